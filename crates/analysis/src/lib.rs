@@ -1,0 +1,1 @@
+//! Statistics: intervals, verdict rules; pure.

@@ -1,0 +1,1 @@
+//! The real drive: list, identify, watch, guard and open.

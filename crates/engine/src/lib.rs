@@ -1,0 +1,1 @@
+//! Issue a workload against a target and time it: clocks, backends, recorder; the Rig of real drives.

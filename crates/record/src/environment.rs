@@ -1,0 +1,43 @@
+//! The machine around the drive, as far as it can change a number.
+
+use serde::{Deserialize, Serialize};
+
+/// The processor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// Model name as the kernel gives it.
+    pub model: Option<String>,
+    /// Logical processors that this process may use.
+    pub threads: Option<u32>,
+    /// Frequency governor, where the kernel tells.
+    pub governor: Option<String>,
+}
+
+/// Where a run took place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Version of ssdyno.
+    pub ssdyno: String,
+    /// Name of the machine.
+    pub host: Option<String>,
+    /// Board or system model, where firmware tells (`Raspberry Pi 5 Model B`).
+    pub board: Option<String>,
+    /// Distribution.
+    pub os: Option<String>,
+    /// Kernel release.
+    pub kernel: Option<String>,
+    /// Processor.
+    pub cpu: Cpu,
+    /// Memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Hypervisor, where there is one.
+    pub hypervisor: Option<String>,
+    /// Load average over a minute at the start.
+    pub load: Option<f64>,
+    /// Backend that issued the I/O (`uring`, `aio`, `psync`, `null`, `sim`).
+    pub backend: Option<String>,
+    /// Clock that timed it (`tsc`, `cntvct`, `monotonic`, `virtual`).
+    pub clock: Option<String>,
+    /// Cost of the instrument itself: nanoseconds per operation on the null backend.
+    pub instrument_ns_per_io: Option<f64>,
+}

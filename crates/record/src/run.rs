@@ -1,0 +1,97 @@
+//! The record of one run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Environment, Finding, Histogram, IoErrors, Metric, Plan, Series, Target, Verdict};
+
+/// Name and version of the schema. Only additions keep the number.
+pub const SCHEMA: &str = "ssdyno.run/1";
+
+/// What the drive has been through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// All blocks discarded.
+    Fresh,
+    /// Written once, sequentially.
+    Filled,
+    /// Overwritten at random.
+    Used,
+    /// Used, then free space discarded.
+    Trimmed,
+    /// Nobody knows.
+    #[default]
+    Unknown,
+}
+
+/// The latency histogram of one op kind of one workload, over all its replicates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencyProfile {
+    /// The workload.
+    pub name: String,
+    /// `read`, `write`, `flush` or `discard`.
+    pub op: String,
+    /// Issue to completion, nanoseconds.
+    pub service: Histogram,
+    /// Intended start to completion; `null` in a closed loop, where it is the service time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<Histogram>,
+}
+
+/// The record of one execution of one method on one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Unique over all machines; sorts by time.
+    pub id: String,
+    /// Number in the store it was recorded in; `null` elsewhere.
+    #[serde(default)]
+    pub number: Option<i64>,
+    /// RFC 3339, with the machine's offset.
+    pub started: String,
+    /// Wall time in seconds; `null` while it runs.
+    pub seconds: Option<f64>,
+    /// Name of the method, or `io`.
+    pub method: String,
+    /// What was measured.
+    pub target: Target,
+    /// Where.
+    pub environment: Environment,
+    /// What was going to be done.
+    pub plan: Plan,
+    /// State of the drive before.
+    pub state_before: State,
+    /// State of the drive after.
+    pub state_after: State,
+    /// Named values.
+    pub metrics: Vec<Metric>,
+    /// Values over time.
+    pub series: Vec<Series>,
+    /// Latency histograms.
+    #[serde(default)]
+    pub latencies: Vec<LatencyProfile>,
+    /// Conclusions.
+    pub verdicts: Vec<Verdict>,
+    /// What to distrust.
+    pub warnings: Vec<Finding>,
+    /// I/O errors.
+    pub errors: Vec<IoErrors>,
+    /// It ran to its end. `false` while it runs and when it was cut short.
+    pub complete: bool,
+    /// Why it ended early, where it did and it is known (`interrupted`, `I/O error: ...`).
+    #[serde(default)]
+    pub cut_short: Option<String>,
+}
+
+impl Run {
+    /// The metric of that name.
+    pub fn metric(&self, name: &str) -> Option<&Metric> {
+        self.metrics.iter().find(|m| m.name == name)
+    }
+
+    /// The latency profile of a workload and op kind.
+    pub fn latency(&self, name: &str, op: &str) -> Option<&LatencyProfile> {
+        self.latencies.iter().find(|l| l.name == name && l.op == op)
+    }
+}

@@ -1,0 +1,1 @@
+//! Show a record: terminal, HTML with charts, Markdown, JSON, CSV.

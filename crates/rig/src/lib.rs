@@ -1,0 +1,124 @@
+//! The door between a method and the drive under test.
+//!
+//! A method sees a drive only through [`Rig`], and real and virtual drives implement it alike: no
+//! method can know which it has. What passes through is a workload in, a [`Measurement`] out, and
+//! [`Event`]s for whoever watches. Pure: no I/O, no clock.
+
+#![forbid(unsafe_code)]
+
+mod event;
+mod measurement;
+
+pub use event::{Event, Interval, Observer};
+pub use measurement::{DeviceTraffic, KindStats, Measurement, StopReason, Temperature};
+
+use std::time::Duration;
+
+use record::{Safety, State, Target};
+use workload::{Content, Region, Workload, WorkloadError};
+
+/// What a method may know of the drive under test before it begins.
+#[derive(Clone, Debug)]
+pub struct TargetInfo {
+    /// Identity, as it goes into the record.
+    pub target: Target,
+    /// Bytes that may be used: size of the scratch file, file or drive.
+    pub bytes: u64,
+    /// Smallest unit of an O_DIRECT transfer, bytes.
+    pub logical_block_bytes: u32,
+    /// The most that was allowed.
+    pub allowed: Safety,
+    /// Data live in memory, whatever is read or written (tmpfs, zram, RAM disc).
+    pub ram: bool,
+    /// Whether discards can be issued.
+    pub discard: bool,
+    /// What the drive is known to have been through.
+    pub state: State,
+}
+
+/// What can be done to a drive between measurements.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Preparation {
+    /// Write the whole region once, sequentially, and flush.
+    Fill {
+        /// Where.
+        region: Region,
+        /// With what.
+        content: Content,
+        /// Seed of the content.
+        seed: u64,
+    },
+    /// Give the region back to the drive.
+    Discard {
+        /// Where.
+        region: Region,
+    },
+    /// Make everything written durable.
+    Flush,
+    /// Make the operating system forget what it cached of the target.
+    DropCaches,
+    /// Format to another logical block size (destroys everything).
+    Format {
+        /// New logical block size in bytes.
+        block_bytes: u32,
+    },
+}
+
+/// What a preparation did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prepared {
+    /// How long it took, nanoseconds of the target's clock.
+    pub elapsed_ns: u64,
+    /// Bytes written or discarded.
+    pub bytes: u64,
+}
+
+/// Why the rig could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum RigError {
+    /// The user ended the run; what was measured so far counts.
+    #[error("interrupted")]
+    Interrupted,
+    /// The safety class does not allow it.
+    #[error("not allowed: {0}")]
+    Refused(String),
+    /// The target cannot do it.
+    #[error("not supported by this target: {0}")]
+    Unsupported(String),
+    /// The workload makes no sense on this target.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The target failed.
+    #[error("{context}: {source}")]
+    Io {
+        /// What was tried, on what.
+        context: String,
+        /// The system's word.
+        source: std::io::Error,
+    },
+}
+
+/// Result of everything on a [`Rig`].
+pub type Result<T> = std::result::Result<T, RigError>;
+
+/// What a method may do to the drive under test.
+pub trait Rig {
+    /// Capacity, block sizes, identity, limits, safety class.
+    fn target(&self) -> &TargetInfo;
+
+    /// Runs a workload. When the user interrupts, the measurement comes back as far as it got, with
+    /// [`StopReason::Interrupted`], and the next call gives [`RigError::Interrupted`].
+    fn measure(&mut self, workload: &Workload) -> Result<Measurement>;
+
+    /// Brings the drive into a state.
+    fn prepare(&mut self, preparation: Preparation) -> Result<Prepared>;
+
+    /// Lets time pass without I/O: a real drive sleeps, a virtual one advances its clock.
+    fn idle(&mut self, time: Duration) -> Result<()>;
+
+    /// Tells whoever watches what the method is at.
+    fn note(&mut self, event: Event);
+
+    /// Nanoseconds since the run began, on the target's clock.
+    fn elapsed_ns(&mut self) -> u64;
+}

@@ -1,0 +1,142 @@
+//! What one execution of a workload yielded.
+
+use record::{Finding, Histogram, IoErrors, Series};
+use workload::OpKind;
+
+/// Counts and latencies of one op kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KindStats {
+    /// Completed operations, failed ones left out.
+    pub ops: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
+    /// Issue to completion, nanoseconds.
+    pub service: Histogram,
+    /// Intended start to completion; `None` in a closed loop, where it is the service time.
+    pub response: Option<Histogram>,
+}
+
+impl KindStats {
+    /// Adds another job's or replicate's share.
+    pub fn merge(&mut self, other: &KindStats) {
+        self.ops += other.ops;
+        self.bytes += other.bytes;
+        self.service.merge(&other.service);
+        match (&mut self.response, &other.response) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (None, Some(theirs)) => self.response = Some(theirs.clone()),
+            (_, None) => {}
+        }
+    }
+}
+
+/// What the device itself did meanwhile, other users of it included.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DeviceTraffic {
+    /// Bytes read from the device.
+    pub read_bytes: u64,
+    /// Bytes written to the device.
+    pub written_bytes: u64,
+    /// Bytes discarded.
+    pub discarded_bytes: u64,
+    /// Mean number of requests in the device, from its weighted ticks.
+    pub depth: f64,
+}
+
+/// Temperature over a measurement, degrees Celsius.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Temperature {
+    /// At the start.
+    pub start_c: f64,
+    /// At the end.
+    pub end_c: f64,
+    /// Highest seen.
+    pub max_c: f64,
+}
+
+/// What ended a workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StopReason {
+    /// Its time.
+    #[default]
+    Time,
+    /// Its bytes, operations or coverage.
+    Amount,
+    /// The end of its trace.
+    TraceEnd,
+    /// The user.
+    Interrupted,
+    /// Too many errors, or the target vanished.
+    Errors,
+}
+
+/// What one execution of a workload yielded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measurement {
+    /// The workload's name.
+    pub name: String,
+    /// From the first issue to the last completion, last flush included, nanoseconds.
+    pub elapsed_ns: u64,
+    /// Per op kind, indexed by `OpKind as usize`; `None` for kinds that did not occur.
+    pub kinds: [Option<KindStats>; 4],
+    /// Per interval.
+    pub series: Series,
+    /// Mean number of operations in flight, from their own times (Little's law).
+    pub effective_depth: f64,
+    /// Operations issued later than they were due, because nothing was free to issue them.
+    pub late_ops: u64,
+    /// Processor time of the issuing threads, nanoseconds.
+    pub cpu_ns: u64,
+    /// Mean number of operations handed over per system call.
+    pub batch_mean: f64,
+    /// What the device did meanwhile; `None` where it cannot be watched.
+    pub device: Option<DeviceTraffic>,
+    /// Temperature; `None` where there is no sensor.
+    pub temperature: Option<Temperature>,
+    /// Backend used.
+    pub backend: &'static str,
+    /// I/O went past the page cache.
+    pub direct: bool,
+    /// Sectors whose content was checked.
+    pub verified_sectors: u64,
+    /// What to distrust.
+    pub findings: Vec<Finding>,
+    /// I/O and verify errors.
+    pub errors: Vec<IoErrors>,
+    /// Why it ended.
+    pub stop: StopReason,
+}
+
+impl Measurement {
+    /// Statistics of one kind, if it occurred.
+    pub fn kind(&self, kind: OpKind) -> Option<&KindStats> {
+        self.kinds[kind as usize].as_ref()
+    }
+
+    /// Seconds from first issue to last completion.
+    pub fn seconds(&self) -> f64 {
+        self.elapsed_ns as f64 / 1e9
+    }
+
+    /// Bytes per second of one kind; reads and writes together for `None`.
+    pub fn throughput(&self, kind: Option<OpKind>) -> Option<f64> {
+        self.per_second(kind, |k| k.bytes)
+    }
+
+    /// Operations per second of one kind; reads and writes together for `None`.
+    pub fn iops(&self, kind: Option<OpKind>) -> Option<f64> {
+        self.per_second(kind, |k| k.ops)
+    }
+
+    fn per_second(&self, kind: Option<OpKind>, amount: fn(&KindStats) -> u64) -> Option<f64> {
+        let kinds = match kind {
+            Some(kind) => vec![kind],
+            None => vec![OpKind::Read, OpKind::Write],
+        };
+        let found: Vec<_> = kinds.into_iter().filter_map(|k| self.kind(k)).collect();
+        if found.is_empty() || self.elapsed_ns == 0 {
+            return None;
+        }
+        Some(found.into_iter().map(amount).sum::<u64>() as f64 / self.seconds())
+    }
+}

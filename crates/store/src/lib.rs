@@ -1,0 +1,1 @@
+//! Keep and find records in SQLite.

@@ -1,0 +1,146 @@
+//! What writes carry.
+//!
+//! Controllers compress and deduplicate, so content decides speed on some drives. Buffers are
+//! filled once, before the time runs; each write then changes only eight bytes of every 4 KiB, which
+//! makes it unique to a deduplicating drive and costs next to nothing in the hot loop.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+
+use crate::WorkloadError;
+
+/// Unit of compressibility and uniqueness, bytes.
+const PAGE: usize = 4096;
+
+/// Content of writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// Random and unique: neither compressible nor deduplicable.
+    #[default]
+    Random,
+    /// Unique, with this share (0 to 1) of every 4 KiB compressible to nothing.
+    Compressible(f64),
+    /// The same random 4 KiB again and again: deduplicable, not compressible.
+    Repeated,
+    /// Zeros.
+    Zeros,
+}
+
+impl Content {
+    /// Parses `random`, `zeros`, `repeated` or a compressible share such as `50%`.
+    pub fn parse(text: &str) -> Result<Content, String> {
+        match text {
+            "random" => return Ok(Content::Random),
+            "zeros" | "zero" => return Ok(Content::Zeros),
+            "repeated" => return Ok(Content::Repeated),
+            _ => {}
+        }
+        let percent = text.strip_suffix('%').and_then(|p| p.parse::<f64>().ok());
+        let share = percent.map(|p| p / 100.0).filter(|s| (0.0..=1.0).contains(s));
+        share.map(Content::Compressible).ok_or_else(|| {
+            format!("content '{text}' is none of random, zeros, repeated or a share such as 50%")
+        })
+    }
+
+    pub(crate) fn check(&self) -> Result<(), WorkloadError> {
+        match *self {
+            Content::Compressible(share) if !(0.0..=1.0).contains(&share) => {
+                Err(WorkloadError::OutOfRange {
+                    what: "compressible share",
+                    value: share,
+                    range: "0 to 1",
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Fills buffers with a content, and makes each write unique where the content is.
+#[derive(Debug, Clone, Copy)]
+pub struct Filler {
+    content: Content,
+    seed: u64,
+}
+
+impl Filler {
+    /// A filler; the same seed fills alike.
+    pub fn new(content: Content, seed: u64) -> Filler {
+        Filler { content, seed }
+    }
+
+    /// Fills a buffer, outside of the measured time. `index` tells buffers apart.
+    pub fn fill(&self, buffer: &mut [u8], index: u64) {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ index.rotate_left(32));
+        match self.content {
+            Content::Zeros => buffer.fill(0),
+            Content::Random => rng.fill_bytes(buffer),
+            Content::Repeated => {
+                let mut page = [0; PAGE];
+                Xoshiro256PlusPlus::seed_from_u64(self.seed).fill_bytes(&mut page);
+                for part in buffer.chunks_mut(PAGE) {
+                    part.copy_from_slice(&page[..part.len()]);
+                }
+            }
+            Content::Compressible(share) => {
+                for part in buffer.chunks_mut(PAGE) {
+                    let random = (part.len() as f64 * (1.0 - share)).round() as usize;
+                    rng.fill_bytes(&mut part[..random]);
+                    part[random..].fill(0);
+                }
+            }
+        }
+    }
+
+    /// Makes the content of one write unlike that of any other: called for every write, `nonce`
+    /// differs each time.
+    #[inline]
+    pub fn touch(&self, buffer: &mut [u8], nonce: u64) {
+        if matches!(self.content, Content::Zeros | Content::Repeated) {
+            return;
+        }
+        let unique = nonce.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.seed;
+        for (i, page) in buffer.chunks_mut(PAGE).enumerate() {
+            if let Some(head) = page.first_chunk_mut() {
+                *head = (unique ^ (i as u64) << 48).to_le_bytes();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_words() {
+        assert_eq!(Content::parse("50%"), Ok(Content::Compressible(0.5)));
+        assert_eq!(Content::parse("zeros"), Ok(Content::Zeros));
+        assert!(Content::parse("150%").is_err());
+        assert!(Content::parse("noise").is_err());
+    }
+
+    #[test]
+    fn half_compressible_is_half_zeros() {
+        let mut buffer = vec![1; 2 * PAGE];
+        Filler::new(Content::Compressible(0.5), 3).fill(&mut buffer, 0);
+        let zeros = buffer.iter().filter(|b| **b == 0).count();
+        assert!((PAGE..PAGE + 64).contains(&zeros), "{zeros} zeros");
+    }
+
+    #[test]
+    fn two_writes_of_one_buffer_differ_in_every_page_unless_repeated() {
+        let pages = |content, nonce| {
+            let mut buffer = vec![0; 4 * PAGE];
+            let filler = Filler::new(content, 3);
+            filler.fill(&mut buffer, 0);
+            filler.touch(&mut buffer, nonce);
+            buffer.chunks(PAGE).map(<[u8]>::to_vec).collect::<Vec<_>>()
+        };
+        let (a, b) = (pages(Content::Random, 1), pages(Content::Random, 2));
+        assert!(a.iter().all(|p| !b.contains(p)));
+        assert_eq!(pages(Content::Repeated, 1), pages(Content::Repeated, 2));
+    }
+}

@@ -1,0 +1,28 @@
+//! Which I/O is issued: operations, address patterns, mixes, block sizes, content and pacing.
+//!
+//! A [`Workload`] is a description; an [`OpStream`] turns it into operations and a [`Pacer`] into
+//! intended start times. Both are pure and deterministic: the same description and seed give the
+//! same operations on every machine, so that a run can be repeated exactly and a virtual drive can
+//! be held against a real one. Nothing here does I/O or reads a clock, and floating-point functions
+//! come from `libm`, because those of the C library differ between machines in the last bit.
+
+#![forbid(unsafe_code)]
+
+mod content;
+mod feistel;
+mod op;
+mod pace;
+mod pattern;
+mod spec;
+pub mod stamp;
+mod stream;
+pub mod units;
+mod zipf;
+
+pub use content::{Content, Filler};
+pub use feistel::Permutation;
+pub use op::{Op, OpKind};
+pub use pace::{Closed, Open, Pace, Pacing};
+pub use pattern::{Pattern, Zone};
+pub use spec::{BlockSizes, Caching, Mix, Region, Stop, Workload, WorkloadError};
+pub use stream::OpStream;

@@ -1,0 +1,263 @@
+//! When operations are due.
+//!
+//! A schedule is kept in nanoseconds with 64 more bits of fraction, so that 300,000/s stays
+//! 300,000/s for hours, and a due time never moves because the drive was late: response time is
+//! counted from it. Whole microseconds instead make Poisson arrivals at that rate 31% too many.
+
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+
+use crate::WorkloadError;
+use crate::zipf::unit;
+
+/// How operations are paced. Rates are operations per second over all jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Pacing {
+    /// A new operation as soon as one of `depth` is done.
+    #[default]
+    Closed,
+    /// At a fixed rate.
+    Fixed {
+        /// Operations per second.
+        rate: f64,
+    },
+    /// Poisson arrivals at a mean rate.
+    Poisson {
+        /// Operations per second.
+        rate: f64,
+    },
+    /// Bursts: on for a while, at a rate or in a closed loop, then silent for a while.
+    OnOff {
+        /// Length of a burst, nanoseconds.
+        on_ns: u64,
+        /// Length of a silence, nanoseconds.
+        off_ns: u64,
+        /// Operations per second within a burst; none: closed loop.
+        rate: Option<f64>,
+    },
+}
+
+impl Pacing {
+    /// Whether operations have a due time of their own (an open loop).
+    pub fn is_open(&self) -> bool {
+        !matches!(self, Pacing::Closed | Pacing::OnOff { rate: None, .. })
+    }
+
+    pub(crate) fn check(&self) -> Result<(), WorkloadError> {
+        let rate = match *self {
+            Pacing::Fixed { rate } | Pacing::Poisson { rate } => rate,
+            Pacing::OnOff { rate: Some(rate), .. } => rate,
+            _ => 1.0,
+        };
+        // A thousand million a second is a nanosecond apart: the resolution of the clock.
+        if !(rate >= 0.001 && rate <= 1e9) {
+            let range = "0.001 to 1,000,000,000 operations per second";
+            return Err(WorkloadError::OutOfRange { what: "rate", value: rate, range });
+        }
+        if matches!(self, Pacing::OnOff { on_ns: 0, .. }) {
+            return Err(WorkloadError::Zero("the length of a burst"));
+        }
+        Ok(())
+    }
+}
+
+/// A source of due times, all in nanoseconds since the workload began.
+pub trait Pace {
+    /// Whether due times are a schedule of their own. In a closed loop they are not, and response
+    /// time is service time.
+    const OPEN: bool;
+
+    /// The due time of the next operation if that is at or before `now`; takes it off the schedule.
+    fn next_due(&mut self, now: u64) -> Option<u64>;
+
+    /// When the next operation will be due, if it is not due already.
+    fn wake_at(&self) -> Option<u64>;
+}
+
+/// A closed loop: always due.
+#[derive(Clone, Copy, Debug)]
+pub struct Closed;
+
+impl Pace for Closed {
+    const OPEN: bool = false;
+
+    #[inline]
+    fn next_due(&mut self, now: u64) -> Option<u64> {
+        Some(now)
+    }
+
+    #[inline]
+    fn wake_at(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// A schedule of due times: fixed rate, Poisson, or bursts.
+#[derive(Clone, Debug)]
+pub struct Open {
+    /// Nanoseconds and their fraction (2^-64) on the clock that only runs during bursts.
+    due: u64,
+    fraction: u64,
+    step: Step,
+    bursts: Option<(u64, u64)>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Fixed {
+        ns: u64,
+        fraction: u64,
+    },
+    Poisson {
+        mean_ns: f64,
+        rng: Box<Xoshiro256PlusPlus>,
+    },
+    /// Bursts in a closed loop.
+    Asap,
+}
+
+impl Open {
+    /// The schedule of job `job` of `jobs`: each gets its share of the rate, and fixed schedules are
+    /// staggered so that together they are the fixed rate again.
+    pub fn new(pacing: &Pacing, job: u32, jobs: u32, seed: u64) -> Open {
+        let jobs = jobs.max(1);
+        let (rate, bursts) = match *pacing {
+            Pacing::Closed => (None, None),
+            Pacing::Fixed { rate } | Pacing::Poisson { rate } => (Some(rate), None),
+            Pacing::OnOff { on_ns, off_ns, rate } => (rate, Some((on_ns, off_ns))),
+        };
+        let Some(rate) = rate else {
+            return Open { due: 0, fraction: 0, step: Step::Asap, bursts };
+        };
+        if matches!(pacing, Pacing::Poisson { .. }) {
+            let rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(job) << 32 ^ 0x706f_6973);
+            let mean_ns = 1e9 * f64::from(jobs) / rate;
+            let step = Step::Poisson { mean_ns, rng: Box::new(rng) };
+            let mut open = Open { due: 0, fraction: 0, step, bursts };
+            open.advance();
+            return open;
+        }
+        // Exact to a thousandth of an operation per second.
+        let millirate = (rate * 1000.0).round().max(1.0) as u128;
+        let whole = |jobs: u128| ((1_000_000_000_000u128 * jobs) << 64) / millirate;
+        let (period, first) = (whole(u128::from(jobs)), whole(1) * u128::from(job));
+        let split = |x: u128| ((x >> 64) as u64, x as u64);
+        let ((ns, fraction), (due, due_fraction)) = (split(period), split(first));
+        Open { due, fraction: due_fraction, step: Step::Fixed { ns, fraction }, bursts }
+    }
+
+    fn advance(&mut self) {
+        let (ns, fraction) = match &mut self.step {
+            Step::Asap => return,
+            Step::Fixed { ns, fraction } => (*ns, *fraction),
+            Step::Poisson { mean_ns, rng } => {
+                // 1 - u is in (0, 1], so the logarithm is finite.
+                let gap = -libm::log(1.0 - unit(rng)) * *mean_ns;
+                (gap as u64, ((gap - libm::floor(gap)) * 18_446_744_073_709_551_616.0) as u64)
+            }
+        };
+        let (sum, carry) = self.fraction.overflowing_add(fraction);
+        self.fraction = sum;
+        self.due = self.due.saturating_add(ns).saturating_add(u64::from(carry));
+    }
+
+    /// From time within bursts to time since the start.
+    fn wall(&self, due: u64) -> u64 {
+        match self.bursts {
+            Some((on, off)) => due + due / on * off,
+            None => due,
+        }
+    }
+}
+
+impl Pace for Open {
+    const OPEN: bool = true;
+
+    #[inline]
+    fn next_due(&mut self, now: u64) -> Option<u64> {
+        if let (Step::Asap, Some((on, off))) = (&self.step, self.bursts) {
+            let phase = now % (on + off);
+            self.due = if phase < on { now } else { now - phase + on + off };
+            return (phase < on).then_some(now);
+        }
+        let due = self.wall(self.due);
+        if due > now {
+            return None;
+        }
+        self.advance();
+        Some(due)
+    }
+
+    #[inline]
+    fn wake_at(&self) -> Option<u64> {
+        match self.step {
+            Step::Asap => Some(self.due),
+            _ => Some(self.wall(self.due)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn arrivals(pacing: Pacing, jobs: u32, until_ns: u64) -> Vec<u64> {
+        let mut all: Vec<u64> = (0..jobs)
+            .flat_map(|job| {
+                let mut open = Open::new(&pacing, job, jobs, 11);
+                std::iter::from_fn(move || open.next_due(until_ns)).collect::<Vec<_>>()
+            })
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn fixed_rates_are_exact(rate in 1.0f64..500_000.0, jobs in 1u32..5) {
+            let n = arrivals(Pacing::Fixed { rate }, jobs, 50_000_000).len() as f64;
+            prop_assert!((n - rate * 0.05).abs() <= f64::from(jobs) + 1.0, "{n} arrivals at {rate}/s");
+        }
+    }
+
+    #[test]
+    fn poisson_is_exact_in_the_mean_and_has_the_right_spread() {
+        let pacing = Pacing::Poisson { rate: 300_000.0 };
+        let times = arrivals(pacing, 3, 2_000_000_000);
+        let n = times.len() as f64;
+        // One standard deviation of the count is 0.13%.
+        assert!((n / 600_000.0 - 1.0).abs() < 0.004, "{n} arrivals");
+        let gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) as f64).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.01, "cv {}", variance.sqrt() / mean);
+    }
+
+    #[test]
+    fn a_late_caller_gets_the_missed_due_times_unmoved() {
+        let mut open = Open::new(&Pacing::Fixed { rate: 1000.0 }, 0, 1, 1);
+        assert_eq!(open.next_due(0), Some(0));
+        assert_eq!(open.next_due(0), None);
+        assert_eq!(open.wake_at(), Some(1_000_000));
+        let late: Vec<u64> = std::iter::from_fn(|| open.next_due(5_500_000)).collect();
+        assert_eq!(late, [1, 2, 3, 4, 5].map(|ms| ms * 1_000_000));
+    }
+
+    #[test]
+    fn bursts_are_silent_between() {
+        let ms = 1_000_000;
+        let pacing = Pacing::OnOff { on_ns: 10 * ms, off_ns: 90 * ms, rate: Some(1000.0) };
+        let times = arrivals(pacing, 1, 1000 * ms - 1);
+        assert_eq!(times.len(), 100);
+        assert!(times.iter().all(|t| t % (100 * ms) < 10 * ms));
+        let closed = Pacing::OnOff { on_ns: 10 * ms, off_ns: 90 * ms, rate: None };
+        let mut open = Open::new(&closed, 0, 1, 1);
+        assert_eq!(open.next_due(5 * ms), Some(5 * ms));
+        assert_eq!(open.next_due(10 * ms), None);
+        assert_eq!(open.wake_at(), Some(100 * ms));
+        assert!(!closed.is_open());
+    }
+}

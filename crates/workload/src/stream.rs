@@ -1,0 +1,139 @@
+//! The operations of one job, in order.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::pattern::{Addresses, below};
+use crate::{BlockSizes, Op, OpKind, Pattern, Workload};
+
+/// Draws operations of one job of a workload. Deterministic from the workload's seed and the job's
+/// number alone: time and completions have no influence.
+#[derive(Debug)]
+pub struct OpStream {
+    addresses: Addresses,
+    kinds: Kinds,
+    sizes: Sizes,
+    trace: Option<Trace>,
+    flush: Option<FlushEvery>,
+    rng: Xoshiro256PlusPlus,
+}
+
+#[derive(Debug)]
+enum Kinds {
+    Only(OpKind),
+    /// Upper bounds of each kind's share of a 32-bit draw.
+    Mixed([u64; 4]),
+}
+
+#[derive(Debug)]
+enum Sizes {
+    Fixed(u32),
+    /// Upper bound of a draw, and the size.
+    Split {
+        total: u64,
+        bounds: Vec<(u64, u32)>,
+    },
+}
+
+#[derive(Debug)]
+struct Trace {
+    ops: std::sync::Arc<[Op]>,
+    at: usize,
+    step: usize,
+}
+
+#[derive(Debug)]
+struct FlushEvery {
+    writes: u32,
+    left: u32,
+}
+
+impl OpStream {
+    /// The stream of job `job`, counted from 0. The workload has passed [`Workload::check`].
+    pub fn new(workload: &Workload, job: u32) -> OpStream {
+        let seed = workload.seed.wrapping_add(u64::from(job).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let (grid, whole) = (workload.blocks.min(), workload.blocks.max());
+        let slice = workload.slice(job);
+        let trace = match &workload.pattern {
+            Pattern::Trace { ops } => {
+                Some(Trace { ops: ops.clone(), at: job as usize, step: workload.jobs as usize })
+            }
+            _ => None,
+        };
+        OpStream {
+            addresses: Addresses::new(&workload.pattern, slice, grid, whole, seed),
+            kinds: kinds(workload),
+            sizes: sizes(&workload.blocks),
+            trace,
+            flush: workload.flush_every.map(|writes| FlushEvery { writes, left: writes }),
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+        }
+    }
+
+    /// The next operation. Only a trace comes to an end.
+    #[inline]
+    pub fn next_op(&mut self) -> Option<Op> {
+        if let Some(trace) = &mut self.trace {
+            let op = trace.ops.get(trace.at).copied();
+            trace.at += trace.step;
+            return op;
+        }
+        if let Some(flush) = &mut self.flush
+            && flush.left == 0
+        {
+            flush.left = flush.writes;
+            return Some(Op::FLUSH);
+        }
+        let kind = match &self.kinds {
+            Kinds::Only(kind) => *kind,
+            Kinds::Mixed(bounds) => {
+                let draw = self.rng.next_u64() >> 32;
+                OpKind::ALL[bounds.iter().position(|b| draw < *b).unwrap_or(0)]
+            }
+        };
+        if kind == OpKind::Flush {
+            return Some(Op::FLUSH);
+        }
+        if let Some(flush) = &mut self.flush
+            && kind == OpKind::Write
+        {
+            flush.left -= 1;
+        }
+        let bytes = match &self.sizes {
+            Sizes::Fixed(bytes) => *bytes,
+            Sizes::Split { total, bounds } => {
+                let draw = below(self.rng.next_u64(), *total);
+                bounds.iter().find(|b| draw < b.0).map_or(0, |b| b.1)
+            }
+        };
+        let offset = self.addresses.next(bytes, &mut self.rng);
+        Some(Op { kind, offset, bytes })
+    }
+}
+
+fn kinds(workload: &Workload) -> Kinds {
+    if let Some(kind) = workload.mix.only() {
+        return Kinds::Only(kind);
+    }
+    let total = u64::from(workload.mix.total());
+    let mut sum = 0;
+    Kinds::Mixed(OpKind::ALL.map(|kind| {
+        sum += u64::from(workload.mix.weight(kind));
+        ((sum << 32) + total - 1) / total
+    }))
+}
+
+fn sizes(blocks: &BlockSizes) -> Sizes {
+    match blocks {
+        BlockSizes::Fixed(bytes) => Sizes::Fixed(*bytes),
+        BlockSizes::Split(parts) => {
+            let mut total = 0;
+            let bounds = parts.iter().map(|&(bytes, weight)| {
+                total += u64::from(weight);
+                (total, bytes)
+            });
+            let bounds = bounds.collect();
+            Sizes::Split { total, bounds }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Sizes, times and rates as people write them, both ways.
+//!
+//! `4k`, `4KiB` and `1G` are powers of two, as in fio; `4kB`, `1MB` and `2GB` are powers of ten, as
+//! on a box. Throughput is shown in decimal MB/s, block sizes in KiB, latencies with three
+//! significant digits.
+
+use std::time::Duration;
+
+/// Parses a number of bytes: `512`, `4k`, `4KiB`, `1M`, `1.5G`, `2GB`, `1TiB`.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let (number, suffix) = split(text);
+    let scale: u64 = match suffix.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return Err(bad_size(text)),
+    };
+    // Whole numbers stay exact; fractions go through floating point.
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(scale).ok_or_else(|| format!("size '{text}' is too large"));
+    }
+    let value: f64 = number.parse().map_err(|_| bad_size(text))?;
+    let bytes = value * scale as f64;
+    if !(bytes >= 0.0 && bytes < 2f64.powi(63)) {
+        return Err(bad_size(text));
+    }
+    Ok(bytes.round() as u64)
+}
+
+fn bad_size(text: &str) -> String {
+    format!("'{text}' is not a size; write for example 4k, 1MiB, 1.5G or 2GB")
+}
+
+/// Parses a time: `10s`, `500ms`, `2m`, `1h`; a bare number is seconds.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let bad = || format!("'{text}' is not a time; write for example 10s, 500ms, 2m or 1h");
+    let (number, suffix) = split(text);
+    let scale = match suffix {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "us" => 1e-6,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return Err(bad()),
+    };
+    let value: f64 = number.parse().map_err(|_| bad())?;
+    Duration::try_from_secs_f64(value * scale).map_err(|_| bad())
+}
+
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    (&text[..end], text[end..].trim_start())
+}
+
+/// A block size or file size in binary units where they fit exactly: `4 KiB`, `1 MiB`, `512 B`.
+pub fn binary(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut index = 0;
+    let mut value = bytes;
+    while value >= 1024 && value.is_multiple_of(1024) && index + 1 < units.len() {
+        value /= 1024;
+        index += 1;
+    }
+    if value < 10_000 || index + 1 == units.len() {
+        return format!("{value} {}", units[index]);
+    }
+    let mut value = value as f64;
+    while value >= 1024.0 && index + 1 < units.len() {
+        value /= 1024.0;
+        index += 1;
+    }
+    format!("{} {}", significant(value), units[index])
+}
+
+/// The same without the space, for names of metrics: `4KiB`.
+pub fn binary_tight(bytes: u64) -> String {
+    binary(bytes).replace(' ', "")
+}
+
+/// A capacity in decimal units: `1.00 TB`, `64.2 GB`.
+pub fn decimal(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let mut value = bytes as f64;
+    let mut index = 0;
+    while value >= 999.5 && index + 1 < units.len() {
+        value /= 1000.0;
+        index += 1;
+    }
+    if index == 0 {
+        format!("{bytes} B")
+    } else {
+        format!("{} {}", significant(value), units[index])
+    }
+}
+
+/// Throughput in decimal MB/s with as many decimals as help: `3480 MB/s`, `41.2 MB/s`.
+pub fn throughput(bytes_per_s: f64) -> String {
+    format!("{} MB/s", amount(bytes_per_s / 1e6))
+}
+
+/// A latency with three significant digits and its unit: `812 ns`, `83.1 us`, `1.20 s`.
+pub fn latency(ns: f64) -> String {
+    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let fits = |scale: f64| ns / scale < 999.5;
+    let (unit, scale) = units.into_iter().find(|u| fits(u.1)).unwrap_or(units[3]);
+    if scale == 1.0 { format!("{ns:.0} ns") } else { format!("{} {unit}", significant(ns / scale)) }
+}
+
+/// A time span for a person: `41 s`, `18:04`, `2:03:11`.
+pub fn span(seconds: f64) -> String {
+    let whole = seconds.max(0.0).round() as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, _) if seconds < 10.0 => format!("{seconds:.1} s"),
+        (0, 0, s) => format!("{s} s"),
+        (0, m, s) => format!("{m}:{s:02}"),
+        (h, m, s) => format!("{h}:{m:02}:{s:02}"),
+    }
+}
+
+/// Three significant digits: `1.00`, `41.2`, `812`.
+pub fn significant(value: f64) -> String {
+    match value.abs() {
+        v if v < 9.995 => format!("{value:.2}"),
+        v if v < 99.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// A count or rate with thousands apart from 10,000 on: `843`, `12,300`.
+pub fn amount(value: f64) -> String {
+    if value.abs() < 9_999.5 {
+        return significant(value);
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut out = String::with_capacity(digits.len() * 4 / 3 + 1);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if value < 0.0 { format!("-{out}") } else { out }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_read_as_fio_and_boxes_mean_them() {
+        let table = [
+            ("512", 512),
+            ("4k", 4096),
+            ("4K", 4096),
+            ("4 KiB", 4096),
+            ("4kB", 4000),
+            ("1.5G", 3 << 29),
+            ("2TB", 2_000_000_000_000),
+            ("16TiB", 16 << 40),
+            ("0", 0),
+        ];
+        for (text, bytes) in table {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "k", "4x", "-4k", "4kk", "99999999999999999999", "1e9", "20000000TiB"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(parse_duration("10s"), Ok(Duration::from_secs(10)));
+        assert_eq!(parse_duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert!(parse_duration("10 parsecs").is_err());
+        assert!(parse_duration("s").is_err());
+    }
+
+    #[test]
+    fn shown_as_people_write_them() {
+        assert_eq!(binary(4096), "4 KiB");
+        assert_eq!(binary(1 << 30), "1 GiB");
+        assert_eq!(binary(1000), "1000 B");
+        assert_eq!(binary(1_000_204_886_016), "932 GiB");
+        assert_eq!(decimal(1_000_204_886_016), "1.00 TB");
+        assert_eq!(throughput(41.23e6), "41.2 MB/s");
+        assert_eq!(throughput(12_345.6e6), "12,346 MB/s");
+        assert_eq!(latency(83_120.0), "83.1 us");
+        assert_eq!(latency(812.0), "812 ns");
+        assert_eq!(latency(1.2e9), "1.20 s");
+        assert_eq!(span(1084.0), "18:04");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_size_or_an_error(text in ".{0,12}") {
+            let _ = parse_bytes(&text);
+            let _ = parse_duration(&text);
+        }
+
+        #[test]
+        fn binary_sizes_survive(exponent in 0u32..44, factor in 1u64..9000) {
+            let bytes = factor << exponent;
+            if bytes >> 40 < 9000 && (bytes.trailing_zeros() / 10 * 10) >= exponent / 10 * 10 {
+                let shown = binary(bytes);
+                if !shown.contains('.') && bytes < 10_000 << (exponent / 10 * 10) {
+                    prop_assert_eq!(parse_bytes(&shown), Ok(bytes));
+                }
+            }
+        }
+    }
+}
