@@ -1,1 +1,20 @@
-//! Statistics: intervals, verdict rules; pure.
+//! Statistics: what may be said about a number that was measured a few times.
+//!
+//! The replicate is the execution of a workload, never a one-second sample of it: samples of one
+//! execution depend on each other, and an interval made of them is far too narrow. Rates and
+//! latencies are multiplicative (noise is a percentage), so means, intervals and differences are
+//! taken on logarithms. Pure: no I/O, no clock, no randomness outside of the tests, which hold the
+//! claims made here (coverage, error rates) against simulated drives.
+
+#![forbid(unsafe_code)]
+
+mod compare;
+mod estimate;
+mod latency;
+#[cfg(test)]
+mod simulate;
+mod student;
+
+pub use compare::{Comparison, EQUIVALENT_WITHIN, Outcome, compare, smallest_detectable};
+pub use estimate::{Estimate, estimate, metric};
+pub use latency::LatencyReplicates;

@@ -1,0 +1,231 @@
+//! Two conditions held against each other: A, B, B, A, A, B, B, A ...
+//!
+//! The pairs are compared by a t test on their log ratios. The order matters more than the test:
+//! where a drive drifts by 1% a run (it warms up, its cache fills), AAABBB "finds" a difference
+//! that is not there nearly always, ABBA not more often than it should. The tests hold this
+//! module to those claims. Whoever runs the pairs must alternate their order; nothing here can see
+//! whether that was done.
+
+use crate::student::{Spread, quantile};
+
+/// Differences below this share are of no consequence to anybody: 5%.
+pub const EQUIVALENT_WITHIN: f64 = 0.05;
+
+/// What may be said about B against A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// B's rate is higher.
+    Faster,
+    /// B's rate is lower.
+    Slower,
+    /// They differ by less than [`EQUIVALENT_WITHIN`] (two one-sided tests at 5% each).
+    Equivalent,
+    /// The data do not tell. This is not "the same".
+    Inconclusive,
+}
+
+/// B against A.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// Rate of B over rate of A; above 1: B is faster.
+    pub ratio: f64,
+    /// Lower end of the ratio's 95% interval; `None` with one pair.
+    pub low: Option<f64>,
+    /// Upper end of the ratio's 95% interval.
+    pub high: Option<f64>,
+    /// Number of pairs.
+    pub n: u32,
+    /// The smallest difference, as a share (0.07 = 7%), that this many pairs with this much noise
+    /// would have found four times out of five; `None` with one pair.
+    pub detectable: Option<f64>,
+    /// What may be said.
+    pub outcome: Outcome,
+}
+
+/// Compares rates measured in pairs: `a[i]` and `b[i]` ran next to each other, in alternating
+/// order. For times instead of rates pass B first. `None` when there is no pair, when the two are
+/// not equally many, or when a rate is not above zero.
+pub fn compare(a: &[f64], b: &[f64]) -> Option<Comparison> {
+    if a.len() != b.len() || a.iter().chain(b).any(|r| !(r.is_finite() && *r > 0.0)) {
+        return None;
+    }
+    let logs: Vec<f64> = a.iter().zip(b).map(|(a, b)| (b / a).ln()).collect();
+    let spread = Spread::of(&logs)?;
+    let half = spread.half_width(0.95);
+    Some(Comparison {
+        ratio: spread.mean.exp(),
+        low: half.map(|h| (spread.mean - h).exp()),
+        high: half.map(|h| (spread.mean + h).exp()),
+        n: spread.n as u32,
+        detectable: detectable(&spread).map(f64::exp_m1),
+        outcome: outcome(&spread),
+    })
+}
+
+/// Equivalence is asked first: a difference of 1% that is certain is still of no consequence, and
+/// the ratio with its interval stands beside the word. The 90% interval inside the margin is the
+/// two one-sided tests at 5%.
+fn outcome(logs: &Spread) -> Outcome {
+    let (Some(narrow), Some(wide)) = (logs.half_width(0.90), logs.half_width(0.95)) else {
+        return Outcome::Inconclusive;
+    };
+    if logs.mean.abs() + narrow < EQUIVALENT_WITHIN.ln_1p() {
+        Outcome::Equivalent
+    } else if logs.mean - wide > 0.0 {
+        Outcome::Faster
+    } else if logs.mean + wide < 0.0 {
+        Outcome::Slower
+    } else {
+        Outcome::Inconclusive
+    }
+}
+
+/// Log ratio that a paired test finds with a power of 80%.
+fn detectable(logs: &Spread) -> Option<f64> {
+    let freedom = logs.n.checked_sub(1).filter(|&f| f > 0)?;
+    Some(t_sum(freedom) * logs.deviation / (logs.n as f64).sqrt())
+}
+
+/// For planning: the smallest relative difference that `n` runs of each of two arms find with a
+/// power of 80%, when the runs of one arm scatter by `cv` (0.02 = 2%). `None` below two runs.
+pub fn smallest_detectable(cv: f64, n: u32) -> Option<f64> {
+    let n = n as usize;
+    (n > 1).then(|| t_sum(2 * n - 2) * (2.0 / n as f64).sqrt() * cv)
+}
+
+/// What the difference must exceed, in standard errors: to be significant at 5%, four times of five.
+fn t_sum(freedom: usize) -> f64 {
+    quantile(0.975, freedom) + quantile(0.8, freedom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Dice;
+
+    const TRIALS: u32 = 10_000;
+
+    fn share(mut trial: impl FnMut() -> bool) -> f64 {
+        (0..TRIALS).filter(|_| trial()).count() as f64 / f64::from(TRIALS)
+    }
+
+    fn pairs(dice: &mut Dice, ratio: f64, cv: f64, n: usize) -> Comparison {
+        let a = dice.log_normal(100.0, cv, n);
+        let b = dice.log_normal(100.0 * ratio, cv, n);
+        compare(&a, &b).expect("rates are positive")
+    }
+
+    #[test]
+    fn equal_drives_are_called_different_in_5_of_100_cases_at_most() {
+        for (n, cv) in [(3, 0.1), (4, 0.1), (10, 0.1), (5, 0.01)] {
+            let mut dice = Dice::new(n as u64);
+            let wrong = share(|| {
+                let c = pairs(&mut dice, 1.0, cv, n);
+                matches!(c.outcome, Outcome::Faster | Outcome::Slower)
+            });
+            assert!(wrong < 0.057, "{wrong} at n = {n}, cv {cv}");
+        }
+    }
+
+    #[test]
+    fn a_difference_of_the_margin_is_called_equivalent_in_5_of_100_cases_at_most() {
+        for (ratio, cv) in [(1.05, 0.01), (1.0 / 1.05, 0.01), (1.05, 0.03)] {
+            let mut dice = Dice::new(77);
+            let wrong = share(|| pairs(&mut dice, ratio, cv, 6).outcome == Outcome::Equivalent);
+            assert!(wrong < 0.057, "{wrong} at ratio {ratio}, cv {cv}");
+        }
+    }
+
+    #[test]
+    fn equal_quiet_drives_are_found_equivalent_and_different_ones_different() {
+        let mut dice = Dice::new(5);
+        let same = share(|| pairs(&mut dice, 1.0, 0.01, 6).outcome == Outcome::Equivalent);
+        let slower = share(|| pairs(&mut dice, 0.8, 0.02, 6).outcome == Outcome::Slower);
+        assert!(same > 0.99 && slower > 0.99, "{same}, {slower}");
+    }
+
+    #[test]
+    fn the_smallest_detectable_difference_is_found_four_times_of_five() {
+        for n in [4, 6, 10] {
+            let mut dice = Dice::new(90 + n as u64);
+            let sure = Spread { mean: 0.0, deviation: 0.1 * 2f64.sqrt(), n };
+            let ratio = detectable(&sure).expect("n > 1").exp();
+            let found = share(|| pairs(&mut dice, ratio, 0.1, n).outcome == Outcome::Faster);
+            assert!((found - 0.8).abs() < 0.04, "power {found} at n = {n}");
+        }
+    }
+
+    #[test]
+    fn the_planning_table_of_the_design_holds() {
+        let table =
+            [(2, 5.4), (3, 3.0), (4, 2.4), (5, 2.0), (6, 1.8), (8, 1.5), (10, 1.33), (20, 0.91)];
+        for (n, k) in table {
+            let computed = smallest_detectable(1.0, n).expect("n > 1");
+            assert!((computed / k - 1.0).abs() < 0.02, "k = {computed} at n = {n}");
+        }
+        assert_eq!(smallest_detectable(0.02, 1), None);
+    }
+
+    /// Runs of two equal drives in the order given, each 1% slower than the one before.
+    fn drifting(dice: &mut Dice, order: &[u8]) -> (Vec<f64>, Vec<f64>) {
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for (run, drive) in order.iter().enumerate() {
+            let value = 100.0 * libm::exp(-0.01 * run as f64 + 0.019 * dice.normal());
+            if *drive == b'A' { a.push(value) } else { b.push(value) }
+        }
+        (a, b)
+    }
+
+    fn different(a: &[f64], b: &[f64]) -> bool {
+        let c = compare(a, b).expect("rates are positive");
+        c.low.expect("n > 1") > 1.0 || c.high.expect("n > 1") < 1.0
+    }
+
+    /// Welch's test, which is what somebody does who runs one drive after the other.
+    fn welch(a: &[f64], b: &[f64]) -> bool {
+        let [a, b] = [a, b].map(|side| {
+            let logs: Vec<f64> = side.iter().map(|v| v.ln()).collect();
+            Spread::of(&logs).expect("not empty")
+        });
+        let [va, vb] = [a, b].map(|s| s.deviation.powi(2) / s.n as f64);
+        let freedom =
+            (va + vb).powi(2) / (va.powi(2) / (a.n - 1) as f64 + vb.powi(2) / (b.n - 1) as f64);
+        (a.mean - b.mean).abs() / (va + vb).sqrt() > quantile(0.975, freedom as usize)
+    }
+
+    #[test]
+    fn abba_withstands_drift_where_blocks_and_abab_do_not() {
+        let mut dice = Dice::new(3);
+        let mut wrong = |order: &[u8], test: fn(&[f64], &[f64]) -> bool| {
+            share(|| {
+                let (a, b) = drifting(&mut dice, order);
+                test(&a, &b)
+            })
+        };
+        let blocks = wrong(b"AAAAAABBBBBB", welch);
+        let abab = wrong(b"ABABABABABAB", different);
+        let abba = wrong(b"ABBAABBAABBA", different);
+        assert!(blocks > 0.9, "blocks: {blocks}");
+        assert!((0.08..0.15).contains(&abab), "ABAB: {abab}");
+        assert!(abba < 0.055, "ABBA: {abba}");
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_not() {
+        assert_eq!(compare(&[], &[]), None);
+        assert_eq!(compare(&[1.0], &[1.0, 2.0]), None);
+        assert_eq!(compare(&[1.0, 0.0], &[1.0, 2.0]), None);
+        assert_eq!(compare(&[1.0, f64::NAN], &[1.0, 2.0]), None);
+        let one = compare(&[100.0], &[300.0]).expect("a pair");
+        assert_eq!((one.low, one.detectable, one.outcome), (None, None, Outcome::Inconclusive));
+    }
+
+    #[test]
+    fn a_virtual_drive_without_noise_is_judged_by_its_ratio() {
+        let outcome = |b| compare(&[100.0; 4], &[b; 4]).expect("pairs").outcome;
+        assert_eq!(outcome(100.0), Outcome::Equivalent);
+        assert_eq!(outcome(104.0), Outcome::Equivalent);
+        assert_eq!(outcome(110.0), Outcome::Faster);
+        assert_eq!(outcome(90.0), Outcome::Slower);
+    }
+}

@@ -1,0 +1,126 @@
+//! Percentiles of latency over replicates.
+//!
+//! The value comes from the merged histogram, because a tail needs all the samples there are, and
+//! only where at least ten lie beyond it. The interval comes from the replicates' own percentiles,
+//! because within a replicate neighbours depend on each other; where one of them has too few
+//! samples there is no interval. Replicates are added and forgotten: memory stays at one histogram.
+
+use record::{Histogram, Metric, Unit};
+
+use crate::estimate::estimate;
+
+/// The percentiles that are reported, and the ends of their names.
+const PERCENTILES: [(f64, &str); 3] = [(0.5, "p50"), (0.99, "p99"), (0.999, "p99.9")];
+
+/// Latencies of one op kind of one workload, over its replicates.
+#[derive(Clone, Debug, Default)]
+pub struct LatencyReplicates {
+    merged: Histogram,
+    percentiles: [Vec<Option<f64>>; PERCENTILES.len()],
+    max: Vec<f64>,
+}
+
+impl LatencyReplicates {
+    /// Adds one replicate's latencies, in nanoseconds. One without any is not a replicate.
+    pub fn add(&mut self, latencies_ns: &Histogram) {
+        let Some(max) = latencies_ns.max() else {
+            return;
+        };
+        self.merged.merge(latencies_ns);
+        self.max.push(max as f64);
+        for (values, (q, _)) in self.percentiles.iter_mut().zip(PERCENTILES) {
+            values.push(latencies_ns.percentile(q).map(|ns| ns as f64));
+        }
+    }
+
+    /// The latencies of all replicates together.
+    pub fn merged(&self) -> &Histogram {
+        &self.merged
+    }
+
+    /// `<name>.p50`, `.p99`, `.p99.9` and `.max` in nanoseconds; those that can be told.
+    pub fn metrics(&self, name: &str) -> Vec<Metric> {
+        let percentiles =
+            self.percentiles.iter().zip(PERCENTILES).filter_map(|(values, (q, end))| {
+                let value = self.merged.percentile(q)? as f64;
+                Some(percentile_metric(format!("{name}.{end}"), value, values))
+            });
+        // A maximum has no interval: it only ever grows with more samples.
+        let max = self.merged.max().map(|max| Metric {
+            name: format!("{name}.max"),
+            unit: Unit::Nanoseconds,
+            value: Some(max as f64),
+            low: None,
+            high: None,
+            n: self.max.len() as u32,
+            samples: self.max.clone(),
+        });
+        percentiles.chain(max).collect()
+    }
+}
+
+/// One replicate with a long tail moves the merged percentile more than their mean: the interval is
+/// stretched so that it always holds the value it stands beside.
+fn percentile_metric(name: String, value: f64, replicates: &[Option<f64>]) -> Metric {
+    let samples: Vec<f64> = replicates.iter().copied().flatten().collect();
+    let all = samples.len() == replicates.len();
+    let e = estimate(&samples);
+    Metric {
+        name,
+        unit: Unit::Nanoseconds,
+        value: Some(value),
+        low: e.low.filter(|_| all).map(|low| low.min(value)),
+        high: e.high.filter(|_| all).map(|high| high.max(value)),
+        n: replicates.len() as u32,
+        samples: if all { samples } else { Vec::new() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(count: u64, ns: impl Fn(u64) -> u64) -> Histogram {
+        let mut h = Histogram::default();
+        (0..count).for_each(|i| h.record(ns(i)));
+        h
+    }
+
+    fn find<'a>(metrics: &'a [Metric], end: &str) -> Option<&'a Metric> {
+        metrics.iter().find(|m| m.name == format!("x.{end}"))
+    }
+
+    #[test]
+    fn a_tail_that_only_the_merged_samples_reach_has_a_value_and_no_interval() {
+        let mut all = LatencyReplicates::default();
+        (0..3).for_each(|r| all.add(&histogram(4000, |i| 1000 + i + r)));
+        let metrics = all.metrics("x");
+        let p50 = find(&metrics, "p50").expect("enough samples");
+        assert!(p50.low.is_some() && p50.samples.len() == 3 && p50.n == 3);
+        let tail = find(&metrics, "p99.9").expect("12,000 samples");
+        assert_eq!((tail.low, tail.high, tail.n), (None, None, 3));
+        let max = find(&metrics, "max").expect("always");
+        assert_eq!((max.value, max.low), (Some(5001.0), None));
+    }
+
+    #[test]
+    fn a_percentile_that_nothing_reaches_is_not_printed() {
+        let mut all = LatencyReplicates::default();
+        all.add(&histogram(500, |_| 100));
+        let metrics = all.metrics("x");
+        assert!(find(&metrics, "p50").is_some());
+        assert!(find(&metrics, "p99").is_none() && find(&metrics, "p99.9").is_none());
+        assert_eq!(find(&metrics, "p50").and_then(|m| m.low), None);
+        assert!(LatencyReplicates::default().metrics("x").is_empty());
+    }
+
+    #[test]
+    fn the_value_lies_in_its_interval_even_when_one_replicate_was_bad() {
+        let mut all = LatencyReplicates::default();
+        (0..3).for_each(|_| all.add(&histogram(10_000, |_| 100)));
+        all.add(&histogram(10_000, |i| if i % 20 == 0 { 1_000_000 } else { 100 }));
+        let metrics = all.metrics("x");
+        let p99 = find(&metrics, "p99").expect("enough samples");
+        assert!(p99.low <= p99.value && p99.value <= p99.high, "{p99:?}");
+    }
+}

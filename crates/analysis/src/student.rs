@@ -1,0 +1,57 @@
+//! Mean and Student-t interval of a few numbers.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Mean, standard deviation and number of some values; at least one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spread {
+    pub mean: f64,
+    /// With n - 1 in the denominator; 0 for one value.
+    pub deviation: f64,
+    pub n: usize,
+}
+
+impl Spread {
+    /// `None` for no values.
+    pub fn of(values: &[f64]) -> Option<Spread> {
+        let n = values.len();
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+        let deviation = (squares / n.saturating_sub(1).max(1) as f64).sqrt();
+        (n > 0).then_some(Spread { mean, deviation, n })
+    }
+
+    /// Half the width of the interval that holds the true mean with this confidence (0 to 1).
+    /// `None` for one value: nothing is known about its error.
+    pub fn half_width(&self, confidence: f64) -> Option<f64> {
+        let freedom = self.n.checked_sub(1).filter(|&f| f > 0)?;
+        let t = quantile(0.5 + confidence / 2.0, freedom);
+        Some(t * self.deviation / (self.n as f64).sqrt())
+    }
+}
+
+/// Quantile `p` of Student's t with `freedom` degrees of freedom, at least 1.
+pub(crate) fn quantile(p: f64, freedom: usize) -> f64 {
+    let t = StudentsT::new(0.0, 1.0, freedom.max(1) as f64);
+    t.expect("a scale of 1 and a freedom of 1 or more are in range").inverse_cdf(p)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_agree_with_the_printed_tables() {
+        let table = [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (30, 2.042)];
+        for (freedom, t) in table {
+            assert!((quantile(0.975, freedom) - t).abs() < 5e-4, "{freedom} degrees of freedom");
+        }
+    }
+
+    #[test]
+    fn one_value_has_no_width_and_none_has_no_mean() {
+        assert!(Spread::of(&[]).is_none());
+        let one = Spread::of(&[3.0]).expect("one value");
+        assert_eq!((one.mean, one.half_width(0.95)), (3.0, None));
+    }
+}
