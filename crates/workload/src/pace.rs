@@ -52,7 +52,7 @@ impl Pacing {
             _ => 1.0,
         };
         // A thousand million a second is a nanosecond apart: the resolution of the clock.
-        if !(rate >= 0.001 && rate <= 1e9) {
+        if !(0.001..=1e9).contains(&rate) {
             let range = "0.001 to 1,000,000,000 operations per second";
             return Err(WorkloadError::OutOfRange { what: "rate", value: rate, range });
         }

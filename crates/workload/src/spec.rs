@@ -241,9 +241,10 @@ impl Workload {
         let usable = self.region.bytes.saturating_sub(self.shift_bytes);
         let part = usable / jobs / block * block;
         let start = self.region.start + self.shift_bytes + u64::from(job) * part;
-        // The last job also takes what does not divide.
+        // The last job also takes what does not divide, down to the grid of smallest blocks.
         let last = u64::from(job) + 1 == jobs;
-        let bytes = if last { usable - part * (jobs - 1) } else { part };
+        let grid = u64::from(self.blocks.min().max(1));
+        let bytes = if last { (usable - part * (jobs - 1)) / grid * grid } else { part };
         Region { start, bytes }
     }
 

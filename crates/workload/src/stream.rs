@@ -119,7 +119,7 @@ fn kinds(workload: &Workload) -> Kinds {
     let mut sum = 0;
     Kinds::Mixed(OpKind::ALL.map(|kind| {
         sum += u64::from(workload.mix.weight(kind));
-        ((sum << 32) + total - 1) / total
+        (sum << 32).div_ceil(total)
     }))
 }
 
