@@ -1,1 +1,21 @@
-//! Show a record: terminal, HTML with charts, Markdown, JSON, CSV.
+//! Show a record: terminal, Markdown, CSV, JSON, and one HTML file with charts.
+//!
+//! A [`record::Run`] goes in, text comes out: every form is a pure function of the record and, on a
+//! screen, of a [`Style`]. Nothing is computed here that bears on a conclusion; what the record
+//! does not know is shown as unknown. [`table`] is for other lists of the command.
+
+#![forbid(unsafe_code)]
+
+mod describe;
+mod facts;
+mod grid;
+mod names;
+mod quantity;
+mod spark;
+mod style;
+pub mod table;
+mod terminal;
+
+pub use spark::sparkline;
+pub use style::{Ink, Style};
+pub use terminal::terminal;

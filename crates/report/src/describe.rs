@@ -1,0 +1,86 @@
+//! A workload in the words storage people know.
+
+use workload::units::{amount, binary, span};
+use workload::{BlockSizes, Caching, Content, Mix, Pacing, Pattern, Workload};
+
+/// The pieces of a description: order and kind, sizes, depth, pacing, region, content, seed.
+pub(crate) fn workload(w: &Workload) -> Vec<String> {
+    let mut items = vec![format!("{} {}", pattern(&w.pattern), mix(&w.mix)), blocks(&w.blocks)];
+    items.push(format!("depth {}", w.depth));
+    if w.batch > 1 {
+        items.push(format!("batch {}", w.batch));
+    }
+    if w.jobs > 1 {
+        items.push(format!("{} jobs", w.jobs));
+    }
+    items.extend(pacing(&w.pacing));
+    items.push(format!("over {}", binary(w.region.bytes)));
+    if w.shift_bytes > 0 {
+        items.push(format!("shifted by {}", binary(w.shift_bytes)));
+    }
+    if w.mix.write > 0 {
+        items.push(content(&w.content));
+    }
+    items.extend(w.flush_every.map(|n| format!("flush every {n} writes")));
+    if w.caching == Caching::Buffered {
+        items.push("buffered".to_string());
+    }
+    if w.verify {
+        items.push("verified".to_string());
+    }
+    items.push(format!("seed {}", w.seed));
+    items
+}
+
+fn pattern(pattern: &Pattern) -> String {
+    match pattern {
+        Pattern::Sequential => "sequential".to_string(),
+        Pattern::Backwards => "backward".to_string(),
+        Pattern::Strided { stride_bytes } => format!("strided ({})", binary(*stride_bytes)),
+        Pattern::UniformOnce | Pattern::Uniform => "random".to_string(),
+        Pattern::Zipf { theta } => format!("zipf {theta}"),
+        Pattern::Zones { zones } => format!("{}-zone random", zones.len()),
+        Pattern::Trace { .. } => "traced".to_string(),
+    }
+}
+
+fn mix(mix: &Mix) -> String {
+    if let Some(kind) = mix.only() {
+        return kind.name().to_string();
+    }
+    let total = f64::from(mix.total().max(1));
+    let kinds = workload::OpKind::ALL.into_iter().filter(|k| mix.weight(*k) > 0);
+    let share = |k| format!("{:.0}% {}", 100.0 * f64::from(mix.weight(k)) / total, k.name());
+    kinds.map(share).collect::<Vec<_>>().join(" ")
+}
+
+fn blocks(blocks: &BlockSizes) -> String {
+    match blocks {
+        BlockSizes::Fixed(bytes) => binary(u64::from(*bytes)),
+        BlockSizes::Split(parts) => {
+            let sizes: Vec<_> = parts.iter().map(|p| binary(u64::from(p.0))).collect();
+            format!("split {}", sizes.join(", "))
+        }
+    }
+}
+
+fn pacing(pacing: &Pacing) -> Option<String> {
+    let seconds = |ns: u64| span(ns as f64 / 1e9);
+    match *pacing {
+        Pacing::Closed => None,
+        Pacing::Fixed { rate } => Some(format!("{}/s", amount(rate))),
+        Pacing::Poisson { rate } => Some(format!("{}/s Poisson", amount(rate))),
+        Pacing::OnOff { on_ns, off_ns, .. } => {
+            Some(format!("bursts of {}, {} apart", seconds(on_ns), seconds(off_ns)))
+        }
+    }
+}
+
+fn content(content: &Content) -> String {
+    match content {
+        Content::Random => "random content".to_string(),
+        Content::Compressible(share) => format!("{:.0}% compressible", share * 100.0),
+        Content::Repeated => "repeated content".to_string(),
+        Content::Zeros => "zeros".to_string(),
+    }
+}

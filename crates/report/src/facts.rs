@@ -1,0 +1,229 @@
+//! What every form of a report says in the same words: title, drive, target, host, doubts.
+//!
+//! Each fact is a short piece of plain text; the forms decide how to lay the pieces out. What is
+//! not known is named, not left out.
+
+use record::{DriveIdentity, Finding, IoErrors, Level, Run, State, Target, TargetKind};
+use workload::units::{binary, decimal, latency, span};
+
+use crate::quantity::UNKNOWN;
+
+/// `run 192`, or the start of the id of a run that is in no store.
+pub(crate) fn run_name(run: &Run) -> String {
+    match run.number {
+        Some(number) => format!("run {number}"),
+        None if run.id.is_empty() => "run".to_string(),
+        None => format!("run {}", run.id.chars().take(12).collect::<String>()),
+    }
+}
+
+/// `complete in 58 s`, or how it was cut short.
+pub(crate) fn ending(run: &Run) -> String {
+    let after = |word: &str| run.seconds.map(|s| format!(" {word} {}", span(s)));
+    if run.complete {
+        return format!("complete{}", after("in").unwrap_or_default());
+    }
+    let why = run.cut_short.as_deref().unwrap_or("killed, or still running");
+    format!("cut short{}: {why}", after("after").unwrap_or_default())
+}
+
+/// Date and time to the minute: `2026-11-21 20:50`.
+pub(crate) fn when(run: &Run) -> String {
+    match (run.started.get(..10), run.started.get(10..11), run.started.get(11..16)) {
+        (Some(date), Some("T"), Some(time)) => format!("{date} {time}"),
+        _ => run.started.clone(),
+    }
+}
+
+/// Maker and model, the maker not said twice.
+pub(crate) fn model(drive: &DriveIdentity) -> Option<String> {
+    let model = drive.model.as_deref()?.trim();
+    match drive.vendor.as_deref().map(str::trim).filter(|v| !v.is_empty()) {
+        Some(vendor) if !model.to_lowercase().starts_with(&vendor.to_lowercase()) => {
+            Some(format!("{vendor} {model}"))
+        }
+        _ => Some(model.to_string()),
+    }
+}
+
+/// Who the drive is. With `private`, its serial number too.
+pub(crate) fn drive(run: &Run, private: bool) -> Vec<String> {
+    let Some(drive) = &run.target.drive else {
+        return vec![format!("{UNKNOWN}: no drive could be found behind the target")];
+    };
+    let mut items = vec![drive.name.clone()];
+    items.extend(model(drive));
+    if private {
+        items.extend(drive.serial.as_ref().map(|s| format!("sn {s}")));
+    }
+    items.extend(drive.firmware.as_ref().map(|f| format!("fw {f}")));
+    let link = drive.link.as_ref().and_then(|l| l.now.clone());
+    items.push(link.unwrap_or_else(|| drive.bus.clone()));
+    items.extend(drive.bytes.map(|b| format!("{} ({})", decimal(b), binary(b))));
+    items.extend(blocks(drive));
+    items.extend(drive.health.wear_percent.map(|w| format!("wear {w:.0}%")));
+    items.extend(drive.health.temperature_c.map(|c| format!("{c:.0} C")));
+    if drive.ram {
+        items.push("memory, not flash".to_string());
+    }
+    if run.state_before != State::Unknown {
+        items.push(format!("state {}", state(run.state_before)));
+    }
+    let missing = missing(run.state_before, drive, private);
+    if !missing.is_empty() {
+        items.push(format!("{UNKNOWN}: {}", missing.join(", ")));
+    }
+    items.retain(|item| !item.is_empty());
+    items
+}
+
+fn blocks(drive: &DriveIdentity) -> Option<String> {
+    let logical = binary(u64::from(drive.logical_block_bytes?));
+    match drive.physical_block_bytes {
+        Some(bytes) if Some(bytes) != drive.logical_block_bytes => {
+            Some(format!("{logical} blocks in {}", binary(u64::from(bytes))))
+        }
+        _ => Some(format!("{logical} blocks")),
+    }
+}
+
+fn missing(state: State, drive: &DriveIdentity, private: bool) -> Vec<&'static str> {
+    let facts = [
+        ("state", state == State::Unknown),
+        ("model", drive.model.is_none()),
+        ("serial", private && drive.serial.is_none()),
+        ("firmware", drive.firmware.is_none()),
+        ("capacity", drive.bytes.is_none()),
+        ("block size", drive.logical_block_bytes.is_none()),
+        ("wear", drive.health.wear_percent.is_none()),
+        ("temperature", drive.health.temperature_c.is_none()),
+    ];
+    facts.into_iter().filter(|fact| fact.1).map(|fact| fact.0).collect()
+}
+
+/// Where the I/O went. With `private`, the path too.
+pub(crate) fn target(run: &Run, private: bool) -> Vec<String> {
+    let target = &run.target;
+    let place = target.path.as_ref().unwrap_or(&target.spec);
+    let what = match target.kind {
+        TargetKind::Directory => format!("scratch file of {}", binary(run.plan.region_bytes)),
+        TargetKind::File => "file".to_string(),
+        TargetKind::Device => "device".to_string(),
+        TargetKind::Virtual => "virtual drive".to_string(),
+        TargetKind::Null => "nothing (null backend)".to_string(),
+    };
+    let inside = if target.kind == TargetKind::Directory { "in " } else { "" };
+    let mut items = match private {
+        true if target.kind != TargetKind::Null => vec![format!("{what} {inside}{place}")],
+        _ => vec![what],
+    };
+    items.extend(filesystem(target));
+    items
+}
+
+fn filesystem(target: &Target) -> Option<String> {
+    let filesystem = target.filesystem.as_ref()?;
+    let source = filesystem.source.as_ref().map(|s| format!(" on {s}")).unwrap_or_default();
+    Some(format!("{}{source}", filesystem.kind))
+}
+
+/// The word for a state.
+pub(crate) fn state(state: State) -> &'static str {
+    match state {
+        State::Fresh => "fresh",
+        State::Filled => "filled",
+        State::Used => "used",
+        State::Trimmed => "trimmed",
+        State::Unknown => UNKNOWN,
+    }
+}
+
+/// The machine, as far as it bears on the numbers.
+pub(crate) fn host(run: &Run) -> Vec<String> {
+    let machine = &run.environment;
+    let unknown = |what: &str| format!("{what} {UNKNOWN}");
+    let mut items: Vec<String> = machine.board.iter().cloned().collect();
+    items.push(machine.cpu.model.clone().unwrap_or_else(|| unknown("processor")));
+    items.push(machine.kernel.as_ref().map_or_else(|| unknown("kernel"), |k| format!("Linux {k}")));
+    items.extend(machine.hypervisor.as_ref().map(|h| format!("under {h}")));
+    items.push(machine.backend.clone().unwrap_or_else(|| unknown("backend")));
+    items.push(caching(run.target.direct).to_string());
+    items.push(match machine.instrument_ns_per_io {
+        Some(ns) => format!("instrument {} per I/O", latency(ns)),
+        None => unknown("instrument's cost"),
+    });
+    items
+}
+
+/// Whether I/O went past the page cache.
+pub(crate) fn caching(direct: Option<bool>) -> &'static str {
+    match direct {
+        Some(true) => "O_DIRECT",
+        Some(false) => "through the page cache",
+        None => "page cache or not: unknown",
+    }
+}
+
+/// What to distrust: the worst first, and what was found in several workloads said once.
+pub(crate) fn doubts(run: &Run) -> Vec<Doubt<'_>> {
+    let mut doubts: Vec<Doubt<'_>> = Vec::new();
+    for finding in &run.warnings {
+        let same =
+            |d: &&mut Doubt<'_>| d.finding.name == finding.name && d.finding.level == finding.level;
+        match doubts.iter_mut().find(same) {
+            Some(doubt) => doubt.workloads.extend(finding.workload.as_deref()),
+            None => {
+                let workloads = finding.workload.as_deref().into_iter().collect();
+                doubts.push(Doubt { finding, workloads });
+            }
+        }
+    }
+    for doubt in &mut doubts {
+        let mut seen = Vec::new();
+        doubt.workloads.retain(|w| {
+            !seen.contains(w) && {
+                seen.push(*w);
+                true
+            }
+        });
+    }
+    doubts.sort_by_key(|d| std::cmp::Reverse(d.finding.level));
+    doubts
+}
+
+/// One thing to distrust, and the workloads it was found in.
+pub(crate) struct Doubt<'a> {
+    pub(crate) finding: &'a Finding,
+    pub(crate) workloads: Vec<&'a str>,
+}
+
+impl Doubt<'_> {
+    /// The finding's text and where it was found.
+    pub(crate) fn text(&self) -> String {
+        let text = &self.finding.text;
+        match self.workloads.as_slice() {
+            [] => text.clone(),
+            [one] if text.contains(one) => text.clone(),
+            [one] => format!("{one}: {text}"),
+            [first, others @ ..] => {
+                let more = others.len();
+                let s = if more == 1 { "" } else { "s" };
+                let first = if text.contains(first) { "" } else { &format!("{first}: ") };
+                format!("{first}{text} (and in {more} more workload{s})")
+            }
+        }
+    }
+}
+
+/// `3 EIO on read in rand-read-4KiB-q32, first at 4096, 8192`.
+pub(crate) fn errors(errors: &IoErrors) -> String {
+    let IoErrors { op, kind, workload, count, first_offsets } = errors;
+    let shown: Vec<String> = first_offsets.iter().take(3).map(u64::to_string).collect();
+    let place = if shown.is_empty() {
+        String::new()
+    } else {
+        format!(", first at byte {}", shown.join(", "))
+    };
+    let inside = if workload.is_empty() { String::new() } else { format!(" in {workload}") };
+    format!("{count} {kind} on {op}{inside}{place}")
+}

@@ -1,0 +1,131 @@
+//! Numbers with units, as people read them. Unknown is a word, never 0.
+
+use record::{Metric, Unit};
+use workload::units::{amount, decimal, latency, significant, throughput};
+
+use crate::style::Style;
+
+/// The word for what is not known.
+pub(crate) const UNKNOWN: &str = "unknown";
+
+/// A value with its unit: `3480 MB/s`, `83.1 us`, `12,300 IOPS`, `41 C`.
+pub(crate) fn show(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::BytesPerSecond => throughput(value),
+        Unit::Iops => format!("{} IOPS", amount(value)),
+        Unit::Nanoseconds => latency(value),
+        Unit::Bytes => decimal(value.max(0.0) as u64),
+        Unit::Celsius => format!("{} C", trimmed(value)),
+        Unit::Number => trimmed(value),
+    }
+}
+
+/// [`show`], or the word for unknown.
+pub(crate) fn show_known(unit: Unit, value: Option<f64>) -> String {
+    value.map_or_else(|| UNKNOWN.to_string(), |v| show(unit, v))
+}
+
+/// A rate without its unit, in MB/s or IOPS: for columns whose heading has the unit.
+pub(crate) fn bare(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::BytesPerSecond => amount(value / 1e6),
+        _ => amount(value),
+    }
+}
+
+/// Whole numbers without decimals, others with three significant digits.
+fn trimmed(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 9_999.5 {
+        format!("{value:.0}")
+    } else {
+        match value.abs() {
+            v if v < 0.0995 => format!("{value:.4}"),
+            _ if value.abs() < 9_999.5 => significant(value),
+            _ => amount(value),
+        }
+    }
+}
+
+/// The 95% interval in the unit of [`bare`]: `[6952, 7010]`; with one replicate `no interval`.
+pub(crate) fn interval(metric: &Metric) -> String {
+    match (metric.low, metric.high) {
+        (Some(low), Some(high)) => {
+            format!("[{}, {}]", bare(metric.unit, low), bare(metric.unit, high))
+        }
+        _ => no_interval(metric),
+    }
+}
+
+/// The 95% interval as the larger of its two distances from the value: `±1.2%`.
+pub(crate) fn interval_percent(metric: &Metric, style: &Style) -> String {
+    match (metric.value, metric.low, metric.high) {
+        (Some(value), Some(low), Some(high)) if value > 0.0 => {
+            let percent = 100.0 * (high - value).max(value - low) / value;
+            let digits = usize::from(percent < 9.95);
+            format!("{}{percent:.digits$}%", style.either("±", "+-"))
+        }
+        _ => no_interval(metric),
+    }
+}
+
+/// The 95% interval with its unit: `3420 to 3510 MB/s`.
+pub(crate) fn interval_words(metric: &Metric) -> String {
+    match (metric.low, metric.high) {
+        (Some(low), Some(high)) => {
+            format!("{} to {}", show(metric.unit, low), show(metric.unit, high))
+        }
+        _ if metric.value.is_none() => String::new(),
+        _ => "no interval".to_string(),
+    }
+}
+
+/// Whether a metric is a percentile of latencies: without a value it had too few samples, which a
+/// dash says.
+pub(crate) fn is_percentile(metric: &Metric) -> bool {
+    let names_one = |name: &str| {
+        let (_, statistic) = name.split_once(".p").unwrap_or_default();
+        statistic.starts_with(|c: char| c.is_ascii_digit())
+    };
+    metric.unit == Unit::Nanoseconds && names_one(&metric.name)
+}
+
+fn no_interval(metric: &Metric) -> String {
+    if metric.value.is_some() { format!("n={}", metric.n) } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_unit_reads_as_people_write_it() {
+        let table = [
+            (Unit::BytesPerSecond, 3.48e9, "3480 MB/s"),
+            (Unit::Iops, 12_300.4, "12,300 IOPS"),
+            (Unit::Nanoseconds, 83_120.0, "83.1 us"),
+            (Unit::Bytes, 1e12, "1.00 TB"),
+            (Unit::Celsius, 41.0, "41 C"),
+            (Unit::Celsius, 41.25, "41.2 C"),
+            (Unit::Number, 0.9961, "1.00"),
+            (Unit::Number, 0.0123, "0.0123"),
+            (Unit::Number, 16.0, "16"),
+        ];
+        for (unit, value, text) in table {
+            assert_eq!(show(unit, value), text);
+        }
+        assert_eq!(show_known(Unit::Iops, None), "unknown");
+    }
+
+    #[test]
+    fn an_interval_is_never_invented() {
+        let mut metric = Metric::single("x", Unit::BytesPerSecond, 1e9);
+        assert_eq!(interval(&metric), "n=1");
+        assert_eq!(interval_percent(&metric, &Style::PLAIN), "n=1");
+        (metric.low, metric.high, metric.n) = (Some(0.99e9), Some(1.02e9), 3);
+        assert_eq!(interval(&metric), "[990, 1020]");
+        assert_eq!(interval_percent(&metric, &Style::PLAIN), "+-2.0%");
+        metric.value = None;
+        (metric.low, metric.high) = (None, None);
+        assert_eq!(interval(&metric), "");
+    }
+}

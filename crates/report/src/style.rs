@@ -1,0 +1,100 @@
+//! How text looks on a screen: colour or none, how wide, which characters.
+//!
+//! The caller decides (a terminal or a pipe, `NO_COLOR`, the locale) and passes a [`Style`]; nothing
+//! here looks at the environment. All foreign text reaches the screen through [`Style::paint`],
+//! which takes out control characters: a model name must not move the cursor.
+
+/// What a screen can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Colours and weights, as ANSI sequences.
+    pub colour: bool,
+    /// Columns. Text is laid out for at least 40.
+    pub width: usize,
+    /// Characters beyond ASCII may be used.
+    pub unicode: bool,
+}
+
+impl Style {
+    /// Plain text of 80 columns in ASCII: what goes into a pipe or a file.
+    pub const PLAIN: Style = Style { colour: false, width: 80, unicode: false };
+
+    /// The text in an ink, free of control characters.
+    pub fn paint(&self, ink: Ink, text: &str) -> String {
+        let text = printable(text);
+        match (self.colour, ink.code()) {
+            (true, Some(code)) if !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
+            _ => text,
+        }
+    }
+
+    /// Columns to lay text out for.
+    pub(crate) fn columns(&self) -> usize {
+        self.width.max(40)
+    }
+
+    /// One of two spellings: with characters beyond ASCII, and without.
+    pub(crate) fn either<'a>(&self, unicode: &'a str, ascii: &'a str) -> &'a str {
+        if self.unicode { unicode } else { ascii }
+    }
+}
+
+/// What a piece of text is, which decides its colour. Meaning never hangs on colour alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ink {
+    /// Nothing special.
+    #[default]
+    Plain,
+    /// Less important: labels, intervals, units.
+    Dim,
+    /// A number or a name one looks for.
+    Strong,
+    /// All is well.
+    Good,
+    /// To be taken with care.
+    Warn,
+    /// Wrong.
+    Bad,
+}
+
+impl Ink {
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Ink::Plain => None,
+            Ink::Dim => Some("2"),
+            Ink::Strong => Some("1"),
+            Ink::Good => Some("32"),
+            Ink::Warn => Some("33"),
+            Ink::Bad => Some("1;31"),
+        }
+    }
+}
+
+/// The text with every character that could steer a terminal (escape sequences, line breaks,
+/// direction overrides) replaced by `?`.
+fn printable(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if steers(c) { '?' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_only_where_it_was_asked_for() {
+        let colour = Style { colour: true, ..Style::PLAIN };
+        assert_eq!(colour.paint(Ink::Warn, "hot"), "\x1b[33mhot\x1b[0m");
+        assert_eq!(colour.paint(Ink::Plain, "hot"), "hot");
+        assert_eq!(Style::PLAIN.paint(Ink::Warn, "hot"), "hot");
+    }
+
+    #[test]
+    fn a_model_name_cannot_steer_the_terminal() {
+        let painted = Style::PLAIN.paint(Ink::Plain, "ACME\x1b[2J\n\u{202e}evil\u{9b}");
+        assert_eq!(painted, "ACME?[2J??evil?");
+    }
+}

@@ -1,0 +1,198 @@
+//! Small tables of aligned columns, without borders.
+//!
+//! Cells are plain text with an ink; widths are counted before colour is added. A table that does
+//! not fit the screen cuts its elastic column (the last one, unless another is named), so that each
+//! row stays one line. Widths count characters, not terminal cells: a CJK name shifts its row.
+
+use crate::style::{Ink, Style};
+
+/// The side of a column its cells keep to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// One cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    text: String,
+    ink: Ink,
+    /// Runs over the columns to its right.
+    free: bool,
+}
+
+impl Cell {
+    /// A cell in an ink.
+    pub fn new(ink: Ink, text: impl Into<String>) -> Cell {
+        Cell { text: text.into(), ink, free: false }
+    }
+
+    /// A cell that widens no column and runs over those to its right: the last one of its row.
+    pub fn free(ink: Ink, text: impl Into<String>) -> Cell {
+        Cell { text: text.into(), ink, free: true }
+    }
+
+    /// A dim cell.
+    pub fn dim(text: impl Into<String>) -> Cell {
+        Cell::new(Ink::Dim, text)
+    }
+
+    fn width(&self) -> usize {
+        self.text.chars().count()
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Cell {
+        Cell::new(Ink::Plain, text)
+    }
+}
+
+/// A table under construction.
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: Vec<Align>,
+    rows: Vec<Vec<Cell>>,
+    gap: usize,
+    elastic: usize,
+}
+
+impl Table {
+    /// A table with these columns, two blanks apart.
+    pub fn new(columns: &[Align]) -> Table {
+        let elastic = columns.len().saturating_sub(1);
+        Table { columns: columns.to_vec(), rows: Vec::new(), gap: 2, elastic }
+    }
+
+    /// The same with another distance between columns.
+    #[must_use]
+    pub fn gap(mut self, blanks: usize) -> Table {
+        self.gap = blanks;
+        self
+    }
+
+    /// The same with another column (from 0) to be cut when the table is too wide.
+    #[must_use]
+    pub fn elastic(mut self, column: usize) -> Table {
+        self.elastic = column;
+        self
+    }
+
+    /// Adds a dim row of headings.
+    pub fn heading<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) {
+        self.rows.push(cells.into_iter().map(Cell::dim).collect());
+    }
+
+    /// Adds a row. Missing cells are blank.
+    pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    /// Whether it has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Columns of the screen it takes when nothing is cut.
+    pub fn width(&self) -> usize {
+        self.rows.iter().map(|row| self.row_width(row, &self.widths())).max().unwrap_or(0)
+    }
+
+    /// The rows, each ended by a line break.
+    pub fn render(&self, style: &Style) -> String {
+        let mut widths = self.widths();
+        let over = self.width().saturating_sub(style.columns());
+        if let Some(elastic) = widths.get_mut(self.elastic) {
+            *elastic -= over.min(elastic.saturating_sub(4));
+        }
+        self.rows.iter().map(|row| self.render_row(row, &widths, style)).collect()
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let bound = |cell: &&Cell| !cell.free;
+        let cells = |column| self.rows.iter().filter_map(move |r| r.get(column)).filter(bound);
+        let width = |column| cells(column).map(Cell::width).max().unwrap_or(0);
+        (0..self.columns.len()).map(width).collect()
+    }
+
+    fn row_width(&self, row: &[Cell], widths: &[usize]) -> usize {
+        let width = |(cell, bound): (&Cell, &usize)| match cell.free {
+            true => cell.width() + self.gap,
+            false => bound + self.gap,
+        };
+        row.iter().zip(widths).map(width).sum::<usize>().saturating_sub(self.gap)
+    }
+
+    fn render_row(&self, row: &[Cell], widths: &[usize], style: &Style) -> String {
+        let mut line = String::new();
+        let mut blanks = 0;
+        for (column, cell) in row.iter().enumerate().take(widths.len()) {
+            let width = if cell.free { cell.width() } else { widths[column] };
+            let text = cut(&cell.text, width, style);
+            let pad = width - text.chars().count();
+            let right = self.columns.get(column) == Some(&Align::Right);
+            if !text.is_empty() {
+                line.push_str(&" ".repeat(blanks + if right { pad } else { 0 }));
+                line.push_str(&style.paint(cell.ink, &text));
+                blanks = 0;
+            }
+            // Blanks are owed, not written, so that no line ends in them.
+            blanks += self.gap + if right && !text.is_empty() { 0 } else { pad };
+        }
+        line + "\n"
+    }
+}
+
+/// The text in at most `width` characters.
+fn cut(text: &str, width: usize, style: &Style) -> String {
+    if text.chars().count() <= width {
+        return text.to_string();
+    }
+    let mark = style.either("…", "..");
+    let kept = width.saturating_sub(mark.chars().count());
+    text.chars().take(kept).chain(mark.chars()).take(width).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Table {
+        let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
+        table.heading(["name", "size", "what"]);
+        table.row(["sda", "1.00 TB", "a disk with a long description"]);
+        table.row(["nvme0n1", "", "x"]);
+        table
+    }
+
+    #[test]
+    fn columns_align_and_lines_end_without_blanks() {
+        let text = sample().render(&Style::PLAIN);
+        let expected = "\
+name        size  what
+sda      1.00 TB  a disk with a long description
+nvme0n1           x
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut_in_one_column() {
+        let narrow = Style { width: 40, unicode: true, ..Style::PLAIN };
+        let text = sample().render(&narrow);
+        assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
+        assert!(text.contains("a disk with a long de…"), "{text}");
+    }
+
+    #[test]
+    fn colour_does_not_move_columns() {
+        let mut table = Table::new(&[Align::Right, Align::Right]);
+        table.row([Cell::new(Ink::Strong, "1"), Cell::dim("22")]);
+        table.row(["333", "4"]);
+        let text = table.render(&Style { colour: true, ..Style::PLAIN });
+        assert_eq!(text, "  \x1b[1m1\x1b[0m  \x1b[2m22\x1b[0m\n333   4\n");
+    }
+}

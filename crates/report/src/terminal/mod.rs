@@ -1,0 +1,133 @@
+//! The screen: calm, aligned, and one page for a `quick` run.
+//!
+//! Top to bottom: what ran, on what, where; the numbers; how long single I/Os took; what follows
+//! from that (`why`); what to distrust; where the record is. Everything is laid out for the width
+//! of the [`Style`], and nothing is told by colour alone.
+
+mod io;
+mod page;
+mod tables;
+
+use record::{Column, Level, Run, Series, Unit};
+use workload::units::span;
+
+use crate::facts::{self, Doubt};
+use crate::grid::Grid;
+use crate::names::Direction;
+use crate::quantity;
+use crate::spark::sparkline;
+use crate::style::{Ink, Style};
+use page::Page;
+
+/// Notes shown at most; warnings and worse are all shown.
+const NOTES_MAX: usize = 3;
+
+/// A course is drawn from this many intervals on, and from this long a workload (arbitrary: a
+/// second of noise is not a course).
+const COURSE_INTERVALS_MIN: usize = 20;
+const COURSE_NS_MIN: u64 = 5_000_000_000;
+
+/// Courses drawn at most.
+const COURSES_MAX: usize = 4;
+
+/// The run as a screen of text.
+pub fn terminal(run: &Run, style: &Style) -> String {
+    let mut page = Page::new(style);
+    header(&mut page, run);
+    page.blank();
+    if run.metrics.is_empty() && run.latencies.is_empty() {
+        page.labelled("result", Ink::Plain, "nothing was measured");
+    } else if run.method == "io" {
+        io::body(&mut page, run);
+    } else {
+        tables::body(&mut page, &Grid::of(run));
+    }
+    courses(&mut page, run);
+    page.blank();
+    conclusions(&mut page, run);
+    page.blank();
+    footer(&mut page, run);
+    page.finish()
+}
+
+fn header(page: &mut Page, run: &Run) {
+    let ink = if run.complete { Ink::Plain } else { Ink::Warn };
+    let title = [
+        (Ink::Strong, facts::run_name(run)),
+        (Ink::Strong, run.method.clone()),
+        (ink, facts::ending(run)),
+        (Ink::Dim, facts::when(run)),
+    ];
+    page.title(&title);
+    page.blank();
+    page.items("drive", &facts::drive(run, true));
+    page.items("target", &facts::target(run, true));
+    page.items("host", &facts::host(run));
+}
+
+/// Throughput over time of the workloads that went on long enough to have a course.
+fn courses(page: &mut Page, run: &Run) {
+    let long = run.series.iter().filter(|s| s.replicate == 0 && has_course(s));
+    let columns = long.flat_map(|s| s.columns.iter().map(move |c| (s, c)));
+    for (series, column) in columns.filter(|(_, c)| is_rate(c)).take(COURSES_MAX) {
+        let line = sparkline(&column.values, page.text_width(), page.style);
+        if line.is_empty() {
+            continue;
+        }
+        let max = column.values.iter().flatten().copied().fold(0.0, f64::max);
+        let max = quantity::show(column.unit, max);
+        let time = span(series.t_ns.last().map_or(0.0, |t| *t as f64 / 1e9));
+        let text = format!("{} {} over {time}, up to {max}", series.name, column.name);
+        page.blank();
+        page.labelled("course", Ink::Dim, &text);
+        page.raw("course", &line);
+    }
+}
+
+fn has_course(series: &Series) -> bool {
+    let long = series.t_ns.last().is_some_and(|t| *t >= COURSE_NS_MIN);
+    long && series.t_ns.len() >= COURSE_INTERVALS_MIN
+}
+
+fn is_rate(column: &Column) -> bool {
+    column.unit == Unit::BytesPerSecond && Direction::parse(&column.name).is_some()
+}
+
+fn conclusions(page: &mut Page, run: &Run) {
+    for verdict in &run.verdicts {
+        let text = format!("{}: {}", verdict.name, verdict.text);
+        page.labelled("why", Ink::Plain, &text);
+    }
+    let doubts = facts::doubts(run);
+    let notes = doubts.iter().filter(|d| d.finding.level == Level::Note).count();
+    let shown = doubts.len() - notes.saturating_sub(NOTES_MAX);
+    doubts[..shown].iter().for_each(|doubt| distrust(page, doubt));
+    if shown < doubts.len() {
+        page.labelled("distrust", Ink::Dim, &format!("- and {} more notes", doubts.len() - shown));
+    }
+    for errors in &run.errors {
+        page.labelled("errors", Ink::Bad, &facts::errors(errors));
+    }
+}
+
+fn distrust(page: &mut Page, doubt: &Doubt<'_>) {
+    let (mark, ink) = match doubt.finding.level {
+        Level::Bad => ("!!", Ink::Bad),
+        Level::Warn => ("!", Ink::Warn),
+        Level::Note => ("-", Ink::Plain),
+    };
+    page.labelled("distrust", ink, &format!("{mark} {}", doubt.text()));
+    if let Some(advice) = &doubt.finding.advice {
+        page.indented_text(Ink::Dim, &format!("try: {advice}"));
+    }
+}
+
+fn footer(page: &mut Page, run: &Run) {
+    match run.number {
+        Some(number) => {
+            let text = format!("run {number}     ssdyno show {number} --html");
+            page.raw("saved", &text);
+        }
+        None => page.labelled("record", Ink::Dim, &format!("{}, not in this store", run.id)),
+    }
+}

@@ -1,0 +1,155 @@
+//! The page a screen is written on: a column of labels, and text beside it that wraps.
+
+use crate::style::{Ink, Style};
+
+/// Columns of the labels, and the indent of what belongs to them.
+const INDENT: usize = 9;
+
+/// Blanks between items of one line.
+const ITEM_GAP: &str = "  ";
+
+pub(super) struct Page<'a> {
+    pub(super) style: &'a Style,
+    text: String,
+    /// The label last written, which is not written again on the next line.
+    label: &'static str,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn new(style: &'a Style) -> Page<'a> {
+        Page { style, text: String::new(), label: "" }
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+
+    /// Columns to the right of the labels.
+    pub(super) fn text_width(&self) -> usize {
+        self.style.columns() - INDENT
+    }
+
+    /// An empty line, but never two of them.
+    pub(super) fn blank(&mut self) {
+        if !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+        self.label = "";
+    }
+
+    /// Pieces of a title, on as many lines as they need.
+    pub(super) fn title(&mut self, pieces: &[(Ink, String)]) {
+        let style = self.style;
+        let widths: Vec<usize> = pieces.iter().map(|p| p.1.chars().count()).collect();
+        let mut used = 0;
+        for ((ink, piece), width) in pieces.iter().zip(widths) {
+            if used > 0 && used + 3 + width > style.columns() {
+                self.text.push('\n');
+                used = 0;
+            }
+            let gap = if used > 0 { "   " } else { "" };
+            self.text.push_str(gap);
+            self.text.push_str(&style.paint(*ink, piece));
+            used += gap.len() + width;
+        }
+        self.text.push('\n');
+    }
+
+    /// Items beside a label; a line break falls between items wherever that is possible.
+    pub(super) fn items(&mut self, label: &'static str, items: &[String]) {
+        let width = self.text_width();
+        let mut lines: Vec<String> = Vec::new();
+        for item in items {
+            let count = |text: &str| text.chars().count();
+            match lines.last_mut() {
+                Some(line) if count(line) + ITEM_GAP.len() + count(item) <= width => {
+                    line.push_str(ITEM_GAP);
+                    line.push_str(item);
+                }
+                _ => lines.extend(wrap(item, width)),
+            }
+        }
+        lines.iter().for_each(|line| self.line(label, Ink::Plain, line));
+    }
+
+    /// Text beside a label, wrapped; lines after the first are indented by two.
+    pub(super) fn labelled(&mut self, label: &'static str, ink: Ink, text: &str) {
+        for (i, line) in wrap(text, self.text_width() - 2).iter().enumerate() {
+            let indent = if i > 0 { "  " } else { "" };
+            self.line(label, ink, &format!("{indent}{line}"));
+        }
+    }
+
+    /// Text under what was written last, wrapped.
+    pub(super) fn indented_text(&mut self, ink: Ink, text: &str) {
+        for line in wrap(text, self.text_width() - 2) {
+            let line = format!("  {}", self.style.paint(ink, &line));
+            self.push(self.label, &line);
+        }
+    }
+
+    /// One line beside a label, as it is.
+    pub(super) fn raw(&mut self, label: &'static str, line: &str) {
+        self.push(label, line);
+    }
+
+    /// Lines as they are, from the left edge.
+    pub(super) fn block(&mut self, lines: &str) {
+        self.text.push_str(lines);
+        self.label = "";
+    }
+
+    fn line(&mut self, label: &'static str, ink: Ink, text: &str) {
+        let text = self.style.paint(ink, text);
+        self.push(label, &text);
+    }
+
+    fn push(&mut self, label: &'static str, painted: &str) {
+        let shown = if label == self.label { "" } else { label };
+        let blanks = " ".repeat(INDENT - shown.len());
+        let label_text = self.style.paint(Ink::Dim, shown);
+        self.text.push_str(&format!("{label_text}{blanks}{painted}\n"));
+        self.label = label;
+    }
+}
+
+/// Breaks text between words into lines of at most `width` characters; a longer word is broken.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let letters: Vec<char> = word.chars().collect();
+        for (i, part) in letters.chunks(width.max(1)).enumerate() {
+            match lines.last_mut() {
+                Some(line) if i == 0 && line.chars().count() + 1 + part.len() <= width => {
+                    line.push(' ');
+                    line.extend(part);
+                }
+                _ => lines.push(part.iter().collect()),
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wraps_between_words_and_breaks_only_what_is_too_long() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(wrap("", 4), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_label_is_said_once() {
+        let style = Style::PLAIN;
+        let mut page = Page::new(&style);
+        page.labelled("why", Ink::Plain, "one");
+        page.labelled("why", Ink::Plain, "two");
+        page.blank();
+        page.labelled("why", Ink::Plain, "three");
+        assert_eq!(page.finish(), "why      one\n         two\n\nwhy      three\n");
+    }
+}

@@ -1,0 +1,158 @@
+//! The numbers of a screen: the grid, the latencies under it, and whatever else was measured.
+
+use record::Metric;
+
+use super::page::Page;
+use crate::grid::{Grid, Latency, Row};
+use crate::names::{Direction, STATISTICS};
+use crate::quantity;
+use crate::style::{Ink, Style};
+use crate::table::{Align, Cell, Table};
+use workload::units::{amount, latency};
+
+/// The grid, the latencies, and a plain table of the rest.
+pub(super) fn body(page: &mut Page, grid: &Grid<'_>) {
+    let style = page.style;
+    let drawn = [
+        // The interval in full, and units apart, where there is room for it.
+        roomy(style, |roomy| rates(grid, style, roomy)),
+        roomy(style, |roomy| latencies(grid, style, roomy)),
+        others(&grid.others, style),
+    ];
+    for table in drawn.iter().filter(|table| !table.is_empty()) {
+        page.blank();
+        page.block(&table.render(style));
+    }
+}
+
+/// The roomy form of a table if it fits the screen, else the tight one.
+fn roomy(style: &Style, table: impl Fn(bool) -> Table) -> Table {
+    let roomy = table(true);
+    if roomy.width() <= style.columns() { roomy } else { table(false) }
+}
+
+/// Workloads down; MB/s, IOPS and the 95% interval of each direction across.
+fn rates(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
+    let rows: Vec<_> = grid.rows.iter().filter(|row| row.has_rate()).collect();
+    // A mix that was measured as a whole stands in the columns of reads.
+    let mixes = |d| d == Direction::Read && rows.iter().any(|row| row.both.is_some());
+    let sides = directions(|d| grid.has_rate(d) || mixes(d));
+    let mut columns = vec![Align::Left];
+    let mut heading = vec![replicates(&rows)];
+    for side in &sides {
+        columns.extend([Align::Right, Align::Right]);
+        columns.push(if roomy { Align::Left } else { Align::Right });
+        let interval = if roomy { "95% interval" } else { "95%" };
+        heading.extend([format!("{} MB/s", side.name()), "IOPS".into(), interval.into()]);
+    }
+    // The words of a mix stand past the last column when there are no writes.
+    columns.push(Align::Left);
+    let mut table = Table::new(&columns);
+    if !rows.is_empty() {
+        table.heading(heading.iter().map(String::as_str));
+    }
+    rows.into_iter().for_each(|row| table.row(rate_row(row, &sides, style, roomy)));
+    table
+}
+
+/// `n = 3`, where all rates have that many replicates.
+fn replicates(rows: &[&Row<'_>]) -> String {
+    let rates = rows.iter().flat_map(|r| r.sides.iter().map(|s| s.rate).chain([r.both])).flatten();
+    let counts: Vec<u32> = rates.map(|rate| rate.n).collect();
+    match counts.first() {
+        Some(&n) if n > 1 && counts.iter().all(|c| *c == n) => format!("n = {n}"),
+        _ => String::new(),
+    }
+}
+
+fn directions(has: impl Fn(Direction) -> bool) -> Vec<Direction> {
+    Direction::BOTH.into_iter().filter(|d| has(*d)).collect()
+}
+
+fn rate_row(row: &Row<'_>, sides: &[Direction], style: &Style, roomy: bool) -> Vec<Cell> {
+    let mut cells = vec![row.label().into()];
+    if row.both.is_some() {
+        cells.extend(rate_cells(row, row.both, style, roomy));
+        cells.push(Cell::free(Ink::Dim, mix_words(row)));
+        return cells;
+    }
+    for side in sides {
+        cells.extend(rate_cells(row, row.side(*side).rate, style, roomy));
+    }
+    cells
+}
+
+fn rate_cells(row: &Row<'_>, rate: Option<&Metric>, style: &Style, roomy: bool) -> [Cell; 3] {
+    let Some(rate) = rate else { return Default::default() };
+    let shown = |value: Option<f64>| value.map(amount).unwrap_or_default();
+    let megabytes = row.bytes_per_s(rate).map(|b| b / 1e6);
+    let first = if rate.value.is_some() { shown(megabytes) } else { quantity::UNKNOWN.into() };
+    let interval = match roomy {
+        true => quantity::interval(rate),
+        false => quantity::interval_percent(rate, style),
+    };
+    let iops = Cell::new(Ink::Strong, shown(row.iops(rate)));
+    [Cell::new(Ink::Strong, first), iops, Cell::dim(interval)]
+}
+
+/// `70/30 together: 141,000 reads, 60,300 writes a second`.
+fn mix_words(row: &Row<'_>) -> String {
+    let mut words = row.shares().unwrap_or_default();
+    words.push_str(if words.is_empty() { "together" } else { " together" });
+    let known = |d: Direction| {
+        let rate = row.side(d).rate?;
+        Some(format!("{} {}", d.name(), quantity::bare(rate.unit, rate.value?)))
+    };
+    let sides: Vec<_> = Direction::BOTH.into_iter().filter_map(known).collect();
+    if sides.is_empty() { words } else { format!("{words}: {}", sides.join(", ")) }
+}
+
+/// Workloads down; median, tail and maximum of each direction across.
+fn latencies(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
+    let sides = directions(|d| grid.has_latency(d));
+    let mut heading = vec!["latency".to_string()];
+    for side in &sides {
+        let named = STATISTICS.iter().enumerate().map(|(i, statistic)| match i {
+            0 => format!("{} {statistic}", side.name()),
+            _ => statistic.to_string(),
+        });
+        heading.extend(named);
+    }
+    let columns: Vec<_> = std::iter::once(Align::Left)
+        .chain(std::iter::repeat_n(Align::Right, heading.len() - 1))
+        .collect();
+    let mut table = Table::new(&columns).gap(if roomy { 2 } else { 1 });
+    let rows: Vec<_> = grid.rows.iter().filter(|row| row.has_latency()).collect();
+    if !rows.is_empty() {
+        table.heading(heading.iter().map(String::as_str));
+    }
+    for row in rows {
+        let cells = sides.iter().flat_map(|d| latency_cells(&row.side(*d).latency, style, roomy));
+        table.row(std::iter::once(Cell::from(row.label())).chain(cells));
+    }
+    table
+}
+
+fn latency_cells(values: &Latency, style: &Style, roomy: bool) -> Vec<Cell> {
+    let known = values.iter().any(Option::is_some);
+    let dash = || if known { Cell::dim(style.either("–", "-")) } else { Cell::default() };
+    let shown = |ns: f64| if roomy { latency(ns) } else { latency(ns).replace(' ', "") };
+    values.iter().map(|value| value.map_or_else(dash, |ns| shown(ns).into())).collect()
+}
+
+/// Metrics of other names, one a row.
+pub(super) fn others(metrics: &[&Metric], style: &Style) -> Table {
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]).elastic(0);
+    if !metrics.is_empty() {
+        table.heading(["metric", "value", "95% interval"]);
+    }
+    for metric in metrics {
+        let value = match metric.value {
+            None if quantity::is_percentile(metric) => Cell::dim(style.either("–", "-")),
+            value => Cell::new(Ink::Strong, quantity::show_known(metric.unit, value)),
+        };
+        let interval = Cell::dim(quantity::interval_words(metric));
+        table.row([Cell::from(metric.name.as_str()), value, interval]);
+    }
+    table
+}

@@ -1,0 +1,80 @@
+//! Screens as users see them, at the widths they have. The snapshots are the specification.
+
+mod common;
+
+use report::{Style, terminal};
+
+const NARROW: Style = Style { colour: false, width: 80, unicode: true };
+const WIDE: Style = Style { colour: false, width: 120, unicode: true };
+
+#[test]
+fn quick_fits_one_screen_of_80_columns() {
+    let text = terminal(&common::quick(), &NARROW);
+    insta::assert_snapshot!("quick-80", text);
+    // The sample has everything at once: two long verdicts, two doubts with advice, I/O errors.
+    assert!(text.lines().count() <= 33, "{} lines", text.lines().count());
+}
+
+#[test]
+fn quick_in_a_wide_window_has_full_intervals() {
+    insta::assert_snapshot!("quick-120", terminal(&common::quick(), &WIDE));
+}
+
+#[test]
+fn io_shows_response_beside_service() {
+    insta::assert_snapshot!("io-80", terminal(&common::io(), &NARROW));
+}
+
+#[test]
+fn a_cut_short_run_shows_what_it_has() {
+    insta::assert_snapshot!("cut-short-80", terminal(&common::cut_short(), &NARROW));
+}
+
+#[test]
+fn a_run_killed_at_once_says_so() {
+    insta::assert_snapshot!("empty-80", terminal(&common::empty(), &NARROW));
+}
+
+#[test]
+fn what_is_not_known_is_called_unknown() {
+    insta::assert_snapshot!("unknown-80", terminal(&common::unknown(), &NARROW));
+}
+
+#[test]
+fn an_hour_of_one_workload_shows_its_course() {
+    insta::assert_snapshot!("long-ascii", terminal(&common::long(), &Style::PLAIN));
+}
+
+#[test]
+fn no_line_is_wider_than_the_screen_and_none_steers_it() {
+    let runs =
+        [common::quick(), common::io(), common::cut_short(), common::unknown(), common::hostile()];
+    for run in &runs {
+        for width in [80, 100, 132] {
+            let text = terminal(run, &Style { width, ..NARROW });
+            let over = text.lines().find(|line| line.chars().count() > width);
+            assert_eq!(over, None, "{} at {width}", run.method);
+            assert!(!text.contains('\x1b') && !text.contains('\u{202e}'));
+        }
+    }
+}
+
+#[test]
+fn plain_style_is_plain_ascii() {
+    for run in [common::quick(), common::io(), common::long(), common::unknown()] {
+        assert!(terminal(&run, &Style::PLAIN).is_ascii());
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    let run = common::quick();
+    let coloured = terminal(&run, &Style { colour: true, ..NARROW });
+    let mut plain = String::new();
+    let mut pieces = coloured.split('\x1b');
+    plain.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        plain.push_str(piece.split_once('m').expect("an ended sequence").1);
+    }
+    assert_eq!(plain, terminal(&run, &NARROW));
+}
