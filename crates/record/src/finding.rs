@@ -10,6 +10,7 @@ pub struct Evidence {
     /// What was measured, such as `device bytes / application bytes`.
     pub name: String,
     /// Its value.
+    #[serde(deserialize_with = "crate::null::number")]
     pub value: f64,
     /// Its unit.
     pub unit: Unit,

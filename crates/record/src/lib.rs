@@ -10,6 +10,7 @@ mod environment;
 mod finding;
 mod histogram;
 mod metric;
+mod null;
 mod plan;
 mod run;
 mod series;

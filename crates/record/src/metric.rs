@@ -41,7 +41,7 @@ pub struct Metric {
     /// Number of replicates (runs of the workload), not of operations.
     pub n: u32,
     /// The replicates, in the order they were run.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::null::numbers")]
     pub samples: Vec<f64>,
 }
 

@@ -34,6 +34,7 @@ pub struct Step {
     /// The workload or preparation, such as `rand-read-4KiB-q32`.
     pub name: String,
     /// Expected duration of all its repetitions, in seconds.
+    #[serde(deserialize_with = "crate::null::number")]
     pub seconds: f64,
     /// How often it is repeated.
     pub repeats: u32,
@@ -47,6 +48,7 @@ pub struct Plan {
     /// What it may do to what is on the drive.
     pub safety: Safety,
     /// Expected duration in seconds.
+    #[serde(deserialize_with = "crate::null::number")]
     pub seconds: f64,
     /// Bytes written at most.
     pub write_bytes_max: u64,

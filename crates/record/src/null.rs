@@ -1,0 +1,15 @@
+//! A number that is none (0/0, 1/0) is `null` in JSON. Reading it back gives NaN: one quotient that
+//! went wrong must not cost the whole record.
+
+use serde::{Deserialize, Deserializer};
+
+/// For a field that should be a number.
+pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
+/// For a list of numbers.
+pub(crate) fn numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+    let list = Vec::<Option<f64>>::deserialize(deserializer)?;
+    Ok(list.into_iter().map(|n| n.unwrap_or(f64::NAN)).collect())
+}
