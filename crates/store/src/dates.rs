@@ -1,0 +1,59 @@
+//! Dates as users give them to find runs.
+
+use std::ops::Range;
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
+use crate::StoreError;
+
+/// The time that a date covers: `2026-11-21` is that day where this machine stands; with a time,
+/// `2026-11-21T14:30` here or with an offset, it is that moment (start and end are the same).
+pub fn day(text: &str) -> Result<Range<Timestamp>, StoreError> {
+    day_in(text, TimeZone::system())
+}
+
+fn day_in(text: &str, zone: TimeZone) -> Result<Range<Timestamp>, StoreError> {
+    let bad = |_| StoreError::Date(text.to_string());
+    if let Ok(moment) = text.parse::<Timestamp>() {
+        return Ok(moment..moment);
+    }
+    let start: DateTime = text.parse().map_err(bad)?;
+    let length = if text.contains(['T', 't', ' ']) { 0.days() } else { 1.day() };
+    let end = start.checked_add(length).map_err(bad)?;
+    let here = |time: DateTime| time.to_zoned(zone.clone()).map(|zoned| zoned.timestamp());
+    Ok(here(start).map_err(bad)?..here(end).map_err(bad)?)
+}
+
+/// Milliseconds since 1970 of the `started` of a record.
+pub(crate) fn milliseconds(started: &str) -> Result<i64, StoreError> {
+    let moment: Result<Timestamp, _> = started.parse();
+    let unfit = |e| StoreError::Unfit(format!("its start '{started}' is not a time: {e}"));
+    Ok(moment.map_err(unfit)?.as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_a_day_and_a_moment_a_moment() {
+        let hours = |text: &str| {
+            let range = day_in(text, TimeZone::fixed(jiff::tz::offset(1))).expect("a date");
+            (range.start.to_string(), (range.end - range.start).get_seconds() / 3600)
+        };
+        assert_eq!(hours("2026-11-21"), ("2026-11-20T23:00:00Z".into(), 24));
+        for moment in ["2026-11-21T14:30", "2026-11-21 14:30:00", "2026-11-21T15:30:00+02:00"] {
+            assert_eq!(hours(moment), ("2026-11-21T13:30:00Z".into(), 0), "{moment}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        for text in ["", "yesterday", "2026-13-01", "21.11.2026", "2026-11-21T25:30"] {
+            let error = day_in(text, TimeZone::UTC).map(|_| ()).expect_err(text);
+            assert!(error.to_string().contains(&format!("'{text}'")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Opening the file: whose it is, how it is written, and what to do where it cannot be.
+//!
+//! Normally the write-ahead log (WAL): readers and a writer do not wait for each other, and a
+//! commit needs no fsync. It needs memory that all processes share, which network file systems do
+//! not give; there the rollback journal is used, which is slower and as correct.
+//!
+//! A power cut leaves a readable store: the log is checksummed frame by frame and read up to the
+//! first that is not whole, and it is fsynced before anything of it goes into the main file. With
+//! `synchronous=NORMAL` the last transactions before the cut may be missing, with `FULL` none:
+//! see [`Sync`].
+//!
+//! The header is looked at before SQLite is: opening a foreign file, or one of a newer ssdyno,
+//! must not change a byte of it.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::StoreError;
+use crate::error::BUSY_TIMEOUT;
+use crate::schema::{self, APPLICATION_ID, STEPS, VERSION};
+
+/// Pages of 4 KiB that the log may hold before it is carried over into the main file, with two
+/// fsyncs. SQLite's own 1,000 would come every few minutes of a measurement; 16 MiB come after some
+/// twenty minutes of it. The log is emptied when the last process closes the store.
+const LOG_PAGES: u32 = 4096;
+
+/// When a transaction has to be on the disk.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sync {
+    /// Before the call returns.
+    Now,
+    /// Some time later: no fsync in the middle of a measurement.
+    Later,
+}
+
+/// How transactions are kept from being half done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Journal {
+    /// Write-ahead log.
+    Log,
+    /// Rollback journal.
+    Rollback,
+}
+
+/// An open store.
+pub(crate) struct Opened {
+    pub conn: Connection,
+    pub journal: Journal,
+    /// Why it can be read and not written.
+    pub read_only: Option<String>,
+}
+
+/// Opens the file, makes it where there is none, and brings it up to date.
+pub(crate) fn open(path: &Path, journal: Journal) -> Result<Opened, StoreError> {
+    let exists = inspect(path)?;
+    match open_to_write(path, journal) {
+        Err(e) if exists && cannot_write(&e) => {
+            open_to_read(path, e).map_err(|e| StoreError::sql(path, e))
+        }
+        Err(e) => Err(StoreError::sql(path, e)),
+        Ok(opened) => {
+            let found = schema::version(&opened.conn).map_err(|e| StoreError::sql(path, e))?;
+            if found > VERSION { Err(newer(path, found)) } else { Ok(opened) }
+        }
+    }
+}
+
+/// The journal that the file system of `path` can carry.
+pub(crate) fn journal_for(path: &Path) -> Journal {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let shared = rustix::fs::statfs(dir).is_ok_and(|fs| is_shared(fs.f_type as u32));
+    if shared { Journal::Rollback } else { Journal::Log }
+}
+
+/// File systems that other machines may write to at the same time, by the numbers of statfs(2):
+/// NFS, the SMB family, 9p, FUSE (sshfs, virtiofs, ...), AFS, Ceph, GFS2, OCFS2, Lustre, VirtualBox.
+fn is_shared(magic: u32) -> bool {
+    const SHARED: [u32; 12] = [
+        0x6969,
+        0x517B,
+        0xFF53_4D42,
+        0xFE53_4D42,
+        0x0102_1997,
+        0x6573_5546,
+        0x5346_414F,
+        0x00C3_6400,
+        0x0116_1970,
+        0x7461_636F,
+        0x0BD0_0BD0,
+        0x786F_4256,
+    ];
+    SHARED.contains(&magic)
+}
+
+/// Whether there is a store; an error when what is there is not for us to touch. The fields are in
+/// the header of every SQLite file (sqlite.org/fileformat.html, section 1.3).
+fn inspect(path: &Path) -> Result<bool, StoreError> {
+    let io_error = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let mut header = Vec::new();
+    match fs::File::open(path) {
+        Ok(file) => file.take(100).read_to_end(&mut header).map_err(io_error)?,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(e) => return Err(io_error(e)),
+    };
+    // A process was killed after it had made the file and before it wrote to it.
+    if header.is_empty() {
+        return Ok(false);
+    }
+    let number = |at: usize| header[at..at + 4].iter().fold(0, |n, &b| n << 8 | u32::from(b));
+    let ours = header.len() == 100
+        && header.starts_with(b"SQLite format 3\0")
+        && number(68) == APPLICATION_ID;
+    if !ours {
+        return Err(StoreError::Foreign { path: path.to_path_buf() });
+    }
+    if number(60) > VERSION { Err(newer(path, number(60))) } else { Ok(true) }
+}
+
+fn newer(path: &Path, found: u32) -> StoreError {
+    StoreError::Newer { path: path.to_path_buf(), found, known: VERSION }
+}
+
+fn open_to_write(path: &Path, journal: Journal) -> rusqlite::Result<Opened> {
+    let mut conn = Connection::open(path)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    if conn.is_readonly(rusqlite::MAIN_DB)? {
+        // SQLite does this silently for a file that it may only read.
+        return Err(error_of(ErrorCode::ReadOnly, rusqlite::ffi::SQLITE_READONLY));
+    }
+    // The schema comes first, under the rollback journal that a new file has: so the file is either
+    // empty or marked as ours, whatever happens.
+    schema::migrate(&mut conn, STEPS)?;
+    let journal = set_journal(&conn, journal)?;
+    conn.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
+    conn.pragma_update(None, "foreign_keys", true)?;
+    Ok(Opened { conn, journal, read_only: None })
+}
+
+/// What the file is kept with from now on. Where the log is refused SQLite names what it uses
+/// instead, and where another process is just about to change it, it stays as it is: both are
+/// correct, and the file itself says which.
+fn set_journal(conn: &Connection, wanted: Journal) -> rusqlite::Result<Journal> {
+    let word = if wanted == Journal::Log { "WAL" } else { "DELETE" };
+    let answer =
+        conn.pragma_update_and_check(None, "journal_mode", word, |r| r.get::<_, String>(0));
+    match answer {
+        Ok(now) if now == "wal" => Ok(Journal::Log),
+        Ok(_) => Ok(Journal::Rollback),
+        Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(Journal::Rollback),
+        Err(e) => Err(e),
+    }
+}
+
+/// Whether the error says that the place cannot be written, not that the file is bad. The log needs
+/// a file beside the store even to read it, so a full disk counts.
+fn cannot_write(error: &rusqlite::Error) -> bool {
+    use ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
+    matches!(
+        error.sqlite_error_code(),
+        Some(CannotOpen | ReadOnly | DiskFull | SystemIoFailure | ErrorCode::PermissionDenied)
+    )
+}
+
+fn open_to_read(path: &Path, why: rusqlite::Error) -> rusqlite::Result<Opened> {
+    let conn = read_connection(path)?;
+    if schema::version(&conn)? < VERSION {
+        return Err(why);
+    }
+    let read_only = Some(match why.sqlite_error_code() {
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => "no space left beside it".into(),
+        _ => "this user may not write it or its directory".into(),
+    });
+    Ok(Opened { conn, journal: Journal::Rollback, read_only })
+}
+
+fn read_connection(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let plain = Connection::open_with_flags(uri(path, ""), flags)?;
+    plain.busy_timeout(BUSY_TIMEOUT)?;
+    match schema::version(&plain) {
+        Ok(_) => Ok(plain),
+        // Without a log to read, the main file is the whole truth and needs no lock beside it.
+        Err(_) if log_is_empty(path) => {
+            Connection::open_with_flags(uri(path, "?immutable=1"), flags)
+        }
+        Err(e) => Err(e),
+    }
+}
+
+fn log_is_empty(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_os_string();
+    log.push("-wal");
+    fs::metadata(log).map_or(true, |meta| meta.len() == 0)
+}
+
+/// The path as SQLite wants it where it is to carry an option.
+fn uri(path: &Path, option: &str) -> PathBuf {
+    let mut uri = b"file:".to_vec();
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'%' | b'?' | b'#' => uri.extend(format!("%{byte:02X}").bytes()),
+            _ => uri.push(byte),
+        }
+    }
+    uri.extend(option.bytes());
+    OsString::from_vec(uri).into()
+}
+
+fn error_of(code: ErrorCode, extended_code: i32) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error { code, extended_code }, None)
+}

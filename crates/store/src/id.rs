@@ -1,0 +1,52 @@
+//! Ids of runs: unique over all machines, sorted by time, short enough to read out.
+//!
+//! A ULID: 48 bits of milliseconds since 1970 and 80 random bits, as 26 digits of Crockford's
+//! base 32. A UUID (version 7) says the same in 36 characters.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::rand::{GetRandomFlags, getrandom};
+
+use crate::StoreError;
+
+/// Crockford's digits: no I, L, O and U, which are misread.
+const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/// A new id for a run that begins now.
+pub fn new_id() -> Result<String, StoreError> {
+    let mut random = [0; 10];
+    let mut filled = 0;
+    while filled < random.len() {
+        let more = getrandom(&mut random[filled..], GetRandomFlags::empty());
+        filled += more.map_err(|e| StoreError::Random(e.into()))?;
+    }
+    // A clock before 1970 is no reason to fail: the random bits keep the id unique.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(id(now.as_millis() as u64, random))
+}
+
+fn id(ms: u64, random: [u8; 10]) -> String {
+    let random = random.iter().fold(0u128, |bits, &byte| bits << 8 | u128::from(byte));
+    let bits = u128::from(ms) << 80 | random;
+    let digit = |i: u32| DIGITS[(bits >> (5 * i)) as usize % 32] as char;
+    (0..26).rev().map(digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn agrees_with_the_example_of_the_ulid_specification() {
+        assert_eq!(&id(1_469_918_176_385, [0; 10])[..10], "01ARYZ6S41");
+        assert_eq!(id((1 << 48) - 1, [255; 10]), "7ZZZZZZZZZZZZZZZZZZZZZZZZZ");
+    }
+
+    #[test]
+    fn sorts_by_time_and_never_repeats() {
+        assert!(id(1, [255; 10]) < id(2, [0; 10]));
+        let ids: BTreeSet<_> = (0..1000).map(|_| new_id().expect("random numbers")).collect();
+        assert_eq!(ids.len(), 1000);
+    }
+}

@@ -1,0 +1,50 @@
+//! Where the store lies when the user names no path: the XDG data directory.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::StoreError;
+
+/// `$XDG_DATA_HOME/ssdyno/runs.sqlite`, or the same below `~/.local/share`.
+pub fn default_path() -> Result<PathBuf, StoreError> {
+    path_from(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))
+}
+
+fn path_from(data: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, StoreError> {
+    // The XDG specification: a relative path is to be ignored.
+    let absolute = |dir: OsString| Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute());
+    let data = data.and_then(absolute);
+    let home = || home.and_then(absolute).map(|home| home.join(".local/share"));
+    let data = data.or_else(home).ok_or(StoreError::NoHome)?;
+    Ok(data.join("ssdyno").join("runs.sqlite"))
+}
+
+/// Makes the directory of the file, for this user alone as the XDG specification has it.
+pub(crate) fn make_directory(file: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::DirBuilderExt;
+    let Some(dir) = file.parent().filter(|dir| !dir.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    made.map_err(|source| StoreError::Io { path: dir.to_path_buf(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(data: &str, home: &str) -> Option<String> {
+        let some = |text: &str| (text != "-").then(|| OsString::from(text));
+        path_from(some(data), some(home)).ok().map(|path| path.display().to_string())
+    }
+
+    #[test]
+    fn xdg_first_then_home_and_nothing_relative() {
+        assert_eq!(path("/d", "/h").as_deref(), Some("/d/ssdyno/runs.sqlite"));
+        for unset in ["-", "", "relative"] {
+            let expected = "/h/.local/share/ssdyno/runs.sqlite";
+            assert_eq!(path(unset, "/h").as_deref(), Some(expected));
+            assert_eq!(path(unset, unset), None);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The schema and how an older one is brought up to date.
+//!
+//! `PRAGMA user_version` counts the steps a store has been through; each step is a file that is
+//! never changed again once it was released. A few lines of our own: the crates that do this keep
+//! tables of their own or want a build step.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// Marks the file as ours in its header: "ssdy".
+pub(crate) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"ssdy");
+
+/// From version N to N + 1.
+pub(crate) const STEPS: &[&str] = &[include_str!("schema_1.sql")];
+
+/// Version of a store that went through all steps.
+pub(crate) const VERSION: u32 = STEPS.len() as u32;
+
+/// The version the store has now.
+pub(crate) fn version(conn: &Connection) -> rusqlite::Result<u32> {
+    conn.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Brings the store up to the last of `steps`, in one transaction: all of it or nothing.
+pub(crate) fn migrate(conn: &mut Connection, steps: &[&str]) -> rusqlite::Result<()> {
+    let known = steps.len() as u32;
+    let before = version(conn)?;
+    if before >= known {
+        return Ok(());
+    }
+    if before == 0 {
+        // Only possible before there is a table: lets `remove` give space back.
+        conn.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    }
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have done it while this one waited for the lock.
+    let done = version(&tx)? as usize;
+    for step in steps.iter().skip(done) {
+        tx.execute_batch(step)?;
+    }
+    tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+    tx.pragma_update(None, "user_version", known.max(done as u32))?;
+    tx.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_taken_once_and_in_order() {
+        let mut conn = Connection::open_in_memory().expect("memory");
+        let first = [STEPS[0]];
+        let then =
+            [STEPS[0], "ALTER TABLE run ADD COLUMN a TEXT", "ALTER TABLE run RENAME COLUMN a TO b"];
+        migrate(&mut conn, &first).expect("version 1");
+        conn.execute("INSERT INTO run (started_ms, body) VALUES (0, '{\"id\": \"x\"}')", [])
+            .expect("a run of version 1");
+        for _ in 0..2 {
+            migrate(&mut conn, &then).expect("version 3");
+            assert_eq!(version(&conn).ok(), Some(3));
+        }
+        let id: String = conn
+            .query_row("SELECT id FROM run WHERE b IS NULL", [], |r| r.get(0))
+            .expect("the run");
+        assert_eq!(id, "x");
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_store_as_it_was() {
+        let mut conn = Connection::open_in_memory().expect("memory");
+        migrate(&mut conn, STEPS).expect("version 1");
+        let broken = [STEPS[0], "CREATE TABLE extra (a)", "nonsense"];
+        migrate(&mut conn, &broken).expect_err("the third step fails");
+        assert_eq!(version(&conn).ok(), Some(VERSION));
+        conn.prepare("SELECT * FROM extra").expect_err("the second step was taken back");
+    }
+}

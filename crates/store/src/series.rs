@@ -1,0 +1,170 @@
+//! How a series is packed: a blob a piece, numbers as they are in memory.
+//!
+//! A piece holds its points, then its columns one after the other:
+//!
+//! ```text
+//! t_ns  u64 x points    then for each column    u16 length, name    u16 length, unit    f64 x points
+//! ```
+//!
+//! Little-endian; `null` is a NaN, which no measured value is. Numbers are not squeezed further:
+//! rates have random last digits, of which nothing is to be gained.
+//!
+//! Why not a row an interval: MEASURED
+
+use std::fmt;
+
+use record::{Column, Series, Unit};
+
+/// A blob that is not a packed piece.
+#[derive(Debug)]
+pub(crate) struct Torn;
+
+impl std::error::Error for Torn {}
+
+impl fmt::Display for Torn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a series does not hold as many values as it should")
+    }
+}
+
+/// Times and columns of a series as a blob; name, replicate and start have columns of their own.
+pub(crate) fn pack(series: &Series) -> Vec<u8> {
+    let points = series.t_ns.len();
+    let mut out = Vec::with_capacity((1 + series.columns.len()) * (points * 8 + 32));
+    series.t_ns.iter().for_each(|t| out.extend(t.to_le_bytes()));
+    for column in &series.columns {
+        put_text(&mut out, &column.name);
+        put_text(&mut out, &unit_text(column.unit));
+        let values = column.values.iter().copied().chain(std::iter::repeat(None)).take(points);
+        values.for_each(|v| out.extend(v.unwrap_or(f64::NAN).to_le_bytes()));
+    }
+    out
+}
+
+/// Adds a packed piece of `points` points to the end of `series`. Columns that one of them lacks
+/// are `null` there.
+pub(crate) fn unpack_onto(series: &mut Series, points: usize, data: &[u8]) -> Result<(), Torn> {
+    let past = series.t_ns.len();
+    let mut rest = data;
+    series.t_ns.extend(numbers(&mut rest, points)?.map(u64::from_le_bytes));
+    while !rest.is_empty() {
+        let name = take_text(&mut rest)?;
+        let unit = text_unit(take_text(&mut rest)?).ok_or(Torn)?;
+        let values = numbers(&mut rest, points)?.map(f64::from_le_bytes);
+        let values = values.map(|v| (!v.is_nan()).then_some(v));
+        let column = column_of(series, name, unit);
+        column.values.resize(past, None);
+        column.values.extend(values);
+    }
+    for column in &mut series.columns {
+        column.values.resize(past + points, None);
+    }
+    Ok(())
+}
+
+fn column_of<'a>(series: &'a mut Series, name: &str, unit: Unit) -> &'a mut Column {
+    let known = series.columns.iter().position(|c| c.name == name);
+    let index = known.unwrap_or_else(|| {
+        series.columns.push(Column { name: name.to_string(), unit, values: Vec::new() });
+        series.columns.len() - 1
+    });
+    &mut series.columns[index]
+}
+
+/// The values as bytes, for replicates of metrics.
+pub(crate) fn pack_values(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+/// The values in such bytes.
+pub(crate) fn unpack_values(mut data: &[u8]) -> Result<Vec<f64>, Torn> {
+    let count = data.len() / 8;
+    let values = numbers(&mut data, count)?.map(f64::from_le_bytes).collect();
+    if data.is_empty() { Ok(values) } else { Err(Torn) }
+}
+
+/// The word for a unit, as in JSON.
+pub(crate) fn unit_text(unit: Unit) -> String {
+    // A unit is a plain word in JSON, so this never comes out empty.
+    serde_json::to_value(unit).ok().and_then(|v| v.as_str().map(String::from)).unwrap_or_default()
+}
+
+/// The unit of that word.
+pub(crate) fn text_unit(text: &str) -> Option<Unit> {
+    serde_json::from_value(text.into()).ok()
+}
+
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    // Names are a few words; one of 64 KiB would be cut, at a character.
+    let text = &text[..text.floor_char_boundary(usize::from(u16::MAX))];
+    out.extend((text.len() as u16).to_le_bytes());
+    out.extend(text.as_bytes());
+}
+
+fn take_text<'a>(rest: &mut &'a [u8]) -> Result<&'a str, Torn> {
+    let length = take(rest, 2)?.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte));
+    std::str::from_utf8(take(rest, length)?).map_err(|_| Torn)
+}
+
+fn numbers<'a>(rest: &mut &'a [u8], n: usize) -> Result<impl Iterator<Item = [u8; 8]> + 'a, Torn> {
+    let bytes = take(rest, n.checked_mul(8).ok_or(Torn)?)?;
+    Ok(bytes.as_chunks().0.iter().copied())
+}
+
+fn take<'a>(rest: &mut &'a [u8], n: usize) -> Result<&'a [u8], Torn> {
+    let (head, tail) = rest.split_at_checked(n).ok_or(Torn)?;
+    *rest = tail;
+    Ok(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn pieces_put_together_are_the_series_that_was_pushed(
+            points in prop::collection::vec(prop::collection::btree_map("[a-c]", any::<Option<f64>>(), 0..3), 0..40),
+            cut in 0usize..40,
+        ) {
+            let clean = |v: &Option<f64>| v.filter(|v| !v.is_nan());
+            let mut whole = Series::new("x", 0, 7);
+            let mut pieces = [whole.clone(), whole.clone()];
+            for (i, point) in points.iter().enumerate() {
+                let values: Vec<_> = point.iter().map(|(n, v)| (n.as_str(), Unit::Iops, clean(v))).collect();
+                whole.push(i as u64, &values);
+                pieces[usize::from(i >= cut)].push(i as u64, &values);
+            }
+            let mut read = Series::new("x", 0, 7);
+            for piece in pieces {
+                unpack_onto(&mut read, piece.t_ns.len(), &pack(&piece)).expect("own blob");
+            }
+            prop_assert_eq!(read, whole);
+        }
+
+        #[test]
+        fn foreign_bytes_are_refused_without_harm(data: Vec<u8>, points in 0usize..20) {
+            let _ = unpack_onto(&mut Series::default(), points, &data);
+            let _ = unpack_values(&data);
+        }
+    }
+
+    #[test]
+    fn a_blob_that_was_cut_is_noticed() {
+        let mut series = Series::new("x", 0, 0);
+        series.push(1, &[("read", Unit::BytesPerSecond, Some(1.5))]);
+        let data = pack(&series);
+        for length in (9..data.len()).chain(0..8) {
+            assert!(unpack_onto(&mut Series::default(), 1, &data[..length]).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn every_unit_has_a_word() {
+        use Unit::*;
+        for unit in [BytesPerSecond, Iops, Nanoseconds, Bytes, Number, Celsius] {
+            assert_eq!(text_unit(&unit_text(unit)), Some(unit));
+        }
+    }
+}
