@@ -1,1 +1,28 @@
-//! Issue a workload against a target and time it: clocks, backends, recorder; the Rig of real drives.
+//! The engine: issues a workload against a target and times it.
+//!
+//! [`Machine`] is the [`rig::Rig`] of real targets. A measurement starts a thread per job; each runs
+//! the worker's loop on a backend of its own, while the calling thread watches, merges what the
+//! workers report interval by interval, and looks at the device. Nothing is shared in the hot loop.
+//!
+//! Two histograms are kept: service time from the stamp before submission, and, where operations
+//! have due times of their own, response time from the due time, which a stalled drive cannot hide.
+
+#![deny(unsafe_code)]
+
+mod backend;
+mod clock;
+mod doctor;
+mod handles;
+mod jobs;
+mod machine;
+mod prepare;
+mod probe;
+mod recorder;
+mod sampler;
+mod sys;
+mod verify;
+mod worker;
+
+pub use clock::Clock;
+pub use machine::{Machine, Options};
+pub use probe::BackendKind;

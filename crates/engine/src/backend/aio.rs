@@ -1,0 +1,102 @@
+//! Linux AIO, for kernels and sandboxes without io_uring. Asynchronous with O_DIRECT only: through
+//! the page cache `io_submit` itself does the I/O, and depth is a fiction that the effective depth
+//! uncovers.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use workload::{Op, OpKind};
+
+use super::cold::{self, negative};
+use super::{Backend, Completion, Wait};
+use crate::clock::Clock;
+use crate::sys::aio::{Context, Event, PREAD, PWRITE};
+use crate::sys::arena::Arena;
+
+pub(crate) struct Aio<'f> {
+    // The context comes first: dropping it waits for what uses the arena.
+    context: Context,
+    arena: Arena,
+    file: &'f File,
+    clock: Clock,
+    events: Vec<Event>,
+    cold: Vec<(u32, Op)>,
+    in_flight: usize,
+}
+
+impl<'f> Aio<'f> {
+    pub(crate) fn new(clock: Clock, file: &'f File, arena: Arena) -> io::Result<Aio<'f>> {
+        let context = Context::new(file.as_raw_fd(), arena.slots())?;
+        let events = vec![Event::default(); arena.slots() as usize];
+        Ok(Aio { context, arena, file, clock, events, cold: Vec::new(), in_flight: 0 })
+    }
+
+    /// Hands over everything queued. An operation that the kernel refuses outright is completed
+    /// with its error, as an asynchronous one would be.
+    fn submit(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+        while self.context.queued() > 0 {
+            match self.context.submit() {
+                Ok(taken) => self.in_flight += taken,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.raw_os_error() == Some(libc::EAGAIN) && self.in_flight > 0 => break,
+                Err(e) => {
+                    let Some(slot) = self.context.drop_first() else { return Err(e) };
+                    done.push(Completion { slot, result: negative(&e) });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Backend for Aio<'_> {
+    #[inline]
+    fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    fn depth_max(&self) -> u32 {
+        u32::MAX
+    }
+
+    #[inline]
+    fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
+        self.arena.slot(slot, bytes)
+    }
+
+    #[inline]
+    fn push(&mut self, slot: u32, op: Op) {
+        let opcode = match op.kind {
+            OpKind::Read => PREAD,
+            OpKind::Write => PWRITE,
+            OpKind::Flush | OpKind::Discard => return self.cold.push((slot, op)),
+        };
+        self.context.push(slot, opcode, self.arena.pointer(slot), op.bytes, op.offset);
+    }
+
+    #[inline]
+    fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
+        self.submit(done)?;
+        for (slot, op) in self.cold.drain(..) {
+            done.push(Completion { slot, result: cold::perform(self.file, op) });
+        }
+        let (least, timeout) = match wait {
+            _ if !done.is_empty() => (0, Some(0)),
+            Wait::No => (0, Some(0)),
+            Wait::One => (1, None),
+            Wait::Until(time) => (1, Some(time.saturating_sub(self.clock.now()))),
+        };
+        if self.in_flight == 0 && timeout.is_none_or(|ns| ns == 0) {
+            return Ok(());
+        }
+        let got = match self.context.collect(least, timeout, &mut self.events) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => 0,
+            other => other?,
+        };
+        self.in_flight -= got;
+        let events = self.events[..got].iter();
+        done.extend(events.map(|e| Completion { slot: e.data as u32, result: e.result }));
+        Ok(())
+    }
+}

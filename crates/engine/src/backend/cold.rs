@@ -1,0 +1,35 @@
+//! Operations that are rare enough to be done synchronously by every backend: flush where it has no
+//! asynchronous form, and discard, which the kernel offers in other words for files and devices.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+
+use rustix::fs::{FallocateFlags, fallocate};
+use workload::{Op, OpKind};
+
+use crate::sys;
+
+/// Flushes or discards, and gives 0 or a negative error number.
+pub(crate) fn perform(file: &File, op: Op) -> i64 {
+    let result = match op.kind {
+        OpKind::Flush => file.sync_data(),
+        OpKind::Discard => discard(file, op.offset, u64::from(op.bytes)),
+        OpKind::Read | OpKind::Write => Err(io::ErrorKind::InvalidInput.into()),
+    };
+    result.map_or_else(|e| negative(&e), |()| 0)
+}
+
+/// Gives a range back: a hole in a file, a discard on a device.
+pub(crate) fn discard(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
+    if file.metadata()?.file_type().is_block_device() {
+        return sys::file::discard(file, offset, bytes);
+    }
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    Ok(fallocate(file, flags, offset, bytes)?)
+}
+
+/// An error as the kernel would have returned it; EIO when it has no number.
+pub(crate) fn negative(error: &io::Error) -> i64 {
+    -i64::from(error.raw_os_error().unwrap_or(libc::EIO))
+}

@@ -1,0 +1,64 @@
+//! How operations reach the target. A backend owns its slots' memory and its clock; one worker
+//! drives one backend, and nothing is shared between them.
+//!
+//! `uring` is the fast path, `aio` and `psync` serve where the kernel or the user says so, `null`
+//! completes everything at once and so measures the instrument itself.
+
+mod aio;
+mod cold;
+mod null;
+mod psync;
+mod uring;
+
+pub(crate) use aio::Aio;
+pub(crate) use cold::discard;
+pub(crate) use null::Null;
+pub(crate) use psync::Psync;
+pub(crate) use uring::Uring;
+
+use std::io;
+
+use workload::Op;
+
+/// A finished operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Completion {
+    /// The slot it was pushed on.
+    pub slot: u32,
+    /// Bytes moved, or a negative error number. 0 is success for flush and discard.
+    pub result: i64,
+}
+
+/// How long a turn may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// Not at all.
+    No,
+    /// Until something completes.
+    One,
+    /// Until something completes, at most until this time of the backend's clock.
+    Until(u64),
+}
+
+/// The way to a target, as one worker sees it.
+pub(crate) trait Backend {
+    /// Nanoseconds on this backend's clock.
+    fn now(&self) -> u64;
+
+    /// Operations that can really be in flight at once; 1 for a synchronous path.
+    fn depth_max(&self) -> u32;
+
+    /// The memory of a slot that is not in flight.
+    fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8];
+
+    /// Queues an operation on a free slot.
+    fn push(&mut self, slot: u32, op: Op);
+
+    /// Hands over what is queued, waits as told, and adds what has completed to `done`.
+    fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()>;
+
+    /// What was asked of the kernel and not granted.
+    fn missing(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+}

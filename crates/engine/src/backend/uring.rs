@@ -1,0 +1,92 @@
+//! io_uring: one system call hands over what is queued and waits.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use io_uring::IoUring;
+use workload::{Op, OpKind};
+
+use super::{Backend, Completion, Wait, cold};
+use crate::clock::Clock;
+use crate::sys::arena::Arena;
+use crate::sys::ring::Ring;
+
+pub(crate) struct Uring<'r> {
+    ring: Ring<'r>,
+    arena: Arena,
+    file: &'r File,
+    clock: Clock,
+    /// Discards, which a ring cannot carry on every kernel, done at the next turn.
+    cold: Vec<(u32, Op)>,
+}
+
+impl<'r> Uring<'r> {
+    /// A backend on a ring made by [`crate::sys::ring::make`] on this thread.
+    pub(crate) fn new(
+        ring: &'r mut IoUring,
+        clock: Clock,
+        file: &'r File,
+        arena: Arena,
+    ) -> Uring<'r> {
+        let ring = Ring::new(ring, file.as_raw_fd(), &arena);
+        Uring { ring, arena, file, clock, cold: Vec::new() }
+    }
+}
+
+impl Backend for Uring<'_> {
+    #[inline]
+    fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    fn depth_max(&self) -> u32 {
+        u32::MAX
+    }
+
+    #[inline]
+    fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
+        self.arena.slot(slot, bytes)
+    }
+
+    #[inline]
+    fn push(&mut self, slot: u32, op: Op) {
+        if op.kind == OpKind::Discard {
+            self.cold.push((slot, op));
+            return;
+        }
+        self.ring.push(op.kind, slot, self.arena.pointer(slot), op.bytes, op.offset);
+    }
+
+    #[inline]
+    fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
+        for (slot, op) in self.cold.drain(..) {
+            done.push(Completion { slot, result: cold::perform(self.file, op) });
+        }
+        let (want, timeout) = match wait {
+            Wait::No => (0, None),
+            _ if !done.is_empty() => (0, None),
+            Wait::One => (1, None),
+            Wait::Until(time) => (1, Some(time.saturating_sub(self.clock.now()))),
+        };
+        self.ring.enter(want, timeout)?;
+        self.ring.collect(|slot, result| {
+            done.push(Completion { slot, result: i64::from(result) });
+        });
+        Ok(())
+    }
+
+    fn missing(&self) -> Vec<&'static str> {
+        self.ring.missing()
+    }
+}
+
+impl Drop for Uring<'_> {
+    fn drop(&mut self) {
+        // The worker drains before it lets go; after an error something may still be in flight,
+        // and memory that the kernel may write to is never given back.
+        if !self.ring.settle() {
+            self.arena.leak();
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Is this number real? Findings about one measurement, each with the numbers it rests on.
+
+use record::{Evidence, Finding, Level, Unit};
+use rig::{Measurement, TargetInfo};
+use workload::{Caching, OpKind, Pacing, Workload};
+
+use crate::sampler::Seen;
+
+/// Application bytes below which device bytes prove nothing, bytes: read-ahead and others' traffic
+/// are of that order.
+const TOO_LITTLE: u64 = 4 << 20;
+
+/// Share of application bytes that the device must have moved.
+const DEVICE_SHARE_MIN: f64 = 0.5;
+
+/// Processor share of the issuing threads from which they, and not the drive, set the pace.
+const CPU_BOUND: f64 = 0.95;
+
+/// Share of the processor time from which latencies are those of kernel workers. A little is usual:
+/// a write that must also update a file's time cannot be issued in place.
+const PUNTED_SHARE: f64 = 0.1;
+
+/// What the doctor looks at.
+pub(crate) struct Case<'a> {
+    pub workload: &'a Workload,
+    pub info: &'a TargetInfo,
+    pub measurement: &'a Measurement,
+    pub seen: &'a Seen,
+    /// Share of the region that was written before it was read, where it is known.
+    pub written_share: Option<f64>,
+}
+
+/// Everything that takes something away from the numbers of a measurement.
+pub(crate) fn examine(case: &Case<'_>) -> Vec<Finding> {
+    let rules: [fn(&Case<'_>) -> Option<Finding>; 10] = [
+        served_from_ram,
+        not_direct,
+        punted,
+        lacking,
+        generator_bound,
+        unwritten,
+        synchronous,
+        overloaded,
+        too_hot,
+        others,
+    ];
+    let findings = rules.into_iter().filter_map(|rule| rule(case));
+    findings
+        .map(|finding| Finding { workload: Some(case.workload.name.clone()), ..finding })
+        .collect()
+}
+
+fn read_bytes(case: &Case<'_>) -> u64 {
+    case.measurement.kind(OpKind::Read).map_or(0, |k| k.bytes)
+}
+
+fn served_from_ram(case: &Case<'_>) -> Option<Finding> {
+    if case.measurement.backend == "null" {
+        return None;
+    }
+    let name = "served-from-ram";
+    if case.info.ram {
+        let text = "the target lives in memory: these are numbers of RAM, not of a drive";
+        return Some(Finding::new(name, Level::Bad, text));
+    }
+    let application = read_bytes(case);
+    let device = case.measurement.device?.read_bytes;
+    let share = device as f64 / application.max(1) as f64;
+    if application < TOO_LITTLE || share >= DEVICE_SHARE_MIN {
+        return None;
+    }
+    let text = format!(
+        "{:.0}% of the bytes read never came from the drive: they were served from RAM",
+        (1.0 - share) * 100.0
+    );
+    Some(
+        Finding::new(name, Level::Bad, text)
+            .advise("leave out --buffered, or read more than fits into memory")
+            .with(Evidence::new("device bytes read", device as f64, Unit::Bytes))
+            .with(Evidence::new("application bytes read", application as f64, Unit::Bytes)),
+    )
+}
+
+fn not_direct(case: &Case<'_>) -> Option<Finding> {
+    let refused = case.workload.caching == Caching::Bypass
+        && !case.measurement.direct
+        && case.measurement.backend != "null";
+    let text = "the file system refuses O_DIRECT: this went through the page cache";
+    refused.then(|| Finding::new("not-direct", Level::Warn, text))
+}
+
+fn punted(case: &Case<'_>) -> Option<Finding> {
+    let workers = case.seen.worker_cpu_ns as f64;
+    let share = workers / (workers + case.measurement.cpu_ns as f64).max(1.0);
+    if share < PUNTED_SHARE {
+        return None;
+    }
+    let text = "io_uring handed requests to kernel worker threads: latency holds their hand-over";
+    let evidence = Evidence::new("processor share of kernel workers", share, Unit::Number);
+    let finding = Finding::new("punted", Level::Warn, text).with(evidence);
+    Some(finding.advise("compare with --backend psync --jobs N"))
+}
+
+fn lacking(case: &Case<'_>) -> Option<Finding> {
+    let missing = case.seen.ends.iter().find(|e| !e.missing.is_empty())?.missing.join(" and ");
+    let text =
+        format!("io_uring works without {missing} here: each operation costs more processor");
+    let advice = "raise the memlock limit (ulimit -l)";
+    Some(Finding::new("uring-lacks", Level::Note, text).advise(advice))
+}
+
+fn generator_bound(case: &Case<'_>) -> Option<Finding> {
+    let measurement = case.measurement;
+    let jobs = f64::from(case.workload.jobs);
+    let share = measurement.cpu_ns as f64 / (measurement.elapsed_ns.max(1) as f64 * jobs);
+    // An open loop spins for its next due time, and the null backend is nothing but processor.
+    let meaningful =
+        matches!(case.workload.pacing, Pacing::Closed) && measurement.backend != "null";
+    if !meaningful || share < CPU_BOUND {
+        return None;
+    }
+    let text = format!(
+        "the issuing threads were {:.0}% busy: the processor, not the drive, set the pace",
+        share * 100.0
+    );
+    let finding = Finding::new("generator-bound", Level::Warn, text);
+    let evidence = Evidence::new("processor share of the issuing threads", share, Unit::Number);
+    Some(finding.advise("more jobs, or larger blocks").with(evidence))
+}
+
+fn unwritten(case: &Case<'_>) -> Option<Finding> {
+    let (mut sampled, mut zero) = (0, 0);
+    for end in &case.seen.ends {
+        sampled += end.reads_sampled;
+        zero += end.reads_zero;
+    }
+    let name = "unwritten-blocks-read";
+    if let Some(share) = case.written_share.filter(|s| *s < 0.99 && read_bytes(case) > 0) {
+        let text = format!(
+            "{:.0}% of the region was never written: such blocks read as zeros without the drive",
+            (1.0 - share) * 100.0
+        );
+        let evidence = Evidence::new("written share of the region", share, Unit::Number);
+        return Some(Finding::new(name, Level::Bad, text).with(evidence));
+    }
+    if sampled == 0 || zero * 2 < sampled || case.measurement.backend == "null" {
+        return None;
+    }
+    let text = format!(
+        "{zero} of {sampled} reads looked at were all zeros: discarded or never written blocks \
+         are answered without touching flash"
+    );
+    let evidence =
+        Evidence::new("share of zero reads", f64::from(zero) / f64::from(sampled), Unit::Number);
+    Some(Finding::new(name, Level::Warn, text).with(evidence))
+}
+
+fn synchronous(case: &Case<'_>) -> Option<Finding> {
+    let capped = case.seen.ends.iter().find_map(|e| e.depth_capped)?;
+    let text = format!(
+        "depth {} was asked for, but {} has {capped} in flight per job",
+        case.workload.depth, case.measurement.backend
+    );
+    Some(Finding::new("depth-is-a-fiction", Level::Note, text).advise("use --jobs for more"))
+}
+
+fn overloaded(case: &Case<'_>) -> Option<Finding> {
+    let backlog: u64 = case.seen.ends.iter().map(|e| e.backlog).sum();
+    let issued: u64 = case.seen.ends.iter().map(|e| e.issued).sum();
+    // A queue's worth may be waiting at any end; a hundredth of the run may not.
+    let slots = u64::from(case.workload.depth * case.workload.jobs);
+    if backlog <= slots.max(issued / 100) {
+        return None;
+    }
+    let text = format!(
+        "overloaded: {backlog} operations were due and never issued; the response time has no bound"
+    );
+    let evidence = Evidence::new("operations never issued", backlog as f64, Unit::Number);
+    Some(Finding::new("overloaded", Level::Bad, text).advise("lower --rate").with(evidence))
+}
+
+fn too_hot(case: &Case<'_>) -> Option<Finding> {
+    let temperature = case.measurement.temperature?;
+    let warn = case.info.target.drive.as_ref()?.health.temperature_warn_c?;
+    let evidence = Evidence::new("highest temperature", temperature.max_c, Unit::Celsius);
+    if case.seen.too_hot {
+        let text = "ended early: the drive came within 5 K of its own warning temperature";
+        return Some(Finding::new("temperature-limit", Level::Bad, text).with(evidence));
+    }
+    let rates = case.measurement.series.columns.iter().filter(|c| c.name.len() <= 5);
+    let (mut early, mut late) = (0.0, 0.0);
+    for column in rates {
+        let third = column.values.len() / 3;
+        early += column.values[..third].iter().flatten().sum::<f64>();
+        late += column.values[column.values.len() - third..].iter().flatten().sum::<f64>();
+    }
+    if temperature.max_c < warn || late > early * 0.9 {
+        return None;
+    }
+    let text = "throttled: above its warning temperature the drive became slower";
+    Some(Finding::new("throttled", Level::Warn, text).with(evidence))
+}
+
+fn others(case: &Case<'_>) -> Option<Finding> {
+    let device = case.measurement.device?;
+    let moved = |kind| case.measurement.kind(kind).map_or(0, |k| k.bytes);
+    let ours = moved(OpKind::Read) + moved(OpKind::Write);
+    let all = device.read_bytes + device.written_bytes;
+    // File systems add metadata and journals; a quarter more than ours is somebody else.
+    if ours < TOO_LITTLE || (all as f64) < ours as f64 * 1.25 {
+        return None;
+    }
+    let text = format!(
+        "the drive moved {:.1} times what was measured here: something else uses it too",
+        all as f64 / ours as f64
+    );
+    let evidence =
+        Evidence::new("device bytes / own bytes", all as f64 / ours as f64, Unit::Number);
+    Some(Finding::new("shared-drive", Level::Warn, text).with(evidence))
+}

@@ -1,0 +1,413 @@
+//! The rig of real targets: checks what a method asks for, runs it, and makes a measurement of it.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use drive::{Guard, Opened, Watch};
+use record::{Finding, Safety, State};
+use rig::{
+    Event, Measurement, Observer, Preparation, Prepared, Result, Rig, RigError, StopReason,
+    TargetInfo,
+};
+use workload::{Caching, Region, Workload};
+
+use crate::backend::discard;
+use crate::clock::Clock;
+use crate::doctor::{self, Case};
+use crate::handles::Handles;
+use crate::jobs::Crew;
+use crate::prepare;
+use crate::probe::{self, BackendKind};
+use crate::sampler::{Sampler, Seen, Subject};
+
+/// Distance from the drive's own warning temperature at which a run ends (safety: 6), kelvin.
+const HEAT_MARGIN_K: f64 = 5.0;
+
+/// A discard is issued in pieces of this size, so that it can be interrupted and shown, bytes.
+const DISCARD_STEP: u64 = 1 << 30;
+
+/// How the engine goes about its work.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The backend; `None`: the best that works.
+    pub backend: Option<BackendKind>,
+    /// Bind every job to a processor.
+    pub pin: bool,
+    /// Length of the intervals of series, nanoseconds.
+    pub interval_ns: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { backend: None, pin: false, interval_ns: 100_000_000 }
+    }
+}
+
+/// A real target on the dynamometer.
+pub struct Machine {
+    info: TargetInfo,
+    /// `None` for the target that is nothing at all.
+    handles: Option<Handles>,
+    watch: Option<Watch>,
+    guard: Option<Guard>,
+    options: Options,
+    backend: BackendKind,
+    clock: Clock,
+    began: u64,
+    interrupt: Arc<AtomicBool>,
+    observer: Box<dyn Observer>,
+    /// Executions so far, by workload.
+    replicates: HashMap<String, u32>,
+    ended: Option<fn() -> RigError>,
+}
+
+impl Machine {
+    /// Puts an opened target on the dynamometer. Setting `interrupt` ends a run cleanly.
+    pub fn new(
+        opened: Opened,
+        options: Options,
+        interrupt: Arc<AtomicBool>,
+        observer: Box<dyn Observer>,
+    ) -> Result<Machine> {
+        let Opened { info, file, watch, guard } = opened;
+        let writable = info.allowed > Safety::Reads;
+        let handles =
+            Handles::new(file, writable).map_err(|source| io_error(&info, "open", source))?;
+        let clock = Clock::new();
+        let (backend, finding) = match options.backend {
+            Some(kind) => (kind, None),
+            None => probe::best(handles.buffered(), clock),
+        };
+        let mut machine = Machine::bare(info, options, backend, clock, interrupt, observer);
+        machine.info.target.direct = Some(handles.direct_works());
+        machine.handles = Some(handles);
+        machine.watch = Some(watch);
+        machine.guard = Some(guard);
+        if let Some(finding) = finding {
+            machine.note(Event::Finding(finding));
+        }
+        Ok(machine)
+    }
+
+    /// A target that completes everything at once: what runs on it measures the instrument.
+    pub fn null(
+        info: TargetInfo,
+        options: Options,
+        interrupt: Arc<AtomicBool>,
+        observer: Box<dyn Observer>,
+    ) -> Machine {
+        Machine::bare(info, options, BackendKind::Null, Clock::new(), interrupt, observer)
+    }
+
+    fn bare(
+        info: TargetInfo,
+        options: Options,
+        backend: BackendKind,
+        clock: Clock,
+        interrupt: Arc<AtomicBool>,
+        observer: Box<dyn Observer>,
+    ) -> Machine {
+        Machine {
+            info,
+            handles: None,
+            watch: None,
+            guard: None,
+            options,
+            backend,
+            clock,
+            began: clock.now(),
+            interrupt,
+            observer,
+            replicates: HashMap::new(),
+            ended: None,
+        }
+    }
+
+    /// Name of the backend in use, for the record.
+    pub fn backend(&self) -> &'static str {
+        self.backend.name()
+    }
+
+    /// Name of the clock in use, for the record.
+    pub fn clock(&self) -> &'static str {
+        self.clock.name()
+    }
+
+    /// Cost of the instrument itself: nanoseconds per operation of `workload` on the null backend,
+    /// over `ops` operations.
+    pub fn instrument_ns(&self, workload: &Workload, ops: u64) -> Result<f64> {
+        let stop = workload::Stop { ops: Some(ops), ..Default::default() };
+        let workload = Workload { stop, jobs: 1, flush_at_end: false, ..workload.clone() };
+        let halt = AtomicBool::new(false);
+        let crew = Crew {
+            workload: &workload,
+            backend: BackendKind::Null,
+            file: None,
+            clock: self.clock,
+            pin: false,
+            interval_ns: u64::MAX / 2,
+            halt: &halt,
+        };
+        let end = crew.run(|_, reports| {
+            reports.iter().find_map(|report| match report {
+                crate::recorder::Report::Done { end, .. } => Some(end),
+                crate::recorder::Report::Interval { .. } => None,
+            })
+        });
+        let end = end.map_err(|e| io_error(&self.info, "null backend", e))?;
+        Ok(end.map_or(f64::NAN, |end| end.end_ns as f64 / end.issued.max(1) as f64))
+    }
+
+    /// What the user or the drive's heat has ended stays ended.
+    fn alive(&self) -> Result<()> {
+        match self.ended {
+            Some(error) => Err(error()),
+            None if self.interrupt.load(Ordering::Relaxed) => Err(RigError::Interrupted),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the workload may and can run on this target.
+    fn admit(&self, workload: &Workload) -> Result<()> {
+        self.alive()?;
+        workload.check()?;
+        let end = workload.region.end();
+        if end > self.info.bytes {
+            let text = format!("region ends at byte {end}, the target has {}", self.info.bytes);
+            return Err(RigError::Unsupported(text));
+        }
+        if workload.mix.changes_data() {
+            self.admit_change(&format!("workload {} writes", workload.name))?;
+        }
+        if workload.mix.discard > 0 && !self.info.discard {
+            return Err(RigError::Unsupported("the target takes no discards".into()));
+        }
+        let block = u64::from(self.info.logical_block_bytes.max(1));
+        let direct = workload.caching == Caching::Bypass && self.info.target.direct == Some(true);
+        let sizes = [u64::from(workload.blocks.min()), u64::from(workload.blocks.max())];
+        let places = [workload.region.start, workload.shift_bytes];
+        if direct && sizes.iter().chain(&places).any(|n| n % block != 0) {
+            return Err(RigError::Unsupported(format!(
+                "block sizes and offsets must be multiples of the drive's {block}-byte blocks \
+                 (without --buffered)"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Whether data may be changed, checked anew before each phase.
+    fn admit_change(&self, what: &str) -> Result<()> {
+        if self.info.allowed < Safety::Scratch {
+            return Err(RigError::Refused(format!("{what}, and this target is for reads only")));
+        }
+        let Some(guard) = &self.guard else { return Ok(()) };
+        guard.check_again().map_err(|e| RigError::Refused(e.to_string()))
+    }
+
+    fn run(&mut self, workload: &Workload) -> Result<Measurement> {
+        let (file, direct) = match &self.handles {
+            Some(handles) => {
+                let (file, direct) = handles.pick(workload.caching);
+                (Some(file), direct)
+            }
+            None => (None, false),
+        };
+        if let (Some(file), true) = (file, workload.mix.changes_data()) {
+            let reserved = prepare::reserve(file, workload.region.end());
+            reserved.map_err(|e| io_error(&self.info, "reserve space", e))?;
+        }
+        let written_share = file
+            .filter(|_| workload.mix.read > 0)
+            .and_then(|file| prepare::written_share(file, workload.region));
+        let replicate = self.replicates.entry(workload.name.clone()).or_default();
+        let halt = AtomicBool::new(false);
+        let crew = Crew {
+            workload,
+            backend: self.backend,
+            file,
+            clock: self.clock,
+            pin: self.options.pin,
+            interval_ns: self.options.interval_ns,
+            halt: &halt,
+        };
+        let subject = Subject {
+            name: &workload.name,
+            replicate: *replicate,
+            start_ns: self.clock.now() - self.began,
+            jobs: workload.jobs,
+            interval_ns: self.options.interval_ns,
+            clock: self.clock,
+            origin: 0,
+            interrupt: &self.interrupt,
+            halt: &halt,
+            hot_c: hot_limit(&self.info),
+        };
+        let (observer, watch) = (self.observer.as_mut(), self.watch.as_mut());
+        let seen = crew.run(|origin, reports| {
+            Sampler::new(Subject { origin, ..subject }, observer, watch).watch(reports)
+        });
+        let seen = seen.map_err(|e| io_error(&self.info, &workload.name, e))?;
+        *replicate += 1;
+        let mut measurement = summarise(workload, &seen, self.backend, direct);
+        let case = Case {
+            workload,
+            info: &self.info,
+            measurement: &measurement,
+            seen: &seen,
+            written_share,
+        };
+        let findings = doctor::examine(&case);
+        measurement.findings = findings;
+        measurement.series = seen.series;
+        if seen.too_hot {
+            self.ended = Some(|| RigError::Refused("the drive is at its temperature limit".into()));
+        } else if measurement.stop == StopReason::Interrupted {
+            self.ended = Some(|| RigError::Interrupted);
+        }
+        Ok(measurement)
+    }
+
+    fn discard(&mut self, region: Region) -> Result<u64> {
+        self.admit_change("a discard destroys data")?;
+        let Some(handles) = &self.handles else { return Ok(0) };
+        let mut at = region.start;
+        while at < region.end() {
+            self.alive()?;
+            let bytes = DISCARD_STEP.min(region.end() - at);
+            discard(handles.buffered(), at, bytes)
+                .map_err(|e| io_error(&self.info, "discard", e))?;
+            at += bytes;
+            let done = (at - region.start) as f64 / region.bytes as f64;
+            self.observer.event(&Event::Progress { name: "discard".into(), done });
+        }
+        Ok(region.bytes)
+    }
+
+    fn fill(&mut self, region: Region, content: workload::Content, seed: u64) -> Result<u64> {
+        let workload = prepare::fill_workload(region, content, seed);
+        self.admit(&workload)?;
+        let measurement = self.run(&workload)?;
+        if let Some(error) = measurement.errors.first() {
+            let source = io::Error::other(format!("{} {} errors", error.count, error.kind));
+            return Err(io_error(&self.info, "fill", source));
+        }
+        self.info.state = State::Filled;
+        self.alive()?;
+        Ok(region.bytes)
+    }
+
+    fn with_file(&self, what: &str, act: impl Fn(&std::fs::File) -> io::Result<()>) -> Result<u64> {
+        let Some(handles) = &self.handles else { return Ok(0) };
+        act(handles.buffered()).map_err(|e| io_error(&self.info, what, e))?;
+        Ok(0)
+    }
+}
+
+impl Rig for Machine {
+    fn target(&self) -> &TargetInfo {
+        &self.info
+    }
+
+    fn measure(&mut self, workload: &Workload) -> Result<Measurement> {
+        self.admit(workload)?;
+        self.run(workload)
+    }
+
+    fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
+        self.alive()?;
+        let start = self.clock.now();
+        let bytes = match preparation {
+            Preparation::Fill { region, content, seed } => self.fill(region, content, seed)?,
+            Preparation::Discard { region } => self.discard(region)?,
+            Preparation::Flush => self.with_file("flush", |file| file.sync_data())?,
+            Preparation::DropCaches => self.with_file("drop caches", prepare::drop_caches)?,
+            Preparation::Format { .. } => {
+                return Err(RigError::Unsupported("formatting to another block size".into()));
+            }
+        };
+        Ok(Prepared { elapsed_ns: self.clock.now() - start, bytes })
+    }
+
+    fn idle(&mut self, time: Duration) -> Result<()> {
+        let step = Duration::from_millis(50);
+        let mut left = time;
+        while !left.is_zero() {
+            self.alive()?;
+            thread::sleep(left.min(step));
+            left = left.saturating_sub(step);
+            let done = 1.0 - left.as_secs_f64() / time.as_secs_f64();
+            self.observer.event(&Event::Progress { name: "idle".into(), done });
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, event: Event) {
+        self.observer.event(&event);
+    }
+
+    fn elapsed_ns(&mut self) -> u64 {
+        self.clock.now() - self.began
+    }
+}
+
+fn summarise(workload: &Workload, seen: &Seen, backend: BackendKind, direct: bool) -> Measurement {
+    let ends = &seen.ends;
+    let elapsed_ns = ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
+    let in_flight: u128 = ends.iter().map(|e| e.in_flight_ns).sum();
+    let (issued, calls) = ends.iter().fold((0, 0), |sum, e| (sum.0 + e.issued, sum.1 + e.calls));
+    let worst = |reason| ends.iter().any(|e| e.stop == reason);
+    let stop = if worst(StopReason::Errors) {
+        StopReason::Errors
+    } else if worst(StopReason::Interrupted) {
+        StopReason::Interrupted
+    } else {
+        ends.first().map(|e| e.stop).unwrap_or_default()
+    };
+    Measurement {
+        name: workload.name.clone(),
+        elapsed_ns,
+        kinds: seen.totals.clone(),
+        series: Default::default(),
+        effective_depth: in_flight as f64 / elapsed_ns.max(1) as f64,
+        late_ops: ends.iter().map(|e| e.late).sum(),
+        cpu_ns: ends.iter().map(|e| e.cpu_ns).sum(),
+        batch_mean: issued as f64 / calls.max(1) as f64,
+        device: seen.device,
+        temperature: seen.temperature,
+        backend: backend.name(),
+        direct,
+        verified_sectors: ends.iter().map(|e| e.verified_sectors).sum(),
+        findings: Vec::<Finding>::new(),
+        errors: merge_errors(seen),
+        stop,
+    }
+}
+
+/// Errors of all jobs, one entry per op and kind.
+fn merge_errors(seen: &Seen) -> Vec<record::IoErrors> {
+    let mut merged: Vec<record::IoErrors> = Vec::new();
+    for error in seen.ends.iter().flat_map(|e| &e.errors) {
+        match merged.iter_mut().find(|m| m.op == error.op && m.kind == error.kind) {
+            Some(known) => {
+                known.count += error.count;
+                let room = 16usize.saturating_sub(known.first_offsets.len());
+                known.first_offsets.extend(error.first_offsets.iter().take(room));
+            }
+            None => merged.push(error.clone()),
+        }
+    }
+    merged
+}
+
+fn hot_limit(info: &TargetInfo) -> Option<f64> {
+    let health = &info.target.drive.as_ref()?.health;
+    health.temperature_warn_c.map(|warn| warn - HEAT_MARGIN_K)
+}
+
+fn io_error(info: &TargetInfo, what: &str, source: io::Error) -> RigError {
+    RigError::Io { context: format!("{what} on {}", info.target.spec), source }
+}

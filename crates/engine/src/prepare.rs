@@ -1,0 +1,84 @@
+//! Brings a real target into a state: fill, discard, flush, drop what is cached.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+
+use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
+use workload::{Content, Mix, Pattern, Region, Stop, Workload};
+
+use crate::sys;
+
+/// Largest block a fill uses, bytes; large enough for any drive's full speed.
+const FILL_BLOCK: u64 = 1 << 20;
+
+/// Operations in flight in a fill.
+const FILL_DEPTH: u32 = 8;
+
+/// The workload that writes a region once from end to end, and flushes.
+pub(crate) fn fill_workload(region: Region, content: Content, seed: u64) -> Workload {
+    // The largest power of two that divides start and length, so that nothing is left over.
+    let fits = FILL_BLOCK | region.start | region.bytes;
+    let block = 1 << fits.trailing_zeros().min(FILL_BLOCK.trailing_zeros());
+    let stop = Stop { bytes: Some(region.bytes), ..Stop::default() };
+    Workload {
+        content,
+        depth: FILL_DEPTH,
+        batch: FILL_DEPTH,
+        stop,
+        flush_at_end: true,
+        seed,
+        ..Workload::new("fill", Pattern::Sequential, Mix::WRITE, block, region)
+    }
+}
+
+/// Makes a regular file reach to `end` with space of its own, so that writing it does not also
+/// grow it. File systems that cannot reserve get a sparse file.
+pub(crate) fn reserve(file: &File, end: u64) -> io::Result<()> {
+    let meta = file.metadata()?;
+    if !meta.is_file() || meta.len() >= end {
+        return Ok(());
+    }
+    match fallocate(file, FallocateFlags::empty(), 0, end) {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(end),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Makes the kernel forget what it cached of the target.
+pub(crate) fn drop_caches(file: &File) -> io::Result<()> {
+    if file.metadata()?.file_type().is_block_device() {
+        // Needs CAP_SYS_ADMIN; the advice below does most of it for everybody else.
+        let _ = sys::file::flush_buffers(file);
+    } else {
+        file.sync_data()?;
+    }
+    Ok(fadvise(file, 0, None, Advice::DontNeed)?)
+}
+
+/// The share of a region of a regular file that was really written; `None` where it cannot be
+/// known (devices, file systems without an extent map).
+pub(crate) fn written_share(file: &File, region: Region) -> Option<f64> {
+    let regular = file.metadata().is_ok_and(|m| m.is_file());
+    if !regular || region.bytes == 0 {
+        return None;
+    }
+    let written = sys::file::written_bytes(file, region.start, region.bytes).ok()?;
+    Some(written as f64 / region.bytes as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fill_leaves_nothing_over() {
+        for bytes in [1 << 30, (1 << 20) + 4096, 512, 3 << 20] {
+            let workload = fill_workload(Region::first(bytes), Content::Random, 1);
+            let block = u64::from(workload.blocks.max());
+            assert_eq!(bytes % block, 0);
+            assert!(block <= FILL_BLOCK && workload.check().is_ok());
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What one worker counts, and hands over interval by interval.
+//!
+//! The hot path is two or three increments. At the end of an interval the counts are moved out
+//! (not copied) and sent to the thread that watches; totals are summed there, so that the worker
+//! touches one set of histograms only. Errors are cold: by kind, with their first addresses.
+
+use std::sync::mpsc::Sender;
+
+use record::IoErrors;
+use rig::KindStats;
+use workload::{Op, OpKind};
+
+/// Addresses kept per kind of error.
+const ADDRESSES_KEPT: usize = 16;
+
+/// What a worker tells the watching thread.
+pub(crate) enum Report {
+    /// The counts of one interval that had any.
+    Interval { job: u32, index: u64, kinds: Box<Kinds> },
+    /// The worker is done; no more intervals come from it.
+    Done { job: u32, end: Box<JobEnd> },
+}
+
+/// Statistics by `OpKind as usize`; `None` where nothing happened.
+pub(crate) type Kinds = [Option<KindStats>; 4];
+
+/// What a worker knows at its end.
+#[derive(Debug, Default)]
+pub(crate) struct JobEnd {
+    /// Last completion, nanoseconds since the workload began.
+    pub end_ns: u64,
+    /// Processor time of the thread, nanoseconds.
+    pub cpu_ns: u64,
+    /// Operations issued.
+    pub issued: u64,
+    /// System calls that handed something over.
+    pub calls: u64,
+    /// Operations issued late.
+    pub late: u64,
+    /// Operations that were due before the end and never issued.
+    pub backlog: u64,
+    /// Sum of times in flight, nanoseconds.
+    pub in_flight_ns: u128,
+    /// Reads looked at, and how many of them were all zeros.
+    pub reads_sampled: u32,
+    /// See `reads_sampled`.
+    pub reads_zero: u32,
+    /// Sectors checked by verify.
+    pub verified_sectors: u64,
+    /// Depth the backend can really have, when it is below the one asked for.
+    pub depth_capped: Option<u32>,
+    /// What the backend asked for and did not get.
+    pub missing: Vec<&'static str>,
+    /// Errors.
+    pub errors: Vec<IoErrors>,
+    /// Why it ended.
+    pub stop: rig::StopReason,
+}
+
+pub(crate) struct Recorder {
+    job: u32,
+    open: bool,
+    kinds: Box<[KindStats; 4]>,
+    interval_ns: u64,
+    index: u64,
+    out: Sender<Report>,
+    workload: String,
+    pub(crate) errors: Vec<IoErrors>,
+    pub(crate) in_flight_ns: u128,
+}
+
+impl Recorder {
+    /// A recorder; `open` says that there are due times.
+    pub(crate) fn new(
+        job: u32,
+        open: bool,
+        interval_ns: u64,
+        workload: &str,
+        out: Sender<Report>,
+    ) -> Recorder {
+        let kinds = Box::new([(); 4].map(|()| fresh(open)));
+        Recorder {
+            job,
+            open,
+            kinds,
+            interval_ns,
+            index: 0,
+            out,
+            workload: workload.to_string(),
+            errors: Vec::new(),
+            in_flight_ns: 0,
+        }
+    }
+
+    /// Counts a completed operation.
+    #[inline]
+    pub(crate) fn count(&mut self, kind: OpKind, bytes: u32, service_ns: u64, response_ns: u64) {
+        let stats = &mut self.kinds[kind as usize];
+        stats.ops += 1;
+        stats.bytes += u64::from(bytes);
+        stats.service.record(service_ns);
+        if let Some(response) = &mut stats.response {
+            response.record(response_ns);
+        }
+        self.in_flight_ns += u128::from(service_ns);
+    }
+
+    /// When the current interval ends, nanoseconds since the workload began.
+    #[inline]
+    pub(crate) fn interval_end(&self) -> u64 {
+        (self.index + 1) * self.interval_ns
+    }
+
+    /// Hands over what was counted, and goes on in the interval that holds `now`.
+    #[cold]
+    pub(crate) fn publish(&mut self, now: u64) {
+        let open = self.open;
+        let kinds = Box::new([0, 1, 2, 3].map(|i| {
+            let stats = &mut self.kinds[i];
+            (stats.ops > 0).then(|| std::mem::replace(stats, fresh(open)))
+        }));
+        if kinds.iter().any(Option::is_some) {
+            // The watcher outlives the workers; when it is gone nobody wants the counts.
+            let _ = self.out.send(Report::Interval { job: self.job, index: self.index, kinds });
+        }
+        self.index = (now / self.interval_ns).max(self.index + 1);
+    }
+
+    /// Counts an error: a negative error number or a short transfer.
+    #[cold]
+    pub(crate) fn error(&mut self, op: Op, result: i64) {
+        let kind = match result {
+            moved if moved >= 0 => "short transfer".to_string(),
+            code => error_name(-code),
+        };
+        self.fault(op.kind.name(), &kind, op.offset);
+    }
+
+    /// Counts a fault of any kind at an address.
+    #[cold]
+    pub(crate) fn fault(&mut self, op: &str, kind: &str, offset: u64) {
+        let known = self.errors.iter().position(|e| e.op == op && e.kind == kind);
+        let index = known.unwrap_or_else(|| {
+            self.errors.push(IoErrors {
+                op: op.to_string(),
+                kind: kind.to_string(),
+                workload: self.workload.clone(),
+                count: 0,
+                first_offsets: Vec::new(),
+            });
+            self.errors.len() - 1
+        });
+        let errors = &mut self.errors[index];
+        errors.count += 1;
+        if errors.first_offsets.len() < ADDRESSES_KEPT {
+            errors.first_offsets.push(offset);
+        }
+    }
+
+    /// The last word: hands over what is left and the end.
+    pub(crate) fn finish(mut self, mut end: JobEnd) {
+        self.publish(end.end_ns);
+        end.errors = std::mem::take(&mut self.errors);
+        end.in_flight_ns = self.in_flight_ns;
+        let _ = self.out.send(Report::Done { job: self.job, end: Box::new(end) });
+    }
+}
+
+fn fresh(open: bool) -> KindStats {
+    KindStats { response: open.then(Default::default), ..KindStats::default() }
+}
+
+/// The symbolic name of an error number that storage knows, else the number.
+fn error_name(code: i64) -> String {
+    let names = [
+        (libc::EIO, "EIO"),
+        (libc::ENOSPC, "ENOSPC"),
+        (libc::EINVAL, "EINVAL"),
+        (libc::ENXIO, "ENXIO"),
+        (libc::ENODEV, "ENODEV"),
+        (libc::EROFS, "EROFS"),
+        (libc::EPERM, "EPERM"),
+        (libc::EACCES, "EACCES"),
+        (libc::EBADF, "EBADF"),
+        (libc::EAGAIN, "EAGAIN"),
+        (libc::ENODATA, "ENODATA"),
+        (libc::EILSEQ, "EILSEQ"),
+        (libc::EREMOTEIO, "EREMOTEIO"),
+        (libc::ETIMEDOUT, "ETIMEDOUT"),
+        (libc::EOPNOTSUPP, "EOPNOTSUPP"),
+        (libc::EDQUOT, "EDQUOT"),
+        (libc::EFBIG, "EFBIG"),
+        (libc::ENOMEM, "ENOMEM"),
+        (libc::ECANCELED, "ECANCELED"),
+    ];
+    let known = names.iter().find(|n| i64::from(n.0) == code);
+    known.map_or_else(|| format!("error {code}"), |n| n.1.to_string())
+}

@@ -1,0 +1,277 @@
+//! The watching thread of a measurement: merges what the workers report, interval by interval,
+//! looks at the device and its temperature meanwhile, and tells the observer.
+//!
+//! It is the thread that called `measure`, so an observer is never called from two threads.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use drive::{Sample, Watch};
+use record::{Series, Unit};
+use rig::{DeviceTraffic, Event, Interval, KindStats, Observer, Temperature};
+use workload::OpKind;
+
+use crate::clock::Clock;
+use crate::recorder::{JobEnd, Kinds, Report};
+
+/// What the sampler needs to know of the measurement it watches.
+pub(crate) struct Subject<'a> {
+    pub name: &'a str,
+    pub replicate: u32,
+    pub start_ns: u64,
+    pub jobs: u32,
+    pub interval_ns: u64,
+    pub clock: Clock,
+    /// Start of the workload on `clock`.
+    pub origin: u64,
+    /// The user's wish to end the run.
+    pub interrupt: &'a AtomicBool,
+    /// Tells the workers to end.
+    pub halt: &'a AtomicBool,
+    /// Temperature at which the run is ended, degrees Celsius.
+    pub hot_c: Option<f64>,
+}
+
+/// What was seen in one measurement.
+pub(crate) struct Seen {
+    pub totals: Kinds,
+    pub series: Series,
+    pub ends: Vec<JobEnd>,
+    pub device: Option<DeviceTraffic>,
+    pub temperature: Option<Temperature>,
+    /// Processor time of kernel worker threads that did I/O for the process, nanoseconds.
+    pub worker_cpu_ns: u64,
+    /// The run was ended because the drive became too hot.
+    pub too_hot: bool,
+}
+
+pub(crate) struct Sampler<'a> {
+    subject: Subject<'a>,
+    observer: &'a mut dyn Observer,
+    watch: Option<&'a mut Watch>,
+    /// Intervals below this index are closed, per job.
+    closed: Vec<u64>,
+    open: BTreeMap<u64, Kinds>,
+    emitted: u64,
+    first: Option<Sample>,
+    /// Device samples by the index of the interval that they end; `u64::MAX` stands for the start.
+    samples: BTreeMap<u64, Sample>,
+    seen: Seen,
+}
+
+impl<'a> Sampler<'a> {
+    pub(crate) fn new(
+        subject: Subject<'a>,
+        observer: &'a mut dyn Observer,
+        mut watch: Option<&'a mut Watch>,
+    ) -> Sampler<'a> {
+        let first = watch.as_mut().and_then(|w| w.sample());
+        let series = Series::new(subject.name, subject.replicate, subject.start_ns);
+        let seen = Seen {
+            totals: [const { None }; 4],
+            series,
+            ends: Vec::new(),
+            device: None,
+            temperature: None,
+            worker_cpu_ns: 0,
+            too_hot: false,
+        };
+        let closed = vec![0; subject.jobs as usize];
+        let (open, samples) = (BTreeMap::new(), BTreeMap::new());
+        Sampler { subject, observer, watch, closed, open, emitted: 0, first, samples, seen }
+    }
+
+    /// Watches until every job has reported its end.
+    pub(crate) fn watch(mut self, reports: &Receiver<Report>) -> Seen {
+        let interval = self.subject.interval_ns;
+        let mut tick = 0;
+        while self.seen.ends.len() < self.subject.jobs as usize {
+            let due = (tick + 1) * interval;
+            let wait = Duration::from_nanos(due.saturating_sub(self.now()));
+            match reports.recv_timeout(wait) {
+                Ok(report) => self.take(report),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.tick(tick);
+                    tick = (self.now() / interval).max(tick + 1);
+                }
+                // A worker died without a last word; its thread's panic is raised by the caller.
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.finish()
+    }
+
+    fn take(&mut self, report: Report) {
+        match report {
+            Report::Interval { job, index, kinds } => {
+                self.closed[job as usize] = index + 1;
+                add(&mut self.seen.totals, &kinds);
+                match self.open.get_mut(&index) {
+                    Some(merged) => add(merged, &kinds),
+                    None => drop(self.open.insert(index, *kinds)),
+                }
+            }
+            Report::Done { job, end } => {
+                self.closed[job as usize] = u64::MAX;
+                self.seen.ends.push(*end);
+            }
+        }
+        let upto = self.closed.iter().copied().min().unwrap_or(0);
+        if upto < u64::MAX {
+            self.emit_until(upto);
+        }
+    }
+
+    /// The end of an interval on the wall clock: look at the device, the user, the heat.
+    fn tick(&mut self, index: u64) {
+        if let Some(sample) = self.watch.as_mut().and_then(|w| w.sample()) {
+            self.samples.insert(index, sample);
+            self.feel(sample.temperature_c);
+        }
+        self.seen.worker_cpu_ns = self.seen.worker_cpu_ns.max(kernel_worker_cpu_ns());
+        if self.subject.interrupt.load(Ordering::Relaxed) || self.seen.too_hot {
+            self.subject.halt.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn feel(&mut self, temperature: Option<f64>) {
+        let Some(now) = temperature else { return };
+        let seen = self.seen.temperature.get_or_insert(Temperature {
+            start_c: now,
+            end_c: now,
+            max_c: now,
+        });
+        seen.end_c = now;
+        seen.max_c = seen.max_c.max(now);
+        self.seen.too_hot |= self.subject.hot_c.is_some_and(|limit| now >= limit);
+    }
+
+    /// Emits every interval below `upto`, silent ones too: a stall is a row of zeros.
+    fn emit_until(&mut self, upto: u64) {
+        while self.emitted < upto {
+            let index = self.emitted;
+            let end = (index + 1) * self.subject.interval_ns;
+            self.emit(index, end);
+            self.emitted += 1;
+        }
+    }
+
+    fn emit(&mut self, index: u64, end_ns: u64) {
+        let start_ns = index * self.subject.interval_ns;
+        let kinds = self.open.remove(&index).unwrap_or_default();
+        let before = match index {
+            0 => self.first,
+            _ => self.samples.remove(&(index - 1)),
+        };
+        let sample = self.samples.get(&index).copied();
+        let device = before.zip(sample).map(|(a, b)| traffic(&a, &b));
+        let side = |kind: OpKind| kinds[kind as usize].as_ref();
+        let both = [side(OpKind::Read), side(OpKind::Write)];
+        let interval = Interval {
+            start_ns,
+            end_ns,
+            bytes: both.map(|k| k.map_or(0, |k| k.bytes)),
+            ops: both.map(|k| k.map_or(0, |k| k.ops)),
+            p50_ns: both.map(|k| k.and_then(|k| k.service.quantile(0.5))),
+            p99_ns: both.map(|k| k.and_then(|k| k.service.percentile(0.99))),
+            max_ns: both.map(|k| k.and_then(|k| k.service.max())),
+            device_bytes: device.map(|d| [d.read_bytes, d.written_bytes]),
+            temperature_c: sample.and_then(|s| s.temperature_c),
+        };
+        push_row(&mut self.seen.series, &interval, &self.seen.totals);
+        self.observer.event(&Event::Interval {
+            workload: self.subject.name.to_string(),
+            replicate: self.subject.replicate,
+            start_ns: self.subject.start_ns,
+            interval,
+        });
+    }
+
+    fn finish(mut self) -> Seen {
+        let interval = self.subject.interval_ns;
+        let end = self.seen.ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
+        self.emit_until(end / interval);
+        // A last part of an interval is a noisy rate when it is short; its counts are in the totals.
+        if end - self.emitted * interval > interval / 2 {
+            self.emit(self.emitted, end);
+        }
+        let last = self.watch.as_mut().and_then(|w| w.sample());
+        self.feel(last.and_then(|s| s.temperature_c));
+        self.seen.worker_cpu_ns = self.seen.worker_cpu_ns.max(kernel_worker_cpu_ns());
+        self.seen.device = self.first.zip(last).map(|(first, last)| {
+            let mut traffic = traffic(&first, &last);
+            // Weighted milliseconds over elapsed milliseconds: the mean queue in the device.
+            let weighted = last.weighted_ms.saturating_sub(first.weighted_ms);
+            traffic.depth = weighted as f64 * 1e6 / end.max(1) as f64;
+            traffic
+        });
+        self.seen
+    }
+
+    fn now(&self) -> u64 {
+        self.subject.clock.now().saturating_sub(self.subject.origin)
+    }
+}
+
+fn add(into: &mut Kinds, from: &Kinds) {
+    for (mine, theirs) in into.iter_mut().zip(from) {
+        if let Some(theirs) = theirs {
+            mine.get_or_insert_with(KindStats::default).merge(theirs);
+        }
+    }
+}
+
+fn traffic(before: &Sample, after: &Sample) -> DeviceTraffic {
+    DeviceTraffic {
+        read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
+        written_bytes: after.written_bytes.saturating_sub(before.written_bytes),
+        discarded_bytes: after.discarded_bytes.saturating_sub(before.discarded_bytes),
+        depth: 0.0,
+    }
+}
+
+/// One row of the series; a direction that the workload never had gets no columns.
+fn push_row(series: &mut Series, interval: &Interval, totals: &Kinds) {
+    let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
+    let ns = |value: Option<u64>| value.map(|v| v as f64);
+    let mut row = Vec::with_capacity(12);
+    let names = [
+        ["read", "read.ops", "read.p50", "read.p99", "read.max", "device.read"],
+        ["write", "write.ops", "write.p50", "write.p99", "write.max", "device.write"],
+    ];
+    for (side, [bytes, ops, p50, p99, max, device]) in names.into_iter().enumerate() {
+        if let Some(seen) = interval.device_bytes {
+            row.push((device, Unit::BytesPerSecond, Some(seen[side] as f64 / seconds)));
+        }
+        if totals[side].is_none() {
+            continue;
+        }
+        row.push((bytes, Unit::BytesPerSecond, Some(interval.bytes[side] as f64 / seconds)));
+        row.push((ops, Unit::Iops, Some(interval.ops[side] as f64 / seconds)));
+        row.push((p50, Unit::Nanoseconds, ns(interval.p50_ns[side])));
+        row.push((p99, Unit::Nanoseconds, ns(interval.p99_ns[side])));
+        row.push((max, Unit::Nanoseconds, ns(interval.max_ns[side])));
+    }
+    if interval.temperature_c.is_some() {
+        row.push(("temperature", Unit::Celsius, interval.temperature_c));
+    }
+    series.push(interval.end_ns, &row);
+}
+
+/// Processor time of the kernel's own workers of this process (`iou-wrk-*`), which take over requests
+/// that could not be issued where they were submitted. The workers go with their ring, so that those
+/// of an earlier measurement are not counted.
+fn kernel_worker_cpu_ns() -> u64 {
+    let Ok(tasks) = fs::read_dir("/proc/self/task") else { return 0 };
+    let cpu = |task: fs::DirEntry| {
+        let name = fs::read_to_string(task.path().join("comm")).ok()?;
+        let worker = name.starts_with("iou-wrk");
+        // Processor time, waiting time, number of runs (Documentation/scheduler/sched-stats.rst).
+        let stat = worker.then(|| fs::read_to_string(task.path().join("schedstat")).ok())??;
+        stat.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    tasks.flatten().filter_map(cpu).sum()
+}

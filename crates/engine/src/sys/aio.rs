@@ -1,0 +1,138 @@
+//! Linux asynchronous I/O (`io_submit` and its kin) by the bare system calls: the C library has no
+//! wrapper, and the usual one adds nothing that is needed here.
+//!
+//! Layouts and numbers: `include/uapi/linux/aio_abi.h`.
+
+use std::io;
+use std::os::fd::RawFd;
+
+/// `IOCB_CMD_PREAD`, `IOCB_CMD_PWRITE`, `IOCB_CMD_FDSYNC`.
+pub(crate) const PREAD: u16 = 0;
+pub(crate) const PWRITE: u16 = 1;
+
+/// `struct iocb`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Iocb {
+    pub data: u64,
+    #[cfg(target_endian = "little")]
+    key: u32,
+    rw_flags: u32,
+    #[cfg(target_endian = "big")]
+    key: u32,
+    pub opcode: u16,
+    priority: i16,
+    pub fd: u32,
+    pub buffer: u64,
+    pub bytes: u64,
+    pub offset: i64,
+    reserved: u64,
+    flags: u32,
+    event_fd: u32,
+}
+
+const _: () = assert!(size_of::<Iocb>() == 64);
+
+/// `struct io_event`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Event {
+    pub data: u64,
+    object: u64,
+    pub result: i64,
+    result2: i64,
+}
+
+const _: () = assert!(size_of::<Event>() == 32);
+
+/// An `aio_context_t` with the control blocks it may refer to.
+pub(crate) struct Context {
+    id: libc::c_ulong,
+    blocks: Vec<Iocb>,
+    queue: Vec<*mut Iocb>,
+    fd: RawFd,
+}
+
+impl Context {
+    /// A context for `depth` operations on `fd`. The descriptor must outlive it.
+    pub(crate) fn new(fd: RawFd, depth: u32) -> io::Result<Context> {
+        let mut id: libc::c_ulong = 0;
+        // SAFETY: the kernel writes the context's id to `id`, which is live and zero as required.
+        check(unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut id) })?;
+        let blocks = vec![Iocb::default(); depth as usize];
+        Ok(Context { id, blocks, queue: Vec::with_capacity(depth as usize), fd })
+    }
+
+    /// Queues the operation of one slot. `buffer` stays valid until the slot's event came.
+    #[inline]
+    pub(crate) fn push(&mut self, slot: u32, opcode: u16, buffer: *mut u8, bytes: u32, at: u64) {
+        let block = &mut self.blocks[slot as usize];
+        *block = Iocb {
+            data: u64::from(slot),
+            opcode,
+            fd: self.fd as u32,
+            buffer: buffer as u64,
+            bytes: u64::from(bytes),
+            offset: at as i64,
+            ..Iocb::default()
+        };
+        self.queue.push(block);
+    }
+
+    /// How many operations are queued and not submitted.
+    pub(crate) fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Submits what is queued; returns how many the kernel took. The rest stays queued.
+    pub(crate) fn submit(&mut self) -> io::Result<usize> {
+        let (count, list) = (self.queue.len(), self.queue.as_mut_ptr());
+        // SAFETY: the list holds `count` pointers into `blocks`, which never reallocates; a block
+        // is not written again before its slot's event was seen.
+        let taken = check(unsafe { libc::syscall(libc::SYS_io_submit, self.id, count, list) })?;
+        self.queue.drain(..taken as usize);
+        Ok(taken as usize)
+    }
+
+    /// Drops the first queued operation, which the kernel refused, and returns its slot.
+    pub(crate) fn drop_first(&mut self) -> Option<u32> {
+        if self.queue.is_empty() {
+            return None;
+        }
+        let block = self.queue.remove(0);
+        self.blocks.iter().position(|b| std::ptr::eq(b, block)).map(|slot| slot as u32)
+    }
+
+    /// Collects events into `events`: at least `least`, waiting at most `timeout_ns`.
+    pub(crate) fn collect(
+        &mut self,
+        least: usize,
+        timeout_ns: Option<u64>,
+        events: &mut [Event],
+    ) -> io::Result<usize> {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut limit = std::ptr::null_mut();
+        if let Some(ns) = timeout_ns {
+            time.tv_sec = (ns / 1_000_000_000) as libc::time_t;
+            time.tv_nsec = (ns % 1_000_000_000) as libc::c_long;
+            limit = &raw mut time;
+        }
+        let (room, list) = (events.len(), events.as_mut_ptr());
+        // SAFETY: `list` has room for `room` events, and `limit` is null or points to a live time.
+        let got = check(unsafe {
+            libc::syscall(libc::SYS_io_getevents, self.id, least, room, list, limit)
+        })?;
+        Ok(got as usize)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the id is that of a live context; the call waits for what is in flight.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
+    }
+}
+
+fn check(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

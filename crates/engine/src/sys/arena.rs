@@ -1,0 +1,85 @@
+//! Memory for transfers: one page-aligned anonymous mapping, cut into slots of equal size.
+//!
+//! The kernel reads and writes slots while an operation is in flight; the worker touches a slot
+//! only before it hands it over and after it has it back. That rule is the worker's: this module
+//! gives out slices for slots and pointers for the kernel, and never both for one slot at a time
+//! as long as the rule is kept. Huge pages are asked for, which makes registering cheap.
+
+use std::io;
+use std::ptr::NonNull;
+
+/// Smallest alignment that every O_DIRECT target accepts, bytes.
+const PAGE: usize = 4096;
+
+pub(crate) struct Arena {
+    base: NonNull<u8>,
+    stride: usize,
+    slots: usize,
+    length: usize,
+    leaked: bool,
+}
+
+// SAFETY: the mapping belongs to the arena alone and is not bound to a thread.
+unsafe impl Send for Arena {}
+
+impl Arena {
+    /// An arena of `slots` slots of at least `bytes` bytes, zeroed and backed by memory.
+    pub(crate) fn new(slots: usize, bytes: usize) -> io::Result<Arena> {
+        let stride = bytes.max(1).next_multiple_of(PAGE);
+        let length = (stride * slots.max(1)).next_multiple_of(PAGE);
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
+        let pointer = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
+        if pointer == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(pointer.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        if length >= 2 << 20 {
+            // SAFETY: the range is the mapping just made. Advice may fail; it is only advice.
+            unsafe { libc::madvise(pointer, length, libc::MADV_HUGEPAGE) };
+        }
+        Ok(Arena { base, stride, slots, length, leaked: false })
+    }
+
+    /// The slot's memory. Only for a slot that the kernel does not have.
+    #[inline]
+    pub(crate) fn slot(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
+        assert!((slot as usize) < self.slots && bytes as usize <= self.stride);
+        // SAFETY: in bounds by the assertion, zero-initialised by mmap, and borrowed from `self`.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer(slot), bytes as usize) }
+    }
+
+    /// The slot's address, for the kernel.
+    #[inline]
+    pub(crate) fn pointer(&self, slot: u32) -> *mut u8 {
+        assert!((slot as usize) < self.slots);
+        // SAFETY: slot < slots, so the offset stays inside the mapping.
+        unsafe { self.base.as_ptr().add(slot as usize * self.stride) }
+    }
+
+    /// The whole mapping, for registering it.
+    pub(crate) fn whole(&self) -> libc::iovec {
+        libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: self.length }
+    }
+
+    pub(crate) fn slots(&self) -> u32 {
+        self.slots as u32
+    }
+
+    /// Never gives the memory back: the kernel may still have a slot.
+    pub(crate) fn leak(&mut self) {
+        self.leaked = true;
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        if self.leaked {
+            return;
+        }
+        // SAFETY: base and length are those of the mapping, and a backend that is dropped has
+        // nothing in flight or has called `leak`, so the kernel no longer has any slot.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
+    }
+}

@@ -1,0 +1,143 @@
+//! An io_uring with everything that makes it cheap: one issuer, task work only when asked for, no
+//! submission array, registered ring, file and buffers. What a kernel lacks is left away, step by
+//! step, and told.
+//!
+//! The ring is made on the thread that uses it (`SINGLE_ISSUER` demands it). [`Ring`] borrows its
+//! halves for its whole life, because the registered index lives in the submitting half.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue, types};
+use workload::OpKind;
+
+use super::arena::Arena;
+
+/// The richest ring this kernel makes: Linux 6.6, 6.1, and before.
+pub(crate) fn make(entries: u32) -> io::Result<IoUring> {
+    let entries = entries.next_power_of_two();
+    let lean = |builder: &mut io_uring::Builder| {
+        builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_clamp();
+    };
+    let (mut newest, mut newer) = (IoUring::builder(), IoUring::builder());
+    lean(&mut newest);
+    lean(&mut newer);
+    newest
+        .setup_no_sqarray()
+        .build(entries)
+        .or_else(|_| newer.build(entries))
+        .or_else(|_| IoUring::builder().setup_clamp().build(entries))
+}
+
+/// The working halves of a ring, for one file and one arena.
+pub(crate) struct Ring<'r> {
+    submitter: Submitter<'r>,
+    queue: SubmissionQueue<'r>,
+    completions: CompletionQueue<'r>,
+    fd: RawFd,
+    fixed_file: bool,
+    fixed_buffers: bool,
+    in_flight: usize,
+}
+
+impl<'r> Ring<'r> {
+    /// Takes a ring into use. Descriptor and arena must outlive it.
+    pub(crate) fn new(ring: &'r mut IoUring, fd: RawFd, arena: &Arena) -> Ring<'r> {
+        let (mut submitter, queue, completions) = ring.split();
+        let fixed_file = submitter.register_files(&[fd]).is_ok();
+        // SAFETY: the range is mapped now, and the kernel pins its pages for as long as they are
+        // registered. Fails under a low memlock limit; then buffers are passed by address.
+        let fixed_buffers = unsafe { submitter.register_buffers(&[arena.whole()]) }.is_ok();
+        // Only saves a descriptor look-up; kernels before 5.18 do without.
+        let _ = submitter.register_ring_fd();
+        Ring { submitter, queue, completions, fd, fixed_file, fixed_buffers, in_flight: 0 }
+    }
+
+    /// Queues an operation on a slot of the arena.
+    #[inline]
+    pub(crate) fn push(&mut self, kind: OpKind, slot: u32, buffer: *mut u8, bytes: u32, at: u64) {
+        let entry = self.entry(kind, buffer, bytes, at).user_data(u64::from(slot));
+        // SAFETY: the buffer is a slot of the arena, which stays mapped until nothing is in flight,
+        // and the worker does not touch it until the completion of this slot was seen.
+        let pushed = unsafe { self.queue.push(&entry) };
+        assert!(pushed.is_ok(), "the ring has as many entries as there are slots");
+        self.in_flight += 1;
+    }
+
+    #[inline]
+    fn entry(&self, kind: OpKind, buffer: *mut u8, bytes: u32, at: u64) -> squeue::Entry {
+        // A registered file is named by its index, 0, and a flag.
+        let (fd, flags) = match self.fixed_file {
+            true => (types::Fd(0), squeue::Flags::FIXED_FILE),
+            false => (types::Fd(self.fd), squeue::Flags::empty()),
+        };
+        let entry = match (kind, self.fixed_buffers) {
+            (OpKind::Read, true) => opcode::ReadFixed::new(fd, buffer, bytes, 0).offset(at).build(),
+            (OpKind::Read, false) => opcode::Read::new(fd, buffer, bytes).offset(at).build(),
+            (OpKind::Write, true) => {
+                opcode::WriteFixed::new(fd, buffer, bytes, 0).offset(at).build()
+            }
+            (OpKind::Write, false) => opcode::Write::new(fd, buffer, bytes).offset(at).build(),
+            (OpKind::Flush | OpKind::Discard, _) => {
+                opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build()
+            }
+        };
+        entry.flags(flags)
+    }
+
+    /// Hands over what is queued and waits for `want` completions, at most `timeout_ns`. No system
+    /// call when there is nothing to do.
+    #[inline]
+    pub(crate) fn enter(&mut self, want: usize, timeout_ns: Option<u64>) -> io::Result<()> {
+        self.queue.sync();
+        let idle = self.queue.is_empty() && !self.queue.taskrun() && !self.queue.cq_overflow();
+        if want == 0 && idle {
+            return Ok(());
+        }
+        let result = match timeout_ns {
+            None => self.submitter.submit_and_wait(want),
+            Some(ns) => {
+                let (seconds, rest) = (ns / 1_000_000_000, (ns % 1_000_000_000) as u32);
+                let time = types::Timespec::new().sec(seconds).nsec(rest);
+                self.submitter.submit_with_args(want, &types::SubmitArgs::new().timespec(&time))
+            }
+        };
+        // Learns how far the kernel has come, or the queue would look full.
+        self.queue.sync();
+        match result.map_err(|e| (e.raw_os_error(), e)) {
+            Ok(_) => Ok(()),
+            // A time-out, a signal, or a kernel that is short of requests until some complete: what
+            // was not taken is still queued, and the next call goes on.
+            Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN), _)) => Ok(()),
+            Err((_, e)) => Err(e),
+        }
+    }
+
+    /// Gives every completion there is to `done`: slot, and bytes moved or a negative error number.
+    #[inline]
+    pub(crate) fn collect(&mut self, mut done: impl FnMut(u32, i32)) {
+        self.completions.sync();
+        for entry in &mut self.completions {
+            self.in_flight -= 1;
+            done(entry.user_data() as u32, entry.result());
+        }
+    }
+
+    /// Waits until the kernel has no operation of this ring any more; false when it cannot be told.
+    pub(crate) fn settle(&mut self) -> bool {
+        while self.in_flight > 0 {
+            if self.enter(1, None).is_err() {
+                return false;
+            }
+            self.collect(|_, _| {});
+        }
+        true
+    }
+
+    /// What the kernel did not grant.
+    pub(crate) fn missing(&self) -> Vec<&'static str> {
+        let parts =
+            [(self.fixed_file, "registered file"), (self.fixed_buffers, "registered buffers")];
+        parts.into_iter().filter(|p| !p.0).map(|p| p.1).collect()
+    }
+}

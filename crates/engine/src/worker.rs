@@ -1,0 +1,319 @@
+//! The hot loop: one job, one backend, one thread.
+//!
+//! It never drains the queue to keep a pace, never moves a due time, and makes one system call a
+//! turn. Everything that is not issuing, stamping and counting is behind a cold branch.
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rig::StopReason;
+use rustix::time::{ClockId, clock_gettime};
+use workload::{Filler, Op, OpKind, OpStream, Pace, Workload};
+
+use crate::backend::{Backend, Completion, Wait};
+use crate::recorder::{JobEnd, Recorder};
+use crate::verify::Verifier;
+
+/// An open-loop operation issued this much after it was due counts as late, nanoseconds. Well above
+/// the jitter of a wake-up, well below anything a schedule is late by when slots run out.
+const LATE_NS: u64 = 100_000;
+
+/// Sleeps end this much before the next due time, and the rest is spun: timers are not exact.
+const SPIN_NS: u64 = 60_000;
+
+/// Failures in a row after which a target is given up.
+const FAILURES_MAX: u32 = 100;
+
+/// Reads whose content is looked at for zeros.
+const READS_SAMPLED: u32 = 64;
+
+/// What a worker needs beside backend and pacer.
+pub(crate) struct Job<'a> {
+    pub workload: &'a Workload,
+    pub number: u32,
+    /// Start of the workload on the backend's clock.
+    pub origin: u64,
+    /// Set when the run shall end.
+    pub stop: &'a AtomicBool,
+    /// For reading back what was written, when the workload verifies.
+    pub file: Option<&'a File>,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    op: Op,
+    due: u64,
+    issued: u64,
+}
+
+/// Everything one job keeps between turns.
+struct State<'a, B> {
+    backend: B,
+    job: &'a Job<'a>,
+    recorder: Recorder,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    done: Vec<Completion>,
+    verifier: Option<Verifier>,
+    filler: Filler,
+    issued: u64,
+    failures: u32,
+    end: JobEnd,
+}
+
+/// Runs a job to its end and hands the result to the recorder's listener.
+pub(crate) fn run<B: Backend, P: Pace>(
+    backend: B,
+    mut pacer: P,
+    job: &Job<'_>,
+    recorder: Recorder,
+) -> io::Result<()> {
+    let depth = job.workload.depth.min(backend.depth_max());
+    let mut state = State::new(backend, job, recorder, depth);
+    let cpu_start = thread_cpu_ns();
+    let outcome = state.issue_all(&mut pacer).and_then(|stop| {
+        state.drain()?;
+        if job.workload.flush_at_end {
+            state.flush()?;
+        }
+        Ok(stop)
+    });
+    state.end.cpu_ns = thread_cpu_ns() - cpu_start;
+    state.end.end_ns = state.now();
+    state.end.stop = outcome?;
+    state.end.backlog = state.backlog(&mut pacer);
+    state.verify_written()?;
+    state.finish();
+    Ok(())
+}
+
+impl<'a, B: Backend> State<'a, B> {
+    fn new(mut backend: B, job: &'a Job<'a>, recorder: Recorder, depth: u32) -> State<'a, B> {
+        let workload = job.workload;
+        let filler = Filler::new(workload.content, workload.seed ^ u64::from(job.number) << 40);
+        if workload.mix.write > 0 {
+            for slot in 0..depth {
+                filler.fill(backend.buffer(slot, workload.blocks.max()), u64::from(slot));
+            }
+        }
+        let end = JobEnd {
+            depth_capped: (depth < workload.depth).then_some(depth),
+            missing: backend.missing(),
+            ..JobEnd::default()
+        };
+        State {
+            verifier: workload.verify.then(|| Verifier::new(workload, job.number, depth)),
+            backend,
+            job,
+            recorder,
+            slots: vec![Slot { op: Op::FLUSH, due: 0, issued: 0 }; depth as usize],
+            free: (0..depth).rev().collect(),
+            done: Vec::with_capacity(depth as usize),
+            filler,
+            issued: 0,
+            failures: 0,
+            end,
+        }
+    }
+
+    /// The loop. Times are nanoseconds since the workload began.
+    fn issue_all<P: Pace>(&mut self, pacer: &mut P) -> io::Result<StopReason> {
+        let mut stream = OpStream::new(self.job.workload, self.job.number);
+        let limits = Limits::new(self.job.workload);
+        let batch = self.job.workload.batch;
+        let mut bytes_left = limits.bytes;
+        let mut now = self.now();
+        loop {
+            if now >= limits.time_ns {
+                return Ok(StopReason::Time);
+            }
+            if self.job.stop.load(Ordering::Relaxed) {
+                return Ok(StopReason::Interrupted);
+            }
+            let mut pushed = 0;
+            while pushed < batch && !self.free.is_empty() {
+                let Some(due) = pacer.next_due(now) else { break };
+                let Some(op) = stream.next_op() else { return Ok(StopReason::TraceEnd) };
+                if bytes_left == 0 || self.issued >= limits.ops {
+                    return Ok(StopReason::Amount);
+                }
+                bytes_left = bytes_left.saturating_sub(u64::from(op.bytes));
+                let issued = self.issue(op, due);
+                self.end.late += u64::from(P::OPEN && issued.saturating_sub(due) > LATE_NS);
+                pushed += 1;
+            }
+            self.end.calls += u64::from(pushed > 0);
+            let wait = self.wait(pacer.wake_at(), pushed == batch, limits.time_ns);
+            self.backend.turn(wait, &mut self.done)?;
+            now = self.now();
+            if now >= self.recorder.interval_end() {
+                self.recorder.publish(now);
+            }
+            self.reap(now);
+            if self.failures >= FAILURES_MAX {
+                return Ok(StopReason::Errors);
+            }
+        }
+    }
+
+    /// Puts an operation on a free slot and says when.
+    #[inline]
+    fn issue(&mut self, op: Op, due: u64) -> u64 {
+        let slot = self.free.pop().expect("the caller has seen a free slot");
+        if let Some(verifier) = &mut self.verifier {
+            verifier.issue(slot, op, self.backend.buffer(slot, op.bytes));
+        } else if op.kind == OpKind::Write {
+            self.filler.touch(self.backend.buffer(slot, op.bytes), self.issued + 1);
+        }
+        let issued = self.now();
+        self.slots[slot as usize] = Slot { op, due, issued };
+        self.backend.push(slot, op);
+        self.issued += 1;
+        issued
+    }
+
+    /// How long the next turn may wait: not at all while there is more to hand over, for a
+    /// completion when every slot is taken, and never past the next due time.
+    #[inline]
+    fn wait(&self, wake_at: Option<u64>, more: bool, limit: u64) -> Wait {
+        if self.free.is_empty() {
+            return Wait::One;
+        }
+        match wake_at {
+            // A closed loop with free slots: hand over the next batch first.
+            None => Wait::No,
+            Some(_) if more => Wait::No,
+            Some(due) => {
+                let until = due.min(limit).saturating_sub(SPIN_NS);
+                if until > self.now() { Wait::Until(self.job.origin + until) } else { Wait::No }
+            }
+        }
+    }
+
+    #[inline]
+    fn reap(&mut self, now: u64) {
+        while let Some(Completion { slot, result }) = self.done.pop() {
+            let Slot { op, due, issued } = self.slots[slot as usize];
+            self.free.push(slot);
+            if result == i64::from(op.bytes) || result == 0 && !moves_data(op.kind) {
+                self.failures = 0;
+                self.recorder.count(op.kind, op.bytes, now - issued, now.saturating_sub(due));
+                if self.verifier.is_some() || self.end.reads_sampled < READS_SAMPLED {
+                    self.look_at(slot, op);
+                }
+            } else {
+                self.failed(slot, op, result);
+            }
+        }
+    }
+
+    #[cold]
+    fn failed(&mut self, slot: u32, op: Op, result: i64) {
+        self.recorder.error(op, result);
+        let gone = [libc::ENODEV, libc::ENXIO, libc::EBADF];
+        self.failures +=
+            if gone.iter().any(|e| result == -i64::from(*e)) { FAILURES_MAX } else { 1 };
+        if let Some(verifier) = &mut self.verifier {
+            verifier.complete(slot, false, &[]);
+        }
+    }
+
+    /// Looks at the content of a completed operation: verify, or whether a read was all zeros.
+    #[cold]
+    fn look_at(&mut self, slot: u32, op: Op) {
+        let buffer = self.backend.buffer(slot, op.bytes);
+        if let Some(verifier) = &mut self.verifier {
+            if let Some((fault, offset)) = verifier.complete(slot, true, buffer) {
+                self.recorder.fault("verify", fault.name(), offset);
+            }
+        } else if op.kind == OpKind::Read {
+            self.end.reads_sampled += 1;
+            self.end.reads_zero += u32::from(buffer.iter().all(|b| *b == 0));
+        }
+    }
+
+    /// Waits for everything in flight.
+    fn drain(&mut self) -> io::Result<()> {
+        while self.free.len() < self.slots.len() {
+            self.backend.turn(Wait::One, &mut self.done)?;
+            let now = self.now();
+            if now >= self.recorder.interval_end() {
+                self.recorder.publish(now);
+            }
+            self.reap(now);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let now = self.now();
+        self.issue(Op::FLUSH, now);
+        self.end.calls += 1;
+        self.drain()
+    }
+
+    /// Operations of the schedule that were due before the end and never issued.
+    fn backlog<P: Pace>(&self, pacer: &mut P) -> u64 {
+        if !P::OPEN || self.end.stop != StopReason::Time {
+            return 0;
+        }
+        let limit = self.job.workload.stop.time_ns.unwrap_or(0).saturating_sub(1);
+        std::iter::from_fn(|| pacer.next_due(limit)).take(10_000_000).count() as u64
+    }
+
+    fn verify_written(&mut self) -> io::Result<()> {
+        let (Some(verifier), Some(file)) = (&mut self.verifier, self.job.file) else {
+            return Ok(());
+        };
+        if self.job.workload.mix.write > 0 {
+            let recorder = &mut self.recorder;
+            let bytes = self.job.workload.blocks.max();
+            let buffer = self.backend.buffer(0, bytes);
+            verifier.read_back(file, buffer, |fault, offset| {
+                recorder.fault("verify", fault.name(), offset);
+            })?;
+        }
+        self.end.verified_sectors = verifier.sectors;
+        Ok(())
+    }
+
+    fn finish(mut self) {
+        self.end.issued = self.issued;
+        self.recorder.finish(self.end);
+    }
+
+    #[inline]
+    fn now(&self) -> u64 {
+        self.backend.now().saturating_sub(self.job.origin)
+    }
+}
+
+/// One job's share of a workload's bounds.
+struct Limits {
+    time_ns: u64,
+    bytes: u64,
+    ops: u64,
+}
+
+impl Limits {
+    fn new(workload: &Workload) -> Limits {
+        let jobs = u64::from(workload.jobs);
+        let bytes = workload.stop.bytes_bound(workload.region.bytes);
+        Limits {
+            time_ns: workload.stop.time_ns.unwrap_or(u64::MAX),
+            bytes: bytes.map_or(u64::MAX, |b| b.div_ceil(jobs)),
+            ops: workload.stop.ops.map_or(u64::MAX, |n| n.div_ceil(jobs)),
+        }
+    }
+}
+
+#[inline]
+fn moves_data(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Read | OpKind::Write)
+}
+
+fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
