@@ -1,1 +1,32 @@
 //! The real drive: list, identify, watch, guard and open.
+//!
+//! Everything here reads the kernel's own files (`/sys`, `/proc`), needs no library and no
+//! privilege beyond what the device nodes ask, and names what it could not find out. The way in is
+//! [`open`]: it takes what the user typed, checks all that could go wrong (`docs/safety.md`), and
+//! returns a file with what is known of the drive behind it. I/O itself is the engine's.
+
+#![forbid(unsafe_code)]
+
+mod ata;
+mod contents;
+mod error;
+mod guard;
+mod identity;
+mod link;
+mod locate;
+mod machine;
+mod mounts;
+mod node;
+mod open;
+mod sensor;
+mod stack;
+mod usage;
+mod watch;
+
+pub use contents::Content;
+pub use error::{DriveError, ErrorKind};
+pub use guard::Guard;
+pub use locate::{Location, locate};
+pub use machine::Machine;
+pub use open::{OpenRequest, Opened, Planned, open, plan_open};
+pub use watch::{Sample, Watch};

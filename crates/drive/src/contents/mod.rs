@@ -1,0 +1,196 @@
+//! What is on a device: file systems, swap, encrypted and RAID members, partition tables.
+//!
+//! Named before a device is given away, and shown by `ssdyno list`. Recognition is by the magic
+//! numbers of [`magic`] and the tables of [`table`]; any bytes are read without complaint, because
+//! drives hold any bytes.
+
+mod magic;
+mod table;
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use serde::Serialize;
+
+/// Something recognised on a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Content {
+    /// `ext4`, `vfat`, `LUKS`, `gpt`, `mbr`, ... in the words of `lsblk`; `data` for bytes that are
+    /// not zero and that nothing recognised.
+    pub kind: String,
+    /// Its label, or the name of the partition in the table, where there is one.
+    pub label: Option<String>,
+    /// The partition of the table it was found in; `None` on the device itself.
+    pub partition: Option<u32>,
+}
+
+impl Content {
+    fn new(kind: &str, label: Option<String>) -> Content {
+        Content { kind: kind.to_string(), label, partition: None }
+    }
+}
+
+/// Bytes that can be looked at.
+pub(crate) trait Image {
+    /// `length` bytes at `offset`; `None` where they cannot be read in full.
+    fn look(&self, offset: u64, length: usize) -> Option<Vec<u8>>;
+}
+
+impl Image for File {
+    fn look(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.read_exact_at(&mut bytes, offset).ok()?;
+        Some(bytes)
+    }
+}
+
+impl Image for [u8] {
+    fn look(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
+        let from = usize::try_from(offset).ok()?;
+        Some(self.get(from..from.checked_add(length)?)?.to_vec())
+    }
+}
+
+/// Part of an image, for what lies in a partition.
+struct Slice<'a, I: Image + ?Sized> {
+    image: &'a I,
+    start: u64,
+    bytes: u64,
+}
+
+impl<I: Image + ?Sized> Image for Slice<'_, I> {
+    fn look(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
+        let end = offset.checked_add(length as u64)?;
+        (end <= self.bytes).then(|| self.image.look(self.start.checked_add(offset)?, length))?
+    }
+}
+
+/// What is on the first `bytes` of an image: signatures of the whole, then the partition table and
+/// what lies in its partitions. Empty: nothing was recognised and it looks blank.
+pub(crate) fn scan<I: Image + ?Sized>(image: &I, bytes: u64, block_bytes: u32) -> Vec<Content> {
+    let mut found = magic::find(image, bytes);
+    // Boot sectors of these end like a partition table.
+    let boot_sector =
+        found.iter().any(|f| ["vfat", "exfat", "ntfs", "BitLocker"].contains(&&*f.kind));
+    if let Some(table) = table::find(image, bytes, block_bytes, boot_sector) {
+        found.push(Content::new(table.kind, None));
+        found.extend(table.entries.iter().flat_map(|entry| inside(image, entry)));
+    }
+    if found.is_empty() && !blank(image, bytes) {
+        found.push(Content::new("data", None));
+    }
+    found
+}
+
+fn inside<I: Image + ?Sized>(image: &I, entry: &table::Entry) -> Vec<Content> {
+    let slice = Slice { image, start: entry.start, bytes: entry.bytes };
+    let mut found = magic::find(&slice, entry.bytes);
+    if found.is_empty() {
+        found.push(Content::new("partition", None));
+    }
+    for content in &mut found {
+        content.partition = Some(entry.number);
+        content.label = content.label.take().or_else(|| entry.name.clone());
+    }
+    found
+}
+
+/// Whether the first MiB and the last 64 KiB are all zeros. What cannot be read is not called blank.
+fn blank<I: Image + ?Sized>(image: &I, bytes: u64) -> bool {
+    let zeros = |offset, length: u64| {
+        let look = image.look(offset, length as usize);
+        look.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0))
+    };
+    let end = bytes.min(64 << 10);
+    zeros(0, bytes.min(1 << 20)) && zeros(bytes - end, end)
+}
+
+/// The findings as one line: `gpt; 1: vfat 'EFI'; 2: ext4`.
+pub(crate) fn in_words(found: &[Content]) -> String {
+    if found.is_empty() {
+        return "blank, nothing was recognised on it".into();
+    }
+    let words: Vec<String> = found.iter().map(Content::in_words).collect();
+    words.join("; ")
+}
+
+impl Content {
+    fn in_words(&self) -> String {
+        let kind = match self.kind.as_str() {
+            "data" => "data of an unknown kind",
+            "gpt" => "GPT partition table",
+            "mbr" => "MBR partition table",
+            kind => kind,
+        };
+        let place = self.partition.map(|number| format!("{number}: ")).unwrap_or_default();
+        // A label is foreign text: control characters must not reach a terminal.
+        let label = self.label.as_ref().map(|label| format!(" '{}'", label.escape_debug()));
+        format!("{place}{kind}{}", label.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn blank_and_unknown_are_told_apart() {
+        let mut image = vec![0u8; 2 << 20];
+        let scan = |image: &[u8]| scan(image, image.len() as u64, 512);
+        assert_eq!(scan(&image), []);
+        image[4711] = 1;
+        assert_eq!(in_words(&scan(&image)), "data of an unknown kind");
+    }
+
+    #[test]
+    fn labels_cannot_drive_a_terminal() {
+        let content = Content::new("ext4", Some("a\u{1b}[2Jb".into()));
+        assert_eq!(in_words(&[content]), "ext4 'a\\u{1b}[2Jb'");
+    }
+
+    /// Places where parsers look, so that random bytes meet them.
+    fn mutated() -> impl Strategy<Value = Vec<u8>> {
+        let spots = prop::sample::select(vec![
+            0usize, 3, 32, 446, 510, 512, 584, 592, 1024, 1080, 1120, 3520, 4072, 4086, 4096,
+            32769, 65600, 131072,
+        ]);
+        let magics = prop::sample::select(vec![
+            &b"EFI PART"[..],
+            b"\x55\xaa",
+            b"XFSB",
+            b"\x53\xef",
+            b"LABELONE",
+            b"_BHRfS_M",
+            b"NTFS    ",
+            b"SWAPSPACE2",
+            b"CD001",
+            b"\xfc\x4e\x2b\xa9",
+            b"FAT32   ",
+            b"\x0c\xb1\xba\0\0\0\0\0",
+        ]);
+        let piece = prop_oneof![
+            prop::collection::vec(any::<u8>(), 1..128),
+            magics.prop_map(|magic| magic.to_vec()),
+        ];
+        let pieces = prop::collection::vec((spots, piece), 0..12);
+        (pieces, 0usize..200_000).prop_map(|(pieces, length)| {
+            let mut image = vec![0; 200_000];
+            for (at, bytes) in pieces {
+                image[at..at + bytes.len()].copy_from_slice(&bytes);
+            }
+            image.truncate(length);
+            image
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(image in mutated(), claimed: u64, four_k: bool) {
+            let block = if four_k { 4096 } else { 512 };
+            in_words(&scan(image.as_slice(), image.len() as u64, block));
+            scan(image.as_slice(), claimed, block);
+            scan(image.as_slice(), u64::MAX, 0);
+        }
+    }
+}

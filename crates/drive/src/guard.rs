@@ -1,0 +1,144 @@
+//! Keeps what was promised while a run goes on: that the drive is still the one the user named, and
+//! that nobody else began to use it.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use crate::error::DriveError;
+use crate::identity;
+use crate::machine::{DevNumber, Machine};
+use crate::node::Node;
+use crate::usage;
+
+/// To be asked before each phase, and kept until the end of a run.
+#[derive(Debug)]
+pub struct Guard(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Nothing,
+    /// A scratch file that could not go without its name.
+    Scratch(PathBuf),
+    Device(Box<Held>),
+}
+
+/// A block device and who it was when it was opened.
+#[derive(Debug)]
+struct Held {
+    machine: Machine,
+    path: PathBuf,
+    /// Opened with O_EXCL where the device is given away; nobody can mount it meanwhile.
+    file: File,
+    exclusive: bool,
+    identity: Identity,
+}
+
+/// What makes a device that device, and not another under the same name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Identity {
+    number: DevNumber,
+    bytes: u64,
+    serial: Option<String>,
+    /// Counts attachments of disks (Linux 5.15): another card in the same reader has another.
+    sequence: Option<u64>,
+}
+
+impl Identity {
+    pub fn of(machine: &Machine, node: &Node) -> Option<Identity> {
+        let disk = node.disk();
+        Some(Identity {
+            number: node.number()?,
+            bytes: node.bytes()?,
+            serial: identity::identify(machine, &disk, false).serial,
+            sequence: disk.value("diskseq"),
+        })
+    }
+
+    /// The word that gives the device away: its serial number; without one, its size in bytes.
+    pub fn confirmation(&self) -> (&'static str, String) {
+        match &self.serial {
+            Some(serial) => ("serial number", serial.clone()),
+            None => ("size in bytes", self.bytes.to_string()),
+        }
+    }
+}
+
+impl Guard {
+    pub(crate) fn none() -> Guard {
+        Guard(Kind::Nothing)
+    }
+
+    /// Removes the file when it is dropped.
+    pub(crate) fn named(scratch: PathBuf) -> Guard {
+        Guard(Kind::Scratch(scratch))
+    }
+
+    /// Guards an open device; `exclusive` says that `file` was opened with O_EXCL to overwrite it.
+    pub(crate) fn device(
+        machine: &Machine,
+        path: PathBuf,
+        file: File,
+        exclusive: bool,
+        identity: Identity,
+    ) -> Guard {
+        let machine = machine.clone();
+        Guard(Kind::Device(Box::new(Held { machine, path, file, exclusive, identity })))
+    }
+
+    /// Whether the target is still what was opened: serial number, size and device number, and for a
+    /// device that is given away that nobody mounted or holds it since.
+    pub fn check_again(&self) -> Result<(), DriveError> {
+        match &self.0 {
+            Kind::Device(held) => held.check(),
+            Kind::Nothing | Kind::Scratch(_) => Ok(()),
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Kind::Scratch(path) = &self.0 {
+            // Nothing can be done about a name that stays; the next run takes it for an orphan.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Held {
+    fn check(&self) -> Result<(), DriveError> {
+        let path = self.path.display().to_string();
+        let changed = |what: String| DriveError::Changed { path: path.clone(), what };
+        let meta =
+            self.file.metadata().map_err(|e| DriveError::io(format!("cannot ask {path}"), e))?;
+        let node = Node::numbered(&self.machine, DevNumber::of(meta.rdev()));
+        let node = node.ok_or_else(|| changed("the drive has gone".into()))?;
+        let now = Identity::of(&self.machine, &node);
+        let now = now.ok_or_else(|| changed("the drive has gone".into()))?;
+        if now != self.identity {
+            return Err(changed(difference(&self.identity, &now)));
+        }
+        let mut file = &self.file;
+        let bytes = file.seek(SeekFrom::End(0));
+        let bytes =
+            bytes.map_err(|e| DriveError::io(format!("cannot ask the size of {path}"), e))?;
+        if bytes != self.identity.bytes {
+            return Err(changed(format!("it had {} bytes, now {bytes}", self.identity.bytes)));
+        }
+        let reasons =
+            if self.exclusive { usage::uses_of(&self.machine, &node) } else { Vec::new() };
+        if reasons.is_empty() { Ok(()) } else { Err(DriveError::InUse { path, reasons }) }
+    }
+}
+
+fn difference(then: &Identity, now: &Identity) -> String {
+    let shown = |serial: &Option<String>| serial.clone().unwrap_or_else(|| "none".into());
+    match () {
+        () if then.bytes != now.bytes => format!("it had {} bytes, now {}", then.bytes, now.bytes),
+        () if then.serial != now.serial => {
+            format!("its serial number was {}, now {}", shown(&then.serial), shown(&now.serial))
+        }
+        () => "another drive took its place".into(),
+    }
+}

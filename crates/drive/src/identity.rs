@@ -1,0 +1,272 @@
+//! Who a drive is, as far as sysfs tells without a privilege.
+//!
+//! Each bus keeps model, serial and firmware in another place; what is not told stays unknown. SATA
+//! drives are asked through the copy of their IDENTIFY data that the kernel keeps (`vpd_pg89`),
+//! because the SCSI names sysfs shows for them are cut to 16 and 4 characters.
+
+use std::path::{Path, PathBuf};
+
+use record::{DriveIdentity, Health};
+
+use crate::ata::Identify;
+use crate::link;
+use crate::machine::{Machine, read_text};
+use crate::node::{Node, numbered_as};
+use crate::sensor;
+
+/// Identity of a whole device. `ram` says that its data live in memory although it does not (a loop
+/// device over a file in tmpfs).
+pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdentity {
+    let bus = Bus::of(disk);
+    let names = names(disk, bus);
+    let sensor = sensor::find(disk);
+    let input = sensor.as_ref().and_then(|s| std::fs::read(&s.input).ok());
+    DriveIdentity {
+        name: disk.name.clone(),
+        path: Some(disk.path()),
+        bus: bus.name().to_string(),
+        vendor: names.vendor,
+        model: names.model,
+        serial: names.serial,
+        firmware: names.firmware,
+        bytes: disk.bytes(),
+        logical_block_bytes: disk.value("queue/logical_block_size"),
+        physical_block_bytes: disk.value("queue/physical_block_size"),
+        rotational: flag(disk, "queue/rotational"),
+        read_only: flag(disk, "ro"),
+        write_cache: disk.text("queue/write_cache").map(|mode| mode == "write back"),
+        discard_max_bytes: disk.value("queue/discard_max_bytes"),
+        scheduler: disk.text("queue/scheduler").map(|all| chosen(&all)),
+        ram: ram || disk.is_ram(),
+        link: link::of(machine, disk, bus),
+        health: Health {
+            temperature_c: input.and_then(|text| sensor::celsius(&text)),
+            temperature_warn_c: sensor.and_then(|s| s.warn_c),
+            ..Health::default()
+        },
+    }
+}
+
+fn flag(disk: &Node, file: &str) -> Option<bool> {
+    disk.value::<u8>(file).map(|value| value != 0)
+}
+
+/// The entry in brackets of `none [mq-deadline] kyber`.
+fn chosen(all: &str) -> String {
+    let inside = all.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inside.map_or(all, |(name, _)| name).to_string()
+}
+
+/// How a drive is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bus {
+    Nvme,
+    Sata,
+    Usb,
+    Mmc,
+    Sd,
+    Ufs,
+    Virtio,
+    Scsi,
+    Xen,
+    Loop,
+    Zram,
+    Ram,
+    DeviceMapper,
+    Md,
+    Other,
+}
+
+impl Bus {
+    pub fn of(disk: &Node) -> Bus {
+        let name = disk.name.as_str();
+        let by_name = [
+            ("loop", Bus::Loop),
+            ("zram", Bus::Zram),
+            ("ram", Bus::Ram),
+            ("dm-", Bus::DeviceMapper),
+            ("md", Bus::Md),
+            ("nvme", Bus::Nvme),
+            ("xvd", Bus::Xen),
+        ];
+        if let Some((_, bus)) = by_name.into_iter().find(|(start, _)| name.starts_with(start)) {
+            return bus;
+        }
+        match disk.text("device/type").as_deref() {
+            Some("SD") => return Bus::Sd,
+            Some("MMC") => return Bus::Mmc,
+            _ => {}
+        }
+        let way: Vec<&str> = disk.dir.iter().filter_map(|part| part.to_str()).collect();
+        let passes = |kind: &str| way.iter().any(|part| numbered_as(part, kind));
+        // The outermost bus decides: a SATA drive in a USB case is a USB drive.
+        match () {
+            () if passes("usb") => Bus::Usb,
+            () if passes("ata") => Bus::Sata,
+            () if passes("virtio") => Bus::Virtio,
+            () if way.iter().any(|part| part.contains("ufs")) => Bus::Ufs,
+            () if passes("host") => Bus::Scsi,
+            () => Bus::Other,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Bus::Nvme => "nvme",
+            Bus::Sata => "sata",
+            Bus::Usb => "usb",
+            Bus::Mmc => "mmc",
+            Bus::Sd => "sd",
+            Bus::Ufs => "ufs",
+            Bus::Virtio => "virtio",
+            Bus::Scsi => "scsi",
+            Bus::Xen => "xen",
+            Bus::Loop => "loop",
+            Bus::Zram => "zram",
+            Bus::Ram => "ram",
+            Bus::DeviceMapper => "dm",
+            Bus::Md => "md",
+            Bus::Other => "other",
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    vendor: Option<String>,
+    model: Option<String>,
+    serial: Option<String>,
+    firmware: Option<String>,
+}
+
+fn names(disk: &Node, bus: Bus) -> Names {
+    match bus {
+        Bus::Nvme => Names {
+            vendor: None,
+            model: disk.text("device/model"),
+            serial: disk.text("device/serial"),
+            firmware: disk.text("device/firmware_rev"),
+        },
+        Bus::Sata => sata_names(disk),
+        Bus::Usb => usb_names(disk),
+        Bus::Mmc | Bus::Sd => card_names(disk),
+        Bus::Virtio | Bus::Scsi | Bus::Ufs => {
+            let scsi = scsi_names(disk);
+            Names { serial: disk.text("serial").or(scsi.serial), ..scsi }
+        }
+        Bus::DeviceMapper => Names { model: disk.text("dm/name"), ..Names::default() },
+        Bus::Md => Names { model: disk.text("md/level"), ..Names::default() },
+        _ => Names::default(),
+    }
+}
+
+fn scsi_names(disk: &Node) -> Names {
+    let vendor = disk.text("device/vendor").filter(|v| !v.starts_with("0x"));
+    Names {
+        vendor,
+        model: disk.text("device/model"),
+        serial: unit_serial(&disk.dir.join("device/vpd_pg80")),
+        firmware: disk.text("device/rev"),
+    }
+}
+
+/// The Unit Serial Number page of SCSI (SPC-4, 7.8.12): four bytes of header, then text.
+fn unit_serial(path: &Path) -> Option<String> {
+    let page = std::fs::read(path).ok()?;
+    let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
+    let serial = String::from_utf8_lossy(page.get(4..)?.get(..length)?).into_owned();
+    let serial = serial.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!serial.is_empty()).then(|| serial.to_string())
+}
+
+fn sata_names(disk: &Node) -> Names {
+    let scsi = scsi_names(disk);
+    let ata = Identify::of(disk);
+    let told = |field: fn(&Identify) -> Option<String>| ata.as_ref().and_then(field);
+    Names {
+        // "ATA" is the translation layer's name, not the maker's.
+        vendor: scsi.vendor.filter(|vendor| vendor != "ATA"),
+        model: told(Identify::model).or(scsi.model),
+        serial: told(Identify::serial).or(scsi.serial),
+        firmware: told(Identify::firmware).or(scsi.firmware),
+    }
+}
+
+fn usb_names(disk: &Node) -> Names {
+    let scsi = scsi_names(disk);
+    let usb = usb_device(disk);
+    let told = |file: &str| usb.as_ref().and_then(|dir| read_text(&dir.join(file)));
+    // The serial a case reports for itself is what its label and lsusb show.
+    Names {
+        vendor: scsi.vendor.or_else(|| told("manufacturer")),
+        model: scsi.model.or_else(|| told("product")),
+        serial: told("serial").or(scsi.serial),
+        firmware: scsi.firmware.or_else(|| told("bcdDevice")),
+    }
+}
+
+/// The USB device a drive is part of.
+pub(crate) fn usb_device(disk: &Node) -> Option<PathBuf> {
+    disk.dir.ancestors().find(|dir| dir.join("idVendor").is_file()).map(Path::to_path_buf)
+}
+
+fn card_names(disk: &Node) -> Names {
+    let maker = disk.text("device/manfid");
+    let known = maker.as_deref().and_then(parse_hex).and_then(card_maker);
+    // SD cards have a hardware and a firmware nibble, eMMC one register of eight bytes.
+    let revisions = (disk.text("device/hwrev"), disk.text("device/fwrev"));
+    let firmware = match revisions {
+        (Some(hardware), Some(firmware)) if Bus::of(disk) == Bus::Sd => {
+            Some(format!("{hardware}/{firmware}"))
+        }
+        (_, firmware) => firmware,
+    };
+    Names {
+        vendor: known.map(str::to_string).or(maker),
+        model: disk.text("device/name"),
+        serial: disk.text("device/serial"),
+        firmware,
+    }
+}
+
+fn parse_hex(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+}
+
+/// Makers by the identifier in the CID. The associations publish no list; these are the ones that
+/// are agreed on where cards are collected.
+fn card_maker(id: u32) -> Option<&'static str> {
+    Some(match id {
+        0x01 => "Panasonic",
+        0x02 | 0x11 => "Toshiba",
+        0x03 | 0x45 => "SanDisk",
+        0x13 | 0xfe => "Micron",
+        0x15 | 0x1b => "Samsung",
+        0x1d => "ADATA",
+        0x27 => "Phison",
+        0x28 => "Lexar",
+        0x41 | 0x70 => "Kingston",
+        0x74 => "Transcend",
+        0x76 => "Patriot",
+        0x82 => "Sony",
+        0x90 => "SK hynix",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheduler_in_use_is_the_one_in_brackets() {
+        assert_eq!(chosen("none [mq-deadline] kyber bfq"), "mq-deadline");
+        assert_eq!(chosen("none"), "none");
+    }
+
+    #[test]
+    fn numbers_of_makers_are_hexadecimal() {
+        assert_eq!(parse_hex("0x000003").and_then(card_maker), Some("SanDisk"));
+        assert_eq!(parse_hex("3"), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! From a path to the drive behind it.
+
+use std::path::{Path, PathBuf};
+
+use record::{DriveIdentity, FileSystem};
+use serde::Serialize;
+
+use crate::error::DriveError;
+use crate::identity;
+use crate::machine::Machine;
+use crate::mounts::{Mount, Mounts};
+use crate::stack::{Stack, Walk, mount_of};
+
+/// Where a file or directory lies.
+#[derive(Clone, Debug, Serialize)]
+pub struct Location {
+    /// The absolute path, links resolved.
+    pub path: PathBuf,
+    /// The file system it lies in.
+    pub filesystem: FileSystem,
+    /// What lies between the file system and the drive, nearest first: `/dev/dm-0`, `/dev/sda2`, or
+    /// the path of a file that a loop device stands on. For a file system of several devices
+    /// (btrfs) those devices, and then there is no single drive.
+    pub layers: Vec<String>,
+    /// The drive behind it, where there is one and the kernel tells which.
+    pub drive: Option<DriveIdentity>,
+    /// Kernel names of the whole devices whose counters (`/sys/block/NAME/stat`) show the traffic.
+    pub disks: Vec<String>,
+    /// The data live in memory, not on a drive.
+    pub ram: bool,
+    #[serde(skip)]
+    pub(crate) stack: Stack,
+}
+
+/// Finds the file system of a path and the drive behind it.
+pub fn locate(path: impl AsRef<Path>) -> Result<Location, DriveError> {
+    locate_in(&Machine::here(), path.as_ref())
+}
+
+pub(crate) fn locate_in(machine: &Machine, path: &Path) -> Result<Location, DriveError> {
+    let real = machine.path(path).canonicalize().map_err(|e| DriveError::of("read", path, e))?;
+    let mounts = Mounts::of(machine);
+    let mount = mount_of(machine, &mounts, path);
+    let stack = mount.map(|m| Walk::new(machine, &mounts).under_mount(m)).unwrap_or_default();
+    let filesystem = filesystem(&real, mount)?;
+    Ok(Location {
+        path: real,
+        filesystem,
+        layers: stack.layers.clone(),
+        drive: stack.drive.as_ref().map(|node| identity::identify(machine, node, stack.ram)),
+        disks: stack.disks.iter().map(|node| node.name.clone()).collect(),
+        ram: stack.ram,
+        stack,
+    })
+}
+
+/// The file system as mountinfo and statvfs tell it.
+fn filesystem(path: &Path, mount: Option<&Mount>) -> Result<FileSystem, DriveError> {
+    let sizes = rustix::fs::statvfs(path).map_err(|e| {
+        DriveError::io(format!("cannot ask the file system of {}", path.display()), e)
+    })?;
+    let text = |field: fn(&Mount) -> &String| mount.map(|mount| field(mount).clone());
+    Ok(FileSystem {
+        kind: text(|m| &m.kind).unwrap_or_else(|| "unknown".into()),
+        mount: text(|m| &m.point).unwrap_or_else(|| "unknown".into()),
+        source: text(|m| &m.source),
+        options: text(|m| &m.options),
+        bytes: Some(sizes.f_blocks.saturating_mul(sizes.f_frsize)),
+        free_bytes: Some(sizes.f_bavail.saturating_mul(sizes.f_frsize)),
+    })
+}

@@ -1,0 +1,95 @@
+//! The machine the drives are in: where its /sys, /proc and /dev are read.
+//!
+//! All of this crate reads the kernel's files through [`Machine`], so that a directory holding the
+//! files of another machine can stand in for it: that is how machines nobody has are tested.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// A machine whose kernel files lie under one root directory.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    root: PathBuf,
+}
+
+impl Machine {
+    /// This machine.
+    pub fn here() -> Machine {
+        Machine { root: PathBuf::from("/") }
+    }
+
+    /// The machine whose `sys`, `proc`, `dev` and `etc` lie in `root`.
+    pub fn at(root: impl AsRef<Path>) -> Machine {
+        let root = root.as_ref();
+        Machine { root: root.canonicalize().unwrap_or_else(|_| root.to_path_buf()) }
+    }
+
+    /// Where an absolute path of the machine is found.
+    pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
+        let absolute = absolute.as_ref();
+        self.root.join(absolute.strip_prefix("/").unwrap_or(absolute))
+    }
+
+    /// Text of a kernel file, without the space around it; `None` when empty or unreadable.
+    pub(crate) fn text(&self, absolute: impl AsRef<Path>) -> Option<String> {
+        read_text(&self.path(absolute))
+    }
+
+    /// A kernel file that holds one value.
+    pub(crate) fn value<T: FromStr>(&self, absolute: impl AsRef<Path>) -> Option<T> {
+        self.text(absolute)?.parse().ok()
+    }
+
+    /// Names in a directory, sorted; none when it cannot be read.
+    pub(crate) fn names(&self, absolute: impl AsRef<Path>) -> Vec<String> {
+        names(&self.path(absolute))
+    }
+}
+
+/// Text of a small file, without the space and NULs around it; `None` when empty or unreadable.
+pub(crate) fn read_text(path: &Path) -> Option<String> {
+    let bytes = std::fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!text.is_empty()).then(|| text.to_string())
+}
+
+/// Names in a directory, sorted; none when it cannot be read.
+pub(crate) fn names(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names: Vec<_> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Major and minor number of a device. Major 0 is the kernel's for file systems without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct DevNumber {
+    pub major: u32,
+    pub minor: u32,
+}
+
+impl DevNumber {
+    /// From `st_dev` or `st_rdev`.
+    pub fn of(dev: u64) -> DevNumber {
+        DevNumber { major: rustix::fs::major(dev), minor: rustix::fs::minor(dev) }
+    }
+}
+
+impl fmt::Display for DevNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+impl FromStr for DevNumber {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<DevNumber, ()> {
+        let (major, minor) = text.trim().split_once(':').ok_or(())?;
+        let number = |text: &str| text.parse().map_err(|_| ());
+        Ok(DevNumber { major: number(major)?, minor: number(minor)? })
+    }
+}

@@ -1,0 +1,157 @@
+//! One block device as sysfs shows it: a whole drive, a partition, or something made of others.
+//!
+//! A node is a name and its real directory (`/sys/devices/.../block/sda`). What the device is made
+//! of is [`Lower`]: a partition lies on its disk, dm and md on their slaves, a loop on a file.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::machine::{self, DevNumber, Machine};
+
+/// Sectors of sysfs are 512 bytes, whatever the drive's are.
+pub(crate) const SECTOR: u64 = 512;
+
+/// A block device in sysfs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Node {
+    /// Kernel name, with `/` where sysfs writes `!`.
+    pub name: String,
+    /// Its directory, links resolved.
+    pub dir: PathBuf,
+}
+
+/// What a device is made of.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Lower {
+    /// It is a drive, as far as the kernel tells.
+    Nothing,
+    /// Other block devices.
+    Nodes(Vec<Node>),
+    /// A file.
+    File(PathBuf),
+}
+
+impl Node {
+    /// The device of that kernel name.
+    pub fn named(machine: &Machine, name: &str) -> Option<Node> {
+        let plain = !name.is_empty() && name != "." && name != "..";
+        plain
+            .then(|| Node::in_dir(&machine.path("/sys/class/block").join(name.replace('/', "!"))))?
+    }
+
+    /// The device of that number.
+    pub fn numbered(machine: &Machine, number: DevNumber) -> Option<Node> {
+        Node::in_dir(&machine.path("/sys/dev/block").join(number.to_string()))
+    }
+
+    /// The device behind a node such as `/dev/sda` or a link to one.
+    pub fn at_path(machine: &Machine, path: &Path) -> Option<Node> {
+        use std::os::unix::fs::{FileTypeExt, MetadataExt};
+        let real = machine.path(path).canonicalize().ok()?;
+        let meta = std::fs::metadata(&real).ok()?;
+        if meta.file_type().is_block_device() {
+            return Node::numbered(machine, DevNumber::of(meta.rdev()));
+        }
+        // Another machine's files have no device nodes: there the name decides.
+        let dev = machine.path("/dev").canonicalize().ok()?;
+        Node::named(machine, real.strip_prefix(dev).ok()?.to_str()?)
+    }
+
+    fn in_dir(dir: &Path) -> Option<Node> {
+        let dir = dir.canonicalize().ok()?;
+        let name = dir.file_name()?.to_str()?.replace('!', "/");
+        Some(Node { name, dir })
+    }
+
+    /// Device node, `/dev/sda1`.
+    pub fn path(&self) -> String {
+        format!("/dev/{}", self.name)
+    }
+
+    pub fn text(&self, file: &str) -> Option<String> {
+        machine::read_text(&self.dir.join(file))
+    }
+
+    pub fn value<T: FromStr>(&self, file: &str) -> Option<T> {
+        self.text(file)?.parse().ok()
+    }
+
+    pub fn names(&self, dir: &str) -> Vec<String> {
+        machine::names(&self.dir.join(dir))
+    }
+
+    pub fn number(&self) -> Option<DevNumber> {
+        self.value("dev")
+    }
+
+    pub fn bytes(&self) -> Option<u64> {
+        self.value::<u64>("size")?.checked_mul(SECTOR)
+    }
+
+    /// Number of a partition; `None` for whole devices.
+    pub fn partition(&self) -> Option<u32> {
+        self.value("partition")
+    }
+
+    /// The whole device a partition lies on, or the device itself.
+    pub fn disk(&self) -> Node {
+        let parent = self.partition().and_then(|_| Node::in_dir(self.dir.parent()?));
+        parent.unwrap_or_else(|| self.clone())
+    }
+
+    /// Partitions, by number.
+    pub fn partitions(&self) -> Vec<Node> {
+        let inside = self.names(".").into_iter().map(|name| self.dir.join(name));
+        let mut found: Vec<Node> = inside
+            .filter(|dir| dir.join("partition").is_file())
+            .filter_map(|d| Node::in_dir(&d))
+            .collect();
+        found.sort_by_key(Node::partition);
+        found
+    }
+
+    /// Memory that looks like a drive: zram and the RAM disc.
+    pub fn is_ram(&self) -> bool {
+        ["zram", "ram"].iter().any(|kind| numbered_as(&self.name, kind))
+    }
+
+    /// What the device is made of.
+    pub fn lower(&self, machine: &Machine) -> Lower {
+        if self.partition().is_some() {
+            return Lower::Nodes(vec![self.disk()]);
+        }
+        if let Some(file) = self.backing_file() {
+            return Lower::File(file);
+        }
+        let slaves = self.names("slaves").into_iter();
+        let slaves: Vec<Node> = slaves.filter_map(|name| Node::named(machine, &name)).collect();
+        if slaves.is_empty() { Lower::Nothing } else { Lower::Nodes(slaves) }
+    }
+
+    /// The file behind a loop device.
+    pub fn backing_file(&self) -> Option<PathBuf> {
+        let file = self.text("loop/backing_file")?;
+        Some(PathBuf::from(file.strip_suffix(" (deleted)").unwrap_or(&file)))
+    }
+
+    /// The devices whose counters show the traffic. An NVMe drive that could be reached on several
+    /// paths has a head without counters of its own before Linux 6.4, and hidden path devices that
+    /// always count.
+    pub fn counted(&self, machine: &Machine) -> Vec<Node> {
+        let split = self.name.rsplit_once('n').filter(|_| self.name.starts_with("nvme"));
+        let Some((controller, namespace)) = split else { return vec![self.clone()] };
+        let is_path = |name: &String| {
+            let rest = name.strip_prefix(controller).and_then(|rest| rest.strip_prefix('c'));
+            rest.and_then(|rest| rest.split_once('n')).is_some_and(|(_, n)| n == namespace)
+        };
+        let names = machine.names("/sys/block").into_iter().filter(is_path);
+        let paths: Vec<Node> = names.filter_map(|name| Node::named(machine, &name)).collect();
+        if paths.is_empty() { vec![self.clone()] } else { paths }
+    }
+}
+
+/// Whether a name is `kind` and a number.
+pub(crate) fn numbered_as(name: &str, kind: &str) -> bool {
+    let number = name.strip_prefix(kind);
+    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}

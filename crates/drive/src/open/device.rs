@@ -1,0 +1,128 @@
+//! A block device: for reads as it is; for writing only when it was given away by name, nobody uses
+//! it, and the kernel grants it exclusively (rule 2 of safety).
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use record::{Safety, TargetKind};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::{Facts, OpenRequest, Plan, first_bytes};
+use crate::contents;
+use crate::error::DriveError;
+use crate::guard::{Guard, Identity};
+use crate::machine::{DevNumber, Machine};
+use crate::mounts::Mounts;
+use crate::node::Node;
+use crate::stack::Walk;
+use crate::usage;
+
+pub(super) fn plan(
+    machine: &Machine,
+    spec: &str,
+    number: u64,
+    request: &OpenRequest,
+) -> Result<Plan, DriveError> {
+    let path = Path::new(spec).canonicalize().unwrap_or_else(|_| PathBuf::from(spec));
+    let node = Node::numbered(machine, DevNumber::of(number)).ok_or_else(|| unknown(spec))?;
+    let there = node.bytes().unwrap_or(0);
+    if there == 0 {
+        let text = format!("{spec} has no bytes: no medium is in it, or nothing was attached");
+        return Err(DriveError::BadSize { text, hint: None });
+    }
+    let disk = node.disk();
+    let block_bytes = disk.value("queue/logical_block_size").unwrap_or(512);
+    let bytes = first_bytes(spec, there, block_bytes, request.size)?;
+    let identity = Identity::of(machine, &node).ok_or_else(|| unknown(spec))?;
+    let allowed = allowed(machine, spec, &node, &identity, request)?;
+    let given_away = allowed == Safety::Destroys;
+    let file = open_node(&path, false, given_away)?;
+    let destroys = given_away.then(|| lost(&node, &file, block_bytes));
+    let mounts = Mounts::of(machine);
+    let stack = Walk::new(machine, &mounts).under_node(&node);
+    let discard_max: Option<u64> = disk.value("queue/discard_max_bytes");
+    let facts = Facts {
+        spec,
+        kind: TargetKind::Device,
+        path: &path,
+        bytes,
+        filesystem: None,
+        logical_block_bytes: block_bytes,
+        allowed,
+        discard: given_away && discard_max.is_some_and(|most| most > 0),
+    };
+    let info = facts.info(machine, &stack);
+    Ok(Plan { info, stack, identity: Some(identity), destroys })
+}
+
+fn unknown(spec: &str) -> DriveError {
+    DriveError::NotFound {
+        path: spec.into(),
+        what: "the kernel has no such device".into(),
+        hint: Some("ssdyno list".into()),
+    }
+}
+
+fn allowed(
+    machine: &Machine,
+    spec: &str,
+    node: &Node,
+    identity: &Identity,
+    request: &OpenRequest,
+) -> Result<Safety, DriveError> {
+    let Some(given) = &request.destroy else { return Ok(Safety::Reads) };
+    let path = spec.to_string();
+    let (expected, word) = identity.confirmation();
+    if *given != word {
+        return Err(DriveError::Unconfirmed { path, given: given.clone(), expected });
+    }
+    if request.wants != Safety::Destroys {
+        return Ok(Safety::Reads);
+    }
+    let read_only = |node: &Node| node.value::<u8>("ro") == Some(1);
+    if read_only(node) || read_only(&node.disk()) {
+        return Err(DriveError::ReadOnly { what: path });
+    }
+    let reasons = usage::uses_of(machine, node);
+    if reasons.is_empty() { Ok(Safety::Destroys) } else { Err(DriveError::InUse { path, reasons }) }
+}
+
+/// What is on a device that is given away.
+fn lost(node: &Node, file: &File, block_bytes: u32) -> String {
+    let found = contents::scan(file, node.bytes().unwrap_or(0), block_bytes);
+    format!("everything on {}: {}", node.path(), contents::in_words(&found))
+}
+
+/// Opens a device node. With `exclusive`, the kernel refuses what is mounted or held, in any
+/// namespace, and keeps others from mounting it while it is open.
+fn open_node(path: &Path, write: bool, exclusive: bool) -> Result<File, DriveError> {
+    let flags = if exclusive { OFlags::EXCL } else { OFlags::empty() };
+    let file =
+        OpenOptions::new().read(true).write(write).custom_flags(flags.bits() as i32).open(path);
+    file.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::BUSY) => DriveError::InUse {
+            path: path.display().to_string(),
+            reasons: vec![
+                "the kernel says that somebody holds it (ZFS, or a mount elsewhere)".into(),
+            ],
+        },
+        _ => DriveError::of(if write { "write" } else { "read" }, path, error),
+    })
+}
+
+/// Opens the device as planned, if it is still the one the plan was made for.
+pub(super) fn open(
+    machine: &Machine,
+    path: &Path,
+    allowed: Safety,
+    identity: Identity,
+) -> Result<(File, Guard), DriveError> {
+    let write = allowed == Safety::Destroys;
+    let held = open_node(path, write, write)?;
+    let file = open_node(path, write, false)?;
+    let guard = Guard::device(machine, path.to_path_buf(), held, write, identity);
+    guard.check_again()?;
+    Ok((file, guard))
+}

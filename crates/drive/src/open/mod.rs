@@ -1,0 +1,204 @@
+//! Opens what the user named, after everything that can be checked was checked.
+//!
+//! A directory gets a scratch file of ssdyno's own, a file or block device is opened as it is: for
+//! reads, unless the user gave it away by name. Each kind of target first makes a [`Plan`], which
+//! touches nothing, and `--dry-run` ends there; opening carries the plan out.
+
+mod device;
+mod file;
+mod scratch;
+
+use std::fs::{File, FileType};
+use std::path::Path;
+
+use record::{DriveIdentity, FileSystem, Safety, State, Target, TargetKind};
+use rig::TargetInfo;
+
+use crate::error::DriveError;
+use crate::guard::{Guard, Identity};
+use crate::identity;
+use crate::machine::Machine;
+use crate::stack::Stack;
+use crate::watch::Watch;
+
+/// What is going to be done with a target.
+#[derive(Clone, Debug)]
+pub struct OpenRequest {
+    /// Bytes to use (`--size`): of a directory the size of the scratch file, 1 GiB or what fits
+    /// where it is not given; of a file or device the first so many, all where it is not given.
+    pub size: Option<u64>,
+    /// The most the caller would do. A directory always gives `scratch`; a file or device gives
+    /// `destroys` when that is wanted and confirmed, else `reads`.
+    pub wants: Safety,
+    /// The confirmation (`--destroy`): the serial number of the drive; the size in bytes of a file,
+    /// and of a device without a serial number. A wrong one is refused, whatever is wanted.
+    pub destroy: Option<String>,
+}
+
+/// A target whose every check passed and that was not touched.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What [`open`] will return for it.
+    pub info: TargetInfo,
+    /// What would be lost, in words: what is found on a drive that is given away.
+    pub destroys: Option<String>,
+}
+
+/// A target ready for I/O.
+#[derive(Debug)]
+pub struct Opened {
+    /// What methods and the record know of it.
+    pub info: TargetInfo,
+    /// The target, opened without O_DIRECT, for writing where that is allowed. A scratch file is
+    /// empty, and gone when the last descriptor to it is closed.
+    pub file: File,
+    /// The drive's own counters and temperature.
+    pub watch: Watch,
+    /// To be asked before each phase, and kept until the end.
+    pub guard: Guard,
+    /// What is going to be lost, in words, of a target that is given away.
+    pub destroys: Option<String>,
+    /// Scratch files of killed runs that were found in the directory and removed.
+    pub orphans_removed: usize,
+}
+
+/// Opens a directory, file or block device of this machine.
+pub fn open(spec: &str, request: &OpenRequest) -> Result<Opened, DriveError> {
+    let machine = Machine::here();
+    plan(&machine, spec, request)?.carry_out(&machine)
+}
+
+/// Checks everything [`open`] checks, creates nothing and opens nothing for writing.
+pub fn plan_open(spec: &str, request: &OpenRequest) -> Result<Planned, DriveError> {
+    let plan = plan(&Machine::here(), spec, request)?;
+    Ok(Planned { info: plan.info, destroys: plan.destroys })
+}
+
+/// A target that may be opened, and how.
+struct Plan {
+    info: TargetInfo,
+    stack: Stack,
+    /// Of a block device.
+    identity: Option<Identity>,
+    destroys: Option<String>,
+}
+
+impl Plan {
+    fn carry_out(self, machine: &Machine) -> Result<Opened, DriveError> {
+        let path = Path::new(self.info.target.path.as_deref().unwrap_or_default());
+        let mut orphans_removed = 0;
+        let allowed = self.info.allowed;
+        let (file, guard) = match (self.info.target.kind, self.identity) {
+            (TargetKind::Directory, _) => {
+                orphans_removed = scratch::remove_orphans(path);
+                scratch::create(path)?
+            }
+            (_, Some(identity)) => device::open(machine, path, allowed, identity)?,
+            _ => (file::open(path, allowed)?, Guard::none()),
+        };
+        let watch = Watch::on(&self.stack.disks);
+        let (info, destroys) = (self.info, self.destroys);
+        Ok(Opened { info, file, watch, guard, destroys, orphans_removed })
+    }
+}
+
+fn plan(machine: &Machine, spec: &str, request: &OpenRequest) -> Result<Plan, DriveError> {
+    if request.size == Some(0) {
+        return Err(DriveError::BadSize {
+            text: "a size of 0 leaves nothing to measure".into(),
+            hint: Some("--size 1GiB".into()),
+        });
+    }
+    let path = Path::new(spec);
+    let meta = std::fs::metadata(path).map_err(|e| DriveError::of("read", path, e))?;
+    let kind = meta.file_type();
+    if kind.is_dir() {
+        scratch::plan(machine, spec, request)
+    } else if kind.is_file() {
+        file::plan(machine, spec, &meta, request)
+    } else {
+        device::plan(machine, spec, block_number(spec, &meta)?, request)
+    }
+}
+
+/// The number of a block device; an error for what is none.
+fn block_number(spec: &str, meta: &std::fs::Metadata) -> Result<u64, DriveError> {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let kind: FileType = meta.file_type();
+    if kind.is_block_device() {
+        return Ok(meta.rdev());
+    }
+    let what = match () {
+        () if kind.is_char_device() => "a character device",
+        () if kind.is_socket() => "a socket",
+        () if kind.is_fifo() => "a pipe",
+        () => "neither a directory, nor a file, nor a block device",
+    };
+    // /dev/nvme0 is the controller; the drive is its first namespace.
+    let namespace = format!("{spec}n1");
+    let hint = Path::new(&namespace).exists().then_some(namespace);
+    Err(DriveError::NotATarget { path: spec.into(), what, hint })
+}
+
+/// The parts of a [`TargetInfo`] that differ from kind to kind.
+struct Facts<'a> {
+    spec: &'a str,
+    kind: TargetKind,
+    path: &'a Path,
+    bytes: u64,
+    filesystem: Option<FileSystem>,
+    logical_block_bytes: u32,
+    allowed: Safety,
+    discard: bool,
+}
+
+impl Facts<'_> {
+    fn info(self, machine: &Machine, stack: &Stack) -> TargetInfo {
+        let identify = |node| identity::identify(machine, node, stack.ram);
+        let drive: Option<DriveIdentity> = stack.drive.as_ref().map(identify);
+        let target = Target {
+            spec: self.spec.to_string(),
+            kind: self.kind,
+            path: Some(self.path.display().to_string()),
+            bytes: self.bytes,
+            drive,
+            layers: stack.layers.clone(),
+            filesystem: self.filesystem,
+            direct: None,
+        };
+        TargetInfo {
+            target,
+            bytes: self.bytes,
+            logical_block_bytes: self.logical_block_bytes,
+            allowed: self.allowed,
+            ram: stack.ram,
+            discard: self.discard,
+            state: State::Unknown,
+        }
+    }
+}
+
+/// The first `asked` bytes of a target of `there` bytes, in whole blocks.
+fn first_bytes(
+    spec: &str,
+    there: u64,
+    block_bytes: u32,
+    asked: Option<u64>,
+) -> Result<u64, DriveError> {
+    let whole = |bytes: u64| bytes - bytes % u64::from(block_bytes.max(1));
+    let hint = (whole(there) > 0).then(|| format!("--size {}", whole(there)));
+    let bad = |text: String| DriveError::BadSize { text, hint };
+    if whole(there) == 0 {
+        return Err(bad(format!("{spec} has {there} bytes, not even one block of {block_bytes}")));
+    }
+    match asked {
+        Some(bytes) if bytes > there => {
+            Err(bad(format!("{bytes} bytes were asked for, {spec} has {there}")))
+        }
+        Some(bytes) if whole(bytes) == 0 => {
+            Err(bad(format!("{bytes} bytes are less than one block of {block_bytes} bytes")))
+        }
+        Some(bytes) => Ok(whole(bytes)),
+        None => Ok(whole(there)),
+    }
+}

@@ -1,0 +1,47 @@
+//! Temperature sensors of drives: hwmon, as the NVMe driver and `drivetemp` (SATA) offer it.
+//!
+//! The hwmon directory hangs below the drive's device, in another place with nearly every kernel:
+//! `device/hwmon/hwmon3`, `device/hwmon3`, or one device further (the PCI function).
+//! Source: the kernel's Documentation/hwmon/sysfs-interface.rst and drivetemp.rst.
+
+use std::path::{Path, PathBuf};
+
+use crate::machine::{names, read_text};
+use crate::node::{Node, numbered_as};
+
+/// Where the temperature of a drive is read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sensor {
+    /// The file with thousandths of a degree.
+    pub input: PathBuf,
+    /// The drive's own warning level, degrees Celsius.
+    pub warn_c: Option<f64>,
+}
+
+/// The sensor of a whole device.
+pub(crate) fn find(disk: &Node) -> Option<Sensor> {
+    let device = disk.dir.join("device");
+    let beside = ["", "device"].map(|below| device.join(below));
+    // A drive that could be reached on several paths has its controllers below a subsystem.
+    let controllers = names(&device).into_iter().filter(|name| numbered_as(name, "nvme"));
+    let controllers = controllers.map(|name| device.join(name));
+    beside.into_iter().chain(controllers).find_map(|place| sensor_in(&place))
+}
+
+fn sensor_in(place: &Path) -> Option<Sensor> {
+    let inside = |dir: PathBuf| {
+        names(&dir).into_iter().filter(|n| numbered_as(n, "hwmon")).map(move |n| dir.join(n))
+    };
+    let mut found = inside(place.to_path_buf()).chain(inside(place.join("hwmon")));
+    let dir = found.find(|dir| dir.join("temp1_input").exists())?;
+    let warn = read_text(&dir.join("temp1_max")).and_then(|text| celsius(text.as_bytes()));
+    Some(Sensor { input: dir.join("temp1_input"), warn_c: warn })
+}
+
+/// Thousandths of a degree as text, in degrees. Drives without a sensor report nonsense such as
+/// -273 or 65261: outside of -60..=200 it is no temperature.
+pub(crate) fn celsius(text: &[u8]) -> Option<f64> {
+    let thousandths: f64 = std::str::from_utf8(text).ok()?.trim().parse().ok()?;
+    let degrees = thousandths / 1000.0;
+    (-60.0..=200.0).contains(&degrees).then_some(degrees)
+}

@@ -1,0 +1,191 @@
+//! What lies under a file system or a device, down to the drives.
+//!
+//! Follows partitions, dm and md through sysfs, loop devices through the file they stand on and that
+//! file's own file system, overlays through their upper directory, btrfs through its members. Where
+//! a layer rests on exactly one other the way goes on; where it rests on several (RAID), that layer
+//! is the drive, and the drives below it are only counted.
+
+use std::path::{Path, PathBuf};
+
+use crate::machine::Machine;
+use crate::mounts::{Mount, Mounts};
+use crate::node::{Lower, Node};
+
+/// Layers upon layers end here: a loop over a file over itself would not end otherwise.
+const DEPTH_MAX: usize = 24;
+
+/// What lies under a file system or a device.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stack {
+    /// Between here and the drive, nearest first.
+    pub layers: Vec<String>,
+    /// The drive, where there is one.
+    pub drive: Option<Node>,
+    /// The devices whose counters show the traffic.
+    pub disks: Vec<Node>,
+    /// Every device that was passed, the drives included.
+    pub passed: Vec<Node>,
+    /// The data live in memory.
+    pub ram: bool,
+}
+
+impl Stack {
+    fn on(self, layer: String) -> Stack {
+        let layers = std::iter::once(layer).chain(self.layers).collect();
+        Stack { layers, ..self }
+    }
+}
+
+/// A walk down from one place.
+pub(crate) struct Walk<'m> {
+    machine: &'m Machine,
+    mounts: &'m Mounts,
+}
+
+impl<'m> Walk<'m> {
+    pub fn new(machine: &'m Machine, mounts: &'m Mounts) -> Walk<'m> {
+        Walk { machine, mounts }
+    }
+
+    /// Under a file or directory.
+    pub fn under_path(&self, path: &Path) -> Stack {
+        self.path(path, 0)
+    }
+
+    /// Under a mounted file system.
+    pub fn under_mount(&self, mount: &Mount) -> Stack {
+        self.mount(mount, 0)
+    }
+
+    /// Under a block device, itself included.
+    pub fn under_node(&self, node: &Node) -> Stack {
+        self.node(node, 0)
+    }
+
+    fn path(&self, path: &Path, depth: usize) -> Stack {
+        let mount = mount_of(self.machine, self.mounts, path);
+        mount.map(|mount| self.mount(mount, depth)).unwrap_or_default()
+    }
+
+    fn mount(&self, mount: &Mount, depth: usize) -> Stack {
+        if mount.in_memory() {
+            return Stack { ram: true, ..Stack::default() };
+        }
+        if let Some(upper) = overlay_data(mount).filter(|_| depth < DEPTH_MAX) {
+            return self.path(&upper, depth + 1).on(upper.display().to_string());
+        }
+        match mounted_nodes(self.machine, mount).as_slice() {
+            [] => Stack::default(),
+            [node] => self.node(node, depth),
+            nodes => Stack {
+                layers: nodes.iter().map(Node::path).collect(),
+                drive: None,
+                ..self.several(nodes, depth)
+            },
+        }
+    }
+
+    fn node(&self, node: &Node, depth: usize) -> Stack {
+        let lower = if depth < DEPTH_MAX { node.lower(self.machine) } else { Lower::Nothing };
+        let below = match lower {
+            Lower::Nothing => return self.drive(node, node.is_ram()),
+            Lower::File(file) => {
+                let below = self.path(&file, depth + 1).on(file.display().to_string());
+                if below.disks.is_empty() {
+                    return self.drive(node, below.ram);
+                }
+                below
+            }
+            Lower::Nodes(nodes) => match nodes.as_slice() {
+                [one] => self.node(one, depth + 1),
+                several => {
+                    let drive = Some(node.clone());
+                    Stack { layers: Vec::new(), drive, ..self.several(several, depth) }
+                        .passing(node)
+                }
+            },
+        };
+        let drive = below.drive.as_ref().map(|drive| drive.name.clone());
+        let below = below.passing(node);
+        if drive.as_deref() == Some(&node.name) { below } else { below.on(node.path()) }
+    }
+
+    fn drive(&self, node: &Node, ram: bool) -> Stack {
+        Stack {
+            layers: Vec::new(),
+            drive: Some(node.clone()),
+            disks: node.counted(self.machine),
+            passed: vec![node.clone()],
+            ram,
+        }
+    }
+
+    fn several(&self, nodes: &[Node], depth: usize) -> Stack {
+        let mut sum = Stack { ram: true, ..Stack::default() };
+        for stack in nodes.iter().map(|node| self.node(node, depth + 1)) {
+            let new = |disk: &Node| !sum.disks.contains(disk);
+            let disks: Vec<Node> = stack.disks.into_iter().filter(new).collect();
+            sum.disks.extend(disks);
+            sum.passed.extend(stack.passed);
+            sum.ram &= stack.ram;
+        }
+        sum
+    }
+}
+
+impl Stack {
+    fn passing(mut self, node: &Node) -> Stack {
+        if !self.passed.contains(node) {
+            self.passed.push(node.clone());
+        }
+        self
+    }
+}
+
+/// The mount a path lies in: by the kernel's mount id where it tells (Linux 5.8), by path elsewhere.
+pub(crate) fn mount_of<'m>(
+    machine: &Machine,
+    mounts: &'m Mounts,
+    path: &Path,
+) -> Option<&'m Mount> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    let answer = statx(CWD, machine.path(path), AtFlags::empty(), StatxFlags::MNT_ID).ok();
+    let told = answer.filter(|a| a.stx_mask & StatxFlags::MNT_ID.bits() != 0);
+    let by_id = told.and_then(|answer| mounts.by_id(answer.stx_mnt_id));
+    by_id.or_else(|| {
+        let real = machine.path(path).canonicalize();
+        mounts.covering(&real.unwrap_or_else(|_| path.to_path_buf()))
+    })
+}
+
+/// The block devices a mounted file system lies on: one, or several for btrfs and its kind.
+pub(crate) fn mounted_nodes(machine: &Machine, mount: &Mount) -> Vec<Node> {
+    if mount.dev.major != 0 {
+        return Node::numbered(machine, mount.dev).into_iter().collect();
+    }
+    let sources = mount.source.split(':').filter(|source| source.starts_with("/dev/"));
+    let named: Vec<Node> =
+        sources.filter_map(|source| Node::at_path(machine, Path::new(source))).collect();
+    match named.as_slice() {
+        [one] if mount.kind == "btrfs" => btrfs_members(machine, one).unwrap_or(named),
+        _ => named,
+    }
+}
+
+/// All devices of the btrfs that this one belongs to.
+fn btrfs_members(machine: &Machine, node: &Node) -> Option<Vec<Node>> {
+    let systems = machine.names("/sys/fs/btrfs").into_iter();
+    let mut members = systems.map(|id| machine.names(format!("/sys/fs/btrfs/{id}/devices")));
+    let names = members.find(|names| names.contains(&node.name))?;
+    Some(names.iter().filter_map(|name| Node::named(machine, name)).collect())
+}
+
+/// Where the data of an overlay are written; of one without an upper directory, where they are read.
+fn overlay_data(mount: &Mount) -> Option<PathBuf> {
+    if mount.kind != "overlay" {
+        return None;
+    }
+    let lower = || mount.option("lowerdir")?.split(':').next();
+    let dir = mount.option("upperdir").or_else(lower)?;
+    dir.starts_with('/').then(|| PathBuf::from(dir))
+}

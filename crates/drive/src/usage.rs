@@ -1,0 +1,86 @@
+//! Who uses a block device or file, so that it must not be overwritten.
+//!
+//! Mounts, swap, dm, md and bcache holders, and loop devices that stand on it. ZFS and mounts in
+//! other namespaces do not show here: those are caught by the O_EXCL open, which the kernel refuses.
+
+use std::path::Path;
+
+use crate::machine::Machine;
+use crate::mounts::{Mounts, swaps};
+use crate::node::Node;
+use crate::stack::{Walk, mounted_nodes};
+
+/// Everything that uses a device or its partitions, in words; for a partition also what uses its
+/// whole disk. Empty: nothing does.
+pub(crate) fn uses_of(machine: &Machine, node: &Node) -> Vec<String> {
+    let mounts = Mounts::of(machine);
+    let mut family = vec![node.clone()];
+    match node.partition() {
+        Some(_) => family.push(node.disk()),
+        None => family.extend(node.partitions()),
+    }
+    let mut uses: Vec<String> = Vec::new();
+    let root = Walk::new(machine, &mounts).under_path(Path::new("/"));
+    if root.passed.contains(node) {
+        uses.push(format!("{} holds the root file system", node.path()));
+    }
+    uses.extend(family.iter().flat_map(|member| direct_uses(machine, &mounts, member)));
+    uses
+}
+
+/// What uses exactly this device.
+pub(crate) fn direct_uses(machine: &Machine, mounts: &Mounts, node: &Node) -> Vec<String> {
+    let path = node.path();
+    let points = mount_points(machine, mounts, node).into_iter();
+    let mut uses: Vec<String> =
+        points.map(|point| format!("{path} is mounted at {point}")).collect();
+    if swaps(machine).iter().any(|swap| Node::at_path(machine, swap).as_ref() == Some(node)) {
+        uses.push(format!("{path} is swap"));
+    }
+    uses.extend(
+        holders(machine, node).into_iter().map(|holder| format!("{path} is held by {holder}")),
+    );
+    uses
+}
+
+/// Where the file systems on a device are mounted.
+pub(crate) fn mount_points(machine: &Machine, mounts: &Mounts, node: &Node) -> Vec<String> {
+    let on_it = mounts.0.iter().filter(|mount| mounted_nodes(machine, mount).contains(node));
+    on_it.map(|mount| mount.point.clone()).collect()
+}
+
+/// Devices that stand on this one, with their own names where they have any: `dm-0 (vg-home)`.
+pub(crate) fn holders(machine: &Machine, node: &Node) -> Vec<String> {
+    let named = |name: String| {
+        let own = Node::named(machine, &name).and_then(|holder| holder.text("dm/name"));
+        own.map_or(name.clone(), |own| format!("{name} ({own})"))
+    };
+    let mut all: Vec<String> = node.names("holders").into_iter().map(named).collect();
+    let on_it = |file: &Path| Node::at_path(machine, file).as_ref() == Some(node);
+    all.extend(loops(machine).into_iter().filter(|(_, file)| on_it(file)).map(|(name, _)| name));
+    all
+}
+
+/// What uses a file other than by reading and writing it: swap, and loop devices.
+pub(crate) fn uses_of_file(machine: &Machine, path: &Path) -> Vec<String> {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
+    let wanted = identity(path);
+    let same = |other: &Path| wanted.is_some() && identity(other) == wanted;
+    let mut uses = Vec::new();
+    if swaps(machine).iter().any(|swap| same(swap)) {
+        uses.push("it is swap".to_string());
+    }
+    let held = loops(machine).into_iter().filter(|(_, file)| same(file));
+    uses.extend(held.map(|(name, _)| format!("{name} stands on it")));
+    uses
+}
+
+/// Loop devices with the files or devices they stand on.
+fn loops(machine: &Machine) -> Vec<(String, std::path::PathBuf)> {
+    let names = machine.names("/sys/block").into_iter().filter(|name| name.starts_with("loop"));
+    names
+        .filter_map(|name| Some((Node::named(machine, &name)?.backing_file()?, name)))
+        .map(|(file, name)| (name, file))
+        .collect()
+}

@@ -1,0 +1,153 @@
+//! What a drive does while it is measured: its own counters, and its temperature.
+//!
+//! The counters of `/sys/block/NAME/stat` are the device's word on what reached it, other users of
+//! it included. The files are opened once and read again at offset 0, because this is called ten
+//! times a second while latencies are taken; the temperature, which costs the drive a command, at
+//! most once a second. Source: the kernel's Documentation/block/stat.rst.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+use crate::node::{Node, SECTOR};
+use crate::sensor;
+
+/// NVMe drives are asked over an admin command, SATA drives over SCT: not more often than this.
+const TEMPERATURE_EVERY: Duration = Duration::from_secs(1);
+
+/// Counters since the device appeared, summed over the watched devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Bytes read from the device.
+    pub read_bytes: u64,
+    /// Bytes written to the device.
+    pub written_bytes: u64,
+    /// Bytes discarded; 0 before Linux 4.18, which does not count them.
+    pub discarded_bytes: u64,
+    /// Milliseconds in which at least one request was in the device. The kernel counts in ticks.
+    pub busy_ms: u64,
+    /// Milliseconds times requests in the device: over a second, 1000 times the mean depth.
+    pub weighted_ms: u64,
+    /// Requests in the device right now.
+    pub in_flight: u64,
+    /// Degrees Celsius, at most a second old; `None` without a sensor.
+    pub temperature_c: Option<f64>,
+}
+
+/// Watches the drives behind a target.
+#[derive(Debug, Default)]
+pub struct Watch {
+    counters: Vec<File>,
+    sensor: Option<File>,
+    temperature: Option<(Instant, Option<f64>)>,
+}
+
+impl Watch {
+    /// Watches devices that can be watched; without any, there is nothing to sample.
+    pub(crate) fn on(disks: &[Node]) -> Watch {
+        let open = |path| File::open(path).ok();
+        Watch {
+            counters: disks.iter().filter_map(|disk| open(disk.dir.join("stat"))).collect(),
+            sensor: disks.first().and_then(sensor::find).and_then(|s| open(s.input)),
+            temperature: None,
+        }
+    }
+
+    /// A watch on nothing, for targets without a drive.
+    pub fn nothing() -> Watch {
+        Watch::default()
+    }
+
+    /// The counters now; `None` where there is no device to watch, or it has gone.
+    pub fn sample(&mut self) -> Option<Sample> {
+        if self.counters.is_empty() {
+            return None;
+        }
+        let mut sum = Sample::default();
+        for file in &self.counters {
+            let mut text = [0; 512];
+            let length = file.read_at(&mut text, 0).ok()?;
+            sum = sum.and(parse(text.get(..length)?)?);
+        }
+        sum.temperature_c = self.temperature_c();
+        Some(sum)
+    }
+
+    fn temperature_c(&mut self) -> Option<f64> {
+        let file = self.sensor.as_ref()?;
+        if let Some((at, value)) = self.temperature
+            && at.elapsed() < TEMPERATURE_EVERY
+        {
+            return value;
+        }
+        let mut text = [0; 32];
+        let length = file.read_at(&mut text, 0).unwrap_or(0);
+        let value = text.get(..length).and_then(sensor::celsius);
+        self.temperature = Some((Instant::now(), value));
+        value
+    }
+}
+
+impl Sample {
+    fn and(self, other: Sample) -> Sample {
+        Sample {
+            read_bytes: self.read_bytes + other.read_bytes,
+            written_bytes: self.written_bytes + other.written_bytes,
+            discarded_bytes: self.discarded_bytes + other.discarded_bytes,
+            busy_ms: self.busy_ms + other.busy_ms,
+            weighted_ms: self.weighted_ms + other.weighted_ms,
+            in_flight: self.in_flight + other.in_flight,
+            temperature_c: None,
+        }
+    }
+}
+
+/// One stat file: 11 fields, 15 with discards, 17 with flushes.
+pub(crate) fn parse(text: &[u8]) -> Option<Sample> {
+    let text = std::str::from_utf8(text).ok()?;
+    let mut fields = [0u64; 17];
+    let mut count = 0;
+    for (field, value) in fields.iter_mut().zip(text.split_ascii_whitespace()) {
+        *field = value.parse().ok()?;
+        count += 1;
+    }
+    (count >= 11).then(|| Sample {
+        read_bytes: fields[2].saturating_mul(SECTOR),
+        written_bytes: fields[6].saturating_mul(SECTOR),
+        discarded_bytes: fields[13].saturating_mul(SECTOR),
+        busy_ms: fields[9],
+        weighted_ms: fields[10],
+        in_flight: fields[8],
+        temperature_c: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn fields_are_where_the_kernel_puts_them() {
+        let text = b" 41119 8152 5842570 24798 24342 19378 3696360 3230 3 10096 30524 8984 0 789816 2460 3853 35\n";
+        let sample = parse(text).expect("17 fields");
+        assert_eq!(sample.read_bytes, 5_842_570 * 512);
+        assert_eq!(sample.written_bytes, 3_696_360 * 512);
+        assert_eq!(sample.discarded_bytes, 789_816 * 512);
+        assert_eq!((sample.busy_ms, sample.weighted_ms, sample.in_flight), (10_096, 30_524, 3));
+        assert_eq!(parse(b"1 2 3 4 5 6 7 8 9 10 11").map(|s| s.discarded_bytes), Some(0));
+        assert_eq!(parse(b"1 2 3"), None);
+    }
+
+    #[test]
+    fn nothing_to_watch_is_no_sample() {
+        assert_eq!(Watch::nothing().sample(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes: Vec<u8>) {
+            parse(&bytes);
+        }
+    }
+}
