@@ -198,6 +198,15 @@ pub(crate) struct Doubt<'a> {
 }
 
 impl Doubt<'_> {
+    /// The word for how bad it is.
+    pub(crate) fn level(&self) -> &'static str {
+        match self.finding.level {
+            Level::Note => "note",
+            Level::Warn => "warning",
+            Level::Bad => "bad",
+        }
+    }
+
     /// The finding's text and where it was found.
     pub(crate) fn text(&self) -> String {
         let text = &self.finding.text;

@@ -38,7 +38,7 @@ pub(crate) struct Row<'a> {
 
 impl Row<'_> {
     pub(crate) fn label(&self) -> String {
-        self.key.label()
+        self.key.label(self.shares().as_deref())
     }
 
     pub(crate) fn has_rate(&self) -> bool {
@@ -54,7 +54,7 @@ impl Row<'_> {
     }
 
     /// `70/30`: shares of reads and writes.
-    pub(crate) fn shares(&self) -> Option<String> {
+    fn shares(&self) -> Option<String> {
         self.read_percent.map(|read| format!("{read:.0}/{:.0}", 100.0 - read))
     }
 

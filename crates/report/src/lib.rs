@@ -6,9 +6,12 @@
 
 #![forbid(unsafe_code)]
 
+mod csv;
 mod describe;
 mod facts;
 mod grid;
+mod json;
+mod markdown;
 mod names;
 mod quantity;
 mod spark;
@@ -16,6 +19,9 @@ mod style;
 pub mod table;
 mod terminal;
 
+pub use csv::{csv, csv_series};
+pub use json::json;
+pub use markdown::markdown;
 pub use spark::sparkline;
 pub use style::{Ink, Style};
 pub use terminal::terminal;

@@ -66,16 +66,15 @@ impl Key {
         (self.order, down(self.block_bytes), down(u64::from(self.depth)), self.extra.clone())
     }
 
-    /// `rand 4 KiB q32`.
-    pub(crate) fn label(&self) -> String {
+    /// `rand 4 KiB q32`; a mix is called by its shares where they are known: `mix 70/30 4 KiB q32`.
+    pub(crate) fn label(&self, shares: Option<&str>) -> String {
         let size = units::binary(self.block_bytes);
-        let mut label = format!("{} {size} q{}", self.order.name(), self.depth);
-        // The share of reads of a mix is told beside its row.
-        for word in self.extra.iter().filter(|_| self.order != Order::Mixed) {
-            label.push(' ');
-            label.push_str(word);
+        let (order, depth) = (self.order.name(), self.depth);
+        if let (Order::Mixed, Some(shares)) = (self.order, shares) {
+            return format!("mix {shares} {size} q{depth}");
         }
-        label
+        let words = self.extra.iter().map(|word| format!(" {word}")).collect::<String>();
+        format!("{order} {size} q{depth}{words}")
     }
 }
 
@@ -129,10 +128,10 @@ mod tests {
     #[test]
     fn names_of_the_grid_come_apart() {
         let name = Name::parse("rand-write-4KiB-q32.p99.9").expect("a name");
-        assert_eq!(name.key.label(), "rand 4 KiB q32");
+        assert_eq!(name.key.label(None), "rand 4 KiB q32");
         assert_eq!((name.direction, name.statistic), (Some(Direction::Write), Some(2)));
         let name = Name::parse("mixed-70-4KiB-q32.read.p50").expect("a name");
-        assert_eq!(name.key.extra, ["70"]);
+        assert_eq!(name.key.label(Some("70/30")), "mix 70/30 4 KiB q32");
         assert_eq!((name.direction, name.statistic), (Some(Direction::Read), Some(0)));
         let name = Name::parse("mixed-4KiB-q32").expect("a name");
         assert_eq!((name.direction, name.statistic), (None, None));

@@ -79,9 +79,16 @@ pub(crate) fn interval_words(metric: &Metric) -> String {
     }
 }
 
-/// Whether a metric is a percentile of latencies: without a value it had too few samples, which a
-/// dash says.
-pub(crate) fn is_percentile(metric: &Metric) -> bool {
+/// A metric's value. A percentile without one had too few samples beyond it, which a dash says.
+pub(crate) fn show_or_dash(metric: &Metric, style: &Style) -> String {
+    match metric.value {
+        None if is_percentile(metric) => style.either("–", "-").to_string(),
+        value => show_known(metric.unit, value),
+    }
+}
+
+/// Whether a metric is a percentile of latencies.
+fn is_percentile(metric: &Metric) -> bool {
     let names_one = |name: &str| {
         let (_, statistic) = name.split_once(".p").unwrap_or_default();
         statistic.starts_with(|c: char| c.is_ascii_digit())

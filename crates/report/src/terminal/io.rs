@@ -76,7 +76,7 @@ impl Time<'_> {
         // The statistic begins after the last dot that a digit does not follow (`p99.9`).
         let dots = metric.name.match_indices('.');
         let is_point = |at: usize| metric.name[at + 1..].starts_with(|c: char| c.is_ascii_digit());
-        let (at, _) = dots.filter(|(at, _)| !is_point(*at)).last()?;
+        let (at, _) = dots.filter(|(at, _)| !is_point(*at)).next_back()?;
         known.then(|| Time { row: &metric.name[..at], statistic: &metric.name[at + 1..] })
     }
 }

@@ -73,7 +73,7 @@ fn rate_row(row: &Row<'_>, sides: &[Direction], style: &Style, roomy: bool) -> V
     let mut cells = vec![row.label().into()];
     if row.both.is_some() {
         cells.extend(rate_cells(row, row.both, style, roomy));
-        cells.push(Cell::free(Ink::Dim, mix_words(row)));
+        cells.push(Cell::free(Ink::Dim, "reads and writes together"));
         return cells;
     }
     for side in sides {
@@ -93,18 +93,6 @@ fn rate_cells(row: &Row<'_>, rate: Option<&Metric>, style: &Style, roomy: bool) 
     };
     let iops = Cell::new(Ink::Strong, shown(row.iops(rate)));
     [Cell::new(Ink::Strong, first), iops, Cell::dim(interval)]
-}
-
-/// `70/30 together: 141,000 reads, 60,300 writes a second`.
-fn mix_words(row: &Row<'_>) -> String {
-    let mut words = row.shares().unwrap_or_default();
-    words.push_str(if words.is_empty() { "together" } else { " together" });
-    let known = |d: Direction| {
-        let rate = row.side(d).rate?;
-        Some(format!("{} {}", d.name(), quantity::bare(rate.unit, rate.value?)))
-    };
-    let sides: Vec<_> = Direction::BOTH.into_iter().filter_map(known).collect();
-    if sides.is_empty() { words } else { format!("{words}: {}", sides.join(", ")) }
 }
 
 /// Workloads down; median, tail and maximum of each direction across.
@@ -147,10 +135,7 @@ pub(super) fn others(metrics: &[&Metric], style: &Style) -> Table {
         table.heading(["metric", "value", "95% interval"]);
     }
     for metric in metrics {
-        let value = match metric.value {
-            None if quantity::is_percentile(metric) => Cell::dim(style.either("–", "-")),
-            value => Cell::new(Ink::Strong, quantity::show_known(metric.unit, value)),
-        };
+        let value = Cell::new(Ink::Strong, quantity::show_or_dash(metric, style));
         let interval = Cell::dim(quantity::interval_words(metric));
         table.row([Cell::from(metric.name.as_str()), value, interval]);
     }

@@ -1,0 +1,92 @@
+//! Tables for spreadsheets and data frames, as RFC 4180 has them (with line feeds alone).
+//!
+//! Every row names its run, so that tables of several runs can be put one under the other. Numbers
+//! are as exact as in the record; what is unknown is an empty field.
+
+use record::{Metric, Run, Series, Unit};
+
+/// The metrics, a row each; `samples` holds the replicates, blanks between.
+pub fn csv(run: &Run) -> String {
+    let mut text = "run,method,target,metric,unit,value,low,high,n,samples\n".to_string();
+    for metric in &run.metrics {
+        text.push_str(&row(&[&run.id, &run.method, &run.target.spec, &metric.name]));
+        text.push_str(&numbers(metric));
+    }
+    text
+}
+
+fn numbers(metric: &Metric) -> String {
+    let samples: Vec<String> = metric.samples.iter().map(f64::to_string).collect();
+    let Metric { value, low, high, n, .. } = metric;
+    let fields = [unit(metric.unit), &number(*value), &number(*low), &number(*high)];
+    format!(",{},{n},{}\n", row(&fields), samples.join(" "))
+}
+
+/// The series, a row for each value that is known: time and value of one quantity of one workload.
+/// `start_ns` counts from the start of the run, `t_ns` (the end of the interval) from the start of
+/// the workload.
+pub fn csv_series(run: &Run) -> String {
+    let mut text = "run,workload,replicate,start_ns,t_ns,quantity,unit,value\n".to_string();
+    run.series.iter().for_each(|series| add_series(&mut text, run, series));
+    text
+}
+
+fn add_series(text: &mut String, run: &Run, series: &Series) {
+    let Series { name, replicate, start_ns, t_ns, columns } = series;
+    let head = format!("{},{replicate},{start_ns}", row(&[&run.id, name]));
+    for column in columns {
+        let tail = row(&[&column.name, unit(column.unit)]);
+        for (t, value) in t_ns.iter().zip(&column.values) {
+            if let Some(value) = value {
+                text.push_str(&format!("{head},{t},{tail},{value}\n"));
+            }
+        }
+    }
+}
+
+/// The unit as records write it.
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::BytesPerSecond => "B/s",
+        Unit::Iops => "IOPS",
+        Unit::Nanoseconds => "ns",
+        Unit::Bytes => "B",
+        Unit::Number => "1",
+        Unit::Celsius => "C",
+    }
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map(|v| v.to_string()).unwrap_or_default()
+}
+
+fn row(fields: &[&str]) -> String {
+    fields.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(",")
+}
+
+/// A field in quotes where it needs them. What a spreadsheet would run as a formula gets an
+/// apostrophe in front: names of drives and files are foreign text.
+fn quoted(field: &str) -> String {
+    let formula = field.starts_with(['=', '+', '@', '\t', '\r'])
+        || (field.starts_with('-') && field.parse::<f64>().is_err());
+    let field = if formula { format!("'{field}") } else { field.to_string() };
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_where_they_must_be() {
+        assert_eq!(
+            row(&["a", "b,c", "say \"x\"", "-1.5", ""]),
+            "a,\"b,c\",\"say \"\"x\"\"\",-1.5,"
+        );
+        assert_eq!(row(&["=1+1", "-rf", "two\nlines"]), "'=1+1,'-rf,\"two\nlines\"");
+    }
+}

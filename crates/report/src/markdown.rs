@@ -1,0 +1,154 @@
+//! What one pastes into a forum or an issue.
+//!
+//! The serial number, the host's name and the path of a scratch file are left out: what is pasted
+//! is public. All foreign text is escaped.
+
+use record::{Metric, Run};
+use workload::units::{amount, latency};
+
+use crate::facts;
+use crate::grid::{Grid, Row};
+use crate::names::{Direction, STATISTICS};
+use crate::quantity;
+use crate::style::Style;
+
+const STYLE: Style = Style { colour: false, width: 100, unicode: true };
+
+/// The run as Markdown with tables, as GitHub and most forums draw it.
+pub fn markdown(run: &Run) -> String {
+    let name = facts::run_name(run);
+    let title = format!("### ssdyno {}: {name}, {}\n\n", escape(&run.method), facts::when(run));
+    let mut text = title;
+    for (label, items) in [
+        ("Drive", facts::drive(run, false)),
+        ("Target", facts::target(run, false)),
+        ("Host", facts::host(run)),
+        ("Run", vec![facts::ending(run), format!("ssdyno {}", run.environment.ssdyno)]),
+    ] {
+        text.push_str(&format!("- **{label}** {}\n", escape(&items.join(", "))));
+    }
+    let grid = Grid::of(run);
+    if run.metrics.is_empty() {
+        text.push_str("\nNothing was measured.\n");
+    }
+    rates(&mut text, &grid);
+    latencies(&mut text, &grid);
+    others(&mut text, &grid.others);
+    conclusions(&mut text, run);
+    text
+}
+
+fn rates(text: &mut String, grid: &Grid<'_>) {
+    let rows: Vec<_> = grid.rows.iter().filter(|row| row.has_rate()).collect();
+    if rows.is_empty() {
+        return;
+    }
+    head(text, &["", "read MB/s", "IOPS", "95%", "write MB/s", "IOPS", "95%"]);
+    for row in rows {
+        let [read, write] = Direction::BOTH.map(|d| rate(row, row.side(d).rate));
+        let cells = match row.both {
+            Some(both) => [rate(row, Some(both)), ["together".into(), "".into(), "".into()]],
+            None => [read, write],
+        };
+        line(text, std::iter::once(row.label()).chain(cells.into_iter().flatten()));
+    }
+}
+
+fn rate(row: &Row<'_>, rate: Option<&Metric>) -> [String; 3] {
+    let Some(rate) = rate else { return Default::default() };
+    let megabytes = row.bytes_per_s(rate).map(|b| amount(b / 1e6));
+    let iops = row.iops(rate).map(amount).unwrap_or_default();
+    let interval = quantity::interval_percent(rate, &STYLE);
+    [megabytes.unwrap_or_else(|| quantity::UNKNOWN.into()), iops, interval]
+}
+
+fn latencies(text: &mut String, grid: &Grid<'_>) {
+    let rows: Vec<_> = grid.rows.iter().filter(|row| row.has_latency()).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let names = Direction::BOTH.map(|d| STATISTICS.map(|s| format!("{} {s}", d.name())));
+    let mut titles = vec!["latency"];
+    titles.extend(names.iter().flatten().map(String::as_str));
+    head(text, &titles);
+    for row in rows {
+        let cells = Direction::BOTH.iter().flat_map(|d| {
+            let values = row.side(*d).latency;
+            let dash = if values.iter().any(Option::is_some) { "–" } else { "" };
+            values.map(|v| v.map_or_else(|| dash.to_string(), latency))
+        });
+        line(text, std::iter::once(row.label()).chain(cells));
+    }
+}
+
+fn others(text: &mut String, metrics: &[&Metric]) {
+    if metrics.is_empty() {
+        return;
+    }
+    head(text, &["metric", "value", "95% interval"]);
+    for metric in metrics {
+        let value = quantity::show_or_dash(metric, &STYLE);
+        line(text, [metric.name.clone(), value, quantity::interval_words(metric)]);
+    }
+}
+
+fn conclusions(text: &mut String, run: &Run) {
+    let mut section = |title: &str, lines: Vec<String>| {
+        if !lines.is_empty() {
+            text.push_str(&format!("\n**{title}**\n\n"));
+            lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
+        }
+    };
+    let verdict = |v: &record::Verdict| format!("**{}** {}", escape(&v.name), escape(&v.text));
+    section("Why", run.verdicts.iter().map(verdict).collect());
+    let doubts = facts::doubts(run);
+    let doubt = |d: &facts::Doubt<'_>| format!("{}: {}", d.level(), escape(&d.text()));
+    section("What to distrust", doubts.iter().map(doubt).collect());
+    section("I/O errors", run.errors.iter().map(|e| escape(&facts::errors(e))).collect());
+}
+
+/// The head of a table: the first column is words, the others are numbers.
+fn head(text: &mut String, titles: &[&str]) {
+    text.push('\n');
+    line(text, titles.iter().map(|t| t.to_string()));
+    text.push_str(&format!("|---{}|\n", "|--:".repeat(titles.len() - 1)));
+}
+
+fn line(text: &mut String, cells: impl IntoIterator<Item = String>) {
+    for cell in cells {
+        text.push_str("| ");
+        text.push_str(&escape(&cell));
+        text.push(' ');
+    }
+    text.push_str("|\n");
+}
+
+/// The text on one line, without meaning to Markdown or HTML.
+fn escape(text: &str) -> String {
+    let text = STYLE.paint(crate::Ink::Plain, &text.replace('\n', " "));
+    let mut out = String::new();
+    let mut in_word = false;
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
+        let before_word = letters.peek().is_some_and(|next| next.is_alphanumeric());
+        match c {
+            '<' => out.push_str("&lt;"),
+            '&' => out.push_str("&amp;"),
+            // Within a word it means nothing, and O_DIRECT is easier to read without.
+            '_' if in_word && before_word => out.push('_'),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' => out.extend(['\\', c]),
+            _ => out.push(c),
+        }
+        in_word = c.is_alphanumeric();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn foreign_text_has_no_meaning() {
+        let text = "<b>|`*[x](y)_\n\x1b O_DIRECT";
+        assert_eq!(super::escape(text), "&lt;b>\\|\\`\\*\\[x\\](y)\\_ ? O_DIRECT");
+    }
+}

@@ -1,0 +1,58 @@
+//! The forms that are pasted, piped and loaded: Markdown, CSV, JSON.
+
+mod common;
+
+use record::Run;
+
+#[test]
+fn markdown_is_what_one_pastes() {
+    insta::assert_snapshot!("quick-markdown", report::markdown(&common::quick()));
+    insta::assert_snapshot!("unknown-markdown", report::markdown(&common::unknown()));
+}
+
+#[test]
+fn markdown_gives_no_serial_number_or_path_away() {
+    let text = report::markdown(&common::quick());
+    for private in ["S6Z1NJ0W", "bench", "/home"] {
+        assert!(!text.contains(private), "{private}");
+    }
+}
+
+#[test]
+fn csv_has_a_row_for_each_metric() {
+    let run = common::quick();
+    let text = report::csv(&run);
+    assert_eq!(text.lines().count(), 1 + run.metrics.len());
+    insta::assert_snapshot!("quick-csv", text);
+}
+
+#[test]
+fn csv_of_series_has_a_row_for_each_known_value() {
+    let run = common::quick();
+    let text = report::csv_series(&run);
+    let columns = run.series.iter().flat_map(|s| &s.columns);
+    let known: usize = columns.map(|c| c.values.iter().flatten().count()).sum();
+    assert_eq!(text.lines().count(), 1 + known);
+    let head: String = text.lines().take(12).map(|line| line.to_string() + "\n").collect();
+    insta::assert_snapshot!("quick-series-csv-head", head);
+}
+
+#[test]
+fn json_is_the_record() {
+    let runs = [
+        common::quick(),
+        common::io(),
+        common::cut_short(),
+        common::empty(),
+        common::unknown(),
+        common::hostile(),
+    ];
+    for run in runs {
+        for pretty in [false, true] {
+            let text = report::json(&run, pretty).expect("plain data");
+            let back: Run = serde_json::from_str(&text).expect("own text");
+            assert_eq!(back, run);
+            assert_eq!(text.lines().count() == 1, !pretty);
+        }
+    }
+}
