@@ -1,1 +1,64 @@
-//! The tests, one file each, on rig and analysis alone.
+//! The tests: each a sequence of preparations and workloads, and what is concluded from them.
+//!
+//! A [`Method`] sees the drive only through [`rig::Rig`], so none knows a real drive from a virtual
+//! one. It says what it costs before it begins ([`Method::plan`]) and leaves what it found in an
+//! [`Outcome`], step by step, so that a run that is cut short keeps what it measured. Conclusions
+//! are small pure rules in [`verdict`]; each may answer that it does not know.
+
+#![forbid(unsafe_code)]
+
+mod authentic;
+mod cell;
+mod digest;
+#[cfg(test)]
+mod fake;
+mod ground;
+mod method;
+mod outcome;
+mod quick;
+mod schedule;
+mod session;
+#[cfg(test)]
+mod tests;
+pub mod verdict;
+
+pub use digest::Digest;
+pub use method::{Method, MethodError, MethodInfo, Options};
+pub use outcome::Outcome;
+
+/// Every method, the default one first.
+pub fn all() -> &'static [&'static dyn Method] {
+    &[&quick::Quick, &authentic::Authentic]
+}
+
+/// The method of that name; the error lists the names there are and suggests the nearest.
+pub fn find(name: &str) -> Result<&'static dyn Method, MethodError> {
+    let names = || all().iter().map(|m| m.info().name);
+    all().iter().copied().find(|m| m.info().name == name).ok_or_else(|| MethodError::Unknown {
+        name: name.to_string(),
+        nearest: nearest(name, names()),
+        known: names().collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// The name that a slip of a few keys could have turned into `wrong`.
+fn nearest(wrong: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let wrong = wrong.to_lowercase();
+    let scored = names.map(|name| (edits(&wrong, name), name));
+    scored.min().filter(|(edits, name)| *edits <= name.len() / 2).map(|(_, name)| name)
+}
+
+/// Letters to insert, delete or replace to turn `a` into `b` (Levenshtein).
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,65 @@
+//! Small writes, each followed by a flush: how long does it take to make them durable?
+
+use analysis::LatencyReplicates;
+use record::LatencyProfile;
+use workload::units::binary_tight;
+use workload::{Mix, OpKind, Pattern, Stop, Workload};
+
+use crate::MethodError;
+use crate::ground::Ground;
+use crate::session::Session;
+
+/// A flush that does nothing takes no time: this many writes a round are enough to know that.
+const WRITES_MAX: u64 = 4096;
+
+/// See [`super::Check`].
+pub(super) struct Check;
+
+impl super::Check for Check {
+    fn share(&self) -> f64 {
+        0.1
+    }
+
+    fn writes(&self) -> bool {
+        true
+    }
+
+    fn workloads(&self, ground: &Ground, seconds: f64) -> Vec<Workload> {
+        let each = seconds / f64::from(ground.rounds);
+        let small = ground.small;
+        let name = format!("check-flush-{}", binary_tight(u64::from(small)));
+        let mut w = Workload::new(name, Pattern::UniformOnce, Mix::WRITE, small, ground.region());
+        (w.flush_every, w.seed) = (Some(1), ground.seed_of(22));
+        w.stop = Stop::after_ns((each * 1e9) as u64);
+        w.stop.bytes = Some(WRITES_MAX * u64::from(small));
+        vec![w]
+    }
+
+    fn run(
+        &self,
+        session: &mut Session<'_, '_>,
+        ground: &Ground,
+        seconds: f64,
+    ) -> Result<(), MethodError> {
+        let mut times = LatencyReplicates::default();
+        session.checks.flush.get_or_insert_default();
+        for w in self.workloads(ground, seconds) {
+            for round in 0..ground.rounds {
+                let m = session.probe(&Ground::replicate(&w, round), round)?;
+                if let Some(flushes) = m.kind(OpKind::Flush) {
+                    times.add(&flushes.service);
+                }
+                let service = times.merged().clone();
+                session.checks.flush.get_or_insert_default().service = service.clone();
+                times.metrics(&w.name).into_iter().for_each(|m| session.out.put_metric(m));
+                session.out.put_latency(LatencyProfile {
+                    name: w.name.clone(),
+                    op: OpKind::Flush.name().into(),
+                    service,
+                    response: None,
+                });
+            }
+        }
+        Ok(())
+    }
+}

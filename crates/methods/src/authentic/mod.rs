@@ -1,0 +1,147 @@
+//! `authentic`: can the numbers of this drive be believed? The parts that destroy nothing.
+//!
+//! Four checks, each in its own file, each with a rule in [`crate::verdict`] that concludes from it:
+//! reads past the page cache against reads from it, working sets that grow, flushes, and contents.
+//! `quick` ends with the same checks in less time. Content comes last: it leaves zeros behind, and a
+//! read of zeros proves nothing.
+
+mod content;
+mod flush;
+mod page_cache;
+mod working_sets;
+
+use record::{Finding, Level, Plan, Safety, Step};
+use rig::{Rig, RigError, TargetInfo};
+use workload::OpKind::Read;
+use workload::Workload;
+
+use crate::Outcome;
+use crate::cell::Cell;
+use crate::ground::Ground;
+use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::schedule;
+use crate::session::Session;
+
+/// Seconds for everything, unless the user says otherwise.
+const SECONDS: f64 = 60.0;
+
+/// Shares of the time; what is left belongs to the checks.
+const FILL_SHARE: f64 = 1.0 / 6.0;
+const CELLS_SHARE: f64 = 0.1;
+
+/// The method.
+pub(crate) struct Authentic;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "authentic",
+    summary: "can this drive's numbers be believed: caches, compression, flushes, limits",
+    about: "Reads past the page cache are held against reads from it and against the drive's own \
+            counters. Single reads within ever larger working sets show a cache in the drive. \
+            Small writes, each with a flush, show whether a flush takes as long as flash needs. \
+            Zeros, half-compressible, repeated and random data, written in turns, show whether \
+            content decides. Each check is repeated in alternating order and ends in a verdict \
+            with its numbers, which may be that the data do not tell. A device that was not given \
+            away with --destroy is only read.",
+    safety: Safety::Scratch,
+    seconds: SECONDS,
+    writes: "the scratch file once, then at most 9 times over on a drive fast enough for that",
+};
+
+impl Method for Authentic {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        let ground = Ground::new(target, options, SECONDS)?;
+        let cells = cells(&ground);
+        let fill = ground.writes.then(|| ground.fill_step(FILL_SHARE * ground.seconds));
+        let measured = cells.iter().map(|cell| cell.step(&ground));
+        let steps = fill.into_iter().chain(measured).chain(steps(&ground, checks_seconds(&ground)));
+        Ok(ground.plan(target, steps.collect(), &cells))
+    }
+
+    fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let ground = Ground::new(rig.target(), options, SECONDS)?;
+        let mut session = Session::new(rig, out);
+        let result = measure(&mut session, ground);
+        session.checkpoint();
+        result
+    }
+}
+
+fn measure(session: &mut Session<'_, '_>, mut ground: Ground) -> Result<(), MethodError> {
+    ground.bytes = session.begin(&ground, FILL_SHARE * ground.seconds)?;
+    schedule::run(session, &ground, &mut cells(&ground))?;
+    run(session, &ground, checks_seconds(&ground))
+}
+
+/// What the rules on memory, link, processor and depth look at.
+fn cells(ground: &Ground) -> Vec<Cell> {
+    let cells = vec![Cell::sequential(ground, Read, 8, 0), Cell::random(ground, Read, 32, 4)];
+    Cell::sharing(cells, ground, CELLS_SHARE * ground.seconds)
+}
+
+fn checks_seconds(ground: &Ground) -> f64 {
+    let fill = if ground.writes { FILL_SHARE } else { 0.0 };
+    ground.seconds * (1.0 - fill - CELLS_SHARE)
+}
+
+/// A check: what it would issue, and what it does. `seconds` is for all its rounds.
+trait Check {
+    /// Its share of the time of all checks.
+    fn share(&self) -> f64;
+
+    /// Whether it writes.
+    fn writes(&self) -> bool;
+
+    /// Its workloads on this ground, each of which runs once a round.
+    fn workloads(&self, ground: &Ground, seconds: f64) -> Vec<Workload>;
+
+    /// Measures and leaves its result in the session's checks, round by round.
+    fn run(
+        &self,
+        session: &mut Session<'_, '_>,
+        ground: &Ground,
+        seconds: f64,
+    ) -> Result<(), MethodError>;
+}
+
+/// The checks that this ground allows, in their order.
+fn checks(ground: &Ground) -> impl Iterator<Item = &'static dyn Check> {
+    const ALL: [&dyn Check; 4] =
+        [&page_cache::Check, &working_sets::Check, &flush::Check, &content::Check];
+    let writes = ground.writes;
+    ALL.into_iter().filter(move |check| writes || !check.writes())
+}
+
+/// What the checks would do within `seconds`, for a plan.
+pub(crate) fn steps(ground: &Ground, seconds: f64) -> Vec<Step> {
+    let workloads =
+        checks(ground).flat_map(|check| check.workloads(ground, check.share() * seconds));
+    workloads.map(|w| ground.step(&w)).collect()
+}
+
+/// Makes the checks within `seconds`. One that the target does not support is left out and said so.
+pub(crate) fn run(
+    session: &mut Session<'_, '_>,
+    ground: &Ground,
+    seconds: f64,
+) -> Result<(), MethodError> {
+    for check in checks(ground) {
+        match check.run(session, ground, check.share() * seconds) {
+            Err(MethodError::Rig(RigError::Unsupported(why))) => {
+                let text = format!("a check was left out, the target does not support it: {why}");
+                session.out.note(Finding::new("check-left-out", Level::Note, text));
+            }
+            result => result?,
+        }
+        session.checkpoint();
+    }
+    Ok(())
+}

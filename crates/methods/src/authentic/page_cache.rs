@@ -1,0 +1,63 @@
+//! Reads past the page cache against reads of the same bytes from it.
+//!
+//! The cached ones are what memory gives on this machine: a figure near it is not a drive's.
+
+use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
+
+use crate::MethodError;
+use crate::ground::Ground;
+use crate::schedule;
+use crate::session::Session;
+
+/// Small enough to be kept in memory by any machine, large enough for some hundred reads a second.
+const BYTES: u64 = 16 << 20;
+
+/// See [`super::Check`].
+pub(super) struct Check;
+
+impl super::Check for Check {
+    fn share(&self) -> f64 {
+        0.1
+    }
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn workloads(&self, ground: &Ground, seconds: f64) -> Vec<Workload> {
+        let each = seconds / 2.0 / f64::from(ground.rounds);
+        let of = |name: &str, caching| {
+            let region = Region::first(ground.bytes.min(BYTES));
+            let mut w = Workload::new(name, Pattern::Sequential, Mix::READ, ground.large, region);
+            (w.caching, w.seed) = (caching, ground.seed_of(20));
+            w.stop = Stop::after_ns((each * 1e9) as u64);
+            w
+        };
+        vec![of("check-read-direct", Caching::Bypass), of("check-read-cached", Caching::Buffered)]
+    }
+
+    fn run(
+        &self,
+        session: &mut Session<'_, '_>,
+        ground: &Ground,
+        seconds: f64,
+    ) -> Result<(), MethodError> {
+        let workloads = self.workloads(ground, seconds);
+        // Once over the part, so that the first round finds it in the cache too.
+        let mut warm = workloads[1].clone();
+        (warm.name, warm.stop) = ("check-read-warm-up".into(), Stop::coverage(1.0));
+        session.probe(&warm, 0)?;
+        let mut rates = [Vec::new(), Vec::new()];
+        for round in 0..ground.rounds {
+            for index in schedule::order(workloads.len(), round) {
+                let w = &workloads[index];
+                let rate = session.rate(w, round)?;
+                rates[index].push(rate);
+                session.put_rates(&w.name, &rates[index]);
+            }
+            let cache = session.checks.page_cache.get_or_insert_default();
+            [cache.direct, cache.cached] = rates.clone();
+        }
+        Ok(())
+    }
+}

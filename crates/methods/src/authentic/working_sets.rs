@@ -1,0 +1,101 @@
+//! Single small reads at random within working sets that grow fourfold.
+//!
+//! Before each, its set is read in order, as far as time allows, so that a cache has had a chance to
+//! hold it.
+
+use record::Unit;
+use workload::units::binary_tight;
+use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
+
+use crate::MethodError;
+use crate::ground::Ground;
+use crate::schedule;
+use crate::session::Session;
+use crate::verdict::WorkingSet;
+
+/// The smallest set.
+const FIRST: u64 = 1 << 20;
+
+/// From one set to the next.
+const FACTOR: u64 = 4;
+
+/// Larger sets could not be read once in the time there is, and no drive has such a cache.
+const LARGEST: u64 = 16 << 30;
+
+/// In flight while a set is read in order.
+const WARM_UP_DEPTH: u32 = 8;
+
+/// See [`super::Check`].
+pub(super) struct Check;
+
+impl super::Check for Check {
+    fn share(&self) -> f64 {
+        0.4
+    }
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    /// Half of the time is for the reads that count, half for the warm-ups, which are not listed.
+    fn workloads(&self, ground: &Ground, seconds: f64) -> Vec<Workload> {
+        let sets = sets(ground);
+        let each = seconds / sets.len() as f64 / f64::from(ground.rounds);
+        let of = |bytes| {
+            let name = format!("check-read-within-{}", binary_tight(bytes));
+            let region = Region::first(bytes);
+            let mut w = Workload::new(name, Pattern::Uniform, Mix::READ, ground.small, region);
+            w.seed = ground.seed_of(21);
+            w.stop = Stop::after_ns((each / 2.0 * 1e9) as u64);
+            w
+        };
+        sets.into_iter().map(of).collect()
+    }
+
+    fn run(
+        &self,
+        session: &mut Session<'_, '_>,
+        ground: &Ground,
+        seconds: f64,
+    ) -> Result<(), MethodError> {
+        let workloads = self.workloads(ground, seconds);
+        let empty = |w: &Workload| WorkingSet { bytes: w.region.bytes, p50_ns: Vec::new() };
+        session.checks.working_sets = Some(workloads.iter().map(empty).collect());
+        for round in 0..ground.rounds {
+            for index in schedule::order(workloads.len(), round) {
+                let w = Ground::replicate(&workloads[index], round);
+                session.probe(&warm_up(&w, ground), round)?;
+                let m = session.probe(&w, round)?;
+                let median = m.kind(OpKind::Read).and_then(|k| k.service.percentile(0.5));
+                let sets = session.checks.working_sets.get_or_insert_default();
+                sets[index].p50_ns.extend(median.map(|ns| ns as f64));
+                let samples = sets[index].p50_ns.clone();
+                if !samples.is_empty() {
+                    let name = format!("{}.p50", w.name);
+                    session.out.put_metric(analysis::metric(name, Unit::Nanoseconds, samples));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sizes from [`FIRST`] to the region or [`LARGEST`], in steps of [`FACTOR`].
+fn sets(ground: &Ground) -> Vec<u64> {
+    let largest = ground.bytes.min(LARGEST);
+    let smaller = std::iter::successors(Some(FIRST), |bytes| Some(bytes * FACTOR));
+    // A last step of less than half as much again would be no step.
+    let mut sets: Vec<u64> = smaller.take_while(|bytes| bytes * 3 / 2 < largest).collect();
+    sets.push(largest);
+    sets
+}
+
+/// The set once over in order, within the time that the reads get.
+fn warm_up(reads: &Workload, ground: &Ground) -> Workload {
+    let mut w = reads.clone();
+    w.name = format!("{}-warm-up", reads.name);
+    (w.pattern, w.depth) = (Pattern::Sequential, WARM_UP_DEPTH);
+    w.blocks = workload::BlockSizes::Fixed(ground.large);
+    w.stop.coverage = Some(1.0);
+    w
+}

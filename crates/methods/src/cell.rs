@@ -1,0 +1,148 @@
+//! A workload that is repeated, and the metrics of its replicates: a cell of the grid.
+
+use analysis::LatencyReplicates;
+use record::{LatencyProfile, Step, Unit};
+use rig::Measurement;
+use workload::units::binary_tight;
+use workload::{Mix, OpKind, Pattern, Workload};
+
+use crate::MethodError;
+use crate::ground::Ground;
+use crate::session::Session;
+
+/// How often a write workload may go over its region in one replicate. It bounds what a fast drive
+/// is worn by: most end by time.
+const PASSES_MAX: u64 = 2;
+
+/// Operations handed over in one call where many are in flight; more would make the first of a
+/// batch wait for the last.
+const BATCH: u32 = 4;
+
+/// One workload and what its replicates gave.
+pub(crate) struct Cell {
+    pub workload: Workload,
+    parts: Vec<Part>,
+}
+
+/// The share of one op kind.
+struct Part {
+    kind: OpKind,
+    metric: String,
+    unit: Unit,
+    samples: Vec<f64>,
+    latencies: LatencyReplicates,
+}
+
+impl Cell {
+    /// Large blocks in order, at a depth; throughput.
+    pub fn sequential(ground: &Ground, kind: OpKind, depth: u32, index: u32) -> Cell {
+        let size = binary_tight(u64::from(ground.large));
+        let name = format!("seq-{}-{size}-q{depth}", kind.name());
+        let (pattern, mix) = (Pattern::Sequential, mix_of(kind));
+        let mut w = Workload::new(name, pattern, mix, ground.large, ground.region());
+        (w.depth, w.seed) = (depth, ground.seed_of(index));
+        Cell::new(w, Unit::BytesPerSecond)
+    }
+
+    /// Small blocks at random, at a depth; operations per second.
+    pub fn random(ground: &Ground, kind: OpKind, depth: u32, index: u32) -> Cell {
+        let size = binary_tight(u64::from(ground.small));
+        let name = format!("rand-{}-{size}-q{depth}", kind.name());
+        Cell::new(random(ground, name, mix_of(kind), depth, index), Unit::Iops)
+    }
+
+    /// Small blocks at random, seven reads to three writes.
+    pub fn mixed(ground: &Ground, depth: u32, index: u32) -> Cell {
+        let name = format!("mixed-{}-q{depth}", binary_tight(u64::from(ground.small)));
+        Cell::new(random(ground, name, Mix::read_percent(70), depth, index), Unit::Iops)
+    }
+
+    fn new(mut workload: Workload, unit: Unit) -> Cell {
+        if workload.depth > 8 {
+            workload.batch = BATCH;
+        }
+        if workload.mix.changes_data() {
+            workload.flush_at_end = true;
+            workload.stop.bytes = Some(PASSES_MAX * workload.region.bytes);
+        }
+        let kinds = [OpKind::Read, OpKind::Write].into_iter();
+        let parts = kinds.filter(|&k| workload.mix.weight(k) > 0).map(|kind| Part {
+            kind,
+            metric: metric_name(&workload, kind),
+            unit,
+            samples: Vec::new(),
+            latencies: LatencyReplicates::default(),
+        });
+        Cell { parts: parts.collect(), workload }
+    }
+
+    /// The cells that this ground allows, with equal parts of `seconds` for all their replicates.
+    pub fn sharing(cells: Vec<Cell>, ground: &Ground, seconds: f64) -> Vec<Cell> {
+        let allowed = |c: &Cell| ground.writes || !c.workload.mix.changes_data();
+        let mut cells: Vec<Cell> = cells.into_iter().filter(allowed).collect();
+        let each = seconds / f64::from(ground.rounds) / cells.len().max(1) as f64;
+        for cell in &mut cells {
+            cell.workload.stop.time_ns = Some((each * 1e9) as u64);
+        }
+        cells
+    }
+
+    /// What a plan says of it.
+    pub fn step(&self, ground: &Ground) -> Step {
+        ground.step(&self.workload)
+    }
+
+    /// Runs the replicate of this round and publishes the metrics of all so far.
+    pub fn run(&mut self, session: &mut Session<'_, '_>, round: u32) -> Result<(), MethodError> {
+        let m = session.measure(&Ground::replicate(&self.workload, round), round)?;
+        for part in &mut self.parts {
+            part.add(&m);
+            let metric = analysis::metric(&part.metric, part.unit, part.samples.clone());
+            session.out.put_metric(metric);
+            for latency in part.latencies.metrics(&part.metric) {
+                session.out.put_metric(latency);
+            }
+            session.out.put_latency(LatencyProfile {
+                name: self.workload.name.clone(),
+                op: part.kind.name().to_string(),
+                service: part.latencies.merged().clone(),
+                response: None,
+            });
+        }
+        session.checkpoint();
+        Ok(())
+    }
+}
+
+impl Part {
+    /// One replicate. A kind of which nothing completed in all the time has a rate of zero.
+    fn add(&mut self, m: &Measurement) {
+        let rate = match self.unit {
+            Unit::Iops => m.iops(Some(self.kind)),
+            _ => m.throughput(Some(self.kind)),
+        };
+        self.samples.push(rate.unwrap_or(0.0));
+        if let Some(kind) = m.kind(self.kind) {
+            self.latencies.add(&kind.service);
+        }
+    }
+}
+
+fn random(ground: &Ground, name: String, mix: Mix, depth: u32, index: u32) -> Workload {
+    let pattern = Pattern::UniformOnce;
+    let mut w = Workload::new(name, pattern, mix, ground.small, ground.region());
+    (w.depth, w.seed) = (depth, ground.seed_of(index));
+    w
+}
+
+fn mix_of(kind: OpKind) -> Mix {
+    if kind == OpKind::Write { Mix::WRITE } else { Mix::READ }
+}
+
+/// A mix has two metrics, named after it and the kind.
+fn metric_name(workload: &Workload, kind: OpKind) -> String {
+    match workload.mix.only() {
+        Some(_) => workload.name.clone(),
+        None => workload.name.replacen("mixed-", &format!("mixed-{}-", kind.name()), 1),
+    }
+}

@@ -1,0 +1,67 @@
+//! What the rules need of a measurement, without its histograms: a hundred of these are kept.
+
+use record::Finding;
+use rig::{DeviceTraffic, Measurement, Temperature};
+use workload::{Caching, Mix, OpKind, Workload};
+
+/// One execution of one workload, as the rules of [`crate::verdict`] see it.
+#[derive(Clone, Debug)]
+pub struct Digest {
+    pub(crate) name: String,
+    pub(crate) mix: Mix,
+    pub(crate) random: bool,
+    pub(crate) direct: bool,
+    /// Reads and writes completed.
+    pub(crate) ops: [u64; 2],
+    /// Bytes they moved.
+    pub(crate) bytes: [u64; 2],
+    /// From the first issue to the last completion, last flush included.
+    pub(crate) seconds: f64,
+    /// What the workload asked for over all jobs; `None` in an open loop, which asks for none.
+    pub(crate) depth_nominal: Option<u32>,
+    /// Reads and writes in flight on average while no flush was, from their own times.
+    pub(crate) depth: f64,
+    pub(crate) device: Option<DeviceTraffic>,
+    pub(crate) temperature: Option<Temperature>,
+    /// Processor time of the issuing threads as a share of one processor each.
+    pub(crate) cpu_share: f64,
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Digest {
+    /// What the rules need of this measurement.
+    pub fn of(workload: &Workload, m: &Measurement) -> Digest {
+        let kinds = [m.kind(OpKind::Read), m.kind(OpKind::Write)];
+        let in_flight_ns: u128 = kinds.iter().flatten().map(|k| k.service.sum()).sum();
+        let flush_ns = m.kind(OpKind::Flush).map_or(0, |k| k.service.sum());
+        let elapsed_ns = u128::from(m.elapsed_ns);
+        let busy_ns = elapsed_ns.saturating_sub(flush_ns).max(1);
+        let threads_ns = (elapsed_ns * u128::from(workload.jobs)).max(1);
+        Digest {
+            name: workload.name.clone(),
+            mix: workload.mix,
+            random: workload.pattern.is_random(),
+            direct: m.direct && workload.caching == Caching::Bypass,
+            ops: kinds.map(|k| k.map_or(0, |k| k.ops)),
+            bytes: kinds.map(|k| k.map_or(0, |k| k.bytes)),
+            seconds: m.seconds(),
+            depth_nominal: (!workload.pacing.is_open()).then(|| workload.depth * workload.jobs),
+            depth: in_flight_ns as f64 / busy_ns as f64,
+            device: m.device,
+            temperature: m.temperature,
+            cpu_share: m.cpu_ns as f64 / threads_ns as f64,
+            findings: m.findings.clone(),
+        }
+    }
+
+    /// Bytes per second, the faster of reads and writes: a link carries both ways at once.
+    pub(crate) fn throughput(&self) -> f64 {
+        let bytes = self.bytes[0].max(self.bytes[1]);
+        if self.seconds > 0.0 { bytes as f64 / self.seconds } else { 0.0 }
+    }
+
+    /// Whether the rig's own checks found this.
+    pub(crate) fn found(&self, name: &str) -> bool {
+        self.findings.iter().any(|f| f.name == name)
+    }
+}

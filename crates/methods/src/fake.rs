@@ -1,0 +1,269 @@
+//! A virtual drive for tests: constant service times on a clock of its own, and the vices that the
+//! verdicts are about. It also guards the rules of the house: it panics when a method writes where it
+//! may not, reads what was never written, or issues blocks the drive cannot do.
+
+use std::time::Duration;
+
+use record::{IoErrors, Safety, Series, TargetKind, Unit};
+use rig::{
+    DeviceTraffic, Event, KindStats, Measurement, Preparation, Prepared, Result, Rig, RigError,
+    StopReason, TargetInfo, Temperature,
+};
+use workload::{Caching, Content, OpKind, OpStream, Workload};
+
+use crate::verdict::testing::target;
+
+/// How the drive behaves.
+#[derive(Clone, Debug)]
+pub(crate) struct Traits {
+    /// Overhead of each command, nanoseconds.
+    pub command_ns: u64,
+    /// Media rate of one channel, bytes per second.
+    pub rate: f64,
+    /// Commands worked on at once.
+    pub channels: usize,
+    /// What a flush takes, nanoseconds.
+    pub flush_ns: u64,
+    /// Reads within this region take a tenth of the overhead.
+    pub cache_bytes: u64,
+    /// Zeros are written this many times as fast.
+    pub zeros_gain: f64,
+    /// Everything is served from memory, the device sees nothing.
+    pub lies: bool,
+    /// O_DIRECT is refused.
+    pub no_direct: bool,
+    /// Every read and write fails from this time on, nanoseconds.
+    pub vanishes_at_ns: Option<u64>,
+    /// It warms up by so many degrees in a second.
+    pub heats_c_per_s: f64,
+    /// Every speed differs by up to this share between measurements.
+    pub noise: f64,
+}
+
+impl Default for Traits {
+    fn default() -> Self {
+        Traits {
+            command_ns: 80_000,
+            rate: 500e6,
+            channels: 8,
+            flush_ns: 600_000,
+            cache_bytes: 0,
+            zeros_gain: 1.0,
+            lies: false,
+            no_direct: false,
+            vanishes_at_ns: None,
+            heats_c_per_s: 0.0,
+            noise: 0.02,
+        }
+    }
+}
+
+/// The drive, and what was done to it.
+pub(crate) struct Fake {
+    pub info: TargetInfo,
+    pub traits: Traits,
+    pub now_ns: u64,
+    /// Calls of `measure` and `prepare`; the call of this number is interrupted halfway.
+    pub calls: u32,
+    pub interrupt_at: Option<u32>,
+    pub interrupted: bool,
+    /// Everything up to here was written, bytes.
+    pub filled: u64,
+    pub written: u64,
+    pub steps: Vec<String>,
+    dice: u64,
+}
+
+impl Fake {
+    /// A scratch file of 64 MiB on a plain drive.
+    pub fn new(traits: Traits) -> Fake {
+        let info = TargetInfo { bytes: 64 << 20, ..target() };
+        Fake {
+            info,
+            traits,
+            now_ns: 0,
+            calls: 0,
+            interrupt_at: None,
+            interrupted: false,
+            filled: 0,
+            written: 0,
+            steps: Vec::new(),
+            dice: 1,
+        }
+    }
+
+    /// A drive that may only be read, with all blocks written by somebody.
+    pub fn read_only(traits: Traits) -> Fake {
+        let mut fake = Fake::new(traits);
+        fake.info.target.kind = TargetKind::Device;
+        fake.info.allowed = Safety::Reads;
+        fake.filled = fake.info.bytes;
+        fake
+    }
+
+    /// Between 1 - noise and 1 + noise.
+    fn jitter(&mut self) -> f64 {
+        self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        1.0 + self.traits.noise * ((self.dice >> 32) as f64 / f64::from(1u32 << 31) - 1.0)
+    }
+
+    fn interrupt(&mut self) -> Result<bool> {
+        if self.interrupted {
+            return Err(RigError::Interrupted);
+        }
+        self.interrupted = self.interrupt_at == Some(self.calls);
+        self.calls += 1;
+        Ok(self.interrupted)
+    }
+
+    fn guard(&self, w: &Workload) {
+        let blocks = u64::from(self.info.logical_block_bytes);
+        assert!(w.region.end() <= self.info.bytes, "{} leaves the target", w.name);
+        assert!(u64::from(w.blocks.min()).is_multiple_of(blocks), "{} has odd blocks", w.name);
+        assert!(w.stop.time_ns.is_some() || w.stop.coverage.is_some(), "{} is endless", w.name);
+        assert!(!w.mix.changes_data() || self.info.allowed >= Safety::Scratch, "{}", w.name);
+        assert!(w.mix.read == 0 || w.region.end() <= self.filled, "{} reads holes", w.name);
+        assert!(!w.mix.changes_data() || w.stop.bytes.is_some(), "{} has no byte bound", w.name);
+        assert!(!w.mix.changes_data() || w.flush_at_end || w.flush_every.is_some(), "{}", w.name);
+    }
+
+    /// What one operation takes while a channel is at it.
+    fn service_ns(&self, w: &Workload, kind: OpKind, bytes: u32, jitter: f64) -> u64 {
+        let t = &self.traits;
+        let memory = t.lies || w.caching == Caching::Buffered;
+        let near = kind == OpKind::Read && w.region.bytes <= t.cache_bytes;
+        let (command, rate) = match (kind, memory) {
+            (OpKind::Flush, _) => return (t.flush_ns as f64 * jitter) as u64,
+            (_, true) => (1_000.0, 10e9),
+            _ if near => (t.command_ns as f64 / 10.0, t.rate),
+            _ => (t.command_ns as f64, t.rate),
+        };
+        let gain = match (kind, w.content) {
+            (OpKind::Write, Content::Zeros) => t.zeros_gain,
+            _ => 1.0,
+        };
+        ((command + f64::from(bytes) / rate * 1e9) / gain * jitter) as u64
+    }
+
+    /// The workload on this drive: each operation takes the first free slot and channel.
+    fn play(&mut self, w: &Workload, until_ns: u64, out: &mut Measurement) {
+        let jitter = self.jitter();
+        let mut ops = OpStream::new(w, 0);
+        let mut slots = vec![0u64; w.depth as usize];
+        let mut channels = vec![0u64; self.traits.channels.min(w.depth as usize)];
+        let bound = w.stop.bytes_bound(w.region.bytes).unwrap_or(u64::MAX);
+        let (mut issued, begun) = (0, self.now_ns);
+        let free = |all: &[u64]| (0..all.len()).min_by_key(|&i| all[i]).expect("at least one");
+        while issued < bound {
+            let (slot, channel) = (free(&slots), free(&channels));
+            let at = slots[slot];
+            if at >= until_ns {
+                break;
+            }
+            let op = ops.next_op().expect("no trace");
+            let gone = self.traits.vanishes_at_ns.is_some_and(|end| begun + at >= end);
+            if gone {
+                out.errors.push(eio(op.kind, op.offset, w));
+                out.stop = StopReason::Errors;
+                break;
+            }
+            let service = self.service_ns(w, op.kind, op.bytes, jitter);
+            let done = at.max(channels[channel]) + service;
+            (slots[slot], channels[channel]) = (done, done);
+            issued += u64::from(op.bytes);
+            count(out, op.kind, op.bytes, done - at);
+        }
+        out.elapsed_ns = slots.into_iter().max().unwrap_or(0);
+        if w.flush_at_end {
+            let flush = self.service_ns(w, OpKind::Flush, 0, jitter);
+            out.elapsed_ns += flush;
+            count(out, OpKind::Flush, 0, flush);
+        }
+    }
+}
+
+fn count(out: &mut Measurement, kind: OpKind, bytes: u32, ns: u64) {
+    let stats = out.kinds[kind as usize].get_or_insert_with(KindStats::default);
+    stats.ops += 1;
+    stats.bytes += u64::from(bytes);
+    stats.service.record(ns);
+}
+
+fn eio(kind: OpKind, offset: u64, w: &Workload) -> IoErrors {
+    IoErrors {
+        op: kind.name().into(),
+        kind: "EIO".into(),
+        workload: w.name.clone(),
+        count: 1,
+        first_offsets: vec![offset],
+    }
+}
+
+impl Rig for Fake {
+    fn target(&self) -> &TargetInfo {
+        &self.info
+    }
+
+    fn measure(&mut self, w: &Workload) -> Result<Measurement> {
+        let cut = self.interrupt()?;
+        w.check()?;
+        self.guard(w);
+        let mut out = Measurement { name: w.name.clone(), ..Measurement::default() };
+        let time = w.stop.time_ns.unwrap_or(u64::MAX);
+        self.play(w, if cut { time.min(20_000_000) / 2 } else { time }, &mut out);
+        if cut {
+            out.stop = StopReason::Interrupted;
+        }
+        let bytes = |k| out.kind(k).map_or(0, |k: &KindStats| k.bytes);
+        let (read, written) = (bytes(OpKind::Read), bytes(OpKind::Write));
+        self.written += written;
+        let (out_of_memory, t) =
+            (!(self.traits.lies || w.caching == Caching::Buffered), &self.traits);
+        out.device = Some(DeviceTraffic {
+            read_bytes: if out_of_memory { read } else { 0 },
+            written_bytes: if out_of_memory { written } else { 0 },
+            discarded_bytes: 0,
+            depth: f64::from(w.depth),
+        });
+        out.direct = w.caching == Caching::Bypass && !t.no_direct;
+        let warmth = |ns: u64| 30.0 + t.heats_c_per_s * ns as f64 / 1e9;
+        let (start_c, end_c) = (warmth(self.now_ns), warmth(self.now_ns + out.elapsed_ns));
+        out.temperature =
+            (t.heats_c_per_s > 0.0).then_some(Temperature { start_c, end_c, max_c: end_c });
+        out.cpu_ns = out.elapsed_ns / 10;
+        out.series = Series::new(&w.name, 0, self.now_ns);
+        out.series.push(out.elapsed_ns, &[("read", Unit::Bytes, Some(read as f64))]);
+        self.now_ns += out.elapsed_ns;
+        Ok(out)
+    }
+
+    fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
+        if self.interrupt()? {
+            return Err(RigError::Interrupted);
+        }
+        let Preparation::Fill { region, .. } = preparation else {
+            return Err(RigError::Unsupported("anything but a fill".into()));
+        };
+        assert!(self.info.allowed >= Safety::Scratch && region.start == self.filled);
+        let elapsed_ns = (region.bytes as f64 / self.traits.rate * 1e9) as u64;
+        self.filled = region.end();
+        self.written += region.bytes;
+        self.now_ns += elapsed_ns;
+        Ok(Prepared { elapsed_ns, bytes: region.bytes })
+    }
+
+    fn idle(&mut self, time: Duration) -> Result<()> {
+        self.now_ns += time.as_nanos() as u64;
+        Ok(())
+    }
+
+    fn note(&mut self, event: Event) {
+        if let Event::Step { name, replicate } = event {
+            self.steps.push(format!("{name} {replicate}"));
+        }
+    }
+
+    fn elapsed_ns(&mut self) -> u64 {
+        self.now_ns
+    }
+}

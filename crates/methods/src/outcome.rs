@@ -1,0 +1,221 @@
+//! What a method leaves behind, growing step by step.
+//!
+//! Everything measured so far is in it at any time, in the form of the record. A method calls
+//! [`Outcome::checkpoint`] after each step; whoever started it may then store what there is. What
+//! the rig says to distrust is told once per workload and not once per replicate.
+
+use record::{Finding, IoErrors, LatencyProfile, Metric, Series, State, Verdict};
+use rig::Measurement;
+use workload::Workload;
+
+/// Offsets kept of each kind of error.
+const OFFSETS_MAX: usize = 16;
+
+/// Called at a checkpoint with everything there is.
+type Hook<'h> = Box<dyn FnMut(&Outcome<'h>) + 'h>;
+
+/// What a method found, as it goes into the record.
+#[derive(Default)]
+pub struct Outcome<'h> {
+    /// Named values, with all replicates so far.
+    pub metrics: Vec<Metric>,
+    /// Values over time, one for each replicate of each workload.
+    pub series: Vec<Series>,
+    /// Latency histograms, merged over replicates.
+    pub latencies: Vec<LatencyProfile>,
+    /// Conclusions from what was measured so far.
+    pub verdicts: Vec<Verdict>,
+    /// What to distrust: the method's own notes first, then what the rig found.
+    pub warnings: Vec<Finding>,
+    /// I/O errors, added up by workload, op and kind.
+    pub errors: Vec<IoErrors>,
+    /// The first replicate of each workload in full; replicate `r` had its seed plus `r`.
+    pub workloads: Vec<serde_json::Value>,
+    /// What the drive has been through now.
+    pub state_after: State,
+    notes: Vec<Finding>,
+    tally: Vec<Tally>,
+    hook: Option<Hook<'h>>,
+}
+
+/// How often a workload ran, and what was found in how many of its replicates.
+struct Tally {
+    workload: String,
+    replicates: u32,
+    findings: Vec<(Finding, u32)>,
+}
+
+impl<'h> Outcome<'h> {
+    /// An empty outcome; `hook` is called at each checkpoint.
+    pub fn with_checkpoints(hook: impl FnMut(&Outcome<'h>) + 'h) -> Outcome<'h> {
+        Outcome { hook: Some(Box::new(hook)), ..Outcome::default() }
+    }
+
+    /// A step is done: shows what there is to whoever asked for it.
+    pub fn checkpoint(&mut self) {
+        if let Some(mut hook) = self.hook.take() {
+            hook(self);
+            self.hook = Some(hook);
+        }
+    }
+
+    /// Adds a metric, or replaces the one of that name.
+    pub(crate) fn put_metric(&mut self, metric: Metric) {
+        match self.metrics.iter_mut().find(|m| m.name == metric.name) {
+            Some(known) => *known = metric,
+            None => self.metrics.push(metric),
+        }
+    }
+
+    /// Adds a latency profile, or replaces the one of that workload and op.
+    pub(crate) fn put_latency(&mut self, profile: LatencyProfile) {
+        let same = |l: &&mut LatencyProfile| l.name == profile.name && l.op == profile.op;
+        match self.latencies.iter_mut().find(same) {
+            Some(known) => *known = profile,
+            None => self.latencies.push(profile),
+        }
+    }
+
+    /// Something the method itself has to say.
+    pub(crate) fn note(&mut self, finding: Finding) {
+        self.notes.push(finding);
+        self.list_warnings();
+    }
+
+    /// A workload is about to be issued.
+    pub(crate) fn issued(&mut self, workload: &Workload) {
+        if self.tally.iter().any(|t| t.workload == workload.name) {
+            return;
+        }
+        let tally = Tally { workload: workload.name.clone(), replicates: 0, findings: Vec::new() };
+        self.tally.push(tally);
+        // Not a number and infinity have no JSON form; no workload that passed its check has them.
+        self.workloads.extend(serde_json::to_value(workload));
+    }
+
+    /// Keeps the I/O errors of a measurement.
+    pub(crate) fn keep_errors(&mut self, measurement: &Measurement) {
+        measurement.errors.iter().for_each(|e| self.add_errors(e));
+    }
+
+    /// Keeps the I/O errors of a measurement, and what it says about what to distrust.
+    pub(crate) fn keep_doubts(&mut self, workload: &str, measurement: &Measurement) {
+        self.keep_errors(measurement);
+        if let Some(tally) = self.tally.iter_mut().find(|t| t.workload == workload) {
+            tally.add(&measurement.findings);
+        }
+        self.list_warnings();
+    }
+
+    fn add_errors(&mut self, new: &IoErrors) {
+        let same = |e: &&mut IoErrors| {
+            (&e.op, &e.kind, &e.workload) == (&new.op, &new.kind, &new.workload)
+        };
+        match self.errors.iter_mut().find(same) {
+            None => self.errors.push(new.clone()),
+            Some(known) => {
+                known.count += new.count;
+                known.first_offsets.extend(&new.first_offsets);
+                known.first_offsets.truncate(OFFSETS_MAX);
+            }
+        }
+    }
+
+    fn list_warnings(&mut self) {
+        let found = self.tally.iter().flat_map(Tally::lines);
+        self.warnings = self.notes.iter().cloned().chain(found).collect();
+    }
+}
+
+impl Tally {
+    /// One replicate more. The worst level and the latest words of a finding are kept.
+    fn add(&mut self, findings: &[Finding]) {
+        self.replicates += 1;
+        for (i, new) in findings.iter().enumerate() {
+            if findings[..i].iter().any(|f| f.name == new.name) {
+                continue;
+            }
+            match self.findings.iter_mut().find(|(f, _)| f.name == new.name) {
+                None => self.findings.push((new.clone(), 1)),
+                Some((known, times)) => {
+                    *times += 1;
+                    let level = known.level.max(new.level);
+                    *known = Finding { level, ..new.clone() };
+                }
+            }
+        }
+    }
+
+    fn lines(&self) -> impl Iterator<Item = Finding> + '_ {
+        self.findings.iter().map(|(finding, times)| {
+            let mut line = finding.clone();
+            line.workload = Some(self.workload.clone());
+            if self.replicates > 1 {
+                line.text = format!("{} (in {times} of {})", line.text, self.replicates);
+            }
+            line
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Level;
+    use workload::{Mix, Pattern, Region};
+
+    fn workload(name: &str) -> Workload {
+        Workload::new(name, Pattern::Sequential, Mix::READ, 4096, Region::first(1 << 20))
+    }
+
+    fn found(names: &[(&str, Level)]) -> Measurement {
+        let findings = names.iter().map(|(name, level)| Finding::new(name, *level, "text"));
+        Measurement { findings: findings.collect(), ..Measurement::default() }
+    }
+
+    #[test]
+    fn a_finding_is_one_line_with_its_count_and_worst_level() {
+        let mut out = Outcome::default();
+        out.issued(&workload("a"));
+        out.issued(&workload("a"));
+        out.keep_doubts("a", &found(&[("x", Level::Bad), ("x", Level::Note)]));
+        out.keep_doubts("a", &found(&[]));
+        out.keep_doubts("a", &found(&[("x", Level::Warn)]));
+        out.note(Finding::new("own", Level::Note, "first"));
+        let lines: Vec<_> = out.warnings.iter().map(|f| (f.text.as_str(), f.level)).collect();
+        assert_eq!(lines, [("first", Level::Note), ("text (in 2 of 3)", Level::Bad)]);
+        assert_eq!(out.warnings[1].workload.as_deref(), Some("a"));
+        assert_eq!(out.workloads.len(), 1);
+    }
+
+    #[test]
+    fn errors_of_replicates_are_added_up() {
+        let mut out = Outcome::default();
+        let error = |count, offset| IoErrors {
+            op: "read".into(),
+            kind: "EIO".into(),
+            workload: "a".into(),
+            count,
+            first_offsets: vec![offset; 10],
+        };
+        let mut m = Measurement { errors: vec![error(3, 1)], ..Measurement::default() };
+        out.keep_doubts("a", &m);
+        m.errors = vec![error(4, 2), IoErrors { op: "write".into(), ..error(1, 3) }];
+        out.keep_doubts("a", &m);
+        let counts: Vec<_> = out.errors.iter().map(|e| (e.count, e.first_offsets.len())).collect();
+        assert_eq!(counts, [(7, 16), (1, 10)]);
+    }
+
+    #[test]
+    fn a_checkpoint_shows_what_there_is_and_may_borrow() {
+        let mut seen = Vec::new();
+        {
+            let mut out = Outcome::with_checkpoints(|o| seen.push(o.metrics.len()));
+            out.checkpoint();
+            out.put_metric(Metric::single("a", record::Unit::Iops, 1.0));
+            out.put_metric(Metric::single("a", record::Unit::Iops, 2.0));
+            out.checkpoint();
+        }
+        assert_eq!(seen, [0, 1]);
+    }
+}

@@ -1,0 +1,96 @@
+//! `quick`, the default: the figures that everybody asks for, in about a minute, with an interval.
+//!
+//! One replicate of every cell makes a round; rounds alternate in order, so that drift of the drive
+//! hits all cells alike and the scatter between rounds is an honest interval. A scratch file is
+//! filled first, because a block that was never written is not read from the drive. Then the checks
+//! of `authentic` in their short form say whether the figures can be believed.
+
+use record::{Plan, Safety};
+use rig::{Rig, TargetInfo};
+use workload::OpKind::{Read, Write};
+
+use crate::Outcome;
+use crate::authentic;
+use crate::cell::Cell;
+use crate::ground::Ground;
+use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::schedule;
+use crate::session::Session;
+
+/// Seconds for everything, unless the user says otherwise.
+const SECONDS: f64 = 60.0;
+
+/// Shares of the time; what is left belongs to the cells.
+const FILL_SHARE: f64 = 1.0 / 6.0;
+const CHECKS_SHARE: f64 = 0.2;
+
+/// The method.
+pub(crate) struct Quick;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "quick",
+    summary: "how fast the drive is, in a minute, and whether the numbers can be believed",
+    about: "Fills a scratch file of 1 GiB (or --size, or what fits) with random content, then reads \
+            and writes it past the page cache: 1 MiB blocks in order with 8 and 1 in flight, 4 KiB \
+            blocks at random with 32 and 1 in flight, and a mix of 70% reads and 30% writes. Every \
+            workload is repeated four times in alternating order, which gives each figure a 95% \
+            interval; writes include the flush that makes them durable. Then the checks of \
+            'authentic' in their short form: were reads served from memory, does the drive \
+            compress, is a flush a flush, is there a cache in the drive, what bounds the speed. A \
+            device that was not given away with --destroy is only read.",
+    safety: Safety::Scratch,
+    seconds: SECONDS,
+    writes: "the scratch file once, then at most 48 times over on a drive fast enough for that",
+};
+
+impl Method for Quick {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        let ground = Ground::new(target, options, SECONDS)?;
+        let cells = cells(&ground);
+        let fill = ground.writes.then(|| ground.fill_step(FILL_SHARE * ground.seconds));
+        let measured = cells.iter().map(|cell| cell.step(&ground));
+        let checks = authentic::steps(&ground, CHECKS_SHARE * ground.seconds);
+        let steps = fill.into_iter().chain(measured).chain(checks);
+        Ok(ground.plan(target, steps.collect(), &cells))
+    }
+
+    fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let ground = Ground::new(rig.target(), options, SECONDS)?;
+        let mut session = Session::new(rig, out);
+        let result = measure(&mut session, ground);
+        session.checkpoint();
+        result
+    }
+}
+
+fn measure(session: &mut Session<'_, '_>, mut ground: Ground) -> Result<(), MethodError> {
+    ground.bytes = session.begin(&ground, FILL_SHARE * ground.seconds)?;
+    schedule::run(session, &ground, &mut cells(&ground))?;
+    authentic::run(session, &ground, CHECKS_SHARE * ground.seconds)
+}
+
+/// The grid, in the order in which people read it.
+fn cells(ground: &Ground) -> Vec<Cell> {
+    let cells = vec![
+        Cell::sequential(ground, Read, 8, 0),
+        Cell::sequential(ground, Write, 8, 1),
+        Cell::sequential(ground, Read, 1, 2),
+        Cell::sequential(ground, Write, 1, 3),
+        Cell::random(ground, Read, 32, 4),
+        Cell::random(ground, Write, 32, 5),
+        Cell::random(ground, Read, 1, 6),
+        Cell::random(ground, Write, 1, 7),
+        Cell::mixed(ground, 32, 8),
+    ];
+    let fill = if ground.writes { FILL_SHARE } else { 0.0 };
+    Cell::sharing(cells, ground, (1.0 - fill - CHECKS_SHARE) * ground.seconds)
+}

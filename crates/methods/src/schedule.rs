@@ -1,0 +1,79 @@
+//! The order of workloads within a round, so that drift hits all of them alike.
+//!
+//! Rounds come in pairs, forwards and backwards: over a pair every workload has the same mean
+//! position, so that a drive that gets slower evenly changes no ratio between them. From pair to
+//! pair the start moves on, so that a workload does not always follow the same one.
+
+use record::{Finding, Level};
+
+use crate::MethodError;
+use crate::cell::Cell;
+use crate::ground::Ground;
+use crate::session::Session;
+
+/// No round is begun that would end later than this multiple of the time that was planned ...
+const PATIENCE: f64 = 1.5;
+
+/// ... but for the sake of an interval this many are run, however slow the drive.
+const ROUNDS_LEAST: u32 = 3;
+
+/// All cells, round after round. A drive much slower than planned gets fewer rounds.
+pub(crate) fn run(
+    session: &mut Session<'_, '_>,
+    ground: &Ground,
+    cells: &mut [Cell],
+) -> Result<(), MethodError> {
+    let begun_ns = session.rig.elapsed_ns();
+    let planned: f64 = cells.iter().map(|c| c.step(ground).seconds).sum();
+    for round in 0..ground.rounds {
+        let spent = session.rig.elapsed_ns().saturating_sub(begun_ns) as f64 / 1e9;
+        let end = spent + spent / f64::from(round.max(1));
+        if round >= ROUNDS_LEAST && end > PATIENCE * planned && !ground.rounds_given {
+            let text = format!("the drive is slow: {round} rounds were run, not {}", ground.rounds);
+            session.out.note(Finding::new("rounds-cut", Level::Note, text));
+            break;
+        }
+        for index in order(cells.len(), round) {
+            cells[index].run(session, round)?;
+        }
+    }
+    Ok(())
+}
+
+/// Positions of `count` workloads in round `round`.
+pub(crate) fn order(count: usize, round: u32) -> Vec<usize> {
+    let shift = (round / 2) as usize * (count / 2 + 1);
+    let mut order: Vec<usize> = (0..count).map(|i| (i + shift) % count).collect();
+    if round % 2 == 1 {
+        order.reverse();
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn each_pair_of_rounds_gives_every_workload_the_same_mean_position(
+            count in 1usize..12,
+            pair in 0u32..20,
+        ) {
+            let (forth, back) = (order(count, 2 * pair), order(count, 2 * pair + 1));
+            let at = |order: &[usize], cell| order.iter().position(|c| *c == cell);
+            for cell in 0..count {
+                let sum = at(&forth, cell).zip(at(&back, cell)).map(|(a, b)| a + b);
+                prop_assert_eq!(sum, Some(count - 1));
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_round_is_as_written_and_the_third_begins_elsewhere() {
+        assert_eq!(order(4, 0), [0, 1, 2, 3]);
+        assert_eq!(order(4, 1), [3, 2, 1, 0]);
+        assert_eq!(order(4, 2), [3, 0, 1, 2]);
+    }
+}

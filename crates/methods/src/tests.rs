@@ -1,0 +1,325 @@
+//! The methods on a virtual drive: what must hold of every one, and what each must find out.
+
+use std::time::Duration;
+
+use record::{Metric, Safety, State, TargetKind, Verdict};
+use rig::Rig;
+
+use crate::fake::{Fake, Traits};
+use crate::{MethodError, Options, Outcome, all, find};
+
+/// Enough virtual seconds for every rule to have its data, few enough real ones.
+fn options() -> Options {
+    Options { time: Some(Duration::from_secs(12)), ..Options::default() }
+}
+
+fn run(fake: &mut Fake, name: &str) -> (Outcome<'static>, Result<(), MethodError>) {
+    let mut out = Outcome::default();
+    let result = find(name).expect("exists").run(fake, &options(), &mut out);
+    (out, result)
+}
+
+fn done(traits: Traits, name: &str) -> Outcome<'static> {
+    let (out, result) = run(&mut Fake::new(traits), name);
+    result.expect("nothing is wrong with the drive");
+    out
+}
+
+fn metric<'a>(out: &'a Outcome<'_>, name: &str) -> &'a Metric {
+    out.metrics.iter().find(|m| m.name == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn verdict<'a>(out: &'a Outcome<'_>, name: &str) -> Option<&'a Verdict> {
+    out.verdicts.iter().find(|v| v.name == name)
+}
+
+#[test]
+fn a_slip_of_the_keys_gets_a_suggestion_and_nonsense_the_list() {
+    assert_eq!(find("quick").expect("exists").info().name, "quick");
+    let text = |name| find(name).err().expect("unknown").to_string();
+    assert_eq!(text("quik"), "there is no method 'quik'; did you mean 'quick'?");
+    assert_eq!(text("Authentik"), "there is no method 'Authentik'; did you mean 'authentic'?");
+    assert_eq!(text("zzzz"), "there is no method 'zzzz'; there are: quick, authentic");
+    assert_eq!(text(""), "there is no method ''; there are: quick, authentic");
+}
+
+#[test]
+fn names_are_unique_and_every_method_explains_itself() {
+    for (i, method) in all().iter().enumerate() {
+        let info = method.info();
+        assert!(all()[..i].iter().all(|m| m.info().name != info.name));
+        assert!(!info.summary.contains('\n') && info.summary.len() <= 80, "{}", info.name);
+        assert!(info.about.len() > info.summary.len() && info.seconds > 0.0, "{}", info.name);
+    }
+}
+
+#[test]
+fn quick_measures_the_grid_with_intervals_around_the_truth() {
+    let out = done(Traits::default(), "quick");
+    // One command of 80 us and 4 KiB at 500 MB/s at a time, or eight at once.
+    let command_s = 80e-6 + 4096.0 / 500e6;
+    let truths = [
+        ("rand-read-4KiB-q1", 1.0 / command_s),
+        ("rand-read-4KiB-q32", 8.0 / command_s),
+        ("seq-read-1MiB-q1", 1048576.0 / (80e-6 + 1048576.0 / 500e6)),
+        ("seq-read-1MiB-q8", 8.0 * 1048576.0 / (80e-6 + 1048576.0 / 500e6)),
+        ("mixed-read-4KiB-q32", 0.7 * 8.0 / command_s),
+    ];
+    for (name, truth) in truths {
+        let m = metric(&out, name);
+        assert_eq!((m.n, m.samples.len()), (4, 4), "{name}");
+        let (low, high) = (m.low.expect("n > 1"), m.high.expect("n > 1"));
+        assert!(low < truth * 1.01 && truth * 0.99 < high, "{name}: {truth} not in {m:?}");
+    }
+    for cell in ["seq-write-1MiB-q8", "seq-write-1MiB-q1", "rand-write-4KiB-q32"] {
+        assert_eq!(metric(&out, cell).n, 4);
+    }
+    assert_eq!(metric(&out, "rand-write-4KiB-q1").unit, record::Unit::Iops);
+    metric(&out, "rand-read-4KiB-q32.p99");
+    metric(&out, "mixed-write-4KiB-q32.max");
+    assert_eq!(out.series.len(), 9 * 4);
+    assert_eq!(out.series.iter().map(|s| s.replicate).max(), Some(3));
+    assert!(out.latencies.iter().any(|l| l.name == "mixed-4KiB-q32" && l.op == "write"));
+    assert!(out.errors.is_empty() && out.warnings.is_empty(), "{:?}", out.warnings);
+}
+
+#[test]
+fn a_plain_drive_gets_a_clean_bill() {
+    for name in ["quick", "authentic"] {
+        let out = done(Traits::default(), name);
+        let names: Vec<_> = out.verdicts.iter().map(|v| v.name.as_str()).collect();
+        let checks = ["DRIVE", "FLUSH PLAUSIBLE", "INCOMPRESSIBLE", "NO DEVICE CACHE"];
+        assert_eq!(names[..4], checks, "{name}");
+        assert!(verdict(&out, "MIX-DETERMINED").is_some() == (name == "quick"));
+        let open = verdict(&out, "UNDETERMINED").expect("no bound is known");
+        assert!(open.text.contains("Ruled out: the depth"), "{}", open.text);
+        assert!(open.text.contains("Not known: the ceiling of the link"), "{}", open.text);
+        assert!(out.verdicts.iter().all(|v| !v.evidence.is_empty()));
+    }
+}
+
+#[test]
+fn vices_are_found_out() {
+    let cases: [(Traits, &str); 5] = [
+        (Traits { lies: true, ..Traits::default() }, "RAM"),
+        (Traits { flush_ns: 2_000, ..Traits::default() }, "FLUSH"),
+        (Traits { zeros_gain: 2.0, ..Traits::default() }, "COMPRESSIBLE"),
+        (Traits { cache_bytes: 8 << 20, ..Traits::default() }, "DEVICE CACHE"),
+        (Traits { lies: true, no_direct: true, ..Traits::default() }, "RAM"),
+    ];
+    for (traits, expected) in cases {
+        for name in ["quick", "authentic"] {
+            let out = done(traits.clone(), name);
+            assert!(verdict(&out, expected).is_some(), "{name}, {traits:?}: {:?}", out.verdicts);
+        }
+    }
+}
+
+#[test]
+fn a_hot_drive_and_a_narrow_link_are_named() {
+    let mut fake = Fake::new(Traits { heats_c_per_s: 5.0, ..Traits::default() });
+    let drive = fake.info.target.drive.get_or_insert_default();
+    drive.health.temperature_warn_c = Some(70.0);
+    let ceiling_bytes_per_s = Some(4.2e9);
+    drive.link = Some(record::Link { ceiling_bytes_per_s, ..record::Link::default() });
+    let (out, result) = run(&mut fake, "quick");
+    result.expect("heat is no error");
+    assert!(verdict(&out, "HEAT").is_some() && verdict(&out, "LINK").is_some());
+    assert!(verdict(&out, "UNDETERMINED").is_none());
+}
+
+#[test]
+fn memory_is_called_memory() {
+    let mut fake = Fake::new(Traits::default());
+    fake.info.ram = true;
+    let (out, _) = run(&mut fake, "quick");
+    assert_eq!(out.verdicts[0].name, "RAM");
+    assert!(verdict(&out, "LINK").is_none() && verdict(&out, "DEPTH").is_none());
+}
+
+#[test]
+fn a_drive_that_may_only_be_read_is_only_read() {
+    for method in all() {
+        let mut fake = Fake::read_only(Traits::default());
+        let plan = method.plan(&fake.info, &options()).expect("enough room");
+        assert_eq!((plan.safety, plan.write_bytes_max), (Safety::Reads, 0));
+        let (out, result) = run(&mut fake, method.info().name);
+        result.expect("reads are allowed");
+        assert_eq!((fake.written, out.state_after), (0, State::Unknown));
+        assert_eq!(out.warnings[0].name, "reads-only");
+        assert!(verdict(&out, "DRIVE").is_some() && verdict(&out, "FLUSH PLAUSIBLE").is_none());
+        assert!(out.metrics.iter().all(|m| !m.name.contains("write")));
+    }
+}
+
+#[test]
+fn a_drive_given_away_is_written_and_the_plan_says_what_is_lost() {
+    let mut fake = Fake::new(Traits::default());
+    fake.info.target.kind = TargetKind::Device;
+    let plan = |fake: &Fake| find("quick").expect("exists").plan(&fake.info, &options());
+    // A device of the user's is not a scratch file, whatever else was allowed.
+    assert_eq!(plan(&fake).expect("room").safety, Safety::Reads);
+    fake.info.allowed = Safety::Destroys;
+    let plan = plan(&fake).expect("room");
+    assert_eq!(plan.safety, Safety::Destroys);
+    assert_eq!(plan.destroys.as_deref(), Some("the first 64 MiB of ."));
+    let (out, _) = run(&mut fake, "quick");
+    assert_eq!(out.state_after, State::Used);
+}
+
+#[test]
+fn plans_hold() {
+    for method in all() {
+        for rate in [500e6, 50e9] {
+            let mut fake = Fake::new(Traits { rate, command_ns: 20_000, ..Traits::default() });
+            let plan = method.plan(&fake.info, &options()).expect("enough room");
+            run(&mut fake, method.info().name).1.expect("nothing is wrong");
+            assert!(fake.written <= plan.write_bytes_max, "{}", method.info().name);
+            let seconds = fake.now_ns as f64 / 1e9;
+            assert!(seconds < 1.15 * plan.seconds && plan.seconds <= 12.01, "{seconds} s");
+            assert_eq!(plan.region_bytes, 64 << 20);
+        }
+    }
+}
+
+#[test]
+fn a_slow_card_gets_a_smaller_file_and_fewer_rounds_and_both_are_said() {
+    let slow = Traits { rate: 1e6, command_ns: 2_000_000, channels: 1, ..Traits::default() };
+    let mut fake = Fake::new(slow.clone());
+    let (out, result) = run(&mut fake, "quick");
+    result.expect("slow is no error");
+    assert_eq!(fake.filled, 32 << 20);
+    let names: Vec<_> = out.warnings.iter().map(|w| w.name.as_str()).collect();
+    assert_eq!(names, ["region-cut", "rounds-cut"]);
+    assert_eq!(metric(&out, "seq-write-1MiB-q8").n, 3);
+    // Who names a size or a number gets it.
+    let mut fake = Fake::new(slow);
+    let insist = Options { size: Some(64 << 20), replicates: Some(4), ..options() };
+    let mut out = Outcome::default();
+    find("quick").expect("exists").run(&mut fake, &insist, &mut out).expect("slow is no error");
+    assert_eq!((fake.filled, metric(&out, "seq-write-1MiB-q8").n), (64 << 20, 4));
+}
+
+#[test]
+fn small_cards_large_blocks_and_odd_sizes_work() {
+    for (bytes, block) in [(4 << 20, 512), (32 << 20, 4096), ((33 << 20) + 512, 512)] {
+        for method in all() {
+            let mut fake = Fake::new(Traits::default());
+            (fake.info.bytes, fake.info.logical_block_bytes) = (bytes, block);
+            let (out, result) = run(&mut fake, method.info().name);
+            result.unwrap_or_else(|e| panic!("{bytes} bytes, blocks of {block}: {e}"));
+            metric(&out, "rand-read-4KiB-q32");
+        }
+    }
+    let mut fake = Fake::new(Traits::default());
+    fake.info.logical_block_bytes = 16384;
+    metric(&run(&mut fake, "quick").0, "rand-read-16KiB-q32");
+}
+
+#[test]
+fn options_out_of_range_are_one_line_each() {
+    let text = |options: Options, bytes: u64| {
+        let mut fake = Fake::new(Traits::default());
+        fake.info.bytes = bytes;
+        let error = find("quick").expect("exists").plan(fake.target(), &options).expect_err("bad");
+        assert_eq!(fake.calls, 0);
+        error.to_string()
+    };
+    let with = Options::default;
+    let room = 1 << 30;
+    let size = |bytes| Options { size: Some(bytes), ..with() };
+    assert_eq!(text(size(0), room), "size is 0 B, must be 4 MiB or more");
+    let time = Options { time: Some(Duration::ZERO), ..with() };
+    assert_eq!(text(time, room), "time is 0.0 s, must be 1 s or more");
+    let none = Options { replicates: Some(0), ..with() };
+    assert_eq!(text(none, room), "replicates is 0, must be 1 to 1000");
+    let least = "the target has room for 1000 bytes, the method needs 4194304";
+    assert_eq!(text(with(), 1000), least);
+}
+
+#[test]
+fn one_replicate_has_no_interval() {
+    let mut fake = Fake::new(Traits::default());
+    let mut out = Outcome::default();
+    let once = Options { replicates: Some(1), ..options() };
+    find("quick").expect("exists").run(&mut fake, &once, &mut out).expect("nothing is wrong");
+    let m = metric(&out, "rand-read-4KiB-q1");
+    assert_eq!((m.n, m.low, m.high), (1, None, None));
+    assert!(out.verdicts.iter().filter(|v| v.name == "UNDETERMINED").count() >= 3);
+}
+
+#[test]
+fn a_drive_that_vanishes_leaves_its_errors_and_what_it_gave_before() {
+    let vanishing = Traits { vanishes_at_ns: Some(5_000_000_000), ..Traits::default() };
+    let (out, result) = run(&mut Fake::new(vanishing), "quick");
+    let error = result.expect_err("the drive is gone");
+    assert!(matches!(error, MethodError::Errors { .. }) && !error.interrupted(), "{error}");
+    assert_eq!((out.errors.len(), out.errors[0].kind.as_str()), (1, "EIO"));
+    assert!(metric(&out, "seq-read-1MiB-q8").n >= 1);
+    assert!(verdict(&out, "DRIVE").is_some());
+}
+
+/// A drive on which few operations fit into the time: a run has as many calls, and takes no time.
+fn slow() -> Traits {
+    Traits { command_ns: 2_000_000, rate: 100e6, channels: 2, ..Traits::default() }
+}
+
+#[test]
+fn whatever_was_measured_before_an_interruption_is_kept() {
+    for method in all() {
+        let name = method.info().name;
+        let mut whole = Fake::new(slow());
+        run(&mut whole, name).1.expect("nothing is wrong");
+        for call in 0..whole.calls {
+            let mut fake = Fake::new(slow());
+            fake.interrupt_at = Some(call);
+            let mut seen: Vec<Vec<Metric>> = Vec::new();
+            let kept = {
+                let mut out = Outcome::with_checkpoints(|o| seen.push(o.metrics.clone()));
+                let result = method.run(&mut fake, &options(), &mut out);
+                assert!(result.expect_err("interrupted").interrupted(), "{name}, call {call}");
+                assert!(!out.verdicts.is_empty());
+                out.metrics
+            };
+            assert_eq!(seen.last(), Some(&kept), "the last checkpoint shows all there is");
+            for pair in seen.windows(2) {
+                let grows = |m: &Metric| pair[1].iter().any(|n| n.name == m.name && n.n >= m.n);
+                assert!(pair[0].iter().all(grows), "{name}, call {call}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_replicate_is_no_sample_but_its_course_is_kept() {
+    let mut whole = Fake::new(slow());
+    run(&mut whole, "quick").1.expect("nothing is wrong");
+    let fills = whole.calls as usize - whole.steps.len() + 1;
+    let mut fake = Fake::new(slow());
+    fake.interrupt_at = Some(fills as u32 + 9);
+    let (out, _) = run(&mut fake, "quick");
+    let samples: usize =
+        out.metrics.iter().filter(|m| !m.name.contains('.')).map(|m| m.samples.len()).sum();
+    // Nine cells, of which the mixed one has two metrics.
+    assert_eq!((samples, out.series.len()), (10, 10));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_and_replicates_differ() {
+    let workloads = |seed| {
+        let mut out = Outcome::default();
+        let options = Options { seed, ..options() };
+        find("quick").expect("exists").run(&mut Fake::new(slow()), &options, &mut out).expect("ok");
+        (out.workloads, out.metrics)
+    };
+    assert_eq!(workloads(7), workloads(7));
+    assert_ne!(workloads(7).0, workloads(8).0);
+}
+
+#[test]
+fn a_quick_run_is_a_small_record() {
+    let out = done(Traits::default(), "quick");
+    let bytes = serde_json::to_vec(&(&out.metrics, &out.latencies, &out.workloads, &out.verdicts));
+    let bytes = bytes.expect("plain data").len();
+    assert!(bytes < 200_000, "{bytes} bytes");
+}

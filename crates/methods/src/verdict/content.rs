@@ -1,0 +1,120 @@
+//! COMPRESSIBLE: does the drive write easy content faster than random content?
+//!
+//! If it does (compression, deduplication, zeros that are not stored), its figures for random
+//! content hold for incompressible data only, and figures of tools that write zeros for nothing.
+
+use analysis::{Comparison, compare};
+use record::Unit;
+use workload::Content;
+
+use super::{Ruling, percent};
+
+/// The contents that are tried, with their names. Random comes first: the others are held to it.
+pub(crate) const CONTENTS: [(&str, Content); 4] = [
+    ("random", Content::Random),
+    ("zeros", Content::Zeros),
+    ("half", Content::Compressible(0.5)),
+    ("repeated", Content::Repeated),
+];
+
+/// A gain is one when even the lower end of its interval is above this. Three contents are tried,
+/// so that the plain interval would find one too often.
+const GAIN_LEAST: f64 = 1.05;
+
+/// When even the upper ends are below this there is none worth the name.
+const GAIN_MOST: f64 = 1.25;
+
+/// Bytes per second written of each of [`CONTENTS`], by round.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Contents {
+    pub rates: [Vec<f64>; CONTENTS.len()],
+}
+
+pub(crate) fn content(contents: &Contents) -> Ruling {
+    let compared = compared(contents);
+    let gain = compared.iter().filter(|(_, c)| c.low.is_some_and(|low| low > GAIN_LEAST));
+    let gain = gain.max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
+    let most = compared.iter().map(|(_, c)| c.high.unwrap_or(f64::INFINITY)).fold(1.0, f64::max);
+    let ruling = if let Some((name, c)) = gain {
+        let (low, high) = (c.low.unwrap_or(c.ratio), c.high.unwrap_or(c.ratio));
+        let text = format!(
+            "Content decides: '{name}' is written {:.2} [{low:.2}, {high:.2}] times as fast as \
+             random data.",
+            c.ratio
+        );
+        Ruling::yes("COMPRESSIBLE", text)
+    } else if compared.len() + 1 == CONTENTS.len() && most < GAIN_MOST {
+        let text = format!(
+            "Content does not matter: zeros, repeated and half-compressible data gain {} at most.",
+            percent(most - 1.0)
+        );
+        Ruling::no("INCOMPRESSIBLE", text)
+    } else {
+        let text = "Whether content matters is unknown: the writes scatter too much, or too few \
+                    rounds were run.";
+        Ruling::unknown(text)
+    };
+    compared.iter().fold(ruling, evidence)
+}
+
+/// Each content against random, over the rounds that both have.
+fn compared(contents: &Contents) -> Vec<(&'static str, Comparison)> {
+    let random = &contents.rates[0];
+    let others = CONTENTS.iter().zip(&contents.rates).skip(1);
+    others
+        .filter_map(|((name, _), rates)| {
+            let n = random.len().min(rates.len());
+            Some((*name, compare(&random[..n], &rates[..n])?))
+        })
+        .collect()
+}
+
+fn evidence(ruling: Ruling, (name, c): &(&str, Comparison)) -> Ruling {
+    let ruling = ruling.with(format!("{name} / random"), c.ratio, Unit::Number);
+    let (Some(low), Some(high)) = (c.low, c.high) else {
+        return ruling;
+    };
+    ruling.with(format!("{name} / random, low"), low, Unit::Number).with(
+        format!("{name} / random, high"),
+        high,
+        Unit::Number,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::*;
+
+    fn rates(factors: [f64; 4], noise: f64) -> Contents {
+        let wave = [1.0, -1.0, 0.5, -0.5];
+        let of = |f: f64, i: usize| {
+            (0..4).map(|r| 100.0 * f * (1.0 + noise * wave[(r + i) % 4])).collect()
+        };
+        Contents { rates: [0, 1, 2, 3].map(|i| of(factors[i], i)) }
+    }
+
+    #[test]
+    fn a_compressing_drive_and_a_plain_one() {
+        let ruling = content(&rates([1.0, 3.0, 1.7, 1.0], 0.02));
+        assert_eq!(ruling.answer, Answer::Yes);
+        assert!(ruling.verdict.text.starts_with("Content decides: 'zeros'"));
+        assert_eq!(content(&rates([1.0, 1.0, 1.0, 1.01], 0.02)).answer, Answer::No);
+        assert_eq!(content(&rates([1.0, 1.0, 1.0, 2.0], 0.02)).answer, Answer::Yes);
+    }
+
+    #[test]
+    fn noise_and_a_single_round_tell_nothing() {
+        assert_eq!(content(&rates([1.0; 4], 0.4)).answer, Answer::Unknown);
+        let single = Contents { rates: [1.0, 9.0, 9.0, 9.0].map(|r| vec![r]) };
+        assert_eq!(content(&single).answer, Answer::Unknown);
+        assert_eq!(content(&Contents::default()).answer, Answer::Unknown);
+    }
+
+    #[test]
+    fn an_unfinished_round_is_left_out() {
+        let mut cut = rates([1.0; 4], 0.01);
+        cut.rates[3].pop();
+        assert_eq!(content(&cut).answer, Answer::No);
+    }
+}

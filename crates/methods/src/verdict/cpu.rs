@@ -1,0 +1,48 @@
+//! CPU: is it this machine's processor that bounds the speed?
+
+use record::Unit;
+
+use super::{GENERATOR_BOUND, Ruling, percent};
+use crate::Digest;
+
+pub(crate) fn cpu(seen: &[Digest]) -> Ruling {
+    let busiest = seen.iter().max_by(|a, b| a.cpu_share.total_cmp(&b.cpu_share));
+    let Some(busiest) = busiest.filter(|d| d.cpu_share > 0.0) else {
+        return Ruling::unknown("the processor time of the workloads");
+    };
+    let bound = seen.iter().find(|d| d.found(GENERATOR_BOUND));
+    let shown = bound.unwrap_or(busiest);
+    let ruling = match bound {
+        Some(bound) => Ruling::yes(
+            "CPU",
+            format!(
+                "The processor is the limit in {}: its threads were busy {} of the time.",
+                bound.name,
+                percent(bound.cpu_share)
+            ),
+        ),
+        None => Ruling::no(
+            "CPU FREE",
+            format!("the processor ({} of a core at most)", percent(busiest.cpu_share)),
+        ),
+    };
+    ruling.with(format!("processor share, {}", shown.name), shown.cpu_share, Unit::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::super::testing::digest;
+    use super::*;
+    use record::{Finding, Level};
+
+    #[test]
+    fn the_rigs_own_finding_decides() {
+        let finding = Finding::new(GENERATOR_BOUND, Level::Warn, "");
+        let bound = Digest { findings: vec![finding], cpu_share: 0.97, ..digest("a") };
+        assert_eq!(cpu(&[digest("b"), bound]).answer, Answer::Yes);
+        assert_eq!(cpu(&[digest("b")]).answer, Answer::No);
+        assert_eq!(cpu(&[Digest { cpu_share: 0.0, ..digest("b") }]).answer, Answer::Unknown);
+        assert_eq!(cpu(&[]).answer, Answer::Unknown);
+    }
+}

@@ -1,0 +1,110 @@
+//! DEVICE CACHE: does the drive answer faster where little of it is used?
+//!
+//! One read at a time, within working sets that grow fourfold. A cache in the drive (or in the
+//! machine below a virtual one) shows as a step in the median: small sets fit, large ones do not. A
+//! cache larger than the largest set, or one that was never filled, stays unseen.
+
+use analysis::compare;
+use record::Unit;
+use workload::units::{binary, latency};
+
+use super::Ruling;
+
+/// A step is one when even the lower end of its interval is above this.
+const STEP_LEAST: f64 = 1.2;
+
+/// Fewer sizes cannot tell a step from a slope.
+const SETS_LEAST: usize = 3;
+
+/// Median latency of single reads within one working set, by round, nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct WorkingSet {
+    pub bytes: u64,
+    pub p50_ns: Vec<f64>,
+}
+
+/// The sets in ascending order.
+pub(crate) fn device_cache(sets: &[WorkingSet]) -> Ruling {
+    let [small, .., large] = sets else {
+        return no_room();
+    };
+    if sets.len() < SETS_LEAST {
+        return no_room();
+    }
+    let n = small.p50_ns.len().min(large.p50_ns.len());
+    let step = compare(&small.p50_ns[..n], &large.p50_ns[..n]);
+    let ends = step.and_then(|c| c.low.zip(c.high));
+    let Some((step, (low, high))) = step.zip(ends) else {
+        return Ruling::unknown("Whether the drive has a read cache is unknown: too few reads.");
+    };
+    let ruling = if low > STEP_LEAST {
+        let (fast, slow) = (latency(mean(small)), latency(mean(large)));
+        let text = format!(
+            "The drive answers from a cache (of data or of its own tables): reads take {fast} \
+             within {} and {slow} within {}.",
+            binary(last_fast(sets)),
+            binary(large.bytes)
+        );
+        Ruling::yes("DEVICE CACHE", text)
+    } else if high < STEP_LEAST {
+        let (from, to) = (binary(small.bytes), binary(large.bytes));
+        let text =
+            format!("No read cache shows: reads within {from} are not faster than within {to}.");
+        Ruling::no("NO DEVICE CACHE", text)
+    } else {
+        Ruling::unknown(
+            "Whether the drive has a read cache is unknown: the reads scatter too much.",
+        )
+    };
+    let ruling = ruling.with("largest / smallest set", step.ratio, Unit::Number);
+    sets.iter().filter(|s| !s.p50_ns.is_empty()).fold(ruling, |ruling, set| {
+        ruling.with(format!("p50 within {}", binary(set.bytes)), mean(set), Unit::Nanoseconds)
+    })
+}
+
+fn no_room() -> Ruling {
+    Ruling::unknown("Whether the drive has a read cache is unknown: there is no room for the test.")
+}
+
+/// The largest set that is nearer to the fastest than to the slowest, on a logarithmic scale.
+fn last_fast(sets: &[WorkingSet]) -> u64 {
+    let (first, last) = (&sets[0], &sets[sets.len() - 1]);
+    let middle = (mean(first) * mean(last)).sqrt();
+    sets.iter().take_while(|s| mean(s) < middle).last().map_or(first.bytes, |s| s.bytes)
+}
+
+fn mean(set: &WorkingSet) -> f64 {
+    analysis::estimate(&set.p50_ns).value.unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::*;
+
+    fn sets(medians: &[f64], noise: f64) -> Vec<WorkingSet> {
+        let wave = [1.0, -1.0, 0.6, -0.6];
+        let of = |m: f64, i: usize| (0..4).map(move |r| m * (1.0 + noise * wave[(r + i) % 4]));
+        let all = medians.iter().enumerate();
+        all.map(|(i, &m)| WorkingSet { bytes: 1 << (20 + 2 * i), p50_ns: of(m, i).collect() })
+            .collect()
+    }
+
+    #[test]
+    fn a_step_is_found_with_its_place() {
+        let ruling = device_cache(&sets(&[20e3, 20e3, 21e3, 80e3, 90e3], 0.03));
+        assert_eq!(ruling.answer, Answer::Yes);
+        assert!(ruling.verdict.text.contains("within 16 MiB"), "{}", ruling.verdict.text);
+        assert_eq!(device_cache(&sets(&[80e3, 81e3, 79e3, 80e3], 0.03)).answer, Answer::No);
+    }
+
+    #[test]
+    fn little_room_few_rounds_and_noise_tell_nothing() {
+        assert_eq!(device_cache(&sets(&[20e3, 80e3], 0.0)).answer, Answer::Unknown);
+        assert_eq!(device_cache(&[]).answer, Answer::Unknown);
+        assert_eq!(device_cache(&sets(&[20e3, 25e3, 30e3], 0.4)).answer, Answer::Unknown);
+        let mut once = sets(&[20e3, 80e3, 80e3], 0.0);
+        once.iter_mut().for_each(|s| s.p50_ns.truncate(1));
+        assert_eq!(device_cache(&once).answer, Answer::Unknown);
+    }
+}

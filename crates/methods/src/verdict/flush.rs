@@ -1,0 +1,78 @@
+//! FLUSH: is a flush a flush, or does the drive only say so?
+//!
+//! To make a page durable takes a program operation, 100 us and more on any flash. A flush that
+//! returns sooner is possible where the drive has nothing volatile (it then declares no write
+//! cache); otherwise the data may be gone after a power cut.
+
+use record::{Histogram, Unit};
+use rig::TargetInfo;
+use workload::units::latency;
+
+use super::Ruling;
+
+/// Faster than any flash can program, with room to spare.
+const HONEST_NS_LEAST: u64 = 30_000;
+
+/// Service times of flushes, each after one small write.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlushTimes {
+    pub service: Histogram,
+}
+
+pub(crate) fn flush(target: &TargetInfo, times: &FlushTimes) -> Ruling {
+    let Some(median) = times.service.percentile(0.5) else {
+        let text = "Whether a flush is one is unknown: too few were timed (20 are needed).";
+        return Ruling::unknown(text);
+    };
+    let volatile_cache = target.target.drive.as_ref().and_then(|d| d.write_cache);
+    let took = latency(median as f64);
+    let ruling = if target.ram {
+        Ruling::unknown("Memory has nothing to flush: durability was not tested.")
+    } else if median >= HONEST_NS_LEAST {
+        Ruling::no("FLUSH PLAUSIBLE", format!("A flush takes {took}: long enough to be one."))
+    } else if volatile_cache == Some(false) {
+        let text = format!("A flush takes {took}; the drive declares no volatile cache to flush.");
+        Ruling::no("FLUSH PLAUSIBLE", text)
+    } else {
+        let text = format!(
+            "A flush takes {took}, less than flash takes to program, and no power-loss protection \
+             is declared: acknowledged writes may not survive a power cut."
+        );
+        Ruling::yes("FLUSH", text)
+    };
+    ruling.with("flush p50", median as f64, Unit::Nanoseconds).with(
+        "flushes timed",
+        times.service.count() as f64,
+        Unit::Number,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::super::testing::{target, with_drive};
+    use super::*;
+
+    fn times(ns: u64, count: u64) -> FlushTimes {
+        let mut times = FlushTimes::default();
+        (0..count).for_each(|_| times.service.record(ns));
+        times
+    }
+
+    #[test]
+    fn too_fast_is_suspicious_unless_nothing_is_volatile() {
+        assert_eq!(flush(&target(), &times(9_000, 100)).answer, Answer::Yes);
+        assert_eq!(flush(&target(), &times(900_000, 100)).answer, Answer::No);
+        let protected = with_drive(|d| d.write_cache = Some(false));
+        assert_eq!(flush(&protected, &times(9_000, 100)).answer, Answer::No);
+        let volatile = with_drive(|d| d.write_cache = Some(true));
+        assert_eq!(flush(&volatile, &times(9_000, 100)).answer, Answer::Yes);
+    }
+
+    #[test]
+    fn memory_and_a_few_flushes_tell_nothing() {
+        assert_eq!(flush(&target(), &times(9_000, 19)).answer, Answer::Unknown);
+        let ram = TargetInfo { ram: true, ..target() };
+        assert_eq!(flush(&ram, &times(9_000, 100)).answer, Answer::Unknown);
+    }
+}

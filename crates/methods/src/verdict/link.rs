@@ -1,0 +1,93 @@
+//! LINK: is it the link that bounds the speed, and is the link what it could be?
+
+use record::{Link, Unit};
+use rig::TargetInfo;
+use workload::units::throughput;
+
+use super::{Ruling, percent};
+use crate::Digest;
+
+/// From this share of the payload ceiling on the link is the limit: commands and their answers
+/// take the rest.
+const BOUND_SHARE: f64 = 0.85;
+
+/// Whether the fastest workload runs into the link's ceiling.
+pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Ruling {
+    let ceiling = link_of(target).and_then(|l| l.ceiling_bytes_per_s).filter(|c| *c > 0.0);
+    let Some(ceiling) = ceiling else {
+        return Ruling::unknown("the ceiling of the link");
+    };
+    let fastest = seen.iter().max_by(|a, b| a.throughput().total_cmp(&b.throughput()));
+    let Some(fastest) = fastest.filter(|d| d.throughput() > 0.0) else {
+        return Ruling::unknown("the share of the link that is used: nothing was measured");
+    };
+    let share = fastest.throughput() / ceiling;
+    let ruling = match share >= BOUND_SHARE {
+        true => Ruling::yes(
+            "LINK",
+            format!(
+                "The link is the limit: {} runs at {} of the {} that {} carries.",
+                fastest.name,
+                percent(share),
+                throughput(ceiling),
+                link_of(target).and_then(|l| l.now.as_deref()).unwrap_or("it"),
+            ),
+        ),
+        false => Ruling::no("LINK FREE", format!("the link ({} used at most)", percent(share))),
+    };
+    ruling.with("throughput", fastest.throughput(), Unit::BytesPerSecond).with(
+        "ceiling of the link",
+        ceiling,
+        Unit::BytesPerSecond,
+    )
+}
+
+/// Whether the link runs slower or narrower than the drive could.
+pub(crate) fn downgraded(target: &TargetInfo) -> Ruling {
+    match link_of(target) {
+        Some(Link { downgraded: Some(true), now, best, .. }) => {
+            let words = |link: &Option<String>| link.clone().unwrap_or("unknown".into());
+            let text = format!(
+                "The link runs at {}, the drive could do {}: another slot, port or cable may help.",
+                words(now),
+                words(best)
+            );
+            Ruling::yes("LINK DOWNGRADED", text)
+        }
+        Some(Link { downgraded: Some(false), .. }) => {
+            Ruling::no("LINK FULL", "The link is as fast as the drive allows.")
+        }
+        _ => Ruling::unknown("Whether the link could be faster is unknown."),
+    }
+}
+
+fn link_of(target: &TargetInfo) -> Option<&Link> {
+    target.target.drive.as_ref()?.link.as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::super::testing::{digest, target, with_drive, with_link};
+    use super::*;
+
+    #[test]
+    fn near_the_ceiling_is_yes_far_below_no_without_a_ceiling_unknown() {
+        let seen = [Digest { bytes: [850_000_000, 100_000_000], ..digest("seq") }];
+        assert_eq!(link(&with_link(1e9), &seen).answer, Answer::Yes);
+        assert_eq!(link(&with_link(1.1e9), &seen).answer, Answer::No);
+        assert_eq!(link(&target(), &seen).answer, Answer::Unknown);
+        assert_eq!(link(&with_link(1e9), &[]).answer, Answer::Unknown);
+    }
+
+    #[test]
+    fn a_downgraded_link_is_told() {
+        let answer = |flag| {
+            let link = Link { downgraded: flag, now: Some("x1".into()), ..Link::default() };
+            downgraded(&with_drive(|d| d.link = Some(link))).answer
+        };
+        assert_eq!(answer(Some(true)), Answer::Yes);
+        assert_eq!(answer(Some(false)), Answer::No);
+        assert_eq!(answer(None), Answer::Unknown);
+    }
+}

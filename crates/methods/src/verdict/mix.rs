@@ -1,0 +1,62 @@
+//! MIX-DETERMINED: with a fixed mix the write figure is the read figure times the mix, and no
+//! measurement of its own. A drive that writes slowly shows in both.
+
+use record::Unit;
+
+use super::Ruling;
+use crate::Digest;
+
+/// Fewer writes scatter too much around the mix.
+const WRITES_LEAST: u64 = 100;
+
+/// How far the ratio may be from the mix: three standard deviations at [`WRITES_LEAST`].
+const TOLERANCE: f64 = 0.3;
+
+pub(crate) fn mix(seen: &[Digest]) -> Ruling {
+    let mixed = |d: &&Digest| d.mix.read > 0 && d.mix.write > 0;
+    let Some(first) = seen.iter().find(mixed) else {
+        return Ruling::no("NO MIX", "No workload mixes reads and writes.");
+    };
+    let same = seen.iter().filter(|d| d.name == first.name);
+    let [reads, writes] = same.fold([0, 0], |sum, d| [sum[0] + d.ops[0], sum[1] + d.ops[1]]);
+    if writes < WRITES_LEAST || reads == 0 {
+        return Ruling::unknown(format!("{} did too little to tell its mix.", first.name));
+    }
+    let planned = f64::from(first.mix.write) / f64::from(first.mix.read);
+    let measured = writes as f64 / reads as f64;
+    let ruling = match (measured / planned - 1.0).abs() <= TOLERANCE {
+        true => Ruling::yes(
+            "MIX-DETERMINED",
+            format!(
+                "In {} the write figure is {measured:.2} times the read figure because the mix is \
+                 {}:{}; it says nothing about writes alone.",
+                first.name, first.mix.read, first.mix.write
+            ),
+        ),
+        false => Ruling::unknown(format!("{} did not keep to its mix.", first.name)),
+    };
+    ruling.with("writes / reads", measured, Unit::Number).with(
+        "writes / reads by the mix",
+        planned,
+        Unit::Number,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::super::testing::digest;
+    use super::*;
+    use workload::Mix;
+
+    #[test]
+    fn the_ratio_of_the_mix_is_recognised_over_replicates() {
+        let mixed = |ops| Digest { mix: Mix::read_percent(70), ops, ..digest("mixed") };
+        let ruling = mix(&[digest("a"), mixed([690, 310]), mixed([710, 290])]);
+        assert_eq!(ruling.answer, Answer::Yes);
+        assert_eq!(ruling.verdict.evidence[0].value, 600.0 / 1400.0);
+        assert_eq!(mix(&[mixed([70, 30])]).answer, Answer::Unknown);
+        assert_eq!(mix(&[mixed([1000, 1000])]).answer, Answer::Unknown);
+        assert_eq!(mix(&[digest("a")]).answer, Answer::No);
+    }
+}

@@ -1,0 +1,139 @@
+//! Conclusions: small pure rules over what was measured, one file each.
+//!
+//! A rule answers yes, no or unknown, and prints its numbers whichever it is. The checks (is it
+//! memory, is a flush a flush, does content matter, is there a cache in the drive) are always
+//! reported. The causes (link, processor, depth, heat, a full file system) are reported where they
+//! apply; when none does, one verdict `UNDETERMINED` says what was ruled out and what is not known.
+
+mod content;
+mod cpu;
+mod depth;
+mod device_cache;
+mod flush;
+mod full;
+mod heat;
+mod link;
+mod mix;
+mod ram;
+#[cfg(test)]
+pub(crate) mod testing;
+
+use record::{Evidence, Unit, Verdict};
+use rig::TargetInfo;
+
+use crate::Digest;
+
+pub(crate) use content::{CONTENTS, Contents};
+pub(crate) use device_cache::WorkingSet;
+pub(crate) use flush::FlushTimes;
+pub(crate) use ram::PageCache;
+
+/// Names of the rig's own findings that rules rest on.
+const SERVED_FROM_RAM: &str = "served-from-ram";
+const GENERATOR_BOUND: &str = "generator-bound";
+const THROTTLED: &str = "throttled";
+
+/// What the checks of `authentic` measured; `None` for those that were not made.
+#[derive(Clone, Debug, Default)]
+pub struct Checks {
+    pub(crate) page_cache: Option<PageCache>,
+    pub(crate) flush: Option<FlushTimes>,
+    pub(crate) contents: Option<Contents>,
+    pub(crate) working_sets: Option<Vec<WorkingSet>>,
+}
+
+/// What a rule says to its question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Yes,
+    No,
+    Unknown,
+}
+
+/// A rule's answer, with its words and numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Ruling {
+    pub answer: Answer,
+    pub verdict: Verdict,
+}
+
+impl Ruling {
+    fn new(answer: Answer, name: &str, text: impl Into<String>) -> Ruling {
+        let verdict = Verdict { name: name.into(), text: text.into(), evidence: Vec::new() };
+        Ruling { answer, verdict }
+    }
+
+    /// It is so.
+    pub fn yes(name: &str, text: impl Into<String>) -> Ruling {
+        Ruling::new(Answer::Yes, name, text)
+    }
+
+    /// It is not so; `name` says what is so instead.
+    pub fn no(name: &str, text: impl Into<String>) -> Ruling {
+        Ruling::new(Answer::No, name, text)
+    }
+
+    /// The data do not tell.
+    pub fn unknown(text: impl Into<String>) -> Ruling {
+        Ruling::new(Answer::Unknown, "UNDETERMINED", text)
+    }
+
+    /// The same with a number it rests on.
+    pub fn with(mut self, name: impl Into<String>, value: f64, unit: Unit) -> Ruling {
+        self.verdict.evidence.push(Evidence::new(name, value, unit));
+        self
+    }
+}
+
+/// All conclusions from what was measured on this target: the checks first, then the causes.
+pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdict> {
+    let ram = ram::ram(target, seen, checks.page_cache.as_ref());
+    let in_memory = ram.answer == Answer::Yes;
+    let made = [
+        Some(ram),
+        checks.flush.as_ref().map(|f| flush::flush(target, f)),
+        checks.contents.as_ref().map(content::content),
+        // What memory answers says nothing about a cache, a link or a depth behind it.
+        checks.working_sets.as_ref().filter(|_| !in_memory).map(|s| device_cache::device_cache(s)),
+    ];
+    let bounds = match in_memory {
+        true => vec![cpu::cpu(seen)],
+        false => vec![link::link(target, seen), depth::depth(seen), cpu::cpu(seen)],
+    };
+    let others =
+        [link::downgraded(target), heat::heat(target, seen), full::full(target), mix::mix(seen)];
+    let causes: Vec<Ruling> = bounds.iter().cloned().chain(others).filter(applies).collect();
+    let open = !in_memory && !bounds.iter().any(applies);
+    let made = made.into_iter().flatten().chain(causes).map(|r| r.verdict);
+    made.chain(open.then(|| undetermined(&bounds))).collect()
+}
+
+fn applies(ruling: &Ruling) -> bool {
+    ruling.answer == Answer::Yes
+}
+
+/// Nothing was found that bounds the speed: what was ruled out, and what could not be told.
+fn undetermined(bounds: &[Ruling]) -> Verdict {
+    let texts = |answer| {
+        let of = bounds.iter().filter(|r| r.answer == answer);
+        of.map(|r| r.verdict.text.as_str()).collect::<Vec<_>>().join("; ")
+    };
+    let (no, unknown) = (texts(Answer::No), texts(Answer::Unknown));
+    let mut text = String::from("Nothing outside of the drive was found to bound its speed.");
+    if !no.is_empty() {
+        text += &format!(" Ruled out: {no}.");
+    }
+    if !unknown.is_empty() {
+        text += &format!(" Not known: {unknown}.");
+    }
+    let evidence = bounds.iter().flat_map(|r| r.verdict.evidence.clone()).collect();
+    Verdict { name: "UNDETERMINED".into(), text, evidence }
+}
+
+/// A share as a person reads it: `97%`, `0.4%`.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if p.abs() < 1.0 && p != 0.0 => format!("{p:.1}%"),
+        p => format!("{p:.0}%"),
+    }
+}

@@ -1,0 +1,232 @@
+//! RAM or DRIVE: did the bytes that were read come from the drive at all?
+//!
+//! The drive's own counter of bytes read against the bytes that were asked for. Where the drive
+//! cannot be watched, reads past the page cache are held against reads from it: reads that are as
+//! fast as memory prove nothing, reads much slower came from somewhere else.
+
+use record::Unit;
+use rig::TargetInfo;
+use workload::units::throughput;
+
+use super::{Ruling, SERVED_FROM_RAM, percent};
+use crate::Digest;
+
+/// The drive read less than this share of what was asked: memory served the rest.
+const DEVICE_SHARE_LEAST: f64 = 0.5;
+
+/// Above this share of the link's ceiling it cannot be the drive. The ceiling is a calculation:
+/// 5% is left for packets larger than it assumes.
+const CEILING_SHARE_MOST: f64 = 1.05;
+
+/// A workload that read less is not judged: metadata and readahead are as large.
+const BYTES_LEAST: u64 = 1 << 20;
+
+/// Cached reads are at least this much faster where the others are not cached.
+const CACHED_RATIO_LEAST: f64 = 2.0;
+
+/// Reads of the same bytes past the page cache and from it, in pairs; bytes per second.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PageCache {
+    pub direct: Vec<f64>,
+    pub cached: Vec<f64>,
+}
+
+pub(crate) fn ram(target: &TargetInfo, seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
+    if target.ram {
+        let text = "The target lives in memory: these are figures of memory, not of a drive.";
+        return with_shares(Ruling::yes("RAM", text), &shares(seen));
+    }
+    if let Some((name, rate, ceiling)) = above_ceiling(target, seen) {
+        let (fast, most) = (throughput(rate), throughput(ceiling));
+        let text = format!("{name} gave {fast} over a link that carries {most}: that is memory.");
+        return Ruling::yes("RAM", text).with("throughput", rate, Unit::BytesPerSecond).with(
+            "ceiling of the link",
+            ceiling,
+            Unit::BytesPerSecond,
+        );
+    }
+    let shares = shares(seen);
+    match worst(&shares) {
+        Some(worst) => with_shares(by_shares(&shares, worst), &shares),
+        None => unwatched(seen, cache),
+    }
+}
+
+/// The drive's counter speaks.
+fn by_shares(shares: &[Share], worst: &Share) -> Ruling {
+    let low = shares.iter().filter(|s| s.share < DEVICE_SHARE_LEAST).count();
+    if low == 0 {
+        let text = format!(
+            "Reads reached the drive: it read {} of the bytes that were asked for.",
+            percent(overall(shares))
+        );
+        return Ruling::no("DRIVE", text);
+    }
+    let text = format!(
+        "Memory served reads: in {low} of {} workloads the drive read less than half of what was \
+         asked, in {} only {}.",
+        shares.len(),
+        worst.name,
+        percent(worst.share)
+    );
+    Ruling::yes("RAM", text)
+}
+
+/// There is no counter: what else is known?
+fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
+    let reads: Vec<_> = seen.iter().filter(|d| d.bytes[0] > 0).collect();
+    if reads.is_empty() {
+        return Ruling::unknown("Whether reads reach the drive is unknown: nothing was read.");
+    }
+    if let Some(d) = reads.iter().find(|d| d.found(SERVED_FROM_RAM)) {
+        return Ruling::yes("RAM", format!("Memory served reads, in {} among others.", d.name));
+    }
+    if reads.iter().any(|d| !d.direct) {
+        let text = "Reads went through the page cache, and the drive cannot be watched: whether \
+                    they reached it is unknown.";
+        return Ruling::unknown(text);
+    }
+    let compared = cache.and_then(|c| {
+        let n = c.direct.len().min(c.cached.len());
+        analysis::compare(&c.direct[..n], &c.cached[..n])
+    });
+    let Some(compared) = compared else {
+        return Ruling::unknown(
+            "The drive cannot be watched: whether reads reached it is unknown.",
+        );
+    };
+    let ratio = compared.ratio;
+    let told = match ratio >= CACHED_RATIO_LEAST {
+        true => Ruling::no(
+            "DRIVE",
+            format!(
+                "Reads did not come from the page cache: from there they are {ratio:.1} times as fast."
+            ),
+        ),
+        false => Ruling::unknown(format!(
+            "The drive cannot be watched, and reads past the page cache are nearly as fast as from \
+             it ({ratio:.1} times): they may be memory's."
+        )),
+    };
+    told.with("cached / direct throughput", ratio, Unit::Number)
+}
+
+/// How much of what one workload read the drive read too.
+struct Share {
+    name: String,
+    bytes: f64,
+    share: f64,
+}
+
+/// By workload, over its replicates.
+fn shares(seen: &[Digest]) -> Vec<Share> {
+    let mut sums: Vec<(&str, u64, u64)> = Vec::new();
+    for d in seen {
+        let Some(device) = d.device else {
+            continue;
+        };
+        match sums.iter_mut().find(|s| s.0 == d.name) {
+            Some(sum) => *sum = (sum.0, sum.1 + d.bytes[0], sum.2 + device.read_bytes),
+            None => sums.push((&d.name, d.bytes[0], device.read_bytes)),
+        }
+    }
+    let enough = sums.into_iter().filter(|s| s.1 >= BYTES_LEAST);
+    enough
+        .map(|(name, asked, device)| Share {
+            name: name.to_string(),
+            bytes: asked as f64,
+            share: device as f64 / asked as f64,
+        })
+        .collect()
+}
+
+fn worst(shares: &[Share]) -> Option<&Share> {
+    shares.iter().min_by(|a, b| a.share.total_cmp(&b.share))
+}
+
+fn overall(shares: &[Share]) -> f64 {
+    let device: f64 = shares.iter().map(|s| s.share * s.bytes).sum();
+    device / shares.iter().map(|s| s.bytes).sum::<f64>()
+}
+
+fn with_shares(ruling: Ruling, shares: &[Share]) -> Ruling {
+    let Some(worst) = worst(shares) else {
+        return ruling;
+    };
+    let name = format!("device bytes / application bytes, {}", worst.name);
+    ruling.with("device bytes / application bytes", overall(shares), Unit::Number).with(
+        name,
+        worst.share,
+        Unit::Number,
+    )
+}
+
+/// The fastest workload, its rate and the link's ceiling, where the rate is beyond it.
+fn above_ceiling<'a>(target: &TargetInfo, seen: &'a [Digest]) -> Option<(&'a str, f64, f64)> {
+    let ceiling = target.target.drive.as_ref()?.link.as_ref()?.ceiling_bytes_per_s?;
+    let fastest = seen.iter().max_by(|a, b| a.throughput().total_cmp(&b.throughput()))?;
+    let rate = fastest.throughput();
+    (ceiling > 0.0 && rate > CEILING_SHARE_MOST * ceiling).then_some((&fastest.name, rate, ceiling))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::super::testing::{device, digest, target, with_link};
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn reads(name: &str, asked: u64, read: Option<u64>) -> Digest {
+        let device = read.map(|bytes| device(bytes, 0));
+        Digest { bytes: [asked, 0], ops: [asked / 4096, 0], device, ..digest(name) }
+    }
+
+    #[test]
+    fn memory_is_memory_whatever_was_measured() {
+        let info = TargetInfo { ram: true, ..target() };
+        assert_eq!(ram(&info, &[], None).answer, Answer::Yes);
+    }
+
+    #[test]
+    fn one_workload_out_of_two_from_memory_is_enough() {
+        let seen = [reads("a", 64 * MIB, Some(64 * MIB)), reads("b", 64 * MIB, Some(8 * MIB))];
+        let ruling = ram(&target(), &seen, None);
+        assert_eq!(ruling.answer, Answer::Yes);
+        assert!(ruling.verdict.text.contains("in 1 of 2 workloads"), "{}", ruling.verdict.text);
+        assert!(ruling.verdict.text.contains("in b only 12%"), "{}", ruling.verdict.text);
+        assert_eq!(ruling.verdict.evidence[0].value, 72.0 / 128.0);
+    }
+
+    #[test]
+    fn replicates_are_added_up_and_tiny_reads_not_judged() {
+        let seen = [
+            reads("a", 64 * MIB, Some(20 * MIB)),
+            reads("a", 64 * MIB, Some(64 * MIB)),
+            reads("tiny", 4096, Some(0)),
+        ];
+        let ruling = ram(&target(), &seen, None);
+        assert_eq!((ruling.answer, ruling.verdict.name.as_str()), (Answer::No, "DRIVE"));
+    }
+
+    #[test]
+    fn faster_than_the_link_cannot_be_the_drive() {
+        let fast = Digest { seconds: 0.1, ..reads("a", 100_000_000, None) };
+        let ruling = ram(&with_link(900e6), std::slice::from_ref(&fast), None);
+        assert_eq!(ruling.answer, Answer::Yes);
+        assert_eq!(ram(&with_link(990e6), &[fast], None).answer, Answer::Unknown);
+    }
+
+    #[test]
+    fn an_unwatched_drive_is_known_by_how_much_faster_the_cache_is() {
+        let seen = [reads("a", 64 * MIB, None)];
+        let cache = |cached| PageCache { direct: vec![1e9, 1e9], cached: vec![cached, cached] };
+        let answer = |c: Option<&PageCache>| ram(&target(), &seen, c).answer;
+        assert_eq!(answer(Some(&cache(8e9))), Answer::No);
+        assert_eq!(answer(Some(&cache(1.1e9))), Answer::Unknown);
+        assert_eq!(answer(None), Answer::Unknown);
+        assert_eq!(ram(&target(), &[], None).answer, Answer::Unknown);
+        let buffered = [Digest { direct: false, ..reads("a", 64 * MIB, None) }];
+        assert_eq!(ram(&target(), &buffered, Some(&cache(8e9))).answer, Answer::Unknown);
+    }
+}
