@@ -7,7 +7,7 @@
 //! A power cut leaves a readable store: the log is checksummed frame by frame and read up to the
 //! first that is not whole, and it is fsynced before anything of it goes into the main file. With
 //! `synchronous=NORMAL` the last transactions before the cut may be missing, with `FULL` none:
-//! see [`Sync`].
+//! see [`Fsync`].
 //!
 //! The header is looked at before SQLite is: opening a foreign file, or one of a newer ssdyno,
 //! must not change a byte of it.
@@ -25,13 +25,13 @@ use crate::error::BUSY_TIMEOUT;
 use crate::schema::{self, APPLICATION_ID, STEPS, VERSION};
 
 /// Pages of 4 KiB that the log may hold before it is carried over into the main file, with two
-/// fsyncs. SQLite's own 1,000 would come every few minutes of a measurement; 16 MiB come after some
-/// twenty minutes of it. The log is emptied when the last process closes the store.
+/// fsyncs. A second of a measurement adds three of them, so that SQLite's own 1,000 would come after
+/// five minutes, and these after twenty. The log is emptied when the last process closes the store.
 const LOG_PAGES: u32 = 4096;
 
 /// When a transaction has to be on the disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Sync {
+pub(crate) enum Fsync {
     /// Before the call returns.
     Now,
     /// Some time later: no fsync in the middle of a measurement.
@@ -126,7 +126,11 @@ fn newer(path: &Path, found: u32) -> StoreError {
 }
 
 fn open_to_write(path: &Path, journal: Journal) -> rusqlite::Result<Opened> {
-    let mut conn = Connection::open(path)?;
+    set_up(Connection::open(path)?, journal)
+}
+
+/// Makes a connection ready to write: waiting, schema, journal.
+pub(crate) fn set_up(mut conn: Connection, journal: Journal) -> rusqlite::Result<Opened> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     if conn.is_readonly(rusqlite::MAIN_DB)? {
         // SQLite does this silently for a file that it may only read.

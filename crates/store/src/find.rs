@@ -68,9 +68,8 @@ pub(crate) fn standing(
 
 /// Newest first: by number, because a machine without a clock of its own may have any time.
 pub(crate) fn list(conn: &Connection, filter: &Filter) -> rusqlite::Result<Vec<RunSummary>> {
-    let sql = "SELECT number, writer_pid, writer_start, writer_boot, id, body ->> '$.started',
-                      method, target, coalesce(model, drive), serial, complete,
-                      body ->> '$.cut_short'
+    let sql = "SELECT number, writer_pid, writer_start, writer_boot, id, started, method,
+                      target, coalesce(model, drive), serial, complete, cut_short
                FROM run
                WHERE (?1 IS NULL
                       OR instr(lower(concat_ws(char(10), vendor || ' ' || model, vendor, model,

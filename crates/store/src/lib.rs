@@ -25,7 +25,10 @@ mod store;
 mod writer;
 
 #[cfg(test)]
-mod crash_tests;
+mod process_tests;
+#[cfg(test)]
+#[path = "../tests/samples/mod.rs"]
+mod samples;
 
 pub use dates::day;
 pub use error::StoreError;

@@ -4,7 +4,8 @@
 //! never changed again once it was released. A few lines of our own: the crates that do this keep
 //! tables of their own or want a build step.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
+use rusqlite::TransactionBehavior::{Deferred, Immediate};
 
 /// Marks the file as ours in its header: "ssdy".
 pub(crate) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"ssdy");
@@ -27,11 +28,14 @@ pub(crate) fn migrate(conn: &mut Connection, steps: &[&str]) -> rusqlite::Result
     if before >= known {
         return Ok(());
     }
-    if before == 0 {
-        // Only possible before there is a table: lets `remove` give space back.
-        conn.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    let new = before == 0;
+    let tx = conn.transaction_with_behavior(if new { Deferred } else { Immediate })?;
+    if new {
+        // Lets `remove` give space back. It has to come before the file gets its first page, so
+        // this takes the lock, and in the same transaction, or a kill could leave a file that is
+        // not marked as ours.
+        tx.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }
-    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have done it while this one waited for the lock.
     let done = version(&tx)? as usize;
     for step in steps.iter().skip(done) {

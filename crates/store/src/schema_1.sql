@@ -1,11 +1,12 @@
 -- Version 1 of the store. Never changed once released; what comes later is a step of its own.
 
 -- One row a run. `body` is the record as JSON, without metrics and series, and the one place where
--- its fields are written; what is searched is drawn from it by SQLite itself.
+-- its fields are written; what is searched or listed is drawn from it by SQLite itself.
 CREATE TABLE run (
   number INTEGER PRIMARY KEY AUTOINCREMENT, -- "run 12"; the number of a removed run stays unused
   id TEXT NOT NULL UNIQUE GENERATED ALWAYS AS (body ->> '$.id') STORED,
   started_ms INTEGER NOT NULL, -- since 1970
+  started TEXT GENERATED ALWAYS AS (body ->> '$.started') STORED,
   method TEXT GENERATED ALWAYS AS (body ->> '$.method') STORED,
   target TEXT GENERATED ALWAYS AS (body ->> '$.target.spec') STORED,
   path TEXT GENERATED ALWAYS AS (body ->> '$.target.path') STORED,
@@ -14,6 +15,7 @@ CREATE TABLE run (
   model TEXT GENERATED ALWAYS AS (body ->> '$.target.drive.model') STORED,
   serial TEXT GENERATED ALWAYS AS (body ->> '$.target.drive.serial') STORED,
   complete INTEGER GENERATED ALWAYS AS (body ->> '$.complete') STORED,
+  cut_short TEXT GENERATED ALWAYS AS (body ->> '$.cut_short') STORED,
   body TEXT NOT NULL,
   -- The process that writes it; NULL once nobody does.
   writer_pid INTEGER,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use record::Run;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use crate::file::{self, Journal, Opened, Sync};
+use crate::file::{self, Fsync, Journal, Opened};
 use crate::find::{Filter, RunSummary};
 use crate::live::{Live, Point};
 use crate::rows::{self, Body};
@@ -40,8 +40,13 @@ impl Store {
     }
 
     pub(crate) fn open_with(path: PathBuf, journal: Journal) -> Result<Store, StoreError> {
-        let Opened { conn, journal, read_only } = file::open(&path, journal)?;
-        Ok(Store { conn, path, journal, read_only, begun: BTreeMap::new() })
+        let opened = file::open(&path, journal)?;
+        Ok(Store::on(path, opened))
+    }
+
+    pub(crate) fn on(path: PathBuf, opened: Opened) -> Store {
+        let Opened { conn, journal, read_only } = opened;
+        Store { conn, path, journal, read_only, begun: BTreeMap::new() }
     }
 
     /// The file.
@@ -62,7 +67,7 @@ impl Store {
         if self.number_of(&body.id)?.is_some() {
             return Err(StoreError::Unfit(format!("the id {} is taken", body.id)));
         }
-        let number = self.write(Sync::Now, |tx| {
+        let number = self.write(Fsync::Now, |tx| {
             let number = rows::insert(tx, &body, writer.as_ref())?;
             rows::put_metrics(tx, number, &run.metrics)?;
             Ok(number)
@@ -84,7 +89,9 @@ impl Store {
     /// Writes the points of [`Store::append`] that still wait.
     pub fn flush(&mut self, number: i64) -> Result<(), StoreError> {
         let Some(mut live) = self.begun.remove(&number) else { return Ok(()) };
-        let done = self.write(Sync::Later, |tx| put_pieces(tx, number, &live));
+        let waits = live.pieces().next().is_some();
+        let put = |tx: &Transaction<'_>| put_pieces(tx, number, &live);
+        let done = if waits { self.write(Fsync::Later, put) } else { Ok(()) };
         if done.is_ok() {
             live.written()
         } else {
@@ -99,7 +106,7 @@ impl Store {
         let body = Body::of(run)?;
         let number = self.known(&body.id)?;
         self.flush(number)?;
-        self.write(Sync::Later, |tx| {
+        self.write(Fsync::Later, |tx| {
             rows::update(tx, number, &body)?;
             rows::put_metrics(tx, number, &run.metrics)
         })
@@ -111,7 +118,7 @@ impl Store {
         let body = Body::of(run)?;
         let number = self.known(&body.id)?;
         let live = self.begun.remove(&number).unwrap_or_default();
-        let done = self.write(Sync::Now, |tx| {
+        let done = self.write(Fsync::Now, |tx| {
             put_pieces(tx, number, &live)?;
             put_all(tx, number, &body, run)
         });
@@ -132,7 +139,7 @@ impl Store {
                 return Ok(number);
             }
         }
-        self.write(Sync::Now, |tx| {
+        self.write(Fsync::Now, |tx| {
             let number = known.map_or_else(|| rows::insert(tx, &body, None), Ok)?;
             put_all(tx, number, &body, run)?;
             Ok(number)
@@ -163,7 +170,7 @@ impl Store {
                 return Err(StoreError::Running(number));
             }
         }
-        self.write(Sync::Now, |tx| {
+        self.write(Fsync::Now, |tx| {
             let mut statement = tx.prepare("DELETE FROM run WHERE number = ?")?;
             numbers.iter().try_for_each(|number| statement.execute([number]).map(drop))
         })?;
@@ -211,14 +218,14 @@ impl Store {
     /// One transaction: all of it or nothing.
     fn write<T>(
         &mut self,
-        sync: Sync,
+        sync: Fsync,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         if let Some(why) = self.read_only.clone() {
             return Err(StoreError::ReadOnly { path: self.path.clone(), why });
         }
         // A rollback journal that is not fsynced does not survive a power cut.
-        let later = sync == Sync::Later && self.journal == Journal::Log;
+        let later = sync == Fsync::Later && self.journal == Journal::Log;
         let attempt = || {
             self.conn.pragma_update(None, "synchronous", if later { "NORMAL" } else { "FULL" })?;
             // Takes the lock at once: a transaction that reads first may find at its first write
@@ -238,7 +245,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         for number in self.begun.keys().copied().collect::<Vec<_>>() {
             let _ = self.flush(number);
-            let _ = self.write(Sync::Now, |tx| rows::release(tx, number));
+            let _ = self.write(Fsync::Now, |tx| rows::release(tx, number));
         }
     }
 }

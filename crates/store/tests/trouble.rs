@@ -1,0 +1,237 @@
+//! Bad files and bad places: one clear line, and nothing touched or lost.
+
+mod samples;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use record::Run;
+use rusqlite::Connection;
+use samples::{run, series};
+use store::{Filter, Store, StoreError};
+use tempfile::TempDir;
+
+/// A store of two whole runs, closed.
+fn small_store() -> (TempDir, PathBuf) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("runs.sqlite");
+    fill(&path);
+    (dir, path)
+}
+
+fn fill(path: &Path) {
+    let mut store = Store::open(Some(path)).expect("a new store");
+    for _ in 0..2 {
+        store.import(&whole(500)).expect("taken in");
+    }
+}
+
+fn whole(points: u64) -> Run {
+    Run { series: vec![series("a", 0, points)], complete: true, ..run("quick", "X1", "S1") }
+}
+
+fn count(path: &Path) -> usize {
+    let store = Store::open(Some(path)).expect("it opens");
+    let runs = store.runs(&Filter::default()).expect("a list");
+    runs.iter().for_each(|run| drop(store.load(run.number).expect("readable")));
+    runs.len()
+}
+
+/// Opening fails with one line that names the file, and leaves every byte and no new file.
+fn refused(path: &Path) -> StoreError {
+    let dir = path.parent().expect("a directory");
+    let files = || fs::read_dir(dir).expect("listed").count();
+    let before = (fs::read(path).expect("read"), files());
+    let error = Store::open(Some(path)).map(drop).expect_err("refused");
+    let text = error.to_string();
+    assert!(text.contains(&path.display().to_string()) && !text.contains('\n'), "{text}");
+    assert!((fs::read(path).expect("read"), files()) == before, "{text}: the file was touched");
+    error
+}
+
+#[test]
+fn files_that_are_not_ours_are_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("runs.sqlite");
+    for content in [&b"a note"[..], &[0; 5000], b"SQLite format 3\0"] {
+        fs::write(&path, content).expect("written");
+        assert!(matches!(refused(&path), StoreError::Foreign { .. }));
+    }
+    fs::remove_file(&path).expect("removed");
+    let other = Connection::open(&path).expect("another program's");
+    other.execute_batch("PRAGMA journal_mode=WAL; CREATE TABLE run (x)").expect("made");
+    drop(other);
+    assert!(matches!(refused(&path), StoreError::Foreign { .. }));
+}
+
+#[test]
+fn a_newer_store_is_refused() {
+    let (_dir, path) = small_store();
+    let conn = Connection::open(&path).expect("open");
+    conn.pragma_update(None, "user_version", 99).expect("changed");
+    drop(conn);
+    let error = refused(&path);
+    assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error}");
+
+    // The same while another process has it open, with the new version in the log alone.
+    let (_dir, path) = small_store();
+    let conn = Connection::open(&path).expect("open");
+    conn.pragma_update(None, "user_version", 99).expect("changed");
+    let error = Store::open(Some(&path)).map(drop).expect_err("refused");
+    assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error}");
+}
+
+#[test]
+fn a_damaged_store_is_named_and_left() {
+    let (_dir, path) = small_store();
+    let good = fs::read(&path).expect("read");
+    // Cut off, and the page of the schema overwritten.
+    let mut scratched = good.clone();
+    scratched[100..4096].fill(0x5A);
+    for bad in [&good[..good.len() / 2], &scratched] {
+        fs::write(&path, bad).expect("written");
+        let error = refused(&path);
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    }
+    // Damage deeper inside shows when it is read; what is elsewhere stays readable.
+    let mut scratched = good.clone();
+    let pages = scratched.len() / 4096;
+    scratched[(pages - 1) * 4096..].fill(0x5A);
+    fs::write(&path, &scratched).expect("written");
+    let store = Store::open(Some(&path)).expect("it opens");
+    let failed: Vec<_> =
+        [1, 2].map(|n| store.load(n)).into_iter().filter_map(Result::err).collect();
+    assert!(failed.iter().all(|e| matches!(e, StoreError::Damaged { .. })), "{failed:?}");
+    assert_eq!(failed.len(), 1, "one run is whole");
+}
+
+#[test]
+fn places_that_cannot_hold_a_store() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("file");
+    fs::write(&file, "x").expect("written");
+    for path in [dir.path().to_path_buf(), file.join("runs.sqlite"), "/proc/none/s".into()] {
+        let error = Store::open(Some(&path)).map(drop).expect_err("refused").to_string();
+        let place = if path.starts_with("/proc") { Path::new("/proc") } else { dir.path() };
+        assert!(error.contains(&place.display().to_string()), "{error}");
+    }
+}
+
+#[test]
+fn an_empty_file_is_a_store_that_was_not_begun() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("odd # name ? 100%.sqlite");
+    fs::write(&path, "").expect("written");
+    fill(&path);
+    assert_eq!(count(&path), 2);
+}
+
+/// A small file system in memory, unmounted when dropped; `None` without the right to mount.
+struct Mount(TempDir);
+
+impl Mount {
+    fn new() -> Option<Mount> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mounted = mount(&["-t", "tmpfs", "-o", "size=1m", "tmpfs"], dir.path());
+        if !mounted {
+            println!("skipped: cannot mount a file system here");
+        }
+        mounted.then(|| Mount(dir))
+    }
+
+    fn store(&self) -> PathBuf {
+        self.0.path().join("runs.sqlite")
+    }
+
+    fn read_only(&self) {
+        assert!(mount(&["-o", "remount,ro"], self.0.path()), "made read-only");
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+fn mount(arguments: &[&str], dir: &Path) -> bool {
+    let done = Command::new("mount").args(arguments).arg(dir).output();
+    done.is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn a_full_file_system_costs_no_earlier_run() {
+    let Some(mount) = Mount::new() else { return };
+    let path = mount.store();
+    fill(&path);
+    let mut store = Store::open(Some(&path)).expect("it opens");
+    let error = (0..100).find_map(|_| store.import(&whole(5_000)).err()).expect("it fills up");
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    let kept = store.runs(&Filter::default()).expect("a list").len();
+    assert!(kept > 2);
+    let (mut last, mut begun) = (None, 0);
+    while last.is_none() && begun < 10_000 {
+        last = store.begin(&run("quick", "X1", "S1")).err();
+        begun += usize::from(last.is_none());
+    }
+    assert!(matches!(last, Some(StoreError::Full { .. })), "{last:?}");
+    drop(store);
+    assert_eq!(count(&path), kept + begun);
+}
+
+#[test]
+fn without_space_beside_it_a_store_can_be_read() {
+    let Some(mount) = Mount::new() else { return };
+    let path = mount.store();
+    fill(&path);
+    let filler = mount.0.path().join("filler");
+    let mut file = fs::File::create(&filler).expect("made");
+    while file.write_all(&[0; 4096]).is_ok() {}
+    drop(file);
+    assert_eq!(count(&path), 2);
+    let mut store = Store::open(Some(&path)).expect("it opens");
+    assert_eq!(store.read_only(), Some("no space left beside it"));
+    store.import(&whole(1)).expect_err("no space");
+    drop(store);
+    fs::remove_file(filler).expect("removed");
+    fill(&path);
+    assert_eq!(count(&path), 4);
+}
+
+#[test]
+fn a_read_only_file_system_can_be_read() {
+    let Some(mount) = Mount::new() else { return };
+    let path = mount.store();
+    fill(&path);
+    mount.read_only();
+    assert_eq!(count(&path), 2);
+    let mut store = Store::open(Some(&path)).expect("it opens");
+    assert!(store.read_only().is_some());
+    let error = store.begin(&run("quick", "X1", "S1")).expect_err("refused");
+    assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
+    let missing = path.with_file_name("other.sqlite");
+    let error = Store::open(Some(&missing)).map(drop).expect_err("refused").to_string();
+    assert!(error.contains("other.sqlite"), "{error}");
+}
+
+#[test]
+fn a_file_without_permission_can_be_read_or_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let (dir, path) = small_store();
+    let permit = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("changed");
+    };
+    permit(&path, 0o400);
+    permit(dir.path(), 0o500);
+    if fs::OpenOptions::new().write(true).open(&path).is_ok() {
+        println!("skipped: permissions do not bind this user");
+        return;
+    }
+    assert_eq!(count(&path), 2);
+    permit(&path, 0o000);
+    let error = Store::open(Some(&path)).map(drop).expect_err("refused");
+    permit(dir.path(), 0o700);
+    assert!(matches!(error, StoreError::Io { .. }), "{error}");
+}
