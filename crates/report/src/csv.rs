@@ -45,7 +45,7 @@ fn add_series(text: &mut String, run: &Run, series: &Series) {
 }
 
 /// The unit as records write it.
-fn unit(unit: Unit) -> &'static str {
+pub(crate) fn unit(unit: Unit) -> &'static str {
     match unit {
         Unit::BytesPerSecond => "B/s",
         Unit::Iops => "IOPS",

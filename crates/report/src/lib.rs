@@ -10,6 +10,7 @@ mod csv;
 mod describe;
 mod facts;
 mod grid;
+mod html;
 mod json;
 mod markdown;
 mod names;
@@ -20,8 +21,10 @@ pub mod table;
 mod terminal;
 
 pub use csv::{csv, csv_series};
+pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
+pub use quantity::show as quantity;
 pub use spark::sparkline;
 pub use style::{Ink, Style};
 pub use terminal::terminal;

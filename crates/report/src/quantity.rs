@@ -9,7 +9,7 @@ use crate::style::Style;
 pub(crate) const UNKNOWN: &str = "unknown";
 
 /// A value with its unit: `3480 MB/s`, `83.1 us`, `12,300 IOPS`, `41 C`.
-pub(crate) fn show(unit: Unit, value: f64) -> String {
+pub fn show(unit: Unit, value: f64) -> String {
     match unit {
         Unit::BytesPerSecond => throughput(value),
         Unit::Iops => format!("{} IOPS", amount(value)),

@@ -74,9 +74,9 @@ impl Time<'_> {
         let (clock, _) = metric.name.split_once('.')?;
         let known = metric.unit == Unit::Nanoseconds && ["service", "response"].contains(&clock);
         // The statistic begins after the last dot that a digit does not follow (`p99.9`).
-        let dots = metric.name.match_indices('.');
+        let mut dots = metric.name.match_indices('.');
         let is_point = |at: usize| metric.name[at + 1..].starts_with(|c: char| c.is_ascii_digit());
-        let (at, _) = dots.filter(|(at, _)| !is_point(*at)).next_back()?;
+        let (at, _) = dots.rfind(|(at, _)| !is_point(*at))?;
         known.then(|| Time { row: &metric.name[..at], statistic: &metric.name[at + 1..] })
     }
 }

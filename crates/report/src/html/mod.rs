@@ -1,0 +1,109 @@
+//! The record as one HTML file: no network, dark and light, on a phone and on paper.
+//!
+//! The words and tables are written here, so that the file says everything without a script. The
+//! charts are drawn in the browser by uPlot (`vendor/uplot`) and [`SCRIPT`] from the record itself,
+//! which the file carries whole. maud escapes all text; the one thing it does not see, the record
+//! inside its `<script>`, holds no `<` at all.
+
+mod figures;
+mod numbers;
+mod parts;
+mod summary;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
+use record::Run;
+
+use crate::facts;
+
+/// Draws the charts, and switches between dark and light.
+const SCRIPT: &str = include_str!("report.js");
+const LOOK: &str = include_str!("report.css");
+const UPLOT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
+const UPLOT_LOOK: &str = include_str!("../../vendor/uplot/uPlot.min.css");
+const UPLOT_LICENCE: &str = include_str!("../../vendor/uplot/LICENSE");
+
+/// What the page may load: nothing but itself. Foreign text in it could not send anything either.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      img-src data:; base-uri 'none'; form-action 'none'";
+
+/// The run as a page. Fails only if the record holds what JSON cannot.
+pub fn html(run: &Run) -> serde_json::Result<String> {
+    let record = embedded(&serde_json::to_string(run)?);
+    let page = markup! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(run))
+            body {
+                (top(run))
+                main {
+                    (summary::summary(run))
+                    (numbers::numbers(run))
+                    (parts::conclusions(run))
+                    (figures::over_time(run))
+                    (figures::latencies(run))
+                    (parts::drive(run))
+                    (parts::machine(run))
+                    (parts::plan(run))
+                    (parts::raw(run))
+                }
+                footer { "ssdyno " (run.environment.ssdyno) ". This page loads nothing from anywhere." }
+                script type="application/json" id="record" { (PreEscaped(record)) }
+                script { (PreEscaped(UPLOT)) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    Ok(page.into_string())
+}
+
+/// JSON that cannot end the element it stands in: `<` occurs only within its strings, where it may
+/// be written as an escape.
+fn embedded(json: &str) -> String {
+    json.replace('<', "\\u003c")
+}
+
+fn head(run: &Run) -> Markup {
+    let title = format!("{} {}, {}", facts::run_name(run), run.method, summary::subject(run));
+    markup! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(POLICY);
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { (title) }
+            link rel="icon" href="data:,";
+            (PreEscaped(format!("<!-- uPlot 1.6.32, drawn with in this page:\n\n{UPLOT_LICENCE}\n-->\n")))
+            style { (PreEscaped(UPLOT_LOOK)) }
+            style { (PreEscaped(LOOK)) }
+        }
+    }
+}
+
+fn top(run: &Run) -> Markup {
+    markup! {
+        header.top {
+            span.brand { "ssdyno" }
+            span { (facts::run_name(run)) " · " (run.method) }
+            time datetime=(run.started) { (facts::when(run)) }
+            button #theme type="button" aria-label="Switch between dark and light" { "Dark / light" }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_cannot_end_its_element() {
+        assert_eq!(embedded(r#"{"a":"</script><!--"}"#), r#"{"a":"\u003c/script>\u003c!--"}"#);
+    }
+
+    #[test]
+    fn the_library_cannot_end_its_element() {
+        for text in [UPLOT, SCRIPT] {
+            assert!(!text.contains("</"));
+        }
+        assert!(!UPLOT_LICENCE.contains("--"));
+    }
+}

@@ -1,0 +1,125 @@
+//! The grid with its intervals, and a plain table of what does not fit it.
+
+use maud::{Markup, html as markup};
+use record::{Metric, Run, Unit};
+use workload::units::amount;
+
+use crate::grid::{Grid, Row};
+use crate::names::{Direction, STATISTICS};
+use crate::quantity;
+use crate::style::Style;
+
+const STYLE: Style = Style { colour: false, width: 120, unicode: true };
+
+pub(super) fn numbers(run: &Run) -> Markup {
+    let grid = Grid::of(run);
+    if grid.rows.is_empty() && grid.others.is_empty() {
+        return markup! {};
+    }
+    markup! {
+        section {
+            h2 { "Numbers" }
+            @if grid.rows.iter().any(Row::has_rate) {
+                (rates(&grid))
+                p.note {
+                    "In brackets: 95% interval over the replicates of a workload. "
+                    "n=1: measured once, which gives no interval. Bars: MB/s, all to one scale."
+                }
+            }
+            @if !grid.others.is_empty() { (others(&grid.others)) }
+        }
+    }
+}
+
+fn rates(grid: &Grid<'_>) -> Markup {
+    let rows = || grid.rows.iter().filter(|row| row.has_rate());
+    let all = |row: &'_ Row<'_>| {
+        let rates = row.sides.iter().map(|s| s.rate).chain([row.both]).flatten();
+        rates.filter_map(|r| row.bytes_per_s(r)).fold(0.0, f64::max)
+    };
+    let fastest = rows().map(all).fold(0.0, f64::max);
+    markup! {
+        table.grid {
+            thead { tr { th scope="col" { "Workload" } th scope="col" { "Read" } th scope="col" { "Write" } } }
+            tbody {
+                @for row in rows() {
+                    tr {
+                        th scope="row" { (row.label()) }
+                        @if let Some(both) = row.both {
+                            td colspan="2" { (rate(row, both, fastest)) small { "reads and writes together" } }
+                        } @else {
+                            @for direction in Direction::BOTH {
+                                td.(direction.name()) {
+                                    @if let Some(metric) = row.side(direction).rate { (rate(row, metric, fastest)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What was counted in large, the other unit and the interval in small, and a bar.
+fn rate(row: &Row<'_>, metric: &Metric, fastest: f64) -> Markup {
+    let Some(value) = metric.value else { return markup! { (quantity::UNKNOWN) } };
+    let bytes = row.bytes_per_s(metric).unwrap_or(0.0);
+    let share = if fastest > 0.0 { 100.0 * bytes / fastest } else { 0.0 };
+    let unit = if metric.unit == Unit::Iops { "IOPS" } else { "MB/s" };
+    markup! {
+        span.value { (quantity::bare(metric.unit, value)) " " small { (unit) } }
+        span.below {
+            span { (quantity::interval(metric)) }
+            @if metric.unit == Unit::Iops { span { (amount(bytes / 1e6)) " MB/s" } }
+        }
+        span.bar aria-hidden="true" style=(format!("--share:{share:.1}%")) {}
+    }
+}
+
+fn others(metrics: &[&Metric]) -> Markup {
+    markup! {
+        div.scroll tabindex="0" role="region" aria-label="Metrics" {
+            table {
+                thead { tr { th { "Metric" } th.number { "Value" } th { "95% interval" } th.number { "n" } } }
+                tbody {
+                    @for metric in metrics {
+                        tr {
+                            th scope="row" { (metric.name) }
+                            td.number { (quantity::show_or_dash(metric, &STYLE)) }
+                            td { (quantity::interval_words(metric)) }
+                            td.number { (metric.n) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Percentiles of one direction, workloads down.
+pub(super) fn percentiles(grid: &Grid<'_>, direction: Direction) -> Markup {
+    let known = |row: &&Row<'_>| row.side(direction).latency.iter().any(Option::is_some);
+    markup! {
+        table.(direction.name()) {
+            thead {
+                tr {
+                    th scope="col" { (direction.name()) }
+                    @for statistic in STATISTICS { th.number scope="col" { (statistic) } }
+                }
+            }
+            tbody {
+                @for row in grid.rows.iter().filter(known) {
+                    tr {
+                        th scope="row" { (row.label()) }
+                        @for value in row.side(direction).latency {
+                            td.number {
+                                @if let Some(ns) = value { (workload::units::latency(ns)) } @else { "–" }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! The rest of the page in words: conclusions, doubts, the drive, the machine, the plan, raw values.
+
+use maud::{Markup, html as markup};
+use record::{DriveIdentity, Evidence, Run};
+use workload::units::{binary, decimal, latency, span};
+
+use crate::describe;
+use crate::facts::{self, Doubt};
+use crate::grid;
+use crate::quantity::{self, UNKNOWN};
+
+/// A fact and its value; `None` is shown as unknown.
+type Fact = (&'static str, Option<String>);
+
+pub(super) fn conclusions(run: &Run) -> Markup {
+    let doubts = facts::doubts(run);
+    markup! {
+        @if !run.verdicts.is_empty() {
+            section {
+                h2 { "Why" }
+                @for verdict in &run.verdicts {
+                    article.finding {
+                        p { b { (verdict.name) } " " (verdict.text) }
+                        (evidence(&verdict.evidence))
+                    }
+                }
+            }
+        }
+        section #distrust {
+            h2 { "What to distrust" }
+            @if doubts.is_empty() && run.errors.is_empty() { p { "Nothing was found that speaks against the numbers." } }
+            @for doubt in &doubts { (doubt_article(doubt)) }
+            @for errors in &run.errors {
+                article.finding.bad { p { b { "I/O errors" } " " (facts::errors(errors)) } }
+            }
+        }
+    }
+}
+
+fn doubt_article(doubt: &Doubt<'_>) -> Markup {
+    markup! {
+        article.finding.(doubt.level()) {
+            p { b { (doubt.level()) } " " (doubt.text()) }
+            @if let Some(advice) = &doubt.finding.advice { p.advice { "try: " (advice) } }
+            @if doubt.workloads.len() > 1 { p.note { "In " (doubt.workloads.join(", ")) } }
+            (evidence(&doubt.finding.evidence))
+        }
+    }
+}
+
+fn evidence(evidence: &[Evidence]) -> Markup {
+    markup! {
+        @if !evidence.is_empty() {
+            ul.evidence {
+                @for piece in evidence {
+                    li { (piece.name) " " b { (quantity::show_known(piece.unit, finite(piece.value))) } }
+                }
+            }
+        }
+    }
+}
+
+/// JSON has no infinity and no NaN; a record read back from it may hold one for what was unknown.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+fn list(facts: &[Fact]) -> Markup {
+    markup! {
+        dl {
+            @for (name, value) in facts {
+                div {
+                    dt { (name) }
+                    @match value {
+                        Some(value) => dd { (value) },
+                        None => dd.unknown { (UNKNOWN) },
+                    }
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn drive(run: &Run) -> Markup {
+    markup! {
+        section {
+            h2 { "Drive" }
+            @match &run.target.drive {
+                Some(drive) => (list(&[identity(drive), form(drive), link_and_health(drive)].concat())),
+                None => p { "The drive behind the target could not be found." },
+            }
+        }
+    }
+}
+
+fn identity(drive: &DriveIdentity) -> Vec<Fact> {
+    vec![
+        ("Name", Some(drive.path.clone().unwrap_or_else(|| drive.name.clone()))),
+        ("Vendor", drive.vendor.clone()),
+        ("Model", drive.model.clone()),
+        ("Serial number", drive.serial.clone()),
+        ("Firmware", drive.firmware.clone()),
+        ("Bus", Some(drive.bus.clone())),
+    ]
+}
+
+fn form(drive: &DriveIdentity) -> Vec<Fact> {
+    let bytes = |b: Option<u32>| b.map(|b| binary(u64::from(b)));
+    let discard = drive.discard_max_bytes.map(|b| if b == 0 { "none".into() } else { binary(b) });
+    vec![
+        ("Capacity", drive.bytes.map(|b| format!("{} ({b} bytes)", decimal(b)))),
+        ("Logical block", bytes(drive.logical_block_bytes)),
+        ("Physical block, as declared", bytes(drive.physical_block_bytes)),
+        ("Spinning", yes_no(drive.rotational)),
+        ("Read-only", yes_no(drive.read_only)),
+        ("Volatile write cache", yes_no(drive.write_cache)),
+        ("Discard at most", discard),
+        ("I/O scheduler", drive.scheduler.clone()),
+        ("Memory, not flash", yes_no(Some(drive.ram))),
+    ]
+}
+
+fn link_and_health(drive: &DriveIdentity) -> Vec<Fact> {
+    let link = drive.link.clone().unwrap_or_default();
+    let health = &drive.health;
+    let celsius = |c: Option<f64>| c.map(|c| format!("{c:.0} C"));
+    let percent = |w: f64| format!("{w:.0}%");
+    vec![
+        ("Link", link.now),
+        ("Link at best", link.best),
+        ("Link carries at most", link.ceiling_bytes_per_s.map(workload::units::throughput)),
+        ("Temperature", celsius(health.temperature_c)),
+        ("Warns from", celsius(health.temperature_warn_c)),
+        ("Rated life used", health.wear_percent.map(percent)),
+        ("Written in its life", health.written_bytes.map(decimal)),
+        ("Rated for", health.rated_bytes.map(decimal)),
+        ("Media errors", health.media_errors.map(|n| n.to_string())),
+    ]
+}
+
+fn yes_no(value: Option<bool>) -> Option<String> {
+    value.map(|v| if v { "yes" } else { "no" }.to_string())
+}
+
+pub(super) fn machine(run: &Run) -> Markup {
+    let machine = &run.environment;
+    let facts: Vec<Fact> = vec![
+        ("Host", machine.host.clone()),
+        ("Board", machine.board.clone()),
+        ("System", machine.os.clone()),
+        ("Kernel", machine.kernel.clone()),
+        ("Hypervisor", machine.hypervisor.clone()),
+        ("Processor", machine.cpu.model.clone()),
+        ("Threads", machine.cpu.threads.map(|t| t.to_string())),
+        ("Governor", machine.cpu.governor.clone()),
+        ("Memory", machine.memory_bytes.map(binary)),
+        ("Load at the start", machine.load.map(|l| format!("{l:.2}"))),
+        ("Backend", machine.backend.clone()),
+        ("Clock", machine.clock.clone()),
+        (
+            "Cost of the instrument",
+            machine.instrument_ns_per_io.map(|ns| format!("{} per I/O", latency(ns))),
+        ),
+        ("Page cache", Some(facts::caching(run.target.direct).to_string())),
+        ("ssdyno", Some(machine.ssdyno.clone())),
+    ];
+    markup! { section { h2 { "Machine" } (list(&facts)) } }
+}
+
+pub(super) fn plan(run: &Run) -> Markup {
+    let plan = &run.plan;
+    let command = (!plan.command.is_empty()).then(|| plan.command.join(" "));
+    let target = &run.target;
+    let layers = (!target.layers.is_empty()).then(|| target.layers.join(", "));
+    let facts: Vec<Fact> = vec![
+        ("Target", Some(target.path.clone().unwrap_or_else(|| target.spec.clone()))),
+        ("File system", target.filesystem.as_ref().map(|f| f.kind.clone())),
+        ("Layers to the drive", Some(layers.unwrap_or_else(|| "none".to_string()))),
+        ("Works on", Some(binary(plan.region_bytes))),
+        ("Safety class", Some(plan.safety.name().to_string())),
+        ("Destroys", Some(plan.destroys.clone().unwrap_or_else(|| "nothing".to_string()))),
+        ("Planned time", finite(plan.seconds).map(span)),
+        ("Writes at most", Some(decimal(plan.write_bytes_max))),
+        ("State before", Some(facts::state(run.state_before).to_string())),
+        ("State after", Some(facts::state(run.state_after).to_string())),
+    ];
+    markup! {
+        section {
+            h2 { "Plan" }
+            p.command { @match command { Some(c) => code { (c) }, None => span.unknown { "command unknown" } } }
+            (list(&facts))
+            (steps(run))
+        }
+    }
+}
+
+fn steps(run: &Run) -> Markup {
+    let issued: Vec<_> = grid::workloads(run).collect();
+    let words = |name: &str| {
+        let workload = issued.iter().find(|w| w.name == name);
+        workload.map(|w| describe::workload(w).join(", ")).unwrap_or_default()
+    };
+    markup! {
+        @if !run.plan.steps.is_empty() {
+            div.scroll tabindex="0" role="region" aria-label="Steps" {
+                table {
+                    thead { tr { th { "Step" } th.number { "Times" } th.number { "Together" } th.number { "Writes at most" } th { "Workload" } } }
+                    tbody {
+                        @for step in &run.plan.steps {
+                            tr {
+                                th scope="row" { (step.name) }
+                                td.number { (step.repeats) }
+                                td.number { (finite(step.seconds).map_or_else(|| UNKNOWN.to_string(), span)) }
+                                td.number { (decimal(step.write_bytes_max)) }
+                                td { (words(&step.name)) }
+                            }
+                        }
+                    }
+                }
+            }
+        } @else {
+            @for workload in &issued { p { (describe::workload(workload).join(", ")) } }
+        }
+    }
+}
+
+pub(super) fn raw(run: &Run) -> Markup {
+    let number = |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_string(), |v| v.to_string());
+    markup! {
+        section {
+            h2 { "Raw values" }
+            p { button #save type="button" { "Save the record as JSON" } " " span.note { (run.id) } }
+            @if !run.metrics.is_empty() {
+                details {
+                    summary { (run.metrics.len()) " metrics, unrounded" }
+                    div.scroll tabindex="0" role="region" aria-label="Metrics, unrounded" {
+                        table {
+                            thead { tr { th { "Metric" } th { "Unit" } th.number { "Value" } th.number { "Low" } th.number { "High" } th.number { "n" } th { "Samples" } } }
+                            tbody {
+                                @for m in &run.metrics {
+                                    tr {
+                                        th scope="row" { (m.name) }
+                                        td { (crate::csv::unit(m.unit)) }
+                                        @for value in [m.value, m.low, m.high] { td.number { (number(value)) } }
+                                        td.number { (m.n) }
+                                        td { (m.samples.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The top of the page: what was measured, the verdict in a sentence, and the numbers in tiles.
+
+use maud::{Markup, html as markup};
+use record::{Level, Metric, Run};
+
+use crate::facts;
+use crate::grid::Grid;
+use crate::names::{Direction, Order};
+use crate::quantity;
+
+/// Tiles shown at most: two rows on a phone, one on a desk.
+const TILES_MAX: usize = 6;
+
+/// The drive's name where there is one, else the target.
+pub(super) fn subject(run: &Run) -> String {
+    let drive = run.target.drive.as_ref();
+    let model = drive.and_then(facts::model).or_else(|| drive.map(|d| d.name.clone()));
+    model.unwrap_or_else(|| run.target.spec.clone())
+}
+
+pub(super) fn summary(run: &Run) -> Markup {
+    let (tone, sentence) = verdict(run);
+    markup! {
+        section.summary {
+            h1 { (subject(run)) }
+            p.facts { @for fact in facts::drive(run, true).iter().skip(1) { span { (fact) } } }
+            p.facts { @for fact in facts::target(run, true) { span { (fact) } } }
+            p.verdict.(tone) { (sentence) }
+            p.status {
+                span.(if run.complete { "good" } else { "warn" }) { (facts::ending(run)) }
+                @for count in doubt_counts(run) { a href="#distrust" { (count) } }
+            }
+            @let tiles = tiles(run);
+            @if !tiles.is_empty() {
+                ul.tiles aria-label="The main numbers" {
+                    @for tile in &tiles { (draw(tile)) }
+                }
+            }
+        }
+    }
+}
+
+/// The sentence that says what to think of it all.
+fn verdict(run: &Run) -> (&'static str, String) {
+    if run.metrics.is_empty() {
+        return ("warn", "Nothing was measured.".to_string());
+    }
+    let doubts = facts::doubts(run);
+    if let Some(bad) = doubts.iter().find(|d| d.finding.level == Level::Bad) {
+        return ("bad", format!("These numbers do not describe the drive: {}", bad.text()));
+    }
+    match run.verdicts.first() {
+        Some(verdict) => ("plain", verdict.text.clone()),
+        None => ("plain", "No conclusion was drawn from these numbers.".to_string()),
+    }
+}
+
+fn doubt_counts(run: &Run) -> Vec<String> {
+    let doubts = facts::doubts(run);
+    let count = |level| doubts.iter().filter(|d| d.finding.level == level).count();
+    let io_errors: u64 = run.errors.iter().map(|e| e.count).sum();
+    let counts = [
+        (count(Level::Bad) as u64, "reason not to believe it", "reasons not to believe it"),
+        (count(Level::Warn) as u64, "warning", "warnings"),
+        (count(Level::Note) as u64, "note", "notes"),
+        (io_errors, "I/O error", "I/O errors"),
+    ];
+    let told = counts.into_iter().filter(|c| c.0 > 0);
+    told.map(|(n, one, many)| format!("{n} {}", if n == 1 { one } else { many })).collect()
+}
+
+struct Tile {
+    label: String,
+    value: String,
+    below: String,
+}
+
+fn draw(tile: &Tile) -> Markup {
+    // The number and its unit are set apart: `3518` large, `MB/s` small.
+    let (number, unit) = tile.value.split_once(' ').unwrap_or((&tile.value, ""));
+    markup! {
+        li {
+            span.label { (tile.label) }
+            span.value { (number) " " small { (unit) } }
+            span.below { (tile.below) }
+        }
+    }
+}
+
+fn tiles(run: &Run) -> Vec<Tile> {
+    let grid = Grid::of(run);
+    let mut tiles = if grid.rows.is_empty() { leading(run) } else { of_grid(&grid) };
+    tiles.truncate(TILES_MAX);
+    tiles
+}
+
+/// The deepest sequential and random rows in both directions, then the median latency at depth 1.
+fn of_grid(grid: &Grid<'_>) -> Vec<Tile> {
+    let mut tiles = Vec::new();
+    for order in [Order::Seq, Order::Rand] {
+        let Some(row) = grid.rows.iter().find(|r| r.key.order == order) else { continue };
+        for direction in Direction::BOTH {
+            let Some(rate) = row.side(direction).rate else { continue };
+            tiles.push(of_metric(format!("{} {}", row.label(), direction.name()), rate));
+        }
+    }
+    let alone = |r: &&crate::grid::Row<'_>| r.key.order == Order::Rand && r.key.depth == 1;
+    for row in grid.rows.iter().filter(alone).take(1) {
+        for direction in Direction::BOTH {
+            let Some(ns) = row.side(direction).latency[0] else { continue };
+            tiles.push(Tile {
+                label: format!("{} {}", row.label(), direction.name()),
+                value: workload::units::latency(ns),
+                below: "median latency".to_string(),
+            });
+        }
+    }
+    tiles
+}
+
+/// The first metrics of a method without a grid.
+fn leading(run: &Run) -> Vec<Tile> {
+    let order =
+        ["iops", "throughput", "response.p99", "service.p99", "service.p50", "effective_depth"];
+    let named = order.iter().filter_map(|name| run.metric(name));
+    let known: Vec<&Metric> = named.filter(|m| m.value.is_some()).collect();
+    let metrics = if known.is_empty() { run.metrics.iter().collect() } else { known };
+    metrics.into_iter().map(|m| of_metric(m.name.replace('_', " "), m)).collect()
+}
+
+fn of_metric(label: String, metric: &Metric) -> Tile {
+    let value = quantity::show_known(metric.unit, metric.value);
+    Tile { label, value, below: quantity::interval_words(metric) }
+}

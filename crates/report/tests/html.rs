@@ -1,0 +1,107 @@
+//! The HTML report: self-contained, harmless whatever a drive calls itself, and drawn in a browser
+//! without an error. The pages stay in the target directory, to be looked at.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use record::Run;
+
+fn page(run: &Run) -> String {
+    report::html(run).expect("plain data")
+}
+
+fn samples() -> Vec<(&'static str, Run)> {
+    vec![
+        ("quick", common::quick()),
+        ("io", common::io()),
+        ("cut-short", common::cut_short()),
+        ("empty", common::empty()),
+        ("unknown", common::unknown()),
+        ("hostile", common::hostile()),
+        ("long", common::long()),
+    ]
+}
+
+fn written(name: &str, run: &Run) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html"));
+    std::fs::write(&path, page(run)).expect("the target directory can be written");
+    path
+}
+
+#[test]
+fn nothing_is_loaded_from_anywhere() {
+    for (name, run) in samples() {
+        let page = page(&run);
+        let own = page.replace("/*! https://github.com/leeoniya/uPlot (v1.6.32) */", "");
+        assert!(!own.contains("http://") && !own.contains("https://"), "{name}");
+        for loads in [" src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
+            assert!(!own.contains(loads), "{name} has {loads}");
+        }
+        assert!(own.contains("default-src 'none'"));
+        assert!(own.contains("Copyright (c) 2022 Leon Sorokin"));
+    }
+}
+
+#[test]
+fn foreign_text_stays_text() {
+    let page = page(&common::hostile());
+    // Three scripts and no more: the record, uPlot and our own.
+    assert_eq!(page.matches("</script>").count(), 3);
+    assert!(!page.contains("<b>x</b>"));
+    assert!(page.contains("&lt;/script&gt;&lt;b&gt;x"));
+}
+
+#[test]
+fn the_record_is_in_it_whole() {
+    for (name, run) in samples() {
+        let page = page(&run);
+        let (_, rest) = page.split_once("id=\"record\">").expect("the record");
+        let (json, _) = rest.split_once("</script>").expect("its end");
+        let back: Run = serde_json::from_str(json).expect("JSON");
+        assert_eq!(back, run, "{name}");
+    }
+}
+
+#[test]
+fn charts_are_drawn_without_an_error() {
+    let Some(browser) = browser() else {
+        return println!("skipped: no Chromium on this machine");
+    };
+    for (name, run) in samples() {
+        let dom = dumped(&browser, &written(name, &run));
+        let attribute = |key: &str| {
+            let (_, rest) =
+                dom.split_once(&format!("{key}=\"")).unwrap_or_else(|| panic!("{name}: no {key}"));
+            rest.split('"').next().unwrap_or_default().to_string()
+        };
+        assert_eq!(attribute("data-errors"), "", "{name}");
+        let charts: usize = attribute("data-charts").parse().expect("a number");
+        assert_eq!(charts, dom.matches("class=\"uplot").count(), "{name}");
+        let expected = usize::from(!run.series.is_empty()) + run.latencies.len();
+        assert!(charts >= expected, "{name}: {charts} charts, {expected} at least");
+        println!("{name}: {charts} charts in {} ms", attribute("data-draw-ms"));
+    }
+}
+
+fn browser() -> Option<PathBuf> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let paths = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&paths).flat_map(|dir| names.map(|name| dir.join(name)));
+    found.into_iter().find(|path| path.is_file())
+}
+
+/// The page's elements after its scripts ran.
+fn dumped(browser: &Path, page: &Path) -> String {
+    let profile = tempfile::tempdir().expect("a directory");
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg("--dump-dom")
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .expect("the browser starts");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
