@@ -6,6 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use thiserror::Error;
 
 /// Who has to do something about an error.
@@ -167,7 +168,9 @@ impl DriveError {
         match source.kind() {
             io::ErrorKind::NotFound => missing(path),
             io::ErrorKind::PermissionDenied => {
-                DriveError::Permission { action, path: shown, missing: who_may(path) }
+                let write = matches!(action, "write" | "create files in");
+                let access = if write { Access::WRITE_OK } else { Access::READ_OK };
+                DriveError::Permission { action, path: shown, missing: who_may(path, access) }
             }
             io::ErrorKind::ReadOnlyFilesystem => DriveError::ReadOnly { what: shown },
             _ => DriveError::io(format!("cannot {action} {shown}"), source),
@@ -188,16 +191,19 @@ fn missing(path: &Path) -> DriveError {
     DriveError::NotFound { path: path.display().to_string(), what, hint }
 }
 
-/// Who may do what this user may not: the group of a device, or root.
-pub(crate) fn who_may(path: &Path) -> String {
+/// What it takes to do what this user may not: the group of a device, root, or more than that.
+pub(crate) fn who_may(path: &Path, access: Access) -> String {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
-    let Ok(meta) = std::fs::metadata(path) else {
-        return "access to the directories above it".into();
-    };
-    let group = (meta.mode() & 0o060 == 0o060 && meta.gid() != 0).then(|| group_name(meta.gid()));
-    match group {
-        Some(group) if meta.file_type().is_block_device() => format!("group {group}, or root"),
-        _ => "its owner, or root".into(),
+    let Ok(meta) = std::fs::metadata(path) else { return "access to the directories above".into() };
+    let device = meta.file_type().is_block_device();
+    let may = accessat(CWD, path, access, AtFlags::EACCESS).is_ok();
+    let group_may = device && meta.mode() & 0o060 == 0o060 && meta.gid() != 0;
+    match () {
+        () if may && device => "a container or control group that allows this device".into(),
+        () if may => "a file without the attribute immutable".into(),
+        () if group_may => format!("group {}, or root", group_name(meta.gid())),
+        () if device => "root".into(),
+        () => "its owner, or root".into(),
     }
 }
 

@@ -95,6 +95,8 @@ impl Bus {
         match disk.text("device/type").as_deref() {
             Some("SD") => return Bus::Sd,
             Some("MMC") => return Bus::Mmc,
+            // The boot areas of an eMMC are devices of their own, without a type.
+            _ if name.starts_with("mmcblk") => return Bus::Mmc,
             _ => {}
         }
         let way: Vec<&str> = disk.dir.iter().filter_map(|part| part.to_str()).collect();

@@ -7,12 +7,15 @@
 
 #![forbid(unsafe_code)]
 
+mod allow;
 mod ata;
 mod contents;
 mod error;
 mod guard;
+pub mod host;
 mod identity;
 mod link;
+mod list;
 mod locate;
 mod machine;
 mod mounts;
@@ -23,9 +26,11 @@ mod stack;
 mod usage;
 mod watch;
 
+pub use allow::Allowance;
 pub use contents::Content;
 pub use error::{DriveError, ErrorKind};
 pub use guard::Guard;
+pub use list::{BlockDevice, Inside, Partition, list};
 pub use locate::{Location, locate};
 pub use machine::Machine;
 pub use open::{OpenRequest, Opened, Planned, open, plan_open};

@@ -34,38 +34,38 @@ pub struct Location {
 
 /// Finds the file system of a path and the drive behind it.
 pub fn locate(path: impl AsRef<Path>) -> Result<Location, DriveError> {
-    locate_in(&Machine::here(), path.as_ref())
+    Machine::here().locate(path.as_ref())
 }
 
-pub(crate) fn locate_in(machine: &Machine, path: &Path) -> Result<Location, DriveError> {
-    let real = machine.path(path).canonicalize().map_err(|e| DriveError::of("read", path, e))?;
-    let mounts = Mounts::of(machine);
-    let mount = mount_of(machine, &mounts, path);
-    let stack = mount.map(|m| Walk::new(machine, &mounts).under_mount(m)).unwrap_or_default();
-    let filesystem = filesystem(&real, mount)?;
-    Ok(Location {
-        path: real,
-        filesystem,
-        layers: stack.layers.clone(),
-        drive: stack.drive.as_ref().map(|node| identity::identify(machine, node, stack.ram)),
-        disks: stack.disks.iter().map(|node| node.name.clone()).collect(),
-        ram: stack.ram,
-        stack,
-    })
+impl Machine {
+    /// [`locate`] on this machine.
+    pub fn locate(&self, path: &Path) -> Result<Location, DriveError> {
+        let real = self.real_path(path).map_err(|e| DriveError::of("read", path, e))?;
+        let mounts = Mounts::of(self);
+        let mount = mount_of(self, &mounts, path);
+        let stack = mount.map(|m| Walk::new(self, &mounts).under_mount(m)).unwrap_or_default();
+        Ok(Location {
+            filesystem: filesystem(&self.path(&real), mount),
+            path: real,
+            layers: stack.layers.clone(),
+            drive: stack.drive.as_ref().map(|node| identity::identify(self, node, stack.ram)),
+            disks: stack.disks.iter().map(|node| node.name.clone()).collect(),
+            ram: stack.ram,
+            stack,
+        })
+    }
 }
 
 /// The file system as mountinfo and statvfs tell it.
-fn filesystem(path: &Path, mount: Option<&Mount>) -> Result<FileSystem, DriveError> {
-    let sizes = rustix::fs::statvfs(path).map_err(|e| {
-        DriveError::io(format!("cannot ask the file system of {}", path.display()), e)
-    })?;
+pub(crate) fn filesystem(path: &Path, mount: Option<&Mount>) -> FileSystem {
+    let sizes = rustix::fs::statvfs(path).ok();
     let text = |field: fn(&Mount) -> &String| mount.map(|mount| field(mount).clone());
-    Ok(FileSystem {
+    FileSystem {
         kind: text(|m| &m.kind).unwrap_or_else(|| "unknown".into()),
         mount: text(|m| &m.point).unwrap_or_else(|| "unknown".into()),
         source: text(|m| &m.source),
         options: text(|m| &m.options),
-        bytes: Some(sizes.f_blocks.saturating_mul(sizes.f_frsize)),
-        free_bytes: Some(sizes.f_bavail.saturating_mul(sizes.f_frsize)),
-    })
+        bytes: sizes.as_ref().map(|s| s.f_blocks.saturating_mul(s.f_frsize)),
+        free_bytes: sizes.as_ref().map(|s| s.f_bavail.saturating_mul(s.f_frsize)),
+    }
 }

@@ -25,10 +25,21 @@ impl Machine {
         Machine { root: root.canonicalize().unwrap_or_else(|_| root.to_path_buf()) }
     }
 
-    /// Where an absolute path of the machine is found.
-    pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
-        let absolute = absolute.as_ref();
-        self.root.join(absolute.strip_prefix("/").unwrap_or(absolute))
+    /// Where an absolute path of the machine is found; a relative one stays relative to where we are.
+    pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        path.strip_prefix("/").map_or_else(|_| path.to_path_buf(), |below| self.root.join(below))
+    }
+
+    /// An absolute path with links resolved, as the machine itself names it.
+    pub(crate) fn real_path(&self, path: &Path) -> std::io::Result<PathBuf> {
+        let real = self.path(path).canonicalize()?;
+        Ok(real.strip_prefix(&self.root).map_or(real.clone(), |below| Path::new("/").join(below)))
+    }
+
+    /// Whether it is this machine, so that the kernel can be asked about its paths.
+    pub(crate) fn is_here(&self) -> bool {
+        self.root == Path::new("/")
     }
 
     /// Text of a kernel file, without the space around it; `None` when empty or unreadable.

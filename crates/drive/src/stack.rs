@@ -148,14 +148,17 @@ pub(crate) fn mount_of<'m>(
     mounts: &'m Mounts,
     path: &Path,
 ) -> Option<&'m Mount> {
-    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
-    let answer = statx(CWD, machine.path(path), AtFlags::empty(), StatxFlags::MNT_ID).ok();
-    let told = answer.filter(|a| a.stx_mask & StatxFlags::MNT_ID.bits() != 0);
-    let by_id = told.and_then(|answer| mounts.by_id(answer.stx_mnt_id));
-    by_id.or_else(|| {
-        let real = machine.path(path).canonicalize();
+    let told = machine.is_here().then(|| mount_id(path)).flatten();
+    told.and_then(|id| mounts.by_id(id)).or_else(|| {
+        let real = machine.real_path(path);
         mounts.covering(&real.unwrap_or_else(|_| path.to_path_buf()))
     })
+}
+
+fn mount_id(path: &Path) -> Option<u64> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    let answer = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
+    (answer.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(answer.stx_mnt_id)
 }
 
 /// The block devices a mounted file system lies on: one, or several for btrfs and its kind.

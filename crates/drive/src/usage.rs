@@ -29,11 +29,11 @@ pub(crate) fn uses_of(machine: &Machine, node: &Node) -> Vec<String> {
 }
 
 /// What uses exactly this device.
-pub(crate) fn direct_uses(machine: &Machine, mounts: &Mounts, node: &Node) -> Vec<String> {
+fn direct_uses(machine: &Machine, mounts: &Mounts, node: &Node) -> Vec<String> {
     let path = node.path();
-    let points = mount_points(machine, mounts, node).into_iter();
+    let on_it = mounts.0.iter().filter(|mount| mounted_nodes(machine, mount).contains(node));
     let mut uses: Vec<String> =
-        points.map(|point| format!("{path} is mounted at {point}")).collect();
+        on_it.map(|m| format!("{path} is mounted at {}", m.point)).collect();
     if swaps(machine).iter().any(|swap| Node::at_path(machine, swap).as_ref() == Some(node)) {
         uses.push(format!("{path} is swap"));
     }
@@ -41,12 +41,6 @@ pub(crate) fn direct_uses(machine: &Machine, mounts: &Mounts, node: &Node) -> Ve
         holders(machine, node).into_iter().map(|holder| format!("{path} is held by {holder}")),
     );
     uses
-}
-
-/// Where the file systems on a device are mounted.
-pub(crate) fn mount_points(machine: &Machine, mounts: &Mounts, node: &Node) -> Vec<String> {
-    let on_it = mounts.0.iter().filter(|mount| mounted_nodes(machine, mount).contains(node));
-    on_it.map(|mount| mount.point.clone()).collect()
 }
 
 /// Devices that stand on this one, with their own names where they have any: `dm-0 (vg-home)`.

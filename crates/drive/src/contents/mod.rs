@@ -65,26 +65,46 @@ impl<I: Image + ?Sized> Image for Slice<'_, I> {
     }
 }
 
-/// What is on the first `bytes` of an image: signatures of the whole, then the partition table and
-/// what lies in its partitions. Empty: nothing was recognised and it looks blank.
+/// What is on the first `bytes` of an image and in the partitions of its table. Empty: nothing was
+/// recognised and it looks blank.
 pub(crate) fn scan<I: Image + ?Sized>(image: &I, bytes: u64, block_bytes: u32) -> Vec<Content> {
+    let (mut found, entries) = outer(image, bytes, block_bytes);
+    found.extend(entries.iter().flat_map(|entry| inside(image, entry)));
+    found
+}
+
+/// [`scan`] without a look into partitions.
+pub(crate) fn surface<I: Image + ?Sized>(image: &I, bytes: u64, block_bytes: u32) -> Vec<Content> {
+    outer(image, bytes, block_bytes).0
+}
+
+/// What is in a partition.
+pub(crate) fn part<I: Image + ?Sized>(image: &I, start: u64, bytes: u64) -> Vec<Content> {
+    magic::find(&Slice { image, start, bytes }, bytes)
+}
+
+fn outer<I: Image + ?Sized>(
+    image: &I,
+    bytes: u64,
+    block: u32,
+) -> (Vec<Content>, Vec<table::Entry>) {
     let mut found = magic::find(image, bytes);
     // Boot sectors of these end like a partition table.
     let boot_sector =
         found.iter().any(|f| ["vfat", "exfat", "ntfs", "BitLocker"].contains(&&*f.kind));
-    if let Some(table) = table::find(image, bytes, block_bytes, boot_sector) {
+    let table = table::find(image, bytes, block, boot_sector);
+    let entries = table.map(|table| {
         found.push(Content::new(table.kind, None));
-        found.extend(table.entries.iter().flat_map(|entry| inside(image, entry)));
-    }
+        table.entries
+    });
     if found.is_empty() && !blank(image, bytes) {
         found.push(Content::new("data", None));
     }
-    found
+    (found, entries.unwrap_or_default())
 }
 
 fn inside<I: Image + ?Sized>(image: &I, entry: &table::Entry) -> Vec<Content> {
-    let slice = Slice { image, start: entry.start, bytes: entry.bytes };
-    let mut found = magic::find(&slice, entry.bytes);
+    let mut found = part(image, entry.start, entry.bytes);
     if found.is_empty() {
         found.push(Content::new("partition", None));
     }

@@ -10,7 +10,6 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 use super::scratch::direct_bytes;
 use super::{Facts, OpenRequest, Plan, first_bytes};
 use crate::error::DriveError;
-use crate::locate::locate_in;
 use crate::machine::Machine;
 use crate::usage;
 
@@ -20,7 +19,7 @@ pub(super) fn plan(
     meta: &Metadata,
     request: &OpenRequest,
 ) -> Result<Plan, DriveError> {
-    let location = locate_in(machine, Path::new(spec))?;
+    let location = machine.locate(Path::new(spec))?;
     let drive = location.stack.drive.as_ref();
     let block_bytes =
         direct_bytes(&location.filesystem, drive.and_then(|d| d.value("queue/logical_block_size")));

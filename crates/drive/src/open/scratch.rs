@@ -19,7 +19,6 @@ use workload::units;
 use super::{Facts, OpenRequest, Plan};
 use crate::error::DriveError;
 use crate::guard::Guard;
-use crate::locate::locate_in;
 use crate::machine::{Machine, names};
 
 const MIB: u64 = 1 << 20;
@@ -39,7 +38,7 @@ pub(super) fn plan(
     request: &OpenRequest,
 ) -> Result<Plan, DriveError> {
     let path = Path::new(spec);
-    let location = locate_in(machine, path)?;
+    let location = machine.locate(path)?;
     accessat(CWD, path, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
         .map_err(|e| not_writable(path, &location.filesystem, e))?;
     let bytes = size(spec, &location.filesystem, request.size)?;

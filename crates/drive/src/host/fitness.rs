@@ -1,0 +1,210 @@
+//! Whether a machine is fit to measure on: what would make a number wrong or a measurement fail,
+//! each with what to do about it.
+
+use std::time::Duration;
+
+use record::{Evidence, Finding, Level, Unit};
+
+use super::cgroup::{self, Limit};
+use super::environment::{governor, hypervisor, load};
+use super::process::Process;
+use super::pulse::Pulse;
+use crate::allow::allowance;
+use crate::identity;
+use crate::machine::Machine;
+use crate::node::Node;
+
+/// How long others' I/O is looked for. Arbitrary: long enough for a writer that syncs, short enough
+/// that a person does not wait.
+const LOOK: Duration = Duration::from_millis(500);
+/// Registered buffers of a run at depth 256 and 256 KiB.
+const LOCK_BYTES_ENOUGH: u64 = 64 << 20;
+/// A drive this close to its own warning level is about to slow down.
+const HEADROOM_C: f64 = 5.0;
+
+/// What speaks against measuring on this machine now. Looks for half a second at what others do.
+pub fn fitness() -> Vec<Finding> {
+    Machine::here().fitness(LOOK)
+}
+
+impl Machine {
+    /// [`fitness`] of this machine, looking for `look` at what others do.
+    pub fn fitness(&self, look: Duration) -> Vec<Finding> {
+        let before = Pulse::take(self);
+        std::thread::sleep(look);
+        let mut findings = before.until(&Pulse::take(self), look.as_secs_f64());
+        let process = Process::of(self);
+        let about_machine = [
+            slow_governor(self),
+            high_load(self, &process),
+            virtual_machine(self),
+            slow_clock(self),
+            on_battery(self),
+            board_throttled(self),
+            no_uring(self, &process),
+            little_lock(&process),
+            not_root(&process),
+            no_device_access(self, &process),
+        ];
+        findings.extend(about_machine.into_iter().flatten());
+        findings.extend(cgroup::limits(self).into_iter().map(limited));
+        let nodes = self.names("/sys/block").into_iter().filter_map(|n| Node::named(self, &n));
+        findings.extend(nodes.flat_map(|node| about_drive(self, &node)));
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+        findings
+    }
+}
+
+fn slow_governor(machine: &Machine) -> Option<Finding> {
+    let governor = governor(machine).filter(|governor| governor != "performance")?;
+    let text = format!("the frequency governor is {governor}: latencies at depth 1 may read high");
+    let advice = "cpupower frequency-set -g performance";
+    Some(Finding::new("governor", Level::Warn, text).advise(advice))
+}
+
+fn high_load(machine: &Machine, process: &Process) -> Option<Finding> {
+    let (load, cores) = load(machine).zip(process.threads)?;
+    (load > f64::from(cores) / 2.0).then(|| {
+        let text = format!("the load average is {load} on {cores} processors");
+        Finding::new("load", Level::Warn, text)
+            .advise("wait until other work is done")
+            .with(Evidence::new("load average over a minute", load, Unit::Number))
+    })
+}
+
+fn virtual_machine(machine: &Machine) -> Option<Finding> {
+    let text = format!(
+        "this is a virtual machine ({}): its drives may be shared, cached or limited by the host",
+        hypervisor(machine)?
+    );
+    Some(Finding::new("virtual-machine", Level::Note, text))
+}
+
+/// The engine stamps every I/O twice. Clocks of virtual machines are read without a system call too.
+fn slow_clock(machine: &Machine) -> Option<Finding> {
+    let fast = ["tsc", "arch_sys_counter", "riscv_clocksource"];
+    let near = ["kvm-clock", "hyperv_clocksource_tsc_page"];
+    let clock = machine.text("/sys/devices/system/clocksource/clocksource0/current_clocksource")?;
+    let level = match clock.as_str() {
+        name if fast.contains(&name) => return None,
+        name if near.contains(&name) => Level::Note,
+        _ => Level::Warn,
+    };
+    let text = format!(
+        "the kernel's clock is {clock}: each reading of it costs more than with the processor's own"
+    );
+    let advice = "clocksource=tsc on the kernel's command line, if the processor's is steady";
+    Some(Finding::new("clock", level, text).advise(advice))
+}
+
+fn on_battery(machine: &Machine) -> Option<Finding> {
+    let supplies = machine.names("/sys/class/power_supply").into_iter();
+    let mut supplies = supplies.map(|name| format!("/sys/class/power_supply/{name}"));
+    let discharging = |dir: &String| {
+        // A mouse has a battery too, with the scope "Device".
+        let is =
+            |file: &str, what: &str| machine.text(format!("{dir}/{file}")).as_deref() == Some(what);
+        is("type", "Battery") && is("status", "Discharging") && !is("scope", "Device")
+    };
+    supplies.any(|dir| discharging(&dir)).then(|| {
+        let text = "the machine runs on its battery, and may save power at the cost of speed";
+        Finding::new("on-battery", Level::Warn, text).advise("plug it in")
+    })
+}
+
+/// Raspberry Pi firmware: bits 0 to 3 are now, 16 to 19 since the start.
+fn board_throttled(machine: &Machine) -> Option<Finding> {
+    let text = machine.text("/sys/devices/platform/soc/soc:firmware/get_throttled")?;
+    let bits = u32::from_str_radix(text.trim_start_matches("0x"), 16).ok().filter(|b| *b != 0)?;
+    let now = bits & 0xf != 0;
+    let what = if bits & 0x1_0001 != 0 { "too low a voltage" } else { "throttling" };
+    let when = if now { "now" } else { "since it started" };
+    let level = if now { Level::Warn } else { Level::Note };
+    let text = format!("the board's firmware reports {what} {when}");
+    Some(Finding::new("board-throttled", level, text).advise("a better power supply, or cooling"))
+}
+
+fn no_uring(machine: &Machine, process: &Process) -> Option<Finding> {
+    let disabled: u32 = machine.value("/proc/sys/kernel/io_uring_disabled")?;
+    let for_us = disabled >= 2 || (disabled == 1 && !process.may_administer);
+    for_us.then(|| {
+        let text =
+            "io_uring is disabled for this user: libaio is used instead, at more cost per I/O";
+        Finding::new("no-io-uring", Level::Warn, text).advise("sysctl kernel.io_uring_disabled=0")
+    })
+}
+
+fn little_lock(process: &Process) -> Option<Finding> {
+    let bytes = process.lock_bytes_max.filter(|bytes| *bytes < LOCK_BYTES_ENOUGH)?;
+    (!process.may_lock).then(|| {
+        let shown = workload::units::binary(bytes);
+        let text =
+            format!("only {shown} may be locked: buffers may not be registered with the kernel");
+        Finding::new("memlock", Level::Note, text)
+            .advise("ulimit -l unlimited")
+            .with(Evidence::new("memory that may be locked", bytes as f64, Unit::Bytes))
+    })
+}
+
+fn not_root(process: &Process) -> Option<Finding> {
+    (!process.root).then(|| {
+        let text = "not root: the drives' own health data, the payload size of PCIe links and the \
+                    settings of card readers stay unknown";
+        Finding::new("not-root", Level::Note, text).advise("sudo, where those matter")
+    })
+}
+
+fn no_device_access(machine: &Machine, process: &Process) -> Option<Finding> {
+    if process.root {
+        return None;
+    }
+    let nodes = machine.names("/sys/block").into_iter().filter_map(|n| Node::named(machine, &n));
+    let drives = nodes.filter(|node| node.dir.join("device").exists());
+    let denied: Vec<String> = drives
+        .filter(|node| allowance(machine, node).most.is_none())
+        .map(|node| node.name)
+        .collect();
+    (!denied.is_empty()).then(|| {
+        let text = format!(
+            "{} cannot be opened by this user: only directories on it can be measured",
+            denied.join(", ")
+        );
+        Finding::new("no-device-access", Level::Note, text)
+            .advise("join the group that owns the device node (usually disk), or sudo")
+    })
+}
+
+fn limited(limit: Limit) -> Finding {
+    match limit {
+        Limit::Io(line) => {
+            let text = format!("I/O of this process is limited by its control group: {line}");
+            Finding::new("io-limit", Level::Bad, text)
+                .advise("run it outside of the container or service")
+        }
+        Limit::Cpu(processors) => {
+            let text =
+                format!("its control group gives this process {processors:.1} processors' time");
+            Finding::new("cpu-limit", Level::Warn, text)
+                .advise("run it outside of the container or service")
+                .with(Evidence::new("processors", processors, Unit::Number))
+        }
+    }
+}
+
+fn about_drive(machine: &Machine, node: &Node) -> Vec<Finding> {
+    let drive = identity::identify(machine, node, false);
+    let link = drive.link.filter(|link| link.downgraded == Some(true));
+    let slow = link.map(|link| {
+        let (now, best) = (link.now.unwrap_or_default(), link.best.unwrap_or_default());
+        let text = format!("{} runs at {now}, and could do {best}", drive.name);
+        Finding::new("link-downgraded", Level::Warn, text).advise("another slot, port or cable")
+    });
+    let heat = drive.health.temperature_c.zip(drive.health.temperature_warn_c);
+    let hot = heat.filter(|(now, warn)| *now >= warn - HEADROOM_C).map(|(now, warn)| {
+        let text = format!("{} is at {now:.0} C, and warns at {warn:.0} C", drive.name);
+        Finding::new("hot-drive", Level::Warn, text)
+            .advise("let it cool, or move air")
+            .with(Evidence::new("temperature", now, Unit::Celsius))
+    });
+    slow.into_iter().chain(hot).collect()
+}

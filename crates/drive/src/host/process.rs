@@ -1,0 +1,65 @@
+//! What this process may do, from `/proc/self`.
+
+use crate::machine::Machine;
+
+/// CAP_IPC_LOCK of capabilities(7): memory may be locked without limit.
+const MAY_LOCK: u64 = 1 << 14;
+/// CAP_SYS_ADMIN.
+const MAY_ADMINISTER: u64 = 1 << 21;
+
+/// Privileges and limits of this process; what is not told counts as not granted.
+#[derive(Debug)]
+pub(super) struct Process {
+    pub root: bool,
+    pub may_lock: bool,
+    pub may_administer: bool,
+    /// Logical processors it may run on.
+    pub threads: Option<u32>,
+    /// Bytes it may lock; `None`: no limit is told.
+    pub lock_bytes_max: Option<u64>,
+}
+
+impl Process {
+    pub fn of(machine: &Machine) -> Process {
+        let status = machine.text("/proc/self/status").unwrap_or_default();
+        let field = |name: &str| {
+            let mut lines = status.lines().filter_map(|line| line.split_once(':'));
+            lines.find(|(key, _)| *key == name).map(|(_, value)| value.trim())
+        };
+        let effective = field("CapEff").and_then(|hex| u64::from_str_radix(hex, 16).ok());
+        let capable = |bit| effective.is_some_and(|set| set & bit != 0);
+        Process {
+            // Real, effective, saved and file system user.
+            root: field("Uid").and_then(|ids| ids.split_whitespace().nth(1)) == Some("0"),
+            may_lock: capable(MAY_LOCK),
+            may_administer: capable(MAY_ADMINISTER),
+            threads: field("Cpus_allowed").and_then(count_bits),
+            lock_bytes_max: machine.text("/proc/self/limits").as_deref().and_then(lock_limit),
+        }
+    }
+}
+
+/// Bits of `ff,0000000f`.
+fn count_bits(mask: &str) -> Option<u32> {
+    mask.chars().filter(|c| *c != ',').map(|c| Some(c.to_digit(16)?.count_ones())).sum()
+}
+
+/// The soft limit of `Max locked memory  8388608  8388608  bytes`.
+fn lock_limit(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_and_limits() {
+        assert_eq!(count_bits("ff,0000000f"), Some(12));
+        assert_eq!(count_bits("x"), None);
+        let limits = "Max locked memory         8388608              8388608              bytes\n";
+        assert_eq!(lock_limit(limits), Some(8 << 20));
+        assert_eq!(lock_limit("Max locked memory  unlimited  unlimited bytes"), None);
+    }
+}

@@ -1,0 +1,184 @@
+//! What goes on in a machine while we do nothing: two looks, and what lies between them.
+
+use record::{Evidence, Finding, Level, Unit};
+
+use crate::machine::{Machine, names};
+use crate::node::Node;
+use crate::watch::{self, Sample};
+
+/// Share of time a drive may be busy with others' I/O before it is said.
+const BUSY_SHARE: f64 = 0.02;
+/// Share of processor time the hypervisor may take before it is said.
+const STEAL_SHARE: f64 = 0.01;
+
+/// Counters since the machine started.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pulse {
+    drives: Vec<(String, Sample)>,
+    /// Processor time in ticks: all of it, and what the hypervisor gave to others.
+    cpu_ticks: u64,
+    stolen_ticks: u64,
+    swapped_pages: u64,
+    throttled: u64,
+}
+
+impl Pulse {
+    pub fn take(machine: &Machine) -> Pulse {
+        let nodes =
+            machine.names("/sys/block").into_iter().filter_map(|n| Node::named(machine, &n));
+        let counters = |node: Node| {
+            let sample = watch::parse(&std::fs::read(node.dir.join("stat")).ok()?)?;
+            // A loop or dm device only passes on what the drive below it counts.
+            node.dir.join("device").exists().then_some((node.name, sample))
+        };
+        let (cpu_ticks, stolen_ticks) = cpu(&machine.text("/proc/stat").unwrap_or_default());
+        Pulse {
+            drives: nodes.filter_map(counters).collect(),
+            cpu_ticks,
+            stolen_ticks,
+            swapped_pages: swapped(&machine.text("/proc/vmstat").unwrap_or_default()),
+            throttled: throttled(machine),
+        }
+    }
+
+    /// What was found between this look and a later one.
+    pub fn until(&self, later: &Pulse, seconds: f64) -> Vec<Finding> {
+        let pairs = self.drives.iter().filter_map(|(name, before)| {
+            let after = later.drives.iter().find(|(other, _)| other == name)?;
+            Some((name, before, &after.1))
+        });
+        let busy = pairs.filter_map(|(name, before, after)| busy(name, before, after, seconds));
+        let rest = [self.stolen(later), self.swapping(later), self.throttling(later)];
+        busy.chain(rest.into_iter().flatten()).collect()
+    }
+
+    fn stolen(&self, later: &Pulse) -> Option<Finding> {
+        let all = later.cpu_ticks.saturating_sub(self.cpu_ticks);
+        let share = later.stolen_ticks.saturating_sub(self.stolen_ticks) as f64 / all as f64;
+        (all > 0 && share > STEAL_SHARE).then(|| {
+            let text = format!("the hypervisor gives {:.0}% of our time to others", share * 100.0);
+            Finding::new("cpu-stolen", Level::Warn, text)
+                .advise("a quieter host; latencies here hold pauses that are not the drive's")
+                .with(Evidence::new("steal time / processor time", share, Unit::Number))
+        })
+    }
+
+    fn swapping(&self, later: &Pulse) -> Option<Finding> {
+        let pages = later.swapped_pages.saturating_sub(self.swapped_pages);
+        (pages > 0).then(|| {
+            Finding::new(
+                "swapping",
+                Level::Warn,
+                "the machine is swapping, which is I/O of its own",
+            )
+            .advise("end what needs the memory, or swapoff -a")
+            .with(Evidence::new("pages swapped", pages as f64, Unit::Number))
+        })
+    }
+
+    fn throttling(&self, later: &Pulse) -> Option<Finding> {
+        let events = later.throttled.saturating_sub(self.throttled);
+        let (level, text) = match () {
+            () if events > 0 => {
+                (Level::Warn, "the processor is being throttled by its temperature")
+            }
+            () if later.throttled > 0 => {
+                (Level::Note, "the processor was throttled by its temperature since it started")
+            }
+            () => return None,
+        };
+        let counted = Evidence::new("throttle events", later.throttled as f64, Unit::Number);
+        Some(Finding::new("cpu-throttled", level, text).advise("better cooling").with(counted))
+    }
+}
+
+fn busy(name: &str, before: &Sample, after: &Sample, seconds: f64) -> Option<Finding> {
+    let busy_ms = after.busy_ms.saturating_sub(before.busy_ms) as f64;
+    let share = if seconds > 0.0 { busy_ms / 1e3 / seconds } else { 0.0 };
+    if share <= BUSY_SHARE && after.in_flight == 0 {
+        return None;
+    }
+    let moved = |s: &Sample| s.read_bytes + s.written_bytes;
+    let bytes = moved(after).saturating_sub(moved(before)) as f64;
+    let rate = if seconds > 0.0 { bytes / seconds } else { 0.0 };
+    let shown = workload::units::throughput(rate);
+    let text =
+        format!("{name} is in use by others: busy {:.0}% of the time, {shown}", share * 100.0);
+    let finding = Finding::new("other-io", Level::Warn, text)
+        .advise("end what uses it (iotop shows what), or measure when it is quiet")
+        .with(Evidence::new("others' throughput", rate, Unit::BytesPerSecond))
+        .with(Evidence::new("requests in flight", after.in_flight as f64, Unit::Number));
+    Some(finding)
+}
+
+/// All ticks and stolen ones of `cpu  user nice system idle iowait irq softirq steal guest ...`.
+/// Guests are counted in user and nice already.
+fn cpu(stat: &str) -> (u64, u64) {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
+    let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|t| t.parse().ok()).collect();
+    (ticks.iter().sum(), ticks.get(7).copied().unwrap_or(0))
+}
+
+fn swapped(vmstat: &str) -> u64 {
+    let counts = vmstat.lines().filter_map(|line| line.split_once(' '));
+    let swap = counts.filter(|(name, _)| matches!(*name, "pswpin" | "pswpout"));
+    swap.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
+}
+
+/// Thermal throttle events of all processors (x86).
+fn throttled(machine: &Machine) -> u64 {
+    let cpus = machine.path("/sys/devices/system/cpu");
+    let counts = names(&cpus).into_iter().flat_map(|cpu| {
+        let dir = cpus.join(cpu).join("thermal_throttle");
+        ["core_throttle_count", "package_throttle_count"].map(|file| dir.join(file))
+    });
+    counts.filter_map(|file| crate::machine::read_text(&file)?.parse::<u64>().ok()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(findings: &[Finding]) -> Vec<(&str, Level)> {
+        findings.iter().map(|f| (f.name.as_str(), f.level)).collect()
+    }
+
+    #[test]
+    fn a_quiet_machine_gives_no_finding() {
+        let drives = vec![("sda".to_string(), Sample { busy_ms: 500, ..Sample::default() })];
+        let pulse =
+            Pulse { drives, cpu_ticks: 1000, stolen_ticks: 9, swapped_pages: 7, throttled: 0 };
+        assert_eq!(named(&pulse.until(&pulse, 0.5)), []);
+        assert_eq!(named(&pulse.until(&pulse, 0.0)), []);
+    }
+
+    #[test]
+    fn others_work_is_found() {
+        let drives = |busy_ms, in_flight| {
+            vec![("sda".to_string(), Sample { busy_ms, in_flight, ..Sample::default() })]
+        };
+        let before =
+            Pulse { drives: drives(100, 0), cpu_ticks: 100, throttled: 3, ..Pulse::default() };
+        let busy = Pulse { drives: drives(200, 0), ..before.clone() };
+        let old = ("cpu-throttled", Level::Note);
+        assert_eq!(named(&before.until(&busy, 0.5)), [("other-io", Level::Warn), old]);
+        let waiting = Pulse { drives: drives(100, 2), ..before.clone() };
+        assert_eq!(named(&before.until(&waiting, 0.5)), [("other-io", Level::Warn), old]);
+        let later = Pulse {
+            cpu_ticks: 200,
+            stolen_ticks: 5,
+            swapped_pages: 1,
+            throttled: 4,
+            ..before.clone()
+        };
+        let found = ["cpu-stolen", "swapping", "cpu-throttled"].map(|name| (name, Level::Warn));
+        assert_eq!(named(&before.until(&later, 0.5)), found);
+    }
+
+    #[test]
+    fn lines_of_the_kernel() {
+        assert_eq!(cpu("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1\n"), (36, 8));
+        assert_eq!(cpu(""), (0, 0));
+        assert_eq!(swapped("pgfault 5\npswpin 3\npswpout 4\n"), 7);
+    }
+}

@@ -1,0 +1,151 @@
+//! Every block device of a machine: who it is, what is on it, who uses it, what may be done.
+
+use std::fs::File;
+
+use record::{DriveIdentity, FileSystem};
+use serde::Serialize;
+
+use crate::allow::{Allowance, allowance};
+use crate::contents::{self, Content};
+use crate::identity;
+use crate::locate::filesystem;
+use crate::machine::Machine;
+use crate::mounts::{Mounts, swaps};
+use crate::node::{Node, SECTOR, numbered_as};
+use crate::stack::{Walk, mounted_nodes};
+use crate::usage;
+
+/// A whole block device.
+#[derive(Clone, Debug, Serialize)]
+pub struct BlockDevice {
+    /// Who it is.
+    pub drive: DriveIdentity,
+    /// The kernel calls it removable: sticks, card readers.
+    pub removable: bool,
+    /// The file a loop device stands on.
+    pub backing_file: Option<String>,
+    /// What is on it, and who uses it.
+    #[serde(flatten)]
+    pub inside: Inside,
+    /// Its partitions as the kernel knows them, by number.
+    pub partitions: Vec<Partition>,
+    /// What may be done with it.
+    pub allowance: Allowance,
+}
+
+/// A partition.
+#[derive(Clone, Debug, Serialize)]
+pub struct Partition {
+    /// Kernel name, `sda1`.
+    pub name: String,
+    /// Device node.
+    pub path: String,
+    /// Number in the table.
+    pub number: u32,
+    /// First byte.
+    pub start: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// It begins on a multiple of 4 KiB: else every 4 KiB write takes two pages of the drive.
+    pub aligned_4k: bool,
+    /// It begins on a multiple of 1 MiB, as partitioning tools do since 2010.
+    pub aligned_1m: bool,
+    /// What is on it, and who uses it.
+    #[serde(flatten)]
+    pub inside: Inside,
+    /// What may be done with it.
+    pub allowance: Allowance,
+}
+
+/// What is on a device or partition, and who uses it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Inside {
+    /// What was recognised; `null` where it could not be read.
+    pub contents: Option<Vec<Content>>,
+    /// File systems on it that are mounted.
+    pub mounts: Vec<FileSystem>,
+    /// It is swapped to.
+    pub swap: bool,
+    /// Devices that stand on it: `dm-0 (vg-home)`, `md0`, `loop3`.
+    pub holders: Vec<String>,
+}
+
+/// Every whole block device of this machine, by name. Left out are devices that stand for nothing
+/// (loop, zram and the like without a byte) and the hidden paths of NVMe multipath.
+pub fn list() -> Vec<BlockDevice> {
+    Machine::here().list()
+}
+
+impl Machine {
+    /// [`list`] for this machine.
+    pub fn list(&self) -> Vec<BlockDevice> {
+        let nodes =
+            self.names("/sys/block").into_iter().filter_map(|name| Node::named(self, &name));
+        let mounts = Mounts::of(self);
+        nodes.filter(is_shown).map(|node| device(self, &mounts, &node)).collect()
+    }
+}
+
+fn is_shown(node: &Node) -> bool {
+    let made_on_demand = ["loop", "zram", "ram", "nbd"];
+    let stands_for_nothing = node.bytes().unwrap_or(0) == 0
+        && made_on_demand.iter().any(|kind| numbered_as(&node.name, kind));
+    node.value::<u8>("hidden") != Some(1) && !stands_for_nothing
+}
+
+fn device(machine: &Machine, mounts: &Mounts, node: &Node) -> BlockDevice {
+    let ram = Walk::new(machine, mounts).under_node(node).ram;
+    let drive = identity::identify(machine, node, ram);
+    let image = File::open(machine.path(node.path())).ok();
+    let block_bytes = drive.logical_block_bytes.unwrap_or(512);
+    let on_it = |file: &File| contents::surface(file, node.bytes().unwrap_or(0), block_bytes);
+    let partitions = node.partitions();
+    BlockDevice {
+        removable: node.value::<u8>("removable") == Some(1),
+        backing_file: node.backing_file().map(|file| file.display().to_string()),
+        inside: inside(machine, mounts, node, image.as_ref().map(on_it)),
+        partitions: partitions
+            .iter()
+            .filter_map(|part| partition(machine, mounts, part, image.as_ref()))
+            .collect(),
+        allowance: allowance(machine, node),
+        drive,
+    }
+}
+
+fn partition(
+    machine: &Machine,
+    mounts: &Mounts,
+    node: &Node,
+    image: Option<&File>,
+) -> Option<Partition> {
+    let start = node.value::<u64>("start")?.checked_mul(SECTOR)?;
+    let bytes = node.bytes()?;
+    let found = image.map(|image| contents::part(image, start, bytes));
+    Some(Partition {
+        name: node.name.clone(),
+        path: node.path(),
+        number: node.partition()?,
+        start,
+        bytes,
+        aligned_4k: start.is_multiple_of(4 << 10),
+        aligned_1m: start.is_multiple_of(1 << 20),
+        inside: inside(machine, mounts, node, found),
+        allowance: allowance(machine, node),
+    })
+}
+
+fn inside(
+    machine: &Machine,
+    mounts: &Mounts,
+    node: &Node,
+    contents: Option<Vec<Content>>,
+) -> Inside {
+    let mounted = mounts.0.iter().filter(|mount| mounted_nodes(machine, mount).contains(node));
+    Inside {
+        contents,
+        mounts: mounted.map(|m| filesystem(&machine.path(&m.point), Some(m))).collect(),
+        swap: swaps(machine).iter().any(|swap| Node::at_path(machine, swap).as_ref() == Some(node)),
+        holders: usage::holders(machine, node),
+    }
+}

@@ -1,0 +1,162 @@
+//! From a path to the drive behind it, on machines nobody has.
+
+mod common;
+
+use common::Built;
+
+const GB: u64 = 1_000_000_000;
+
+fn disk(name: &str) -> String {
+    format!("/sys/devices/virtual/block/{name}")
+}
+
+fn machine() -> Built {
+    let built = Built::new();
+    built.disk(&disk("sda"), "8:0", 100 * GB).disk(&disk("sdb"), "8:16", 100 * GB);
+    built.partition(&disk("sda"), 1, "8:1", 1 << 20, GB).partition(
+        &disk("sda"),
+        2,
+        "8:2",
+        2 << 30,
+        GB,
+    );
+    built.partition(&disk("sdb"), 1, "8:17", 1 << 20, GB);
+    built.dir("/data");
+    built
+}
+
+/// A device made of others.
+fn made_of(built: &Built, name: &str, number: &str, lower: &[&str]) {
+    built.disk(&disk(name), number, 50 * GB);
+    for below in lower {
+        let to = built.path("/sys/class/block").join(below);
+        assert!(to.exists(), "{below}");
+        built.link(&format!("{}/slaves/{below}", disk(name)), &format!("/sys/class/block/{below}"));
+    }
+}
+
+/// Layers, drive and counted devices.
+fn found(built: &Built, path: &str) -> (Vec<String>, Option<String>, Vec<String>, bool) {
+    let location = built.machine().locate(path.as_ref()).expect("it exists");
+    (location.layers, location.drive.map(|d| d.name), location.disks, location.ram)
+}
+
+fn expected(
+    layers: &[&str],
+    drive: Option<&str>,
+    disks: &[&str],
+) -> (Vec<String>, Option<String>, Vec<String>, bool) {
+    let owned = |all: &[&str]| all.iter().map(|s| s.to_string()).collect::<Vec<_>>();
+    (owned(layers), drive.map(str::to_string), owned(disks), false)
+}
+
+#[test]
+fn through_a_partition() {
+    let built = machine();
+    built.mounts(&["27 1 8:2 / / rw - ext4 /dev/sda2 rw"]);
+    assert_eq!(found(&built, "/data"), expected(&["/dev/sda2"], Some("sda"), &["sda"]));
+    let location = built.machine().locate("/data".as_ref()).expect("it exists");
+    assert_eq!(
+        (location.filesystem.kind.as_str(), location.filesystem.mount.as_str()),
+        ("ext4", "/")
+    );
+}
+
+#[test]
+fn through_encryption_and_volumes() {
+    let built = machine();
+    made_of(&built, "dm-0", "252:0", &["sda2"]);
+    made_of(&built, "dm-1", "252:1", &["dm-0"]);
+    built.mounts(&["27 1 252:1 / / rw - ext4 /dev/mapper/vg-root rw"]);
+    let layers = ["/dev/dm-1", "/dev/dm-0", "/dev/sda2"];
+    assert_eq!(found(&built, "/data"), expected(&layers, Some("sda"), &["sda"]));
+}
+
+#[test]
+fn a_mirror_is_the_drive_and_its_halves_are_counted() {
+    let built = machine();
+    made_of(&built, "md0", "9:0", &["sda2", "sdb1"]);
+    made_of(&built, "dm-0", "252:0", &["md0"]);
+    built.mounts(&["27 1 252:0 / / rw - ext4 /dev/mapper/root rw"]);
+    assert_eq!(found(&built, "/data"), expected(&["/dev/dm-0"], Some("md0"), &["sda", "sdb"]));
+}
+
+#[test]
+fn btrfs_by_its_members() {
+    let built = machine();
+    built.mounts(&["27 1 0:40 /@ / rw - btrfs /dev/sda2 rw,subvolid=256"]);
+    assert_eq!(found(&built, "/data"), expected(&["/dev/sda2"], Some("sda"), &["sda"]));
+    built.file("/sys/fs/btrfs/0c9f/devices/sda2", []).file("/sys/fs/btrfs/0c9f/devices/sdb1", []);
+    let both = ["/dev/sda2", "/dev/sdb1"];
+    assert_eq!(found(&built, "/data"), expected(&both, None, &["sda", "sdb"]));
+    let in_use = |name: &str| {
+        let list = built.list();
+        list.iter().find(|d| d.drive.name == name).map(|d| d.allowance.reason.clone())
+    };
+    assert!(in_use("sdb").expect("listed").contains("root file system"), "the second member too");
+}
+
+#[test]
+fn an_overlay_by_where_it_writes() {
+    let built = machine();
+    built.dir("/upper").mounts(&[
+        "27 1 8:2 / /upper rw - ext4 /dev/sda2 rw",
+        "28 1 0:50 / /data rw - overlay overlay rw,lowerdir=/a:/b,upperdir=/upper,workdir=/w",
+    ]);
+    assert_eq!(found(&built, "/data"), expected(&["/upper", "/dev/sda2"], Some("sda"), &["sda"]));
+}
+
+#[test]
+fn a_loop_device_by_the_file_it_stands_on() {
+    let built = machine();
+    built
+        .disk(&disk("loop3"), "7:3", GB)
+        .file(&format!("{}/loop/backing_file", disk("loop3")), "/images/card.img\n")
+        .file("/images/card.img", [])
+        .dir("/mnt")
+        .mounts(&[
+            "27 1 8:2 / / rw - ext4 /dev/sda2 rw",
+            "28 27 7:3 / /mnt rw - vfat /dev/loop3 rw",
+        ]);
+    let layers = ["/dev/loop3", "/images/card.img", "/dev/sda2"];
+    assert_eq!(found(&built, "/mnt"), expected(&layers, Some("sda"), &["sda"]));
+}
+
+#[test]
+fn a_loop_device_over_memory_is_memory() {
+    let built = machine();
+    built
+        .disk(&disk("loop3"), "7:3", GB)
+        .file(&format!("{}/loop/backing_file", disk("loop3")), "/shm/card.img\n")
+        .file("/shm/card.img", [])
+        .dir("/mnt")
+        .mounts(&[
+            "26 1 0:25 / /shm rw - tmpfs tmpfs rw",
+            "28 1 7:3 / /mnt rw - vfat /dev/loop3 rw",
+        ]);
+    let (layers, drive, disks, ram) = found(&built, "/mnt");
+    assert_eq!((layers.len(), drive.as_deref(), ram), (0, Some("loop3"), true));
+    assert_eq!(disks, ["loop3"]);
+    assert_eq!(found(&built, "/shm"), (vec![], None, vec![], true));
+}
+
+#[test]
+fn what_has_no_drive_has_none() {
+    let built = machine();
+    built.mounts(&["27 1 0:60 / / rw - nfs4 server:/export rw"]);
+    assert_eq!(found(&built, "/data"), expected(&[], None, &[]));
+    built.mounts(&["27 1 99:9 / / rw - ext4 /dev/gone rw"]);
+    assert_eq!(found(&built, "/data"), expected(&[], None, &[]));
+}
+
+#[test]
+fn a_loop_over_itself_ends() {
+    let built = machine();
+    built
+        .disk(&disk("loop3"), "7:3", GB)
+        .file(&format!("{}/loop/backing_file", disk("loop3")), "/data/card.img\n")
+        .file("/data/card.img", [])
+        .mounts(&["27 1 7:3 / /data rw - ext4 /dev/loop3 rw"]);
+    let (_, drive, disks, _) = found(&built, "/data");
+    assert_eq!((drive.as_deref(), disks.as_slice()), (Some("loop3"), &["loop3".to_string()][..]));
+}
