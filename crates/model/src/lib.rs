@@ -1,1 +1,5 @@
 //! Virtual drives.
+
+#![forbid(unsafe_code)]
+
+pub mod ftl;

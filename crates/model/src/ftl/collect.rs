@@ -1,0 +1,101 @@
+//! Which superblock is collected next.
+//!
+//! The policies of the literature: greedy (the fewest live pages), FIFO (the oldest), d-choices (the
+//! emptiest of d drawn at random; Van Houdt 2013) and cost-benefit (age times the gain over the
+//! cost; Rosenblum and Ousterhout 1992).
+
+use serde::{Deserialize, Serialize};
+
+use super::superblock::{Superblocks, mix};
+
+/// How many superblocks cost-benefit looks at, at most; beyond, it looks at a random sample.
+const COST_BENEFIT_LOOKS: u32 = 10_000;
+
+/// Which superblock is collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", try_from = "String", into = "String")]
+pub enum Policy {
+    /// The one with the fewest live pages.
+    Greedy,
+    /// The one that was closed first.
+    Fifo,
+    /// The emptiest of this many drawn at random; 1 is a random victim.
+    Choices(u32),
+    /// The best by age times free share over live share.
+    CostBenefit,
+}
+
+impl TryFrom<String> for Policy {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Policy, String> {
+        match text.as_str() {
+            "greedy" => Ok(Policy::Greedy),
+            "fifo" => Ok(Policy::Fifo),
+            "cost-benefit" => Ok(Policy::CostBenefit),
+            other => {
+                let d = other.strip_suffix("-choices").and_then(|d| d.parse().ok());
+                d.filter(|d| *d > 0).map(Policy::Choices).ok_or_else(|| {
+                    format!("'{text}' is none of greedy, fifo, cost-benefit or such as 8-choices")
+                })
+            }
+        }
+    }
+}
+
+impl From<Policy> for String {
+    fn from(policy: Policy) -> String {
+        match policy {
+            Policy::Greedy => "greedy".into(),
+            Policy::Fifo => "fifo".into(),
+            Policy::CostBenefit => "cost-benefit".into(),
+            Policy::Choices(d) => format!("{d}-choices"),
+        }
+    }
+}
+
+/// Random numbers of a policy: SplitMix64, eight bytes of state.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Draws(pub u64);
+
+impl Draws {
+    /// A number below `n`.
+    pub fn below(&mut self, n: u32) -> u32 {
+        self.0 = self.0.wrapping_add(1);
+        (u128::from(mix(self.0)) * u128::from(n) >> 64) as u32
+    }
+}
+
+/// The victim that a policy takes among the closed superblocks.
+pub fn victim(policy: Policy, blocks: &mut Superblocks, draws: &mut Draws) -> Option<u32> {
+    match policy {
+        Policy::Greedy => blocks.emptiest(),
+        Policy::Fifo => {
+            let oldest = [blocks.oldest(false), blocks.oldest(true)];
+            oldest.into_iter().flatten().max_by_key(|&sb| blocks.age(sb))
+        }
+        Policy::Choices(d) => {
+            let drawn = (0..d).filter_map(|_| random_candidate(blocks, draws));
+            drawn.min_by_key(|&sb| blocks.live(sb)).or_else(|| blocks.emptiest())
+        }
+        Policy::CostBenefit => cost_benefit(blocks, draws),
+    }
+}
+
+fn random_candidate(blocks: &Superblocks, draws: &mut Draws) -> Option<u32> {
+    let mut tries = (0..64).map(|_| draws.below(blocks.len()));
+    tries.find(|&sb| blocks.is_candidate(sb))
+}
+
+fn cost_benefit(blocks: &Superblocks, draws: &mut Draws) -> Option<u32> {
+    let most = f64::from((0..blocks.len()).map(|sb| blocks.live(sb)).max()?.max(1));
+    let benefit = |sb: u32| {
+        let live = f64::from(blocks.live(sb)) / most;
+        blocks.age(sb) as f64 * (1.0 - live) / (2.0 * live).max(1e-9)
+    };
+    let best = |a: u32, b: u32| if benefit(b) > benefit(a) { b } else { a };
+    if blocks.len() <= COST_BENEFIT_LOOKS {
+        return (0..blocks.len()).filter(|&sb| blocks.is_candidate(sb)).reduce(best);
+    }
+    (0..COST_BENEFIT_LOOKS / 10).filter_map(|_| random_candidate(blocks, draws)).reduce(best)
+}

@@ -1,0 +1,132 @@
+//! The mapping of a page-mapped drive: logical to physical pages and back.
+//!
+//! The logical side is the truth. The physical side remembers who wrote a physical page, and is not
+//! cleaned when that page is overwritten or discarded: a physical page is live when the logical
+//! side still points back at it. Nothing here counts or decides; see `superblock.rs`.
+
+use serde::{Deserialize, Serialize};
+
+use super::side::{CHUNK, Side};
+
+/// Pages that are still live: `len` logical pages from `lpn`, on as many physical pages from `ppn`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// First logical page.
+    pub lpn: u32,
+    /// First physical page.
+    pub ppn: u32,
+    /// How many.
+    pub len: u32,
+}
+
+/// Both directions of the mapping.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Map {
+    logical: Side,
+    physical: Side,
+    mapped: u64,
+}
+
+impl Map {
+    /// A map of `logical` pages onto `physical` ones, with nothing mapped.
+    pub fn new(logical: u64, physical: u64) -> Map {
+        Map { logical: Side::new(logical), physical: Side::new(physical), mapped: 0 }
+    }
+
+    /// How many logical pages are mapped.
+    pub fn mapped(&self) -> u64 {
+        self.mapped
+    }
+
+    /// Where a logical page lies.
+    #[inline]
+    pub fn get(&self, lpn: u32) -> Option<u32> {
+        if self.logical.is_explicit(lpn) {
+            return self.logical.entry(lpn);
+        }
+        self.logical.get(lpn)
+    }
+
+    /// Calls `f(lpn, len, ppn)` for the mapped pieces of a logical range.
+    pub fn pieces(&self, lpn: u32, n: u32, f: impl FnMut(u32, u32, u32)) {
+        self.logical.pieces(lpn, n, f);
+    }
+
+    /// How many of `n` pages can be bound at once: up to the next chunk's end on either side.
+    #[inline]
+    pub fn bindable(lpn: u32, ppn: u32, n: u32) -> u32 {
+        n.min(CHUNK - lpn % CHUNK).min(CHUNK - ppn % CHUNK)
+    }
+
+    /// Logical pages from `lpn` now lie from `ppn` on. `n` is at most [`Map::bindable`]. Calls
+    /// `dropped(ppn, len)` for what they held before.
+    #[inline]
+    pub fn bind(&mut self, lpn: u32, ppn: u32, n: u32, mut dropped: impl FnMut(u32, u32)) {
+        if n == 1 && self.logical.is_explicit(lpn) {
+            match self.logical.swap_entry(lpn, ppn) {
+                Some(old) => dropped(old, 1),
+                None => self.mapped += 1,
+            }
+            if self.physical.is_explicit(ppn) {
+                self.physical.swap_entry(ppn, lpn);
+                return;
+            }
+            return self.physical.set(ppn, 1, lpn);
+        }
+        self.drop_range(lpn, n, dropped);
+        self.mapped += u64::from(n);
+        self.logical.set(lpn, n, ppn);
+        self.physical.set(ppn, n, lpn);
+    }
+
+    /// Logical pages hold nothing any more. Calls `dropped(ppn, len)` for what they held.
+    pub fn unbind(&mut self, lpn: u32, n: u32, mut dropped: impl FnMut(u32, u32)) {
+        let (mut at, end) = (lpn, lpn + n);
+        while at < end {
+            let len = (end - at).min(CHUNK - at % CHUNK);
+            self.drop_range(at, len, &mut dropped);
+            self.logical.clear(at, len);
+            at += len;
+        }
+    }
+
+    #[inline]
+    fn drop_range(&mut self, lpn: u32, n: u32, mut dropped: impl FnMut(u32, u32)) {
+        let mut gone = 0;
+        self.logical.pieces(lpn, n, |_, len, ppn| {
+            gone += len;
+            dropped(ppn, len);
+        });
+        self.mapped -= u64::from(gone);
+    }
+
+    /// Adds the live pages among `n` physical ones to `out`.
+    #[inline]
+    pub fn live(&self, ppn: u32, n: u32, out: &mut Vec<Live>) {
+        self.physical.pieces(ppn, n, |ppn, len, lpn| {
+            if len == 1 {
+                if self.get(lpn) == Some(ppn) {
+                    out.push(Live { lpn, ppn, len });
+                }
+                return;
+            }
+            self.logical.pieces(lpn, len, |at, len, held| {
+                let expected = ppn + (at - lpn);
+                if held == expected {
+                    out.push(Live { lpn: at, ppn: expected, len });
+                }
+            });
+        });
+    }
+
+    /// Forgets who wrote `n` physical pages from `ppn` on: they were erased. Only saves memory and
+    /// time, because no logical page points at them any more; so chunks that are shared by several
+    /// small superblocks are left as they are.
+    pub fn erase(&mut self, ppn: u32, n: u32) {
+        if ppn.is_multiple_of(CHUNK) && n > CHUNK / 2 {
+            let first = ppn / CHUNK;
+            let chunks = first..first + n.div_ceil(CHUNK);
+            chunks.for_each(|chunk| self.physical.reset(chunk as usize));
+        }
+    }
+}

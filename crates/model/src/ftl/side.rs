@@ -1,0 +1,320 @@
+//! One direction of the mapping: from the index of a page to a number, chunk by chunk.
+//!
+//! A chunk is 1024 pages (4 MiB of 4 KiB pages). It holds at most four ascending runs, in 33 bytes,
+//! or one explicit entry per page. Sequential writes, overwrites and discards therefore cost a few
+//! operations per chunk and no memory per page; only what is fragmented pays for entries. The
+//! entries of all chunks are one zeroed vector: the allocator takes it from the operating system as
+//! zero pages that are committed when first written, and 1024 entries are just one such page.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Pages in a chunk.
+pub const CHUNK: u32 = 1024;
+/// A sequential overwrite across the end of a superblock needs three runs; one is to spare.
+const RUNS: usize = 4;
+
+/// Pages `start..start + len` of a chunk hold `value`, `value + 1`, ... A length of 0 is no run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Run {
+    start: u16,
+    len: u16,
+    value: u32,
+}
+
+impl Run {
+    fn end(self) -> u16 {
+        self.start + self.len
+    }
+
+    /// The part of the run within `from..to`, which it overlaps.
+    fn within(self, from: u16, to: u16) -> Run {
+        let start = self.start.max(from);
+        let value = self.value + u32::from(start - self.start);
+        Run { start, len: self.end().min(to) - start, value }
+    }
+}
+
+/// One direction of the mapping.
+#[derive(Debug)]
+pub struct Side {
+    /// Value + 1, or 0 for none; meaningful in explicit chunks only.
+    entries: Vec<u32>,
+    explicit: Vec<bool>,
+    runs: Vec<[Run; RUNS]>,
+}
+
+impl Side {
+    /// A side with room for `len` pages, none of them mapped.
+    pub fn new(len: u64) -> Side {
+        let chunks = len.div_ceil(u64::from(CHUNK)) as usize;
+        Side {
+            entries: vec![0; chunks * CHUNK as usize],
+            explicit: vec![false; chunks],
+            runs: vec![[Run::default(); RUNS]; chunks],
+        }
+    }
+
+    /// What page `index` holds.
+    pub fn get(&self, index: u32) -> Option<u32> {
+        let mut found = None;
+        self.pieces(index, 1, |_, _, value| found = Some(value));
+        found
+    }
+
+    /// Whether the chunk of page `index` keeps an entry per page.
+    #[inline]
+    pub fn is_explicit(&self, index: u32) -> bool {
+        self.explicit[(index / CHUNK) as usize]
+    }
+
+    /// What page `index` of an explicit chunk holds.
+    #[inline]
+    pub fn entry(&self, index: u32) -> Option<u32> {
+        self.entries[index as usize].checked_sub(1)
+    }
+
+    /// Sets page `index` of an explicit chunk and returns what it held.
+    #[inline]
+    pub fn swap_entry(&mut self, index: u32, value: u32) -> Option<u32> {
+        std::mem::replace(&mut self.entries[index as usize], value + 1).checked_sub(1)
+    }
+
+    /// Calls `f(index, len, value)` for every mapped piece of `index..index + n`, ascending. The
+    /// range may span chunks.
+    #[inline]
+    pub fn pieces(&self, index: u32, n: u32, mut f: impl FnMut(u32, u32, u32)) {
+        let (mut at, end) = (index, index + n);
+        while at < end {
+            let stop = end.min((at / CHUNK + 1) * CHUNK);
+            self.pieces_of_chunk(at, stop, &mut f);
+            at = stop;
+        }
+    }
+
+    #[inline]
+    fn pieces_of_chunk(&self, from: u32, to: u32, f: &mut impl FnMut(u32, u32, u32)) {
+        let chunk = (from / CHUNK) as usize;
+        if self.explicit[chunk] {
+            let entries = &self.entries[from as usize..to as usize];
+            for (index, &entry) in (from..).zip(entries) {
+                if entry != 0 {
+                    f(index, 1, entry - 1);
+                }
+            }
+            return;
+        }
+        let first = chunk as u32 * CHUNK;
+        let (a, b) = ((from - first) as u16, (to - first) as u16);
+        for run in self.runs[chunk].iter().filter(|r| r.len > 0 && r.start < b && r.end() > a) {
+            let part = run.within(a, b);
+            f(first + u32::from(part.start), u32::from(part.len), part.value);
+        }
+    }
+
+    /// Pages `index..index + n` of one chunk hold `value`, `value + 1`, ...
+    #[inline]
+    pub fn set(&mut self, index: u32, n: u32, value: u32) {
+        let chunk = (index / CHUNK) as usize;
+        if !self.explicit[chunk] {
+            let run = Run { start: (index % CHUNK) as u16, len: n as u16, value };
+            if extend(&mut self.runs[chunk], run) || self.replace(chunk, run.start, n, Some(run)) {
+                return;
+            }
+            self.make_explicit(chunk);
+        }
+        let entries = &mut self.entries[index as usize..(index + n) as usize];
+        for (entry, value) in entries.iter_mut().zip(value + 1..) {
+            *entry = value;
+        }
+        if n > 1 && (index + n).is_multiple_of(CHUNK) {
+            self.make_runs(chunk);
+        }
+    }
+
+    /// Pages `index..index + n` of one chunk hold nothing.
+    pub fn clear(&mut self, index: u32, n: u32) {
+        let chunk = (index / CHUNK) as usize;
+        if n == CHUNK {
+            return self.reset(chunk);
+        }
+        if !self.explicit[chunk] {
+            if self.replace(chunk, (index % CHUNK) as u16, n, None) {
+                return;
+            }
+            self.make_explicit(chunk);
+        }
+        self.entries[index as usize..(index + n) as usize].fill(0);
+    }
+
+    /// All pages of a chunk hold nothing.
+    pub fn reset(&mut self, chunk: usize) {
+        self.explicit[chunk] = false;
+        self.runs[chunk] = [Run::default(); RUNS];
+    }
+
+    /// Puts `new` in the place of `start..start + n` among the runs of a chunk. Changes nothing and
+    /// says false when the result would be more runs than fit.
+    fn replace(&mut self, chunk: usize, start: u16, n: u32, new: Option<Run>) -> bool {
+        let (old, end) = (self.runs[chunk], start + n as u16);
+        let mut list = [Run::default(); 2 * RUNS + 1];
+        let mut count = 0;
+        let mut put = |run: Run| {
+            if count > 0 && follows(list[count - 1], run) {
+                list[count - 1].len += run.len;
+            } else {
+                list[count] = run;
+                count += 1;
+            }
+        };
+        let held = || old.iter().filter(|r| r.len > 0);
+        held().filter(|r| r.start < start).for_each(|r| put(r.within(0, start)));
+        new.into_iter().for_each(&mut put);
+        held().filter(|r| r.end() > end).for_each(|r| put(r.within(end, CHUNK as u16)));
+        if count <= RUNS {
+            self.runs[chunk].copy_from_slice(&list[..RUNS]);
+        }
+        count <= RUNS
+    }
+
+    #[cold]
+    fn make_explicit(&mut self, chunk: usize) {
+        let first = chunk * CHUNK as usize;
+        let entries = &mut self.entries[first..first + CHUNK as usize];
+        entries.fill(0);
+        for run in self.runs[chunk] {
+            let part = &mut entries[usize::from(run.start)..usize::from(run.end())];
+            part.iter_mut().zip(run.value + 1..).for_each(|(entry, value)| *entry = value);
+        }
+        self.explicit[chunk] = true;
+        self.runs[chunk] = [Run::default(); RUNS];
+    }
+
+    /// Goes back to runs where a sequential pass has made the chunk few runs again.
+    fn make_runs(&mut self, chunk: usize) {
+        let first = chunk * CHUNK as usize;
+        let mut runs = [Run::default(); RUNS];
+        let mut count = 0;
+        for (start, &entry) in (0..).zip(&self.entries[first..first + CHUNK as usize]) {
+            let Some(value) = entry.checked_sub(1) else { continue };
+            let run = Run { start, len: 1, value };
+            if count > 0 && follows(runs[count - 1], run) {
+                runs[count - 1].len += 1;
+            } else if count == RUNS {
+                return;
+            } else {
+                runs[count] = run;
+                count += 1;
+            }
+        }
+        self.explicit[chunk] = false;
+        self.runs[chunk] = runs;
+    }
+}
+
+fn follows(run: Run, next: Run) -> bool {
+    run.end() == next.start && run.value + u32::from(run.len) == next.value
+}
+
+/// The usual case of a sequential write: the last run of the chunk grows.
+#[inline]
+fn extend(runs: &mut [Run; RUNS], new: Run) -> bool {
+    let last = runs.iter().position(|r| r.len == 0).unwrap_or(RUNS);
+    if last == 0 || !follows(runs[last - 1], new) {
+        return false;
+    }
+    runs[last - 1].len += new.len;
+    true
+}
+
+/// The saved form: the runs of every chunk, and the entries of explicit ones.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    runs: Vec<[Run; RUNS]>,
+    explicit: Vec<(u32, Vec<u32>)>,
+}
+
+impl Serialize for Side {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let chunks = self.entries.chunks(CHUNK as usize).zip(&self.explicit).zip(0..);
+        let explicit = chunks.filter(|((_, e), _)| **e).map(|((c, _), i)| (i, c.to_vec()));
+        Saved { runs: self.runs.clone(), explicit: explicit.collect() }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Side {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let saved = Saved::deserialize(deserializer)?;
+        let mut side = Side::new(saved.runs.len() as u64 * u64::from(CHUNK));
+        side.runs = saved.runs;
+        for (chunk, entries) in saved.explicit {
+            let first = chunk as usize * CHUNK as usize;
+            let target = side.entries.get_mut(first..first + entries.len());
+            let target = target.ok_or_else(|| serde::de::Error::custom("chunk out of range"))?;
+            target.copy_from_slice(&entries);
+            side.explicit[chunk as usize] = true;
+        }
+        Ok(side)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Set(u32, u32, u32),
+        Clear(u32, u32),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let range = (0..2 * CHUNK, 1..=CHUNK).prop_map(|(i, n)| (i, n.min(CHUNK - i % CHUNK)));
+        let step = (range, 0..5000u32, 0..4u8).prop_map(|((i, n), value, kind)| match kind {
+            0 => Step::Clear(i, n),
+            1 => Step::Set(i, 1, value),
+            2 => Step::Set(i, n, i + 7),
+            _ => Step::Set(i, n, value),
+        });
+        prop::collection::vec(step, 1..40)
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_one_entry_per_page(steps in steps()) {
+            let mut side = Side::new(2 * u64::from(CHUNK));
+            let mut naive = vec![None; 2 * CHUNK as usize];
+            for step in steps {
+                match step {
+                    Step::Set(i, n, value) => {
+                        side.set(i, n, value);
+                        (0..n).for_each(|k| naive[(i + k) as usize] = Some(value + k));
+                    }
+                    Step::Clear(i, n) => {
+                        side.clear(i, n);
+                        (0..n).for_each(|k| naive[(i + k) as usize] = None);
+                    }
+                }
+            }
+            let text = postcard::to_stdvec(&side).expect("plain data");
+            let back: Side = postcard::from_bytes(&text).expect("own bytes");
+            for (i, value) in (0..).zip(&naive) {
+                prop_assert_eq!(side.get(i), *value, "page {}", i);
+                prop_assert_eq!(back.get(i), *value, "loaded page {}", i);
+            }
+            let mut total = 0;
+            side.pieces(0, 2 * CHUNK, |_, len, _| total += len);
+            prop_assert_eq!(total as usize, naive.iter().flatten().count());
+        }
+    }
+
+    #[test]
+    fn a_sequential_pass_over_a_fragmented_chunk_makes_it_runs_again() {
+        let mut side = Side::new(u64::from(CHUNK));
+        (0..CHUNK).step_by(2).for_each(|i| side.set(i, 1, 9000 - i));
+        assert!(side.is_explicit(0));
+        (0..CHUNK).step_by(32).for_each(|i| side.set(i, 32, i + 5));
+        assert!(!side.is_explicit(0));
+        assert_eq!(side.get(1000), Some(1005));
+    }
+}

@@ -1,0 +1,69 @@
+//! The SLC cache: superblocks written with one bit per cell, fast, and folded later.
+//!
+//! An SLC superblock takes a whole superblock of flash and holds 1/bits of its pages. The dynamic
+//! part is therefore limited by the space the host has not filled: what is written there must still
+//! fit after folding. Once the cache is full, the drive writes directly and spends a share of its
+//! time on draining, until the cache may be entered again; or, on drives without a direct path,
+//! every write to the cache waits for as much to be folded. Shapes of sustained writes follow from
+//! these rules alone (see `tests/fills.rs`).
+
+use serde::{Deserialize, Serialize};
+
+/// Rules and state of the cache. Sizes in superblocks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Slc {
+    /// Part that exists whatever the host has filled.
+    pub fixed: u32,
+    /// Part that exists while the host leaves room.
+    pub dynamic: u32,
+    /// Share of program time spent on draining while the host writes directly, 0 to below 1.
+    pub drain: f64,
+    /// There is no direct path: everything goes through the cache.
+    pub first: bool,
+    /// The cache is entered again when no more than this share of it is left to drain.
+    pub reenter: f64,
+    /// Bits per cell outside of the cache.
+    pub bits: u32,
+    /// The cache takes writes; otherwise it drains.
+    filling: bool,
+}
+
+impl Slc {
+    /// A cache with nothing in it.
+    pub fn new(fixed: u32, dynamic: u32, drain: f64, first: bool, reenter: f64, bits: u32) -> Slc {
+        Slc { fixed, dynamic, drain, first, reenter, bits, filling: true }
+    }
+
+    /// No cache.
+    pub fn none() -> Slc {
+        Slc::new(0, 0, 0.0, false, 0.0, 1)
+    }
+
+    /// How many superblocks the cache may have, when it now has `used` of them, the host can fill
+    /// `logical` pages and has filled `mapped`, and a superblock holds `pages`.
+    pub fn limit(&self, used: u32, logical: u64, mapped: u64, pages: u32) -> u32 {
+        let cached = u64::from(used) * u64::from(pages / self.bits);
+        let native = mapped.saturating_sub(cached);
+        let room = logical.saturating_sub(native) / u64::from(pages);
+        self.fixed + self.dynamic.min(room as u32)
+    }
+
+    /// Whether the next superblock for the host is an SLC one.
+    pub fn admit(&mut self, used: u32, limit: u32) -> bool {
+        if used >= limit {
+            self.filling = false;
+        } else if f64::from(used) <= self.reenter * f64::from(limit) {
+            self.filling = true;
+        }
+        limit > 0 && (self.filling || self.first)
+    }
+
+    /// Pages to fold for every page the host writes: directly, or into the cache.
+    pub fn owed(&self, used: u32, limit: u32, host_in_slc: bool) -> f64 {
+        if host_in_slc {
+            let over = f64::from(used.saturating_sub(limit));
+            return if self.first && used >= limit { 1.0 + over / 8.0 } else { 0.0 };
+        }
+        if used == 0 || self.filling { 0.0 } else { self.drain / (1.0 - self.drain) }
+    }
+}
