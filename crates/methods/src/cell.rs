@@ -97,11 +97,9 @@ impl Cell {
         let m = session.measure(&Ground::replicate(&self.workload, round), round)?;
         for part in &mut self.parts {
             part.add(&m);
-            let metric = analysis::metric(&part.metric, part.unit, part.samples.clone());
-            session.out.put_metric(metric);
-            for latency in part.latencies.metrics(&part.metric) {
-                session.out.put_metric(latency);
-            }
+            let mut metrics = vec![analysis::metric(&part.metric, part.unit, part.samples.clone())];
+            metrics.extend(part.latencies.metrics(&part.metric));
+            session.out.put_metrics(&part.metric, metrics);
             session.out.put_latency(LatencyProfile {
                 name: self.workload.name.clone(),
                 op: part.kind.name().to_string(),

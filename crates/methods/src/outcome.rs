@@ -67,6 +67,17 @@ impl<'h> Outcome<'h> {
         }
     }
 
+    /// Adds the metrics of a cell in this order, in the place of those it had: the metric called
+    /// `stem` and those called `stem.something`.
+    pub(crate) fn put_metrics(&mut self, stem: &str, metrics: Vec<Metric>) {
+        let ours = |m: &Metric| {
+            m.name.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let place = self.metrics.iter().position(ours).unwrap_or(self.metrics.len());
+        self.metrics.retain(|m| !ours(m));
+        self.metrics.splice(place..place, metrics);
+    }
+
     /// Adds a latency profile, or replaces the one of that workload and op.
     pub(crate) fn put_latency(&mut self, profile: LatencyProfile) {
         let same = |l: &&mut LatencyProfile| l.name == profile.name && l.op == profile.op;
@@ -186,6 +197,17 @@ mod tests {
         assert_eq!(lines, [("first", Level::Note), ("text (in 2 of 3)", Level::Bad)]);
         assert_eq!(out.warnings[1].workload.as_deref(), Some("a"));
         assert_eq!(out.workloads.len(), 1);
+    }
+
+    #[test]
+    fn metrics_that_come_late_stand_beside_their_siblings() {
+        let mut out = Outcome::default();
+        let single = |name: &str| Metric::single(name, record::Unit::Iops, 1.0);
+        out.put_metrics("q1", vec![single("q1"), single("q1.max")]);
+        out.put_metrics("q16", vec![single("q16")]);
+        out.put_metrics("q1", vec![single("q1"), single("q1.p99"), single("q1.max")]);
+        let names: Vec<_> = out.metrics.iter().map(|m| m.name.as_str()).collect();
+        assert_eq!(names, ["q1", "q1.p99", "q1.max", "q16"]);
     }
 
     #[test]

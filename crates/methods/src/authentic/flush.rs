@@ -51,7 +51,7 @@ impl super::Check for Check {
                 }
                 let service = times.merged().clone();
                 session.checks.flush.get_or_insert_default().service = service.clone();
-                times.metrics(&w.name).into_iter().for_each(|m| session.out.put_metric(m));
+                session.out.put_metrics(&w.name, times.metrics(&w.name));
                 session.out.put_latency(LatencyProfile {
                     name: w.name.clone(),
                     op: OpKind::Flush.name().into(),

@@ -18,26 +18,33 @@ const OWN_SHARE_LEAST: f64 = 0.8;
 const DEVICE_SHARE_LEAST: f64 = 0.4;
 
 /// Operations per slot, from which on the emptying queue at the end does not matter.
-const OPS_PER_SLOT_LEAST: u64 = 20;
+const OPS_PER_SLOT_LEAST: f64 = 20.0;
 
 pub(crate) fn depth(seen: &[Digest]) -> Ruling {
-    let judged = seen.iter().filter_map(|d| Some((d, effective(d)?)));
-    let worst = judged.min_by(|(a, x), (b, y)| (x / nominal(a)).total_cmp(&(y / nominal(b))));
-    let Some((digest, effective)) = worst else {
+    let mut judged: Vec<Seen> = Vec::new();
+    for d in seen.iter().filter(|d| d.depth_nominal.is_some_and(|n| n > 1)) {
+        match judged.iter_mut().find(|s| s.first.name == d.name) {
+            Some(seen) => seen.add(d),
+            None => judged.push(Seen::of(d)),
+        }
+    }
+    let judged = judged.iter().filter(|s| s.enough());
+    let Some(worst) = judged.min_by(|a, b| a.share().total_cmp(&b.share())) else {
         return Ruling::unknown("the depth: too few operations at a depth above 1");
     };
-    let nominal = nominal(digest);
-    let share = effective / nominal;
-    let ruling = match share < OWN_SHARE_LEAST {
+    let (name, nominal, effective) = (&worst.first.name, worst.nominal(), worst.effective());
+    let ruling = match worst.share() < OWN_SHARE_LEAST {
         true => Ruling::yes(
             "DEPTH",
             format!(
-                "{} had {effective:.1} operations in flight, not {nominal:.0}: its figures are \
-                 those of that depth.",
-                digest.name
+                "{name} had {effective:.1} operations in flight, not {nominal:.0}: its figures are \
+                 those of that depth."
             ),
         ),
-        false => Ruling::no("DEPTH KEPT", format!("the depth ({} of it was kept)", percent(share))),
+        false => Ruling::no(
+            "DEPTH KEPT",
+            format!("the depth ({} of it was kept)", percent(worst.share())),
+        ),
     };
     ruling.with("effective depth", effective, Unit::Number).with(
         "nominal depth",
@@ -46,26 +53,52 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
     )
 }
 
-fn nominal(digest: &Digest) -> f64 {
-    digest.depth_nominal.unwrap_or(1).into()
+/// The replicates of one workload: a single one of a tenth of a second is easily held up by
+/// something else on the machine.
+struct Seen<'a> {
+    first: &'a Digest,
+    ops: u64,
+    seconds: f64,
+    /// Operation seconds: of the workload, and in the device where that can be told.
+    own: f64,
+    device: Option<f64>,
 }
 
-/// The effective depth of a measurement that can be judged; the device's view where that is the
-/// damning one.
-fn effective(d: &Digest) -> Option<f64> {
-    let nominal = d.depth_nominal.filter(|&n| n > 1)?;
-    let ops = d.ops[0] + d.ops[1];
-    if ops < OPS_PER_SLOT_LEAST * u64::from(nominal) {
-        return None;
+impl<'a> Seen<'a> {
+    fn of(first: &'a Digest) -> Seen<'a> {
+        let mut seen = Seen { first, ops: 0, seconds: 0.0, own: 0.0, device: Some(0.0) };
+        seen.add(first);
+        seen
     }
-    // Only pure reads: a flush at the end holds up everything and counts in the device's mean.
-    let watched = d
-        .device
-        .filter(|device| d.random && d.mix.write == 0 && device.read_bytes >= d.bytes[0] / 2);
-    let seen = watched.map(|device| device.depth);
-    match seen {
-        Some(seen) if seen < DEVICE_SHARE_LEAST * f64::from(nominal) => Some(seen.min(d.depth)),
-        _ => Some(d.depth),
+
+    fn add(&mut self, d: &Digest) {
+        self.ops += d.ops[0] + d.ops[1];
+        self.seconds += d.seconds;
+        self.own += d.depth * d.seconds;
+        // Only pure reads: a flush at the end holds up everything and counts in the device's mean.
+        let watched = d
+            .device
+            .filter(|device| d.random && d.mix.write == 0 && device.read_bytes >= d.bytes[0] / 2);
+        self.device = self.device.zip(watched).map(|(sum, seen)| sum + seen.depth * d.seconds);
+    }
+
+    fn enough(&self) -> bool {
+        self.seconds > 0.0 && self.ops as f64 >= OPS_PER_SLOT_LEAST * self.nominal()
+    }
+
+    fn nominal(&self) -> f64 {
+        f64::from(self.first.depth_nominal.unwrap_or(1))
+    }
+
+    /// The device's view only where that is the damning one.
+    fn effective(&self) -> f64 {
+        let own = self.own / self.seconds;
+        let device = self.device.map_or(f64::INFINITY, |sum| sum / self.seconds);
+        if device < DEVICE_SHARE_LEAST * self.nominal() { device.min(own) } else { own }
+    }
+
+    fn share(&self) -> f64 {
+        self.effective() / self.nominal()
     }
 }
 
@@ -84,9 +117,16 @@ mod tests {
     #[test]
     fn the_worst_workload_decides() {
         assert_eq!(depth(&[at_32(31.8)]).answer, Answer::No);
-        let ruling = depth(&[at_32(31.8), at_32(1.4)]);
+        let other = Digest { name: "other".into(), ..at_32(1.4) };
+        let ruling = depth(&[at_32(31.8), other, at_32(31.8)]);
         assert_eq!(ruling.answer, Answer::Yes);
         assert_eq!(ruling.verdict.evidence[0].value, 1.4);
+    }
+
+    #[test]
+    fn one_replicate_that_was_held_up_is_not_the_workload() {
+        let short = Digest { seconds: 0.1, ..at_32(10.0) };
+        assert_eq!(depth(&[at_32(31.8), short, at_32(31.8)]).answer, Answer::No);
     }
 
     #[test]
