@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use drive::{Guard, Opened, Watch};
-use record::{Finding, Safety, State};
+use record::{Finding, Level, Safety, State};
 use rig::{
     Event, Measurement, Observer, Preparation, Prepared, Result, Rig, RigError, StopReason,
     TargetInfo,
@@ -73,7 +73,7 @@ impl Machine {
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Result<Machine> {
-        let Opened { info, file, watch, guard } = opened;
+        let Opened { info, file, watch, guard, orphans_removed, .. } = opened;
         let writable = info.allowed > Safety::Reads;
         let handles =
             Handles::new(file, writable).map_err(|source| io_error(&info, "open", source))?;
@@ -87,7 +87,11 @@ impl Machine {
         machine.handles = Some(handles);
         machine.watch = Some(watch);
         machine.guard = Some(guard);
-        if let Some(finding) = finding {
+        let orphans = (orphans_removed > 0).then(|| {
+            let text = format!("{orphans_removed} scratch files of killed runs were removed");
+            Finding::new("orphans-removed", Level::Note, text)
+        });
+        for finding in finding.into_iter().chain(orphans) {
             machine.note(Event::Finding(finding));
         }
         Ok(machine)

@@ -15,8 +15,8 @@ const ADDRESSES_KEPT: usize = 16;
 
 /// What a worker tells the watching thread.
 pub(crate) enum Report {
-    /// The counts of one interval that had any.
-    Interval { job: u32, index: u64, kinds: Box<Kinds> },
+    /// The counts of one interval that had any; `whole` unless the workload ended within it.
+    Interval { job: u32, index: u64, whole: bool, kinds: Box<Kinds> },
     /// The worker is done; no more intervals come from it.
     Done { job: u32, end: Box<JobEnd> },
 }
@@ -121,7 +121,8 @@ impl Recorder {
         }));
         if kinds.iter().any(Option::is_some) {
             // The watcher outlives the workers; when it is gone nobody wants the counts.
-            let _ = self.out.send(Report::Interval { job: self.job, index: self.index, kinds });
+            let (job, index, whole) = (self.job, self.index, now >= self.interval_end());
+            let _ = self.out.send(Report::Interval { job, index, whole, kinds });
         }
         self.index = (now / self.interval_ns).max(self.index + 1);
     }

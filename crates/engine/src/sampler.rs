@@ -106,8 +106,8 @@ impl<'a> Sampler<'a> {
 
     fn take(&mut self, report: Report) {
         match report {
-            Report::Interval { job, index, kinds } => {
-                self.closed[job as usize] = index + 1;
+            Report::Interval { job, index, whole, kinds } => {
+                self.closed[job as usize] = index + u64::from(whole);
                 add(&mut self.seen.totals, &kinds);
                 match self.open.get_mut(&index) {
                     Some(merged) => add(merged, &kinds),

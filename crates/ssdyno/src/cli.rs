@@ -1,0 +1,337 @@
+//! The command line: what can be typed, and the help for it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use engine::BackendKind;
+use workload::{Content, units};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const EXAMPLES: &str = "\
+Examples:
+  ssdyno run .                          the drive under this directory, about a minute
+  ssdyno list                           the drives here, and what may be done to them
+  ssdyno run /dev/nvme0n1               a whole drive, reads only
+  ssdyno io . --rw randread --bs 4k --depth 32 --time 10s
+  ssdyno show last --html               the last run as a page with charts
+
+A directory gets a scratch file that is removed again; a device is only read, unless you give it
+away by name with --destroy=SERIAL.";
+
+/// How fast a drive really is, why, and whether the number can be believed.
+#[derive(Debug, Parser)]
+#[command(name = "ssdyno", version, styles = STYLES, after_help = EXAMPLES)]
+#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Drives here: identity, link, file systems, temperature, what is allowed
+    List(ListArgs),
+    /// Measure a drive: the main job
+    Run(RunArgs),
+    /// One workload by hand, in the words storage people know
+    Io(Box<IoArgs>),
+    /// The tests: what each does, how long, what it writes and may destroy
+    Methods(MethodsArgs),
+    /// The records
+    Runs(RunsArgs),
+    /// One record: as text, or --html, --json, --markdown, --csv
+    Show(ShowArgs),
+    /// Records as JSON lines or CSV, for other programs
+    Export(ExportArgs),
+    /// Remove records
+    Rm(RmArgs),
+    /// Is this machine fit to measure?
+    Doctor(DoctorArgs),
+    /// Completions for a shell, on stdout
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// The manual page, on stdout or as files in a directory
+    Man {
+        /// Where to write ssdyno.1 and a page for every command
+        directory: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    /// The store of records [default: in the XDG data directory]
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Only the drive behind this path
+    pub path: Option<PathBuf>,
+    /// JSON on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `run` and `io` have in common.
+#[derive(Debug, Args)]
+pub struct TargetArgs {
+    /// Directory, file or block device
+    #[arg(value_name = "TARGET")]
+    pub target: String,
+    /// Bytes to work on: 1GiB, 500M [default: 1GiB or what fits; all of a device]
+    #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE")]
+    pub size: Option<u64>,
+    /// Give the device away: its serial number (without one, its size in bytes)
+    #[arg(long, value_name = "SERIAL")]
+    pub destroy: Option<String>,
+    /// How I/O is issued: uring, aio, psync or null [default: the best that works]
+    #[arg(long, value_name = "NAME")]
+    pub backend: Option<BackendKind>,
+    /// Bind every job to a processor
+    #[arg(long)]
+    pub pin: bool,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+    /// Show what would be done and what it costs, and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// The record as JSON on stdout, in one line
+    #[arg(long)]
+    pub json: bool,
+    /// Before it a JSON line for every step and interval, as they happen
+    #[arg(long, requires = "json")]
+    pub events: bool,
+    /// Where to write the HTML report [default: beside the store]
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub on: TargetArgs,
+    /// The tests to run, in order
+    #[arg(long, short, value_name = "METHOD", default_value = "quick")]
+    pub method: Vec<String>,
+    /// About how long it may take: 30s, 5m
+    #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
+    pub time: Option<Duration>,
+    /// How often each workload is repeated; intervals need two
+    #[arg(long, value_name = "N")]
+    pub replicates: Option<u32>,
+}
+
+/// Direction and order of a workload, in fio's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Rw {
+    /// Sequential reads
+    Read,
+    /// Sequential writes
+    Write,
+    /// Random reads
+    Randread,
+    /// Random writes
+    Randwrite,
+    /// Sequential reads and writes
+    Rw,
+    /// Random reads and writes
+    Randrw,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ssdyno io . --rw randread --bs 4k --depth 32
+  ssdyno io . --rw write --bs 1M --depth 8 --size 4GiB --time 30s
+  ssdyno io . --rw randrw --mix 70 --rate 5000 --poisson     response time under a load
+  ssdyno io /dev/sdb --rw read --bs 1M --time 10s
+  ssdyno io . --rw randwrite --verify --size 256MiB          check every sector written")]
+pub struct IoArgs {
+    #[command(flatten)]
+    pub on: TargetArgs,
+    /// What is done, in which order
+    #[arg(long, value_enum, default_value = "randread")]
+    pub rw: Rw,
+    /// Share of reads in rw and randrw, percent
+    #[arg(long, default_value_t = 70, value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(value_name = "PERCENT")]
+    pub mix: u32,
+    /// Block size: 4k, 1M, or sizes with weights: 4k:60,64k:40
+    #[arg(long, default_value = "4k", value_name = "SIZE")]
+    pub bs: String,
+    /// Operations in flight, per job
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(value_name = "N")]
+    pub depth: u32,
+    /// Operations handed to the kernel at once, at most
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(value_name = "N")]
+    pub batch: u32,
+    /// Concurrent jobs; they divide the region
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(value_name = "N")]
+    pub jobs: u32,
+    /// How long [default: 10s, if nothing else ends it]
+    #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
+    pub time: Option<Duration>,
+    /// End after this many times the region
+    #[arg(long, value_name = "TIMES")]
+    pub coverage: Option<f64>,
+    /// End after this many operations
+    #[arg(long, value_name = "N")]
+    pub ops: Option<u64>,
+    /// Start of the region in the target
+    #[arg(long, value_parser = units::parse_bytes, default_value = "0", value_name = "SIZE")]
+    pub offset: u64,
+    /// Move every address up by this much, to measure misalignment
+    #[arg(long, value_parser = units::parse_bytes, default_value = "0", value_name = "SIZE")]
+    pub shift: u64,
+    /// Through the page cache
+    #[arg(long)]
+    pub buffered: bool,
+    /// Operations due per second: an open loop, with response times
+    #[arg(long, value_name = "IOPS")]
+    pub rate: Option<f64>,
+    /// Poisson arrivals at --rate
+    #[arg(long, requires = "rate")]
+    pub poisson: bool,
+    /// Bursts: on/off times, such as 1s/9s
+    #[arg(long, conflicts_with = "poisson", value_name = "ON/OFF")]
+    pub burst: Option<String>,
+    /// Random addresses may repeat before all were visited
+    #[arg(long)]
+    pub repeats: bool,
+    /// Zipf-distributed addresses with this exponent
+    #[arg(long, conflicts_with = "repeats", value_name = "THETA")]
+    pub zipf: Option<f64>,
+    /// Hot and cold: percent of space / percent of accesses, such as 20/80
+    #[arg(long, conflicts_with_all = ["zipf", "repeats"], value_name = "SPACE/ACCESS")]
+    pub hot: Option<String>,
+    /// Sequential, with this distance between starts
+    #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE")]
+    pub stride: Option<u64>,
+    /// Sequential, descending
+    #[arg(long, conflicts_with = "stride")]
+    pub backwards: bool,
+    /// What writes carry: random, zeros, repeated, or a compressible share such as 50%
+    #[arg(long, default_value = "random", value_parser = Content::parse)]
+    pub content: Content,
+    /// Stamp every sector written, check every sector read
+    #[arg(long)]
+    pub verify: bool,
+    /// A flush after this many writes
+    #[arg(long, value_name = "WRITES")]
+    pub flush_every: Option<u32>,
+    /// Leave the last flush out of the time of writes
+    #[arg(long)]
+    pub no_flush: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct MethodsArgs {
+    /// Only this one, in full
+    pub name: Option<String>,
+    /// JSON on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// Part of the drive's model, serial number or name, or of the target
+    #[arg(long, value_name = "TEXT")]
+    pub drive: Option<String>,
+    /// Only of this method
+    #[arg(long, short, value_name = "METHOD")]
+    pub method: Option<String>,
+    /// Started on or after this day: 2026-11-21, or a time
+    #[arg(long, value_name = "DATE")]
+    pub since: Option<String>,
+    /// Started on or before this day
+    #[arg(long, value_name = "DATE")]
+    pub until: Option<String>,
+    /// The latest so many
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<u32>,
+    /// JSON on stdout
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Number, start of the id, or `last`
+    #[arg(default_value = "last")]
+    pub run: String,
+    /// As a page with charts, in FILE or beside the store
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["json", "markdown", "csv"])]
+    pub html: Option<Option<PathBuf>>,
+    /// Open the page in a browser
+    #[arg(long, requires = "html")]
+    pub open: bool,
+    /// As JSON
+    #[arg(long, conflicts_with_all = ["markdown", "csv"])]
+    pub json: bool,
+    /// As Markdown, for a forum or an issue
+    #[arg(long, conflicts_with = "csv")]
+    pub markdown: bool,
+    /// The metrics as CSV
+    #[arg(long)]
+    pub csv: bool,
+    /// The values over time as CSV
+    #[arg(long, conflicts_with_all = ["html", "json", "markdown", "csv"])]
+    pub series: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Numbers, starts of ids, or `last`; all when none is given
+    pub runs: Vec<String>,
+    /// Metrics as CSV instead of records as JSON lines
+    #[arg(long)]
+    pub csv: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct RmArgs {
+    /// Numbers, starts of ids, or `last`
+    #[arg(required = true)]
+    pub runs: Vec<String>,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// JSON on stdout
+    #[arg(long)]
+    pub json: bool,
+}

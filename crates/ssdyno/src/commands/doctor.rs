@@ -1,0 +1,59 @@
+//! `ssdyno doctor`: is this machine fit to measure?
+
+use std::process::ExitCode;
+
+use record::{Finding, Level};
+use report::{Ink, Style};
+use serde_json::json;
+use workload::units;
+
+use crate::cli::DoctorArgs;
+use crate::failure::Result;
+use crate::{present, screen};
+
+/// Looks at the machine for a moment and says what would spoil a measurement.
+pub fn run(args: &DoctorArgs) -> Result {
+    let environment = drive::host::environment();
+    let findings = drive::host::fitness();
+    if args.json {
+        let clock = engine::Clock::new().name();
+        let all = json!({"environment": environment, "clock": clock, "findings": findings});
+        present::print(&format!("{all:#}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let style = screen::style();
+    let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
+    let memory = environment.memory_bytes.map_or("unknown".into(), units::binary);
+    let mut text = format!(
+        "machine   {}   {} x {}   {memory}\nsystem    {}   Linux {}   clock {}\n\n",
+        environment.board.clone().or(environment.hypervisor.clone()).unwrap_or("unknown".into()),
+        environment.cpu.threads.unwrap_or(0),
+        known(&environment.cpu.model),
+        known(&environment.os),
+        known(&environment.kernel),
+        engine::Clock::new().name(),
+    );
+    findings.iter().for_each(|finding| text += &line(finding, &style));
+    let worst = findings.iter().map(|f| f.level).max();
+    text += match worst {
+        None | Some(Level::Note) => "fit to measure\n",
+        Some(Level::Warn) => "fit to measure, with care\n",
+        Some(Level::Bad) => "numbers from this machine do not describe a drive\n",
+    };
+    present::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(finding: &Finding, style: &Style) -> String {
+    let (ink, mark) = match finding.level {
+        Level::Note => (Ink::Dim, "-"),
+        Level::Warn => (Ink::Warn, "!"),
+        Level::Bad => (Ink::Bad, "x"),
+    };
+    let mut text =
+        format!("{}  {}\n", style.paint(ink, mark), style.paint(Ink::Plain, &finding.text));
+    if let Some(advice) = &finding.advice {
+        text += &format!("   {}\n", style.paint(Ink::Dim, &format!("try: {advice}")));
+    }
+    text
+}

@@ -1,0 +1,181 @@
+//! `ssdyno list`: the drives here, what is on them, and what may be done to them.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use drive::{BlockDevice, Content, Inside, Partition};
+use record::{DriveIdentity, Safety};
+use report::table::{Align, Cell, Table};
+use report::{Ink, Style};
+use workload::units;
+
+use crate::cli::ListArgs;
+use crate::failure::{Failure, Result};
+use crate::{present, screen};
+
+/// Lists every drive, or the one behind a path.
+pub fn run(args: &ListArgs) -> Result {
+    let drives = match &args.path {
+        None => drive::list(),
+        Some(path) => behind(path)?,
+    };
+    if args.json {
+        let json = serde_json::to_string_pretty(&drives).map_err(|e| Failure::new(1, e))?;
+        present::print(&format!("{json}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let style = screen::style();
+    let text = drives.iter().map(|drive| block(drive, &style)).collect::<Vec<_>>().join("\n");
+    present::print(if text.is_empty() { "no block devices here\n" } else { &text })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The drive behind a path, through whatever lies between.
+fn behind(path: &Path) -> Result<Vec<BlockDevice>> {
+    let location = drive::locate(path)?;
+    let Some(name) = location.drive.map(|d| d.name) else {
+        let kind = location.filesystem.kind;
+        let text = format!("no drive is known behind {} ({kind})", path.display());
+        return Err(Failure::new(crate::failure::USAGE, text).advise("ssdyno list"));
+    };
+    Ok(drive::list().into_iter().filter(|d| d.drive.name == name).collect())
+}
+
+fn block(device: &BlockDevice, style: &Style) -> String {
+    let id = &device.drive;
+    let mut text = title(device, style);
+    let mut table = Table::new(&[Align::Left, Align::Left]).gap(2);
+    let mut row = |label: &str, words: Vec<String>| {
+        if !words.is_empty() {
+            table.row([Cell::dim(format!("  {label}")), Cell::new(Ink::Plain, words.join("   "))]);
+        }
+    };
+    row("identity", identity(id));
+    row("link", link(id));
+    row("blocks", blocks(id));
+    row("state", state(id));
+    row("on it", inside(&device.inside));
+    for partition in &device.partitions {
+        row(&partition.name, partition_words(partition));
+    }
+    if let Some(file) = &device.backing_file {
+        row("stands on", vec![file.clone()]);
+    }
+    text += &table.render(style);
+    text += &allowed(device, style);
+    text
+}
+
+fn title(device: &BlockDevice, style: &Style) -> String {
+    let id = &device.drive;
+    let name = id.path.as_deref().unwrap_or(&id.name);
+    let model = [id.vendor.as_deref(), id.model.as_deref()].into_iter().flatten();
+    let model = model.collect::<Vec<_>>().join(" ");
+    let model = if model.is_empty() { "unknown model".to_string() } else { model };
+    let size = id.bytes.map_or_else(|| "unknown size".to_string(), sizes);
+    let name = style.paint(Ink::Strong, name);
+    format!("{name}   {}   {size}\n", style.paint(Ink::Strong, &model))
+}
+
+fn sizes(bytes: u64) -> String {
+    format!("{} ({})", units::decimal(bytes), units::binary(bytes))
+}
+
+fn identity(id: &DriveIdentity) -> Vec<String> {
+    let known = |label: &str, value: &Option<String>| {
+        format!("{label} {}", value.as_deref().unwrap_or("unknown"))
+    };
+    vec![id.bus.clone(), known("serial", &id.serial), known("firmware", &id.firmware)]
+}
+
+fn link(id: &DriveIdentity) -> Vec<String> {
+    let Some(link) = &id.link else { return Vec::new() };
+    let mut words = vec![link.now.clone().unwrap_or_else(|| "unknown".into())];
+    if let Some(best) = link.best.as_ref().filter(|best| link.now.as_ref() != Some(best)) {
+        words.push(format!("can do {best}"));
+    }
+    if link.downgraded == Some(true) {
+        words.push("DOWNGRADED".into());
+    }
+    words.extend(link.ceiling_bytes_per_s.map(|c| format!("at most {}", units::throughput(c))));
+    words
+}
+
+fn blocks(id: &DriveIdentity) -> Vec<String> {
+    let size = |bytes: Option<u32>| {
+        bytes.map_or_else(|| "unknown".to_string(), |b| units::binary(u64::from(b)))
+    };
+    let mut words = vec![format!(
+        "{} logical, {} physical",
+        size(id.logical_block_bytes),
+        size(id.physical_block_bytes)
+    )];
+    words.push(match id.discard_max_bytes {
+        None => "discard unknown".into(),
+        Some(0) => "no discard".into(),
+        Some(bytes) => format!("discard up to {}", units::binary(bytes)),
+    });
+    words.extend(id.scheduler.as_ref().map(|s| format!("scheduler {s}")));
+    words
+}
+
+fn state(id: &DriveIdentity) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut flag = |value: Option<bool>, yes: &str| {
+        if value == Some(true) {
+            words.push(yes.to_string());
+        }
+    };
+    flag(Some(id.ram), "lives in memory");
+    flag(id.rotational, "says it rotates");
+    flag(id.read_only, "read-only");
+    flag(id.write_cache, "volatile write cache");
+    words.extend(id.health.temperature_c.map(|t| format!("{t:.0} C")));
+    words.extend(id.health.wear_percent.map(|w| format!("wear {w:.0}%")));
+    words
+}
+
+fn inside(inside: &Inside) -> Vec<String> {
+    let mut words = match &inside.contents {
+        None => vec!["contents unknown".to_string()],
+        Some(found) => found.iter().map(content).collect(),
+    };
+    words.extend(inside.mounts.iter().map(|m| format!("mounted on {}", m.mount)));
+    if inside.swap {
+        words.push("swapped to".into());
+    }
+    words.extend(inside.holders.iter().map(|h| format!("held by {h}")));
+    words
+}
+
+fn content(content: &Content) -> String {
+    let label = content.label.as_ref().map(|label| format!(" '{label}'"));
+    format!("{}{}", content.kind, label.unwrap_or_default())
+}
+
+fn partition_words(partition: &Partition) -> Vec<String> {
+    let alignment = match (partition.aligned_1m, partition.aligned_4k) {
+        (true, _) => "aligned to 1 MiB",
+        (_, true) => "aligned to 4 KiB",
+        _ => "MISALIGNED",
+    };
+    let mut words = vec![units::decimal(partition.bytes), alignment.to_string()];
+    words.extend(inside(&partition.inside));
+    words
+}
+
+fn allowed(device: &BlockDevice, style: &Style) -> String {
+    let ink = match device.allowance.most {
+        None => Ink::Bad,
+        Some(Safety::Destroys) => Ink::Warn,
+        Some(_) => Ink::Good,
+    };
+    let mut text = format!("  {}\n", style.paint(ink, &device.allowance.reason));
+    for partition in &device.partitions {
+        if partition.allowance.reason != device.allowance.reason {
+            let line = format!("{}: {}", partition.name, partition.allowance.reason);
+            text += &format!("  {}\n", style.paint(Ink::Dim, &line));
+        }
+    }
+    text
+}

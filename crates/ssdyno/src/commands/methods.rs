@@ -1,0 +1,90 @@
+//! `ssdyno methods`: the tests there are.
+
+use std::process::ExitCode;
+
+use methods::MethodInfo;
+use report::Ink;
+use report::table::{Align, Cell, Table};
+use serde_json::json;
+use workload::units;
+
+use crate::cli::MethodsArgs;
+use crate::failure::{Failure, Result};
+use crate::{present, screen};
+
+/// Lists the methods, or tells all about one.
+pub fn run(args: &MethodsArgs) -> Result {
+    let chosen: Vec<&MethodInfo> = match &args.name {
+        Some(name) => vec![methods::find(name)?.info()],
+        None => methods::all().iter().map(|m| m.info()).collect(),
+    };
+    let text = match (args.json, &args.name) {
+        (true, _) => json(&chosen)?,
+        (false, Some(_)) => chosen.iter().map(|info| in_full(info)).collect(),
+        (false, None) => table(&chosen),
+    };
+    present::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(methods: &[&MethodInfo]) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Left]);
+    table.heading(["method", "safety", "time", "what it answers"]);
+    for info in methods {
+        table.row([
+            Cell::new(Ink::Strong, info.name),
+            Cell::new(Ink::Plain, info.safety.name()),
+            Cell::dim(units::span(info.seconds)),
+            Cell::new(Ink::Plain, info.summary),
+        ]);
+    }
+    let legend = "\nreads: touches nothing   scratch: a new file of its own, removed   \
+                  destroys: content is lost\nssdyno methods NAME tells all about one.\n";
+    table.render(&screen::style()) + legend
+}
+
+fn in_full(info: &MethodInfo) -> String {
+    let about = wrap(info.about, screen::style().width.min(90));
+    format!(
+        "{} - {}\n\n{about}\n\nsafety   {}\nwrites   {}\ntime     {}\n",
+        info.name,
+        info.summary,
+        info.safety.name(),
+        info.writes,
+        units::span(info.seconds),
+    )
+}
+
+/// Words in lines of at most `width` characters.
+fn wrap(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines.join("\n")
+}
+
+fn json(methods: &[&MethodInfo]) -> Result<String> {
+    let list: Vec<_> = methods
+        .iter()
+        .map(|info| {
+            json!({
+                "name": info.name,
+                "summary": info.summary,
+                "about": info.about,
+                "safety": info.safety,
+                "seconds": info.seconds,
+                "writes": info.writes,
+            })
+        })
+        .collect();
+    let text = serde_json::to_string_pretty(&list).map_err(|e| Failure::new(1, e))?;
+    Ok(text + "\n")
+}

@@ -1,0 +1,10 @@
+//! The commands, one file each.
+
+pub mod doctor;
+pub mod io;
+pub mod list;
+pub mod manual;
+pub mod methods;
+pub mod run;
+pub mod runs;
+mod session;

@@ -1,0 +1,38 @@
+//! `ssdyno run`: the methods, one record each.
+
+use std::process::ExitCode;
+
+use methods::{Method, Options};
+
+use super::session::{self, Job};
+use crate::cli::RunArgs;
+use crate::failure::Result;
+use crate::interrupt;
+
+/// Runs every method asked for, in order; the first that does not come to a good end is the last.
+pub fn run(args: &RunArgs) -> Result {
+    let methods: Vec<&dyn Method> = args
+        .method
+        .iter()
+        .map(|name| methods::find(name))
+        .collect::<std::result::Result<_, _>>()?;
+    let options = Options {
+        size: args.on.size,
+        time: args.time,
+        seed: args.on.seed,
+        replicates: args.replicates,
+    };
+    let interrupt = interrupt::flag()?;
+    for method in methods {
+        let job = Job {
+            method: method.info().name,
+            plan: &|info| method.plan(info, &options),
+            act: &|rig, out| method.run(rig, &options, out),
+        };
+        let code = session::run(&args.on, &job, &interrupt)?;
+        if code != ExitCode::SUCCESS {
+            return Ok(code);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,100 @@
+//! One run from plan to screen, the same for a method and for a workload by hand: plan, enter into
+//! the store, open, measure, finish, show.
+
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use methods::{MethodError, Outcome};
+use record::{Plan, TargetKind};
+use rig::{Rig, TargetInfo};
+use workload::{Mix, Pattern, Region, Workload};
+
+use crate::cli::TargetArgs;
+use crate::failure::{Failure, INTERRUPTED, Result};
+use crate::live::{Live, lock};
+use crate::recording::Recording;
+use crate::{present, screen, target};
+
+/// Operations on the null backend that give the instrument's own cost: a millisecond's worth.
+const CALIBRATION_OPS: u64 = 20_000;
+
+/// What is run.
+pub struct Job<'a> {
+    /// Name in the record.
+    pub method: &'a str,
+    /// What it costs, from what is known of the target.
+    pub plan: &'a dyn Fn(&TargetInfo) -> std::result::Result<Plan, MethodError>,
+    /// Does it.
+    pub act: &'a dyn Fn(&mut dyn Rig, &mut Outcome<'_>) -> std::result::Result<(), MethodError>,
+}
+
+/// Runs a job on the target.
+pub fn run(args: &TargetArgs, job: &Job<'_>, interrupt: &Arc<AtomicBool>) -> Result {
+    let planned = target::plan(args)?;
+    let mut plan = (job.plan)(&planned.info)?;
+    plan.command = std::env::args().collect();
+    plan.destroys = plan.destroys.and(planned.destroys);
+    if args.dry_run {
+        return dry_run(args, job, &plan);
+    }
+    let recording = Recording::begin(&args.store, job.method, &planned.info, plan.clone())?;
+    if !args.output.quiet {
+        let number = recording.run().number;
+        eprintln!("{}", present::announce(number, job.method, &args.target, &plan));
+    }
+    let shared = Arc::new(Mutex::new(recording));
+    let live = Live::new(Arc::clone(&shared), &plan, &args.output);
+    let bar = live.bar();
+    let mut outcome = Outcome::with_checkpoints(|outcome| lock(&shared).checkpoint(outcome));
+    let ended =
+        target::open(args, Arc::clone(interrupt), Box::new(live)).and_then(|mut machine| {
+            describe(&shared, &machine)?;
+            Ok((job.act)(&mut machine, &mut outcome)?)
+        });
+    bar.finish_and_clear();
+    let mut recording = lock(&shared);
+    let cut_short = ended.as_ref().err().map(Failure::text);
+    recording.finish(&outcome, cut_short)?;
+    conclude(args, &recording, ended)
+}
+
+/// Shows what was measured. The exit code is that of what ended the run early, else of the record.
+fn conclude(args: &TargetArgs, recording: &Recording, ended: Result<()>) -> Result {
+    let run = recording.run();
+    let Err(failure) = ended else {
+        return present::show(run, &args.output, &recording.reports());
+    };
+    if failure.code() != INTERRUPTED {
+        failure.report();
+    }
+    if run.metrics.is_empty() && !args.output.json {
+        return Ok(ExitCode::from(failure.code()));
+    }
+    present::show(run, &args.output, &recording.reports())?;
+    Ok(ExitCode::from(failure.code()))
+}
+
+fn dry_run(args: &TargetArgs, job: &Job<'_>, plan: &Plan) -> Result {
+    let text = match args.output.json {
+        true => serde_json::to_string(plan).map_err(|e| Failure::new(1, e))? + "\n",
+        false => present::plan(job.method, &args.target, plan, &screen::style()),
+    };
+    present::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Enters what the engine turned out to be, and what it costs itself.
+fn describe(shared: &crate::live::Shared, machine: &engine::Machine) -> Result<()> {
+    let info = machine.target();
+    let region = Region::first(1 << 30);
+    let probe = Workload::new("instrument", Pattern::UniformOnce, Mix::READ, 4096, region);
+    let instrument = machine.instrument_ns(&probe, CALIBRATION_OPS)?;
+    lock(shared).describe(info, |environment| {
+        environment.backend = Some(machine.backend().to_string());
+        environment.clock = Some(machine.clock().to_string());
+        let real = info.target.kind != TargetKind::Null;
+        environment.instrument_ns_per_io = real.then_some(instrument);
+    });
+    Ok(())
+}

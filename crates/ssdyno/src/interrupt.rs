@@ -1,0 +1,20 @@
+//! Ctrl-C: the first ends the run cleanly and keeps what was measured, the second quits at once.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::failure::INTERRUPTED;
+
+/// A flag that is set when the user, or the system, asks the run to end.
+pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // In this order: a signal that finds the flag set ends the process.
+        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&asked))?;
+        flag::register(signal, Arc::clone(&asked))?;
+    }
+    Ok(asked)
+}

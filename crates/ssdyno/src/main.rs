@@ -1,0 +1,43 @@
+//! The command: arguments in, words out. It wires the rooms together and holds no logic of its own.
+//!
+//! Results go to stdout, progress and diagnostics to stderr. Exit codes: 0 done, 1 a check failed,
+//! 2 bad usage, 3 refused for safety, 4 I/O error on the target, 130 ended by the user.
+
+#![forbid(unsafe_code)]
+
+mod cli;
+mod commands;
+mod failure;
+mod interrupt;
+mod live;
+mod present;
+mod recording;
+mod screen;
+mod target;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::List(args) => commands::list::run(&args),
+        Command::Run(args) => commands::run::run(&args),
+        Command::Io(args) => commands::io::run(&args),
+        Command::Methods(args) => commands::methods::run(&args),
+        Command::Runs(args) => commands::runs::list(&args),
+        Command::Show(args) => commands::runs::show(&args),
+        Command::Export(args) => commands::runs::export(&args),
+        Command::Rm(args) => commands::runs::remove(&args),
+        Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Completions { shell } => commands::manual::completions(shell),
+        Command::Man { directory } => commands::manual::man(directory.as_deref()),
+    };
+    match result {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,163 @@
+//! The record of a run while it grows: begun before the first byte, kept at every step, finished
+//! whatever happens. A store that fails in the middle does not cost the measurement: what was
+//! measured is then written beside it as a file.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use methods::Outcome;
+use record::{Environment, Finding, IoErrors, Plan, Run, SCHEMA, State, Unit};
+use rig::{Event, Interval, TargetInfo};
+use store::{Point, Store, StoreError, new_id};
+
+use crate::cli::StoreArgs;
+use crate::failure::Result;
+
+/// A run that is being recorded.
+pub struct Recording {
+    store: Store,
+    run: Run,
+    number: i64,
+    began: Instant,
+    /// The first thing that went wrong with the store, told once.
+    trouble: Option<StoreError>,
+    /// Findings from outside of a method: the rig's, the command's.
+    notes: Vec<Finding>,
+}
+
+impl Recording {
+    /// Enters the run into the store.
+    pub fn begin(
+        args: &StoreArgs,
+        method: &str,
+        info: &TargetInfo,
+        plan: Plan,
+    ) -> Result<Recording> {
+        let mut store = Store::open(args.store.as_deref())?;
+        let mut run = Run {
+            schema: SCHEMA.to_string(),
+            id: new_id()?,
+            number: None,
+            started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),
+            seconds: None,
+            method: method.to_string(),
+            target: info.target.clone(),
+            environment: environment(),
+            plan,
+            state_before: info.state,
+            state_after: State::Unknown,
+            metrics: Vec::new(),
+            series: Vec::new(),
+            latencies: Vec::new(),
+            verdicts: Vec::new(),
+            warnings: Vec::new(),
+            errors: Vec::new(),
+            complete: false,
+            cut_short: None,
+        };
+        let number = store.begin(&run)?;
+        run.number = Some(number);
+        let began = Instant::now();
+        Ok(Recording { store, run, number, began, trouble: None, notes: Vec::new() })
+    }
+
+    /// The run as it is now.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The directory that reports go to: beside the store.
+    pub fn reports(&self) -> PathBuf {
+        crate::present::reports_beside(self.store.path())
+    }
+
+    /// What the opened target and the engine turned out to be.
+    pub fn describe(&mut self, info: &TargetInfo, describe: impl FnOnce(&mut Environment)) {
+        self.run.target = info.target.clone();
+        describe(&mut self.run.environment);
+        self.keep();
+    }
+
+    /// Keeps what an event says.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Interval { workload, replicate, start_ns, interval } => {
+                self.append(workload, *replicate, *start_ns, interval);
+            }
+            Event::Finding(finding) => self.notes.push(finding.clone()),
+            Event::Step { .. } | Event::Progress { .. } => {}
+        }
+    }
+
+    fn append(&mut self, workload: &str, replicate: u32, start_ns: u64, interval: &Interval) {
+        let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
+        let rate = |n: u64| Some(n as f64 / seconds);
+        let mut values = vec![];
+        for (side, name) in ["read", "write"].into_iter().enumerate() {
+            if interval.ops[side] > 0 {
+                values.push((name, Unit::BytesPerSecond, rate(interval.bytes[side])));
+            }
+        }
+        if interval.temperature_c.is_some() {
+            values.push(("temperature", Unit::Celsius, interval.temperature_c));
+        }
+        let t_ns = interval.end_ns;
+        let point = Point { workload, replicate, start_ns, t_ns, values: &values };
+        let kept = self.store.append(self.number, &point);
+        self.tell(kept);
+    }
+
+    /// Keeps what a method has found so far.
+    pub fn checkpoint(&mut self, outcome: &Outcome<'_>) {
+        self.take(outcome);
+        self.keep();
+    }
+
+    fn take(&mut self, outcome: &Outcome<'_>) {
+        self.run.metrics.clone_from(&outcome.metrics);
+        self.run.latencies.clone_from(&outcome.latencies);
+        self.run.verdicts.clone_from(&outcome.verdicts);
+        self.run.errors.clone_from(&outcome.errors);
+        self.run.state_after = outcome.state_after;
+        self.run.plan.workloads.clone_from(&outcome.workloads);
+        self.run.warnings = self.notes.iter().chain(&outcome.warnings).cloned().collect();
+    }
+
+    fn keep(&mut self) {
+        let kept = self.store.update(&self.run);
+        self.tell(kept);
+    }
+
+    /// A store that fails is told once; the run goes on.
+    fn tell(&mut self, result: std::result::Result<(), StoreError>) {
+        if let (Err(error), None) = (result, &self.trouble) {
+            eprintln!("ssdyno: {error}; the run goes on and is tried again at its end");
+            self.trouble = Some(error);
+        }
+    }
+
+    /// Enters the end of the run: everything measured, and why it ended early if it did.
+    pub fn finish(&mut self, outcome: &Outcome<'_>, cut_short: Option<String>) -> Result<()> {
+        self.take(outcome);
+        self.run.series.clone_from(&outcome.series);
+        self.run.seconds = Some(self.began.elapsed().as_secs_f64());
+        self.run.complete = cut_short.is_none();
+        self.run.cut_short = cut_short;
+        let Err(error) = self.store.finish(&self.run) else { return Ok(()) };
+        let path = std::env::temp_dir().join(format!("ssdyno-{}.json", self.run.id));
+        fs::write(&path, report::json(&self.run, false).unwrap_or_default())?;
+        let failure = crate::failure::Failure::from(error);
+        Err(failure.advise(format!("the record is in {}", path.display())))
+    }
+}
+
+/// Whether errors are the target's or those of a check of content.
+pub fn is_fault_of_content(error: &IoErrors) -> bool {
+    error.op == "verify"
+}
+
+fn environment() -> Environment {
+    let version = env!("CARGO_PKG_VERSION").to_string();
+    Environment { ssdyno: version, ..drive::host::environment() }
+}

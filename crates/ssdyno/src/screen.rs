@@ -1,0 +1,34 @@
+//! What the screen can show, from the environment: colour, width, characters.
+
+use std::env;
+use std::io::{IsTerminal, stdout};
+
+use report::Style;
+
+/// Columns where nothing tells how many there are.
+const WIDTH: usize = 100;
+
+/// The style for what goes to stdout. `NO_COLOR` and pipes get plain text.
+pub fn style() -> Style {
+    let terminal = stdout().is_terminal();
+    let no_colour = env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let dumb = env::var("TERM").is_ok_and(|t| t == "dumb");
+    Style { colour: terminal && !no_colour && !dumb, width: width(), unicode: unicode() }
+}
+
+/// Columns of the terminal; `COLUMNS` overrides.
+fn width() -> usize {
+    let asked = env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    let real = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    asked.or_else(real).unwrap_or(WIDTH)
+}
+
+/// Whether the locale speaks UTF-8. Without a word about it, it does: most systems do by now.
+fn unicode() -> bool {
+    let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
+    let said: Vec<String> = said.filter(|v| !v.is_empty()).collect();
+    said.first().is_none_or(|locale| {
+        let locale = locale.to_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8") || locale == "c.utf8"
+    })
+}
