@@ -2,7 +2,7 @@
 //!
 //! Everything measured so far is in it at any time, in the form of the record. A method calls
 //! [`Outcome::checkpoint`] after each step; whoever started it may then store what there is. What
-//! the rig says to distrust is told once per workload and not once per replicate.
+//! the rig says to distrust is told once, with how often and where it was found.
 
 use record::{Finding, IoErrors, LatencyProfile, Metric, Series, State, Verdict};
 use rig::Measurement;
@@ -104,14 +104,9 @@ impl<'h> Outcome<'h> {
         self.workloads.extend(serde_json::to_value(workload));
     }
 
-    /// Keeps the I/O errors of a measurement.
-    pub(crate) fn keep_errors(&mut self, measurement: &Measurement) {
-        measurement.errors.iter().for_each(|e| self.add_errors(e));
-    }
-
     /// Keeps the I/O errors of a measurement, and what it says about what to distrust.
     pub(crate) fn keep_doubts(&mut self, workload: &str, measurement: &Measurement) {
-        self.keep_errors(measurement);
+        measurement.errors.iter().for_each(|e| self.add_errors(e));
         if let Some(tally) = self.tally.iter_mut().find(|t| t.workload == workload) {
             tally.add(&measurement.findings);
         }
@@ -132,9 +127,58 @@ impl<'h> Outcome<'h> {
         }
     }
 
+    /// One line for each finding, whatever the number of workloads and replicates it is in.
     fn list_warnings(&mut self) {
-        let found = self.tally.iter().flat_map(Tally::lines);
-        self.warnings = self.notes.iter().cloned().chain(found).collect();
+        let mut found: Vec<Found<'_>> = Vec::new();
+        for (tally, (finding, times)) in
+            self.tally.iter().flat_map(|t| t.findings.iter().map(move |finding| (t, finding)))
+        {
+            match found.iter_mut().find(|f| f.finding.name == finding.name) {
+                Some(known) => known.add(tally, finding, *times),
+                None => found.push(Found::new(tally, finding, *times)),
+            }
+        }
+        let lines = found.iter().map(Found::line);
+        self.warnings = self.notes.iter().cloned().chain(lines).collect();
+    }
+}
+
+/// One finding over all workloads that have it.
+struct Found<'a> {
+    /// The words and the level of the worst.
+    finding: &'a Finding,
+    workloads: Vec<&'a str>,
+    times: u32,
+    replicates: u32,
+}
+
+impl<'a> Found<'a> {
+    fn new(tally: &'a Tally, finding: &'a Finding, times: u32) -> Found<'a> {
+        Found { finding, workloads: vec![&tally.workload], times, replicates: tally.replicates }
+    }
+
+    fn add(&mut self, tally: &'a Tally, finding: &'a Finding, times: u32) {
+        self.workloads.push(&tally.workload);
+        self.times += times;
+        self.replicates += tally.replicates;
+        if finding.level > self.finding.level {
+            self.finding = finding;
+        }
+    }
+
+    fn line(&self) -> Finding {
+        let Found { finding, workloads, times, replicates } = self;
+        let (workload, places) = match workloads[..] {
+            [one] if *replicates == 1 => (Some(one.to_string()), String::new()),
+            [one] => (Some(one.to_string()), format!(" (in {times} of {replicates})")),
+            [a, b] => (None, format!(" (in {times} of {replicates}: {a}, {b})")),
+            [a, b, ..] => {
+                let more = workloads.len() - 2;
+                (None, format!(" (in {times} of {replicates}: {a}, {b} and {more} more workloads)"))
+            }
+            [] => (None, String::new()),
+        };
+        Finding { workload, text: finding.text.clone() + &places, ..(*finding).clone() }
     }
 }
 
@@ -155,17 +199,6 @@ impl Tally {
                 }
             }
         }
-    }
-
-    fn lines(&self) -> impl Iterator<Item = Finding> + '_ {
-        self.findings.iter().map(|(finding, times)| {
-            let mut line = finding.clone();
-            line.workload = Some(self.workload.clone());
-            if self.replicates > 1 {
-                line.text = format!("{} (in {times} of {})", line.text, self.replicates);
-            }
-            line
-        })
     }
 }
 
@@ -197,6 +230,19 @@ mod tests {
         assert_eq!(lines, [("first", Level::Note), ("text (in 2 of 3)", Level::Bad)]);
         assert_eq!(out.warnings[1].workload.as_deref(), Some("a"));
         assert_eq!(out.workloads.len(), 1);
+    }
+
+    #[test]
+    fn a_finding_of_many_workloads_is_still_one_line_with_the_worst_words() {
+        let mut out = Outcome::default();
+        for (name, level) in [("a", Level::Note), ("b", Level::Bad), ("c", Level::Warn)] {
+            out.issued(&workload(name));
+            out.keep_doubts(name, &found(&[("x", level)]));
+            out.keep_doubts(name, &found(&[]));
+        }
+        let [line] = &out.warnings[..] else { panic!("{:?}", out.warnings) };
+        assert_eq!((line.level, line.workload.as_deref()), (Level::Bad, None));
+        assert_eq!(line.text, "text (in 3 of 6: a, b and 1 more workloads)");
     }
 
     #[test]

@@ -30,19 +30,24 @@ impl<'a, 'h> Session<'a, 'h> {
         Session { rig, out, checks: Checks::default(), digests: Vec::new() }
     }
 
-    /// Runs a workload whose course over time is worth keeping.
+    /// Runs a workload whose figures are reported: its course over time is kept, and every doubt.
     pub fn measure(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
         let mut measurement = self.execute(w, replicate)?;
         let series = std::mem::take(&mut measurement.series);
         if !series.t_ns.is_empty() {
             self.out.series.push(record::Series { replicate, ..series });
         }
+        self.out.keep_doubts(&w.name, &measurement);
         complete(measurement)
     }
 
-    /// Runs a workload that is over too soon to have a course.
+    /// Runs a workload from which only a rule concludes. It is short, and a rule is wary of scatter
+    /// anyway: only what makes it worthless is listed, and nothing where caching is the purpose.
     pub fn probe(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
-        let measurement = self.execute(w, replicate)?;
+        let mut measurement = self.execute(w, replicate)?;
+        let listed = |f: &Finding| f.level == Level::Bad && w.caching == Caching::Bypass;
+        measurement.findings.retain(listed);
+        self.out.keep_doubts(&w.name, &measurement);
         complete(measurement)
     }
 
@@ -57,18 +62,15 @@ impl<'a, 'h> Session<'a, 'h> {
         self.out.put_metric(analysis::metric(name, Unit::BytesPerSecond, rates.to_vec()));
     }
 
-    /// Runs a workload and keeps what it says about itself, complete or not.
+    /// Runs a workload and keeps what the rules need of it, complete or not.
     fn execute(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
         self.rig.note(Event::Step { name: w.name.clone(), replicate });
         self.out.issued(w);
         self.mark_written(w.mix.changes_data());
         let measurement = self.rig.measure(w)?;
+        // What is read through the cache on purpose says nothing about the rest.
         if w.caching == Caching::Bypass {
-            self.out.keep_doubts(&w.name, &measurement);
             self.digests.push(Digest::of(w, &measurement));
-        } else {
-            // What is read through the cache on purpose is no reason to doubt the rest.
-            self.out.keep_errors(&measurement);
         }
         Ok(measurement)
     }
@@ -134,7 +136,7 @@ fn complete(measurement: Measurement) -> Result<Measurement, MethodError> {
 
 fn cut_short(filled: u64, wanted: u64) -> Finding {
     let (filled, wanted) = (binary(filled), binary(wanted));
-    let text = format!("the drive is slow to write: {filled} were filled and used, not {wanted}");
+    let text = format!("there was time to fill {filled} only, not {wanted}: that is what was used");
     let advice = format!("--size {} works on all of it", wanted.replace(' ', ""));
     Finding::new("region-cut", Level::Note, text).advise(advice)
 }

@@ -88,24 +88,28 @@ impl Ruling {
 /// All conclusions from what was measured on this target: the checks first, then the causes.
 pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdict> {
     let ram = ram::ram(target, seen, checks.page_cache.as_ref());
+    // What memory answers says nothing about a cache, a link or a depth behind it.
     let in_memory = ram.answer == Answer::Yes;
-    let made = [
-        Some(ram),
-        checks.flush.as_ref().map(|f| flush::flush(target, f)),
-        checks.contents.as_ref().map(content::content),
-        // What memory answers says nothing about a cache, a link or a depth behind it.
-        checks.working_sets.as_ref().filter(|_| !in_memory).map(|s| device_cache::device_cache(s)),
-    ];
+    let mut rulings = vec![ram];
+    rulings.extend(checks.flush.as_ref().map(|times| flush::flush(target, times)));
+    if !target.ram {
+        rulings.extend(checks.contents.as_ref().map(content::content));
+    }
+    if !in_memory {
+        rulings.extend(checks.working_sets.as_deref().map(device_cache::device_cache));
+    }
     let bounds = match in_memory {
         true => vec![cpu::cpu(seen)],
         false => vec![link::link(target, seen), depth::depth(seen), cpu::cpu(seen)],
     };
     let others =
         [link::downgraded(target), heat::heat(target, seen), full::full(target), mix::mix(seen)];
-    let causes: Vec<Ruling> = bounds.iter().cloned().chain(others).filter(applies).collect();
-    let open = !in_memory && !bounds.iter().any(applies);
-    let made = made.into_iter().flatten().chain(causes).map(|r| r.verdict);
-    made.chain(open.then(|| undetermined(&bounds))).collect()
+    rulings.extend(bounds.iter().cloned().chain(others).filter(applies));
+    let mut verdicts: Vec<Verdict> = rulings.into_iter().map(|r| r.verdict).collect();
+    if !in_memory && !bounds.iter().any(applies) {
+        verdicts.push(undetermined(&bounds));
+    }
+    verdicts
 }
 
 fn applies(ruling: &Ruling) -> bool {

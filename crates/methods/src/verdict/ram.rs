@@ -57,8 +57,8 @@ fn by_shares(shares: &[Share], worst: &Share) -> Ruling {
     let low = shares.iter().filter(|s| s.share < DEVICE_SHARE_LEAST).count();
     if low == 0 {
         let text = format!(
-            "Reads reached the drive: it read {} of the bytes that were asked for.",
-            percent(overall(shares))
+            "Reads reached the drive: in every workload it read at least {} of the bytes asked for.",
+            percent(worst.share.min(1.0))
         );
         return Ruling::no("DRIVE", text);
     }
