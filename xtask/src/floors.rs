@@ -1,0 +1,91 @@
+//! Which room may import which: a crate sees only crates of the floors below it.
+//!
+//! ARCHITECTURE.md lists the rooms from the ground up, and that list is the law: nothing is said
+//! twice. Tests are held to it, too.
+
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::run::{cargo, output, root};
+
+/// Rooms that know a drive only through the rig, so that none knows real from virtual.
+const BLIND: &[(&str, &[&str])] = &[("methods", &["engine", "model", "drive"])];
+
+/// Every import that goes up, or to a room that is not to be known.
+pub fn findings() -> Result<Vec<String>> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md"))
+        .context("ARCHITECTURE.md, which lists the floors")?;
+    let floors = floors(&text)?;
+    let imports = imports()?;
+    Ok(imports.iter().filter_map(|(from, to)| judge(&floors, from, to)).collect())
+}
+
+/// The names in the list of rooms, ground first: the lines `name/  what it is` below `crates/`.
+fn floors(architecture: &str) -> Result<Vec<String>> {
+    let list = architecture.lines().skip_while(|line| line.trim() != "crates/").skip(1);
+    let rooms = list.map_while(|line| line.strip_prefix("  ")?.split_once('/')).map(|room| room.0);
+    let floors: Vec<_> = rooms.map(String::from).collect();
+    if floors.is_empty() {
+        bail!("ARCHITECTURE.md: no list of rooms below a line 'crates/'");
+    }
+    Ok(floors)
+}
+
+fn judge(floors: &[String], from: &str, to: &str) -> Option<String> {
+    let floor = |name: &str| floors.iter().position(|room| room == name);
+    let Some(here) = floor(from) else {
+        return Some(format!("crates/{from}: not in the list of rooms in ARCHITECTURE.md"));
+    };
+    if floor(to)? >= here {
+        return Some(format!("crates/{from}: imports {to}, which is not below it"));
+    }
+    let hidden = BLIND.iter().any(|(room, hidden)| *room == from && hidden.contains(&to));
+    hidden.then(|| format!("crates/{from}: must not know {to}"))
+}
+
+/// Pairs of a room and what it imports, from the manifests as cargo reads them. Each room also has
+/// a pair with no import, so that one without any is looked up in the list as well.
+fn imports() -> Result<Vec<(String, String)>> {
+    let text = output(&mut cargo(&["metadata", "--no-deps", "--format-version=1", "--offline"]))?;
+    let json = text.lines().find(|line| line.starts_with('{')).context("cargo metadata")?;
+    let metadata: Value = serde_json::from_str(json).context("cargo metadata")?;
+    let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_string();
+    let mut pairs = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let from = name(package);
+        // The chores are no room.
+        if from == "xtask" {
+            continue;
+        }
+        let imports = package["dependencies"].as_array().into_iter().flatten();
+        let local = imports.filter(|import| import["path"].is_string()).map(name);
+        pairs.extend(local.chain([String::new()]).map(|to| (from.clone(), to)));
+    }
+    Ok(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "Rooms\n```\ncrates/\n  record/   what\n  model/    what\n  engine/   what\n  methods/  what\nguest/\n```\n";
+
+    #[test]
+    fn the_list_is_read_up_to_its_end() {
+        assert_eq!(floors(TEXT).expect("a list"), ["record", "model", "engine", "methods"]);
+        assert!(floors("nothing").is_err());
+    }
+
+    #[test]
+    fn imports_go_down() {
+        let floors = floors(TEXT).expect("a list");
+        let bad = |from: &str, to: &str| judge(&floors, from, to);
+        assert_eq!(bad("engine", "model"), None);
+        assert_eq!(bad("engine", ""), None);
+        assert!(bad("model", "engine").is_some_and(|text| text.contains("not below")));
+        assert!(bad("methods", "engine").is_some_and(|text| text.contains("must not know")));
+        assert!(bad("attic", "").is_some_and(|text| text.contains("not in the list")));
+    }
+}

@@ -1,0 +1,46 @@
+//! The house's own chores, as `cargo xtask CHORE`.
+//!
+//! Rust and not shell scripts, so that they run wherever the project does and are checked like it.
+//! One file a chore; none of them needs anything that was installed by hand.
+
+#![forbid(unsafe_code)]
+
+mod deb;
+mod dist;
+mod floors;
+mod packages;
+mod run;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask test     everything that must hold: format, lints, house rules, tests; what CI runs
+cargo xtask tidy     the house rules alone
+cargo xtask dist     a static binary, manual pages, completions and a .deb, in target/dist
+";
+
+fn main() -> ExitCode {
+    let chore = std::env::args().nth(1).unwrap_or_default();
+    let result = match chore.as_str() {
+        "test" => test::run(),
+        "tidy" => tidy::run(),
+        "dist" => dist::run(),
+        "" | "help" | "-h" | "--help" => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("xtask: no chore '{chore}'\n\n{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The Debian packages that tests use, installed when they are missing.
+//!
+//! None is needed to build. Where one cannot be installed, the tests that need it say so and are
+//! counted as skipped.
+
+use crate::run::{find, output, program};
+
+/// Programs of which one is enough, the package that has them, and what needs it.
+const PACKAGES: &[(&[&str], &str)] = &[
+    (&["mkfs.ext4"], "e2fsprogs"),   // file systems on loop devices
+    (&["mkfs.vfat"], "dosfstools"),  // the same, as on SD cards
+    (&["mkfs.exfat"], "exfatprogs"), // the same
+    (&["losetup"], "mount"),         // loop devices
+    (&["fio"], "fio"),               // the same I/O by another tool
+    (&["chromium", "chromium-browser", "google-chrome"], "chromium"), // opens the HTML report
+];
+
+/// Installs what is missing; says in a line what is there and what could not be had.
+pub fn install() -> String {
+    let before = missing();
+    if before.is_empty() {
+        return "all there".into();
+    }
+    let failure = apt(&before).err();
+    let after = missing();
+    let installed: Vec<_> = before.into_iter().filter(|p| !after.contains(p)).collect();
+    let mut words = Vec::new();
+    if !installed.is_empty() {
+        words.push(format!("installed {}", installed.join(" ")));
+    }
+    if !after.is_empty() {
+        let why = failure.map_or("unknown to apt-get".into(), |e| e.to_string());
+        let why = why.lines().last().unwrap_or_default().to_string();
+        words.push(format!("without {} ({why})", after.join(" ")));
+    }
+    words.join(", ")
+}
+
+fn missing() -> Vec<&'static str> {
+    let lacks = |programs: &[&str]| programs.iter().all(|name| find(name).is_none());
+    PACKAGES.iter().filter(|(programs, _)| lacks(programs)).map(|(_, package)| *package).collect()
+}
+
+/// As root, or by a sudo that asks for no password.
+fn apt(packages: &[&str]) -> anyhow::Result<()> {
+    if find("apt-get").is_none() {
+        anyhow::bail!("no apt-get here");
+    }
+    let prefix: &[&str] = if is_root() { &[] } else { &["sudo", "-n"] };
+    let apt_get = |arguments: &[&str]| {
+        let environment = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"];
+        let words = [prefix, &environment, arguments].concat();
+        output(&mut program(words[0], &words[1..]))
+    };
+    apt_get(&["update"])?;
+    // One by one: a package that this release does not have keeps no other away.
+    let install = |package: &&str| apt_get(&["install", "-y", "--no-install-recommends", *package]);
+    let results: Vec<_> = packages.iter().map(install).collect();
+    results.into_iter().collect::<anyhow::Result<Vec<_>>>().map(drop)
+}
+
+fn is_root() -> bool {
+    output(&mut program("id", &["-u"])).is_ok_and(|id| id.trim() == "0")
+}

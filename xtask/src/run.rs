@@ -1,0 +1,57 @@
+//! Starting other programs, in the root of the project.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// The root of the project.
+pub fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask).to_path_buf()
+}
+
+/// A program that starts in the root and reads nothing.
+pub fn program(name: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
+    let mut command = Command::new(name);
+    command.args(arguments).current_dir(root()).stdin(Stdio::null());
+    command
+}
+
+/// The cargo that runs this.
+pub fn cargo(arguments: &[&str]) -> Command {
+    program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), arguments)
+}
+
+/// Runs it to its end: whether it succeeded, and all it said, both streams in their order.
+pub fn capture(command: &mut Command) -> Result<(bool, String)> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let cannot = || format!("cannot run {name}");
+    let (mut reader, writer) = std::io::pipe().with_context(cannot)?;
+    command.stdout(writer.try_clone().with_context(cannot)?).stderr(writer);
+    let mut child = command.spawn().with_context(cannot)?;
+    // The command holds the writing end, too: as long as it does, the reader would wait.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut said = Vec::new();
+    reader.read_to_end(&mut said).with_context(cannot)?;
+    let success = child.wait().with_context(cannot)?.success();
+    Ok((success, String::from_utf8_lossy(&said).into_owned()))
+}
+
+/// Runs it to its end and gives what it said; an error with its last words when it failed.
+pub fn output(command: &mut Command) -> Result<String> {
+    let (success, said) = capture(command)?;
+    if !success {
+        bail!("{} failed:\n{}", command.get_program().to_string_lossy(), said.trim_end());
+    }
+    Ok(said)
+}
+
+/// Where a program lies, in the search path and where Debian keeps those of root.
+pub fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let dirs = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    dirs.map(|dir| dir.join(name)).find(|file| file.is_file())
+}

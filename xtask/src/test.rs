@@ -1,0 +1,198 @@
+//! `cargo xtask test`: everything that must hold, the same here and in CI.
+//!
+//! A step a line, quick ones first; the first that fails ends it with its output. The last line
+//! counts tests. A test that lacks something on this machine prints `skipped: why` and returns; it
+//! is counted as skipped, and named, because a silent one would look like a check that was made.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::Result;
+
+use crate::run::{capture, cargo};
+use crate::{packages, tidy};
+
+/// What a step found.
+#[derive(Default)]
+struct Report {
+    ok: bool,
+    /// A few words behind the time.
+    note: String,
+    /// Printed when it failed.
+    output: String,
+    tests: Tally,
+}
+
+/// Tests, counted.
+#[derive(Debug, Default, PartialEq)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    /// Each with its reason.
+    skipped: Vec<String>,
+}
+
+type Step = (&'static str, fn() -> Result<Report>);
+
+const STEPS: [Step; 6] = [
+    ("packages", || Ok(Report { ok: true, note: packages::install(), ..Report::default() })),
+    ("format", || command(&["fmt", "--all", "--check"])),
+    ("house rules", house_rules),
+    ("lints", || command(&["clippy", "-q", "--workspace", "--all-targets", "--", "-Dwarnings"])),
+    ("rooms", || tests(&["--workspace", "--exclude", "ssdyno"])),
+    ("end to end", || tests(&["-p", "ssdyno"])),
+];
+
+/// Runs all steps, up to the first that fails.
+pub fn run() -> Result<ExitCode> {
+    let (mut all, mut ok) = (Tally::default(), true);
+    for (name, step) in STEPS {
+        print!("{name:<12}");
+        std::io::stdout().flush()?;
+        let start = Instant::now();
+        let report = step().unwrap_or_else(Report::broken);
+        println!(" {:>7.1} s   {}", start.elapsed().as_secs_f64(), report.words());
+        report.tests.skipped.iter().for_each(|test| println!("{:<24}skipped {test}", ""));
+        ok = report.ok;
+        all.add(report.tests);
+        if !ok {
+            println!("\n{}\n", report.output.trim_end());
+            // A step that is no test fails as one: the last line never reads as if all were well.
+            all.failed = all.failed.max(1);
+            break;
+        }
+    }
+    println!("\n{} passed, {} failed, {} skipped", all.passed, all.failed, all.skipped.len());
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Report {
+    /// The step could not even be made.
+    fn broken(error: anyhow::Error) -> Report {
+        Report { output: format!("{error:#}"), ..Report::default() }
+    }
+
+    fn words(&self) -> String {
+        let word = if self.ok { "ok" } else { "FAILED" };
+        format!("{word}   {}", self.note).trim_end().to_string()
+    }
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped.extend(other.skipped);
+    }
+
+    /// Reads what `cargo test -- --show-output` says.
+    fn read(output: &str) -> Tally {
+        let (mut tally, mut test, mut ignored) = (Tally::default(), "", 0);
+        for line in output.lines() {
+            let named = line.strip_prefix("---- ").and_then(|l| l.strip_suffix(" stdout ----"));
+            if let Some(name) = named {
+                test = name;
+            } else if let Some(why) = line.strip_prefix("skipped: ").filter(|_| !test.is_empty()) {
+                tally.skipped.push(format!("{test}: {why}"));
+                // Counted once, whatever else it says.
+                test = "";
+            } else if let Some(counts) = line.strip_prefix("test result: ") {
+                tally.passed += count(counts, " passed");
+                tally.failed += count(counts, " failed");
+                ignored += count(counts, " ignored");
+            }
+        }
+        tally.passed = tally.passed.saturating_sub(tally.skipped.len());
+        tally.skipped.extend((0..ignored).map(|_| "a test that is ignored".to_string()));
+        tally
+    }
+}
+
+/// The number before `word` in `ok. 3 passed; 0 failed; ...`.
+fn count(counts: &str, word: &str) -> usize {
+    let number = |part: &str| part.strip_suffix(word)?.rsplit(' ').next()?.parse().ok();
+    counts.split(';').find_map(number).unwrap_or(0)
+}
+
+fn command(arguments: &[&str]) -> Result<Report> {
+    let (ok, output) = capture(&mut cargo(arguments))?;
+    Ok(Report { ok, output, ..Report::default() })
+}
+
+fn house_rules() -> Result<Report> {
+    let findings = tidy::findings()?;
+    Ok(Report { ok: findings.is_empty(), output: findings.join("\n"), ..Report::default() })
+}
+
+fn tests(which: &[&str]) -> Result<Report> {
+    let arguments = [&["test", "--no-fail-fast"], which, &["--", "--show-output"]].concat();
+    let (ok, output) = capture(&mut cargo(&arguments))?;
+    let tests = Tally::read(&output);
+    let note = format!("{} passed, {} skipped", tests.passed, tests.skipped.len());
+    let output = if ok { output } else { failures(&output) };
+    Ok(Report { ok, note, output, tests })
+}
+
+/// Of a failed run, what is not about tests that passed.
+fn failures(output: &str) -> String {
+    let mut inside = false;
+    let mut keep = |line: &str| {
+        inside = match line {
+            "successes:" => true,
+            "failures:" => false,
+            _ if line.starts_with("test result: ") => false,
+            _ => inside,
+        };
+        let passed = line.starts_with("test ") && line.ends_with(" ... ok");
+        !inside && !passed
+    };
+    let lines: Vec<_> = output.lines().filter(|line| keep(line)).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "\
+running 4 tests
+test a ... ok
+
+successes:
+
+---- a stdout ----
+skipped: no loop devices
+skipped: nor anything else
+
+---- b stdout ----
+hello
+
+successes:
+    a
+    b
+
+failures:
+
+---- c stdout ----
+skipped: is not what happened
+
+test result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.1s
+test result: ok. 10 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s
+";
+
+    #[test]
+    fn tests_are_counted_and_those_skipped_are_named() {
+        let tally = Tally::read(OUTPUT);
+        assert_eq!((tally.passed, tally.failed), (11, 1));
+        assert_eq!(tally.skipped[0], "a: no loop devices");
+        assert_eq!(tally.skipped.len(), 4);
+    }
+
+    #[test]
+    fn of_a_failure_only_what_failed_is_shown() {
+        let shown = failures(OUTPUT);
+        assert!(shown.contains("---- c stdout ----") && shown.contains("1 failed"), "{shown}");
+        assert!(!shown.contains("hello") && !shown.contains("test a"), "{shown}");
+    }
+}

@@ -1,0 +1,168 @@
+//! The rules of the house that no compiler knows, as a check of every source file.
+//!
+//! - A crate imports only crates below it (`floors.rs`).
+//! - A file opens with a `//!` header and has at most 600 lines.
+//! - `unsafe` stands only in files named `sys.rs` or below a directory `sys`.
+//! - Nothing is left half done: no `todo`, `dbg` and their like, no test that is ignored.
+//! - No text names the home directory of whoever wrote it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::floors;
+use crate::run::root;
+
+const LINES_MAX: usize = 600;
+
+/// Macros of unfinished work.
+const UNFINISHED: [&str; 3] = ["todo", "dbg", "unimplemented"];
+
+/// Where people's files are.
+const HOMES: [&str; 3] = ["/home", "/root", "/Users"];
+
+/// Directories with files of others, or with what is made.
+const NOT_OURS: [&str; 4] = ["target", "vendor", "snapshots", "node_modules"];
+
+/// `cargo xtask tidy`.
+pub fn run() -> Result<ExitCode> {
+    let findings = findings()?;
+    findings.iter().for_each(|finding| println!("{finding}"));
+    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// All that is against the rules, a line each.
+pub fn findings() -> Result<Vec<String>> {
+    let mut findings = floors::findings()?;
+    let mut files = Vec::new();
+    walk(&root(), &mut files)?;
+    files.sort();
+    for file in files {
+        let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+        let name = file.strip_prefix(root()).unwrap_or(&file);
+        findings.extend(judge(name, &text));
+    }
+    Ok(findings)
+}
+
+/// Every text of ours below the directory.
+fn walk(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(dir).with_context(|| dir.display().to_string())? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            let ours = !NOT_OURS.contains(&name.as_str());
+            if ours && !name.starts_with('.') && !name.starts_with("target-") {
+                walk(&path, files)?;
+            }
+        } else if ["rs", "toml", "md", "sql", "json", "sh"].iter().any(|e| has_ending(&path, e)) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|e| e == ending)
+}
+
+fn judge(file: &Path, text: &str) -> Vec<String> {
+    let name = file.display();
+    let mut findings = Vec::new();
+    let numbered = || text.lines().enumerate().map(|(i, line)| (i + 1, line));
+    for (n, line) in numbered().filter(|(_, line)| names_a_home(line)) {
+        findings.push(format!("{name}:{n}: names a home directory: {}", line.trim()));
+    }
+    if !has_ending(file, "rs") {
+        return findings;
+    }
+    if !text.starts_with("//!") {
+        findings.push(format!("{name}: does not open with a //! header"));
+    }
+    let lines = text.lines().count();
+    if lines > LINES_MAX {
+        findings.push(format!("{name}: {lines} lines, {LINES_MAX} at most"));
+    }
+    let sys = file.iter().any(|part| part == "sys" || part == "sys.rs");
+    for (n, line) in numbered() {
+        let code = code_of(line);
+        if !sys && has_word(&code, "unsafe") {
+            findings.push(format!("{name}:{n}: unsafe outside of sys"));
+        }
+        let ignored = code.contains("#[") && has_word(&code, "ignore");
+        if ignored || UNFINISHED.iter().any(|name| code.contains(&format!("{name}!("))) {
+            findings.push(format!("{name}:{n}: unfinished: {}", line.trim()));
+        }
+    }
+    findings
+}
+
+/// The line without what stands in strings and behind `//`. Strings over several lines are not
+/// followed: a rule may then speak up wrongly, and the string be written otherwise.
+fn code_of(line: &str) -> String {
+    let line = line.replace("'\"'", "' '").replace("\\\\", "").replace("\\\"", "");
+    let outside: String = line.split('"').step_by(2).collect::<Vec<_>>().join("\"\"");
+    outside.split("//").next().unwrap_or_default().to_string()
+}
+
+fn has_word(code: &str, word: &str) -> bool {
+    code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word)
+}
+
+/// A place below one of [`HOMES`]: not the directory alone, which every machine has.
+fn names_a_home(line: &str) -> bool {
+    let inside = |rest: &str| {
+        rest.strip_prefix('/').is_some_and(|name| name.starts_with(char::is_alphanumeric))
+    };
+    HOMES.iter().any(|home| {
+        line.match_indices(home).any(|(at, _)| {
+            let begins =
+                !line[..at].ends_with(|c: char| c.is_alphanumeric() || "/_-.~$}".contains(c));
+            begins && inside(&line[at + home.len()..])
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings_of(file: &str, text: &str) -> usize {
+        judge(Path::new(file), text).len()
+    }
+
+    #[test]
+    fn what_is_against_the_rules_is_found() {
+        for text in [
+            "fn x() {}",
+            "//! x\nunsafe { x() }",
+            "//! x\nfn f() { todo!() }",
+            "//! x\n#[ignore]\nfn f() {}",
+            "//! x\n#[test]#[ignore = \"slow\"]",
+            &format!("//! x\nconst A: &str = \"{}/ann/x\";", HOMES[0]),
+            &format!("//! see {}/notes", HOMES[1]),
+            &format!("//! x\n{}", "\n".repeat(LINES_MAX)),
+        ] {
+            assert_eq!(findings_of("crates/a/src/b.rs", text), 1, "{text}");
+        }
+        assert_eq!(findings_of("docs/x.md", &format!("kept in {}/ann", HOMES[2])), 1);
+    }
+
+    #[test]
+    fn what_only_looks_like_it_is_not() {
+        for text in [
+            "//! x\n#![forbid(unsafe_code)]",
+            "//! x\n// unsafe things are in sys",
+            "//! x\nlet word = \"unsafe\"; let quote = '\"'; // unsafe",
+            "//! x\nlet mount = \"/home\"; let other = \"/var/home/x\";",
+            "//! x\nlet ignore = 1;",
+        ] {
+            assert_eq!(findings_of("crates/a/src/b.rs", text), 0, "{text}");
+        }
+        for file in ["crates/a/src/sys.rs", "crates/a/src/sys/ring.rs"] {
+            assert_eq!(findings_of(file, "//! x\nunsafe { x() }"), 0);
+        }
+    }
+}
