@@ -8,12 +8,12 @@ use workload::units::{binary, decimal, latency, span};
 
 use crate::quantity::UNKNOWN;
 
-/// `run 192`, or the start of the id of a run that is in no store.
+/// `run 192`, or the id of a run that is in no store.
 pub(crate) fn run_name(run: &Run) -> String {
     match run.number {
         Some(number) => format!("run {number}"),
         None if run.id.is_empty() => "run".to_string(),
-        None => format!("run {}", run.id.chars().take(12).collect::<String>()),
+        None => format!("run {}", run.id),
     }
 }
 
@@ -224,6 +224,21 @@ impl Doubt<'_> {
     }
 }
 
+/// The command line as it could be typed again; `None` where it is not known.
+pub(crate) fn command(run: &Run) -> Option<String> {
+    let words: Vec<String> = run.plan.command.iter().map(|word| shell_word(word)).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// A word in quotes where a shell would take it apart.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=,%@+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 /// `3 EIO on read in rand-read-4KiB-q32, first at 4096, 8192`.
 pub(crate) fn errors(errors: &IoErrors) -> String {
     let IoErrors { op, kind, workload, count, first_offsets } = errors;
@@ -235,4 +250,16 @@ pub(crate) fn errors(errors: &IoErrors) -> String {
     };
     let inside = if workload.is_empty() { String::new() } else { format!(" in {workload}") };
     format!("{count} {kind} on {op}{inside}{place}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_typed_again() {
+        assert_eq!(shell_word("--size=1GiB"), "--size=1GiB");
+        assert_eq!(shell_word("my drive's"), r"'my drive'\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
 }

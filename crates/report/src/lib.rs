@@ -19,6 +19,7 @@ mod spark;
 mod style;
 pub mod table;
 mod terminal;
+mod times;
 
 pub use csv::{csv, csv_series};
 pub use html::html;

@@ -70,14 +70,20 @@ impl Ink {
     }
 }
 
-/// The text with every character that could steer a terminal (escape sequences, line breaks,
-/// direction overrides) replaced by `?`.
+/// The text with every character that could steer a terminal replaced by `?`.
 fn printable(text: &str) -> String {
-    let steers = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     text.chars().map(|c| if steers(c) { '?' } else { c }).collect()
+}
+
+/// Whether a character does something to the text around it: escape sequences, line breaks,
+/// direction overrides.
+pub(crate) fn steers(c: char) -> bool {
+    let direction = '\u{202a}'..='\u{202e}';
+    let isolate = '\u{2066}'..='\u{2069}';
+    c.is_control()
+        || direction.contains(&c)
+        || isolate.contains(&c)
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]

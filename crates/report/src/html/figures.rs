@@ -10,6 +10,7 @@ use super::numbers;
 use crate::grid::Grid;
 use crate::names::Direction;
 use crate::quantity;
+use crate::times::Times;
 
 pub(super) fn over_time(run: &Run) -> Markup {
     if run.series.iter().all(|s| s.t_ns.is_empty()) {
@@ -78,14 +79,24 @@ fn spread(values: &[Option<f64>]) -> Option<[f64; 3]> {
 pub(super) fn latencies(run: &Run) -> Markup {
     let grid = Grid::of(run);
     let sides: Vec<_> = Direction::BOTH.into_iter().filter(|d| grid.has_latency(*d)).collect();
-    if sides.is_empty() && run.latencies.is_empty() {
+    let (times, _) = Times::of(&run.metrics);
+    if sides.is_empty() && times.rows.is_empty() && run.latencies.is_empty() {
         return markup! {};
     }
     markup! {
         section {
             h2 { "Latency" }
+            @if !times.rows.is_empty() {
+                (numbers::times(&times))
+                p.note {
+                    "Service time: issue to completion. Response time: from the moment an operation was "
+                    "due; the difference was spent waiting."
+                }
+            }
             @if !sides.is_empty() {
-                div.pair { @for side in sides { (numbers::percentiles(&grid, side)) } }
+                div.pair { @for side in &sides { (numbers::percentiles(&grid, *side)) } }
+            }
+            @if !sides.is_empty() || !times.rows.is_empty() {
                 p.note { "–: fewer than ten operations were slower, so that the percentile would be chance." }
             }
             @if !run.latencies.is_empty() {

@@ -14,6 +14,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use record::Run;
 
 use crate::facts;
+use crate::style::steers;
 
 /// Draws the charts, and switches between dark and light.
 const SCRIPT: &str = include_str!("report.js");
@@ -53,13 +54,27 @@ pub fn html(run: &Run) -> serde_json::Result<String> {
             }
         }
     };
-    Ok(page.into_string())
+    Ok(steady(page.into_string()))
 }
 
-/// JSON that cannot end the element it stands in: `<` occurs only within its strings, where it may
-/// be written as an escape.
+/// JSON that can neither end the element it stands in nor steer the text around it: what could do
+/// that occurs only within its strings, where it may be written as an escape.
 fn embedded(json: &str) -> String {
-    json.replace('<', "\\u003c")
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' => out.push_str("\\u003c"),
+            _ if steers(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// The page without characters that would turn the direction of the text behind them.
+fn steady(page: String) -> String {
+    let steering = |c: char| steers(c) && c != '\n' && c != '\t';
+    if page.contains(steering) { page.replace(steering, "\u{fffd}") } else { page }
 }
 
 fn head(run: &Run) -> Markup {
@@ -96,7 +111,8 @@ mod tests {
 
     #[test]
     fn a_record_cannot_end_its_element() {
-        assert_eq!(embedded(r#"{"a":"</script><!--"}"#), r#"{"a":"\u003c/script>\u003c!--"}"#);
+        let json = "{\"a\":\"</script><!--\u{202e}\"}";
+        assert_eq!(embedded(json), r#"{"a":"\u003c/script>\u003c!--\u202e"}"#);
     }
 
     #[test]

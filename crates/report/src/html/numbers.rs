@@ -8,6 +8,7 @@ use crate::grid::{Grid, Row};
 use crate::names::{Direction, STATISTICS};
 use crate::quantity;
 use crate::style::Style;
+use crate::times::Times;
 
 const STYLE: Style = Style { colour: false, width: 120, unicode: true };
 
@@ -26,7 +27,8 @@ pub(super) fn numbers(run: &Run) -> Markup {
                     "n=1: measured once, which gives no interval. Bars: MB/s, all to one scale."
                 }
             }
-            @if !grid.others.is_empty() { (others(&grid.others)) }
+            @let (_, others) = Times::of(grid.others.iter().copied());
+            @if !others.is_empty() { (plain(&others)) }
         }
     }
 }
@@ -77,10 +79,10 @@ fn rate(row: &Row<'_>, metric: &Metric, fastest: f64) -> Markup {
     }
 }
 
-fn others(metrics: &[&Metric]) -> Markup {
+fn plain(metrics: &[&Metric]) -> Markup {
     markup! {
         div.scroll tabindex="0" role="region" aria-label="Metrics" {
-            table {
+            table.plain {
                 thead { tr { th { "Metric" } th.number { "Value" } th { "95% interval" } th.number { "n" } } }
                 tbody {
                     @for metric in metrics {
@@ -115,6 +117,32 @@ pub(super) fn percentiles(grid: &Grid<'_>, direction: Direction) -> Markup {
                         @for value in row.side(direction).latency {
                             td.number {
                                 @if let Some(ns) = value { (workload::units::latency(ns)) } @else { "–" }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Service and response times of a workload by hand, one under the other.
+pub(super) fn times(times: &Times<'_>) -> Markup {
+    markup! {
+        div.scroll tabindex="0" role="region" aria-label="Service and response times" {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "Time" }
+                        @for statistic in &times.statistics { th.number scope="col" { (statistic) } }
+                    }
+                }
+                tbody {
+                    @for (label, values) in &times.rows {
+                        tr {
+                            th scope="row" { (label) }
+                            @for value in values {
+                                td.number { @if let Some(ns) = value { (workload::units::latency(*ns)) } @else { "–" } }
                             }
                         }
                     }

@@ -1,7 +1,7 @@
 //! The rest of the page in words: conclusions, doubts, the drive, the machine, the plan, raw values.
 
 use maud::{Markup, html as markup};
-use record::{DriveIdentity, Evidence, Run};
+use record::{DriveIdentity, Evidence, Run, State};
 use workload::units::{binary, decimal, latency, span};
 
 use crate::describe;
@@ -31,7 +31,7 @@ pub(super) fn conclusions(run: &Run) -> Markup {
             @if doubts.is_empty() && run.errors.is_empty() { p { "Nothing was found that speaks against the numbers." } }
             @for doubt in &doubts { (doubt_article(doubt)) }
             @for errors in &run.errors {
-                article.finding.bad { p { b { "I/O errors" } " " (facts::errors(errors)) } }
+                article.finding.is-bad { p { b { "I/O errors" } " " (facts::errors(errors)) } }
             }
         }
     }
@@ -39,7 +39,7 @@ pub(super) fn conclusions(run: &Run) -> Markup {
 
 fn doubt_article(doubt: &Doubt<'_>) -> Markup {
     markup! {
-        article.finding.(doubt.level()) {
+        article.finding.(format!("is-{}", doubt.level())) {
             p { b { (doubt.level()) } " " (doubt.text()) }
             @if let Some(advice) = &doubt.finding.advice { p.advice { "try: " (advice) } }
             @if doubt.workloads.len() > 1 { p.note { "In " (doubt.workloads.join(", ")) } }
@@ -149,7 +149,7 @@ pub(super) fn machine(run: &Run) -> Markup {
         ("Board", machine.board.clone()),
         ("System", machine.os.clone()),
         ("Kernel", machine.kernel.clone()),
-        ("Hypervisor", machine.hypervisor.clone()),
+        ("Hypervisor", Some(machine.hypervisor.clone().unwrap_or_else(|| "none found".into()))),
         ("Processor", machine.cpu.model.clone()),
         ("Threads", machine.cpu.threads.map(|t| t.to_string())),
         ("Governor", machine.cpu.governor.clone()),
@@ -161,7 +161,7 @@ pub(super) fn machine(run: &Run) -> Markup {
             "Cost of the instrument",
             machine.instrument_ns_per_io.map(|ns| format!("{} per I/O", latency(ns))),
         ),
-        ("Page cache", Some(facts::caching(run.target.direct).to_string())),
+        ("Page cache", run.target.direct.map(|d| facts::caching(Some(d)).to_string())),
         ("ssdyno", Some(machine.ssdyno.clone())),
     ];
     markup! { section { h2 { "Machine" } (list(&facts)) } }
@@ -169,7 +169,6 @@ pub(super) fn machine(run: &Run) -> Markup {
 
 pub(super) fn plan(run: &Run) -> Markup {
     let plan = &run.plan;
-    let command = (!plan.command.is_empty()).then(|| plan.command.join(" "));
     let target = &run.target;
     let layers = (!target.layers.is_empty()).then(|| target.layers.join(", "));
     let facts: Vec<Fact> = vec![
@@ -181,17 +180,21 @@ pub(super) fn plan(run: &Run) -> Markup {
         ("Destroys", Some(plan.destroys.clone().unwrap_or_else(|| "nothing".to_string()))),
         ("Planned time", finite(plan.seconds).map(span)),
         ("Writes at most", Some(decimal(plan.write_bytes_max))),
-        ("State before", Some(facts::state(run.state_before).to_string())),
-        ("State after", Some(facts::state(run.state_after).to_string())),
+        ("State before", state(run.state_before)),
+        ("State after", state(run.state_after)),
     ];
     markup! {
         section {
             h2 { "Plan" }
-            p.command { @match command { Some(c) => code { (c) }, None => span.unknown { "command unknown" } } }
+            p.command { @match facts::command(run) { Some(c) => code { (c) }, None => span.unknown { "command unknown" } } }
             (list(&facts))
             (steps(run))
         }
     }
+}
+
+fn state(state: State) -> Option<String> {
+    (state != State::Unknown).then(|| facts::state(state).to_string())
 }
 
 fn steps(run: &Run) -> Markup {

@@ -40,7 +40,7 @@ const worded = (unit, value, format) => (FORMATS[unit] ?? FORMATS["1"])(value, f
 const UNIT_NAMES = { "B/s": "MB/s", "C": "Celsius", "1": "", "B": "bytes" };
 
 function seconds(s) {
-  if (s < 120) return `${brief(s)} s`;
+  if (s < 120 && s % 60) return `${brief(s)} s`;
   const [h, m, rest] = [Math.floor(s / 3600), Math.floor(s / 60) % 60, Math.round(s % 60)];
   const two = (n) => String(n).padStart(2, "0");
   return h > 0 ? `${h}:${two(m)}:${two(rest)}` : `${m}:${two(rest)}`;
@@ -48,7 +48,7 @@ function seconds(s) {
 
 function share(v) {
   const percent = 100 * v;
-  return percent >= 0.01 ? `${brief(percent)}%` : `1 in ${Math.round(1 / v).toLocaleString("en-US")}`;
+  return percent >= 0.01 ? `${brief(percent)}%` : `1 in ${(+(1 / v).toPrecision(2)).toLocaleString("en-US")}`;
 }
 
 // ---- Elements ----------------------------------------------------------------------------------
@@ -86,32 +86,43 @@ const faint = (name, alpha) => colour(name) + Math.round(alpha * 255).toString(1
 
 function axis(values, more) {
   return {
-    stroke: colour("dim"), font: "12px system-ui, sans-serif", values,
+    stroke: colour("dim"), font: "12px system-ui, sans-serif", values, filter: (u, splits) => splits,
     grid: { stroke: faint("line", 0.7), width: 1 }, ticks: { show: false }, gap: 6, ...more,
   };
 }
 
-// Positions of labels on a logarithmic axis: 1, 2 and 5 of each decade, fewer when there are many.
+// Distances of labels on an axis of seconds.
+const SECONDS = [1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200,
+  1800, 3600, 7200, 14400, 28800, 43200, 86400, 172800, 604800];
+
+const timeAxis = (more) => axis((u, splits) => splits.map(seconds), { incrs: SECONDS, ...more });
+
+// Labels within a decade of a logarithmic axis, densest first, and the room a label needs.
+const STEPS = [[1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8], [1, 1.5, 2, 3, 4, 6, 8], [1, 2, 5], [1, 3], [1]];
+const ROOM_PX = [58, 20];
+
 function logSplits(u, i, min, max) {
-  const decades = Math.log10(max / min);
-  const steps = decades > 4 ? [1] : decades > 1.2 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 8];
+  const size = (i ? u.bbox.height : u.bbox.width) / devicePixelRatio;
+  const decade = size / Math.log10(max / min);
+  const closest = (steps) => Math.min(...steps.map((s, n) => Math.log10((steps[n + 1] ?? 10) / s)));
+  const steps = STEPS.find((steps) => closest(steps) * decade >= ROOM_PX[i]) ?? [1];
   const splits = [];
   for (let e = Math.floor(Math.log10(min)); e <= Math.log10(max); e++)
-    for (const step of steps) {
-      const at = +(step * 10 ** e).toPrecision(12);
-      if (at >= min && at <= max) splits.push(at);
-    }
-  return splits;
+    for (const step of steps) splits.push(+(step * 10 ** e).toPrecision(12));
+  return splits.filter((at) => at >= min && at <= max);
 }
 
 const logScale = (pad = 1.15) => ({ distr: 3, range: (u, min, max) => [min / pad, max * pad] });
 const fromZero = { range: (u, min, max) => [0, max > 0 ? max * 1.06 : 1] };
-const line = (name, paint, more) => ({ label: name, stroke: colour(paint), width: 1.5, points: { show: false }, ...more });
+// uPlot draws through a gap and hides what is inside it: without a margin the edges of a steep
+// line would show on both sides of a narrow one.
+const gaps = (u, i, from, to, found) => found.map(([a, b]) => [a - 2 * devicePixelRatio, b + 2 * devicePixelRatio]);
+const line = (name, paint, more) => ({ label: name, stroke: colour(paint), width: 1.5, points: { show: false }, gaps, ...more });
 
 function draw(place, options, data) {
   const size = () => ({ width: Math.max(120, place.clientWidth), height: options.height });
   const u = new uPlot({
-    ...options, ...size(), legend: { show: false }, padding: [8, 10, 0, 0],
+    ...options, ...size(), legend: { show: false }, padding: [8, 10, options.axes[0].show === false ? 8 : 0, 0],
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, ...options.cursor },
   }, data, place);
   plots.push({ u, size });
@@ -156,8 +167,8 @@ function reduce(t, min, max) {
         k.length ? push(columns[c], k[0], k[k.length >> 1], k[k.length - 1]) : push(columns[c], null, null, null);
       });
     }
-    if (from < to) {
-      x.push(x[x.length - 1] + 1e-9);
+    if (from < to && to < t.x.length) {
+      x.push((t.x[to - 1] + t.x[to]) / 2);
       columns.forEach((column) => push(column, null, null, null));
     }
   }
@@ -237,12 +248,13 @@ function drawPanel(parent, panel, isLast, view, whole) {
     height: unit === "C" ? 130 : panel.title === "Throughput" ? 280 : 180,
     scales: { x: { time: false }, y: panel.log ? logScale() : range },
     axes: [
-      axis((u, splits) => splits.map(seconds), { show: isLast || panel.title === "Throughput", size: 28, space: 70 }),
+      timeAxis({ show: isLast || panel.title === "Throughput", size: 28, space: 70 }),
       axis((u, splits) => splits.map(tick), { size: 62, ...(panel.log && { splits: logSplits }) }),
     ],
     series: [{}, ...lines.flatMap((l) => {
       const edge = line(l.name, l.colour, { stroke: "transparent", width: 0 });
-      return [edge, line(l.name, l.colour, { dash: l.dash }), edge];
+      // A sensor is read less often than the rest: its line goes on between its values.
+      return [edge, line(l.name, l.colour, { dash: l.dash, spanGaps: unit === "C" }), edge];
     })],
     bands: lines.map((l, i) => ({ series: [3 * i + 3, 3 * i + 1], fill: faint(l.colour, 0.22) })),
     cursor: {
@@ -308,8 +320,8 @@ function drawRepeats(parent, name, series) {
     height: 130,
     scales: { x: { time: false }, y: fromZero },
     axes: [
-      axis((u, splits) => splits.map(seconds), { size: 26, space: 60 }),
-      axis((u, splits) => splits.map((v) => (v / 1e6).toLocaleString("en-US")), { size: 50, space: 34 }),
+      timeAxis({ size: 26, space: 44 }),
+      axis((u, splits) => splits.map((v) => (v / 1e6).toLocaleString("en-US")), { size: 50, space: 24 }),
     ],
     series: [{}, ...paints.map((paint, i) => line(`${i}`, paint, { width: 1.25, alpha: 0.8, spanGaps: true }))],
     cursor: { show: false },
@@ -361,7 +373,7 @@ function drawTails(parent, op, lines, tables) {
     scales: { x: { time: false, ...logScale(1.1) }, y: { distr: 3, range: (u, min) => [min / 1.3, 1.15] } },
     axes: [
       axis((u, splits) => splits.map((v) => worded("ns", v, brief)), { size: 28, space: 64, splits: logSplits }),
-      axis((u, splits) => splits.map(share), { size: 78, splits: (u, i, min, max) => logSplits(u, i, min, max).filter((v) => /^1/.test(v.toExponential())) }),
+      axis((u, splits) => splits.map(share), { size: 78, splits: logSplits }),
     ],
     series: [{}, ...lines.map((l) => line(l.name, l.colour, { dash: l.dash, spanGaps: true }))],
     cursor: { points: { show: false } },
@@ -411,7 +423,7 @@ function drawHistogram(parent, profile) {
     scales: { x: { time: false, distr: 3, range: () => [min, max] }, y: fromZero },
     axes: [
       axis((u, splits) => splits.map((v) => worded("ns", v, brief)), { size: 26, space: 60, splits: logSplits }),
-      axis((u, splits) => splits.map((v) => `${brief(100 * v)}%`), { size: 44, space: 34 }),
+      axis((u, splits) => splits.map((v) => `${brief(100 * v)}%`), { size: 44, space: 24 }),
     ],
     series: [{}, ...lines.map((l) => line(l.name, l.colour, { width: 1, fill: faint(l.colour, 0.25), paths: uPlot.paths.stepped({ align: 1 }) }))],
     cursor: { show: false },
@@ -427,8 +439,13 @@ function drawAll() {
   for (const chart of [timeline, repeats, tails, histograms]) {
     try { chart(); } catch (error) { root.dataset.errors += `${chart.name}: ${error.message}\n`; }
   }
+  fit(); // a figure may have become narrower by those drawn after it
   root.dataset.charts = plots.length;
   root.dataset.drawMs = (performance.now() - start).toFixed(1);
+}
+
+function fit() {
+  for (const { u, size } of plots) if (u.width !== size().width) u.setSize(size());
 }
 
 function theme() {
@@ -458,7 +475,7 @@ let width = innerWidth;
 addEventListener("resize", () => {
   if (innerWidth === width) return; // a phone's address bar changes the height alone
   width = innerWidth;
-  plots.forEach(({ u, size }) => u.setSize(size()));
+  fit();
 });
 document.getElementById("save").onclick = save;
 theme();

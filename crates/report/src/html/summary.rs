@@ -3,10 +3,14 @@
 use maud::{Markup, html as markup};
 use record::{Level, Metric, Run};
 
+use crate::describe;
 use crate::facts;
-use crate::grid::Grid;
+use crate::grid::{self, Grid, Row};
 use crate::names::{Direction, Order};
 use crate::quantity;
+use crate::style::Style;
+
+const STYLE: Style = Style { colour: false, width: 120, unicode: true };
 
 /// Tiles shown at most: two rows on a phone, one on a desk.
 const TILES_MAX: usize = 6;
@@ -23,7 +27,12 @@ pub(super) fn summary(run: &Run) -> Markup {
     markup! {
         section.summary {
             h1 { (subject(run)) }
-            p.facts { @for fact in facts::drive(run, true).iter().skip(1) { span { (fact) } } }
+            p.facts {
+                // The name is the title already.
+                @for fact in facts::drive(run, true).iter().filter(|f| **f != subject(run)) {
+                    span { (fact) }
+                }
+            }
             p.facts { @for fact in facts::target(run, true) { span { (fact) } } }
             p.verdict.(tone) { (sentence) }
             p.status {
@@ -49,10 +58,13 @@ fn verdict(run: &Run) -> (&'static str, String) {
     if let Some(bad) = doubts.iter().find(|d| d.finding.level == Level::Bad) {
         return ("bad", format!("These numbers do not describe the drive: {}", bad.text()));
     }
-    match run.verdicts.first() {
-        Some(verdict) => ("plain", verdict.text.clone()),
-        None => ("plain", "No conclusion was drawn from these numbers.".to_string()),
-    }
+    let concluded = run.verdicts.first().map(|verdict| verdict.text.clone());
+    let mut issued = grid::workloads(run);
+    // A workload by hand has no verdict: what was measured is the headline.
+    let only = issued.next().filter(|_| issued.next().is_none());
+    let described = only.map(|w| describe::workload(&w).join(", "));
+    let none = "No conclusion was drawn from these numbers.";
+    ("plain", concluded.or(described).unwrap_or_else(|| none.to_string()))
 }
 
 fn doubt_counts(run: &Run) -> Vec<String> {
@@ -104,7 +116,7 @@ fn of_grid(grid: &Grid<'_>) -> Vec<Tile> {
             tiles.push(of_metric(format!("{} {}", row.label(), direction.name()), rate));
         }
     }
-    let alone = |r: &&crate::grid::Row<'_>| r.key.order == Order::Rand && r.key.depth == 1;
+    let alone = |r: &&Row<'_>| r.key.order == Order::Rand && r.key.depth == 1;
     for row in grid.rows.iter().filter(alone).take(1) {
         for direction in Direction::BOTH {
             let Some(ns) = row.side(direction).latency[0] else { continue };
@@ -130,5 +142,9 @@ fn leading(run: &Run) -> Vec<Tile> {
 
 fn of_metric(label: String, metric: &Metric) -> Tile {
     let value = quantity::show_known(metric.unit, metric.value);
-    Tile { label, value, below: quantity::interval_words(metric) }
+    let below = match metric.low {
+        Some(_) => format!("{} (95%, n={})", quantity::interval_percent(metric, &STYLE), metric.n),
+        None => "no interval".to_string(),
+    };
+    Tile { label, value, below }
 }

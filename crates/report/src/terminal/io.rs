@@ -1,6 +1,6 @@
 //! The short screen of `ssdyno io`: one workload, its rate, and response beside service time.
 
-use record::{Metric, Run, Unit};
+use record::{Metric, Run};
 
 use super::page::Page;
 use super::tables;
@@ -9,6 +9,7 @@ use crate::grid;
 use crate::quantity;
 use crate::style::{Ink, Style};
 use crate::table::{Align, Cell, Table};
+use crate::times::Times;
 use workload::units::latency;
 
 /// The workload, its rates, its latencies, and what else was measured.
@@ -17,11 +18,11 @@ pub(super) fn body(page: &mut Page, run: &Run) {
         page.items("workload", &describe::workload(&workload));
     }
     page.blank();
-    let (times, others): (Vec<_>, Vec<_>) = run.metrics.iter().partition(|m| Time::of(m).is_some());
+    let (times, others) = Times::of(&run.metrics);
     let (lead, others): (Vec<_>, Vec<_>) =
         others.into_iter().partition(|m| LEAD.contains(&m.name.as_str()));
     rates(page, &lead, run);
-    if !times.is_empty() {
+    if !times.rows.is_empty() {
         page.blank();
         page.block(&latencies(&times, page.style).render(page.style));
     }
@@ -62,50 +63,15 @@ fn rates(page: &mut Page, lead: &[&Metric], run: &Run) {
     }
 }
 
-/// A latency metric taken apart: `service.read.p99` is the p99 of service times of reads.
-struct Time<'a> {
-    /// `service` or `response`, and the op kind where there is one.
-    row: &'a str,
-    statistic: &'a str,
-}
-
-impl Time<'_> {
-    fn of(metric: &Metric) -> Option<Time<'_>> {
-        let (clock, _) = metric.name.split_once('.')?;
-        let known = metric.unit == Unit::Nanoseconds && ["service", "response"].contains(&clock);
-        // The statistic begins after the last dot that a digit does not follow (`p99.9`).
-        let mut dots = metric.name.match_indices('.');
-        let is_point = |at: usize| metric.name[at + 1..].starts_with(|c: char| c.is_ascii_digit());
-        let (at, _) = dots.rfind(|(at, _)| !is_point(*at))?;
-        known.then(|| Time { row: &metric.name[..at], statistic: &metric.name[at + 1..] })
-    }
-}
-
-/// Statistics across, service and response times down: their difference is time spent waiting.
-fn latencies(metrics: &[&Metric], style: &Style) -> Table {
-    let times: Vec<_> = metrics.iter().filter_map(|m| Some((Time::of(m)?, m.value))).collect();
-    let mut rows: Vec<&str> = Vec::new();
-    let mut statistics: Vec<&str> = Vec::new();
-    for (time, _) in &times {
-        if !rows.contains(&time.row) {
-            rows.push(time.row);
-        }
-        if !statistics.contains(&time.statistic) {
-            statistics.push(time.statistic);
-        }
-    }
-    let columns = [vec![Align::Left], vec![Align::Right; statistics.len()]].concat();
+/// Statistics across, service and response times down.
+fn latencies(times: &Times<'_>, style: &Style) -> Table {
+    let columns = [vec![Align::Left], vec![Align::Right; times.statistics.len()]].concat();
     let mut table = Table::new(&columns);
-    table.heading(std::iter::once("latency").chain(statistics.iter().copied()));
-    for row in rows {
-        let value = |statistic: &str| {
-            let time = times.iter().find(|(t, _)| t.row == row && t.statistic == statistic);
-            time.and_then(|(_, value)| *value)
-        };
+    table.heading(std::iter::once("latency").chain(times.statistics.iter().copied()));
+    for (label, values) in &times.rows {
         let dash = || Cell::dim(style.either("–", "-"));
-        let cell = |s: &&str| value(s).map_or_else(dash, |ns| latency(ns).into());
-        let label = Cell::from(row.replace('.', " "));
-        table.row(std::iter::once(label).chain(statistics.iter().map(cell)));
+        let cells = values.iter().map(|v| v.map_or_else(dash, |ns| latency(ns).into()));
+        table.row(std::iter::once(Cell::from(label.as_str())).chain(cells));
     }
     table
 }
