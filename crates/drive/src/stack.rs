@@ -30,6 +30,18 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
+    /// The largest logical block of all devices on the way: what every one of them takes.
+    pub fn block_bytes(&self) -> Option<u32> {
+        self.passed.iter().filter_map(|node| node.value("queue/logical_block_size")).max()
+    }
+
+    fn passing(mut self, node: &Node) -> Stack {
+        if !self.passed.contains(node) {
+            self.passed.push(node.clone());
+        }
+        self
+    }
+
     fn on(self, layer: String) -> Stack {
         let layers = std::iter::once(layer).chain(self.layers).collect();
         Stack { layers, ..self }
@@ -130,15 +142,6 @@ impl<'m> Walk<'m> {
             sum.ram &= stack.ram;
         }
         sum
-    }
-}
-
-impl Stack {
-    fn passing(mut self, node: &Node) -> Stack {
-        if !self.passed.contains(node) {
-            self.passed.push(node.clone());
-        }
-        self
     }
 }
 

@@ -20,12 +20,10 @@ pub(super) fn plan(
     request: &OpenRequest,
 ) -> Result<Plan, DriveError> {
     let location = machine.locate(Path::new(spec))?;
-    let drive = location.stack.drive.as_ref();
-    let block_bytes =
-        direct_bytes(&location.filesystem, drive.and_then(|d| d.value("queue/logical_block_size")));
-    let bytes = first_bytes(spec, meta.len(), block_bytes, request.size)?;
+    let block_bytes = direct_bytes(&location.filesystem, &location.stack);
     let allowed = allowed(spec, meta.len(), request)?;
     check_access(&location.path, allowed)?;
+    let bytes = first_bytes(spec, meta.len(), block_bytes, request.size)?;
     if allowed == Safety::Destroys {
         check_unused(machine, spec, &location.path)?;
     }

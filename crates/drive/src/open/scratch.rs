@@ -20,6 +20,7 @@ use super::{Facts, OpenRequest, Plan};
 use crate::error::DriveError;
 use crate::guard::Guard;
 use crate::machine::{Machine, names};
+use crate::stack::Stack;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -43,16 +44,12 @@ pub(super) fn plan(
         .map_err(|e| not_writable(path, &location.filesystem, e))?;
     let bytes = size(spec, &location.filesystem, request.size)?;
     let stack = location.stack;
-    let disk = stack.drive.as_ref();
     let facts = Facts {
         spec,
         kind: TargetKind::Directory,
         path: &location.path,
         bytes,
-        logical_block_bytes: direct_bytes(
-            &location.filesystem,
-            disk.and_then(|d| d.value("queue/logical_block_size")),
-        ),
+        logical_block_bytes: direct_bytes(&location.filesystem, &stack),
         filesystem: Some(location.filesystem),
         allowed: Safety::Scratch,
         discard: false,
@@ -72,9 +69,9 @@ fn not_writable(path: &Path, filesystem: &FileSystem, error: Errno) -> DriveErro
 
 /// Smallest unit of an O_DIRECT transfer on a file system, bytes. Most take the drive's blocks;
 /// these take their own, and without a drive a page is what all take.
-pub(super) fn direct_bytes(filesystem: &FileSystem, drive_block_bytes: Option<u32>) -> u32 {
+pub(super) fn direct_bytes(filesystem: &FileSystem, stack: &Stack) -> u32 {
     let own = matches!(filesystem.kind.as_str(), "btrfs" | "bcachefs" | "f2fs" | "zfs");
-    drive_block_bytes.filter(|_| !own).unwrap_or(4096)
+    stack.block_bytes().filter(|_| !own).unwrap_or(4096)
 }
 
 /// The size of the scratch file: what was asked for or the default, if it leaves enough free.

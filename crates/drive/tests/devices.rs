@@ -1,0 +1,218 @@
+//! Opening block devices: what is refused, what is granted, and that the guard holds it. On loop
+//! devices of the real kernel.
+
+mod common;
+
+use std::fs::File;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+
+use common::kernel::{Loop, Mounted, attach, run, write_mbr};
+use drive::{DriveError, ErrorKind, OpenRequest, Opened, open, plan_open};
+use record::{Safety, TargetKind};
+
+const MIB: u64 = 1 << 20;
+
+fn reads() -> OpenRequest {
+    OpenRequest { size: None, wants: Safety::Reads, destroy: None }
+}
+
+fn destroy(word: &str) -> OpenRequest {
+    OpenRequest { size: None, wants: Safety::Destroys, destroy: Some(word.into()) }
+}
+
+fn refused(result: Result<Opened, DriveError>) -> String {
+    let error = result.expect_err("must be refused");
+    assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
+    assert_eq!(error.kind().exit_code(), 3);
+    let text = error.to_string();
+    assert!(!text.contains('\n'), "one line: {text}");
+    text
+}
+
+/// Asserts that a device is refused for that reason, planned or opened.
+fn refused_in_use(path: &str, bytes: u64, reason: &str) {
+    let request = destroy(&bytes.to_string());
+    let text = refused(open(path, &request));
+    assert!(text.contains(reason), "{text}");
+    let planned = plan_open(path, &request).expect_err("planned as refused");
+    assert_eq!(planned.to_string(), text);
+    let reading = open(path, &reads()).expect("reads are allowed");
+    assert_eq!(reading.info.allowed, Safety::Reads);
+}
+
+#[test]
+fn reads_are_the_default_and_cannot_write() {
+    let device = or_skip!(Loop::of(8 * MIB));
+    let opened = open(&device.path, &reads()).expect("opens");
+    let info = &opened.info;
+    assert_eq!((info.allowed, info.bytes, info.logical_block_bytes), (Safety::Reads, 8 * MIB, 512));
+    assert_eq!(
+        (info.target.kind, info.target.direct, info.discard),
+        (TargetKind::Device, None, false)
+    );
+    assert_eq!(info.target.layers.first().map(String::as_str), Some(device.path.as_str()));
+    assert!(opened.destroys.is_none());
+    assert!(opened.file.write_at(&[1], 0).is_err());
+    // Wanting to destroy is not enough.
+    let wanting = OpenRequest { wants: Safety::Destroys, ..reads() };
+    assert_eq!(open(&device.path, &wanting).expect("opens").info.allowed, Safety::Reads);
+}
+
+#[test]
+fn a_size_takes_the_first_whole_blocks() {
+    let device = or_skip!(Loop::of(8 * MIB));
+    let sized = |size| open(&device.path, &OpenRequest { size: Some(size), ..reads() });
+    assert_eq!(sized(MIB + 100).expect("fits").info.bytes, MIB);
+    for bad in [0, 100, 8 * MIB + 1] {
+        assert_eq!(sized(bad).expect_err("bad size").kind(), ErrorKind::Usage, "{bad}");
+    }
+}
+
+#[test]
+fn a_wrong_word_is_refused_and_the_right_one_is_granted_exclusively() {
+    let device = or_skip!(Loop::of(8 * MIB));
+    for wrong in ["", "1", "8MiB", "S6Z1NJ0W"] {
+        assert!(refused(open(&device.path, &destroy(wrong))).contains("nothing was touched"));
+        // A wrong word is refused even if nothing would be destroyed.
+        let request = OpenRequest { wants: Safety::Reads, ..destroy(wrong) };
+        refused(open(&device.path, &request));
+    }
+    let word = (8 * MIB).to_string();
+    let merely = open(&device.path, &OpenRequest { wants: Safety::Borrows, ..destroy(&word) });
+    assert_eq!(merely.expect("opens").info.allowed, Safety::Reads);
+
+    let opened = open(&device.path, &destroy(&word)).expect("granted");
+    assert_eq!(opened.info.allowed, Safety::Destroys);
+    assert!(opened.info.discard, "loop devices discard by punching holes");
+    let lost = opened.destroys.clone().expect("said");
+    assert_eq!(lost, format!("everything on {}: blank, nothing was recognised on it", device.path));
+    opened.file.write_all_at(&[7; 4096], 4096).expect("may be written");
+    opened.guard.check_again().expect("nothing changed");
+
+    let exclusive = || File::options().read(true).custom_flags(libc::O_EXCL).open(&device.path);
+    assert!(exclusive().is_err(), "held");
+    refused(open(&device.path, &destroy(&word)));
+    drop(opened);
+    assert!(exclusive().is_ok(), "released");
+}
+
+#[test]
+fn what_would_be_lost_is_named() {
+    let device = or_skip!(Loop::with(16 * MIB, &["mkfs.ext4", "-q", "-L", "photos"]));
+    let word = (16 * MIB).to_string();
+    let planned = plan_open(&device.path, &destroy(&word)).expect("planned");
+    let lost = planned.destroys.expect("said");
+    assert!(lost.ends_with(": ext4 'photos'"), "{lost}");
+    assert_eq!(planned.info.allowed, Safety::Destroys);
+}
+
+#[test]
+fn a_mounted_device_is_refused() {
+    let device = or_skip!(Loop::with(16 * MIB, &["mkfs.ext4", "-q"]));
+    let mounted = or_skip!(Mounted::new(&device.path, "rw"));
+    refused_in_use(&device.path, 16 * MIB, &format!("mounted at {}", mounted.text()));
+}
+
+#[test]
+fn a_mounted_partition_refuses_its_disk_but_not_its_neighbour() {
+    let table = |image: &std::path::Path| write_mbr(image, &[(2048, 16384), (18432, 8192)]);
+    let device = or_skip!(Loop::over(16 * MIB, table));
+    let first = format!("{}p1", device.path);
+    if !std::path::Path::new(&first).exists() {
+        eprintln!("skipped: no partitions on loop devices here");
+        return;
+    }
+    run("mkfs.ext4", &["-q", &first]).expect("formatted");
+    let planned = plan_open(&device.path, &destroy(&(16 * MIB).to_string())).expect("unused");
+    let lost = planned.destroys.expect("said");
+    assert!(lost.ends_with("MBR partition table; 1: ext4; 2: partition"), "{lost}");
+
+    let mounted = or_skip!(Mounted::new(&first, "rw"));
+    let reason = format!("{first} is mounted at {}", mounted.text());
+    refused_in_use(&device.path, 16 * MIB, &reason);
+    refused_in_use(&first, 8 * MIB, &reason);
+    let second = format!("{}p2", device.path);
+    let opened = open(&second, &destroy(&(4 * MIB).to_string())).expect("nobody uses it");
+    assert_eq!((opened.info.bytes, opened.info.allowed), (4 * MIB, Safety::Destroys));
+    let layers = &opened.info.target.layers[..2];
+    assert_eq!(layers, [second, device.path.clone()]);
+}
+
+#[test]
+fn swap_is_refused() {
+    let device = or_skip!(Loop::with(16 * MIB, &["mkswap"]));
+    or_skip!(run("swapon", &[&device.path]));
+    let result = std::panic::catch_unwind(|| {
+        refused_in_use(&device.path, 16 * MIB, &format!("{} is swap", device.path));
+    });
+    run("swapoff", &[&device.path]).expect("swapped off");
+    result.expect("refused");
+}
+
+#[test]
+fn a_loop_device_over_it_is_refused() {
+    let device = or_skip!(Loop::of(8 * MIB));
+    let above = or_skip!(attach(device.path.as_ref()));
+    let result = std::panic::catch_unwind(|| {
+        let name = above.trim_start_matches("/dev/");
+        refused_in_use(&device.path, 8 * MIB, &format!("held by {name}"));
+    });
+    run("losetup", &["-d", &above]).expect("detached");
+    result.expect("refused");
+}
+
+#[test]
+fn a_file_system_that_only_a_loop_device_still_uses_is_refused() {
+    let device = or_skip!(Loop::with(32 * MIB, &["mkfs.ext4", "-q"]));
+    let mounted = or_skip!(Mounted::new(&device.path, "rw"));
+    let image = mounted.dir.join("inner");
+    File::create(&image).and_then(|file| file.set_len(MIB)).expect("created");
+    let above = or_skip!(attach(&image));
+    let result = std::panic::catch_unwind(|| {
+        refused_in_use(&device.path, 32 * MIB, "is mounted at");
+        // No longer seen in any list of mounts, but alive.
+        run("umount", &["-l", mounted.text()]).expect("unmounted lazily");
+        refused_in_use(&device.path, 32 * MIB, "somebody holds it");
+    });
+    run("losetup", &["-d", &above]).expect("detached");
+    result.expect("refused");
+}
+
+#[test]
+fn a_read_only_device_is_refused() {
+    let image = tempfile::NamedTempFile::new().expect("a file");
+    image.as_file().set_len(8 * MIB).expect("sized");
+    let device =
+        or_skip!(run("losetup", &["-r", "-f", "--show", &image.path().display().to_string()]));
+    let result = std::panic::catch_unwind(|| {
+        let text = refused(open(&device, &destroy(&(8 * MIB).to_string())));
+        assert!(text.ends_with("is read-only"), "{text}");
+        assert_eq!(open(&device, &reads()).expect("opens").info.allowed, Safety::Reads);
+    });
+    run("losetup", &["-d", &device]).expect("detached");
+    result.expect("refused");
+}
+
+#[test]
+fn the_guard_sees_another_size_and_another_loop_above() {
+    let device = or_skip!(Loop::of(8 * MIB));
+    let opened = open(&device.path, &destroy(&(8 * MIB).to_string())).expect("granted");
+    let above = or_skip!(attach(device.path.as_ref()));
+    let held = opened.guard.check_again();
+    run("losetup", &["-d", &above]).expect("detached");
+    assert_eq!(held.expect_err("in use").kind(), ErrorKind::Refused);
+    opened.guard.check_again().expect("free again");
+
+    File::options().write(true).open(&device.image).and_then(|f| f.set_len(4 * MIB)).expect("cut");
+    or_skip!(run("losetup", &["-c", &device.path]));
+    let error = opened.guard.check_again().expect_err("smaller");
+    assert!(error.to_string().contains("it had 8388608 bytes, now 4194304"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Refused);
+}
+
+#[test]
+fn an_empty_device_has_nothing_to_measure() {
+    let device = or_skip!(Loop::of(0));
+    let error = open(&device.path, &reads()).expect_err("empty");
+    assert_eq!(error.kind(), ErrorKind::Usage);
+}

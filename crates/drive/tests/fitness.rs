@@ -1,0 +1,193 @@
+//! What `doctor` says of machines nobody has.
+
+mod common;
+
+use std::time::Duration;
+
+use common::Built;
+use record::Level;
+
+fn status(uid: u32, capabilities: &str) -> String {
+    format!(
+        "Name:\tssdyno\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\nCapEff:\t{capabilities}\nCpus_allowed:\tf\n"
+    )
+}
+
+/// A quiet machine that speaks for itself: root, four processors, the processor's own clock.
+fn quiet() -> Built {
+    let built = Built::new();
+    built
+        .file("/proc/self/status", status(0, "000001ffffffffff"))
+        .file("/proc/loadavg", "0.50 0.40 0.30 1/100 4711\n")
+        .file("/proc/stat", "cpu  100 0 50 1000 5 0 1 9 0 0\n")
+        .file("/proc/sys/kernel/io_uring_disabled", "0\n")
+        .file("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+    built
+}
+
+fn found(built: &Built) -> Vec<(String, Level)> {
+    let findings = built.machine().fitness(Duration::ZERO);
+    findings.into_iter().map(|finding| (finding.name, finding.level)).collect()
+}
+
+fn only(name: &str, level: Level) -> Vec<(String, Level)> {
+    vec![(name.to_string(), level)]
+}
+
+#[test]
+fn a_quiet_machine_is_fit() {
+    assert_eq!(found(&quiet()), []);
+}
+
+#[test]
+fn each_doubt_by_itself() {
+    let table: [(&str, &str, &str, Level); 9] = [
+        (
+            "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+            "powersave",
+            "governor",
+            Level::Warn,
+        ),
+        ("/proc/loadavg", "2.01 1 1 1/1 1", "load", Level::Warn),
+        ("/sys/hypervisor/type", "xen", "virtual-machine", Level::Note),
+        (
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+            "hpet",
+            "clock",
+            Level::Warn,
+        ),
+        (
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+            "kvm-clock",
+            "clock",
+            Level::Note,
+        ),
+        (
+            "/sys/devices/platform/soc/soc:firmware/get_throttled",
+            "50005",
+            "board-throttled",
+            Level::Warn,
+        ),
+        (
+            "/sys/devices/platform/soc/soc:firmware/get_throttled",
+            "50000",
+            "board-throttled",
+            Level::Note,
+        ),
+        ("/proc/sys/kernel/io_uring_disabled", "2", "no-io-uring", Level::Warn),
+        (
+            "/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count",
+            "7",
+            "cpu-throttled",
+            Level::Note,
+        ),
+    ];
+    for (file, text, name, level) in table {
+        let built = quiet();
+        built.file(file, text);
+        assert_eq!(found(&built), only(name, level), "{file} {text}");
+    }
+}
+
+#[test]
+fn a_battery_counts_when_it_is_the_machines_own() {
+    let built = quiet();
+    let battery = [("type", "Battery"), ("status", "Discharging")];
+    built.files("/sys/class/power_supply/mouse", &battery);
+    built.files("/sys/class/power_supply/mouse", &[("scope", "Device")]);
+    assert_eq!(found(&built), []);
+    built.files("/sys/class/power_supply/BAT0", &battery);
+    assert_eq!(found(&built), only("on-battery", Level::Warn));
+}
+
+#[test]
+fn limits_of_the_group_and_of_groups_above() {
+    let built = quiet();
+    built
+        .file("/proc/self/cgroup", "0::/system.slice/backup.service\n")
+        .mounts(&["31 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw"])
+        .file("/sys/fs/cgroup/system.slice/backup.service/io.max", "8:0 rbps=max wbps=max\n")
+        .file("/sys/fs/cgroup/system.slice/backup.service/cpu.max", "max 100000\n");
+    assert_eq!(found(&built), []);
+    built
+        .file(
+            "/sys/fs/cgroup/system.slice/io.max",
+            "8:0 rbps=1048576 wbps=max riops=max wiops=max\n",
+        )
+        .file("/sys/fs/cgroup/cpu.max", "50000 100000\n");
+    let both = [("io-limit".to_string(), Level::Bad), ("cpu-limit".to_string(), Level::Warn)];
+    assert_eq!(found(&built), both);
+}
+
+#[test]
+fn limits_of_the_first_version_of_groups() {
+    let built = quiet();
+    built
+        .file("/proc/self/cgroup", "7:blkio:/box\n4:cpu,cpuacct:/box\n3:memory:/box\n")
+        .mounts(&[
+            "31 1 0:30 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio",
+            "32 1 0:31 /box /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct",
+        ])
+        .file("/sys/fs/cgroup/blkio/box/blkio.throttle.write_bps_device", "8:0 1048576\n")
+        .file("/sys/fs/cgroup/blkio/box/blkio.throttle.read_bps_device", "\n")
+        .file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n")
+        .file("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    assert_eq!(found(&built), only("io-limit", Level::Bad));
+    built.file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "150000\n");
+    assert_eq!(found(&built).len(), 2);
+}
+
+#[test]
+fn a_user_learns_what_will_be_missing() {
+    let built = quiet();
+    built.file("/proc/self/status", status(1000, "0")).file(
+        "/proc/self/limits",
+        "Max locked memory         8388608              8388608    bytes\n",
+    );
+    let notes = ["memlock", "not-root"].map(|name| (name.to_string(), Level::Note));
+    assert_eq!(found(&built), notes);
+    built.file("/proc/sys/kernel/io_uring_disabled", "1\n");
+    assert_eq!(found(&built)[0], ("no-io-uring".to_string(), Level::Warn));
+    // A drive whose node this user cannot open.
+    let disk = "/sys/devices/pci0000:00/ata1/host0/block/sda";
+    built.disk(disk, "8:0", 1 << 30).dir("/sys/devices/pci0000:00/ata1/host0/device");
+    built.link(&format!("{disk}/device"), "/sys/devices/pci0000:00/ata1/host0/device");
+    std::fs::remove_file(built.path("/dev/sda")).expect("there");
+    assert!(found(&built).contains(&("no-device-access".to_string(), Level::Note)));
+}
+
+#[test]
+fn the_environment_of_a_board_and_of_a_server() {
+    let board = Built::new();
+    board
+        .file("/proc/device-tree/model", "Acme Compute Module 4 Rev 1.0\0")
+        .file("/proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd08\n")
+        .file("/proc/sys/kernel/hostname", "pi\n")
+        .file("/proc/meminfo", "MemTotal:        3884876 kB\n")
+        .file("/etc/os-release", "NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
+    for cpu in ["cpu0", "cpu1"] {
+        board
+            .file(&format!("/sys/devices/system/cpu/{cpu}/cpufreq/scaling_governor"), "ondemand\n");
+    }
+    let environment = board.machine().environment();
+    assert_eq!(environment.board.as_deref(), Some("Acme Compute Module 4 Rev 1.0"));
+    assert_eq!(environment.cpu.model.as_deref(), Some("Cortex-A72"));
+    assert_eq!(environment.cpu.governor.as_deref(), Some("ondemand"));
+    assert_eq!(environment.memory_bytes, Some(3_884_876 << 10));
+    assert_eq!(environment.os.as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
+    assert_eq!((environment.host.as_deref(), environment.hypervisor), (Some("pi"), None));
+
+    let server = Built::new();
+    server
+        .files(
+            "/sys/class/dmi/id",
+            &[("sys_vendor", "To Be Filled By O.E.M."), ("board_vendor", "ACME")],
+        )
+        .files(
+            "/sys/class/dmi/id",
+            &[("product_name", "System Product Name"), ("board_name", "X570 Pro")],
+        );
+    assert_eq!(server.machine().environment().board.as_deref(), Some("ACME X570 Pro"));
+    server.files("/sys/class/dmi/id", &[("sys_vendor", "QEMU"), ("product_name", "Standard PC")]);
+    assert_eq!(server.machine().environment().hypervisor.as_deref(), Some("QEMU"));
+}
