@@ -29,7 +29,7 @@ pub(crate) struct Quick;
 
 static INFO: MethodInfo = MethodInfo {
     name: "quick",
-    summary: "how fast the drive is, in a minute, and whether the numbers can be believed",
+    summary: "how fast is the drive, and can the numbers be believed",
     about: "Fills a scratch file of 1 GiB (or --size, or what fits) with random content, then reads \
             and writes it past the page cache: 1 MiB blocks in order with 8 and 1 in flight, 4 KiB \
             blocks at random with 32 and 1 in flight, and a mix of 70% reads and 30% writes. Every \

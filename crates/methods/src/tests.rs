@@ -48,7 +48,7 @@ fn names_are_unique_and_every_method_explains_itself() {
     for (i, method) in all().iter().enumerate() {
         let info = method.info();
         assert!(all()[..i].iter().all(|m| m.info().name != info.name));
-        assert!(!info.summary.contains('\n') && info.summary.len() <= 80, "{}", info.name);
+        assert!(!info.summary.contains('\n') && info.summary.len() <= 64, "{}", info.name);
         assert!(info.about.len() > info.summary.len() && info.seconds > 0.0, "{}", info.name);
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Authentic;
 
 static INFO: MethodInfo = MethodInfo {
     name: "authentic",
-    summary: "can this drive's numbers be believed: caches, compression, flushes, limits",
+    summary: "does the drive flatter: caches, compression, flushes, limits",
     about: "Reads past the page cache are held against reads from it and against the drive's own \
             counters. Single reads within ever larger working sets show a cache in the drive. \
             Small writes, each with a flush, show whether a flush takes as long as flash needs. \

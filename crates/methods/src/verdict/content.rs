@@ -50,8 +50,8 @@ pub(crate) fn content(contents: &Contents) -> Ruling {
         );
         Ruling::no("INCOMPRESSIBLE", text)
     } else {
-        let text = "Whether content matters is unknown: the writes scatter too much, or too few \
-                    rounds were run.";
+        let text = "Whether content matters is unknown: the writes scatter too much; more replicates \
+                    may tell.";
         Ruling::unknown(text)
     };
     compared.iter().fold(ruling, evidence)

@@ -13,6 +13,9 @@ use super::Ruling;
 /// A step is one when even the lower end of its interval is above this.
 const STEP_LEAST: f64 = 1.2;
 
+/// When even its upper end is below this there is no cache: one answers in half the time or less.
+const STEP_MOST: f64 = 1.5;
+
 /// Fewer sizes cannot tell a step from a slope.
 const SETS_LEAST: usize = 3;
 
@@ -46,15 +49,17 @@ pub(crate) fn device_cache(sets: &[WorkingSet]) -> Ruling {
             binary(large.bytes)
         );
         Ruling::yes("DEVICE CACHE", text)
-    } else if high < STEP_LEAST {
-        let (from, to) = (binary(small.bytes), binary(large.bytes));
-        let text =
-            format!("No read cache shows: reads within {from} are not faster than within {to}.");
+    } else if high < STEP_MOST {
+        let text = format!(
+            "No read cache shows: reads within {} take at most {high:.1} times as long as within {}.",
+            binary(large.bytes),
+            binary(small.bytes)
+        );
         Ruling::no("NO DEVICE CACHE", text)
     } else {
-        Ruling::unknown(
-            "Whether the drive has a read cache is unknown: the reads scatter too much.",
-        )
+        let text = "Whether the drive has a read cache is unknown: the reads scatter too much; more \
+                    replicates may tell.";
+        Ruling::unknown(text)
     };
     let ruling = ruling.with("largest / smallest set", step.ratio, Unit::Number);
     sets.iter().filter(|s| !s.p50_ns.is_empty()).fold(ruling, |ruling, set| {

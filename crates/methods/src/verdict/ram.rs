@@ -56,10 +56,11 @@ pub(crate) fn ram(target: &TargetInfo, seen: &[Digest], cache: Option<&PageCache
 fn by_shares(shares: &[Share], worst: &Share) -> Ruling {
     let low = shares.iter().filter(|s| s.share < DEVICE_SHARE_LEAST).count();
     if low == 0 {
-        let text = format!(
-            "Reads reached the drive: in every workload it read at least {} of the bytes asked for.",
-            percent(worst.share.min(1.0))
-        );
+        let least = match percent(worst.share) {
+            _ if worst.share > 0.995 => "all".to_string(),
+            part => format!("at least {part}"),
+        };
+        let text = format!("Reads reached the drive: it read {least} of the bytes asked for.");
         return Ruling::no("DRIVE", text);
     }
     let text = format!(
