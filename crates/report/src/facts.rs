@@ -27,11 +27,16 @@ pub(crate) fn ending(run: &Run) -> String {
     format!("cut short{}: {why}", after("after").unwrap_or_default())
 }
 
-/// Date and time to the minute: `2026-11-21 20:50`.
+/// When it started, to the minute: `2026-11-21 20:50`.
 pub(crate) fn when(run: &Run) -> String {
-    match (run.started.get(..10), run.started.get(10..11), run.started.get(11..16)) {
-        (Some(date), Some("T"), Some(time)) => format!("{date} {time}"),
-        _ => run.started.clone(),
+    minute(&run.started)
+}
+
+/// A time of RFC 3339 to the minute; another text stays as it is.
+pub(crate) fn minute(time: &str) -> String {
+    match (time.get(..10), time.get(10..11), time.get(11..16)) {
+        (Some(date), Some("T" | "t" | " "), Some(minute)) => format!("{date} {minute}"),
+        _ => time.to_string(),
     }
 }
 

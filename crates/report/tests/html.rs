@@ -85,6 +85,32 @@ fn charts_are_drawn_without_an_error() {
     }
 }
 
+/// Drags over the middle of the first chart, as a hand would.
+const DRAG: &str = r#"<script>
+const over = document.querySelector(".u-over"), box = over.getBoundingClientRect();
+const fire = (type, share, target = over) => target.dispatchEvent(new MouseEvent(type,
+  { bubbles: true, button: 0, movementX: 9, clientX: box.left + share * box.width, clientY: box.top + 9 }));
+fire("mousemove", 0.4); fire("mousedown", 0.4); fire("mousemove", 0.6); fire("mouseup", 0.6, document);
+document.documentElement.dataset.zoomed = !document.querySelector("figcaption button").hidden;
+fire("mousemove", 0.5);
+Promise.resolve().then(() => document.documentElement.dataset.readout = document.querySelector(".readout").textContent);
+</script>"#;
+
+#[test]
+fn a_chart_can_be_looked_at_closer() {
+    let Some(browser) = browser() else {
+        return println!("skipped: no Chromium on this machine");
+    };
+    let path = written("zoomed", &common::long());
+    let page = std::fs::read_to_string(&path).expect("just written");
+    std::fs::write(&path, page + DRAG).expect("the target directory can be written");
+    let dom = dumped(&browser, &path);
+    assert!(dom.contains("data-zoomed=\"true\""));
+    assert!(dom.contains("data-errors=\"\""));
+    // The middle of an hour.
+    assert!(dom.contains("data-readout=\"30:0") || dom.contains("data-readout=\"29:5"));
+}
+
 fn browser() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let paths = std::env::var_os("PATH")?;

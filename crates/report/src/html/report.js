@@ -122,7 +122,7 @@ const line = (name, paint, more) => ({ label: name, stroke: colour(paint), width
 function draw(place, options, data) {
   const size = () => ({ width: Math.max(120, place.clientWidth), height: options.height });
   const u = new uPlot({
-    ...options, ...size(), legend: { show: false }, padding: [8, 10, options.axes[0].show === false ? 8 : 0, 0],
+    ...options, ...size(), legend: { show: false }, padding: [8, 18, options.axes[0].show === false ? 8 : 0, 0],
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, ...options.cursor },
   }, data, place);
   plots.push({ u, size });
