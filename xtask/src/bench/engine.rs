@@ -1,0 +1,218 @@
+//! `cargo xtask bench engine`: ours against the fio of this machine, the pace of open loops, the
+//! stall test, and the time to the first I/O.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::Result;
+
+use super::goals::{CASES, Case, Place};
+use super::places::{Bench, Loop, warm};
+use super::tools::{Sample, build, fio, fio_sample, metric, ours, sample};
+use super::{Effort, results, stall};
+use crate::run::{find, output, program};
+
+/// Size of the file and of the loop device, MiB.
+const FILE_MIB: u64 = 1024;
+const LOOP_MIB: u64 = 512;
+
+/// Rates of the null backend at which the pace is held against the schedule, operations a second.
+const RATES: [u32; 4] = [1_000, 100_000, 300_000, 500_000];
+
+/// The pace must be this close to what was asked for.
+const RATE_OFF_MAX: f64 = 0.002;
+
+/// From the start of the process to its first I/O, at most, milliseconds.
+const FIRST_IO_MS_MAX: f64 = 20.0;
+
+struct Grounds {
+    binary: PathBuf,
+    bench: Bench,
+    file: PathBuf,
+    ring: Option<Loop>,
+}
+
+/// Runs all parts, prints what they found, and writes it down.
+pub fn run(effort: Effort) -> Result<ExitCode> {
+    let binary = build()?;
+    let bench = Bench::new()?;
+    let file = bench.file("file", FILE_MIB)?;
+    let ring = Loop::new(LOOP_MIB).map_err(|e| println!("skipped: no loop device: {e:#}")).ok();
+    let grounds = Grounds { binary, bench, file, ring };
+    let mut text = String::new();
+    for part in [against_fio, pace, first_io, stalled] {
+        let said = part(&grounds, effort)?;
+        print!("{said}");
+        text += &said;
+    }
+    if effort.repeats > 1 {
+        results::write("engine", "cargo xtask bench engine", &text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn against_fio(grounds: &Grounds, effort: Effort) -> Result<String> {
+    if find("fio").is_none() {
+        return Ok("skipped: there is no fio on this machine to compare with\n\n".into());
+    }
+    let version = output(&mut program("fio", &["--version"]))?;
+    let mut text = format!(
+        "Against {}: {} runs of {} s each, in turn; 4 KiB random reads where nothing else is said.\n\n\
+         | case | ours IOPS (min) | fio IOPS (min) | ratio | goal | ours CPU/IO | fio CPU/IO | ratio | goal |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
+        version.trim(),
+        effort.repeats,
+        effort.seconds
+    );
+    for case in &CASES {
+        match target(grounds, case.place) {
+            Some(target) => text += &row(grounds, case, &target, effort)?,
+            None => writeln!(text, "| {} | skipped: no loop device |||||||", case.name)?,
+        }
+    }
+    Ok(text + "\n")
+}
+
+fn target(grounds: &Grounds, place: Place) -> Option<String> {
+    match place {
+        Place::Null => Some("null:".to_string()),
+        Place::Cached | Place::Disk => Some(grounds.file.display().to_string()),
+        Place::Loop => grounds.ring.as_ref().map(|ring| ring.device.clone()),
+    }
+}
+
+fn row(grounds: &Grounds, case: &Case, target: &str, effort: Effort) -> Result<String> {
+    let (mut mine, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..effort.repeats {
+        if case.place == Place::Cached {
+            warm(&grounds.file)?;
+        }
+        mine.push(our_run(grounds, case, target, effort)?);
+        theirs.push(fio_run(case, target, effort)?);
+    }
+    let iops = |samples: &[Sample]| median(samples.iter().map(|s| s.iops).collect());
+    let least = |samples: &[Sample]| samples.iter().map(|s| s.iops).fold(f64::MAX, f64::min);
+    let cpu = |samples: &[Sample]| samples.iter().map(|s| s.cpu_ns).fold(f64::MAX, f64::min);
+    let rate = iops(&mine) / iops(&theirs);
+    let cost = cpu(&mine) / cpu(&theirs);
+    let mark = |met: bool| if met { "met" } else { "MISSED" };
+    let cpu_goal =
+        case.cpu_max.map_or("-".to_string(), |max| format!("<= {max:.2} {}", mark(cost <= max)));
+    Ok(format!(
+        "| {} | {:.0} ({:.0}) | {:.0} ({:.0}) | {rate:.2} | >= {:.2} {} | {:.0} ns | {:.0} ns | {cost:.2} | {cpu_goal} |\n",
+        case.name,
+        iops(&mine),
+        least(&mine),
+        iops(&theirs),
+        least(&theirs),
+        case.rate_min,
+        mark(rate >= case.rate_min),
+        cpu(&mine),
+        cpu(&theirs),
+    ))
+}
+
+fn our_run(grounds: &Grounds, case: &Case, target: &str, effort: Effort) -> Result<Sample> {
+    let time = format!("{}s", effort.seconds);
+    let mut words = vec![target, "--time", &time];
+    words.extend(case.ours);
+    sample(&ours(&grounds.binary, &grounds.bench.path("store.sqlite"), &words)?)
+}
+
+fn fio_run(case: &Case, target: &str, effort: Effort) -> Result<Sample> {
+    let time = format!("--runtime={}", effort.seconds);
+    let file = match case.place {
+        Place::Null => "--filename=bench".to_string(),
+        _ => format!("--filename={target}"),
+    };
+    let mut words = vec![file.as_str(), &time, "--time_based", "--norandommap", "--size=1g"];
+    if case.place == Place::Loop {
+        words.pop();
+    }
+    if !case.fio.iter().any(|w| w.starts_with("--rw")) {
+        words.extend(["--rw=randread", "--bs=4k"]);
+    }
+    words.extend(case.fio);
+    fio_sample(&fio(&words)?)
+}
+
+fn pace(grounds: &Grounds, effort: Effort) -> Result<String> {
+    let mut text = format!(
+        "Pace of an open loop on the null backend, mean of {} runs; goal: off by at most {:.1}% to \
+         300,000/s.\n\n| asked for | fixed | off | Poisson | off |\n|---|---|---|---|---|\n",
+        effort.repeats,
+        RATE_OFF_MAX * 100.0
+    );
+    for rate in RATES {
+        let mut cells = String::new();
+        for words in [&[][..], &["--poisson"]] {
+            let got = paced(grounds, rate, words, effort)?;
+            let off = got / f64::from(rate) - 1.0;
+            // The count of a Poisson process scatters by its root: below a million it says little.
+            let sure = words.is_empty() || rate * effort.seconds >= 200_000;
+            let mark = if !sure || off.abs() <= RATE_OFF_MAX { "" } else { " MISSED" };
+            write!(cells, " {got:.0} | {:+.3}%{mark} |", off * 100.0)?;
+        }
+        writeln!(text, "| {rate} |{cells}")?;
+    }
+    Ok(text + "\n")
+}
+
+fn paced(grounds: &Grounds, rate: u32, words: &[&str], effort: Effort) -> Result<f64> {
+    let (time, asked) = (format!("{}s", effort.seconds), rate.to_string());
+    let mut sum = 0.0;
+    for run in 0..effort.repeats {
+        let seed = (run + 1).to_string();
+        let fixed = ["null:", "--time", &time, "--rate", &asked, "--seed", &seed, "--depth", "64"];
+        let words: Vec<&str> = fixed.into_iter().chain(words.iter().copied()).collect();
+        let record = ours(&grounds.binary, &grounds.bench.path("store.sqlite"), &words)?;
+        sum += metric(&record, "iops")?;
+    }
+    Ok(sum / effort.repeats as f64)
+}
+
+/// The whole process that does one read is longer than the time to its first I/O.
+fn first_io(grounds: &Grounds, effort: Effort) -> Result<String> {
+    let file = grounds.file.display().to_string();
+    let once = |act: &dyn Fn() -> Result<()>| -> Result<f64> {
+        let start = Instant::now();
+        act()?;
+        Ok(start.elapsed().as_secs_f64() * 1000.0)
+    };
+    let (mut mine, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..effort.repeats {
+        mine.push(once(&|| one_read(grounds, &file))?);
+        if find("fio").is_some() {
+            let words = [format!("--filename={file}"), "--number_ios=1".into()];
+            theirs.push(once(&|| fio(&[&words[0], &words[1], "--rw=randread"]).map(drop))?);
+        }
+    }
+    let goal = if median(mine.clone()) <= FIRST_IO_MS_MAX { "met" } else { "MISSED" };
+    let theirs = if theirs.is_empty() { "-".into() } else { format!("{:.0} ms", median(theirs)) };
+    Ok(format!(
+        "A whole process with one read, record stored and report written (the time to the first I/O \
+         is less): ours {:.0} ms (goal <= {FIRST_IO_MS_MAX} ms: {goal}), fio {theirs}.\n\n",
+        median(mine)
+    ))
+}
+
+fn one_read(grounds: &Grounds, file: &str) -> Result<()> {
+    ours(&grounds.binary, &grounds.bench.path("store.sqlite"), &[file, "--ops", "1"]).map(drop)
+}
+
+fn stalled(grounds: &Grounds, effort: Effort) -> Result<String> {
+    stall::run(&grounds.binary, &grounds.bench, effort)
+}
+
+/// The middle of the values.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[middle],
+        _ => (values[middle - 1] + values[middle]) / 2.0,
+    }
+}

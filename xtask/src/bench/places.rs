@@ -1,0 +1,104 @@
+//! Where the benchmarks do their I/O: a file on the machine's disk, a loop device over memory, a
+//! small file system that can be frozen. Each is taken away again when it is dropped.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::run::{output, program, root};
+
+const MIB: u64 = 1 << 20;
+
+/// A directory on the machine's disk, inside the build directory.
+pub struct Bench(PathBuf);
+
+impl Bench {
+    /// Makes it, empty.
+    pub fn new() -> Result<Bench> {
+        let path = root().join("target/bench");
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path)?;
+        Ok(Bench(path))
+    }
+
+    /// The path of something in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A file of so many MiB of random content.
+    pub fn file(&self, name: &str, mib: u64) -> Result<PathBuf> {
+        let path = self.path(name);
+        random_file(&path, mib)?;
+        Ok(path)
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Reads a file once, so that the page cache holds it.
+pub fn warm(path: &Path) -> Result<()> {
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; MIB as usize];
+    while file.read(&mut buffer)? > 0 {}
+    Ok(())
+}
+
+/// A loop device over a file in memory; with a file system on it when mounted.
+pub struct Loop {
+    /// The device node.
+    pub device: String,
+    image: PathBuf,
+    mount: Option<PathBuf>,
+}
+
+impl Loop {
+    /// A loop device of so many MiB of random content. Needs root.
+    pub fn new(mib: u64) -> Result<Loop> {
+        let image = PathBuf::from(format!("/dev/shm/ssdyno-bench-{}", std::process::id()));
+        random_file(&image, mib)?;
+        let arguments = ["--find", "--show", &image.display().to_string()];
+        let device = output(&mut program("losetup", &arguments));
+        match device {
+            Ok(device) => Ok(Loop { device: device.trim().to_string(), image, mount: None }),
+            Err(error) => {
+                let _ = fs::remove_file(&image);
+                Err(error)
+            }
+        }
+    }
+
+    /// Puts ext4 on it and mounts that.
+    pub fn mounted(mut self, at: PathBuf) -> Result<(Loop, PathBuf)> {
+        output(&mut program("mkfs.ext4", &["-q", "-F", &self.device]))?;
+        fs::create_dir_all(&at)?;
+        output(&mut program("mount", &[&self.device, &at.display().to_string()]))?;
+        self.mount = Some(at.clone());
+        Ok((self, at))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        if let Some(at) = &self.mount {
+            let _ = output(&mut program("umount", &[&at.display().to_string()]));
+        }
+        let _ = output(&mut program("losetup", &["--detach", &self.device]));
+        let _ = fs::remove_file(&self.image);
+    }
+}
+
+fn random_file(path: &Path, mib: u64) -> Result<()> {
+    let shown = || format!("cannot write {}", path.display());
+    let mut random = File::open("/dev/urandom")?.take(mib * MIB);
+    let mut file = File::create(path).with_context(shown)?;
+    io::copy(&mut random, &mut file).with_context(shown)?;
+    file.flush()?;
+    file.sync_all().with_context(shown)
+}

@@ -1,0 +1,73 @@
+//! The two tools under comparison, each run once and read from its own JSON.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::run::{cargo, output, program, root};
+
+/// What one run of a tool yielded.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// Operations per second.
+    pub iops: f64,
+    /// Processor time per operation of the issuing thread, nanoseconds.
+    pub cpu_ns: f64,
+}
+
+/// The release binary, built.
+pub fn build() -> Result<PathBuf> {
+    output(&mut cargo(&["build", "--release", "-q", "-p", "ssdyno"]))?;
+    Ok(root().join("target/release/ssdyno"))
+}
+
+/// One run of ours, as the record's JSON. Its store is a throw-away.
+pub fn ours(binary: &Path, store: &Path, arguments: &[&str]) -> Result<Value> {
+    let store = store.display().to_string();
+    let tail = ["--json", "--quiet", "--store", &store];
+    let arguments: Vec<&str> =
+        ["io"].into_iter().chain(arguments.iter().copied()).chain(tail).collect();
+    let said = output(&mut program(binary, &arguments))?;
+    let line = said.lines().rfind(|l| l.starts_with('{')).unwrap_or_default();
+    serde_json::from_str(line).with_context(|| format!("ssdyno said: {said}"))
+}
+
+/// A metric of a record of ours.
+pub fn metric(record: &Value, name: &str) -> Result<f64> {
+    let metrics = record["metrics"].as_array().into_iter().flatten();
+    let found = metrics.into_iter().find(|m| m["name"] == name);
+    found.and_then(|m| m["value"].as_f64()).with_context(|| format!("the record has no {name}"))
+}
+
+/// Rate and processor time of a record of ours.
+pub fn sample(record: &Value) -> Result<Sample> {
+    Ok(Sample { iops: metric(record, "iops")?, cpu_ns: metric(record, "cpu_ns_per_io")? })
+}
+
+/// One run of fio, as its JSON's only job.
+pub fn fio(arguments: &[&str]) -> Result<Value> {
+    let common = ["--name=bench", "--output-format=json", "--thread", "--group_reporting"];
+    let arguments: Vec<&str> = common.into_iter().chain(arguments.iter().copied()).collect();
+    let said = output(&mut program("fio", &arguments))?;
+    // Warnings may stand before the JSON.
+    let json = said.find('{').map_or("", |start| &said[start..]);
+    let all: Value = serde_json::from_str(json).with_context(|| format!("fio said: {said}"))?;
+    match &all["jobs"][0] {
+        Value::Null => bail!("fio reported no job"),
+        job => Ok(job.clone()),
+    }
+}
+
+/// Rate and processor time of a job of fio.
+pub fn fio_sample(job: &Value) -> Result<Sample> {
+    let number = |value: &Value| value.as_f64().context("fio's JSON lacks a number");
+    let (mut iops, mut ops) = (0.0, 0.0);
+    for side in ["read", "write"] {
+        iops += number(&job[side]["iops"])?;
+        ops += number(&job[side]["total_ios"])?;
+    }
+    let share = (number(&job["usr_cpu"])? + number(&job["sys_cpu"])?) / 100.0;
+    let runtime_ms = number(&job["job_runtime"])?;
+    Ok(Sample { iops, cpu_ns: share * runtime_ms * 1e6 / ops.max(1.0) })
+}
