@@ -9,6 +9,7 @@
 
 #![deny(unsafe_code)]
 
+mod admit;
 mod backend;
 mod clock;
 mod doctor;
@@ -23,6 +24,7 @@ mod sys;
 mod verify;
 mod worker;
 
+pub use admit::admit;
 pub use clock::Clock;
 pub use machine::{Machine, Options};
 pub use probe::BackendKind;

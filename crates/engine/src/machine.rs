@@ -13,8 +13,9 @@ use rig::{
     Event, Measurement, Observer, Preparation, Prepared, Result, Rig, RigError, StopReason,
     TargetInfo,
 };
-use workload::{Caching, Region, Workload};
+use workload::{Region, Workload};
 
+use crate::admit;
 use crate::backend::discard;
 use crate::clock::Clock;
 use crate::doctor::{self, Case};
@@ -178,36 +179,12 @@ impl Machine {
     /// Whether the workload may and can run on this target.
     fn admit(&self, workload: &Workload) -> Result<()> {
         self.alive()?;
-        workload.check()?;
-        let end = workload.region.end();
-        if end > self.info.bytes {
-            let text = format!("region ends at byte {end}, the target has {}", self.info.bytes);
-            return Err(RigError::Unsupported(text));
-        }
-        if workload.mix.changes_data() {
-            self.admit_change(&format!("workload {} writes", workload.name))?;
-        }
-        if workload.mix.discard > 0 && !self.info.discard {
-            return Err(RigError::Unsupported("the target takes no discards".into()));
-        }
-        let block = u64::from(self.info.logical_block_bytes.max(1));
-        let direct = workload.caching == Caching::Bypass && self.info.target.direct == Some(true);
-        let sizes = [u64::from(workload.blocks.min()), u64::from(workload.blocks.max())];
-        let places = [workload.region.start, workload.shift_bytes];
-        if direct && sizes.iter().chain(&places).any(|n| n % block != 0) {
-            return Err(RigError::Unsupported(format!(
-                "block sizes and offsets must be multiples of the drive's {block}-byte blocks \
-                 (without --buffered)"
-            )));
-        }
-        Ok(())
+        admit::admit(workload, &self.info)?;
+        if workload.mix.changes_data() { self.check_again() } else { Ok(()) }
     }
 
-    /// Whether data may be changed, checked anew before each phase.
-    fn admit_change(&self, what: &str) -> Result<()> {
-        if self.info.allowed < Safety::Scratch {
-            return Err(RigError::Refused(format!("{what}, and this target is for reads only")));
-        }
+    /// Whether the target still is the one that may be changed; asked before each phase.
+    fn check_again(&self) -> Result<()> {
         let Some(guard) = &self.guard else { return Ok(()) };
         guard.check_again().map_err(|e| RigError::Refused(e.to_string()))
     }
@@ -245,15 +222,13 @@ impl Machine {
             jobs: workload.jobs,
             interval_ns: self.options.interval_ns,
             clock: self.clock,
-            origin: 0,
             interrupt: &self.interrupt,
             halt: &halt,
             hot_c: hot_limit(&self.info),
         };
         let (observer, watch) = (self.observer.as_mut(), self.watch.as_mut());
-        let seen = crew.run(|origin, reports| {
-            Sampler::new(Subject { origin, ..subject }, observer, watch).watch(reports)
-        });
+        let sampler = Sampler::new(subject, observer, watch);
+        let seen = crew.run(|origin, reports| sampler.watch(origin, reports));
         let seen = seen.map_err(|e| io_error(&self.info, &workload.name, e))?;
         *replicate += 1;
         let mut measurement = summarise(workload, &seen, self.backend, direct);
@@ -276,7 +251,8 @@ impl Machine {
     }
 
     fn discard(&mut self, region: Region) -> Result<u64> {
-        self.admit_change("a discard destroys data")?;
+        admit::admit_change("a discard destroys data", &self.info)?;
+        self.check_again()?;
         let Some(handles) = &self.handles else { return Ok(0) };
         let mut at = region.start;
         while at < region.end() {

@@ -25,8 +25,6 @@ pub(crate) struct Subject<'a> {
     pub jobs: u32,
     pub interval_ns: u64,
     pub clock: Clock,
-    /// Start of the workload on `clock`.
-    pub origin: u64,
     /// The user's wish to end the run.
     pub interrupt: &'a AtomicBool,
     /// Tells the workers to end.
@@ -50,6 +48,8 @@ pub(crate) struct Seen {
 
 pub(crate) struct Sampler<'a> {
     subject: Subject<'a>,
+    /// Start of the workload on the subject's clock.
+    origin: u64,
     observer: &'a mut dyn Observer,
     watch: Option<&'a mut Watch>,
     /// Intervals below this index are closed, per job.
@@ -63,6 +63,8 @@ pub(crate) struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
+    /// Looks at the device for the first time. To be made before any worker may begin: a short
+    /// workload is over before this thread has its turn again.
     pub(crate) fn new(
         subject: Subject<'a>,
         observer: &'a mut dyn Observer,
@@ -81,11 +83,23 @@ impl<'a> Sampler<'a> {
         };
         let closed = vec![0; subject.jobs as usize];
         let (open, samples) = (BTreeMap::new(), BTreeMap::new());
-        Sampler { subject, observer, watch, closed, open, emitted: 0, first, samples, seen }
+        Sampler {
+            subject,
+            origin: 0,
+            observer,
+            watch,
+            closed,
+            open,
+            emitted: 0,
+            first,
+            samples,
+            seen,
+        }
     }
 
-    /// Watches until every job has reported its end.
-    pub(crate) fn watch(mut self, reports: &Receiver<Report>) -> Seen {
+    /// Watches a workload that begins at `origin`, until every job has reported its end.
+    pub(crate) fn watch(mut self, origin: u64, reports: &Receiver<Report>) -> Seen {
+        self.origin = origin;
         let interval = self.subject.interval_ns;
         let mut tick = 0;
         while self.seen.ends.len() < self.subject.jobs as usize {
@@ -212,7 +226,7 @@ impl<'a> Sampler<'a> {
     }
 
     fn now(&self) -> u64 {
-        self.subject.clock.now().saturating_sub(self.subject.origin)
+        self.subject.clock.now().saturating_sub(self.origin)
     }
 }
 

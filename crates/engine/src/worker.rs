@@ -120,7 +120,7 @@ impl<'a, B: Backend> State<'a, B> {
     /// The loop. Times are nanoseconds since the workload began.
     fn issue_all<P: Pace>(&mut self, pacer: &mut P) -> io::Result<StopReason> {
         let mut stream = OpStream::new(self.job.workload, self.job.number);
-        let limits = Limits::new(self.job.workload);
+        let limits = Limits::of(self.job.workload, self.job.number);
         let batch = self.job.workload.batch;
         let mut bytes_left = limits.bytes;
         let mut now = self.now();
@@ -297,13 +297,17 @@ struct Limits {
 }
 
 impl Limits {
-    fn new(workload: &Workload) -> Limits {
-        let jobs = u64::from(workload.jobs);
-        let bytes = workload.stop.bytes_bound(workload.region.bytes);
+    /// Parts add up to the whole; coverage is that of the job's own slice.
+    fn of(workload: &Workload, number: u32) -> Limits {
+        let stop = &workload.stop;
+        let slice = workload.slice(number).bytes as f64;
+        let (number, jobs) = (u64::from(number), u64::from(workload.jobs));
+        let part = |whole: u64| whole / jobs + u64::from(number < whole % jobs);
+        let covered = stop.coverage.map_or(u64::MAX, |share| (share * slice) as u64);
         Limits {
-            time_ns: workload.stop.time_ns.unwrap_or(u64::MAX),
-            bytes: bytes.map_or(u64::MAX, |b| b.div_ceil(jobs)),
-            ops: workload.stop.ops.map_or(u64::MAX, |n| n.div_ceil(jobs)),
+            time_ns: stop.time_ns.unwrap_or(u64::MAX),
+            bytes: stop.bytes.map_or(u64::MAX, part).min(covered),
+            ops: stop.ops.map_or(u64::MAX, part),
         }
     }
 }

@@ -242,6 +242,23 @@ fn blocks_that_were_never_written_are_called_so() {
 }
 
 #[test]
+fn what_does_not_divide_among_jobs_is_still_exact() {
+    let mut machine = Machine::null(drive_null(4 * MIB), Options::default(), quiet(), nobody());
+    let mut read = workload("read", Mix::READ, Pattern::UniformOnce, 4 * MIB);
+    read.jobs = 3;
+    let bounds = [
+        (Stop { ops: Some(1000), ..Stop::default() }, 1000),
+        (Stop { ops: Some(2), ..Stop::default() }, 2),
+        (Stop::coverage(1.0), 1024),
+    ];
+    for (stop, ops) in bounds {
+        read.stop = stop;
+        let measured = machine.measure(&read).expect("measured");
+        assert_eq!(measured.kind(OpKind::Read).map(|k| k.ops), Some(ops), "{stop:?}");
+    }
+}
+
+#[test]
 fn cached_reads_are_called_cached_and_direct_ones_are_not() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = file(directory.path(), 16 * MIB);

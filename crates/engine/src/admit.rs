@@ -1,0 +1,47 @@
+//! Whether a workload may and can run on a target, from what is known of the target alone: the same
+//! answer before a run, when nothing was touched yet, and before each phase of it.
+
+use record::Safety;
+use rig::{Result, RigError, TargetInfo};
+use workload::{Caching, Workload};
+
+/// Whether the workload may and can run on a target like this. Whether the file system takes
+/// O_DIRECT is not known before it was opened; until then it is taken to.
+pub fn admit(workload: &Workload, info: &TargetInfo) -> Result<()> {
+    workload.check()?;
+    let end = workload.region.end();
+    if end > info.bytes {
+        let text = format!("region ends at byte {end}, the target has {}", info.bytes);
+        return Err(RigError::Unsupported(text));
+    }
+    if workload.mix.changes_data() {
+        admit_change(&format!("workload {} writes", workload.name), info)?;
+    }
+    if workload.mix.discard > 0 && !info.discard {
+        return Err(RigError::Unsupported("the target takes no discards".into()));
+    }
+    admit_blocks(workload, info)
+}
+
+/// Whether data may be changed at all.
+pub(crate) fn admit_change(what: &str, info: &TargetInfo) -> Result<()> {
+    if info.allowed < Safety::Scratch {
+        return Err(RigError::Refused(format!("{what}, and this target is for reads only")));
+    }
+    Ok(())
+}
+
+/// What goes past the page cache has to consist of the drive's own blocks.
+fn admit_blocks(workload: &Workload, info: &TargetInfo) -> Result<()> {
+    let block = u64::from(info.logical_block_bytes.max(1));
+    let direct = workload.caching == Caching::Bypass && info.target.direct != Some(false);
+    let sizes = [u64::from(workload.blocks.min()), u64::from(workload.blocks.max())];
+    let places = [workload.region.start, workload.shift_bytes];
+    if direct && sizes.iter().chain(&places).any(|n| n % block != 0) {
+        return Err(RigError::Unsupported(format!(
+            "block sizes and offsets must be multiples of the drive's {block}-byte blocks \
+             (without --buffered)"
+        )));
+    }
+    Ok(())
+}
