@@ -11,6 +11,9 @@ use crate::student::{Spread, quantile};
 /// Differences below this share are of no consequence to anybody: 5%.
 pub const EQUIVALENT_WITHIN: f64 = 0.05;
 
+/// Share of cases in which a difference is claimed where there is none.
+const ERROR: f64 = 0.05;
+
 /// What may be said about B against A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -46,27 +49,36 @@ pub struct Comparison {
 /// order. For times instead of rates pass B first. `None` when there is no pair, when the two are
 /// not equally many, or when a rate is not above zero.
 pub fn compare(a: &[f64], b: &[f64]) -> Option<Comparison> {
+    compare_among(1, a, b)
+}
+
+/// [`compare`] where `comparisons` are made and the most striking is told: all their intervals
+/// together hold with 95%, and a difference is claimed by any of them in 5 of 100 cases at most
+/// (Bonferroni).
+pub fn compare_among(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Comparison> {
     if a.len() != b.len() || a.iter().chain(b).any(|r| !(r.is_finite() && *r > 0.0)) {
         return None;
     }
     let logs: Vec<f64> = a.iter().zip(b).map(|(a, b)| (b / a).ln()).collect();
     let spread = Spread::of(&logs)?;
-    let half = spread.half_width(0.95);
+    let error = ERROR / comparisons.max(1) as f64;
+    let half = spread.half_width(1.0 - error);
     Some(Comparison {
         ratio: spread.mean.exp(),
         low: half.map(|h| (spread.mean - h).exp()),
         high: half.map(|h| (spread.mean + h).exp()),
         n: spread.n as u32,
-        detectable: detectable(&spread).map(f64::exp_m1),
-        outcome: outcome(&spread),
+        detectable: detectable(&spread, error).map(f64::exp_m1),
+        outcome: outcome(&spread, error),
     })
 }
 
 /// Equivalence is asked first: a difference of 1% that is certain is still of no consequence, and
 /// the ratio with its interval stands beside the word. The 90% interval inside the margin is the
 /// two one-sided tests at 5%.
-fn outcome(logs: &Spread) -> Outcome {
-    let (Some(narrow), Some(wide)) = (logs.half_width(0.90), logs.half_width(0.95)) else {
+fn outcome(logs: &Spread, error: f64) -> Outcome {
+    let widths = logs.half_width(1.0 - 2.0 * error).zip(logs.half_width(1.0 - error));
+    let Some((narrow, wide)) = widths else {
         return Outcome::Inconclusive;
     };
     if logs.mean.abs() + narrow < EQUIVALENT_WITHIN.ln_1p() {
@@ -81,21 +93,22 @@ fn outcome(logs: &Spread) -> Outcome {
 }
 
 /// Log ratio that a paired test finds with a power of 80%.
-fn detectable(logs: &Spread) -> Option<f64> {
+fn detectable(logs: &Spread, error: f64) -> Option<f64> {
     let freedom = logs.n.checked_sub(1).filter(|&f| f > 0)?;
-    Some(t_sum(freedom) * logs.deviation / (logs.n as f64).sqrt())
+    Some(t_sum(freedom, error) * logs.deviation / (logs.n as f64).sqrt())
 }
 
 /// For planning: the smallest relative difference that `n` runs of each of two arms find with a
 /// power of 80%, when the runs of one arm scatter by `cv` (0.02 = 2%). `None` below two runs.
 pub fn smallest_detectable(cv: f64, n: u32) -> Option<f64> {
     let n = n as usize;
-    (n > 1).then(|| t_sum(2 * n - 2) * (2.0 / n as f64).sqrt() * cv)
+    (n > 1).then(|| t_sum(2 * n - 2, ERROR) * (2.0 / n as f64).sqrt() * cv)
 }
 
-/// What the difference must exceed, in standard errors: to be significant at 5%, four times of five.
-fn t_sum(freedom: usize) -> f64 {
-    quantile(0.975, freedom) + quantile(0.8, freedom)
+/// What the difference must exceed, in standard errors: to be found four times of five by a test
+/// that claims one where there is none in a share `error` of cases.
+fn t_sum(freedom: usize, error: f64) -> f64 {
+    quantile(1.0 - error / 2.0, freedom) + quantile(0.8, freedom)
 }
 
 #[cfg(test)]
@@ -128,6 +141,23 @@ mod tests {
     }
 
     #[test]
+    fn the_most_striking_of_three_is_no_more_often_wrong_than_one() {
+        let wrong = |among| {
+            let mut dice = Dice::new(13);
+            share(|| {
+                let a = dice.log_normal(100.0, 0.3, 4);
+                let different = |dice: &mut Dice| {
+                    let c = compare_among(among, &a, &dice.log_normal(100.0, 0.3, 4));
+                    matches!(c.expect("positive").outcome, Outcome::Faster | Outcome::Slower)
+                };
+                (0..3).filter(|_| different(&mut dice)).count() > 0
+            })
+        };
+        let (plain, widened) = (wrong(1), wrong(3));
+        assert!(plain > 0.09 && widened < 0.055, "{plain}, {widened}");
+    }
+
+    #[test]
     fn a_difference_of_the_margin_is_called_equivalent_in_5_of_100_cases_at_most() {
         for (ratio, cv) in [(1.05, 0.01), (1.0 / 1.05, 0.01), (1.05, 0.03)] {
             let mut dice = Dice::new(77);
@@ -149,7 +179,7 @@ mod tests {
         for n in [4, 6, 10] {
             let mut dice = Dice::new(90 + n as u64);
             let sure = Spread { mean: 0.0, deviation: 0.1 * 2f64.sqrt(), n };
-            let ratio = detectable(&sure).expect("n > 1").exp();
+            let ratio = detectable(&sure, ERROR).expect("n > 1").exp();
             let found = share(|| pairs(&mut dice, ratio, 0.1, n).outcome == Outcome::Faster);
             assert!((found - 0.8).abs() < 0.04, "power {found} at n = {n}");
         }

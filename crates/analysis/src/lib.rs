@@ -15,6 +15,8 @@ mod latency;
 mod simulate;
 mod student;
 
-pub use compare::{Comparison, EQUIVALENT_WITHIN, Outcome, compare, smallest_detectable};
+pub use compare::{
+    Comparison, EQUIVALENT_WITHIN, Outcome, compare, compare_among, smallest_detectable,
+};
 pub use estimate::{Estimate, estimate, metric};
 pub use latency::LatencyReplicates;

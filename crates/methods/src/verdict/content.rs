@@ -3,7 +3,7 @@
 //! If it does (compression, deduplication, zeros that are not stored), its figures for random
 //! content hold for incompressible data only, and figures of tools that write zeros for nothing.
 
-use analysis::{Comparison, compare};
+use analysis::{Comparison, compare_among};
 use record::Unit;
 use workload::Content;
 
@@ -17,8 +17,7 @@ pub(crate) const CONTENTS: [(&str, Content); 4] = [
     ("repeated", Content::Repeated),
 ];
 
-/// A gain is one when even the lower end of its interval is above this. Three contents are tried,
-/// so that the plain interval would find one too often.
+/// A gain is one when even the lower end of its interval is above this.
 const GAIN_LEAST: f64 = 1.05;
 
 /// When even the upper ends are below this there is none worth the name.
@@ -57,14 +56,15 @@ pub(crate) fn content(contents: &Contents) -> Ruling {
     compared.iter().fold(ruling, evidence)
 }
 
-/// Each content against random, over the rounds that both have.
+/// Each content against random, over the rounds that both have. Three are tried and the best is
+/// told: their intervals allow for that.
 fn compared(contents: &Contents) -> Vec<(&'static str, Comparison)> {
     let random = &contents.rates[0];
     let others = CONTENTS.iter().zip(&contents.rates).skip(1);
     others
         .filter_map(|((name, _), rates)| {
             let n = random.len().min(rates.len());
-            Some((*name, compare(&random[..n], &rates[..n])?))
+            Some((*name, compare_among(CONTENTS.len() - 1, &random[..n], &rates[..n])?))
         })
         .collect()
 }
