@@ -36,21 +36,11 @@ pub(crate) fn allowance(machine: &Machine, node: &Node) -> Allowance {
     if let Err(error) = File::open(&path) {
         return no_more(None, format!("nothing: {}", refusal(&path, &error)));
     }
-    let reads = |reason: &str| no_more(Some(Safety::Reads), format!("reads only: {reason}"));
-    let uses = usage::uses_of(machine, node);
-    match uses.as_slice() {
-        [] => {}
-        [only] => return reads(only),
-        [first, more @ ..] => return reads(&format!("{first}, and {} more", more.len())),
-    }
-    if node.value::<u8>("ro") == Some(1) || node.disk().value::<u8>("ro") == Some(1) {
-        return reads("it is read-only");
-    }
-    if accessat(CWD, &path, Access::WRITE_OK, AtFlags::EACCESS).is_err() {
-        return reads(&format!("writes need {}", who_may(&path, Access::WRITE_OK)));
+    if let Some(reason) = unwritable(machine, node, &path) {
+        return no_more(Some(Safety::Reads), format!("reads only: {reason}"));
     }
     let Some(identity) = Identity::of(machine, node) else {
-        return reads("it cannot be identified");
+        return no_more(Some(Safety::Reads), "reads only: it cannot be identified".into());
     };
     let (name, word) = identity.confirmation();
     Allowance {
@@ -58,6 +48,21 @@ pub(crate) fn allowance(machine: &Machine, node: &Node) -> Allowance {
         reason: format!("anything: nobody uses it, and --destroy with its {name} gives it away"),
         confirm: Some(word),
     }
+}
+
+/// Why a device must not or cannot be written; `None`: nothing speaks against it.
+fn unwritable(machine: &Machine, node: &Node, path: &Path) -> Option<String> {
+    match usage::uses_of(machine, node).as_slice() {
+        [] => {}
+        [only] => return Some(only.clone()),
+        [first, more @ ..] => return Some(format!("{first}, and {} more", more.len())),
+    }
+    let read_only = |node: &Node| node.value::<u8>("ro") == Some(1);
+    if read_only(node) || read_only(&node.disk()) {
+        return Some("it is read-only".into());
+    }
+    let denied = accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_err();
+    denied.then(|| format!("writes need {}", who_may(path, Access::WRITE_OK)))
 }
 
 fn refusal(path: &Path, error: &Error) -> String {

@@ -88,7 +88,7 @@ pub enum DriveError {
         missing: String,
     },
     /// Somebody uses what would be overwritten.
-    #[error("{path} is in use and must not be overwritten: {}", reasons.join("; "))]
+    #[error("{path} is in use and must not be overwritten: {}", few(reasons))]
     InUse {
         /// The target.
         path: String,
@@ -140,12 +140,12 @@ impl DriveError {
         match self {
             NotFound { hint, .. } | NotATarget { hint, .. } | BadSize { hint, .. } => hint.clone(),
             NoRoom { fits: 0, .. } => Some("another directory, or free some space".into()),
-            NoRoom { fits, .. } => Some(format!(
-                "--size {}, or another directory",
-                workload::units::binary_tight(*fits)
-            )),
+            NoRoom { fits, .. } => Some(format!("--size {}, or another directory", word(*fits))),
             ReadOnly { .. } => Some("a directory on a file system that can be written".into()),
             Permission { action: "create files in", .. } => Some("a directory of your own".into()),
+            Permission { missing, .. } if missing == CONFINED => {
+                Some("a directory on the drive instead".into())
+            }
             Permission { .. } => Some("sudo, or a directory on the drive instead".into()),
             InUse { .. } => Some("without --destroy, which only reads".into()),
             Unconfirmed { .. } => Some("ssdyno list, which shows what --destroy needs".into()),
@@ -178,6 +178,25 @@ impl DriveError {
     }
 }
 
+/// What even root needs where a container's rules forbid a device.
+const CONFINED: &str = "a container or control group that allows this device";
+
+/// A size that can be typed and is no larger: whole GiB, or whole MiB where that loses much.
+fn word(bytes: u64) -> String {
+    let (gib, mib) = (bytes >> 30, bytes >> 20);
+    if gib >= 16 { format!("{gib}GiB") } else { format!("{mib}MiB") }
+}
+
+/// The first reasons: a machine with containers mounts one drive in a hundred places.
+fn few(reasons: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = reasons[..reasons.len().min(SHOWN)].join("; ");
+    match reasons.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown}; and {more} more"),
+    }
+}
+
 /// A path that leads nowhere: says where a broken link points, and what may have been meant.
 fn missing(path: &Path) -> DriveError {
     let link = std::fs::read_link(path).ok();
@@ -199,7 +218,7 @@ pub(crate) fn who_may(path: &Path, access: Access) -> String {
     let may = accessat(CWD, path, access, AtFlags::EACCESS).is_ok();
     let group_may = device && meta.mode() & 0o060 == 0o060 && meta.gid() != 0;
     match () {
-        () if may && device => "a container or control group that allows this device".into(),
+        () if may && device => CONFINED.into(),
         () if may => "a file without the attribute immutable".into(),
         () if group_may => format!("group {}, or root", group_name(meta.gid())),
         () if device => "root".into(),

@@ -77,19 +77,21 @@ pub(crate) enum Bus {
     Other,
 }
 
+/// Drivers that name their devices like no other.
+const BY_NAME: [(&str, Bus); 7] = [
+    ("loop", Bus::Loop),
+    ("zram", Bus::Zram),
+    ("ram", Bus::Ram),
+    ("dm-", Bus::DeviceMapper),
+    ("md", Bus::Md),
+    ("nvme", Bus::Nvme),
+    ("xvd", Bus::Xen),
+];
+
 impl Bus {
     pub fn of(disk: &Node) -> Bus {
         let name = disk.name.as_str();
-        let by_name = [
-            ("loop", Bus::Loop),
-            ("zram", Bus::Zram),
-            ("ram", Bus::Ram),
-            ("dm-", Bus::DeviceMapper),
-            ("md", Bus::Md),
-            ("nvme", Bus::Nvme),
-            ("xvd", Bus::Xen),
-        ];
-        if let Some((_, bus)) = by_name.into_iter().find(|(start, _)| name.starts_with(start)) {
+        if let Some((_, bus)) = BY_NAME.into_iter().find(|(start, _)| name.starts_with(start)) {
             return bus;
         }
         match disk.text("device/type").as_deref() {

@@ -2,7 +2,7 @@
 //!
 //! Everything here reads the kernel's own files (`/sys`, `/proc`), needs no library and no
 //! privilege beyond what the device nodes ask, and names what it could not find out. The way in is
-//! [`open`]: it takes what the user typed, checks all that could go wrong (`docs/safety.md`), and
+//! [`open`]: it takes what the user typed, checks all that could go wrong (`docs/devices.md`), and
 //! returns a file with what is known of the drive behind it. I/O itself is the engine's.
 
 #![forbid(unsafe_code)]

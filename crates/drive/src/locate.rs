@@ -9,6 +9,7 @@ use crate::error::DriveError;
 use crate::identity;
 use crate::machine::Machine;
 use crate::mounts::{Mount, Mounts};
+use crate::node::Node;
 use crate::stack::{Stack, Walk, mount_of};
 
 /// Where a file or directory lies.
@@ -32,7 +33,8 @@ pub struct Location {
     pub(crate) stack: Stack,
 }
 
-/// Finds the file system of a path and the drive behind it.
+/// Finds the file system of a path and the drive behind it; for a device node the drive it stands
+/// for, and the file system its node lies in.
 pub fn locate(path: impl AsRef<Path>) -> Result<Location, DriveError> {
     Machine::here().locate(path.as_ref())
 }
@@ -43,7 +45,11 @@ impl Machine {
         let real = self.real_path(path).map_err(|e| DriveError::of("read", path, e))?;
         let mounts = Mounts::of(self);
         let mount = mount_of(self, &mounts, path);
-        let stack = mount.map(|m| Walk::new(self, &mounts).under_mount(m)).unwrap_or_default();
+        let walk = Walk::new(self, &mounts);
+        let stack = match Node::at_path(self, &real) {
+            Some(device) => walk.under_node(&device),
+            None => mount.map(|mount| walk.under_mount(mount)).unwrap_or_default(),
+        };
         Ok(Location {
             filesystem: filesystem(&self.path(&real), mount),
             path: real,

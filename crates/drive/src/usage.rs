@@ -3,7 +3,7 @@
 //! Mounts, swap, dm, md and bcache holders, and loop devices that stand on it. ZFS and mounts in
 //! other namespaces do not show here: those are caught by the O_EXCL open, which the kernel refuses.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::machine::Machine;
 use crate::mounts::{Mounts, swaps};
@@ -19,12 +19,13 @@ pub(crate) fn uses_of(machine: &Machine, node: &Node) -> Vec<String> {
         Some(_) => family.push(node.disk()),
         None => family.extend(node.partitions()),
     }
-    let mut uses: Vec<String> = Vec::new();
+    let mut uses: Vec<String> =
+        family.iter().flat_map(|member| direct_uses(machine, &mounts, member)).collect();
     let root = Walk::new(machine, &mounts).under_path(Path::new("/"));
-    if root.passed.contains(node) {
-        uses.push(format!("{} holds the root file system", node.path()));
+    let told = uses.iter().any(|use_| use_.ends_with(" is mounted at /"));
+    if root.passed.contains(node) && !told {
+        uses.insert(0, format!("{} holds the root file system", node.path()));
     }
-    uses.extend(family.iter().flat_map(|member| direct_uses(machine, &mounts, member)));
     uses
 }
 
@@ -71,7 +72,7 @@ pub(crate) fn uses_of_file(machine: &Machine, path: &Path) -> Vec<String> {
 }
 
 /// Loop devices with the files or devices they stand on.
-fn loops(machine: &Machine) -> Vec<(String, std::path::PathBuf)> {
+fn loops(machine: &Machine) -> Vec<(String, PathBuf)> {
     let names = machine.names("/sys/block").into_iter().filter(|name| name.starts_with("loop"));
     names
         .filter_map(|name| Some((Node::named(machine, &name)?.backing_file()?, name)))

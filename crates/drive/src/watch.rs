@@ -30,7 +30,7 @@ pub struct Sample {
     pub weighted_ms: u64,
     /// Requests in the device right now.
     pub in_flight: u64,
-    /// Degrees Celsius, at most a second old; `None` without a sensor.
+    /// Degrees Celsius, at most a second old, of the first device that has a sensor.
     pub temperature_c: Option<f64>,
 }
 
@@ -48,7 +48,7 @@ impl Watch {
         let open = |path| File::open(path).ok();
         Watch {
             counters: disks.iter().filter_map(|disk| open(disk.dir.join("stat"))).collect(),
-            sensor: disks.first().and_then(sensor::find).and_then(|s| open(s.input)),
+            sensor: disks.iter().find_map(sensor::find).and_then(|s| open(s.input)),
             temperature: None,
         }
     }

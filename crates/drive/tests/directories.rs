@@ -190,6 +190,23 @@ fn file_systems_of_every_kind_at_hand() {
 }
 
 #[test]
+fn an_overlay_leads_to_where_it_writes() {
+    let dir = TempDir::new().expect("a directory");
+    let at = |name: &str| text(&dir.path().join(name)).to_string();
+    for name in ["lower", "upper", "work"] {
+        fs::create_dir(at(name)).expect("created");
+    }
+    let options =
+        format!("lowerdir={},upperdir={},workdir={}", at("lower"), at("upper"), at("work"));
+    let mounted = or_skip!(Mounted::of_kind("overlay", "overlay", &options));
+    let opened = open(mounted.text(), &sized(MIB)).expect("opened");
+    assert_eq!(opened.info.target.layers.first(), Some(&at("upper")));
+    let below = drive::locate(at("upper")).expect("it exists");
+    assert_eq!(opened.info.target.drive.map(|d| d.name), below.drive.map(|d| d.name));
+    assert_eq!(names(&mounted.dir), Vec::<String>::new());
+}
+
+#[test]
 fn tmpfs_is_memory() {
     let dir = or_skip!(TempDir::new_in("/dev/shm").map_err(|e| e.to_string()));
     let mut opened = open(text(dir.path()), &sized(MIB)).expect("opened");

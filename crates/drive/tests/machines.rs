@@ -305,7 +305,7 @@ fn what_is_in_use_is_for_reads_only() {
         (device.allowance.most, device.allowance.reason.clone())
     };
     let reads = |reason: &str| (Some(Safety::Reads), format!("reads only: {reason}"));
-    assert_eq!(of("sda"), reads("/dev/sda holds the root file system, and 1 more"));
+    assert_eq!(of("sda"), reads("/dev/sda2 is mounted at /"));
     assert_eq!(of("sdb"), reads("/dev/sdb1 is swap"));
     assert_eq!(of("sdc"), reads("/dev/sdc is held by dm-0 (vg-home)"));
     assert_eq!(of("sdd"), reads("/dev/sdd is held by loop0"));

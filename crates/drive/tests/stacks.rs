@@ -70,6 +70,10 @@ fn through_encryption_and_volumes() {
     built.mounts(&["27 1 252:1 / / rw - ext4 /dev/mapper/vg-root rw"]);
     let layers = ["/dev/dm-1", "/dev/dm-0", "/dev/sda2"];
     assert_eq!(found(&built, "/data"), expected(&layers, Some("sda"), &["sda"]));
+    assert_eq!(found(&built, "/dev/dm-0"), expected(&layers[1..], Some("sda"), &["sda"]));
+    let list = built.list();
+    let sda = list.iter().find(|d| d.drive.name == "sda").expect("listed");
+    assert_eq!(sda.allowance.reason, "reads only: /dev/sda holds the root file system");
 }
 
 #[test]
@@ -93,7 +97,7 @@ fn btrfs_by_its_members() {
         let list = built.list();
         list.iter().find(|d| d.drive.name == name).map(|d| d.allowance.reason.clone())
     };
-    assert!(in_use("sdb").expect("listed").contains("root file system"), "the second member too");
+    assert_eq!(in_use("sdb").expect("listed"), "reads only: /dev/sdb1 is mounted at /");
 }
 
 #[test]

@@ -2,8 +2,10 @@
 //! it, and the kernel grants it exclusively (rule 2 of safety).
 
 use std::fs::{File, OpenOptions};
+use std::io::Error;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use record::{Safety, TargetKind};
 use rustix::fs::OFlags;
@@ -19,6 +21,11 @@ use crate::node::Node;
 use crate::stack::Walk;
 use crate::usage;
 
+/// A process that is just being started holds, until it runs its own program, what another thread
+/// closed meanwhile; tools that format a drive let go of it late. Both are over in milliseconds.
+const BUSY_RETRIES: u32 = 5;
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
+
 pub(super) fn plan(
     machine: &Machine,
     spec: &str,
@@ -27,22 +34,14 @@ pub(super) fn plan(
 ) -> Result<Plan, DriveError> {
     let path = Path::new(spec).canonicalize().unwrap_or_else(|_| PathBuf::from(spec));
     let node = Node::numbered(machine, DevNumber::of(number)).ok_or_else(|| unknown(spec))?;
-    let there = node.bytes().unwrap_or(0);
-    if there == 0 {
-        let text = format!("{spec} has no bytes: no medium is in it, or nothing was attached");
-        return Err(DriveError::BadSize { text, hint: None });
-    }
-    let disk = node.disk();
-    let block_bytes = disk.value("queue/logical_block_size").unwrap_or(512);
-    let bytes = first_bytes(spec, there, block_bytes, request.size)?;
     let identity = Identity::of(machine, &node).ok_or_else(|| unknown(spec))?;
+    let block_bytes = node.disk().value("queue/logical_block_size").unwrap_or(512);
+    let bytes = usable_bytes(spec, &node, block_bytes, request.size)?;
     let allowed = allowed(machine, spec, &node, &identity, request)?;
     let given_away = allowed == Safety::Destroys;
     let file = open_node(&path, false, given_away)?;
     let destroys = given_away.then(|| lost(&node, &file, block_bytes));
-    let mounts = Mounts::of(machine);
-    let stack = Walk::new(machine, &mounts).under_node(&node);
-    let discard_max: Option<u64> = disk.value("queue/discard_max_bytes");
+    let stack = Walk::new(machine, &Mounts::of(machine)).under_node(&node);
     let facts = Facts {
         spec,
         kind: TargetKind::Device,
@@ -51,10 +50,28 @@ pub(super) fn plan(
         filesystem: None,
         logical_block_bytes: block_bytes,
         allowed,
-        discard: given_away && discard_max.is_some_and(|most| most > 0),
+        discard: given_away && can_discard(&node),
     };
     let info = facts.info(machine, &stack);
     Ok(Plan { info, stack, identity: Some(identity), destroys })
+}
+
+fn usable_bytes(
+    spec: &str,
+    node: &Node,
+    block_bytes: u32,
+    asked: Option<u64>,
+) -> Result<u64, DriveError> {
+    let there = node.bytes().unwrap_or(0);
+    if there == 0 {
+        let text = format!("{spec} has no bytes: no medium is in it, or nothing was attached");
+        return Err(DriveError::BadSize { text, hint: None });
+    }
+    first_bytes(spec, there, block_bytes, asked)
+}
+
+fn can_discard(node: &Node) -> bool {
+    node.disk().value::<u64>("queue/discard_max_bytes").is_some_and(|most| most > 0)
 }
 
 fn unknown(spec: &str) -> DriveError {
@@ -99,16 +116,23 @@ fn lost(node: &Node, file: &File, block_bytes: u32) -> String {
 /// namespace, and keeps others from mounting it while it is open.
 fn open_node(path: &Path, write: bool, exclusive: bool) -> Result<File, DriveError> {
     let flags = if exclusive { OFlags::EXCL } else { OFlags::empty() };
-    let file =
-        OpenOptions::new().read(true).write(write).custom_flags(flags.bits() as i32).open(path);
-    file.map_err(|error| match Errno::from_io_error(&error) {
-        Some(Errno::BUSY) => DriveError::InUse {
-            path: path.display().to_string(),
-            reasons: vec![
-                "the kernel says that somebody holds it (ZFS, or a mount elsewhere)".into(),
-            ],
-        },
-        _ => DriveError::of(if write { "write" } else { "read" }, path, error),
+    let mut options = OpenOptions::new();
+    options.read(true).write(write).custom_flags(flags.bits() as i32);
+    let busy = |error: &Error| Errno::from_io_error(error) == Some(Errno::BUSY);
+    let mut file = options.open(path);
+    for _ in 0..BUSY_RETRIES {
+        if !file.as_ref().is_err_and(busy) {
+            break;
+        }
+        std::thread::sleep(BUSY_PAUSE);
+        file = options.open(path);
+    }
+    file.map_err(|error| {
+        if !busy(&error) {
+            return DriveError::of(if write { "write" } else { "read" }, path, error);
+        }
+        let reason = "the kernel says that somebody holds it (ZFS, or a mount elsewhere)";
+        DriveError::InUse { path: path.display().to_string(), reasons: vec![reason.into()] }
     })
 }
 

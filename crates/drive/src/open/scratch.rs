@@ -86,6 +86,11 @@ fn size(spec: &str, filesystem: &FileSystem, asked: Option<u64>) -> Result<u64, 
     if wanted <= fits(asked.is_some()) {
         return Ok(wanted);
     }
+    if total == 0 {
+        let text =
+            format!("{spec} lies in a {} file system, which reports no room", filesystem.kind);
+        return Err(DriveError::NoRoom { text, fits: 0 });
+    }
     let kept = units::decimal(kept_free(total, asked.is_some()));
     let text = format!(
         "no room in {spec} for a scratch file of {}: {} of {} are free, and {kept} have to stay free",
@@ -247,6 +252,23 @@ mod tests {
         let card = filesystem("vfat", 64 * GIB, 60 * GIB);
         assert!(size("d", &card, Some(5 * GIB)).is_err());
         assert_eq!(size("d", &card, Some(4 * GIB - MIB)).ok(), Some(4 * GIB - MIB));
+    }
+
+    #[test]
+    fn a_named_file_is_no_orphan_while_it_is_held() {
+        let dir = tempfile::TempDir::new().expect("a directory");
+        let (file, path) = with_name(dir.path()).expect("created");
+        assert!(path.file_name().and_then(|name| name.to_str()).is_some_and(is_ours));
+        assert_eq!(remove_orphans(dir.path()), 0);
+        let guard = Guard::named(path.clone());
+        drop(file);
+        assert!(path.exists());
+        drop(guard);
+        assert!(!path.exists(), "the guard takes it away");
+        let (file, path) = with_name(dir.path()).expect("created");
+        drop(file);
+        assert_eq!(remove_orphans(dir.path()), 1);
+        assert!(!path.exists());
     }
 
     #[test]

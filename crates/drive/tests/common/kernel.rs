@@ -58,6 +58,20 @@ impl Loop {
         })
     }
 
+    /// Loop over an image with the table and its partitions: first sector and sectors. The kernel
+    /// is told of them one by one, because it need not know tables.
+    pub fn partitioned(bytes: u64, partitions: &[(u32, u32)]) -> Result<Loop, String> {
+        let device = Loop::over(bytes, |image| write_mbr(image, partitions))?;
+        for ((first, sectors), number) in partitions.iter().zip(1..) {
+            let node = format!("{}p{number}", device.path);
+            if !Path::new(&node).exists() {
+                let numbers = [number.to_string(), first.to_string(), sectors.to_string()];
+                run("addpart", &[&device.path, &numbers[0], &numbers[1], &numbers[2]])?;
+            }
+        }
+        Ok(device)
+    }
+
     pub fn name(&self) -> &str {
         self.path.trim_start_matches("/dev/")
     }
@@ -65,6 +79,7 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
+        let _ = run("partx", &["-d", &self.path]);
         let _ = run("losetup", &["-d", &self.path]);
     }
 }
@@ -72,6 +87,17 @@ impl Drop for Loop {
 /// Makes a loop device over a file or device; the caller takes it away.
 pub fn attach(file: &Path) -> Result<String, String> {
     run("losetup", &["-P", "-f", "--show", &file.display().to_string()])
+}
+
+/// Takes a loop device away, and returns when it is gone: whoever looks at it at this moment keeps
+/// it for so long.
+pub fn detach(device: &str) {
+    run("losetup", &["-d", device]).expect("detached");
+    let attached = format!("/sys/block/{}/loop", device.trim_start_matches("/dev/"));
+    let begun = std::time::Instant::now();
+    while Path::new(&attached).exists() && begun.elapsed().as_secs() < 10 {
+        std::thread::yield_now();
+    }
 }
 
 /// A mounted file system.
@@ -82,10 +108,14 @@ pub struct Mounted {
 
 impl Mounted {
     pub fn new(source: &str, options: &str) -> Result<Mounted, String> {
+        Mounted::of_kind("auto", source, options)
+    }
+
+    pub fn of_kind(kind: &str, source: &str, options: &str) -> Result<Mounted, String> {
         let temporary = TempDir::new().map_err(|e| e.to_string())?;
         let dir = temporary.path().join("mnt");
         std::fs::create_dir(&dir).map_err(|e| e.to_string())?;
-        run("mount", &["-o", options, source, &dir.display().to_string()])?;
+        run("mount", &["-t", kind, "-o", options, source, &dir.display().to_string()])?;
         Ok(Mounted { dir, _dir: temporary })
     }
 
@@ -96,12 +126,15 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = run("umount", &[self.text()]);
+        // A look at it by another test keeps it busy for a moment; then it goes when that is over.
+        if run("umount", &[self.text()]).is_err() {
+            let _ = run("umount", &["-l", self.text()]);
+        }
     }
 }
 
 /// Writes an MBR with partitions given by first sector and sectors.
-pub fn write_mbr(image: &Path, partitions: &[(u32, u32)]) -> Result<(), String> {
+fn write_mbr(image: &Path, partitions: &[(u32, u32)]) -> Result<(), String> {
     let mut sector = [0u8; 512];
     for (index, (first, sectors)) in partitions.iter().enumerate() {
         let entry = &mut sector[446 + 16 * index..][..16];
