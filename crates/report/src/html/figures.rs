@@ -3,13 +3,15 @@
 //! A chart is an empty element with a `data-chart`; `report.js` fills it.
 
 use maud::{Markup, html as markup};
-use record::{LatencyProfile, Run, Series, Unit};
-use workload::units::{amount, latency, span};
+use record::{Column, Histogram, Run, Series, Unit};
+use workload::units::{amount, span};
 
 use super::numbers;
+use super::sheet::{latency_cell, sheet};
 use crate::grid::Grid;
 use crate::names::Direction;
 use crate::quantity;
+use crate::table::Align::{Left, Right};
 use crate::times::Times;
 
 pub(super) fn over_time(run: &Run) -> Markup {
@@ -21,53 +23,53 @@ pub(super) fn over_time(run: &Run) -> Markup {
             h2 { "Over time" }
             p.note {
                 "Drag across a chart to look closer. Where there are more values than the screen "
-                "can show, the line is the median and the band reaches from the least to the greatest."
+                "can show, the line is the median and the band reaches from the least to the "
+                "greatest."
             }
             div data-chart="timeline" {}
             h3 data-for="repeats" { "Replicates, one over the other" }
             div.multiples data-chart="repeats" {}
             noscript { p { "The charts need JavaScript; the tables do not." } }
-            details {
-                summary { "As a table" }
-                div.scroll tabindex="0" role="region" aria-label="Throughput over time" { (courses(run)) }
-            }
+            details { summary { "As a table" } (courses(run)) }
         }
     }
 }
 
 fn courses(run: &Run) -> Markup {
-    markup! {
-        table {
-            thead {
-                tr {
-                    th { "Workload" } th.number { "Replicate" } th.number { "Begins at" } th.number { "Lasts" }
-                    th { "Of" } th.number { "Least" } th.number { "Median" } th.number { "Greatest" }
-                }
-            }
-            tbody {
-                @for series in &run.series {
-                    @for column in series.columns.iter().filter(|c| c.unit == Unit::BytesPerSecond) {
-                        @if let Some([least, median, greatest]) = spread(&column.values) {
-                            tr {
-                                th scope="row" { (series.name) }
-                                td.number { (series.replicate + 1) }
-                                td.number { (span(series.start_ns as f64 / 1e9)) }
-                                td.number { (span(lasts(series))) }
-                                td { (column.name) }
-                                @for value in [least, median, greatest] {
-                                    td.number { (quantity::show(column.unit, value)) }
-                                }
-                            }
-                        }
-                    }
-                }
+    let headings = [
+        ("Workload", Left),
+        ("Replicate", Right),
+        ("Begins at", Right),
+        ("Lasts", Right),
+        ("Of", Left),
+        ("Least", Right),
+        ("Median", Right),
+        ("Greatest", Right),
+    ];
+    let rows = markup! {
+        @for series in &run.series {
+            @for column in series.columns.iter().filter(|c| c.unit == Unit::BytesPerSecond) {
+                (course(series, column))
             }
         }
-    }
+    };
+    sheet("Throughput over time", &headings, rows)
 }
 
-fn lasts(series: &Series) -> f64 {
-    series.t_ns.last().map_or(0.0, |t| *t as f64 / 1e9)
+fn course(series: &Series, column: &Column) -> Markup {
+    let seconds = |ns: u64| span(ns as f64 / 1e9);
+    let lasts = series.t_ns.last().copied().unwrap_or(0);
+    let Some(spread) = spread(&column.values) else { return markup! {} };
+    markup! {
+        tr {
+            th scope="row" { (series.name) }
+            td.number { (series.replicate + 1) }
+            td.number { (seconds(series.start_ns)) }
+            td.number { (seconds(lasts)) }
+            td { (column.name) }
+            @for value in spread { td.number { (quantity::show(column.unit, value)) } }
+        }
+    }
 }
 
 fn spread(values: &[Option<f64>]) -> Option<[f64; 3]> {
@@ -78,73 +80,70 @@ fn spread(values: &[Option<f64>]) -> Option<[f64; 3]> {
 
 pub(super) fn latencies(run: &Run) -> Markup {
     let grid = Grid::of(run);
-    let sides: Vec<_> = Direction::BOTH.into_iter().filter(|d| grid.has_latency(*d)).collect();
     let (times, _) = Times::of(&run.metrics);
-    if sides.is_empty() && times.rows.is_empty() && run.latencies.is_empty() {
+    let sides =
+        Direction::BOTH.map(|d| grid.has_latency(d).then(|| numbers::percentiles(&grid, d)));
+    let tables = sides.iter().any(Option::is_some) || !times.rows.is_empty();
+    if !tables && run.latencies.is_empty() {
         return markup! {};
     }
     markup! {
         section {
             h2 { "Latency" }
-            @if !times.rows.is_empty() {
-                (numbers::times(&times))
+            @if !times.rows.is_empty() { (numbers::times(&times)) }
+            div.pair { @for side in sides.into_iter().flatten() { (side) } }
+            @if tables {
                 p.note {
-                    "Service time: issue to completion. Response time: from the moment an operation was "
-                    "due; the difference was spent waiting."
+                    "–: fewer than ten operations were slower, so that the percentile would be "
+                    "chance."
                 }
             }
-            @if !sides.is_empty() {
-                div.pair { @for side in &sides { (numbers::percentiles(&grid, *side)) } }
-            }
-            @if !sides.is_empty() || !times.rows.is_empty() {
-                p.note { "–: fewer than ten operations were slower, so that the percentile would be chance." }
-            }
-            @if !run.latencies.is_empty() {
-                h3 { "How many operations took at least this long" }
-                div.pair data-chart="tails" {}
-                h3 { "Where most of them lie" }
-                div.multiples data-chart="histograms" {}
-                details {
-                    summary { "As a table" }
-                    div.scroll tabindex="0" role="region" aria-label="Latencies" { (profiles(run)) }
-                }
-            }
+            @if !run.latencies.is_empty() { (distributions(run)) }
         }
     }
 }
+
+fn distributions(run: &Run) -> Markup {
+    markup! {
+        h3 { "How many operations took at least this long" }
+        div.pair data-chart="tails" {}
+        h3 { "Where most of them lie" }
+        div.multiples data-chart="histograms" {}
+        details { summary { "As a table" } (profiles(run)) }
+    }
+}
+
+const PERCENTILES: [(&str, f64); 4] =
+    [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
 
 fn profiles(run: &Run) -> Markup {
-    markup! {
-        table {
-            thead {
-                tr {
-                    th { "Workload" } th { "Time" } th.number { "Operations" } th.number { "min" }
-                    th.number { "mean" } th.number { "p50" } th.number { "p99" } th.number { "p99.9" }
-                    th.number { "p99.99" } th.number { "max" }
-                }
-            }
-            tbody {
-                @for profile in &run.latencies {
-                    (profile_row(profile, "service", &profile.service))
-                    @if let Some(response) = &profile.response { (profile_row(profile, "response", response)) }
-                }
+    let mut headings = vec![("Workload", Left), ("Time", Left), ("Operations", Right)];
+    headings.extend([("min", Right), ("mean", Right)]);
+    headings.extend(PERCENTILES.map(|(name, _)| (name, Right)));
+    headings.push(("max", Right));
+    let rows = markup! {
+        @for profile in &run.latencies {
+            @let name = format!("{} {}", profile.name, profile.op);
+            (profile_row(&name, "service", &profile.service))
+            @if let Some(response) = &profile.response {
+                (profile_row(&name, "response", response))
             }
         }
-    }
+    };
+    sheet("Latencies", &headings, rows)
 }
 
-fn profile_row(profile: &LatencyProfile, time: &str, histogram: &record::Histogram) -> Markup {
-    let percentiles = [0.5, 0.99, 0.999, 0.9999].map(|q| histogram.percentile(q));
-    let ns = |value: Option<u64>| value.map_or_else(|| "–".to_string(), |ns| latency(ns as f64));
+fn profile_row(name: &str, time: &str, histogram: &Histogram) -> Markup {
+    let ns = |value: Option<u64>| latency_cell(value.map(|ns| ns as f64));
     markup! {
         tr {
-            th scope="row" { (profile.name) " " (profile.op) }
+            th scope="row" { (name) }
             td { (time) }
             td.number { (amount(histogram.count() as f64)) }
-            td.number { (ns(histogram.min())) }
-            td.number { (histogram.mean().map_or_else(|| "–".to_string(), latency)) }
-            @for percentile in percentiles { td.number { (ns(percentile)) } }
-            td.number { (ns(histogram.max())) }
+            (ns(histogram.min()))
+            (latency_cell(histogram.mean()))
+            @for (_, q) in PERCENTILES { (ns(histogram.percentile(q))) }
+            (ns(histogram.max()))
         }
     }
 }

@@ -8,6 +8,7 @@
 mod figures;
 mod numbers;
 mod parts;
+mod sheet;
 mod summary;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
@@ -47,7 +48,9 @@ pub fn html(run: &Run) -> serde_json::Result<String> {
                     (parts::plan(run))
                     (parts::raw(run))
                 }
-                footer { "ssdyno " (run.environment.ssdyno) ". This page loads nothing from anywhere." }
+                footer {
+                    "ssdyno " (run.environment.ssdyno) ". This page loads nothing from anywhere."
+                }
                 script type="application/json" id="record" { (PreEscaped(record)) }
                 script { (PreEscaped(UPLOT)) }
                 script { (PreEscaped(SCRIPT)) }
@@ -87,7 +90,7 @@ fn head(run: &Run) -> Markup {
             meta name="color-scheme" content="light dark";
             title { (title) }
             link rel="icon" href="data:,";
-            (PreEscaped(format!("<!-- uPlot 1.6.32, drawn with in this page:\n\n{UPLOT_LICENCE}\n-->\n")))
+            (PreEscaped(format!("<!-- Charts by uPlot 1.6.32:\n\n{UPLOT_LICENCE}\n-->\n")))
             style { (PreEscaped(UPLOT_LOOK)) }
             style { (PreEscaped(LOOK)) }
         }

@@ -4,10 +4,12 @@ use maud::{Markup, html as markup};
 use record::{Metric, Run, Unit};
 use workload::units::amount;
 
+use super::sheet::{head, latency_cell, sheet};
 use crate::grid::{Grid, Row};
 use crate::names::{Direction, STATISTICS};
 use crate::quantity;
 use crate::style::Style;
+use crate::table::Align::{Left, Right};
 use crate::times::Times;
 
 const STYLE: Style = Style { colour: false, width: 120, unicode: true };
@@ -42,21 +44,22 @@ fn rates(grid: &Grid<'_>) -> Markup {
     let fastest = rows().map(all).fold(0.0, f64::max);
     markup! {
         table.grid {
-            thead { tr { th scope="col" { "Workload" } th scope="col" { "Read" } th scope="col" { "Write" } } }
-            tbody {
-                @for row in rows() {
-                    tr {
-                        th scope="row" { (row.label()) }
-                        @if let Some(both) = row.both {
-                            td colspan="2" { (rate(row, both, fastest)) small { "reads and writes together" } }
-                        } @else {
-                            @for direction in Direction::BOTH {
-                                td.(direction.name()) {
-                                    @if let Some(metric) = row.side(direction).rate { (rate(row, metric, fastest)) }
-                                }
-                            }
-                        }
-                    }
+            (head(&[("Workload", Left), ("Read", Left), ("Write", Left)]))
+            tbody { @for row in rows() { (rate_row(row, fastest)) } }
+        }
+    }
+}
+
+fn rate_row(row: &Row<'_>, fastest: f64) -> Markup {
+    let side = |d: Direction| row.side(d).rate.map(|metric| rate(row, metric, fastest));
+    markup! {
+        tr {
+            th scope="row" { (row.label()) }
+            @if let Some(both) = row.both {
+                td colspan="2" { (rate(row, both, fastest)) small { "reads and writes together" } }
+            } @else {
+                @for direction in Direction::BOTH {
+                    td.(direction.name()) { @if let Some(rate) = side(direction) { (rate) } }
                 }
             }
         }
@@ -73,52 +76,42 @@ fn rate(row: &Row<'_>, metric: &Metric, fastest: f64) -> Markup {
         span.value { (quantity::bare(metric.unit, value)) " " small { (unit) } }
         span.below {
             span { (quantity::interval(metric)) }
-            @if metric.unit == Unit::Iops { span { (amount(bytes / 1e6)) " MB/s" } }
+            @if metric.unit == Unit::Iops {
+                span { (amount(bytes / 1e6)) " MB/s" }
+            }
         }
         span.bar aria-hidden="true" style=(format!("--share:{share:.1}%")) {}
     }
 }
 
 fn plain(metrics: &[&Metric]) -> Markup {
-    markup! {
-        div.scroll tabindex="0" role="region" aria-label="Metrics" {
-            table.plain {
-                thead { tr { th { "Metric" } th.number { "Value" } th { "95% interval" } th.number { "n" } } }
-                tbody {
-                    @for metric in metrics {
-                        tr {
-                            th scope="row" { (metric.name) }
-                            td.number { (quantity::show_or_dash(metric, &STYLE)) }
-                            td { (quantity::interval_words(metric)) }
-                            td.number { (metric.n) }
-                        }
-                    }
-                }
+    let headings = [("Metric", Left), ("Value", Right), ("95% interval", Left), ("n", Right)];
+    let rows = markup! {
+        @for metric in metrics {
+            tr {
+                th scope="row" { (metric.name) }
+                td.number { (quantity::show_or_dash(metric, &STYLE)) }
+                td { (quantity::interval_words(metric)) }
+                td.number { (metric.n) }
             }
         }
-    }
+    };
+    sheet("Metrics", &headings, rows)
 }
 
 /// Percentiles of one direction, workloads down.
 pub(super) fn percentiles(grid: &Grid<'_>, direction: Direction) -> Markup {
     let known = |row: &&Row<'_>| row.side(direction).latency.iter().any(Option::is_some);
+    let mut headings = vec![(direction.name(), Left)];
+    headings.extend(STATISTICS.map(|statistic| (statistic, Right)));
     markup! {
         table.(direction.name()) {
-            thead {
-                tr {
-                    th scope="col" { (direction.name()) }
-                    @for statistic in STATISTICS { th.number scope="col" { (statistic) } }
-                }
-            }
+            (head(&headings))
             tbody {
                 @for row in grid.rows.iter().filter(known) {
                     tr {
                         th scope="row" { (row.label()) }
-                        @for value in row.side(direction).latency {
-                            td.number {
-                                @if let Some(ns) = value { (workload::units::latency(ns)) } @else { "–" }
-                            }
-                        }
+                        @for ns in row.side(direction).latency { (latency_cell(ns)) }
                     }
                 }
             }
@@ -128,26 +121,21 @@ pub(super) fn percentiles(grid: &Grid<'_>, direction: Direction) -> Markup {
 
 /// Service and response times of a workload by hand, one under the other.
 pub(super) fn times(times: &Times<'_>) -> Markup {
-    markup! {
-        div.scroll tabindex="0" role="region" aria-label="Service and response times" {
-            table {
-                thead {
-                    tr {
-                        th scope="col" { "Time" }
-                        @for statistic in &times.statistics { th.number scope="col" { (statistic) } }
-                    }
-                }
-                tbody {
-                    @for (label, values) in &times.rows {
-                        tr {
-                            th scope="row" { (label) }
-                            @for value in values {
-                                td.number { @if let Some(ns) = value { (workload::units::latency(*ns)) } @else { "–" } }
-                            }
-                        }
-                    }
-                }
+    let mut headings = vec![("Time", Left)];
+    headings.extend(times.statistics.iter().map(|statistic| (*statistic, Right)));
+    let rows = markup! {
+        @for (label, values) in &times.rows {
+            tr {
+                th scope="row" { (label) }
+                @for ns in values { (latency_cell(*ns)) }
             }
+        }
+    };
+    markup! {
+        (sheet("Service and response times", &headings, rows))
+        p.note {
+            "Service time: issue to completion. Response time: from the moment an operation was "
+            "due; the difference was spent waiting."
         }
     }
 }

@@ -1,16 +1,15 @@
-//! The rest of the page in words: conclusions, doubts, the drive, the machine, the plan, raw values.
+//! The rest of the page in words: conclusions and doubts, drive, machine, plan, raw values.
 
 use maud::{Markup, html as markup};
-use record::{DriveIdentity, Evidence, Run, State};
+use record::{DriveIdentity, Evidence, Metric, Run, State};
 use workload::units::{binary, decimal, latency, span};
 
+use super::sheet::{self, Fact};
 use crate::describe;
 use crate::facts::{self, Doubt};
 use crate::grid;
 use crate::quantity::{self, UNKNOWN};
-
-/// A fact and its value; `None` is shown as unknown.
-type Fact = (&'static str, Option<String>);
+use crate::table::Align::{Left, Right};
 
 pub(super) fn conclusions(run: &Run) -> Markup {
     let doubts = facts::doubts(run);
@@ -28,7 +27,9 @@ pub(super) fn conclusions(run: &Run) -> Markup {
         }
         section #distrust {
             h2 { "What to distrust" }
-            @if doubts.is_empty() && run.errors.is_empty() { p { "Nothing was found that speaks against the numbers." } }
+            @if doubts.is_empty() && run.errors.is_empty() {
+                p { "No doubts were recorded." }
+            }
             @for doubt in &doubts { (doubt_article(doubt)) }
             @for errors in &run.errors {
                 article.finding.is-bad { p { b { "I/O errors" } " " (facts::errors(errors)) } }
@@ -53,7 +54,8 @@ fn evidence(evidence: &[Evidence]) -> Markup {
         @if !evidence.is_empty() {
             ul.evidence {
                 @for piece in evidence {
-                    li { (piece.name) " " b { (quantity::show_known(piece.unit, finite(piece.value))) } }
+                    @let value = quantity::show_known(piece.unit, finite(piece.value));
+                    li { (piece.name) " " b { (value) } }
                 }
             }
         }
@@ -65,28 +67,13 @@ fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-fn list(facts: &[Fact]) -> Markup {
-    markup! {
-        dl {
-            @for (name, value) in facts {
-                div {
-                    dt { (name) }
-                    @match value {
-                        Some(value) => dd { (value) },
-                        None => dd.unknown { (UNKNOWN) },
-                    }
-                }
-            }
-        }
-    }
-}
-
 pub(super) fn drive(run: &Run) -> Markup {
+    let known = |d: &DriveIdentity| [identity(d), form(d), link_and_health(d)].concat();
     markup! {
         section {
             h2 { "Drive" }
             @match &run.target.drive {
-                Some(drive) => (list(&[identity(drive), form(drive), link_and_health(drive)].concat())),
+                Some(drive) => (sheet::facts(&known(drive))),
                 None => p { "The drive behind the target could not be found." },
             }
         }
@@ -157,14 +144,15 @@ pub(super) fn machine(run: &Run) -> Markup {
         ("Load at the start", machine.load.map(|l| format!("{l:.2}"))),
         ("Backend", machine.backend.clone()),
         ("Clock", machine.clock.clone()),
-        (
-            "Cost of the instrument",
-            machine.instrument_ns_per_io.map(|ns| format!("{} per I/O", latency(ns))),
-        ),
+        ("Cost of the instrument", machine.instrument_ns_per_io.map(per_io)),
         ("Page cache", run.target.direct.map(|d| facts::caching(Some(d)).to_string())),
         ("ssdyno", Some(machine.ssdyno.clone())),
     ];
-    markup! { section { h2 { "Machine" } (list(&facts)) } }
+    markup! { section { h2 { "Machine" } (sheet::facts(&facts)) } }
+}
+
+fn per_io(ns: f64) -> String {
+    format!("{} per I/O", latency(ns))
 }
 
 pub(super) fn plan(run: &Run) -> Markup {
@@ -186,8 +174,13 @@ pub(super) fn plan(run: &Run) -> Markup {
     markup! {
         section {
             h2 { "Plan" }
-            p.command { @match facts::command(run) { Some(c) => code { (c) }, None => span.unknown { "command unknown" } } }
-            (list(&facts))
+            p.command {
+                @match facts::command(run) {
+                    Some(command) => code { (command) },
+                    None => span.unknown { "command unknown" },
+                }
+            }
+            (sheet::facts(&facts))
             (steps(run))
         }
     }
@@ -203,57 +196,67 @@ fn steps(run: &Run) -> Markup {
         let workload = issued.iter().find(|w| w.name == name);
         workload.map(|w| describe::workload(w).join(", ")).unwrap_or_default()
     };
-    markup! {
-        @if !run.plan.steps.is_empty() {
-            div.scroll tabindex="0" role="region" aria-label="Steps" {
-                table {
-                    thead { tr { th { "Step" } th.number { "Times" } th.number { "Together" } th.number { "Writes at most" } th { "Workload" } } }
-                    tbody {
-                        @for step in &run.plan.steps {
-                            tr {
-                                th scope="row" { (step.name) }
-                                td.number { (step.repeats) }
-                                td.number { (finite(step.seconds).map_or_else(|| UNKNOWN.to_string(), span)) }
-                                td.number { (decimal(step.write_bytes_max)) }
-                                td { (words(&step.name)) }
-                            }
-                        }
-                    }
-                }
+    if run.plan.steps.is_empty() {
+        return markup! { @for w in &issued { p { (describe::workload(w).join(", ")) } } };
+    }
+    let headings = [
+        ("Step", Left),
+        ("Times", Right),
+        ("Together", Right),
+        ("Writes at most", Right),
+        ("Workload", Left),
+    ];
+    let rows = markup! {
+        @for step in &run.plan.steps {
+            tr {
+                th scope="row" { (step.name) }
+                td.number { (step.repeats) }
+                td.number { (finite(step.seconds).map_or_else(|| UNKNOWN.to_string(), span)) }
+                td.number { (decimal(step.write_bytes_max)) }
+                td { (words(&step.name)) }
             }
-        } @else {
-            @for workload in &issued { p { (describe::workload(workload).join(", ")) } }
+        }
+    };
+    sheet::sheet("Steps", &headings, rows)
+}
+
+pub(super) fn raw(run: &Run) -> Markup {
+    markup! {
+        section {
+            h2 { "Raw values" }
+            p {
+                button #save type="button" { "Save the record as JSON" }
+                " " span.note { (run.id) }
+            }
+            @if !run.metrics.is_empty() {
+                details { summary { (run.metrics.len()) " metrics, unrounded" } (unrounded(run)) }
+            }
         }
     }
 }
 
-pub(super) fn raw(run: &Run) -> Markup {
+fn unrounded(run: &Run) -> Markup {
+    let headings = [
+        ("Metric", Left),
+        ("Unit", Left),
+        ("Value", Right),
+        ("Low", Right),
+        ("High", Right),
+        ("n", Right),
+        ("Samples", Left),
+    ];
     let number = |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_string(), |v| v.to_string());
-    markup! {
-        section {
-            h2 { "Raw values" }
-            p { button #save type="button" { "Save the record as JSON" } " " span.note { (run.id) } }
-            @if !run.metrics.is_empty() {
-                details {
-                    summary { (run.metrics.len()) " metrics, unrounded" }
-                    div.scroll tabindex="0" role="region" aria-label="Metrics, unrounded" {
-                        table {
-                            thead { tr { th { "Metric" } th { "Unit" } th.number { "Value" } th.number { "Low" } th.number { "High" } th.number { "n" } th { "Samples" } } }
-                            tbody {
-                                @for m in &run.metrics {
-                                    tr {
-                                        th scope="row" { (m.name) }
-                                        td { (crate::csv::unit(m.unit)) }
-                                        @for value in [m.value, m.low, m.high] { td.number { (number(value)) } }
-                                        td.number { (m.n) }
-                                        td { (m.samples.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")) }
-                                    }
-                                }
-                            }
-                        }
-                    }
-                }
+    let samples = |m: &Metric| m.samples.iter().map(f64::to_string).collect::<Vec<_>>().join(" ");
+    let rows = markup! {
+        @for m in &run.metrics {
+            tr {
+                th scope="row" { (m.name) }
+                td { (crate::csv::unit(m.unit)) }
+                @for value in [m.value, m.low, m.high] { td.number { (number(value)) } }
+                td.number { (m.n) }
+                td { (samples(m)) }
             }
         }
-    }
+    };
+    sheet::sheet("Metrics, unrounded", &headings, rows)
 }
