@@ -115,12 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn the_value_lies_in_its_interval_even_when_one_replicate_was_bad() {
+    fn the_value_lies_in_its_interval_even_when_two_replicates_of_twenty_were_bad() {
         let mut all = LatencyReplicates::default();
-        (0..3).for_each(|_| all.add(&histogram(10_000, |_| 100)));
-        all.add(&histogram(10_000, |i| if i % 20 == 0 { 1_000_000 } else { 100 }));
+        (0..18).for_each(|_| all.add(&histogram(2000, |_| 100)));
+        (0..2)
+            .for_each(|_| all.add(&histogram(2000, |i| if i % 5 == 0 { 1_000_000 } else { 100 })));
         let metrics = all.metrics("x");
         let p99 = find(&metrics, "p99").expect("enough samples");
-        assert!(p99.low <= p99.value && p99.value <= p99.high, "{p99:?}");
+        assert_eq!((p99.value, p99.high), (Some(1e6), Some(1e6)), "{p99:?}");
+        assert!(p99.low < Some(200.0), "{p99:?}");
     }
 }

@@ -70,7 +70,8 @@ pub(crate) struct Fake {
     /// Everything up to here was written, bytes.
     pub filled: u64,
     pub written: u64,
-    pub steps: Vec<String>,
+    /// Every workload as it was issued.
+    pub issued: Vec<Workload>,
     dice: u64,
 }
 
@@ -87,7 +88,7 @@ impl Fake {
             interrupted: false,
             filled: 0,
             written: 0,
-            steps: Vec::new(),
+            issued: Vec::new(),
             dice: 1,
         }
     }
@@ -208,6 +209,7 @@ impl Rig for Fake {
         let cut = self.interrupt()?;
         w.check()?;
         self.guard(w);
+        self.issued.push(w.clone());
         let mut out = Measurement { name: w.name.clone(), ..Measurement::default() };
         let time = w.stop.time_ns.unwrap_or(u64::MAX);
         self.play(w, if cut { time.min(20_000_000) / 2 } else { time }, &mut out);
@@ -257,11 +259,7 @@ impl Rig for Fake {
         Ok(())
     }
 
-    fn note(&mut self, event: Event) {
-        if let Event::Step { name, replicate } = event {
-            self.steps.push(format!("{name} {replicate}"));
-        }
-    }
+    fn note(&mut self, _: Event) {}
 
     fn elapsed_ns(&mut self) -> u64 {
         self.now_ns

@@ -134,7 +134,9 @@ fn memory_is_called_memory() {
     fake.info.ram = true;
     let (out, _) = run(&mut fake, "quick");
     assert_eq!(out.verdicts[0].name, "RAM");
-    assert!(verdict(&out, "LINK").is_none() && verdict(&out, "DEPTH").is_none());
+    for moot in ["LINK", "DEPTH", "INCOMPRESSIBLE", "NO DEVICE CACHE"] {
+        assert!(verdict(&out, moot).is_none(), "{moot}");
+    }
 }
 
 #[test]
@@ -294,7 +296,7 @@ fn whatever_was_measured_before_an_interruption_is_kept() {
 fn an_interrupted_replicate_is_no_sample_but_its_course_is_kept() {
     let mut whole = Fake::new(slow());
     run(&mut whole, "quick").1.expect("nothing is wrong");
-    let fills = whole.calls as usize - whole.steps.len() + 1;
+    let fills = whole.calls as usize - whole.issued.len();
     let mut fake = Fake::new(slow());
     fake.interrupt_at = Some(fills as u32 + 9);
     let (out, _) = run(&mut fake, "quick");
@@ -305,7 +307,30 @@ fn an_interrupted_replicate_is_no_sample_but_its_course_is_kept() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_run_and_replicates_differ() {
+fn every_replicate_is_shown_as_soon_as_it_is_there() {
+    let samples = |out: &Outcome<'_>| out.metrics.iter().map(|m| m.n as usize).sum::<usize>();
+    let mut seen = Vec::new();
+    let mut out = Outcome::with_checkpoints(|o| seen.push(samples(o)));
+    find("quick").expect("exists").run(&mut Fake::new(slow()), &options(), &mut out).expect("ok");
+    drop(out);
+    assert!(seen.len() >= 9 * 4 && seen[..9 * 4].windows(2).all(|w| w[0] < w[1]), "{seen:?}");
+}
+
+#[test]
+fn no_two_replicates_do_the_same() {
+    let mut fake = Fake::new(slow());
+    run(&mut fake, "quick").1.expect("nothing is wrong");
+    let random =
+        fake.issued.iter().filter(|w| w.pattern.is_random() && !w.name.starts_with("check"));
+    let mut seeds: Vec<u64> = random.map(|w| w.seed).collect();
+    assert_eq!(seeds.len(), 5 * 4);
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), 5 * 4);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_and_another_another() {
     let workloads = |seed| {
         let mut out = Outcome::default();
         let options = Options { seed, ..options() };
