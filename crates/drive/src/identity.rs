@@ -10,7 +10,7 @@ use record::{DriveIdentity, Health};
 
 use crate::ata::Identify;
 use crate::link;
-use crate::machine::{Machine, read_text};
+use crate::machine::{Machine, printable, read_text};
 use crate::node::{Node, numbered_as};
 use crate::sensor;
 
@@ -25,10 +25,10 @@ pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdenti
         name: disk.name.clone(),
         path: Some(disk.path()),
         bus: bus.name().to_string(),
-        vendor: names.vendor,
-        model: names.model,
-        serial: names.serial,
-        firmware: names.firmware,
+        vendor: names.vendor.as_deref().map(printable),
+        model: names.model.as_deref().map(printable),
+        serial: names.serial.as_deref().map(printable),
+        firmware: names.firmware.as_deref().map(printable),
         bytes: disk.bytes(),
         logical_block_bytes: disk.value("queue/logical_block_size"),
         physical_block_bytes: disk.value("queue/physical_block_size"),

@@ -86,7 +86,8 @@ impl Machine {
     }
 }
 
-fn is_shown(node: &Node) -> bool {
+/// Whether a device stands for something, and is not one way of several to it.
+pub(crate) fn is_shown(node: &Node) -> bool {
     let made_on_demand = ["loop", "zram", "ram", "nbd"];
     let stands_for_nothing = node.bytes().unwrap_or(0) == 0
         && made_on_demand.iter().any(|kind| numbered_as(&node.name, kind));

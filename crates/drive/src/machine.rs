@@ -66,6 +66,11 @@ pub(crate) fn read_text(path: &Path) -> Option<String> {
     (!text.is_empty()).then(|| text.to_string())
 }
 
+/// Text that drives and file systems chose themselves, without what could drive a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
 /// Names in a directory, sorted; none when it cannot be read.
 pub(crate) fn names(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();

@@ -52,6 +52,9 @@ impl Node {
         if meta.file_type().is_block_device() {
             return Node::numbered(machine, DevNumber::of(meta.rdev()));
         }
+        if machine.is_here() {
+            return None;
+        }
         // Another machine's files have no device nodes: there the name decides.
         let dev = machine.path("/dev").canonicalize().ok()?;
         Node::named(machine, real.strip_prefix(dev).ok()?.to_str()?)

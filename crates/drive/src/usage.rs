@@ -74,8 +74,9 @@ pub(crate) fn uses_of_file(machine: &Machine, path: &Path) -> Vec<String> {
 /// Loop devices with the files or devices they stand on.
 fn loops(machine: &Machine) -> Vec<(String, PathBuf)> {
     let names = machine.names("/sys/block").into_iter().filter(|name| name.starts_with("loop"));
-    names
-        .filter_map(|name| Some((Node::named(machine, &name)?.backing_file()?, name)))
-        .map(|(file, name)| (name, file))
-        .collect()
+    let pair = |name: String| {
+        let file = Node::named(machine, &name)?.backing_file()?;
+        Some((name, file))
+    };
+    names.filter_map(pair).collect()
 }

@@ -12,6 +12,8 @@ use std::os::unix::fs::FileExt;
 
 use serde::Serialize;
 
+use crate::machine::printable;
+
 /// Something recognised on a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Content {
@@ -26,6 +28,7 @@ pub struct Content {
 
 impl Content {
     fn new(kind: &str, label: Option<String>) -> Content {
+        let label = label.map(|label| printable(&label));
         Content { kind: kind.to_string(), label, partition: None }
     }
 }
@@ -110,7 +113,7 @@ fn inside<I: Image + ?Sized>(image: &I, entry: &table::Entry) -> Vec<Content> {
     }
     for content in &mut found {
         content.partition = Some(entry.number);
-        content.label = content.label.take().or_else(|| entry.name.clone());
+        content.label = content.label.take().or_else(|| entry.name.as_deref().map(printable));
     }
     found
 }
@@ -143,8 +146,7 @@ impl Content {
             kind => kind,
         };
         let place = self.partition.map(|number| format!("{number}: ")).unwrap_or_default();
-        // A label is foreign text: control characters must not reach a terminal.
-        let label = self.label.as_ref().map(|label| format!(" '{}'", label.escape_debug()));
+        let label = self.label.as_ref().map(|label| format!(" '{label}'"));
         format!("{place}{kind}{}", label.unwrap_or_default())
     }
 }
@@ -166,7 +168,7 @@ mod tests {
     #[test]
     fn labels_cannot_drive_a_terminal() {
         let content = Content::new("ext4", Some("a\u{1b}[2Jb".into()));
-        assert_eq!(in_words(&[content]), "ext4 'a\\u{1b}[2Jb'");
+        assert_eq!(in_words(&[content]), "ext4 'a\u{fffd}[2Jb'");
     }
 
     /// Places where parsers look, so that random bytes meet them.

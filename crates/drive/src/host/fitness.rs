@@ -11,6 +11,7 @@ use super::process::Process;
 use super::pulse::Pulse;
 use crate::allow::allowance;
 use crate::identity;
+use crate::list::is_shown;
 use crate::machine::Machine;
 use crate::node::Node;
 
@@ -49,7 +50,7 @@ impl Machine {
         findings.extend(about_machine.into_iter().flatten());
         findings.extend(cgroup::limits(self).into_iter().map(limited));
         let nodes = self.names("/sys/block").into_iter().filter_map(|n| Node::named(self, &n));
-        findings.extend(nodes.flat_map(|node| about_drive(self, &node)));
+        findings.extend(nodes.filter(is_shown).flat_map(|node| about_drive(self, &node)));
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
         findings
     }

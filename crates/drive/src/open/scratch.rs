@@ -19,7 +19,7 @@ use workload::units;
 use super::{Facts, OpenRequest, Plan};
 use crate::error::DriveError;
 use crate::guard::Guard;
-use crate::machine::{Machine, names};
+use crate::machine::Machine;
 use crate::stack::Stack;
 
 const MIB: u64 = 1 << 20;
@@ -190,8 +190,9 @@ fn is_ours(name: &str) -> bool {
 
 /// Removes the scratch files of killed runs from a directory, and tells how many.
 pub(super) fn remove_orphans(dir: &Path) -> usize {
-    let ours = names(dir).into_iter().filter(|name| is_ours(name));
-    ours.filter(|name| remove_if_orphan(&dir.join(name))).count()
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_ours));
+    ours.filter(|entry| remove_if_orphan(&entry.path())).count()
 }
 
 fn remove_if_orphan(path: &Path) -> bool {
