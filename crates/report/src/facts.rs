@@ -29,14 +29,10 @@ pub(crate) fn ending(run: &Run) -> String {
 
 /// When it started, to the minute: `2026-11-21 20:50`.
 pub(crate) fn when(run: &Run) -> String {
-    minute(&run.started)
-}
-
-/// A time of RFC 3339 to the minute; another text stays as it is.
-pub(crate) fn minute(time: &str) -> String {
-    match (time.get(..10), time.get(10..11), time.get(11..16)) {
-        (Some(date), Some("T" | "t" | " "), Some(minute)) => format!("{date} {minute}"),
-        _ => time.to_string(),
+    let started = &run.started;
+    match (started.get(..10), started.get(10..11), started.get(11..16)) {
+        (Some(date), Some("T"), Some(minute)) => format!("{date} {minute}"),
+        _ => started.clone(),
     }
 }
 

@@ -2,9 +2,8 @@
 
 use record::Run;
 
-/// The run as JSON, on one line or indented for people. Fails only if the record holds what JSON
-/// cannot.
+/// The run as JSON, on one line or indented for people; no line break at its end. Fails only if the
+/// record holds what JSON cannot.
 pub fn json(run: &Run, pretty: bool) -> serde_json::Result<String> {
-    let text = if pretty { serde_json::to_string_pretty(run) } else { serde_json::to_string(run) };
-    text.map(|text| text + "\n")
+    if pretty { serde_json::to_string_pretty(run) } else { serde_json::to_string(run) }
 }
