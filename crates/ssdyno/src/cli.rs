@@ -6,7 +6,9 @@ use std::time::Duration;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::BackendKind;
-use workload::{Content, units};
+use workload::{BlockSizes, Content, Pattern, units};
+
+use crate::words::{self, Burst};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -29,6 +31,7 @@ away by name with --destroy=SERIAL.";
 #[derive(Debug, Parser)]
 #[command(name = "ssdyno", version, styles = STYLES, after_help = EXAMPLES)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -36,15 +39,15 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Drives here: identity, link, file systems, temperature, what is allowed
-    List(ListArgs),
     /// Measure a drive: the main job
     Run(RunArgs),
+    /// The drives here: identity, link, file systems, temperature, what is allowed
+    List(ListArgs),
     /// One workload by hand, in the words storage people know
     Io(Box<IoArgs>),
     /// The tests: what each does, how long, what it writes and may destroy
     Methods(MethodsArgs),
-    /// The records
+    /// The records there are
     Runs(RunsArgs),
     /// One record: as text, or --html, --json, --markdown, --csv
     Show(ShowArgs),
@@ -59,7 +62,7 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// The manual page, on stdout or as files in a directory
+    /// The manual: of the command on stdout, or a page for each in a directory
     Man {
         /// Where to write ssdyno.1 and a page for every command
         directory: Option<PathBuf>,
@@ -84,16 +87,31 @@ pub struct ListArgs {
 
 /// What `run` and `io` have in common.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Target")]
 pub struct TargetArgs {
     /// Directory, file or block device
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", help_heading = "Arguments")]
     pub target: String,
-    /// Bytes to work on: 1GiB, 500M [default: 1GiB or what fits; all of a device]
+    /// Bytes to work on: 1GiB, 500M [default: 1GiB or what fits; all of a file or device]
     #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE")]
     pub size: Option<u64>,
-    /// Give the device away: its serial number (without one, its size in bytes)
+    /// Give it away to be overwritten: a device by its serial number, or else by its size in bytes
     #[arg(long, value_name = "SERIAL")]
     pub destroy: Option<String>,
+    /// Show what would be done and what it costs, and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub instrument: InstrumentArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Instrument")]
+pub struct InstrumentArgs {
     /// How I/O is issued: uring, aio, psync or null [default: the best that works]
     #[arg(long, value_name = "NAME")]
     pub backend: Option<BackendKind>,
@@ -103,16 +121,10 @@ pub struct TargetArgs {
     /// Seed of everything random
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
-    /// Show what would be done and what it costs, and stop
-    #[arg(long)]
-    pub dry_run: bool,
-    #[command(flatten)]
-    pub output: OutputArgs,
-    #[command(flatten)]
-    pub store: StoreArgs,
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// The record as JSON on stdout, in one line
     #[arg(long)]
@@ -129,10 +141,9 @@ pub struct OutputArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Test", after_help = RUN_EXAMPLES)]
 pub struct RunArgs {
-    #[command(flatten)]
-    pub on: TargetArgs,
-    /// The tests to run, in order
+    /// The tests to run, in order: see `ssdyno methods`
     #[arg(long, short, value_name = "METHOD", default_value = "quick")]
     pub method: Vec<String>,
     /// About how long it may take: 30s, 5m
@@ -141,46 +152,92 @@ pub struct RunArgs {
     /// How often each workload is repeated; intervals need two
     #[arg(long, value_name = "N")]
     pub replicates: Option<u32>,
+    #[command(flatten)]
+    pub on: TargetArgs,
 }
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  ssdyno run .                              the drive under this directory, about a minute
+  ssdyno run . --time 10s --size 256MiB     a short look
+  ssdyno run /dev/sdb                       a whole drive, reads only
+  ssdyno run /dev/sdb --destroy=S6Z1NJ0W    and writes: everything on it is lost
+  ssdyno run . --json | jq .metrics         for programs";
 
 /// Direction and order of a workload, in fio's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Rw {
-    /// Sequential reads
+pub enum Access {
     Read,
-    /// Sequential writes
     Write,
-    /// Random reads
     Randread,
-    /// Random writes
     Randwrite,
-    /// Sequential reads and writes
     Rw,
-    /// Random reads and writes
     Randrw,
 }
 
-#[derive(Debug, Args)]
-#[command(after_help = "\
+impl Access {
+    /// Whether addresses are in random order.
+    pub fn is_random(self) -> bool {
+        matches!(self, Access::Randread | Access::Randwrite | Access::Randrw)
+    }
+}
+
+const IO_EXAMPLES: &str = "\
 Examples:
   ssdyno io . --rw randread --bs 4k --depth 32
   ssdyno io . --rw write --bs 1M --depth 8 --size 4GiB --time 30s
   ssdyno io . --rw randrw --mix 70 --rate 5000 --poisson     response time under a load
   ssdyno io /dev/sdb --rw read --bs 1M --time 10s
-  ssdyno io . --rw randwrite --verify --size 256MiB          check every sector written")]
+  ssdyno io . --rw randwrite --verify --size 256MiB          check every sector written";
+
+#[derive(Debug, Args)]
+#[command(after_help = IO_EXAMPLES)]
 pub struct IoArgs {
     #[command(flatten)]
+    pub ops: OpsArgs,
+    #[command(flatten)]
+    pub flight: FlightArgs,
+    #[command(flatten)]
+    pub end: EndArgs,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    #[command(flatten)]
     pub on: TargetArgs,
-    /// What is done, in which order
-    #[arg(long, value_enum, default_value = "randread")]
-    pub rw: Rw,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Operations")]
+pub struct OpsArgs {
+    /// read, write, randread, randwrite, rw (both in order) or randrw
+    #[arg(long, value_enum, default_value = "randread", hide_possible_values = true)]
+    pub rw: Access,
     /// Share of reads in rw and randrw, percent
     #[arg(long, default_value_t = 70, value_parser = clap::value_parser!(u32).range(0..=100))]
     #[arg(value_name = "PERCENT")]
     pub mix: u32,
     /// Block size: 4k, 1M, or sizes with weights: 4k:60,64k:40
-    #[arg(long, default_value = "4k", value_name = "SIZE")]
-    pub bs: String,
+    #[arg(long, default_value = "4k", value_name = "SIZE", value_parser = words::blocks)]
+    pub bs: BlockSizes,
+    /// What writes carry: random, zeros, repeated, or a compressible share such as 50%
+    #[arg(long, default_value = "random", value_parser = Content::parse)]
+    pub content: Content,
+    /// Stamp every sector written, check every sector read
+    #[arg(long)]
+    pub verify: bool,
+    /// Through the page cache
+    #[arg(long)]
+    pub buffered: bool,
+    /// A flush after this many writes
+    #[arg(long, value_name = "WRITES", value_parser = clap::value_parser!(u32).range(1..))]
+    pub flush_every: Option<u32>,
+    /// Leave the last flush out of the time of writes
+    #[arg(long)]
+    pub no_flush: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How many and how fast")]
+pub struct FlightArgs {
     /// Operations in flight, per job
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     #[arg(value_name = "N")]
@@ -193,60 +250,57 @@ pub struct IoArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     #[arg(value_name = "N")]
     pub jobs: u32,
-    /// How long [default: 10s, if nothing else ends it]
-    #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
-    pub time: Option<Duration>,
+    /// Operations due per second: an open loop, with response times
+    #[arg(long, value_name = "IOPS", allow_negative_numbers = true)]
+    pub rate: Option<f64>,
+    /// Poisson arrivals at --rate
+    #[arg(long, requires = "rate")]
+    pub poisson: bool,
+    /// Bursts: on/off times, such as 1s/9s
+    #[arg(long, conflicts_with = "poisson", value_name = "ON/OFF", value_parser = words::burst)]
+    pub burst: Option<Burst>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How long")]
+pub struct EndArgs {
+    /// End after this time [default: 10s, if nothing else ends it]
+    #[arg(long = "time", value_parser = words::time_ns, value_name = "TIME")]
+    pub time_ns: Option<u64>,
     /// End after this many times the region
-    #[arg(long, value_name = "TIMES")]
+    #[arg(long, value_parser = words::positive, value_name = "TIMES")]
+    #[arg(allow_negative_numbers = true)]
     pub coverage: Option<f64>,
     /// End after this many operations
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
     pub ops: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Addresses")]
+pub struct PlaceArgs {
     /// Start of the region in the target
     #[arg(long, value_parser = units::parse_bytes, default_value = "0", value_name = "SIZE")]
     pub offset: u64,
     /// Move every address up by this much, to measure misalignment
     #[arg(long, value_parser = units::parse_bytes, default_value = "0", value_name = "SIZE")]
     pub shift: u64,
-    /// Through the page cache
-    #[arg(long)]
-    pub buffered: bool,
-    /// Operations due per second: an open loop, with response times
-    #[arg(long, value_name = "IOPS")]
-    pub rate: Option<f64>,
-    /// Poisson arrivals at --rate
-    #[arg(long, requires = "rate")]
-    pub poisson: bool,
-    /// Bursts: on/off times, such as 1s/9s
-    #[arg(long, conflicts_with = "poisson", value_name = "ON/OFF")]
-    pub burst: Option<String>,
-    /// Random addresses may repeat before all were visited
-    #[arg(long)]
-    pub repeats: bool,
-    /// Zipf-distributed addresses with this exponent
-    #[arg(long, conflicts_with = "repeats", value_name = "THETA")]
-    pub zipf: Option<f64>,
-    /// Hot and cold: percent of space / percent of accesses, such as 20/80
-    #[arg(long, conflicts_with_all = ["zipf", "repeats"], value_name = "SPACE/ACCESS")]
-    pub hot: Option<String>,
-    /// Sequential, with this distance between starts
+    /// In order, with this distance between starts
     #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE")]
     pub stride: Option<u64>,
-    /// Sequential, descending
+    /// In order, descending
     #[arg(long, conflicts_with = "stride")]
     pub backwards: bool,
-    /// What writes carry: random, zeros, repeated, or a compressible share such as 50%
-    #[arg(long, default_value = "random", value_parser = Content::parse)]
-    pub content: Content,
-    /// Stamp every sector written, check every sector read
+    /// At random, and an address may come again before all were visited
     #[arg(long)]
-    pub verify: bool,
-    /// A flush after this many writes
-    #[arg(long, value_name = "WRITES")]
-    pub flush_every: Option<u32>,
-    /// Leave the last flush out of the time of writes
-    #[arg(long)]
-    pub no_flush: bool,
+    pub repeats: bool,
+    /// At random, Zipf-distributed with this exponent
+    #[arg(long, conflicts_with = "repeats", value_name = "THETA", allow_negative_numbers = true)]
+    pub zipf: Option<f64>,
+    /// At random, hot and cold: percent of space / percent of accesses, such as 20/80
+    #[arg(long, conflicts_with_all = ["zipf", "repeats"], value_name = "SPACE/ACCESS")]
+    #[arg(value_parser = words::hot_cold)]
+    pub hot: Option<Pattern>,
 }
 
 #[derive(Debug, Args)]
@@ -288,7 +342,9 @@ pub struct ShowArgs {
     #[arg(default_value = "last")]
     pub run: String,
     /// As a page with charts, in FILE or beside the store
-    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["json", "markdown", "csv"])]
+    // With a blank instead of `=`, `show --html 3` would be a page called 3 of the last run.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(conflicts_with_all = ["json", "markdown", "csv"])]
     pub html: Option<Option<PathBuf>>,
     /// Open the page in a browser
     #[arg(long, requires = "html")]

@@ -9,6 +9,8 @@ use methods::MethodError;
 use rig::RigError;
 use store::StoreError;
 
+use crate::screen;
+
 /// A check or verdict failed.
 pub const CHECK_FAILED: u8 = 1;
 /// Bad usage.
@@ -48,16 +50,11 @@ impl Failure {
         self.text.clone()
     }
 
-    /// The exit code.
-    pub fn code(&self) -> u8 {
-        self.code
-    }
-
-    /// Prints it and gives the exit code. A reader that went away is not a failure.
+    /// Prints it and gives the exit code.
     pub fn report(&self) -> ExitCode {
-        eprintln!("ssdyno: {}", self.text);
+        screen::say(&format!("ssdyno: {}", self.text));
         if let Some(advice) = &self.advice {
-            eprintln!("   try: {advice}");
+            screen::say(&format!("   try: {advice}"));
         }
         ExitCode::from(self.code)
     }
@@ -103,16 +100,32 @@ impl From<MethodError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        use StoreError::{Foreign, Missing, Newer, NoHome, NoSuchRun};
+        use StoreError::*;
         let code = match &error {
-            NoHome | Missing { .. } | Foreign { .. } | Newer { .. } | NoSuchRun(_) => USAGE,
-            _ => IO,
+            NoHome
+            | Missing { .. }
+            | Foreign { .. }
+            | Newer { .. }
+            | NoSuchRun(_)
+            | NoRuns
+            | Ambiguous { .. }
+            | Running(_)
+            | Date(_) => USAGE,
+            Busy { .. }
+            | Damaged { .. }
+            | Full { .. }
+            | Io { .. }
+            | Random(_)
+            | ReadOnly { .. }
+            | Sql { .. }
+            | Unfit(_) => IO,
         };
         let advice = match &error {
             NoSuchRun(_) => Some("ssdyno runs"),
-            Missing { .. } => Some("ssdyno run . measures the drive under this directory"),
-            NoHome | Foreign { .. } | Newer { .. } => Some("--store FILE keeps runs elsewhere"),
-            _ => None,
+            Ambiguous { .. } => Some("more of the id, or its number: ssdyno runs"),
+            Missing { .. } | NoRuns => Some("ssdyno run . measures the drive under this directory"),
+            Running(_) | Date(_) | Random(_) | Unfit(_) => None,
+            _ => Some("--store FILE keeps runs elsewhere"),
         };
         let failure = Failure::new(code, &error);
         match advice {
@@ -124,8 +137,65 @@ impl From<StoreError> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
-        // `ssdyno show | head`: whoever read has read enough.
-        let code = if error.kind() == std::io::ErrorKind::BrokenPipe { 0 } else { IO };
-        Failure::new(code, error)
+        Failure::new(IO, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Exit code, text and advice.
+    fn parts(failure: impl Into<Failure>) -> (u8, String, Option<String>) {
+        let Failure { code, text, advice } = failure.into();
+        (code, text, advice)
+    }
+
+    #[test]
+    fn whatever_the_system_says_is_one_line() {
+        let failure = Failure::new(IO, "first\n\n  second\n").advise("a\nb");
+        assert_eq!(parts(failure), (IO, "first; second".into(), Some("a; b".into())));
+    }
+
+    #[test]
+    fn what_the_rig_says_has_its_exit_code() {
+        let io = || std::io::Error::from_raw_os_error(5);
+        let context = "fill on .".to_string();
+        let table = [
+            (RigError::Interrupted, INTERRUPTED),
+            (RigError::Refused("no".into()), REFUSED),
+            (RigError::Unsupported("no".into()), USAGE),
+            (RigError::Workload(workload::WorkloadError::EmptyMix), USAGE),
+            (RigError::Io { context, source: io() }, IO),
+        ];
+        for (error, code) in table {
+            assert_eq!(parts(MethodError::Rig(error)).0, code);
+        }
+        assert_eq!(parts(MethodError::Errors { workload: "a".into() }).0, IO);
+        assert_eq!(parts(io()).0, IO);
+    }
+
+    #[test]
+    fn what_was_typed_wrong_is_usage_with_advice() {
+        let unknown = methods::find("qick").err().expect("no such method");
+        let (code, text, advice) = parts(unknown);
+        assert_eq!(code, USAGE);
+        assert!(text.contains("quick"), "{text}");
+        assert_eq!(advice.as_deref(), Some("ssdyno methods"));
+        let (code, _, advice) = parts(StoreError::NoSuchRun("9".into()));
+        assert_eq!((code, advice.as_deref()), (USAGE, Some("ssdyno runs")));
+        let missing = DriveError::NotFound { path: "x".into(), what: "gone".into(), hint: None };
+        assert_eq!(parts(missing), (USAGE, "x: gone".into(), None));
+    }
+
+    #[test]
+    fn a_store_that_cannot_be_used_names_another() {
+        let path = std::path::PathBuf::from("/s");
+        let newer = StoreError::Newer { path: path.clone(), found: 9, known: 1 };
+        let (code, text, advice) = parts(newer);
+        assert_eq!(code, USAGE);
+        assert!(text.contains("/s") && advice.is_some_and(|a| a.contains("--store")));
+        let full = parts(StoreError::Full { path });
+        assert_eq!(full.0, IO);
     }
 }

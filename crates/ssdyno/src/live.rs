@@ -2,6 +2,7 @@
 //!
 //! On a terminal only, and on stderr; with `--events` a JSON line for each event on stdout instead.
 
+use std::io::{Write, stdout};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -64,13 +65,13 @@ impl Live {
 
     fn show(&self, what: &str) {
         let elapsed = self.began.elapsed().as_secs_f64();
-        let share = (elapsed / self.seconds.max(0.1)).min(0.99);
-        self.bar.set_position((share * 1000.0) as u64);
-        let left = self.seconds - elapsed;
-        let eta = match left {
-            l if l > 1.0 => format!("about {} left", units::span(l.round())),
+        let share = (elapsed / self.seconds.max(elapsed)).min(0.99);
+        let eta = match self.seconds - elapsed {
+            _ if self.seconds == 0.0 => units::span(elapsed),
+            left if left > 1.0 => format!("about {} left", units::span(left.round())),
             _ => "nearly done".to_string(),
         };
+        self.bar.set_position(if self.seconds > 0.0 { (share * 1000.0) as u64 } else { 0 });
         self.bar.set_message(format!("{:<22} {what:<26} {eta}", self.step));
     }
 
@@ -93,9 +94,8 @@ impl Observer for Live {
             Event::Progress { done, .. } => self.show(&format!("{:.0}%", done * 100.0)),
             Event::Finding(_) => {}
         }
-        if self.events {
-            println!("{}", line(event));
-        }
+        // A reader that went away has seen enough; the record is kept all the same.
+        self.events = self.events && writeln!(stdout(), "{}", line(event)).is_ok();
     }
 }
 
@@ -133,4 +133,59 @@ fn line(event: &Event) -> String {
         }),
     };
     value.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Finding, Level};
+
+    use super::*;
+
+    fn parsed(event: &Event) -> serde_json::Value {
+        let line = line(event);
+        assert!(!line.contains('\n'));
+        serde_json::from_str(&line).expect("JSON")
+    }
+
+    #[test]
+    fn every_event_is_a_line_of_json() {
+        let step = Event::Step { name: "fill".into(), replicate: 2 };
+        assert_eq!(parsed(&step), json!({"event": "step", "name": "fill", "replicate": 2}));
+        let progress = Event::Progress { name: "fill".into(), done: 0.5 };
+        assert_eq!(parsed(&progress)["done"], 0.5);
+        let finding = Event::Finding(Finding::new("name", Level::Warn, "two\nlines"));
+        assert_eq!(parsed(&finding)["finding"]["text"], "two\nlines");
+    }
+
+    #[test]
+    fn an_interval_keeps_its_numbers_and_what_is_unknown_is_null() {
+        let interval = Interval {
+            start_ns: 5,
+            end_ns: 15,
+            bytes: [4096, 0],
+            ops: [1, 0],
+            ..Default::default()
+        };
+        let event = Event::Interval { workload: "w".into(), replicate: 0, start_ns: 7, interval };
+        let line = parsed(&event);
+        assert_eq!(
+            (&line["start_ns"], &line["from_ns"], &line["to_ns"]),
+            (&json!(7), &json!(5), &json!(15))
+        );
+        assert_eq!((&line["read_bytes"], &line["write_ops"]), (&json!(4096), &json!(0)));
+        assert!(line["temperature_c"].is_null());
+    }
+
+    #[test]
+    fn rates_name_what_moved() {
+        let moved = |bytes: [u64; 2]| Interval {
+            end_ns: 100_000_000,
+            bytes,
+            ops: bytes.map(|b| b / 4096),
+            ..Default::default()
+        };
+        assert_eq!(rates(&moved([4_096_000, 0])), "read 41.0 MB/s");
+        assert_eq!(rates(&moved([4_096_000, 8_192_000])), "read 41.0 MB/s  write 81.9 MB/s");
+        assert_eq!(rates(&moved([0, 0])), "stalled");
+    }
 }

@@ -14,16 +14,23 @@ mod present;
 mod recording;
 mod screen;
 mod target;
+mod usage;
+mod words;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
+use crate::failure::Result;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match cli.command {
+    let result = Cli::try_parse().map_err(|e| usage::failure(&e)).and_then(run);
+    result.unwrap_or_else(|failure| failure.report())
+}
+
+fn run(cli: Cli) -> Result {
+    match cli.command {
         Command::List(args) => commands::list::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Io(args) => commands::io::run(&args),
@@ -35,9 +42,5 @@ fn main() -> ExitCode {
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man { directory } => commands::manual::man(directory.as_deref()),
-    };
-    match result {
-        Ok(code) => code,
-        Err(failure) => failure.report(),
     }
 }

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use record::{Plan, Run};
+use record::{Plan, Run, Safety};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
+use serde::Serialize;
 use workload::units;
 
 use crate::cli::OutputArgs;
@@ -23,6 +24,17 @@ pub fn print(text: &str) -> Result<()> {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         other => Ok(other?),
     }
+}
+
+/// A value as one line of JSON.
+pub fn json(value: &impl Serialize) -> Result<String> {
+    let json = serde_json::to_string(value);
+    Ok(json.map_err(|e| Failure::new(IO, e))? + "\n")
+}
+
+/// The record as JSON, on one line or indented for people.
+pub fn record_json(run: &Run, pretty: bool) -> Result<String> {
+    report::json(run, pretty).map_err(|e| Failure::new(IO, e))
 }
 
 /// The directory for reports beside a store.
@@ -46,8 +58,7 @@ pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<Pa
 pub fn show(run: &Run, output: &OutputArgs, reports: &Path) -> Result {
     let page = write_page(run, output.html.as_deref(), reports);
     if output.json {
-        let json = report::json(run, false).map_err(|e| Failure::new(IO, e))?;
-        print(&format!("{json}\n"))?;
+        print(&record_json(run, false)?)?;
     } else {
         print(&report::terminal(run, &screen::style()))?;
     }
@@ -74,12 +85,14 @@ pub fn exit_code(run: &Run) -> ExitCode {
 /// One line before the first byte: how long, what is written, what is lost.
 pub fn announce(number: Option<i64>, method: &str, target: &str, plan: &Plan) -> String {
     let mut line = number.map_or_else(String::new, |n| format!("run {n}   "));
-    line += &format!("{method} on {target}   about {}", units::span(plan.seconds.round()));
-    if plan.write_bytes_max > 0 {
-        line += &format!(", writes {} at most", units::decimal(plan.write_bytes_max));
-    } else {
-        line += ", reads only";
+    line += &format!("{method} on {target}   ");
+    if plan.seconds > 0.0 {
+        line += &format!("about {}, ", units::span(plan.seconds));
     }
+    line += &match plan.write_bytes_max {
+        0 => "reads only".to_string(),
+        bytes => format!("writes {} at most", units::decimal(bytes)),
+    };
     if let Some(loss) = &plan.destroys {
         line += &format!("\ndestroys  {loss}");
     }
@@ -103,10 +116,10 @@ pub fn plan(method: &str, target: &str, plan: &Plan, style: &Style) -> String {
         ]);
     }
     let safety = match plan.safety {
-        record::Safety::Reads => "reads: touches nothing",
-        record::Safety::Scratch => "scratch: a new file of its own, removed afterwards",
-        record::Safety::Borrows => "borrows: overwrites blocks and puts them back",
-        record::Safety::Destroys => "destroys: content is lost",
+        Safety::Reads => "reads: touches nothing",
+        Safety::Scratch => "scratch: a new file of its own, removed afterwards",
+        Safety::Borrows => "borrows: overwrites blocks and puts them back",
+        Safety::Destroys => "destroys: content is lost",
     };
     let region = units::binary(plan.region_bytes);
     format!(
@@ -114,4 +127,50 @@ pub fn plan(method: &str, target: &str, plan: &Plan, style: &Style) -> String {
         announce(None, method, target, plan),
         table.render(style)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some_plan(seconds: f64, write_bytes_max: u64, destroys: Option<&str>) -> Plan {
+        Plan {
+            safety: Safety::Scratch,
+            seconds,
+            write_bytes_max,
+            region_bytes: 1 << 20,
+            destroys: destroys.map(String::from),
+            steps: Vec::new(),
+            workloads: Vec::new(),
+            command: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_run_is_announced_in_one_line_and_a_loss_in_one_more() {
+        let said = |number, plan: Plan| announce(number, "quick", "/d", &plan);
+        let table = [
+            (Some(7), some_plan(60.0, 0, None), "run 7   quick on /d   about 1:00, reads only"),
+            (
+                None,
+                some_plan(4.2, 1 << 30, None),
+                "quick on /d   about 4.2 s, writes 1.07 GB at most",
+            ),
+            (None, some_plan(0.0, 4096, None), "quick on /d   writes 4.10 kB at most"),
+            (
+                None,
+                some_plan(1.0, 512, Some("everything on sdx")),
+                "quick on /d   about 1.0 s, writes 512 B at most\ndestroys  everything on sdx",
+            ),
+        ];
+        for (number, plan, line) in table {
+            assert_eq!(said(number, plan), line);
+        }
+    }
+
+    #[test]
+    fn a_page_is_named_by_the_number_of_its_run() {
+        assert_eq!(reports_beside(Path::new("/a/b.sqlite")), Path::new("/a/reports"));
+        assert_eq!(reports_beside(Path::new("b.sqlite")), Path::new("reports"));
+    }
 }

@@ -12,7 +12,8 @@ use rig::{Event, Interval, TargetInfo};
 use store::{Point, Store, StoreError, new_id};
 
 use crate::cli::StoreArgs;
-use crate::failure::Result;
+use crate::failure::{Failure, IO, Result};
+use crate::screen::say;
 
 /// A run that is being recorded.
 pub struct Recording {
@@ -132,12 +133,13 @@ impl Recording {
     /// A store that fails is told once; the run goes on.
     fn tell(&mut self, result: std::result::Result<(), StoreError>) {
         if let (Err(error), None) = (result, &self.trouble) {
-            eprintln!("ssdyno: {error}; the run goes on and is tried again at its end");
+            say(&format!("ssdyno: {error}; the run goes on, its record is kept at the end"));
             self.trouble = Some(error);
         }
     }
 
-    /// Enters the end of the run: everything measured, and why it ended early if it did.
+    /// Enters the end of the run: everything measured, and why it ended early if it did. What the
+    /// store does not take is kept as a file.
     pub fn finish(&mut self, outcome: &Outcome<'_>, cut_short: Option<String>) -> Result<()> {
         self.take(outcome);
         self.run.series.clone_from(&outcome.series);
@@ -145,11 +147,22 @@ impl Recording {
         self.run.complete = cut_short.is_none();
         self.run.cut_short = cut_short;
         let Err(error) = self.store.finish(&self.run) else { return Ok(()) };
-        let path = std::env::temp_dir().join(format!("ssdyno-{}.json", self.run.id));
-        fs::write(&path, report::json(&self.run, false).unwrap_or_default())?;
-        let failure = crate::failure::Failure::from(error);
-        Err(failure.advise(format!("the record is in {}", path.display())))
+        // Under its number the store has at most a part of it.
+        self.run.number = None;
+        let text = format!("{error}: the record is not in the store");
+        Err(Failure::new(IO, text).advise(match keep_as_file(&self.run) {
+            Some(path) => format!("the record is in {}", path.display()),
+            None => "--json prints a record; nothing else could be written here".into(),
+        }))
     }
+}
+
+/// Writes a record where it can be written, the system's directory for such files first.
+fn keep_as_file(run: &Run) -> Option<PathBuf> {
+    let json = report::json(run, false).ok()?;
+    let name = format!("ssdyno-{}.json", run.id);
+    let places = [std::env::temp_dir(), std::env::current_dir().ok()?];
+    places.into_iter().map(|dir| dir.join(&name)).find(|path| fs::write(path, &json).is_ok())
 }
 
 /// Whether errors are the target's or those of a check of content.

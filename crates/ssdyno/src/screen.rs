@@ -1,7 +1,7 @@
 //! What the screen can show, from the environment: colour, width, characters.
 
 use std::env;
-use std::io::{IsTerminal, stdout};
+use std::io::{IsTerminal, Write, stderr, stdout};
 
 use report::Style;
 
@@ -14,6 +14,11 @@ pub fn style() -> Style {
     let no_colour = env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let dumb = env::var("TERM").is_ok_and(|t| t == "dumb");
     Style { colour: terminal && !no_colour && !dumb, width: width(), unicode: unicode() }
+}
+
+/// A line on stderr. Nothing can be told where nobody reads, so that is no error.
+pub fn say(line: &str) {
+    let _ = writeln!(stderr(), "{line}");
 }
 
 /// Columns of the terminal; `COLUMNS` overrides.

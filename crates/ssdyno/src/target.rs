@@ -8,7 +8,7 @@ use engine::{Machine, Options};
 use record::{Safety, State, Target, TargetKind};
 use rig::{Observer, TargetInfo};
 
-use crate::cli::TargetArgs;
+use crate::cli::{InstrumentArgs, TargetArgs};
 use crate::failure::Result;
 
 /// The target that completes everything at once: what runs on it measures the instrument.
@@ -31,7 +31,8 @@ pub fn open(
     interrupt: Arc<AtomicBool>,
     observer: Box<dyn Observer>,
 ) -> Result<Machine> {
-    let options = Options { backend: args.backend, pin: args.pin, ..Options::default() };
+    let InstrumentArgs { backend, pin, .. } = args.instrument;
+    let options = Options { backend, pin, ..Options::default() };
     if args.target == NULL {
         let info = null_info(args.size.unwrap_or(NULL_BYTES));
         return Ok(Machine::null(info, options, interrupt, observer));

@@ -18,7 +18,7 @@ pub fn run(args: &DoctorArgs) -> Result {
     if args.json {
         let clock = engine::Clock::new().name();
         let all = json!({"environment": environment, "clock": clock, "findings": findings});
-        present::print(&format!("{all:#}\n"))?;
+        present::print(&present::json(&all)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let style = screen::style();

@@ -10,7 +10,7 @@ use report::{Ink, Style};
 use workload::units;
 
 use crate::cli::ListArgs;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, USAGE};
 use crate::{present, screen};
 
 /// Lists every drive, or the one behind a path.
@@ -20,8 +20,7 @@ pub fn run(args: &ListArgs) -> Result {
         Some(path) => behind(path)?,
     };
     if args.json {
-        let json = serde_json::to_string_pretty(&drives).map_err(|e| Failure::new(1, e))?;
-        present::print(&format!("{json}\n"))?;
+        present::print(&present::json(&drives)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let style = screen::style();
@@ -36,7 +35,7 @@ fn behind(path: &Path) -> Result<Vec<BlockDevice>> {
     let Some(name) = location.drive.map(|d| d.name) else {
         let kind = location.filesystem.kind;
         let text = format!("no drive is known behind {} ({kind})", path.display());
-        return Err(Failure::new(crate::failure::USAGE, text).advise("ssdyno list"));
+        return Err(Failure::new(USAGE, text).advise("ssdyno list"));
     };
     Ok(drive::list().into_iter().filter(|d| d.drive.name == name).collect())
 }

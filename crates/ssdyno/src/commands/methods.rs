@@ -9,7 +9,7 @@ use serde_json::json;
 use workload::units;
 
 use crate::cli::MethodsArgs;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::{present, screen};
 
 /// Lists the methods, or tells all about one.
@@ -72,19 +72,15 @@ fn wrap(text: &str, width: usize) -> String {
 }
 
 fn json(methods: &[&MethodInfo]) -> Result<String> {
-    let list: Vec<_> = methods
-        .iter()
-        .map(|info| {
-            json!({
-                "name": info.name,
-                "summary": info.summary,
-                "about": info.about,
-                "safety": info.safety,
-                "seconds": info.seconds,
-                "writes": info.writes,
-            })
+    let about = |info: &&MethodInfo| {
+        json!({
+            "name": info.name,
+            "summary": info.summary,
+            "about": info.about,
+            "safety": info.safety,
+            "seconds": info.seconds,
+            "writes": info.writes,
         })
-        .collect();
-    let text = serde_json::to_string_pretty(&list).map_err(|e| Failure::new(1, e))?;
-    Ok(text + "\n")
+    };
+    present::json(&methods.iter().map(about).collect::<Vec<_>>())
 }

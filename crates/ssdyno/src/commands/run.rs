@@ -19,15 +19,15 @@ pub fn run(args: &RunArgs) -> Result {
     let options = Options {
         size: args.on.size,
         time: args.time,
-        seed: args.on.seed,
+        seed: args.on.instrument.seed,
         replicates: args.replicates,
     };
     let interrupt = interrupt::flag()?;
     for method in methods {
         let job = Job {
             method: method.info().name,
-            plan: &|info| method.plan(info, &options),
-            act: &|rig, out| method.run(rig, &options, out),
+            plan: &|info| Ok(method.plan(info, &options)?),
+            act: &|rig, out| Ok(method.run(rig, &options, out)?),
         };
         let code = session::run(&args.on, &job, &interrupt)?;
         if code != ExitCode::SUCCESS {

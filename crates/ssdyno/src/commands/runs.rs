@@ -9,13 +9,13 @@ use serde_json::json;
 use store::{Filter, RunSummary, Store};
 
 use crate::cli::{ExportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
-use crate::failure::{Failure, IO, Result, USAGE};
+use crate::failure::{Failure, IO, Result};
 use crate::{present, screen};
 
 /// Lists the records, the latest first.
 pub fn list(args: &RunsArgs) -> Result {
     let store = open(&args.store)?;
-    let day = |text: &String| store::day(text).map_err(|e| Failure::new(USAGE, e));
+    let day = |text: &String| store::day(text);
     let filter = Filter {
         drive: args.drive.clone(),
         method: args.method.clone(),
@@ -24,7 +24,7 @@ pub fn list(args: &RunsArgs) -> Result {
         limit: args.limit,
     };
     let runs = store.runs(&filter)?;
-    let text = if args.json { runs_json(&runs) } else { runs_table(&runs) };
+    let text = if args.json { runs_json(&runs)? } else { runs_table(&runs) };
     present::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -40,7 +40,7 @@ pub fn show(args: &ShowArgs) -> Result {
         return if args.open { open_page(&page) } else { Ok(ExitCode::SUCCESS) };
     }
     let text = if args.json {
-        report::json(&run, true).map_err(|e| Failure::new(IO, e))? + "\n"
+        present::record_json(&run, true)?
     } else if args.markdown {
         report::markdown(&run)
     } else if args.csv {
@@ -67,7 +67,7 @@ pub fn export(args: &ExportArgs) -> Result {
             // One heading for all.
             true if i > 0 => report::csv(&run).split_inclusive('\n').skip(1).collect(),
             true => report::csv(&run),
-            false => report::json(&run, false).map_err(|e| Failure::new(IO, e))? + "\n",
+            false => present::record_json(&run, false)?,
         };
         present::print(&text)?;
     }
@@ -80,7 +80,7 @@ pub fn remove(args: &RmArgs) -> Result {
     let numbers = find_all(&store, &args.runs)?;
     store.remove(&numbers)?;
     let shown: Vec<String> = numbers.iter().map(i64::to_string).collect();
-    eprintln!("removed run {}", shown.join(", "));
+    screen::say(&format!("removed run {}", shown.join(", ")));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -127,26 +127,23 @@ fn headline(metrics: &[Metric]) -> String {
     words.take(2).collect::<Vec<_>>().join(", ")
 }
 
-fn runs_json(runs: &[RunSummary]) -> String {
-    let list: Vec<_> = runs
-        .iter()
-        .map(|run| {
-            json!({
-                "number": run.number,
-                "id": run.id,
-                "started": run.started,
-                "method": run.method,
-                "target": run.target,
-                "drive": run.drive,
-                "serial": run.serial,
-                "complete": run.complete,
-                "running": run.running,
-                "cut_short": run.cut_short,
-                "headline": run.headline,
-            })
+fn runs_json(runs: &[RunSummary]) -> Result<String> {
+    let summary = |run: &RunSummary| {
+        json!({
+            "number": run.number,
+            "id": run.id,
+            "started": run.started,
+            "method": run.method,
+            "target": run.target,
+            "drive": run.drive,
+            "serial": run.serial,
+            "complete": run.complete,
+            "running": run.running,
+            "cut_short": run.cut_short,
+            "headline": run.headline,
         })
-        .collect();
-    format!("{}\n", json!(list))
+    };
+    present::json(&runs.iter().map(summary).collect::<Vec<_>>())
 }
 
 /// Hands a page to the desktop's browser.

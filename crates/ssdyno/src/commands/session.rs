@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use methods::{MethodError, Outcome};
+use methods::Outcome;
 use record::{Plan, TargetKind};
 use rig::{Rig, TargetInfo};
 use workload::{Mix, Pattern, Region, Workload};
 
 use crate::cli::TargetArgs;
-use crate::failure::{Failure, INTERRUPTED, Result};
+use crate::failure::{Failure, Result};
 use crate::live::{Live, lock};
 use crate::recording::Recording;
 use crate::{present, screen, target};
@@ -23,10 +23,10 @@ const CALIBRATION_OPS: u64 = 20_000;
 pub struct Job<'a> {
     /// Name in the record.
     pub method: &'a str,
-    /// What it costs, from what is known of the target.
-    pub plan: &'a dyn Fn(&TargetInfo) -> std::result::Result<Plan, MethodError>,
+    /// What it costs, from what is known of the target; says so where it cannot be done there.
+    pub plan: &'a dyn Fn(&TargetInfo) -> Result<Plan>,
     /// Does it.
-    pub act: &'a dyn Fn(&mut dyn Rig, &mut Outcome<'_>) -> std::result::Result<(), MethodError>,
+    pub act: &'a dyn Fn(&mut dyn Rig, &mut Outcome<'_>) -> Result<()>,
 }
 
 /// Runs a job on the target.
@@ -41,7 +41,7 @@ pub fn run(args: &TargetArgs, job: &Job<'_>, interrupt: &Arc<AtomicBool>) -> Res
     let recording = Recording::begin(&args.store, job.method, &planned.info, plan.clone())?;
     if !args.output.quiet {
         let number = recording.run().number;
-        eprintln!("{}", present::announce(number, job.method, &args.target, &plan));
+        screen::say(&present::announce(number, job.method, &args.target, &plan));
     }
     let shared = Arc::new(Mutex::new(recording));
     let live = Live::new(Arc::clone(&shared), &plan, &args.output);
@@ -50,13 +50,13 @@ pub fn run(args: &TargetArgs, job: &Job<'_>, interrupt: &Arc<AtomicBool>) -> Res
     let ended =
         target::open(args, Arc::clone(interrupt), Box::new(live)).and_then(|mut machine| {
             describe(&shared, &machine)?;
-            Ok((job.act)(&mut machine, &mut outcome)?)
+            (job.act)(&mut machine, &mut outcome)
         });
     bar.finish_and_clear();
     let mut recording = lock(&shared);
-    let cut_short = ended.as_ref().err().map(Failure::text);
-    recording.finish(&outcome, cut_short)?;
-    conclude(args, &recording, ended)
+    let kept = recording.finish(&outcome, ended.as_ref().err().map(Failure::text));
+    let code = conclude(args, &recording, ended)?;
+    kept.map(|()| code)
 }
 
 /// Shows what was measured. The exit code is that of what ended the run early, else of the record.
@@ -65,19 +65,16 @@ fn conclude(args: &TargetArgs, recording: &Recording, ended: Result<()>) -> Resu
     let Err(failure) = ended else {
         return present::show(run, &args.output, &recording.reports());
     };
-    if failure.code() != INTERRUPTED {
-        failure.report();
+    let code = failure.report();
+    if !run.metrics.is_empty() || args.output.json {
+        present::show(run, &args.output, &recording.reports())?;
     }
-    if run.metrics.is_empty() && !args.output.json {
-        return Ok(ExitCode::from(failure.code()));
-    }
-    present::show(run, &args.output, &recording.reports())?;
-    Ok(ExitCode::from(failure.code()))
+    Ok(code)
 }
 
 fn dry_run(args: &TargetArgs, job: &Job<'_>, plan: &Plan) -> Result {
     let text = match args.output.json {
-        true => serde_json::to_string(plan).map_err(|e| Failure::new(1, e))? + "\n",
+        true => present::json(plan)?,
         false => present::plan(job.method, &args.target, plan, &screen::style()),
     };
     present::print(&text)?;
