@@ -45,7 +45,7 @@ pub(crate) fn allowance(machine: &Machine, node: &Node) -> Allowance {
     let (name, word) = identity.confirmation();
     Allowance {
         most: Some(Safety::Destroys),
-        reason: format!("anything: nobody uses it, and --destroy with its {name} gives it away"),
+        reason: format!("anything: nobody uses it, and its {name} gives it away: --destroy={word}"),
         confirm: Some(word),
     }
 }
