@@ -337,7 +337,7 @@ impl Rig for Machine {
 fn summarise(workload: &Workload, seen: &Seen, backend: BackendKind, direct: bool) -> Measurement {
     let ends = &seen.ends;
     let elapsed_ns = ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
-    let in_flight: u128 = ends.iter().map(|e| e.in_flight_ns).sum();
+    let in_flight: u128 = seen.totals.iter().flatten().map(|k| k.service.sum()).sum();
     let (issued, calls) = ends.iter().fold((0, 0), |sum, e| (sum.0 + e.issued, sum.1 + e.calls));
     let worst = |reason| ends.iter().any(|e| e.stop == reason);
     let stop = if worst(StopReason::Errors) {

@@ -39,8 +39,6 @@ pub(crate) struct JobEnd {
     pub late: u64,
     /// Operations that were due before the end and never issued.
     pub backlog: u64,
-    /// Sum of times in flight, nanoseconds.
-    pub in_flight_ns: u128,
     /// Reads looked at, and how many of them were all zeros.
     pub reads_sampled: u32,
     /// See `reads_sampled`.
@@ -66,7 +64,6 @@ pub(crate) struct Recorder {
     out: Sender<Report>,
     workload: String,
     pub(crate) errors: Vec<IoErrors>,
-    pub(crate) in_flight_ns: u128,
 }
 
 impl Recorder {
@@ -88,7 +85,6 @@ impl Recorder {
             out,
             workload: workload.to_string(),
             errors: Vec::new(),
-            in_flight_ns: 0,
         }
     }
 
@@ -96,13 +92,11 @@ impl Recorder {
     #[inline]
     pub(crate) fn count(&mut self, kind: OpKind, bytes: u32, service_ns: u64, response_ns: u64) {
         let stats = &mut self.kinds[kind as usize];
-        stats.ops += 1;
         stats.bytes += u64::from(bytes);
         stats.service.record(service_ns);
         if let Some(response) = &mut stats.response {
             response.record(response_ns);
         }
-        self.in_flight_ns += u128::from(service_ns);
     }
 
     /// When the current interval ends, nanoseconds since the workload began.
@@ -117,6 +111,7 @@ impl Recorder {
         let open = self.open;
         let kinds = Box::new([0, 1, 2, 3].map(|i| {
             let stats = &mut self.kinds[i];
+            stats.ops = stats.service.count();
             (stats.ops > 0).then(|| std::mem::replace(stats, fresh(open)))
         }));
         if kinds.iter().any(Option::is_some) {
@@ -162,7 +157,6 @@ impl Recorder {
     pub(crate) fn finish(mut self, mut end: JobEnd) {
         self.publish(end.end_ns);
         end.errors = std::mem::take(&mut self.errors);
-        end.in_flight_ns = self.in_flight_ns;
         let _ = self.out.send(Report::Done { job: self.job, end: Box::new(end) });
     }
 }

@@ -71,7 +71,9 @@ impl OpStream {
     }
 
     /// The next operation. Only a trace comes to an end.
-    #[inline]
+    // Inlined by force: returned through memory, an operation is stored in parts and loaded whole,
+    // which stalls the processor for longer than it takes to draw one.
+    #[inline(always)]
     pub fn next_op(&mut self) -> Option<Op> {
         if let Some(trace) = &mut self.trace {
             let op = trace.ops.get(trace.at).copied();

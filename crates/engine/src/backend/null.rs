@@ -44,7 +44,12 @@ impl Backend for Null {
 
     #[inline]
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
-        done.append(&mut self.queued);
+        // Trading the lists costs nothing; appending one entry is a call of memcpy.
+        if done.is_empty() {
+            std::mem::swap(done, &mut self.queued);
+        } else {
+            done.append(&mut self.queued);
+        }
         if let (Wait::Until(time), true) = (wait, done.is_empty()) {
             let left = time.saturating_sub(self.clock.now());
             std::thread::sleep(std::time::Duration::from_nanos(left));
