@@ -5,6 +5,7 @@
 //! do. Both tell a [`Flash`] what is read, programmed and erased; with [`Untimed`] they are bare
 //! translation, which the oracles of write amplification are checked on.
 
+pub mod au;
 pub mod collect;
 pub mod map;
 pub mod page;

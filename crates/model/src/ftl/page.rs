@@ -168,6 +168,11 @@ impl PageMapped {
         self.work
     }
 
+    /// Superblocks that replace worn-out ones, as many as there were at first.
+    pub fn spares(&self) -> u32 {
+        self.layout.spares
+    }
+
     /// The superblocks.
     pub fn blocks(&self) -> &Superblocks {
         &self.blocks

@@ -1,0 +1,549 @@
+//! The drive: a command comes in at a virtual time, and out comes when it is done.
+//!
+//! A command meets, in order: a place in the queue, a core of the controller, the link, the write
+//! buffer, the map, flash; and heat, which may hold it back. Every one of them is a time at which it
+//! is free, so that a first-come-first-served drive is exact and needs no event queue. Time that
+//! passes without commands is used for folding and collection when the next command arrives.
+
+use serde::{Deserialize, Serialize};
+use workload::{Op, OpKind};
+
+use crate::content::{Content, Held};
+use crate::firmware::{Cores, MapCache, Partials};
+use crate::ftl::au::{AuMapped, AuRules};
+use crate::ftl::page::{Full, PageMapped, Work};
+use crate::heat::Heat;
+use crate::link::{Links, Way};
+use crate::media::{Media, ns};
+use crate::shape::Shape;
+use crate::spec::{DriveSpec, MapKind};
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Status {
+    /// Done.
+    Ok,
+    /// Beyond the end, or not on the grid of logical blocks.
+    Invalid,
+    /// The drive is worn out and takes no more writes.
+    ReadOnly,
+}
+
+/// The end of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Completion {
+    /// When the host sees it, nanoseconds of virtual time.
+    pub done_ns: u64,
+    /// How it ended.
+    pub status: Status,
+}
+
+/// What the drive counts over its life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Bytes the host read.
+    pub read_bytes: u64,
+    /// Bytes the host wrote.
+    pub written_bytes: u64,
+    /// Bytes the host discarded.
+    pub discarded_bytes: u64,
+    /// Commands of each kind, by `OpKind as usize`.
+    pub commands: [u64; 4],
+    /// Power cuts.
+    pub power_cuts: u64,
+    /// Logical blocks that fell back to older content in power cuts.
+    pub lost_blocks: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Translation {
+    Page(Box<PageMapped>),
+    Au(Box<AuMapped>),
+}
+
+/// Times of commands, nanoseconds.
+#[derive(Debug, Serialize, Deserialize)]
+struct Costs {
+    read: u64,
+    write: u64,
+    latency: u64,
+    flush: u64,
+    discard: u64,
+    discard_gib: u64,
+    rmw: u64,
+    idle_after: u64,
+}
+
+/// A virtual drive.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Drive {
+    block_bytes: u32,
+    bytes: u64,
+    page_bytes: u32,
+    page_bits: Option<u32>,
+    piece_bytes: u64,
+    protected: bool,
+    discards: bool,
+    discard_zeros: bool,
+    endurance: u32,
+    costs: Costs,
+    links: Links,
+    cores: Cores,
+    map_cache: MapCache,
+    partials: Partials,
+    media: Media,
+    translation: Translation,
+    heat: Heat,
+    content: Option<Content>,
+    pub(crate) counters: Counters,
+    /// When the last command was done, and when idle time was last used.
+    busy_until: u64,
+    arrived: u64,
+}
+
+impl Drive {
+    /// A new drive of this description, discarded and idle at time 0. `seed` decides everything
+    /// random in it.
+    pub fn new(spec: &DriveSpec, seed: u64) -> Drive {
+        let mut spec = spec.clone();
+        spec.seed.value = seed;
+        let shape = Shape::new(&spec);
+        let media = Media::new(&spec, &shape);
+        let page_bytes = *spec.map.unit_bytes;
+        let costs = Costs {
+            read: ns(*spec.command.read_us),
+            write: ns(*spec.command.write_us),
+            latency: ns(*spec.command.latency_us),
+            flush: ns(*spec.command.flush_us),
+            discard: ns(*spec.discard.command_us),
+            discard_gib: ns(*spec.discard.gib_us),
+            rmw: ns(*spec.map.rmw_us),
+            idle_after: ns(*spec.collect.idle_after_ms * 1e3),
+        };
+        let piece = spec.buffer.size.0.max(2 * u64::from(shape.unit_bytes[0])) / 2;
+        Drive {
+            block_bytes: *spec.block_bytes,
+            bytes: spec.capacity.0 / u64::from(*spec.block_bytes) * u64::from(*spec.block_bytes),
+            page_bytes,
+            page_bits: page_bytes.is_power_of_two().then(|| page_bytes.trailing_zeros()),
+            piece_bytes: (piece.min(1 << 20) / u64::from(page_bytes)).max(1)
+                * u64::from(page_bytes),
+            protected: *spec.buffer.protected,
+            discards: *spec.discard.honoured,
+            discard_zeros: *spec.discard.zeros,
+            endurance: *spec.wear.endurance,
+            costs,
+            links: Links::new(&spec.link),
+            cores: Cores::new(*spec.command.cores),
+            map_cache: MapCache::new(spec.map.cache.0, ns(*spec.map.miss_us)),
+            partials: Partials::new(*spec.buffer.combine),
+            translation: translation(&spec, &shape),
+            media,
+            heat: Heat::new(&spec.heat),
+            content: None,
+            counters: Counters::default(),
+            busy_until: 0,
+            arrived: 0,
+        }
+    }
+
+    /// Bytes that the host sees.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Logical block, bytes.
+    pub fn block_bytes(&self) -> u32 {
+        self.block_bytes
+    }
+
+    /// Issues a command at `now` and says when it is done. Commands are issued in order of time; an
+    /// earlier time counts as that of the command before.
+    #[inline]
+    pub fn submit(&mut self, now: u64, op: &Op) -> Completion {
+        self.arrived = self.arrived.max(now);
+        let now = self.arrived;
+        if now > self.busy_until + self.costs.idle_after {
+            self.use_idle_time(now);
+        }
+        self.heat.pass(now, self.media.traffic());
+        let grid = u64::from(self.block_bytes);
+        let valid = op.end() <= self.bytes
+            && (op.offset | u64::from(op.bytes)) & (grid - 1) == 0
+            && (op.bytes > 0 || op.kind == OpKind::Flush);
+        if !valid {
+            return Completion { done_ns: now + self.costs.latency, status: Status::Invalid };
+        }
+        let (at, place) = self.links.enter(now);
+        let (done, status) = match op.kind {
+            OpKind::Read => (self.read(at, op), Status::Ok),
+            OpKind::Write => self.write(at, op),
+            OpKind::Flush => self.flush(at),
+            OpKind::Discard => (self.discard(at, op), Status::Ok),
+        };
+        let done = done + self.costs.latency;
+        self.links.leave(place, done);
+        self.counters.commands[op.kind as usize] += 1;
+        self.busy_until = self.busy_until.max(done);
+        Completion { done_ns: done, status }
+    }
+
+    /// Issues a write that is in flash when it is done (forced unit access).
+    pub fn submit_fua(&mut self, now: u64, op: &Op) -> Completion {
+        let written = self.submit(now, op);
+        if written.status != Status::Ok || self.protected {
+            return written;
+        }
+        let (done, status) = self.make_durable(written.done_ns);
+        self.busy_until = self.busy_until.max(done);
+        Completion { done_ns: done, status }
+    }
+
+    /// Lets time pass without commands until `until`.
+    pub fn idle(&mut self, until: u64) {
+        self.arrived = self.arrived.max(until);
+        self.use_idle_time(self.arrived);
+        self.heat.update(self.arrived, self.media.traffic());
+    }
+
+    /// Temperature at `now`, degrees Celsius.
+    pub fn temperature(&mut self, now: u64) -> f64 {
+        self.heat.update(now.max(self.arrived), self.media.traffic());
+        self.heat.celsius()
+    }
+
+    fn use_idle_time(&mut self, now: u64) {
+        let from = self.busy_until + self.costs.idle_after;
+        if from < now {
+            if let Translation::Page(page) = &mut self.translation {
+                // Flash is done with what the host left first.
+                let from = from.max(self.media.quiet_at());
+                page.idle(from, now, &mut self.media);
+            }
+            self.busy_until = now - self.costs.idle_after.min(now);
+        }
+    }
+
+    /// Pages from the one that holds byte `start` to the one that holds the byte before `end`.
+    #[inline]
+    fn page_of(&self, byte: u64) -> u32 {
+        match self.page_bits {
+            Some(bits) => (byte >> bits) as u32,
+            None => (byte / u64::from(self.page_bytes)) as u32,
+        }
+    }
+
+    fn read(&mut self, at: u64, op: &Op) -> u64 {
+        let bytes = u64::from(op.bytes);
+        self.counters.read_bytes += bytes;
+        let at = self.heat.allow(at, bytes);
+        let mut ready = self.cores.take(at, self.costs.read);
+        let (lpn, end) = (self.page_of(op.offset), self.page_of(op.end() - 1) + 1);
+        ready = self.map_cache.look_up(ready, lpn, end - lpn, false, &mut self.media);
+        let (mut first, mut last) = (u64::MAX, ready);
+        let media = &mut self.media;
+        let mut fetch = |ppn: u32, n: u32, slc: bool| {
+            let (a, b) = media.read_for_host(ready, ppn, n, slc);
+            first = first.min(a);
+            last = last.max(b);
+        };
+        match &self.translation {
+            Translation::Page(page) => page.map().pieces(lpn, end - lpn, |_, n, ppn| {
+                if !page.is_open(ppn) {
+                    fetch(ppn, n, page.is_slc(ppn));
+                }
+            }),
+            Translation::Au(au) => {
+                let places = (lpn..end).filter_map(|lpn| au.get(lpn));
+                places.for_each(|ppn| fetch(ppn, 1, false));
+            }
+        }
+        self.links.carry(Way::Out, first.min(last).max(ready), last, bytes)
+    }
+
+    fn write(&mut self, at: u64, op: &Op) -> (u64, Status) {
+        let bytes = u64::from(op.bytes);
+        let at = self.heat.allow(at, bytes);
+        let mut ready = self.cores.take(at, self.costs.write);
+        if self.worn_out() {
+            return (ready, Status::ReadOnly);
+        }
+        self.counters.written_bytes += bytes;
+        let (mut from, end) = (op.offset, op.end());
+        let mut done = ready;
+        while from < end {
+            let to = end.min(from + self.piece_bytes);
+            let admitted = self.media.buffer().admit(ready, to - from);
+            let arrived = self.links.carry(Way::In, ready, ready, to - from);
+            done = arrived.max(if admitted > ready {
+                admitted + self.links.time(to - from)
+            } else {
+                0
+            });
+            match self.store(done, from, to) {
+                Ok(busy_until) => done = done.max(busy_until),
+                Err(Full) => return (done, Status::ReadOnly),
+            }
+            ready = ready.max(admitted);
+            from = to;
+        }
+        self.remember_write(op);
+        (done, Status::Ok)
+    }
+
+    /// Bytes `from..to` are in the buffer at `at`. Returns until when the command is held up.
+    #[inline]
+    fn store(&mut self, at: u64, from: u64, to: u64) -> Result<u64, Full> {
+        let page = u64::from(self.page_bytes);
+        let (lpn, end) = (self.page_of(from), self.page_of(to));
+        if from.is_multiple_of(page) && to.is_multiple_of(page) {
+            if !self.partials.is_empty() {
+                self.partials.forget(lpn, end - lpn);
+            }
+            let at = self.map_cache.look_up(at, lpn, end - lpn, true, &mut self.media);
+            self.put(at, lpn, end - lpn)?;
+            return Ok(at);
+        }
+        let mut held = at;
+        let mut from = from;
+        while from < to {
+            let lpn = self.page_of(from);
+            let stop = to.min((u64::from(lpn) + 1) * page);
+            let range = (from % page) as u32..(from % page + (stop - from)) as u32;
+            held = match range.len() as u64 == page {
+                true => {
+                    self.partials.forget(lpn, 1);
+                    self.put(held, lpn, 1)?;
+                    held
+                }
+                false => self.put_partial(held, lpn, range)?,
+            };
+            from = stop;
+        }
+        Ok(held)
+    }
+
+    #[inline]
+    fn put(&mut self, at: u64, lpn: u32, n: u32) -> Result<(), Full> {
+        match &mut self.translation {
+            Translation::Page(page) => page.write(at, lpn, n, &mut self.media),
+            Translation::Au(au) => au.write(at, lpn, n, &mut self.media),
+        }
+    }
+
+    /// A part of a mapping unit: waits for the rest, in the place of another that is now completed
+    /// by read-modify-write.
+    #[cold]
+    fn put_partial(&mut self, at: u64, lpn: u32, range: std::ops::Range<u32>) -> Result<u64, Full> {
+        let whole = self.page_bytes;
+        if let Some(full) = self.partials.add(lpn, range, whole) {
+            let done = if full.complete { at } else { self.modify(at, full.lpn) };
+            self.put(done, full.lpn, 1)?;
+            return Ok(done);
+        }
+        Ok(at)
+    }
+
+    /// Reads the old content of a mapping unit and merges: the core is busy until that is done.
+    fn modify(&mut self, at: u64, lpn: u32) -> u64 {
+        let old = match &self.translation {
+            Translation::Page(page) => {
+                page.map().get(lpn).map(|ppn| (ppn, page.is_slc(ppn), page.is_open(ppn)))
+            }
+            Translation::Au(au) => au.get(lpn).map(|ppn| (ppn, false, false)),
+        };
+        let mut ready = at;
+        if let Some((ppn, slc, false)) = old {
+            ready = self.media.read_for_host(at, ppn, 1, slc).1;
+        }
+        self.cores.hold(ready, self.costs.rmw)
+    }
+
+    fn flush(&mut self, at: u64) -> (u64, Status) {
+        let at = self.cores.take(at, self.costs.write);
+        if self.protected {
+            return (at, Status::Ok);
+        }
+        let (done, status) = self.make_durable(at);
+        (done + self.costs.flush, status)
+    }
+
+    fn make_durable(&mut self, at: u64) -> (u64, Status) {
+        let mut at = at;
+        while let Some(partial) = self.partials.take() {
+            at = self.modify(at, partial.lpn);
+            if self.put(at, partial.lpn, 1).is_err() {
+                return (at, Status::ReadOnly);
+            }
+        }
+        let done = match &mut self.translation {
+            Translation::Page(page) => page.flush(at, &mut self.media),
+            Translation::Au(au) => au.flush(at, &mut self.media),
+        };
+        if let Some(content) = &mut self.content {
+            content.settle_all();
+        }
+        (done.max(self.media.buffer().empty_at()), Status::Ok)
+    }
+
+    fn discard(&mut self, at: u64, op: &Op) -> u64 {
+        let bytes = u64::from(op.bytes);
+        let time = self.costs.discard
+            + (u128::from(self.costs.discard_gib) * u128::from(bytes) >> 30) as u64;
+        let done = self.cores.take(at, time);
+        self.counters.discarded_bytes += bytes;
+        if !self.discards {
+            return done;
+        }
+        // Only whole mapping units are given back.
+        let page = u64::from(self.page_bytes);
+        let (lpn, end) = (self.page_of(op.offset + page - 1), self.page_of(op.end()));
+        if lpn < end {
+            self.partials.forget(lpn, end - lpn);
+            match &mut self.translation {
+                Translation::Page(map) => map.discard(lpn, end - lpn),
+                Translation::Au(au) => au.discard(lpn, end - lpn),
+            }
+            if let Some(content) = &mut self.content {
+                let grid = u64::from(self.block_bytes);
+                let blocks = u64::from(lpn) * page / grid..u64::from(end) * page / grid;
+                content.discard(blocks, self.discard_zeros);
+            }
+        }
+        done
+    }
+
+    /// From now on the drive remembers what its blocks hold, which costs 8 bytes per written block.
+    pub fn remember(&mut self) {
+        if self.content.is_none() {
+            self.content = Some(Content::default());
+            self.media.keep_log();
+        }
+    }
+
+    fn remember_write(&mut self, op: &Op) {
+        let Some(content) = &mut self.content else { return };
+        let grid = u64::from(self.block_bytes);
+        // Its last page is in the unit that is begun next, unless the unit before was just full.
+        let unit = self.media.traffic().host_units;
+        content.write(op.offset / grid..op.end() / grid, unit);
+        let (media, now) = (&self.media, self.arrived);
+        let oldest = content.settle(|unit| media.unit_done(unit).is_some_and(|t| t <= now));
+        self.media.forget_log(oldest.unwrap_or(unit));
+    }
+
+    /// What a logical block holds; `None` unless the drive remembers.
+    pub fn held(&self, block: u64) -> Option<Held> {
+        self.content.as_ref().map(|content| content.held(block))
+    }
+
+    /// Number of writes that were counted since the drive remembers.
+    pub fn writes_remembered(&self) -> u64 {
+        self.content.as_ref().map_or(0, Content::writes)
+    }
+
+    /// The power is cut at `now`. What was acknowledged and is not in flash falls back to what was
+    /// there before, unless the buffer is protected. The mapping keeps its size: a block that falls
+    /// back is read from where its newer content would have been.
+    pub fn power_cut(&mut self, now: u64) {
+        let now = now.max(self.arrived);
+        self.counters.power_cuts += 1;
+        if let Some(content) = &mut self.content {
+            let (media, protected) = (&self.media, self.protected);
+            let done = |unit| protected || media.unit_done(unit).is_some_and(|t| t <= now);
+            self.counters.lost_blocks += content.cut(done);
+        }
+        while self.partials.take().is_some() {}
+        self.media.reset(now);
+        self.media.forget_log(u64::MAX);
+        self.links.reset(now);
+        self.cores.reset(now);
+        self.heat.reset(now);
+        (self.busy_until, self.arrived) = (now, now);
+    }
+
+    fn worn_out(&self) -> bool {
+        matches!(&self.translation, Translation::Page(page) if page.worn_out())
+    }
+
+    /// Pages done by the translation so far.
+    pub fn work(&self) -> Work {
+        match &self.translation {
+            Translation::Page(page) => page.work(),
+            Translation::Au(au) => au.work(),
+        }
+    }
+
+    /// Wear, errors and temperature as the drive tells them.
+    pub fn health(&self) -> Health {
+        let traffic = self.media.traffic();
+        let (mean_erases, spare_percent) = match &self.translation {
+            Translation::Page(page) => {
+                let blocks = page.blocks();
+                let spares = page.spares();
+                let left =
+                    if spares == 0 { 1.0 } else { f64::from(blocks.spare()) / f64::from(spares) };
+                (blocks.total_erases() as f64 / f64::from(blocks.len() - spares), left * 100.0)
+            }
+            Translation::Au(au) => (au.mean_erases(), 100.0),
+        };
+        Health {
+            counters: self.counters,
+            wear_percent: mean_erases / f64::from(self.endurance.max(1)) * 100.0,
+            mean_erases,
+            spare_percent,
+            programmed_bytes: traffic.programmed,
+            sensed_bytes: traffic.sensed,
+            read_only: self.worn_out(),
+            temperature_c: self.heat.celsius(),
+            throttled_ns: self.heat.throttled_ns(),
+        }
+    }
+
+    /// The page-mapped translation, where the drive has one; for checks.
+    pub fn page_mapped(&self) -> Option<&PageMapped> {
+        match &self.translation {
+            Translation::Page(page) => Some(page),
+            Translation::Au(_) => None,
+        }
+    }
+}
+
+/// What a drive tells of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Health {
+    /// Host traffic and events.
+    pub counters: Counters,
+    /// Share of rated life used, percent; may exceed 100.
+    pub wear_percent: f64,
+    /// Mean erases of a superblock.
+    pub mean_erases: f64,
+    /// Spare superblocks left, percent.
+    pub spare_percent: f64,
+    /// Bytes programmed into flash for whatever reason.
+    pub programmed_bytes: u64,
+    /// Bytes sensed from flash for whatever reason.
+    pub sensed_bytes: u64,
+    /// Takes no more writes.
+    pub read_only: bool,
+    /// Degrees Celsius when the last command came.
+    pub temperature_c: f64,
+    /// Time for which commands were held back by heat.
+    pub throttled_ns: u64,
+}
+
+fn translation(spec: &DriveSpec, shape: &Shape) -> Translation {
+    let layout = shape.layout.clone();
+    match *spec.map.kind {
+        MapKind::Page => Translation::Page(Box::new(PageMapped::new(layout, shape.rules(spec)))),
+        MapKind::Au => Translation::Au(Box::new(AuMapped::new(AuRules {
+            logical_pages: layout.logical_pages,
+            aus: layout.superblocks,
+            au_pages: layout.superblock_pages,
+            unit_pages: layout.unit_pages[0],
+            open: *spec.map.open_aus,
+            random: *spec.map.random_in_au,
+            endurance: *spec.wear.endurance,
+        }))),
+    }
+}

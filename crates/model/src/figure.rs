@@ -1,0 +1,126 @@
+//! A figure of a drive, and where it comes from.
+//!
+//! In a file a figure is a bare value, or `{ value = 75, from = "published", source = "..." }`. What
+//! is said bare counts as guessed. Sizes are numbers of bytes or text such as `"4KiB"`, `"1TB"`.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Where a figure comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// Somebody measured or declared it in print.
+    Published,
+    /// Chosen so that what the drive does agrees with published measurements.
+    Fitted,
+    /// Usual for such a drive; nothing better is known.
+    #[default]
+    Guessed,
+    /// Given by the user.
+    Given,
+}
+
+/// A value, its origin and its source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Figure<T> {
+    /// The value.
+    pub value: T,
+    /// Where it comes from.
+    pub from: Origin,
+    /// The document or reasoning; empty where nothing was said.
+    pub source: String,
+}
+
+impl<T> Figure<T> {
+    /// A usual value.
+    pub fn guess(value: T) -> Figure<T> {
+        Figure { value, from: Origin::Guessed, source: String::new() }
+    }
+}
+
+impl<T> Deref for Figure<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Marked<T> {
+    value: T,
+    #[serde(default)]
+    from: Origin,
+    #[serde(default)]
+    source: String,
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Figure<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FigureVisitor(PhantomData))
+    }
+}
+
+struct FigureVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for FigureVisitor<T> {
+    type Value = Figure<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a value, or { value = .., from = .., source = .. }")
+    }
+
+    fn visit_bool<E: Error>(self, v: bool) -> Result<Figure<T>, E> {
+        T::deserialize(v.into_deserializer()).map(Figure::guess)
+    }
+
+    fn visit_i64<E: Error>(self, v: i64) -> Result<Figure<T>, E> {
+        T::deserialize(v.into_deserializer()).map(Figure::guess)
+    }
+
+    fn visit_f64<E: Error>(self, v: f64) -> Result<Figure<T>, E> {
+        T::deserialize(v.into_deserializer()).map(Figure::guess)
+    }
+
+    fn visit_str<E: Error>(self, v: &str) -> Result<Figure<T>, E> {
+        T::deserialize(v.into_deserializer()).map(Figure::guess)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Figure<T>, A::Error> {
+        let marked = Marked::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Figure { value: marked.value, from: marked.from, source: marked.source })
+    }
+}
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Size(pub u64);
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct SizeVisitor;
+        impl Visitor<'_> for SizeVisitor {
+            type Value = Size;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a number of bytes, or text such as \"4KiB\"")
+            }
+
+            fn visit_i64<E: Error>(self, v: i64) -> Result<Size, E> {
+                u64::try_from(v).map(Size).map_err(|_| E::custom("a size is not negative"))
+            }
+
+            fn visit_str<E: Error>(self, v: &str) -> Result<Size, E> {
+                workload::units::parse_bytes(v).map(Size).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(SizeVisitor)
+    }
+}

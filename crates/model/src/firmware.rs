@@ -1,0 +1,143 @@
+//! The controller's processor: cores that work on commands, the part of the map at hand, and mapping
+//! units that were written in part.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::media::Media;
+
+/// Processor cores; a command takes the first that is free.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Cores {
+    free: Vec<u64>,
+}
+
+impl Cores {
+    /// So many cores, at least one.
+    pub fn new(count: u32) -> Cores {
+        Cores { free: vec![0; count.max(1) as usize] }
+    }
+
+    /// Works for `time` from `at` on, or later; returns the end.
+    #[inline]
+    pub fn take(&mut self, at: u64, time: u64) -> u64 {
+        let mut first = 0;
+        for (i, free) in self.free.iter().enumerate() {
+            if *free < self.free[first] {
+                first = i;
+            }
+        }
+        let done = self.free[first].max(at) + time;
+        self.free[first] = done;
+        done
+    }
+
+    /// The core that is busy longest works on until `at`, and then for `time`; returns the end.
+    pub fn hold(&mut self, at: u64, time: u64) -> u64 {
+        let last = (0..self.free.len()).max_by_key(|&i| self.free[i]).unwrap_or(0);
+        let done = self.free[last].max(at) + time;
+        self.free[last] = done;
+        done
+    }
+
+    /// Nothing is being worked on.
+    pub fn reset(&mut self, at: u64) {
+        self.free.fill(at);
+    }
+}
+
+/// Pages whose mapping fits in one part of the map that is fetched at once.
+const PART_PAGES: u32 = 1024;
+
+/// The part of the map that is at hand: direct-mapped, in parts of 4 KiB.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct MapCache {
+    /// Number of the part + 1 in each place, and whether it was changed. Empty: all is at hand.
+    places: Vec<(u32, bool)>,
+    miss: u64,
+}
+
+impl MapCache {
+    /// A cache of `bytes` of map, or all of it for 0.
+    pub fn new(bytes: u64, miss: u64) -> MapCache {
+        MapCache { places: vec![(0, false); (bytes / 4096) as usize], miss }
+    }
+
+    /// When the mapping of `n` pages is at hand.
+    #[inline]
+    pub fn look_up(&mut self, at: u64, lpn: u32, n: u32, change: bool, media: &mut Media) -> u64 {
+        if self.places.is_empty() {
+            return at;
+        }
+        let mut ready = at;
+        for part in lpn / PART_PAGES..=(lpn + n - 1) / PART_PAGES {
+            let index = part as usize % self.places.len();
+            let place = &mut self.places[index];
+            if place.0 != part + 1 {
+                // A changed part is written back first; that is as long as a fetch.
+                let fetches = 1 + u64::from(place.1);
+                *place = (part + 1, false);
+                ready = media.fetch_map(ready, part, self.miss * fetches);
+            }
+            self.places[index].1 |= change;
+        }
+        ready
+    }
+}
+
+/// A mapping unit that was written in part.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Partial {
+    /// The unit.
+    pub lpn: u32,
+    /// All of it came by now.
+    pub complete: bool,
+    range: Range<u32>,
+}
+
+/// Mapping units that wait for the rest of their data.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Partials {
+    waiting: Vec<Partial>,
+    most: usize,
+}
+
+impl Partials {
+    /// Room for so many.
+    pub fn new(most: u32) -> Partials {
+        Partials { waiting: Vec::new(), most: most as usize }
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Adds bytes `range` of a unit of `whole` bytes. Returns a unit that is to be written now: this
+    /// one, if it is complete, or one that made room.
+    pub fn add(&mut self, lpn: u32, range: Range<u32>, whole: u32) -> Option<Partial> {
+        if let Some(i) = self.waiting.iter().position(|p| p.lpn == lpn) {
+            let known = &mut self.waiting[i];
+            if range.start <= known.range.end && known.range.start <= range.end {
+                known.range = known.range.start.min(range.start)..known.range.end.max(range.end);
+                known.complete = known.range.len() as u32 == whole;
+                return known.complete.then(|| self.waiting.remove(i));
+            }
+            // A hole stays between the parts: the unit is completed from flash.
+            return Some(std::mem::replace(known, Partial { lpn, complete: false, range }));
+        }
+        self.waiting.push(Partial { lpn, complete: false, range });
+        (self.waiting.len() > self.most).then(|| self.waiting.remove(0))
+    }
+
+    /// Units that were overwritten whole or discarded wait no longer.
+    pub fn forget(&mut self, lpn: u32, n: u32) {
+        self.waiting.retain(|p| p.lpn.wrapping_sub(lpn) >= n);
+    }
+
+    /// The unit that has waited longest.
+    pub fn take(&mut self) -> Option<Partial> {
+        (!self.waiting.is_empty()).then(|| self.waiting.remove(0))
+    }
+}

@@ -1,0 +1,116 @@
+//! Heat and throttling: one thermal mass between the drive's power and the air.
+//!
+//! The temperature follows its end value exponentially, which is exact for constant power, so time
+//! passes in one step however long it is. While work goes on it is brought up to date every 50 ms of
+//! virtual time. A throttle step limits host data to a rate until the drive has cooled below the
+//! step's lower edge.
+
+use serde::{Deserialize, Serialize};
+
+use crate::media::Traffic;
+use crate::spec::HeatSpec;
+
+const STEP_NS: u64 = 50_000_000;
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Throttle {
+    above_c: f64,
+    below_c: f64,
+    ns_per_kib: f64,
+}
+
+/// Temperature of a drive.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Heat {
+    ambient_c: f64,
+    idle_w: f64,
+    joule_per_byte: [f64; 2],
+    c_per_w: f64,
+    time_constant_ns: f64,
+    steps: Vec<Throttle>,
+    now_c: f64,
+    updated: u64,
+    seen: Traffic,
+    active: Option<usize>,
+    free: u64,
+    throttled_ns: u64,
+}
+
+impl Heat {
+    /// A drive that has idled for long.
+    pub fn new(spec: &HeatSpec) -> Heat {
+        let bare = *spec.bare_c_per_w;
+        let c_per_w = if *spec.cooled { *spec.cooled_c_per_w } else { bare };
+        let steps = spec.throttle.iter().map(|s| Throttle {
+            above_c: *s.above_c,
+            below_c: *s.below_c,
+            ns_per_kib: 1024.0 * 1e3 / s.limit_mb_s.max(1e-3),
+        });
+        Heat {
+            ambient_c: *spec.ambient_c,
+            idle_w: *spec.idle_w,
+            joule_per_byte: [*spec.program_w / 1e9, *spec.read_w / 1e9],
+            c_per_w,
+            time_constant_ns: *spec.bare_s * 1e9 * (c_per_w / bare.max(1e-9)),
+            steps: steps.collect(),
+            now_c: *spec.ambient_c + *spec.idle_w * c_per_w,
+            updated: 0,
+            seen: Traffic::default(),
+            active: None,
+            free: 0,
+            throttled_ns: 0,
+        }
+    }
+
+    /// Temperature when it was last brought up to date, degrees Celsius.
+    pub fn celsius(&self) -> f64 {
+        self.now_c
+    }
+
+    /// Time for which transfers waited because of heat.
+    pub fn throttled_ns(&self) -> u64 {
+        self.throttled_ns
+    }
+
+    /// Time passes until `now`; `traffic` is what the flash did in all.
+    #[inline]
+    pub fn pass(&mut self, now: u64, traffic: Traffic) {
+        if now >= self.updated + STEP_NS {
+            self.update(now, traffic);
+        }
+    }
+
+    /// Brings the temperature up to date.
+    pub fn update(&mut self, now: u64, traffic: Traffic) {
+        let time = now.saturating_sub(self.updated) as f64;
+        if time == 0.0 {
+            return;
+        }
+        let programmed = (traffic.programmed - self.seen.programmed) as f64;
+        let sensed = (traffic.sensed - self.seen.sensed) as f64;
+        let joules = programmed * self.joule_per_byte[0] + sensed * self.joule_per_byte[1];
+        let watts = self.idle_w + joules / (time / 1e9);
+        let end = self.ambient_c + watts * self.c_per_w;
+        self.now_c = end + (self.now_c - end) * libm::exp(-time / self.time_constant_ns);
+        self.updated = now;
+        self.seen = traffic;
+        let stays = self.active.filter(|&i| self.now_c >= self.steps[i].below_c);
+        let reached = (0..self.steps.len()).rev().find(|&i| self.now_c >= self.steps[i].above_c);
+        self.active = reached.max(stays);
+    }
+
+    /// When a transfer of host data that could begin at `at` may begin.
+    #[inline]
+    pub fn allow(&mut self, at: u64, bytes: u64) -> u64 {
+        let Some(step) = self.active else { return at };
+        let begin = at.max(self.free);
+        self.throttled_ns += begin - at;
+        self.free = begin + (bytes as f64 / 1024.0 * self.steps[step].ns_per_kib) as u64;
+        begin
+    }
+
+    /// Nothing waits any more.
+    pub fn reset(&mut self, at: u64) {
+        self.free = at;
+    }
+}

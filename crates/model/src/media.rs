@@ -1,0 +1,321 @@
+//! Flash and the write buffer before it, on the clock.
+//!
+//! Every die and channel is a time at which it is free. A program unit moves over its channel, also
+//! while its die still programs the unit before, and then keeps the die busy; a read keeps the die
+//! busy while it senses and the channel while data move. A read may interrupt a program, which then
+//! ends later. The buffer holds units until they are programmed; new data wait for the oldest.
+//!
+//! Contiguous pages lie in one die for a program unit, then in the next die.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ftl::page::Layout;
+use crate::ftl::{Flash, Why};
+use crate::shape::Shape;
+use crate::spec::DriveSpec;
+
+/// Nanoseconds of so many microseconds.
+pub fn ns(us: f64) -> u64 {
+    (us.max(0.0) * 1e3).round() as u64
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Die {
+    free: u64,
+    read_free: u64,
+    /// First page of the unit programmed last, and when it is done.
+    unit: u32,
+    unit_done: u64,
+}
+
+/// Times of flash operations in one mode of the cells, nanoseconds.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Cell {
+    read: u64,
+    program: u64,
+    unit_pages: u32,
+    unit_bytes: u32,
+    transfer: u64,
+}
+
+/// Bytes moved so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Programmed, for whatever reason.
+    pub programmed: u64,
+    /// Sensed.
+    pub sensed: u64,
+    /// Program units of host data, counted.
+    pub host_units: u64,
+}
+
+/// Flash and buffer.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Media {
+    dies: Vec<Die>,
+    channels: Vec<u64>,
+    /// Full density, SLC.
+    cells: [Cell; 2],
+    fold_program: u64,
+    erase: u64,
+    suspend: Option<u64>,
+    page_transfer: u64,
+    page_bytes: u64,
+    row_pages: u32,
+    stride_bits: u32,
+    /// Dies that a superblock's units shift the next superblock's by.
+    units: u32,
+    /// The row read last, for neighbours that are moved together.
+    row: (u32, u64),
+    traffic: Traffic,
+    buffer: Buffer,
+    /// When each unit of host data was or will be done, from unit `log_start` on, where it is kept.
+    log: Option<VecDeque<u64>>,
+    log_start: u64,
+}
+
+impl Media {
+    /// The media that a description gives.
+    pub fn new(spec: &DriveSpec, shape: &Shape) -> Media {
+        let nand = &spec.nand;
+        let ps_per_byte = 1e6 / nand.bus_mb_s.max(1e-3);
+        let transfer = |bytes: u32| (f64::from(bytes) * ps_per_byte / 1e3) as u64;
+        let cell = |read: f64, program: f64, mode: usize| Cell {
+            read: ns(read),
+            program: ns(program),
+            unit_pages: shape.layout.unit_pages[mode],
+            unit_bytes: shape.unit_bytes[mode],
+            transfer: transfer(shape.unit_bytes[mode]),
+        };
+        let native = cell(*nand.read_us, *nand.program_us, 0);
+        let Layout { superblock_pages, .. } = shape.layout;
+        Media {
+            dies: vec![Die::default(); (*nand.dies).max(1) as usize],
+            channels: vec![0; (*nand.channels).clamp(1, (*nand.dies).max(1)) as usize],
+            cells: [native, cell(*nand.slc_read_us, *nand.slc_program_us, 1)],
+            fold_program: ns(*nand.program_us * spec.slc.fold_factor.max(0.0)),
+            erase: ns(*nand.erase_us),
+            suspend: (*nand.suspend_us >= 0.0).then(|| ns(*nand.suspend_us)),
+            page_transfer: transfer(*spec.map.unit_bytes),
+            page_bytes: u64::from(*spec.map.unit_bytes),
+            row_pages: shape.row_pages,
+            stride_bits: shape.layout.stride_bits(),
+            units: superblock_pages / shape.layout.unit_pages[0],
+            row: (u32::MAX, 0),
+            traffic: Traffic::default(),
+            buffer: Buffer::new(spec.buffer.size.0.max(2 * u64::from(shape.unit_bytes[0]))),
+            log: None,
+            log_start: 0,
+        }
+    }
+
+    /// Bytes moved so far.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// The write buffer.
+    pub fn buffer(&mut self) -> &mut Buffer {
+        &mut self.buffer
+    }
+
+    #[inline]
+    fn die_of(&self, ppn: u32, slc: bool) -> usize {
+        let (sb, page) = (ppn >> self.stride_bits, ppn & ((1 << self.stride_bits) - 1));
+        let unit = page / self.cells[usize::from(slc)].unit_pages;
+        (sb.wrapping_mul(self.units).wrapping_add(unit) % self.dies.len() as u32) as usize
+    }
+
+    /// One sense of a die and the transfer of `pages`.
+    #[inline]
+    fn sense(&mut self, at: u64, ppn: u32, pages: u32, slc: bool) -> u64 {
+        let index = self.die_of(ppn, slc);
+        let channel = index % self.channels.len();
+        let time = self.cells[usize::from(slc)].read;
+        let die = &mut self.dies[index];
+        if die.unit_done > at && ppn.wrapping_sub(die.unit) < self.cells[0].unit_pages {
+            // Still in the buffer.
+            return at;
+        }
+        let begin = match self.suspend {
+            Some(after) if die.free > at => {
+                let begin = (at + after).max(die.read_free).min(die.free.max(at));
+                die.free += time;
+                begin
+            }
+            _ => at.max(die.free),
+        };
+        let sensed = begin + time;
+        die.read_free = sensed;
+        die.free = die.free.max(sensed);
+        let moved = sensed.max(self.channels[channel]) + u64::from(pages) * self.page_transfer;
+        self.channels[channel] = moved;
+        self.traffic.sensed += u64::from(pages) * self.page_bytes;
+        moved
+    }
+
+    /// A read that a host waits for: when the first and the last page are there.
+    pub fn read_for_host(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> (u64, u64) {
+        let (mut ppn, end) = (ppn, ppn + n);
+        let (mut first, mut last) = (u64::MAX, at);
+        while ppn < end {
+            let pages = (self.row_pages - ppn % self.row_pages).min(end - ppn);
+            let done = self.sense(at, ppn, pages, slc);
+            first = first.min(done);
+            last = last.max(done);
+            ppn += pages;
+        }
+        (first, last)
+    }
+
+    /// When everything that was begun is done.
+    pub fn quiet_at(&self) -> u64 {
+        self.dies.iter().map(|die| die.free).max().unwrap_or(0)
+    }
+
+    /// A part of the map is fetched, from a die that `key` decides.
+    pub fn fetch_map(&mut self, at: u64, key: u32, time: u64) -> u64 {
+        let index = key as usize % self.dies.len();
+        let die = &mut self.dies[index];
+        let begin = match self.suspend {
+            Some(after) => (at + after.min(die.free.saturating_sub(at))).max(die.read_free),
+            None => at.max(die.free),
+        };
+        die.read_free = begin + time;
+        die.free = die.free.max(at) + time;
+        begin + time
+    }
+
+    /// Begins to keep the times at which host data are in flash.
+    pub fn keep_log(&mut self) {
+        self.log = Some(VecDeque::new());
+        self.log_start = self.traffic.host_units;
+    }
+
+    /// When host unit number `unit` is in flash; `None` when it was never begun. What was dropped
+    /// from the log is done.
+    pub fn unit_done(&self, unit: u64) -> Option<u64> {
+        match unit.checked_sub(self.log_start) {
+            Some(i) => self.log.as_ref()?.get(i as usize).copied(),
+            None => Some(0),
+        }
+    }
+
+    /// Forgets units before `unit`.
+    pub fn forget_log(&mut self, unit: u64) {
+        let Some(log) = &mut self.log else { return };
+        while self.log_start < unit && log.pop_front().is_some() {
+            self.log_start += 1;
+        }
+    }
+
+    /// The power is gone: what is not in flash is lost, and nothing is busy.
+    pub fn reset(&mut self, at: u64) {
+        self.dies.fill(Die { free: at, read_free: at, unit: 0, unit_done: 0 });
+        self.channels.fill(at);
+        self.buffer.clear();
+        self.row = (u32::MAX, 0);
+    }
+}
+
+impl Flash for Media {
+    #[inline]
+    fn read(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> u64 {
+        if n == 1 && ppn / self.row_pages == self.row.0 {
+            // The neighbour was just sensed together with this one; only the channel is needed.
+            self.row.1 += self.page_transfer;
+            self.traffic.sensed += self.page_bytes;
+            return self.row.1;
+        }
+        let (_, done) = self.read_for_host(at, ppn, n, slc);
+        self.row = ((ppn + n - 1) / self.row_pages, done);
+        done
+    }
+
+    #[inline]
+    fn program(&mut self, at: u64, ppn: u32, slc: bool, why: Why) -> u64 {
+        let cell = self.cells[usize::from(slc)];
+        let index = self.die_of(ppn, slc);
+        let channel = index % self.channels.len();
+        let moved = self.channels[channel].max(at) + cell.transfer;
+        self.channels[channel] = moved;
+        let die = &mut self.dies[index];
+        let program = if why == Why::Fold { self.fold_program } else { cell.program };
+        let done = moved.max(die.free) + program;
+        *die = Die { free: done, read_free: die.read_free, unit: ppn, unit_done: done };
+        self.row = (u32::MAX, 0);
+        self.traffic.programmed += u64::from(cell.unit_bytes);
+        if why == Why::Host {
+            self.traffic.host_units += 1;
+            self.buffer.push(cell.unit_bytes, done);
+            if let Some(log) = &mut self.log {
+                log.push_back(done);
+            }
+        }
+        done
+    }
+
+    fn erase(&mut self, at: u64, sb: u32) -> u64 {
+        let dies = self.dies.len() as u32;
+        let first = sb.wrapping_mul(self.units);
+        let mut done = at;
+        for unit in 0..self.units.min(dies) {
+            let die = &mut self.dies[(first.wrapping_add(unit) % dies) as usize];
+            die.free = die.free.max(at) + self.erase;
+            done = done.max(die.free);
+        }
+        done
+    }
+}
+
+/// The write buffer: bytes that came and are not yet programmed.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Buffer {
+    bytes: u64,
+    used: u64,
+    /// Bytes and end of each unit that is being programmed, oldest first.
+    units: VecDeque<(u32, u64)>,
+    latest: u64,
+}
+
+impl Buffer {
+    fn new(bytes: u64) -> Buffer {
+        Buffer { bytes, used: 0, units: VecDeque::new(), latest: 0 }
+    }
+
+    /// The largest piece that is admitted at once.
+    pub fn piece(&self) -> u64 {
+        self.bytes / 2
+    }
+
+    /// When `bytes` that come at `at` find room.
+    #[inline]
+    pub fn admit(&mut self, at: u64, bytes: u64) -> u64 {
+        self.used += bytes;
+        let mut admitted = at;
+        while self.used > self.bytes {
+            let Some((bytes, done)) = self.units.pop_front() else { break };
+            self.used = self.used.saturating_sub(u64::from(bytes));
+            admitted = admitted.max(done);
+        }
+        admitted
+    }
+
+    #[inline]
+    fn push(&mut self, bytes: u32, done: u64) {
+        self.units.push_back((bytes, done));
+        self.latest = self.latest.max(done);
+    }
+
+    /// When everything that is being programmed is in flash.
+    pub fn empty_at(&self) -> u64 {
+        self.latest
+    }
+
+    fn clear(&mut self) {
+        self.units.clear();
+        (self.used, self.latest) = (0, 0);
+    }
+}

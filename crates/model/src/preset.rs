@@ -1,0 +1,357 @@
+//! Reading descriptions of drives: presets that come with the program, files of users, overrides
+//! such as `capacity=64GB`, and the list of all figures with their sources.
+
+use serde::Serialize;
+use toml::{Table, Value};
+
+use crate::figure::{Figure, Origin};
+use crate::link::{BUSES, bus};
+use crate::spec::{DriveSpec, LinkSpec};
+
+/// What is wrong with a description, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{key}: {message}", place(.file, .line))]
+pub struct SpecError {
+    /// File, or name of the preset.
+    pub file: String,
+    /// Line in it, from 1; 0 where it is not known.
+    pub line: usize,
+    /// Key, such as `nand.dies`.
+    pub key: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+fn place(file: &str, line: &usize) -> String {
+    match (file, line) {
+        ("", _) => String::new(),
+        (file, 0) => format!("{file}: "),
+        (file, line) => format!("{file}:{line}: "),
+    }
+}
+
+/// One figure of a description, for people.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FigureLine {
+    /// Key, such as `nand.dies`.
+    pub key: String,
+    /// Value, as it is written in a file.
+    pub value: String,
+    /// Where it comes from.
+    pub from: String,
+    /// The source; empty where nothing was said.
+    pub source: String,
+}
+
+/// Short names of parameters for overrides.
+const SHORT: [(&str, &str); 12] = [
+    ("temperature", "heat.ambient_c"),
+    ("cooled", "heat.cooled"),
+    ("format", "block_bytes"),
+    ("policy", "collect.policy"),
+    ("superblock", "collect.superblock"),
+    ("slc", "slc.dynamic"),
+    ("drain", "slc.drain"),
+    ("buffer", "buffer.size"),
+    ("protected", "buffer.protected"),
+    ("unit", "map.unit_bytes"),
+    ("trim", "discard.honoured"),
+    ("endurance", "wear.endurance"),
+];
+
+impl DriveSpec {
+    /// Reads a description; `file` is its name in errors.
+    pub fn parse(file: &str, text: &str) -> Result<DriveSpec, SpecError> {
+        let spec: DriveSpec = toml::from_str(text).map_err(|e| {
+            let at = e.span().map_or(0, |span| span.start);
+            let (line, key) = line_and_key(text, at);
+            SpecError { file: file.into(), line, key, message: e.message().trim().to_string() }
+        })?;
+        spec.check().map_err(|(key, message)| SpecError {
+            file: file.into(),
+            line: line_of(text, &key),
+            key,
+            message,
+        })?;
+        Ok(spec)
+    }
+
+    /// A preset that comes with the program.
+    pub fn preset(name: &str) -> Result<DriveSpec, SpecError> {
+        let found = crate::presets::PRESETS.iter().find(|(known, _)| *known == name);
+        let Some((_, text)) = found else {
+            let names = crate::presets::PRESETS.iter().map(|(name, _)| *name);
+            let message = format!("no such drive{}", nearest(name, names));
+            return Err(SpecError { file: String::new(), line: 0, key: name.into(), message });
+        };
+        DriveSpec::parse(&format!("drives/{name}.toml"), text)
+    }
+
+    /// Names of the presets.
+    pub fn presets() -> impl Iterator<Item = &'static str> {
+        crate::presets::PRESETS.iter().map(|(name, _)| *name)
+    }
+
+    /// The description with parameters overridden: by short names (`capacity`, `op`, `seed`,
+    /// `temperature`, ...) or full ones (`nand.dies`). `link=BUS` puts a host's port before the
+    /// drive's own links.
+    pub fn with_overrides(&self, pairs: &[(&str, &str)]) -> Result<DriveSpec, SpecError> {
+        let mut spec = self.clone();
+        for (key, value) in pairs {
+            spec = spec.overridden(key, value).map_err(|message| SpecError {
+                file: String::new(),
+                line: 0,
+                key: (*key).into(),
+                message,
+            })?;
+        }
+        spec.check().map_err(|(key, message)| SpecError {
+            file: String::new(),
+            line: 0,
+            key,
+            message,
+        })?;
+        Ok(spec)
+    }
+
+    fn overridden(&self, key: &str, value: &str) -> Result<DriveSpec, String> {
+        let mut spec = self.clone();
+        if key == "link" {
+            let bus = Figure { value: value.into(), from: Origin::Given, source: String::new() };
+            spec.link.insert(0, LinkSpec { bus, ..LinkSpec::default() });
+            return Ok(spec);
+        }
+        let full = SHORT.iter().find(|(short, _)| *short == key).map_or(key, |(_, full)| full);
+        let mut table = Table::try_from(&spec).map_err(|e| e.to_string())?;
+        let place = leaf(&mut table, full).ok_or_else(|| {
+            let known = self.figures();
+            let names = known.iter().map(|line| line.key.as_str());
+            let short = SHORT.iter().map(|(short, _)| *short).chain(["link"]);
+            format!("no such parameter{}", nearest(key, names.chain(short)))
+        })?;
+        let mut given = Table::new();
+        given.insert("value".into(), parse_value(value));
+        given.insert("from".into(), Value::String("given".into()));
+        *place = Value::Table(given);
+        table.try_into().map_err(|e: toml::de::Error| e.message().trim().to_string())
+    }
+
+    /// Every figure of the description, in the order of the file format.
+    pub fn figures(&self) -> Vec<FigureLine> {
+        let mut lines = Vec::new();
+        if let Ok(table) = Table::try_from(self) {
+            walk("", &table, &mut lines);
+        }
+        lines
+    }
+
+    /// Says which value is out of range.
+    fn check(&self) -> Result<(), (String, String)> {
+        let range = |key: &str, value: f64, low: f64, high: f64| {
+            let fits = (low..=high).contains(&value);
+            let message = || format!("{value} is not between {low} and {high}");
+            if fits { Ok(()) } else { Err((key.to_string(), message())) }
+        };
+        range("capacity", self.capacity.0 as f64, 1e6, 1.6e13)?;
+        range("op", *self.op, 0.01, 10.0)?;
+        range("block_bytes", f64::from(*self.block_bytes), 512.0, 4096.0)?;
+        range("map.unit_bytes", f64::from(*self.map.unit_bytes), 512.0, 1048576.0)?;
+        range("nand.dies", f64::from(*self.nand.dies), 1.0, 4096.0)?;
+        range("nand.channels", f64::from(*self.nand.channels), 1.0, 256.0)?;
+        range("nand.planes", f64::from(*self.nand.planes), 1.0, 16.0)?;
+        range("nand.page_bytes", f64::from(*self.nand.page_bytes), 512.0, 1048576.0)?;
+        range("nand.bits", f64::from(*self.nand.bits), 1.0, 5.0)?;
+        range("nand.bus_mb_s", *self.nand.bus_mb_s, 1.0, 1e5)?;
+        range("slc.drain", *self.slc.drain, 0.0, 0.9)?;
+        range("slc.fold_factor", *self.slc.fold_factor, 0.1, 100.0)?;
+        range("collect.idle_free", *self.collect.idle_free, 0.0, 0.9)?;
+        range("command.cores", f64::from(*self.command.cores), 1.0, 64.0)?;
+        range("wear.spares", *self.wear.spares, 0.0, 0.5)?;
+        range("wear.endurance", f64::from(*self.wear.endurance), 1.0, 1e9)?;
+        for (key, value) in
+            [("block_bytes", *self.block_bytes), ("map.unit_bytes", *self.map.unit_bytes)]
+        {
+            if !value.is_power_of_two() {
+                return Err((key.into(), format!("{value} is not a power of two")));
+            }
+        }
+        if self.capacity.0 / u64::from(*self.map.unit_bytes) > 1 << 31 {
+            return Err(("capacity".into(), "more than 2^31 mapping units".into()));
+        }
+        match self.link.iter().find(|link| bus(&link.bus, 0).is_none()) {
+            Some(link) => Err(("link.bus".into(), format!("'{}' is none of {BUSES}", *link.bus))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The place of a figure in a table; `None` when there is none of that name.
+fn leaf<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
+    let (head, rest) = key.split_once('.').unwrap_or((key, ""));
+    match (table.get_mut(head)?, rest) {
+        (Value::Table(inner), "") if !inner.contains_key("value") => None,
+        (Value::Array(_), _) => None,
+        (place, "") => Some(place),
+        (Value::Table(inner), rest) => leaf(inner, rest),
+        _ => None,
+    }
+}
+
+/// A number or a truth value where the text is one, else the text.
+fn parse_value(text: &str) -> Value {
+    if let Ok(whole) = text.parse() {
+        return Value::Integer(whole);
+    }
+    if let Some(share) = text.strip_suffix('%').and_then(|t| t.parse::<f64>().ok()) {
+        return Value::Float(share / 100.0);
+    }
+    match (text.parse(), text.parse()) {
+        (Ok(float), _) => Value::Float(float),
+        (_, Ok(truth)) => Value::Boolean(truth),
+        _ => Value::String(text.into()),
+    }
+}
+
+fn walk(prefix: &str, table: &Table, lines: &mut Vec<FigureLine>) {
+    for (key, value) in table {
+        let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match value {
+            Value::Table(inner) if inner.contains_key("value") => {
+                let text =
+                    |name: &str| inner.get(name).and_then(Value::as_str).unwrap_or("").into();
+                let value = inner.get("value").map(shown).unwrap_or_default();
+                lines.push(FigureLine { key, value, from: text("from"), source: text("source") });
+            }
+            Value::Table(inner) => walk(&key, inner, lines),
+            Value::Array(items) => {
+                for (i, item) in
+                    items.iter().enumerate().filter_map(|(i, v)| Some((i, v.as_table()?)))
+                {
+                    walk(&format!("{key}.{i}"), item, lines);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Integer(whole) => whole.to_string(),
+        Value::Float(float) => float.to_string(),
+        Value::Boolean(truth) => truth.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// `; did you mean X?` for the known name that is nearest, if one is near.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let distance = |candidate: &&str| {
+        let last = candidate.rsplit('.').next().unwrap_or(candidate);
+        edits(name, candidate).min(edits(name, last))
+    };
+    let best = known.map(|candidate| (distance(&candidate), candidate)).min();
+    let near = best.filter(|(edits, _)| *edits <= name.len().div_ceil(2).max(2));
+    near.map_or(String::new(), |(_, candidate)| format!("; did you mean '{candidate}'?"))
+}
+
+/// Number of single-character edits between two words (Levenshtein).
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let above = row[j + 1];
+            row[j + 1] = (corner + usize::from(x != y)).min(above + 1).min(row[j] + 1);
+            corner = above;
+        }
+    }
+    row[b.len()]
+}
+
+/// Line of a byte of the text, from 1, and the key on it with its section.
+fn line_and_key(text: &str, at: usize) -> (usize, String) {
+    let line = text[..at.min(text.len())].matches('\n').count() + 1;
+    let mut section = "";
+    let mut key = "";
+    for content in text.lines().take(line).map(str::trim) {
+        if let Some(name) = content.strip_prefix('[') {
+            section = name.trim_matches(['[', ']']);
+            key = "";
+        } else {
+            key = content.split('=').next().unwrap_or("").trim();
+        }
+    }
+    (line, [section, key].iter().filter(|s| !s.is_empty()).copied().collect::<Vec<_>>().join("."))
+}
+
+/// Line on which a key is set, from 1; 0 when it is not set at all.
+fn line_of(text: &str, key: &str) -> usize {
+    let mut start = 0;
+    for (i, line) in text.lines().enumerate() {
+        if line_and_key(text, start).1 == key {
+            return i + 1;
+        }
+        start += line.len() + 1;
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_file_line_and_key() {
+        let error = |text: &str| DriveSpec::parse("x.toml", text).expect_err("wrong").to_string();
+        let text = error("name = \"x\"\n[nand]\ndyes = 4\n");
+        assert!(text.starts_with("x.toml:3: nand.dyes: unknown field"), "{text}");
+        let text = error("[nand]\nbits = 3\ndies = { value = \"many\" }\n");
+        assert!(text.starts_with("x.toml:3: nand.dies: invalid type"), "{text}");
+        let text = error("[nand]\nbits = 3\ndies = 0\n");
+        assert_eq!(text, "x.toml:3: nand.dies: 0 is not between 1 and 4096");
+        let text = error("[[link]]\nbus = \"pcie-9x4\"\n");
+        assert!(text.starts_with("x.toml:2: link.bus: 'pcie-9x4' is none of"), "{text}");
+        let text = error("capacity = { value = \"1TB\", form = \"published\" }\n");
+        assert!(text.starts_with("x.toml:1: capacity: unknown field `form`"), "{text}");
+    }
+
+    #[test]
+    fn overrides_take_short_and_full_names() {
+        let spec = DriveSpec::default();
+        let pairs =
+            [("capacity", "64GB"), ("op", "28%"), ("nand.dies", "4"), ("temperature", "40")];
+        let spec = spec.with_overrides(&pairs).expect("known");
+        assert_eq!((spec.capacity.0, *spec.op, *spec.nand.dies), (64_000_000_000, 0.28, 4));
+        assert_eq!((*spec.heat.ambient_c, spec.heat.ambient_c.from), (40.0, Origin::Given));
+        let spec = spec.with_overrides(&[("link", "pcie-2x1")]).expect("known");
+        assert_eq!(*spec.link[0].bus, "pcie-2x1");
+    }
+
+    #[test]
+    fn unknown_overrides_name_the_nearest() {
+        let error = |key, value| {
+            DriveSpec::default().with_overrides(&[(key, value)]).expect_err("wrong").to_string()
+        };
+        assert_eq!(error("capacty", "1"), "capacty: no such parameter; did you mean 'capacity'?");
+        assert_eq!(error("dyes", "1"), "dyes: no such parameter; did you mean 'nand.dies'?");
+        assert!(error("op", "much").starts_with("op: invalid type"));
+        assert_eq!(error("op", "0"), "op: 0 is not between 0.01 and 10");
+    }
+
+    #[test]
+    fn every_preset_is_well_formed_and_bears_its_name() {
+        for name in DriveSpec::presets() {
+            let spec = DriveSpec::preset(name).expect("well formed");
+            assert_eq!(spec.name, name);
+            assert!(!spec.model.is_empty() && !spec.about.is_empty(), "{name} is not explained");
+            let lines = spec.figures();
+            let unsourced = lines.iter().find(|l| l.from != "guessed" && l.source.is_empty());
+            assert_eq!(unsourced, None, "{name} claims a figure without a source");
+        }
+        let error = DriveSpec::preset("samsung-980-pro-1").expect_err("no such").to_string();
+        assert!(error.ends_with("did you mean 'samsung-980-pro-1t'?"), "{error}");
+    }
+}

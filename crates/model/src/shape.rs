@@ -1,0 +1,71 @@
+//! What follows from a description: pages, superblocks, units, rules of the translation.
+
+use crate::ftl::page::{Layout, Rules};
+use crate::ftl::slc::Slc;
+use crate::ftl::superblock::Wear;
+use crate::spec::{DriveSpec, MapKind};
+
+/// The spare flash is at least this many superblocks, whatever the drive's size: frontiers and the
+/// collector's reserve take six, and must not be most of it.
+const LEAST_SPARE: u64 = 32;
+
+/// Derived sizes of a drive.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// Pages and superblocks.
+    pub layout: Layout,
+    /// Bytes of a program unit at full density and as SLC.
+    pub unit_bytes: [u32; 2],
+    /// Mapping units that one die senses at once.
+    pub row_pages: u32,
+}
+
+impl Shape {
+    /// The shape that a description gives.
+    pub fn new(spec: &DriveSpec) -> Shape {
+        let page = u64::from(*spec.map.unit_bytes);
+        let row = u64::from(*spec.nand.planes) * u64::from(*spec.nand.page_bytes);
+        let row_pages = (row / page).max(1) as u32;
+        let bits = (*spec.nand.bits).max(1);
+        let unit = row_pages * bits;
+        let capacity = spec.capacity.0;
+        let spare = (capacity as f64 * *spec.op) as u64;
+        let most = (spare / LEAST_SPARE).min(spec.collect.superblock.0) / page;
+        let superblock_pages = match *spec.map.kind {
+            MapKind::Page => (most as u32 / unit).max(1) * unit,
+            MapKind::Au => (spec.map.au.0 / page).max(1) as u32,
+        };
+        let total = (capacity + spare) / page;
+        let superblocks = total.div_ceil(u64::from(superblock_pages)) as u32;
+        let spares = (f64::from(superblocks) * *spec.wear.spares).ceil() as u32;
+        let layout = Layout {
+            logical_pages: capacity.div_ceil(page) as u32,
+            superblocks,
+            spares,
+            superblock_pages,
+            unit_pages: [unit, row_pages],
+        };
+        let unit_bytes = [unit, row_pages].map(|pages| pages * *spec.map.unit_bytes);
+        Shape { layout, unit_bytes, row_pages }
+    }
+
+    /// The rules of a page-mapped translation.
+    pub fn rules(&self, spec: &DriveSpec) -> Rules {
+        let superblock = u64::from(self.layout.superblock_pages) * u64::from(*spec.map.unit_bytes);
+        let bits = (*spec.nand.bits).max(1);
+        let blocks = |bytes: u64| (bytes * u64::from(bits)).div_ceil(superblock) as u32;
+        let (fixed, dynamic) = (blocks(spec.slc.fixed.0), blocks(spec.slc.dynamic.0));
+        let drain = spec.slc.drain.clamp(0.0, 0.9);
+        let spare = spec.capacity.0 as f64 * *spec.op / superblock as f64;
+        Rules {
+            policy: *spec.collect.policy,
+            shared_frontier: false,
+            slc: Slc::new(fixed, dynamic, drain, *spec.slc.first, *spec.slc.reenter, bits),
+            wear: Wear { endurance: *spec.wear.endurance, seed: *spec.seed },
+            level_lead: *spec.wear.level_lead,
+            idle_free: (spare * *spec.collect.idle_free) as u32,
+            idle_fold: *spec.slc.idle_fold,
+            seed: *spec.seed,
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! A closed loop over a virtual drive: so many commands in flight, the next when one is done.
+#![allow(dead_code, reason = "every test file uses a part")]
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use model::{Drive, DriveSpec, Status};
+use workload::{Op, OpKind};
+
+pub const MB: f64 = 1e6;
+pub const GB: f64 = 1e9;
+
+/// A drive, its clock, and commands in flight.
+pub struct Bench {
+    pub drive: Drive,
+    pub now: u64,
+    pub depth: usize,
+    seed: u64,
+}
+
+impl Bench {
+    pub fn new(spec: &DriveSpec) -> Bench {
+        Bench { drive: Drive::new(spec, 1), now: 0, depth: 32, seed: 0 }
+    }
+
+    pub fn preset(name: &str) -> Bench {
+        Bench::new(&DriveSpec::preset(name).expect("a known drive"))
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.seed += 1;
+        (u128::from(model::ftl::superblock::mix(self.seed)) * u128::from(n) >> 64) as u64
+    }
+
+    /// Issues operations while `next(time since the start)` gives some; `seen(op, done)` hears of
+    /// every completion. Returns the time it took, seconds.
+    pub fn run(
+        &mut self,
+        mut next: impl FnMut(&mut Bench, u64) -> Option<Op>,
+        mut seen: impl FnMut(&Op, u64),
+    ) -> f64 {
+        let start = self.now;
+        let mut flight = BinaryHeap::new();
+        loop {
+            if flight.len() == self.depth {
+                let Reverse(done) = flight.pop().expect("depth is not 0");
+                self.now = self.now.max(done);
+            }
+            let Some(op) = next(self, self.now - start) else { break };
+            let end = self.drive.submit(self.now, &op);
+            assert_eq!(end.status, Status::Ok, "{op:?}");
+            assert!(end.done_ns >= self.now, "time runs back");
+            seen(&op, end.done_ns);
+            flight.push(Reverse(end.done_ns));
+        }
+        self.now = flight.into_iter().map(|Reverse(done)| done).fold(self.now, u64::max);
+        (self.now - start) as f64 / 1e9
+    }
+
+    /// Sequential operations over a range; the rate in bytes/s of each of `parts` equal parts.
+    pub fn sweep(
+        &mut self,
+        kind: OpKind,
+        from: u64,
+        to: u64,
+        bytes: u32,
+        parts: usize,
+    ) -> Vec<f64> {
+        let mut at = from;
+        let width = (to - from) / parts as u64;
+        let mut ends = vec![0; parts];
+        let start = self.now;
+        self.run(
+            |_, _| {
+                let left = to - at;
+                let op = Op { kind, offset: at, bytes: u64::from(bytes).min(left) as u32 };
+                at += u64::from(op.bytes);
+                (left > 0).then_some(op)
+            },
+            |op, done| {
+                let part = (((op.offset - from) / width) as usize).min(parts - 1);
+                ends[part] = done.max(ends[part]);
+            },
+        );
+        let mut last = start;
+        let rate = |end: u64| {
+            let time = end.saturating_sub(std::mem::replace(&mut last, end)).max(1);
+            width as f64 / (time as f64 / 1e9)
+        };
+        ends.into_iter().map(rate).collect()
+    }
+
+    /// Writes the whole drive in order with 128 KiB; rates of 400 parts, bytes/s.
+    pub fn fill(&mut self) -> Vec<f64> {
+        let bytes = self.drive.bytes();
+        self.sweep(OpKind::Write, 0, bytes, 128 << 10, 400)
+    }
+
+    /// Random operations on a range for a time; bytes/s.
+    pub fn random(
+        &mut self,
+        kind: OpKind,
+        bytes: u32,
+        range: u64,
+        shift: u64,
+        seconds: f64,
+    ) -> f64 {
+        let (limit, blocks) = ((seconds * 1e9) as u64, (range - shift) / u64::from(bytes));
+        let mut done = 0;
+        let time = self.run(
+            |bench, elapsed| {
+                let offset = bench.below(blocks) * u64::from(bytes) + shift;
+                (elapsed < limit).then_some(Op { kind, offset, bytes })
+            },
+            |op, _| done += u64::from(op.bytes),
+        );
+        done as f64 / time
+    }
+
+    pub fn idle(&mut self, seconds: f64) {
+        self.now += (seconds * 1e9) as u64;
+        self.drive.idle(self.now);
+    }
+
+    pub fn discard_all(&mut self) {
+        let bytes = self.drive.bytes();
+        for offset in (0..bytes).step_by(1 << 31) {
+            let len = (bytes - offset).min(1 << 31) as u32;
+            let end =
+                self.drive.submit(self.now, &Op { kind: OpKind::Discard, offset, bytes: len });
+            assert_eq!(end.status, Status::Ok);
+            self.now = end.done_ns;
+        }
+    }
+}
+
+/// Mean rate of parts of equal size: the harmonic mean.
+pub fn mean(rates: &[f64]) -> f64 {
+    rates.len() as f64 / rates.iter().map(|r| 1.0 / r).sum::<f64>()
+}
