@@ -125,4 +125,15 @@ mod tests {
         assert_eq!((p99.value, p99.high), (Some(1e6), Some(1e6)), "{p99:?}");
         assert!(p99.low < Some(200.0), "{p99:?}");
     }
+
+    #[test]
+    fn the_value_lies_in_its_interval_even_when_one_replicate_had_most_of_the_samples() {
+        let mut all = LatencyReplicates::default();
+        (0..19).for_each(|_| all.add(&histogram(100, |_| 1_000_000)));
+        all.add(&histogram(10_000, |_| 100));
+        let metrics = all.metrics("x");
+        let p50 = find(&metrics, "p50").expect("enough samples");
+        assert_eq!((p50.value, p50.low), (Some(100.0), Some(100.0)), "{p50:?}");
+        assert!(p50.high > Some(500_000.0), "{p50:?}");
+    }
 }

@@ -2,9 +2,10 @@
 //! the figures, doubts and conclusions are made as everywhere else.
 
 use record::{LatencyProfile, Metric, Series, Unit};
-use rig::{Event, KindStats, Measurement, Rig, RigError, StopReason};
+use rig::{Event, KindStats, Measurement, Rig};
 use workload::{OpKind, Workload};
 
+use crate::session::complete;
 use crate::verdict::{self, Checks};
 use crate::{Digest, MethodError, Outcome};
 
@@ -32,11 +33,7 @@ pub fn by_hand(
     out.verdicts = verdict::judge(rig.target(), &[digest], &Checks::default());
     out.series.push(Series { replicate: 0, ..std::mem::take(&mut measurement.series) });
     out.checkpoint();
-    match measurement.stop {
-        StopReason::Interrupted => Err(RigError::Interrupted.into()),
-        StopReason::Errors => Err(MethodError::Errors { workload: measurement.name }),
-        StopReason::Time | StopReason::Amount | StopReason::TraceEnd => Ok(()),
-    }
+    complete(rig, measurement).map(|_| ())
 }
 
 fn profile(workload: &Workload, kind: OpKind, stats: &KindStats) -> LatencyProfile {

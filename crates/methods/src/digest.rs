@@ -65,3 +65,30 @@ impl Digest {
         self.findings.iter().any(|f| f.name == name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rig::KindStats;
+    use workload::{Pattern, Region};
+
+    /// A second of writes at depth 8, then a second of nothing but a flush.
+    #[test]
+    fn a_flush_at_the_end_takes_nothing_from_the_depth() {
+        let second = 1_000_000_000;
+        let stats = |ops, ns| {
+            let mut stats = KindStats { ops, bytes: ops << 20, ..KindStats::default() };
+            (0..ops).for_each(|_| stats.service.record(ns));
+            Some(stats)
+        };
+        let mut m = Measurement { elapsed_ns: 2 * second, ..Measurement::default() };
+        m.kinds[OpKind::Write as usize] = stats(80, second / 10);
+        m.kinds[OpKind::Flush as usize] = stats(1, second);
+        let region = Region::first(1 << 30);
+        let mut w = Workload::new("a", Pattern::Sequential, Mix::WRITE, 1 << 20, region);
+        w.depth = 8;
+        let digest = Digest::of(&w, &m);
+        assert_eq!((digest.depth, digest.depth_nominal), (8.0, Some(8)));
+        assert_eq!(digest.throughput(), 40.0 * 1_048_576.0);
+    }
+}

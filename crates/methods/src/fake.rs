@@ -9,7 +9,7 @@ use rig::{
     DeviceTraffic, Event, KindStats, Measurement, Preparation, Prepared, Result, Rig, RigError,
     StopReason, TargetInfo, Temperature,
 };
-use workload::{Caching, Content, OpKind, OpStream, Workload};
+use workload::{Caching, Content, OpKind, OpStream, Pattern, Workload};
 
 use crate::verdict::testing::target;
 
@@ -24,7 +24,8 @@ pub(crate) struct Traits {
     pub channels: usize,
     /// What a flush takes, nanoseconds.
     pub flush_ns: u64,
-    /// Reads within this region take a tenth of the overhead.
+    /// A region of at most this size that was read in order is kept: reads within it then take a
+    /// tenth of the overhead.
     pub cache_bytes: u64,
     /// Zeros are written this many times as fast.
     pub zeros_gain: f64,
@@ -67,6 +68,9 @@ pub(crate) struct Fake {
     pub calls: u32,
     pub interrupt_at: Option<u32>,
     pub interrupted: bool,
+    /// The region that the drive's cache holds.
+    cached: u64,
+    fill_seeds: Vec<u64>,
     /// Everything up to here was written, bytes.
     pub filled: u64,
     pub written: u64,
@@ -86,6 +90,8 @@ impl Fake {
             calls: 0,
             interrupt_at: None,
             interrupted: false,
+            cached: 0,
+            fill_seeds: Vec::new(),
             filled: 0,
             written: 0,
             issued: Vec::new(),
@@ -108,13 +114,20 @@ impl Fake {
         1.0 + self.traits.noise * ((self.dice >> 32) as f64 / f64::from(1u32 << 31) - 1.0)
     }
 
+    /// Says whether this call is the one to be cut short; the ones after it say why.
     fn interrupt(&mut self) -> Result<bool> {
-        if self.interrupted {
-            return Err(RigError::Interrupted);
-        }
+        self.alive()?;
         self.interrupted = self.interrupt_at == Some(self.calls);
         self.calls += 1;
         Ok(self.interrupted)
+    }
+
+    fn alive(&self) -> Result<()> {
+        match self.interrupted {
+            true if self.traits.heats_c_per_s > 0.0 => Err(RigError::Refused("too hot".into())),
+            true => Err(RigError::Interrupted),
+            false => Ok(()),
+        }
     }
 
     fn guard(&self, w: &Workload) {
@@ -132,7 +145,7 @@ impl Fake {
     fn service_ns(&self, w: &Workload, kind: OpKind, bytes: u32, jitter: f64) -> u64 {
         let t = &self.traits;
         let memory = t.lies || w.caching == Caching::Buffered;
-        let near = kind == OpKind::Read && w.region.bytes <= t.cache_bytes;
+        let near = kind == OpKind::Read && w.region.bytes <= self.cached;
         let (command, rate) = match (kind, memory) {
             (OpKind::Flush, _) => return (t.flush_ns as f64 * jitter) as u64,
             (_, true) => (1_000.0, 10e9),
@@ -218,6 +231,10 @@ impl Rig for Fake {
         }
         let bytes = |k| out.kind(k).map_or(0, |k: &KindStats| k.bytes);
         let (read, written) = (bytes(OpKind::Read), bytes(OpKind::Write));
+        if w.pattern == Pattern::Sequential && read >= w.region.bytes {
+            let fits = w.region.bytes <= self.traits.cache_bytes;
+            self.cached = if fits { w.region.bytes } else { 0 };
+        }
         self.written += written;
         let (out_of_memory, t) =
             (!(self.traits.lies || w.caching == Caching::Buffered), &self.traits);
@@ -243,10 +260,12 @@ impl Rig for Fake {
         if self.interrupt()? {
             return Err(RigError::Interrupted);
         }
-        let Preparation::Fill { region, .. } = preparation else {
+        let Preparation::Fill { region, seed, .. } = preparation else {
             return Err(RigError::Unsupported("anything but a fill".into()));
         };
         assert!(self.info.allowed >= Safety::Scratch && region.start == self.filled);
+        assert!(!self.fill_seeds.contains(&seed), "two pieces with the same content");
+        self.fill_seeds.push(seed);
         let elapsed_ns = (region.bytes as f64 / self.traits.rate * 1e9) as u64;
         self.filled = region.end();
         self.written += region.bytes;
@@ -256,7 +275,7 @@ impl Rig for Fake {
 
     fn idle(&mut self, time: Duration) -> Result<()> {
         self.now_ns += time.as_nanos() as u64;
-        Ok(())
+        self.alive()
     }
 
     fn note(&mut self, _: Event) {}

@@ -1,6 +1,8 @@
 //! A method at work: every measurement goes through here, so that none is lost and every doubt
 //! about it is kept, and the conclusions always are those of what was measured so far.
 
+use std::time::Duration;
+
 use record::{Finding, Level, State, TargetKind, Unit};
 use rig::{Event, Measurement, Preparation, Rig, RigError, StopReason};
 use workload::units::binary;
@@ -38,7 +40,7 @@ impl<'a, 'h> Session<'a, 'h> {
             self.out.series.push(record::Series { replicate, ..series });
         }
         self.out.keep_doubts(&w.name, &measurement);
-        complete(measurement)
+        complete(self.rig, measurement)
     }
 
     /// Runs a workload from which only a rule concludes. It is short, and a rule is wary of scatter
@@ -48,7 +50,7 @@ impl<'a, 'h> Session<'a, 'h> {
         let listed = |f: &Finding| f.level == Level::Bad && w.caching == Caching::Bypass;
         measurement.findings.retain(listed);
         self.out.keep_doubts(&w.name, &measurement);
-        complete(measurement)
+        complete(self.rig, measurement)
     }
 
     /// Runs one replicate of a workload and returns its bytes per second.
@@ -125,12 +127,16 @@ impl<'a, 'h> Session<'a, 'h> {
     }
 }
 
-/// What was cut short is no sample.
-fn complete(measurement: Measurement) -> Result<Measurement, MethodError> {
-    match measurement.stop {
-        StopReason::Interrupted => Err(RigError::Interrupted.into()),
-        StopReason::Errors => Err(MethodError::Errors { workload: measurement.name }),
-        StopReason::Time | StopReason::Amount | StopReason::TraceEnd => Ok(measurement),
+/// What was cut short is no sample. Who ended it, the user or the drive's heat, is what the rig
+/// says to the next call.
+pub(crate) fn complete(rig: &mut dyn Rig, m: Measurement) -> Result<Measurement, MethodError> {
+    match m.stop {
+        StopReason::Interrupted => {
+            rig.idle(Duration::from_nanos(1))?;
+            Err(RigError::Interrupted.into())
+        }
+        StopReason::Errors => Err(MethodError::Errors { workload: m.name }),
+        StopReason::Time | StopReason::Amount | StopReason::TraceEnd => Ok(m),
     }
 }
 

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use record::{Metric, Safety, State, TargetKind, Verdict};
 use rig::Rig;
+use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
 use crate::fake::{Fake, Traits};
-use crate::{MethodError, Options, Outcome, all, find};
+use crate::{MethodError, Options, Outcome, all, by_hand, find};
 
 /// Enough virtual seconds for every rule to have its data, few enough real ones.
 fn options() -> Options {
@@ -136,6 +137,20 @@ fn memory_is_called_memory() {
     assert_eq!(out.verdicts[0].name, "RAM");
     for moot in ["LINK", "DEPTH", "INCOMPRESSIBLE", "NO DEVICE CACHE"] {
         assert!(verdict(&out, moot).is_none(), "{moot}");
+    }
+}
+
+#[test]
+fn a_buffered_read_by_hand_is_called_memory_and_a_direct_one_not() {
+    let mut fake = Fake::read_only(Traits::default());
+    let region = Region::first(8 << 20);
+    let mut w = Workload::new("a", Pattern::Sequential, Mix::READ, 1 << 20, region);
+    w.stop = Stop::after_ns(100_000_000);
+    for (caching, expected) in [(Caching::Buffered, "RAM"), (Caching::Bypass, "DRIVE")] {
+        w.caching = caching;
+        let mut out = Outcome::default();
+        by_hand(&mut fake, &w, &mut out).expect("nothing is wrong");
+        assert_eq!(out.verdicts[0].name, expected);
     }
 }
 
@@ -290,6 +305,15 @@ fn whatever_was_measured_before_an_interruption_is_kept() {
             }
         }
     }
+}
+
+#[test]
+fn a_run_that_the_rig_ends_for_heat_is_not_called_interrupted() {
+    let mut fake = Fake::new(Traits { heats_c_per_s: 1.0, ..slow() });
+    fake.interrupt_at = Some(80);
+    let (out, result) = run(&mut fake, "quick");
+    assert_eq!(result.expect_err("too hot").to_string(), "not allowed: too hot");
+    assert!(!out.metrics.is_empty());
 }
 
 #[test]

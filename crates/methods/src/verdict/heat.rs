@@ -3,14 +3,19 @@
 use record::Unit;
 use rig::{TargetInfo, Temperature};
 
-use super::{Ruling, THROTTLED};
+use super::{Ruling, TEMPERATURE_LIMIT, THROTTLED};
 use crate::Digest;
 
 pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
     let throttled = seen.iter().find(|d| d.found(THROTTLED));
+    let stopped = seen.iter().any(|d| d.found(TEMPERATURE_LIMIT));
     let course = course(seen);
     let warn_c = target.target.drive.as_ref().and_then(|d| d.health.temperature_warn_c);
     let ruling = match (throttled, course, warn_c) {
+        _ if stopped => {
+            let text = "The run was ended because the drive came near its own warning level.";
+            Ruling::yes("HEAT", text)
+        }
         (Some(d), _, _) => Ruling::yes("HEAT", format!("The drive slowed down in {}.", d.name)),
         (_, Some(t), Some(warn_c)) if t.max_c >= warn_c => Ruling::yes(
             "HEAT",
@@ -18,7 +23,10 @@ pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
         ),
         (_, Some(t), _) => Ruling::no(
             "COOL",
-            format!("The drive went from {:.0} to {:.0} C and kept its speed.", t.start_c, t.max_c),
+            format!(
+                "The drive went from {:.0} to {:.0} C and did not slow down for it.",
+                t.start_c, t.max_c
+            ),
         ),
         (None, None, _) => Ruling::unknown("The drive's temperature is unknown."),
     };
@@ -54,6 +62,9 @@ mod tests {
     #[test]
     fn throttled_or_above_the_drives_own_level_is_yes() {
         let finding = Finding::new(THROTTLED, Level::Warn, "");
+        let limit = Finding::new(TEMPERATURE_LIMIT, Level::Bad, "");
+        let stopped = Digest { findings: vec![limit], ..at(40.0, 66.0) };
+        assert_eq!(heat(&target(), &[stopped]).answer, Answer::Yes);
         let slow = Digest { findings: vec![finding], ..at(40.0, 70.0) };
         assert_eq!(heat(&target(), &[slow]).answer, Answer::Yes);
         let limited = with_drive(|d| d.health.temperature_warn_c = Some(70.0));

@@ -32,6 +32,7 @@ pub(crate) use ram::PageCache;
 const SERVED_FROM_RAM: &str = "served-from-ram";
 const GENERATOR_BOUND: &str = "generator-bound";
 const THROTTLED: &str = "throttled";
+const TEMPERATURE_LIMIT: &str = "temperature-limit";
 
 /// What the checks of `authentic` measured; `None` for those that were not made.
 #[derive(Clone, Debug, Default)]
