@@ -40,7 +40,7 @@ static INFO: MethodInfo = MethodInfo {
             device that was not given away with --destroy is only read.",
     safety: Safety::Scratch,
     seconds: SECONDS,
-    writes: "the scratch file once, then at most 48 times over on a drive fast enough for that",
+    writes: "the scratch file once, then at most 49 times over on a drive fast enough for that",
 };
 
 impl Method for Quick {
