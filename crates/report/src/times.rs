@@ -3,7 +3,7 @@
 
 use record::{Metric, Unit};
 
-/// A latency metric taken apart: `service.read.p99` is the p99 of the row `service.read`.
+/// A latency metric taken apart: `read.service.p99` is the p99 of the row `read.service`.
 struct Time<'a> {
     row: &'a str,
     statistic: &'a str,
@@ -11,13 +11,13 @@ struct Time<'a> {
 
 impl Time<'_> {
     fn of(metric: &Metric) -> Option<Time<'_>> {
-        let (clock, _) = metric.name.split_once('.')?;
-        let known = metric.unit == Unit::Nanoseconds && ["service", "response"].contains(&clock);
         // The statistic begins after the last dot that a digit does not follow (`p99.9`).
         let mut dots = metric.name.match_indices('.');
         let is_point = |at: usize| metric.name[at + 1..].starts_with(|c: char| c.is_ascii_digit());
         let (at, _) = dots.rfind(|(at, _)| !is_point(*at))?;
-        known.then(|| Time { row: &metric.name[..at], statistic: &metric.name[at + 1..] })
+        let time = Time { row: &metric.name[..at], statistic: &metric.name[at + 1..] };
+        let is_clock = time.row.split('.').any(|word| ["service", "response"].contains(&word));
+        Some(time).filter(|_| is_clock && metric.unit == Unit::Nanoseconds)
     }
 }
 
@@ -26,7 +26,7 @@ impl Time<'_> {
 pub(crate) struct Times<'a> {
     /// Headings, in the order of the metrics.
     pub(crate) statistics: Vec<&'a str>,
-    /// `service`, `response`, `service read`, ..., and nanoseconds for each statistic.
+    /// `service`, `response`, `read service`, ..., and nanoseconds for each statistic.
     pub(crate) rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
@@ -69,14 +69,14 @@ mod tests {
     fn response_stands_beside_service() {
         let metric = |name: &str| Metric::single(name, Unit::Nanoseconds, name.len() as f64);
         let names =
-            ["service.p50", "service.p99.9", "cpu_ns_per_io", "response.p99.9", "service.read.max"];
+            ["service.p50", "service.p99.9", "cpu_ns_per_io", "response.p99.9", "read.service.max"];
         let metrics: Vec<_> = names.map(metric).into();
         let (times, others) = Times::of(&metrics);
         assert_eq!(times.statistics, ["p50", "p99.9", "max"]);
         let expected = [
             ("service".to_string(), vec![Some(11.0), Some(13.0), None]),
             ("response".to_string(), vec![None, Some(14.0), None]),
-            ("service read".to_string(), vec![None, None, Some(16.0)]),
+            ("read service".to_string(), vec![None, None, Some(16.0)]),
         ];
         assert_eq!(times.rows, expected);
         assert_eq!(others, [&metrics[2]]);

@@ -30,7 +30,10 @@ pub(super) fn numbers(run: &Run) -> Markup {
                 }
             }
             @let (_, others) = Times::of(grid.others.iter().copied());
-            @if !others.is_empty() { (plain(&others)) }
+            @if !others.is_empty() {
+                @if !grid.rows.is_empty() { h3 { "What else was measured" } }
+                (plain(&others))
+            }
         }
     }
 }

@@ -114,8 +114,23 @@ function logSplits(u, i, min, max) {
 
 const logScale = (pad = 1.15) => ({ distr: 3, range: (u, min, max) => [min / pad, max * pad] });
 const fromZero = { range: (u, min, max) => [0, max > 0 ? max * 1.06 : 1] };
-// uPlot draws through a gap and hides what is inside it: without a margin the edges of a steep
-// line would show on both sides of a narrow one.
+// A line that ends where nothing is known; a lone value is a dash. uPlot's own line goes on through
+// a gap and is hidden there, which eats from pieces that are only a few pixels long.
+function pieces(u, series, from, to) {
+  const stroke = new Path2D();
+  const dash = 1.5 * devicePixelRatio;
+  let begun = false;
+  for (let i = from; i <= to; i++) {
+    const value = u.data[series][i];
+    if (value == null) { begun = false; continue; }
+    const x = u.valToPos(u.data[0][i], "x", true), y = u.valToPos(value, "y", true);
+    begun ? stroke.lineTo(x, y) : (stroke.moveTo(x - dash, y), stroke.lineTo(x + dash, y));
+    begun = true;
+  }
+  return { stroke, fill: null, clip: null, band: null, gaps: null, flags: 0 };
+}
+
+// Bands are uPlot's own: with a margin, so that no edge of one shows beside a narrow gap.
 const gaps = (u, i, from, to, found) => found.map(([a, b]) => [a - 2 * devicePixelRatio, b + 2 * devicePixelRatio]);
 const line = (name, paint, more) => ({ label: name, stroke: colour(paint), width: 1.5, points: { show: false }, gaps, ...more });
 
@@ -254,7 +269,8 @@ function drawPanel(parent, panel, isLast, view, whole) {
     series: [{}, ...lines.flatMap((l) => {
       const edge = line(l.name, l.colour, { stroke: "transparent", width: 0 });
       // A sensor is read less often than the rest: its line goes on between its values.
-      return [edge, line(l.name, l.colour, { dash: l.dash, spanGaps: unit === "C" }), edge];
+      const median = unit === "C" ? { spanGaps: true } : { paths: pieces };
+      return [edge, line(l.name, l.colour, { dash: l.dash, ...median }), edge];
     })],
     bands: lines.map((l, i) => ({ series: [3 * i + 3, 3 * i + 1], fill: faint(l.colour, 0.22) })),
     cursor: {
@@ -373,7 +389,7 @@ function drawTails(parent, op, lines, tables) {
     scales: { x: { time: false, ...logScale(1.1) }, y: { distr: 3, range: (u, min) => [min / 1.3, 1.15] } },
     axes: [
       axis((u, splits) => splits.map((v) => worded("ns", v, brief)), { size: 28, space: 64, splits: logSplits }),
-      axis((u, splits) => splits.map(share), { size: 78, splits: logSplits }),
+      axis((u, splits) => splits.map(share), { size: 92, splits: logSplits }),
     ],
     series: [{}, ...lines.map((l) => line(l.name, l.colour, { dash: l.dash, spanGaps: true }))],
     cursor: { points: { show: false } },

@@ -12,16 +12,23 @@ use crate::table::{Align, Cell, Table};
 use crate::times::Times;
 use workload::units::latency;
 
+/// Metrics that are told in words of their own: name, label, what stands behind the value.
+const WORDS: [(&str, &str, &str); 4] = [
+    ("effective_depth", "depth", "in flight"),
+    ("late_ops", "late", "issued later than due"),
+    ("cpu_ns_per_io", "cpu", "of processor time per I/O"),
+    ("batch_mean", "batch", "I/Os per system call"),
+];
+
 /// The workload, its rates, its latencies, and what else was measured.
 pub(super) fn body(page: &mut Page, run: &Run) {
     for workload in grid::workloads(run) {
         page.items("workload", &describe::workload(&workload));
     }
     page.blank();
-    let (times, others) = Times::of(&run.metrics);
-    let (lead, others): (Vec<_>, Vec<_>) =
-        others.into_iter().partition(|m| LEAD.contains(&m.name.as_str()));
-    rates(page, &lead, run);
+    let (times, mut others) = Times::of(&run.metrics);
+    rates(page, &mut others);
+    words(page, &mut others, run);
     if !times.rows.is_empty() {
         page.blank();
         page.block(&latencies(&times, page.style).render(page.style));
@@ -32,35 +39,35 @@ pub(super) fn body(page: &mut Page, run: &Run) {
     }
 }
 
-/// Metrics that get a word of their own, in this order.
-const LEAD: [&str; 5] = ["throughput", "iops", "effective_depth", "cpu_ns_per_io", "batch_mean"];
-
-fn rates(page: &mut Page, lead: &[&Metric], run: &Run) {
-    let depth = grid::workloads(run).next().map(|w| w.depth * w.jobs);
-    for name in LEAD {
-        let Some(metric) = lead.iter().find(|m| m.name == name) else { continue };
-        let value = quantity::show_known(metric.unit, metric.value);
-        let text = match (name, depth) {
-            ("effective_depth", Some(depth)) => format!("{value} in flight of {depth}"),
-            ("effective_depth", None) => format!("{value} in flight"),
-            ("cpu_ns_per_io", _) => format!("{value} of processor time per I/O"),
-            ("batch_mean", _) => format!("{value} I/Os per system call"),
-            _ => value,
-        };
-        let label = match name {
-            "effective_depth" => "depth",
-            "cpu_ns_per_io" => "cpu",
-            "batch_mean" => "batch",
-            "throughput" | "iops" => "rate",
-            _ => name,
-        };
-        let ink = if label == "rate" { Ink::Strong } else { Ink::Plain };
-        let interval = match metric.low {
-            Some(_) => format!("  {}", quantity::interval_words(metric)),
-            None => String::new(),
-        };
-        page.labelled(label, ink, &format!("{text}{interval}"));
+/// Throughput and operations per second, of all and of each kind; takes them out of the rest.
+fn rates(page: &mut Page, metrics: &mut Vec<&Metric>) {
+    for (label, kind) in [("rate", ""), ("read", "read."), ("write", "write.")] {
+        let mut items = Vec::new();
+        for quantity in ["throughput", "iops"] {
+            let Some(metric) = take(metrics, &format!("{kind}{quantity}")) else { continue };
+            items.push(quantity::show_known(metric.unit, metric.value));
+            items.extend(metric.low.map(|_| format!("({})", quantity::interval_words(metric))));
+        }
+        page.items(label, &items);
     }
+}
+
+fn words(page: &mut Page, metrics: &mut Vec<&Metric>, run: &Run) {
+    // Several workloads have no depth in common.
+    let mut issued = grid::workloads(run).map(|w| w.depth * w.jobs);
+    let nominal = issued.next().filter(|_| issued.next().is_none());
+    for (name, label, words) in WORDS {
+        let Some(metric) = take(metrics, name) else { continue };
+        let value = quantity::show_known(metric.unit, metric.value);
+        let of = nominal.filter(|_| name == "effective_depth").map(|d| format!(" of {d}"));
+        let text = format!("{value} {words}{}", of.unwrap_or_default());
+        page.labelled(label, Ink::Plain, &text);
+    }
+}
+
+fn take<'a>(metrics: &mut Vec<&'a Metric>, name: &str) -> Option<&'a Metric> {
+    let index = metrics.iter().position(|m| m.name == name)?;
+    Some(metrics.remove(index))
 }
 
 /// Statistics across, service and response times down.

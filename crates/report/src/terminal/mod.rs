@@ -35,16 +35,23 @@ pub fn terminal(run: &Run, style: &Style) -> String {
     let mut page = Page::new(style);
     header(&mut page, run);
     page.blank();
+    let mut left_out = 0;
     if run.metrics.is_empty() && run.latencies.is_empty() {
         page.labelled("result", Ink::Plain, "nothing was measured");
     } else if run.method == "io" {
         io::body(&mut page, run);
     } else {
-        tables::body(&mut page, &Grid::of(run));
+        let grid = Grid::of(run);
+        left_out = tables::left_out(&grid);
+        tables::body(&mut page, &grid);
     }
     courses(&mut page, run);
     page.blank();
     conclusions(&mut page, run);
+    if left_out > 0 {
+        let text = format!("{left_out} further values: --html, --csv, --json");
+        page.labelled("also", Ink::Dim, &text);
+    }
     page.blank();
     footer(&mut page, run);
     page.finish()

@@ -10,14 +10,24 @@ use crate::style::{Ink, Style};
 use crate::table::{Align, Cell, Table};
 use workload::units::{amount, latency};
 
+/// Metrics beside the grid that are shown one by one; more of them would push it off the screen.
+const OTHERS_MAX: usize = 4;
+
+/// Metrics that the screen does not show, because there is a grid and they are many.
+pub(super) fn left_out(grid: &Grid<'_>) -> usize {
+    let others = grid.others.len();
+    if grid.rows.is_empty() || others <= OTHERS_MAX { 0 } else { others }
+}
+
 /// The grid, the latencies, and a plain table of the rest.
 pub(super) fn body(page: &mut Page, grid: &Grid<'_>) {
     let style = page.style;
+    let few = if left_out(grid) > 0 { &[] } else { grid.others.as_slice() };
     let drawn = [
         // The interval in full, and units apart, where there is room for it.
         roomy(style, |roomy| rates(grid, style, roomy)),
         roomy(style, |roomy| latencies(grid, style, roomy)),
-        others(&grid.others, style),
+        others(few, style),
     ];
     for table in drawn.iter().filter(|table| !table.is_empty()) {
         page.blank();

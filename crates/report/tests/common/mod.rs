@@ -112,6 +112,10 @@ pub fn quick() -> Run {
         add_cell(&mut run, cell, &mut noise);
     }
     run.series.sort_by_key(|s| s.start_ns);
+    for set in [1, 4, 16, 64, 128] {
+        let name = format!("check-read-within-{set}MiB.p50");
+        run.metrics.push(metric(&name, Unit::Nanoseconds, &[56.1e3, 56.6e3, 56.4e3]));
+    }
     run.verdicts = vec![
         Verdict {
             name: "LINK".into(),
@@ -329,6 +333,7 @@ pub fn io() -> Run {
     run.metrics.push(Metric::single("effective_depth", Unit::Number, 7.14));
     run.metrics.push(Metric::single("cpu_ns_per_io", Unit::Nanoseconds, 712.0));
     run.metrics.push(Metric::single("batch_mean", Unit::Number, 1.31));
+    run.metrics.push(Metric::single("late_ops", Unit::Number, 862.0));
     run.latencies = vec![LatencyProfile {
         name: "io".into(),
         op: "read".into(),
