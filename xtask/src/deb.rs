@@ -1,8 +1,8 @@
 //! The Debian package: the tree as it will be installed, packed by `dpkg-deb`.
 //!
 //! `dpkg-deb` and not debhelper, which wants a source package and some hundred megabytes of tools.
-//! The policy manual asks for the rest: manual pages and the changelog compressed, a copyright file,
-//! plain permissions, everything owned by root.
+//! The policy manual asks for the rest: manual pages and the changelog compressed, a copyright
+//! file, plain permissions, everything owned by root.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -69,7 +69,6 @@ Maintainer: The ssdyno developers <noreply@ssdyno.invalid>
 Installed-Size: {kilobytes}
 Section: utils
 Priority: optional
-Recommends: e2fsprogs, dosfstools, exfatprogs
 Description: dynamometer for flash storage
  Measures what an NVMe drive, an SSD, an SD card or a USB stick really does,
  says why, and whether that number can be believed: past the page cache, with

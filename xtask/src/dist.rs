@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 
 use crate::deb;
-use crate::run::{cargo, output, program, root};
+use crate::run::{cargo, metadata, output, program, root};
 
 /// The shells with completions.
 pub const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
@@ -43,8 +44,11 @@ impl Dist {
 
 /// Builds everything and says where it is.
 pub fn run() -> Result<ExitCode> {
-    let dist = Dist { dir: root().join("target/dist"), version: version()? };
-    let built = build()?;
+    let metadata = metadata()?;
+    let target = metadata["target_directory"].as_str().context("cargo metadata")?;
+    let target = Path::new(target);
+    let dist = Dist { dir: target.join("dist"), version: version(&metadata)? };
+    let built = build(target)?;
     ensure!(is_static(&fs::read(&built)?), "{} needs a loader: not static", built.display());
     fs::create_dir_all(dist.dir.join("completions"))?;
     fs::copy(&built, dist.binary()).with_context(|| built.display().to_string())?;
@@ -57,19 +61,24 @@ pub fn run() -> Result<ExitCode> {
 }
 
 /// The version in the manifest of the command.
-fn version() -> Result<String> {
-    let id = output(&mut cargo(&["pkgid", "--offline", "-p", "ssdyno"]))?;
-    let (_, version) = id.trim().rsplit_once(['#', '@']).context("cargo pkgid")?;
-    Ok(version.to_string())
+fn version(metadata: &Value) -> Result<String> {
+    let mut packages = metadata["packages"].as_array().into_iter().flatten();
+    let command = packages.find(|package| package["name"] == "ssdyno");
+    let version = command.and_then(|package| package["version"].as_str());
+    Ok(version.context("cargo metadata names no version of ssdyno")?.to_string())
 }
 
-fn build() -> Result<PathBuf> {
+fn build(target: &Path) -> Result<PathBuf> {
     let about = output(&mut program("rustc", &["-vV"]))?;
     let host = about.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc -vV")?;
+    // A place of its own: cargo would fill `target/dist` with what the profile of that name needs.
+    let place = target.join("static");
     // With a target named, the flag is not for procedural macros, which must not be static.
     let arguments = ["build", "-q", "--profile=dist", "-p=ssdyno", "--target", host];
-    output(cargo(&arguments).env("RUSTFLAGS", "-Ctarget-feature=+crt-static"))?;
-    Ok(root().join("target").join(host).join("dist/ssdyno"))
+    let mut build = cargo(&arguments);
+    build.arg("--target-dir").arg(&place).env("RUSTFLAGS", "-Ctarget-feature=+crt-static");
+    output(&mut build)?;
+    Ok(place.join(host).join("dist/ssdyno"))
 }
 
 fn write_manuals(dist: &Dist) -> Result<()> {

@@ -8,7 +8,7 @@ use std::fs;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::run::{cargo, output, root};
+use crate::run::{metadata, root};
 
 /// Rooms that know a drive only through the rig, so that none knows real from virtual.
 const BLIND: &[(&str, &[&str])] = &[("methods", &["engine", "model", "drive"])];
@@ -48,9 +48,7 @@ fn judge(floors: &[String], from: &str, to: &str) -> Option<String> {
 /// Pairs of a room and what it imports, from the manifests as cargo reads them. Each room also has
 /// a pair with no import, so that one without any is looked up in the list as well.
 fn imports() -> Result<Vec<(String, String)>> {
-    let text = output(&mut cargo(&["metadata", "--no-deps", "--format-version=1", "--offline"]))?;
-    let json = text.lines().find(|line| line.starts_with('{')).context("cargo metadata")?;
-    let metadata: Value = serde_json::from_str(json).context("cargo metadata")?;
+    let metadata = metadata()?;
     let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_string();
     let mut pairs = Vec::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {
@@ -70,7 +68,8 @@ fn imports() -> Result<Vec<(String, String)>> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "Rooms\n```\ncrates/\n  record/   what\n  model/    what\n  engine/   what\n  methods/  what\nguest/\n```\n";
+    const TEXT: &str = "Rooms\n```\ncrates/\n  record/   what\n  model/    what\n  engine/   what\n  \
+                        methods/  what\nguest/\n```\n";
 
     #[test]
     fn the_list_is_read_up_to_its_end() {

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod deb;
 mod dist;
 mod floors;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test     everything that must hold: format, lints, house rules, tests; what CI runs
 cargo xtask tidy     the house rules alone
+cargo xtask bench    how good the instrument is, against fio; into benches/RESULTS.md
 cargo xtask dist     a static binary, manual pages, completions and a .deb, in target/dist
 ";
 
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     let result = match chore.as_str() {
         "test" => test::run(),
         "tidy" => tidy::run(),
+        "bench" => bench::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "dist" => dist::run(),
         "" | "help" | "-h" | "--help" => {
             print!("{HELP}");

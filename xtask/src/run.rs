@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 /// The root of the project.
 pub fn root() -> PathBuf {
@@ -47,6 +48,13 @@ pub fn output(command: &mut Command) -> Result<String> {
         bail!("{} failed:\n{}", command.get_program().to_string_lossy(), said.trim_end());
     }
     Ok(said)
+}
+
+/// What cargo knows of the workspace: the JSON of `cargo metadata`.
+pub fn metadata() -> Result<Value> {
+    let text = output(&mut cargo(&["metadata", "--no-deps", "--format-version=1", "--offline"]))?;
+    let json = text.lines().find(|line| line.starts_with('{')).context("cargo metadata")?;
+    serde_json::from_str(json).context("cargo metadata")
 }
 
 /// Where a program lies, in the search path and where Debian keeps those of root.

@@ -134,21 +134,37 @@ fn tests(which: &[&str]) -> Result<Report> {
     Ok(Report { ok, note, output, tests })
 }
 
-/// Of a failed run, what is not about tests that passed.
+/// What is to be read of a run that failed: what the compiler said, and of the binaries in which a
+/// test failed, the tests that did.
 fn failures(output: &str) -> String {
+    let begins =
+        |line: &str| line.trim_start().starts_with("Running ") || line.starts_with("   Doc-tests ");
+    let mut parts = vec![String::new()];
+    for line in output.lines() {
+        if begins(line) {
+            parts.push(String::new());
+        }
+        if let Some(part) = parts.last_mut() {
+            *part += &format!("{line}\n");
+        }
+    }
+    let bad = parts.iter().filter(|part| !part.contains("test result: ok"));
+    bad.map(|part| without_successes(part)).collect()
+}
+
+fn without_successes(part: &str) -> String {
     let mut inside = false;
     let mut keep = |line: &str| {
         inside = match line {
             "successes:" => true,
             "failures:" => false,
-            _ if line.starts_with("test result: ") => false,
-            _ => inside,
+            _ => inside && !line.starts_with("test result: "),
         };
         let passed = line.starts_with("test ") && line.ends_with(" ... ok");
-        !inside && !passed
+        let building = line.trim_start().starts_with("Compiling ");
+        !(inside || passed || building)
     };
-    let lines: Vec<_> = output.lines().filter(|line| keep(line)).collect();
-    lines.join("\n")
+    part.lines().filter(|line| keep(line)).map(|line| format!("{line}\n")).collect()
 }
 
 #[cfg(test)]
@@ -156,6 +172,10 @@ mod tests {
     use super::*;
 
     const OUTPUT: &str = "\
+   Compiling x
+warning: from the compiler
+     Running unittests src/lib.rs (target/x)
+
 running 4 tests
 test a ... ok
 
@@ -178,6 +198,7 @@ failures:
 skipped: is not what happened
 
 test result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.1s
+     Running tests/y.rs (target/y)
 test result: ok. 10 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s
 ";
 
@@ -193,6 +214,9 @@ test result: ok. 10 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fin
     fn of_a_failure_only_what_failed_is_shown() {
         let shown = failures(OUTPUT);
         assert!(shown.contains("---- c stdout ----") && shown.contains("1 failed"), "{shown}");
-        assert!(!shown.contains("hello") && !shown.contains("test a"), "{shown}");
+        assert!(shown.contains("from the compiler"), "{shown}");
+        for other in ["hello", "test a", "tests/y.rs", "Compiling"] {
+            assert!(!shown.contains(other), "{other}: {shown}");
+        }
     }
 }

@@ -63,7 +63,10 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// Another process held it all the time.
-    #[error("{}: another process keeps the store locked for {} s", .path.display(), BUSY_TIMEOUT.as_secs())]
+    #[error(
+        "{}: another process keeps the store locked for {} s",
+        .path.display(), BUSY_TIMEOUT.as_secs()
+    )]
     Busy {
         /// The file.
         path: PathBuf,

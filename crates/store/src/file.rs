@@ -25,8 +25,8 @@ use crate::error::BUSY_TIMEOUT;
 use crate::schema::{self, APPLICATION_ID, STEPS, VERSION};
 
 /// Pages of 4 KiB that the log may hold before it is carried over into the main file, with two
-/// fsyncs. A second of a measurement adds three of them, so that SQLite's own 1,000 would come after
-/// five minutes, and these after twenty. The log is emptied when the last process closes the store.
+/// fsyncs. A second of a measurement adds three of them: SQLite's own 1,000 would come after five
+/// minutes, these come after twenty. The log is emptied when the last process closes the store.
 const LOG_PAGES: u32 = 4096;
 
 /// When a transaction has to be on the disk.
@@ -77,8 +77,8 @@ pub(crate) fn journal_for(path: &Path) -> Journal {
     if shared { Journal::Rollback } else { Journal::Log }
 }
 
-/// File systems that other machines may write to at the same time, by the numbers of statfs(2):
-/// NFS, the SMB family, 9p, FUSE (sshfs, virtiofs, ...), AFS, Ceph, GFS2, OCFS2, Lustre, VirtualBox.
+/// File systems that other machines may write to at the same time, by the numbers of statfs(2): NFS,
+/// the SMB family, 9p, FUSE (sshfs, virtiofs, ...), AFS, Ceph, GFS2, OCFS2, Lustre, VirtualBox.
 fn is_shared(magic: u32) -> bool {
     const SHARED: [u32; 12] = [
         0x6969,
@@ -145,18 +145,23 @@ pub(crate) fn set_up(mut conn: Connection, journal: Journal) -> rusqlite::Result
     Ok(Opened { conn, journal, read_only: None })
 }
 
-/// What the file is kept with from now on. Where the log is refused SQLite names what it uses
-/// instead, and where another process is just about to change it, it stays as it is: both are
-/// correct, and the file itself says which.
+/// What the file is kept with from now on. Where the log is refused, or another process is just
+/// about to change to it, the rollback journal does as well. The log where only the rollback journal
+/// is right, because another process holds the store open with it, is an error.
 fn set_journal(conn: &Connection, wanted: Journal) -> rusqlite::Result<Journal> {
     let word = if wanted == Journal::Log { "WAL" } else { "DELETE" };
-    let answer =
-        conn.pragma_update_and_check(None, "journal_mode", word, |r| r.get::<_, String>(0));
-    match answer {
-        Ok(now) if now == "wal" => Ok(Journal::Log),
-        Ok(_) => Ok(Journal::Rollback),
-        Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(Journal::Rollback),
-        Err(e) => Err(e),
+    let now = conn.pragma_update_and_check(None, "journal_mode", word, |r| r.get::<_, String>(0));
+    let log = now.as_ref().is_ok_and(|word| word == "wal");
+    match (wanted, now) {
+        (Journal::Log, Ok(_)) if log => Ok(Journal::Log),
+        (Journal::Rollback, Ok(_)) if log => {
+            Err(error_of(ErrorCode::DatabaseBusy, rusqlite::ffi::SQLITE_BUSY))
+        }
+        (_, Ok(_)) => Ok(Journal::Rollback),
+        (Journal::Log, Err(e)) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+            Ok(Journal::Rollback)
+        }
+        (_, Err(e)) => Err(e),
     }
 }
 
@@ -217,4 +222,29 @@ fn uri(path: &Path, option: &str) -> PathBuf {
 
 fn error_of(code: ErrorCode, extended_code: i32) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error { code, extended_code }, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_other_machines_write_the_log_is_given_up_or_the_store_refused() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("s");
+        let with_log = open(&path, Journal::Log).map_err(|e| e.to_string()).expect("a new store");
+        assert_eq!(with_log.journal, Journal::Log);
+        let busy = open(&path, Journal::Rollback).map(|opened| opened.journal);
+        assert!(matches!(busy, Err(StoreError::Busy { .. })), "{busy:?}");
+        drop(with_log);
+        let without = open(&path, Journal::Rollback).map(|opened| opened.journal);
+        assert_eq!(without.ok(), Some(Journal::Rollback));
+    }
+
+    #[test]
+    fn file_systems_of_several_machines_are_known() {
+        assert!(is_shared(0x6969) && is_shared(0xFF53_4D42u32));
+        assert!(!is_shared(0xEF53), "ext4");
+        assert_eq!(journal_for(Path::new("runs.sqlite")), journal_for(Path::new("./x")));
+    }
 }

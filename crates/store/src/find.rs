@@ -84,7 +84,7 @@ pub(crate) fn list(conn: &Connection, filter: &Filter) -> rusqlite::Result<Vec<R
     let mut statement = conn.prepare(sql)?;
     let mut runs: Vec<_> = statement.query_map(values, summary)?.collect::<Result<_, _>>()?;
     for run in &mut runs {
-        run.headline = headline(rows::metrics(conn, run.number, "%")?);
+        run.headline = headline(rows::metrics(conn, run.number)?);
     }
     Ok(runs)
 }

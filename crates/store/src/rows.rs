@@ -154,7 +154,7 @@ pub(crate) fn read(
     let found = conn.query_row(sql, [number], |row| Ok((parse_body(row)?, writer(row, 1)?)));
     let Some((mut run, writer)) = found.optional()? else { return Ok(None) };
     run.number = Some(number);
-    run.metrics = metrics(conn, number, "%")?;
+    run.metrics = metrics(conn, number)?;
     run.series = series(conn, number)?;
     Ok(Some((run, writer)))
 }
@@ -170,16 +170,12 @@ pub(crate) fn writer(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Writer
     Ok(Some(Writer { pid, start: row.get(at + 1)?, boot: row.get(at + 2)? }))
 }
 
-/// The metrics of a run whose names are like `pattern`, in order.
-pub(crate) fn metrics(
-    conn: &Connection,
-    number: i64,
-    pattern: &str,
-) -> rusqlite::Result<Vec<Metric>> {
+/// The metrics of a run, in order.
+pub(crate) fn metrics(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Metric>> {
     let sql = "SELECT name, unit, value, low, high, n, samples FROM metric
-               WHERE run = ? AND name LIKE ? ORDER BY position";
+               WHERE run = ? ORDER BY position";
     let mut statement = conn.prepare_cached(sql)?;
-    let rows = statement.query_map(params![number, pattern], metric)?;
+    let rows = statement.query_map([number], metric)?;
     rows.collect()
 }
 

@@ -3,7 +3,7 @@
 //! A piece holds its points, then its columns one after the other:
 //!
 //! ```text
-//! t_ns  u64 x points    then for each column    u16 length, name    u16 length, unit    f64 x points
+//! t_ns  u64 x points     then for each column: name, unit (u16 length, text)   f64 x points
 //! ```
 //!
 //! Little-endian; `null` is a NaN, which no measured value is. Numbers are not squeezed further:
@@ -122,19 +122,21 @@ fn take<'a>(rest: &mut &'a [u8], n: usize) -> Result<&'a [u8], Torn> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::{btree_map, vec};
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn pieces_put_together_are_the_series_that_was_pushed(
-            points in prop::collection::vec(prop::collection::btree_map("[a-c]", any::<Option<f64>>(), 0..3), 0..40),
+            points in vec(btree_map("[a-c]", any::<Option<f64>>(), 0..3), 0..40),
             cut in 0usize..40,
         ) {
             let clean = |v: &Option<f64>| v.filter(|v| !v.is_nan());
             let mut whole = Series::new("x", 0, 7);
             let mut pieces = [whole.clone(), whole.clone()];
             for (i, point) in points.iter().enumerate() {
-                let values: Vec<_> = point.iter().map(|(n, v)| (n.as_str(), Unit::Iops, clean(v))).collect();
+                let value = |(n, v)| (String::as_str(n), Unit::Iops, clean(v));
+                let values: Vec<_> = point.iter().map(value).collect();
                 whole.push(i as u64, &values);
                 pieces[usize::from(i >= cut)].push(i as u64, &values);
             }

@@ -174,7 +174,7 @@ impl Store {
             let mut statement = tx.prepare("DELETE FROM run WHERE number = ?")?;
             numbers.iter().try_for_each(|number| statement.execute([number]).map(drop))
         })?;
-        // Gives the space back to the file system; SQLite frees a page for each row it is asked for.
+        // Gives the space back to the file system: a page for each row that is asked for.
         let give_back = || {
             let mut statement = self.conn.prepare("PRAGMA incremental_vacuum")?;
             let mut pages = statement.query([])?;
