@@ -210,6 +210,7 @@ function panelsOf(series) {
     if (!panels.has(id)) panels.set(id, { title: id, unit, columns: [] });
     if (!panels.get(id).columns.includes(name)) panels.get(id).columns.push(name);
   }
+  for (const { columns } of panels.values()) columns.sort((a, b) => b.includes("read") - a.includes("read"));
   const order = ["Throughput", "At the device", "Latency", "Temperature"];
   const rank = (p) => (order.indexOf(p.title) + order.length + 1) % (order.length + 1);
   return [...panels.values()].sort((a, b) => rank(a) - rank(b));
@@ -314,10 +315,11 @@ function repeats() {
   const parent = place("repeats");
   if (!parent) return;
   parent.replaceChildren();
-  const names = [...new Set(run.series.filter((s) => s.t_ns.length > 1).map((s) => s.name))];
-  document.querySelector('[data-for="repeats"]').hidden = run.series.length < 2 || !names.length;
-  if (run.series.length < 2) return;
-  for (const name of names) drawRepeats(parent, name, run.series.filter((s) => s.name === name && s.t_ns.length > 1));
+  const long = run.series.filter((s) => s.t_ns.length > 1);
+  const repeated = new Map(long.map((s) => [s.name, long.filter((other) => other.name === s.name)]));
+  repeated.forEach((series, name) => series.length > 1 || repeated.delete(name));
+  document.querySelector('[data-for="repeats"]').hidden = !repeated.size;
+  repeated.forEach((series, name) => drawRepeats(parent, name, series));
 }
 
 function drawRepeats(parent, name, series) {
