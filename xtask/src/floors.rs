@@ -19,16 +19,20 @@ pub fn findings() -> Result<Vec<String>> {
         .context("ARCHITECTURE.md, which lists the floors")?;
     let floors = floors(&text)?;
     let imports = imports()?;
-    Ok(imports.iter().filter_map(|(from, to)| judge(&floors, from, to)).collect())
+    let mut findings: Vec<_> =
+        imports.iter().filter_map(|(from, to)| judge(&floors, from, to)).collect();
+    // A room that is not in the list is found with each of its imports.
+    findings.dedup();
+    Ok(findings)
 }
 
-/// The names in the list of rooms, ground first: the lines `name/  what it is` below `crates/`.
+/// The names in the table of rooms, ground first: the rows ``| `name` | ...`` below `| room |`.
 fn floors(architecture: &str) -> Result<Vec<String>> {
-    let list = architecture.lines().skip_while(|line| line.trim() != "crates/").skip(1);
-    let rooms = list.map_while(|line| line.strip_prefix("  ")?.split_once('/')).map(|room| room.0);
-    let floors: Vec<_> = rooms.map(String::from).collect();
+    let table = architecture.lines().skip_while(|line| !line.starts_with("| room |")).skip(2);
+    let rooms = table.map_while(|line| line.strip_prefix("| `")?.split_once('`'));
+    let floors: Vec<_> = rooms.map(|(name, _)| name.to_string()).collect();
     if floors.is_empty() {
-        bail!("ARCHITECTURE.md: no list of rooms below a line 'crates/'");
+        bail!("ARCHITECTURE.md: no table of rooms, with a head '| room | ...'");
     }
     Ok(floors)
 }
@@ -68,8 +72,18 @@ fn imports() -> Result<Vec<(String, String)>> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "Rooms\n```\ncrates/\n  record/   what\n  model/    what\n  engine/   what\n  \
-                        methods/  what\nguest/\n```\n";
+    const TEXT: &str = "\
+Rooms
+
+| room | what |
+|---|---|
+| `record` | what |
+| `model` | what |
+| `engine` | what |
+| `methods` | what |
+
+| `other` | table |
+";
 
     #[test]
     fn the_list_is_read_up_to_its_end() {
