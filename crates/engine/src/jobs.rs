@@ -17,7 +17,7 @@ use crate::probe::BackendKind;
 use crate::recorder::{Recorder, Report};
 use crate::sys;
 use crate::sys::arena::Arena;
-use crate::worker::{self, Job};
+use crate::worker::{Job, Ready};
 
 /// What all jobs of a measurement share.
 pub(crate) struct Crew<'a> {
@@ -50,6 +50,8 @@ impl Crew<'_> {
                 })
                 .collect();
             drop(sender);
+            // Once when everybody is ready, once when everybody may know when it begins.
+            start.wait();
             let begin = self.clock.now() + RUN_UP_NS;
             origin.store(begin, Ordering::Release);
             start.wait();
@@ -121,8 +123,8 @@ struct Go<'a> {
 }
 
 impl Go<'_> {
-    /// Waits for the common start and runs the worker. The barrier is passed even without a
-    /// backend, because the others wait for everybody.
+    /// Makes the worker, waits for the common start and runs it. The barriers are passed even
+    /// without a backend, because the others wait for everybody.
     fn go<B: Backend>(self, backend: io::Result<B>) -> io::Result<()> {
         let workload = self.crew.workload;
         match workload.pacing {
@@ -135,19 +137,16 @@ impl Go<'_> {
     }
 
     fn paced<B: Backend, P: Pace>(self, backend: io::Result<B>, pacer: P) -> io::Result<()> {
-        self.start.wait();
         let crew = self.crew;
         let open = crew.workload.pacing.is_open();
         let name = &crew.workload.name;
         let recorder = Recorder::new(self.number, open, crew.interval_ns, name, self.sender);
-        let job = Job {
-            workload: crew.workload,
-            number: self.number,
-            origin: self.origin.load(Ordering::Acquire),
-            stop: crew.halt,
-            file: crew.file,
-        };
-        worker::run(backend?, pacer, &job, recorder)
+        let job =
+            Job { workload: crew.workload, number: self.number, stop: crew.halt, file: crew.file };
+        let ready = backend.map(|backend| Ready::new(backend, &job, recorder));
+        self.start.wait();
+        self.start.wait();
+        ready?.run(pacer, self.origin.load(Ordering::Acquire))
     }
 }
 

@@ -164,7 +164,8 @@ impl Machine {
             })
         });
         let end = end.map_err(|e| io_error(&self.info, "null backend", e))?;
-        Ok(end.map_or(f64::NAN, |end| end.end_ns as f64 / end.issued.max(1) as f64))
+        Ok(end
+            .map_or(f64::NAN, |end| (end.end_ns - end.begin_ns) as f64 / end.issued.max(1) as f64))
     }
 
     /// What the user or the drive's heat has ended stays ended.
@@ -336,7 +337,9 @@ impl Rig for Machine {
 
 fn summarise(workload: &Workload, seen: &Seen, backend: BackendKind, direct: bool) -> Measurement {
     let ends = &seen.ends;
-    let elapsed_ns = ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
+    let begin_ns = ends.iter().map(|e| e.begin_ns).min().unwrap_or(0);
+    let end_ns = ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
+    let elapsed_ns = end_ns.saturating_sub(begin_ns);
     let in_flight: u128 = seen.totals.iter().flatten().map(|k| k.service.sum()).sum();
     let (issued, calls) = ends.iter().fold((0, 0), |sum, e| (sum.0 + e.issued, sum.1 + e.calls));
     let worst = |reason| ends.iter().any(|e| e.stop == reason);

@@ -27,6 +27,8 @@ pub(crate) type Kinds = [Option<KindStats>; 4];
 /// What a worker knows at its end.
 #[derive(Debug, Default)]
 pub(crate) struct JobEnd {
+    /// First issue, nanoseconds since the workload began; 0 where there is a schedule.
+    pub begin_ns: u64,
     /// Last completion, nanoseconds since the workload began.
     pub end_ns: u64,
     /// Processor time of the thread, nanoseconds.

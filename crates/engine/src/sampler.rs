@@ -209,7 +209,7 @@ impl<'a> Sampler<'a> {
         let end = self.seen.ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
         self.emit_until(end / interval);
         // A last part of an interval is a noisy rate when it is short; its counts are in the totals.
-        if end - self.emitted * interval > interval / 2 {
+        if end.saturating_sub(self.emitted * interval) > interval / 2 {
             self.emit(self.emitted, end);
         }
         let last = self.watch.as_mut().and_then(|w| w.sample());

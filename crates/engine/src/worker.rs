@@ -32,8 +32,6 @@ const READS_SAMPLED: u32 = 64;
 pub(crate) struct Job<'a> {
     pub workload: &'a Workload,
     pub number: u32,
-    /// Start of the workload on the backend's clock.
-    pub origin: u64,
     /// Set when the run shall end.
     pub stop: &'a AtomicBool,
     /// For reading back what was written, when the workload verifies.
@@ -51,6 +49,8 @@ struct Slot {
 struct State<'a, B> {
     backend: B,
     job: &'a Job<'a>,
+    /// Start of the workload on the backend's clock.
+    origin: u64,
     recorder: Recorder,
     slots: Vec<Slot>,
     free: Vec<u32>,
@@ -62,35 +62,47 @@ struct State<'a, B> {
     end: JobEnd,
 }
 
-/// Runs a job to its end and hands the result to the recorder's listener.
-pub(crate) fn run<B: Backend, P: Pace>(
-    backend: B,
-    mut pacer: P,
-    job: &Job<'_>,
-    recorder: Recorder,
-) -> io::Result<()> {
-    let depth = job.workload.depth.min(backend.depth_max());
-    let mut state = State::new(backend, job, recorder, depth);
-    let cpu_start = thread_cpu_ns();
-    let outcome = state.issue_all(&mut pacer).and_then(|stop| {
-        state.drain()?;
-        if job.workload.flush_at_end {
-            state.flush()?;
+/// A job with its buffers filled, which takes its time, that only waits to be let go.
+pub(crate) struct Ready<'a, B>(State<'a, B>);
+
+impl<'a, B: Backend> Ready<'a, B> {
+    pub(crate) fn new(backend: B, job: &'a Job<'a>, recorder: Recorder) -> Ready<'a, B> {
+        Ready(State::new(backend, job, recorder))
+    }
+
+    /// Runs the job from `origin` on the backend's clock to its end, and hands the result to the
+    /// recorder's listener.
+    pub(crate) fn run<P: Pace>(self, mut pacer: P, origin: u64) -> io::Result<()> {
+        let mut state = State { origin, ..self.0 };
+        // An operation issued before the start would have no time at all.
+        while state.backend.now() < origin {
+            std::hint::spin_loop();
         }
-        Ok(stop)
-    });
-    state.end.cpu_ns = thread_cpu_ns() - cpu_start;
-    state.end.end_ns = state.now();
-    state.end.stop = outcome?;
-    state.end.backlog = state.backlog(&mut pacer);
-    state.verify_written()?;
-    state.finish();
-    Ok(())
+        let cpu_start = thread_cpu_ns();
+        // A schedule begins at the start, however late this thread was woken; a closed loop begins
+        // with its first operation.
+        state.end.begin_ns = if P::OPEN { 0 } else { state.now() };
+        let outcome = state.issue_all(&mut pacer).and_then(|stop| {
+            state.drain()?;
+            if state.job.workload.flush_at_end {
+                state.flush()?;
+            }
+            Ok(stop)
+        });
+        state.end.cpu_ns = thread_cpu_ns() - cpu_start;
+        state.end.end_ns = state.now();
+        state.end.stop = outcome?;
+        state.end.backlog = state.backlog(&mut pacer);
+        state.verify_written()?;
+        state.finish();
+        Ok(())
+    }
 }
 
 impl<'a, B: Backend> State<'a, B> {
-    fn new(mut backend: B, job: &'a Job<'a>, recorder: Recorder, depth: u32) -> State<'a, B> {
+    fn new(mut backend: B, job: &'a Job<'a>, recorder: Recorder) -> State<'a, B> {
         let workload = job.workload;
+        let depth = workload.depth.min(backend.depth_max());
         let filler = Filler::new(workload.content, workload.seed ^ u64::from(job.number) << 40);
         if workload.mix.write > 0 {
             for slot in 0..depth {
@@ -106,6 +118,7 @@ impl<'a, B: Backend> State<'a, B> {
             verifier: workload.verify.then(|| Verifier::new(workload, job.number, depth)),
             backend,
             job,
+            origin: 0,
             recorder,
             slots: vec![Slot { op: Op::FLUSH, due: 0, issued: 0 }; depth as usize],
             free: (0..depth).rev().collect(),
@@ -194,7 +207,7 @@ impl<'a, B: Backend> State<'a, B> {
             Some(_) if more => Wait::No,
             Some(due) => {
                 let until = due.min(limit).saturating_sub(SPIN_NS);
-                if until > self.now() { Wait::Until(self.job.origin + until) } else { Wait::No }
+                if until > self.now() { Wait::Until(self.origin + until) } else { Wait::No }
             }
         }
     }
@@ -297,7 +310,7 @@ impl<'a, B: Backend> State<'a, B> {
 
     #[inline]
     fn now(&self) -> u64 {
-        self.backend.now().saturating_sub(self.job.origin)
+        self.backend.now().saturating_sub(self.origin)
     }
 }
 

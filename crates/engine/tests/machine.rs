@@ -259,6 +259,21 @@ fn what_does_not_divide_among_jobs_is_still_exact() {
 }
 
 #[test]
+fn time_runs_from_the_first_operation_to_the_last() {
+    let mut machine = Machine::null(drive_null(4 * MIB), Options::default(), quiet(), nobody());
+    let mut write = workload("write", Mix::WRITE, Pattern::Sequential, 4 * MIB);
+    write.stop.ops = Some(20);
+    for jobs in [1, 2, 1, 2, 1, 2] {
+        write.jobs = jobs;
+        let measured = machine.measure(&write).expect("measured");
+        let service = &measured.kind(OpKind::Write).expect("writes").service;
+        assert!(service.min().is_some_and(|least| least > 0), "issued before the start");
+        assert!(measured.elapsed_ns >= service.max().expect("writes"));
+        assert!(measured.effective_depth <= f64::from(jobs));
+    }
+}
+
+#[test]
 fn cached_reads_are_called_cached_and_direct_ones_are_not() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = file(directory.path(), 16 * MIB);

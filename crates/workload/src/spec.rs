@@ -265,7 +265,7 @@ impl Workload {
         {
             return Err(E::Zero("sum of the block split's weights"));
         }
-        let least = self.slice(0).bytes;
+        let least = self.region.bytes.saturating_sub(self.shift_bytes) / u64::from(self.jobs);
         if least < u64::from(self.blocks.max()) {
             return Err(E::RegionTooSmall { bytes: least, block: self.blocks.max() });
         }
