@@ -90,7 +90,7 @@ pub struct ListArgs {
 #[command(next_help_heading = "Target")]
 pub struct TargetArgs {
     /// Directory, file or block device
-    #[arg(value_name = "TARGET", help_heading = "Arguments")]
+    #[arg(value_name = "TARGET", help_heading = None)]
     pub target: String,
     /// Bytes to work on: 1GiB, 500M [default: 1GiB or what fits; all of a file or device]
     #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE")]
@@ -228,7 +228,7 @@ pub struct OpsArgs {
     #[arg(long)]
     pub buffered: bool,
     /// A flush after this many writes
-    #[arg(long, value_name = "WRITES", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "WRITES", value_parser = words::count::<u32>)]
     pub flush_every: Option<u32>,
     /// Leave the last flush out of the time of writes
     #[arg(long)]
@@ -272,7 +272,7 @@ pub struct EndArgs {
     #[arg(allow_negative_numbers = true)]
     pub coverage: Option<f64>,
     /// End after this many operations
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
+    #[arg(long, value_parser = words::count::<u64>, value_name = "N")]
     pub ops: Option<u64>,
 }
 

@@ -1,5 +1,7 @@
 //! What can be written after the options of `io`, and what it means.
 
+use std::str::FromStr;
+
 use workload::{BlockSizes, Pattern, units};
 
 /// Lengths of bursts and of the silences between them, nanoseconds.
@@ -60,6 +62,12 @@ pub fn time_ns(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A whole number of things, one at least.
+pub fn count<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
+    let number = text.parse::<N>().ok().filter(|n| *n >= N::from(1));
+    number.ok_or_else(|| "must be a whole number, 1 or more".into())
+}
+
 /// A number above 0.
 pub fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
@@ -108,6 +116,8 @@ mod tests {
         for text in ["0", "-1", "inf", "nan", "x", ""] {
             assert!(positive(text).is_err(), "{text}");
         }
+        assert_eq!((count::<u32>("1"), count::<u64>("4294967296")), (Ok(1), Ok(1 << 32)));
+        assert!(count::<u32>("0").is_err() && count::<u32>("4294967296").is_err());
         assert_eq!(time_ns("1.5s"), Ok(1_500_000_000));
         for text in ["0s", "0.1ns", "1000000d", "x", ""] {
             assert!(time_ns(text).is_err(), "{text}");
