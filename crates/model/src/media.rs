@@ -128,16 +128,16 @@ impl Media {
         (sb.wrapping_mul(self.units).wrapping_add(unit) % self.dies.len() as u32) as usize
     }
 
-    /// One sense of a die and the transfer of `pages`.
+    /// One sense of a die and the transfer of `pages`: when data begin to come and when all are there.
     #[inline]
-    fn sense(&mut self, at: u64, ppn: u32, pages: u32, slc: bool) -> u64 {
+    fn sense(&mut self, at: u64, ppn: u32, pages: u32, slc: bool) -> (u64, u64) {
         let index = self.die_of(ppn, slc);
         let channel = index % self.channels.len();
         let time = self.cells[usize::from(slc)].read;
         let die = &mut self.dies[index];
         if die.unit_done > at && ppn.wrapping_sub(die.unit) < self.cells[0].unit_pages {
             // Still in the buffer.
-            return at;
+            return (at, at);
         }
         let begin = match self.suspend {
             Some(after) if die.free > at => {
@@ -150,20 +150,21 @@ impl Media {
         let sensed = begin + time;
         die.read_free = sensed;
         die.free = die.free.max(sensed);
-        let moved = sensed.max(self.channels[channel]) + u64::from(pages) * self.page_transfer;
+        let moving = sensed.max(self.channels[channel]);
+        let moved = moving + u64::from(pages) * self.page_transfer;
         self.channels[channel] = moved;
         self.traffic.sensed += u64::from(pages) * self.page_bytes;
-        moved
+        (moving, moved)
     }
 
-    /// A read that a host waits for: when the first and the last page are there.
+    /// A read that a host waits for: when the first data come and the last are there.
     pub fn read_for_host(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> (u64, u64) {
         let (mut ppn, end) = (ppn, ppn + n);
         let (mut first, mut last) = (u64::MAX, at);
         while ppn < end {
             let pages = (self.row_pages - ppn % self.row_pages).min(end - ppn);
-            let done = self.sense(at, ppn, pages, slc);
-            first = first.min(done);
+            let (begin, done) = self.sense(at, ppn, pages, slc);
+            first = first.min(begin);
             last = last.max(done);
             ppn += pages;
         }
@@ -274,39 +275,47 @@ impl Flash for Media {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Buffer {
     bytes: u64,
-    used: u64,
-    /// Bytes and end of each unit that is being programmed, oldest first.
+    /// Bytes that came and are in no unit yet.
+    open: u64,
+    /// Bytes in units that are being programmed.
+    busy: u64,
+    /// Bytes and end of each of these units, oldest first.
     units: VecDeque<(u32, u64)>,
     latest: u64,
 }
 
 impl Buffer {
     fn new(bytes: u64) -> Buffer {
-        Buffer { bytes, used: 0, units: VecDeque::new(), latest: 0 }
-    }
-
-    /// The largest piece that is admitted at once.
-    pub fn piece(&self) -> u64 {
-        self.bytes / 2
+        Buffer { bytes, open: 0, busy: 0, units: VecDeque::new(), latest: 0 }
     }
 
     /// When `bytes` that come at `at` find room.
     #[inline]
     pub fn admit(&mut self, at: u64, bytes: u64) -> u64 {
-        self.used += bytes;
+        self.open += bytes;
         let mut admitted = at;
-        while self.used > self.bytes {
+        while self.open + self.busy > self.bytes {
             let Some((bytes, done)) = self.units.pop_front() else { break };
-            self.used = self.used.saturating_sub(u64::from(bytes));
+            self.busy -= u64::from(bytes);
             admitted = admitted.max(done);
         }
         admitted
     }
 
+    /// A unit is being programmed. It is as long as it is, even if less came for it: what was merged
+    /// or padded takes room too.
     #[inline]
     fn push(&mut self, bytes: u32, done: u64) {
+        self.open = self.open.saturating_sub(u64::from(bytes));
+        self.busy += u64::from(bytes);
         self.units.push_back((bytes, done));
         self.latest = self.latest.max(done);
+        // Without a host that waits nothing else would take finished units out.
+        while self.busy > self.bytes
+            && let Some((bytes, _)) = self.units.pop_front()
+        {
+            self.busy -= u64::from(bytes);
+        }
     }
 
     /// When everything that is being programmed is in flash.
@@ -316,6 +325,6 @@ impl Buffer {
 
     fn clear(&mut self) {
         self.units.clear();
-        (self.used, self.latest) = (0, 0);
+        (self.open, self.busy, self.latest) = (0, 0, 0);
     }
 }
