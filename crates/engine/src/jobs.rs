@@ -141,8 +141,13 @@ impl Go<'_> {
         let open = crew.workload.pacing.is_open();
         let name = &crew.workload.name;
         let recorder = Recorder::new(self.number, open, crew.interval_ns, name, self.sender);
-        let job =
-            Job { workload: crew.workload, number: self.number, stop: crew.halt, file: crew.file };
+        let job = Job {
+            workload: crew.workload,
+            number: self.number,
+            lanes: 1,
+            stop: crew.halt,
+            file: crew.file,
+        };
         let ready = backend.map(|backend| Ready::new(backend, &job, recorder));
         self.start.wait();
         self.start.wait();

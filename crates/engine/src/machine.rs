@@ -232,7 +232,7 @@ impl Machine {
         let seen = crew.run(|origin, reports| sampler.watch(origin, reports));
         let seen = seen.map_err(|e| io_error(&self.info, &workload.name, e))?;
         *replicate += 1;
-        let mut measurement = summarise(workload, &seen, self.backend, direct);
+        let mut measurement = summarise(workload, &seen, self.backend.name(), direct);
         let case = Case {
             workload,
             info: &self.info,
@@ -335,7 +335,12 @@ impl Rig for Machine {
     }
 }
 
-fn summarise(workload: &Workload, seen: &Seen, backend: BackendKind, direct: bool) -> Measurement {
+pub(crate) fn summarise(
+    workload: &Workload,
+    seen: &Seen,
+    backend: &'static str,
+    direct: bool,
+) -> Measurement {
     let ends = &seen.ends;
     let begin_ns = ends.iter().map(|e| e.begin_ns).min().unwrap_or(0);
     let end_ns = ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
@@ -361,7 +366,7 @@ fn summarise(workload: &Workload, seen: &Seen, backend: BackendKind, direct: boo
         batch_mean: issued as f64 / calls.max(1) as f64,
         device: seen.device,
         temperature: seen.temperature,
-        backend: backend.name(),
+        backend,
         direct,
         verified_sectors: ends.iter().map(|e| e.verified_sectors).sum(),
         findings: Vec::<Finding>::new(),

@@ -16,7 +16,7 @@ const ADDRESSES_KEPT: usize = 16;
 /// What a worker tells the watching thread.
 pub(crate) enum Report {
     /// The counts of one interval that had any; `whole` unless the workload ended within it.
-    Interval { job: u32, index: u64, whole: bool, kinds: Box<Kinds> },
+    Interval { job: u32, index: u64, whole: bool, kinds: Box<Kinds>, temperature_c: Option<f64> },
     /// The worker is done; no more intervals come from it.
     Done { job: u32, end: Box<JobEnd> },
 }
@@ -107,9 +107,10 @@ impl Recorder {
         (self.index + 1) * self.interval_ns
     }
 
-    /// Hands over what was counted, and goes on in the interval that holds `now`.
+    /// Hands over what was counted, and goes on in the interval that holds `now`. The temperature is
+    /// that of a backend that knows it.
     #[cold]
-    pub(crate) fn publish(&mut self, now: u64) {
+    pub(crate) fn publish(&mut self, now: u64, temperature_c: Option<f64>) {
         let open = self.open;
         let kinds = Box::new([0, 1, 2, 3].map(|i| {
             let stats = &mut self.kinds[i];
@@ -119,7 +120,8 @@ impl Recorder {
         if kinds.iter().any(Option::is_some) {
             // The watcher outlives the workers; when it is gone nobody wants the counts.
             let (job, index, whole) = (self.job, self.index, now >= self.interval_end());
-            let _ = self.out.send(Report::Interval { job, index, whole, kinds });
+            let report = Report::Interval { job, index, whole, kinds, temperature_c };
+            let _ = self.out.send(report);
         }
         self.index = (now / self.interval_ns).max(self.index + 1);
     }
@@ -157,7 +159,7 @@ impl Recorder {
 
     /// The last word: hands over what is left and the end.
     pub(crate) fn finish(mut self, mut end: JobEnd) {
-        self.publish(end.end_ns);
+        self.publish(end.end_ns, None);
         end.errors = std::mem::take(&mut self.errors);
         let _ = self.out.send(Report::Done { job: self.job, end: Box::new(end) });
     }

@@ -56,6 +56,10 @@ pub(crate) struct Sampler<'a> {
     closed: Vec<u64>,
     open: BTreeMap<u64, Kinds>,
     emitted: u64,
+    /// Intervals whose end on the wall clock was seen.
+    ticks: u64,
+    /// The temperature that came with the latest report, from a backend that knows it.
+    told_c: Option<f64>,
     first: Option<Sample>,
     /// Device samples by the index of the interval that they end; `u64::MAX` stands for the start.
     samples: BTreeMap<u64, Sample>,
@@ -91,6 +95,8 @@ impl<'a> Sampler<'a> {
             closed,
             open,
             emitted: 0,
+            ticks: 0,
+            told_c: None,
             first,
             samples,
             seen,
@@ -101,16 +107,12 @@ impl<'a> Sampler<'a> {
     pub(crate) fn watch(mut self, origin: u64, reports: &Receiver<Report>) -> Seen {
         self.origin = origin;
         let interval = self.subject.interval_ns;
-        let mut tick = 0;
         while self.seen.ends.len() < self.subject.jobs as usize {
-            let due = (tick + 1) * interval;
+            let due = (self.ticks + 1) * interval;
             let wait = Duration::from_nanos(due.saturating_sub(self.now()));
             match reports.recv_timeout(wait) {
                 Ok(report) => self.take(report),
-                Err(RecvTimeoutError::Timeout) => {
-                    self.tick(tick);
-                    tick = (self.now() / interval).max(tick + 1);
-                }
+                Err(RecvTimeoutError::Timeout) => self.tick(self.now() / interval),
                 // A worker died without a last word; its thread's panic is raised by the caller.
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -118,10 +120,21 @@ impl<'a> Sampler<'a> {
         self.finish()
     }
 
+    /// Watches a workload in virtual time: there is no device beside it, and no wall clock to keep.
+    pub(crate) fn watch_virtual(mut self, reports: &Receiver<Report>) -> Seen {
+        for report in reports {
+            self.take(report);
+            self.look_at_user();
+        }
+        self.finish()
+    }
+
     fn take(&mut self, report: Report) {
         match report {
-            Report::Interval { job, index, whole, kinds } => {
+            Report::Interval { job, index, whole, kinds, temperature_c } => {
                 self.closed[job as usize] = index + u64::from(whole);
+                self.feel(temperature_c);
+                self.told_c = temperature_c;
                 add(&mut self.seen.totals, &kinds);
                 match self.open.get_mut(&index) {
                     Some(merged) => add(merged, &kinds),
@@ -135,17 +148,28 @@ impl<'a> Sampler<'a> {
         }
         let upto = self.closed.iter().copied().min().unwrap_or(0);
         if upto < u64::MAX {
+            // The workers may be heard of before the clock is looked at.
+            self.tick(upto);
             self.emit_until(upto);
         }
     }
 
-    /// The end of an interval on the wall clock: look at the device, the user, the heat.
-    fn tick(&mut self, index: u64) {
+    /// So many intervals have ended: look at the device, the heat, the user.
+    fn tick(&mut self, ended: u64) {
+        if ended <= self.ticks {
+            return;
+        }
+        self.ticks = ended;
         if let Some(sample) = self.watch.as_mut().and_then(|w| w.sample()) {
-            self.samples.insert(index, sample);
+            self.samples.insert(ended - 1, sample);
             self.feel(sample.temperature_c);
         }
         self.seen.worker_cpu_ns = self.seen.worker_cpu_ns.max(kernel_worker_cpu_ns());
+        self.look_at_user();
+    }
+
+    /// What ends a run early: the user's wish, and heat.
+    fn look_at_user(&mut self) {
         if self.subject.interrupt.load(Ordering::Relaxed) || self.seen.too_hot {
             self.subject.halt.store(true, Ordering::Relaxed);
         }
@@ -193,7 +217,7 @@ impl<'a> Sampler<'a> {
             p99_ns: both.map(|k| k.and_then(|k| k.service.percentile(0.99))),
             max_ns: both.map(|k| k.and_then(|k| k.service.max())),
             device_bytes: device.map(|d| [d.read_bytes, d.written_bytes]),
-            temperature_c: sample.and_then(|s| s.temperature_c),
+            temperature_c: sample.and_then(|s| s.temperature_c).or(self.told_c),
         };
         push_row(&mut self.seen.series, &interval, &self.seen.totals);
         self.observer.event(&Event::Interval {

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rig::StopReason;
@@ -19,9 +20,6 @@ use crate::verify::Verifier;
 /// the jitter of a wake-up, well below anything a schedule is late by when slots run out.
 const LATE_NS: u64 = 100_000;
 
-/// Sleeps end this much before the next due time, and the rest is spun: timers are not exact.
-const SPIN_NS: u64 = 60_000;
-
 /// Failures in a row after which a target is given up.
 const FAILURES_MAX: u32 = 100;
 
@@ -31,7 +29,11 @@ const READS_SAMPLED: u32 = 64;
 /// What a worker needs beside backend and pacer.
 pub(crate) struct Job<'a> {
     pub workload: &'a Workload,
+    /// Its number; that of its first lane.
     pub number: u32,
+    /// Jobs that this worker carries at once: one on a real target, where every job has a thread of
+    /// its own, all of them on a virtual drive, whose time only one thread can keep.
+    pub lanes: u32,
     /// Set when the run shall end.
     pub stop: &'a AtomicBool,
     /// For reading back what was written, when the workload verifies.
@@ -102,9 +104,9 @@ impl<'a, B: Backend> Ready<'a, B> {
 impl<'a, B: Backend> State<'a, B> {
     fn new(mut backend: B, job: &'a Job<'a>, recorder: Recorder) -> State<'a, B> {
         let workload = job.workload;
-        let depth = workload.depth.min(backend.depth_max());
+        let depth = workload.depth.min(backend.depth_max()) * job.lanes;
         let filler = Filler::new(workload.content, workload.seed ^ u64::from(job.number) << 40);
-        if workload.mix.write > 0 {
+        if workload.mix.write > 0 && B::CARRIES_DATA {
             for slot in 0..depth {
                 filler.fill(backend.buffer(slot, workload.blocks.max()), u64::from(slot));
             }
@@ -132,9 +134,11 @@ impl<'a, B: Backend> State<'a, B> {
 
     /// The loop. Times are nanoseconds since the workload began.
     fn issue_all<P: Pace>(&mut self, pacer: &mut P) -> io::Result<StopReason> {
-        let mut stream = OpStream::new(self.job.workload, self.job.number);
-        let limits = Limits::of(self.job.workload, self.job.number);
-        let batch = self.job.workload.batch;
+        let workload = self.job.workload;
+        let lanes = self.job.number..self.job.number + self.job.lanes;
+        let limits = Limits::of(workload, lanes.clone());
+        let mut streams: Vec<OpStream> = lanes.map(|lane| OpStream::new(workload, lane)).collect();
+        let batch = workload.batch;
         let mut bytes_left = limits.bytes;
         let mut now = self.now();
         // The stamp of the last turn, as long as it is as good as a new one.
@@ -147,9 +151,12 @@ impl<'a, B: Backend> State<'a, B> {
                 return Ok(StopReason::Interrupted);
             }
             let mut pushed = 0;
-            while pushed < batch && !self.free.is_empty() {
+            while pushed < batch {
+                let Some(&slot) = self.free.last() else { break };
                 let Some(due) = pacer.next_due(now) else { break };
-                let Some(op) = stream.next_op() else { return Ok(StopReason::TraceEnd) };
+                // Each lane has `depth` slots.
+                let lane = if streams.len() == 1 { 0 } else { (slot / workload.depth) as usize };
+                let Some(op) = streams[lane].next_op() else { return Ok(StopReason::TraceEnd) };
                 if bytes_left == 0 || self.issued >= limits.ops {
                     return Ok(StopReason::Amount);
                 }
@@ -164,7 +171,7 @@ impl<'a, B: Backend> State<'a, B> {
             now = self.now();
             stamp = (self.done.len() <= 1).then_some(now);
             if now >= self.recorder.interval_end() {
-                self.recorder.publish(now);
+                self.recorder.publish(now, self.backend.temperature());
                 stamp = None;
             }
             self.reap(now);
@@ -183,7 +190,7 @@ impl<'a, B: Backend> State<'a, B> {
         let slot = self.free.pop().expect("the caller has seen a free slot");
         if let Some(verifier) = &mut self.verifier {
             verifier.issue(slot, op, self.backend.buffer(slot, op.bytes));
-        } else if op.kind == OpKind::Write {
+        } else if op.kind == OpKind::Write && B::CARRIES_DATA {
             self.filler.touch(self.backend.buffer(slot, op.bytes), self.issued + 1);
         }
         let prepared = op.kind == OpKind::Write || self.verifier.is_some();
@@ -206,7 +213,7 @@ impl<'a, B: Backend> State<'a, B> {
             None => Wait::No,
             Some(_) if more => Wait::No,
             Some(due) => {
-                let until = due.min(limit).saturating_sub(SPIN_NS);
+                let until = due.min(limit).saturating_sub(B::SPIN_NS);
                 if until > self.now() { Wait::Until(self.origin + until) } else { Wait::No }
             }
         }
@@ -222,7 +229,9 @@ impl<'a, B: Backend> State<'a, B> {
             if result == i64::from(bytes) || result == 0 && !moves_data(kind) {
                 self.failures = 0;
                 self.recorder.count(kind, bytes, now - issued, now.saturating_sub(due));
-                if self.verifier.is_some() || self.end.reads_sampled < READS_SAMPLED {
+                if self.verifier.is_some()
+                    || B::CARRIES_DATA && self.end.reads_sampled < READS_SAMPLED
+                {
                     self.look_at(slot);
                 }
             } else {
@@ -264,7 +273,7 @@ impl<'a, B: Backend> State<'a, B> {
             self.backend.turn(Wait::One, &mut self.done)?;
             let now = self.now();
             if now >= self.recorder.interval_end() {
-                self.recorder.publish(now);
+                self.recorder.publish(now, self.backend.temperature());
             }
             self.reap(now);
         }
@@ -322,18 +331,21 @@ struct Limits {
 }
 
 impl Limits {
-    /// Parts add up to the whole; coverage is that of the job's own slice.
-    fn of(workload: &Workload, number: u32) -> Limits {
+    /// The bounds of some lanes. Parts add up to the whole; coverage is that of their own slices.
+    fn of(workload: &Workload, lanes: Range<u32>) -> Limits {
         let stop = &workload.stop;
-        let slice = workload.slice(number).bytes as f64;
-        let (number, jobs) = (u64::from(number), u64::from(workload.jobs));
-        let part = |whole: u64| whole / jobs + u64::from(number < whole % jobs);
-        let covered = stop.coverage.map_or(u64::MAX, |share| (share * slice) as u64);
-        Limits {
-            time_ns: stop.time_ns.unwrap_or(u64::MAX),
-            bytes: stop.bytes.map_or(u64::MAX, part).min(covered),
-            ops: stop.ops.map_or(u64::MAX, part),
-        }
+        let jobs = u64::from(workload.jobs);
+        let time_ns = stop.time_ns.unwrap_or(u64::MAX);
+        let none = Limits { time_ns, bytes: 0, ops: 0 };
+        lanes.fold(none, |sum, lane| {
+            let slice = workload.slice(lane).bytes as f64;
+            let part = |whole: u64| whole / jobs + u64::from(u64::from(lane) < whole % jobs);
+            let covered = stop.coverage.map_or(u64::MAX, |share| (share * slice) as u64);
+            let bytes = stop.bytes.map_or(u64::MAX, part).min(covered);
+            let ops = stop.ops.map_or(u64::MAX, part);
+            let (bytes, ops) = (sum.bytes.saturating_add(bytes), sum.ops.saturating_add(ops));
+            Limits { bytes, ops, ..sum }
+        })
     }
 }
 

@@ -47,6 +47,8 @@ pub enum Command {
     Io(Box<IoArgs>),
     /// The tests: what each does, how long, what it writes and may destroy
     Methods(MethodsArgs),
+    /// The virtual drives: what each is, and where its figures come from
+    Drives(DrivesArgs),
     /// The records there are
     Runs(RunsArgs),
     /// One record: as text, or --html, --json, --markdown, --csv
@@ -301,6 +303,28 @@ pub struct PlaceArgs {
     #[arg(long, conflicts_with_all = ["zipf", "repeats"], value_name = "SPACE/ACCESS")]
     #[arg(value_parser = words::hot_cold)]
     pub hot: Option<Pattern>,
+}
+
+#[derive(Debug, Args)]
+pub struct DrivesArgs {
+    /// `show NAME` tells every figure of one and its source
+    #[command(subcommand)]
+    pub what: Option<DrivesCommand>,
+    /// JSON on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum DrivesCommand {
+    /// Every figure of a virtual drive, and where it comes from
+    Show {
+        /// A preset, a file of your own, or either with ?key=value
+        name: String,
+        /// JSON on stdout
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Args)]

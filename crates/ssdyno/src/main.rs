@@ -15,6 +15,7 @@ mod recording;
 mod screen;
 mod target;
 mod usage;
+mod virtual_drive;
 mod words;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ fn run(cli: Cli) -> Result {
         Command::Run(args) => commands::run::run(&args),
         Command::Io(args) => commands::io::run(&args),
         Command::Methods(args) => commands::methods::run(&args),
+        Command::Drives(args) => commands::drives::run(&args),
         Command::Runs(args) => commands::runs::list(&args),
         Command::Show(args) => commands::runs::show(&args),
         Command::Export(args) => commands::runs::export(&args),

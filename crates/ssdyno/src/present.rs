@@ -42,10 +42,15 @@ pub fn reports_beside(store: &Path) -> PathBuf {
     store.parent().unwrap_or(Path::new(".")).join("reports")
 }
 
+/// The name of the page of a run in that directory.
+pub fn page_name(number: i64) -> String {
+    format!("run-{number}.html")
+}
+
 /// Writes the page of a run, to `path` or into `directory`, and says where it is.
 pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<PathBuf> {
-    let name = run.number.map_or_else(|| run.id.clone(), |n| format!("run-{n}"));
-    let path = path.map_or_else(|| directory.join(format!("{name}.html")), Path::to_path_buf);
+    let name = run.number.map_or_else(|| format!("{}.html", run.id), page_name);
+    let path = path.map_or_else(|| directory.join(name), Path::to_path_buf);
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     let made = parent.map_or(Ok(()), fs::create_dir_all);
     let page = report::html(run).map_err(|e| Failure::new(IO, e))?;

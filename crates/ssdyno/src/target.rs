@@ -1,15 +1,16 @@
-//! From what the user typed to a rig: a real target, or `null:`, which is none.
+//! From what the user typed to a rig: a real target, a virtual drive, or `null:`, which is none.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use drive::{OpenRequest, Planned};
-use engine::{Machine, Options};
+use engine::{Machine, Options, Simulator};
 use record::{Safety, State, Target, TargetKind};
-use rig::{Observer, TargetInfo};
+use rig::{Observer, Rig, TargetInfo};
 
 use crate::cli::{InstrumentArgs, TargetArgs};
 use crate::failure::Result;
+use crate::virtual_drive;
 
 /// The target that completes everything at once: what runs on it measures the instrument.
 const NULL: &str = "null:";
@@ -22,7 +23,28 @@ pub fn plan(args: &TargetArgs) -> Result<Planned> {
     if args.target == NULL {
         return Ok(Planned { info: null_info(args.size.unwrap_or(NULL_BYTES)), destroys: None });
     }
+    if let Some(spec) = virtual_drive::described(&args.target) {
+        return Ok(Planned { info: Simulator::info(&spec?, &args.target), destroys: None });
+    }
     Ok(drive::plan_open(&args.target, &request(args))?)
+}
+
+/// A target on the dynamometer.
+pub enum Stand {
+    /// A target of this machine, or none at all.
+    Real(Box<Machine>),
+    /// A virtual drive.
+    Virtual(Box<Simulator>),
+}
+
+impl Stand {
+    /// The rig that methods see.
+    pub fn rig(&mut self) -> &mut dyn Rig {
+        match self {
+            Stand::Real(machine) => machine.as_mut(),
+            Stand::Virtual(simulator) => simulator.as_mut(),
+        }
+    }
 }
 
 /// Opens the target and puts it on the dynamometer.
@@ -30,15 +52,19 @@ pub fn open(
     args: &TargetArgs,
     interrupt: Arc<AtomicBool>,
     observer: Box<dyn Observer>,
-) -> Result<Machine> {
+) -> Result<Stand> {
     let InstrumentArgs { backend, pin, .. } = args.instrument;
     let options = Options { backend, pin, ..Options::default() };
     if args.target == NULL {
         let info = null_info(args.size.unwrap_or(NULL_BYTES));
-        return Ok(Machine::null(info, options, interrupt, observer));
+        return Ok(Stand::Real(Box::new(Machine::null(info, options, interrupt, observer))));
+    }
+    if let Some(spec) = virtual_drive::described(&args.target) {
+        let simulator = Simulator::new(spec?, &args.target, interrupt, observer);
+        return Ok(Stand::Virtual(Box::new(simulator)));
     }
     let opened = drive::open(&args.target, &request(args))?;
-    Ok(Machine::new(opened, options, interrupt, observer)?)
+    Ok(Stand::Real(Box::new(Machine::new(opened, options, interrupt, observer)?)))
 }
 
 fn request(args: &TargetArgs) -> OpenRequest {

@@ -2,18 +2,21 @@
 //! drives one backend, and nothing is shared between them.
 //!
 //! `uring` is the fast path, `aio` and `psync` serve where the kernel or the user says so, `null`
-//! completes everything at once and so measures the instrument itself.
+//! completes everything at once and so measures the instrument itself, `sim` is a virtual drive in
+//! virtual time.
 
 mod aio;
 mod cold;
 mod null;
 mod psync;
+mod sim;
 mod uring;
 
 pub(crate) use aio::Aio;
 pub(crate) use cold::discard;
 pub(crate) use null::Null;
 pub(crate) use psync::Psync;
+pub(crate) use sim::Sim;
 pub(crate) use uring::Uring;
 
 use std::io;
@@ -42,8 +45,20 @@ pub(crate) enum Wait {
 
 /// The way to a target, as one worker sees it.
 pub(crate) trait Backend {
+    /// Sleeps end this much before the next due time, and the rest is spun: timers of a real machine
+    /// are not exact, nanoseconds.
+    const SPIN_NS: u64 = 60_000;
+
+    /// Whether data are moved. A virtual drive only says how long that would take.
+    const CARRIES_DATA: bool = true;
+
     /// Nanoseconds on this backend's clock.
     fn now(&self) -> u64;
+
+    /// Temperature of the drive, where the backend itself knows, degrees Celsius.
+    fn temperature(&mut self) -> Option<f64> {
+        None
+    }
 
     /// Operations that can really be in flight at once; 1 for a synchronous path.
     fn depth_max(&self) -> u32;

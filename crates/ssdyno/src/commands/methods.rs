@@ -44,7 +44,7 @@ fn table(methods: &[&MethodInfo]) -> String {
 }
 
 fn in_full(info: &MethodInfo) -> String {
-    let about = wrap(info.about, screen::style().width.min(90));
+    let about = screen::wrap(info.about, screen::style().width.min(90));
     format!(
         "{} - {}\n\n{about}\n\nsafety   {}\nwrites   {}\ntime     {}\n",
         info.name,
@@ -53,22 +53,6 @@ fn in_full(info: &MethodInfo) -> String {
         info.writes,
         units::span(info.seconds),
     )
-}
-
-/// Words in lines of at most `width` characters.
-fn wrap(text: &str, width: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_string()),
-        }
-    }
-    lines.join("\n")
 }
 
 fn json(methods: &[&MethodInfo]) -> Result<String> {

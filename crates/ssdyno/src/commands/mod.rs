@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod doctor;
+pub mod drives;
 pub mod io;
 pub mod list;
 pub mod manual;

@@ -1,5 +1,6 @@
 //! `ssdyno runs`, `show`, `export`, `rm`: the records.
 
+use std::fs;
 use std::process::{Command, ExitCode, Stdio};
 
 use record::{Metric, Run};
@@ -74,11 +75,16 @@ pub fn export(args: &ExportArgs) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes records.
+/// Removes records, and the pages made of them beside the store.
 pub fn remove(args: &RmArgs) -> Result {
     let mut store = open(&args.store)?;
     let numbers = find_all(&store, &args.runs)?;
     store.remove(&numbers)?;
+    let reports = present::reports_beside(store.path());
+    for number in &numbers {
+        // There may be none.
+        let _ = fs::remove_file(reports.join(present::page_name(*number)));
+    }
     let shown: Vec<String> = numbers.iter().map(i64::to_string).collect();
     screen::say(&format!("removed run {}", shown.join(", ")));
     Ok(ExitCode::SUCCESS)

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+use engine::Machine;
 use methods::Outcome;
 use record::{Plan, TargetKind};
 use rig::{Rig, TargetInfo};
@@ -12,8 +13,9 @@ use workload::{Mix, Pattern, Region, Workload};
 
 use crate::cli::TargetArgs;
 use crate::failure::{Failure, Result};
-use crate::live::{Live, lock};
+use crate::live::{Live, Shared, lock};
 use crate::recording::Recording;
+use crate::target::Stand;
 use crate::{present, screen, target};
 
 /// Operations on the null backend that give the instrument's own cost: a millisecond's worth.
@@ -47,11 +49,10 @@ pub fn run(args: &TargetArgs, job: &Job<'_>, interrupt: &Arc<AtomicBool>) -> Res
     let live = Live::new(Arc::clone(&shared), &plan, &args.output);
     let bar = live.bar();
     let mut outcome = Outcome::with_checkpoints(|outcome| lock(&shared).checkpoint(outcome));
-    let ended =
-        target::open(args, Arc::clone(interrupt), Box::new(live)).and_then(|mut machine| {
-            describe(&shared, &machine)?;
-            (job.act)(&mut machine, &mut outcome)
-        });
+    let ended = target::open(args, Arc::clone(interrupt), Box::new(live)).and_then(|mut stand| {
+        describe(&shared, &mut stand)?;
+        (job.act)(stand.rig(), &mut outcome)
+    });
     bar.finish_and_clear();
     let mut recording = lock(&shared);
     let kept = recording.finish(&outcome, ended.as_ref().err().map(Failure::text));
@@ -82,16 +83,25 @@ fn dry_run(args: &TargetArgs, job: &Job<'_>, plan: &Plan) -> Result {
 }
 
 /// Enters what the engine turned out to be, and what it costs itself.
-fn describe(shared: &crate::live::Shared, machine: &engine::Machine) -> Result<()> {
-    let info = machine.target();
-    let region = Region::first(1 << 30);
-    let probe = Workload::new("instrument", Pattern::UniformOnce, Mix::READ, 4096, region);
-    let instrument = machine.instrument_ns(&probe, CALIBRATION_OPS)?;
-    lock(shared).describe(info, |environment| {
-        environment.backend = Some(machine.backend().to_string());
-        environment.clock = Some(machine.clock().to_string());
-        let real = info.target.kind != TargetKind::Null;
-        environment.instrument_ns_per_io = real.then_some(instrument);
+fn describe(shared: &Shared, stand: &mut Stand) -> Result<()> {
+    let (backend, clock, instrument) = match stand {
+        Stand::Real(machine) => (machine.backend(), machine.clock(), instrument_ns(machine)?),
+        Stand::Virtual(_) => ("sim", "virtual", None),
+    };
+    lock(shared).describe(stand.rig().target(), |environment| {
+        environment.backend = Some(backend.to_string());
+        environment.clock = Some(clock.to_string());
+        environment.instrument_ns_per_io = instrument;
     });
     Ok(())
+}
+
+/// What the instrument costs per operation; on the null target that is the measurement itself.
+fn instrument_ns(machine: &Machine) -> Result<Option<f64>> {
+    if machine.target().target.kind == TargetKind::Null {
+        return Ok(None);
+    }
+    let region = Region::first(1 << 30);
+    let probe = Workload::new("instrument", Pattern::UniformOnce, Mix::READ, 4096, region);
+    Ok(Some(machine.instrument_ns(&probe, CALIBRATION_OPS)?))
 }

@@ -1,0 +1,307 @@
+//! The rig of virtual drives: the same worker, recorder and doctor as on real ones, in virtual time.
+//!
+//! One thread keeps the time and carries all jobs of a workload as lanes; the calling thread merges
+//! what it reports, as on a real drive. Time passes only in workloads, preparations and `idle`.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use model::{Drive, DriveSpec, Health, LinkSpec, Status};
+use record::{Safety, State, Target, TargetKind};
+use rig::{
+    DeviceTraffic, Event, Measurement, Observer, Preparation, Prepared, Result, Rig, RigError,
+    StopReason, TargetInfo,
+};
+use workload::{Closed, Op, OpKind, Open, Pacing, Region, Workload};
+
+use crate::admit::admit;
+use crate::backend::Sim;
+use crate::clock::Clock;
+use crate::doctor::{self, Case};
+use crate::machine::summarise;
+use crate::prepare;
+use crate::recorder::Recorder;
+use crate::sampler::{Sampler, Seen, Subject};
+use crate::worker::{Job, Ready};
+
+/// The largest discard in one command, bytes: the length of an operation has 32 bits.
+const DISCARD_STEP: u64 = 1 << 30;
+
+/// Intervals of a workload that has an end in time, about; shorter ones say nothing more.
+const INTERVALS: u64 = 600;
+
+/// Length of an interval, at least and where nothing bounds the time, nanoseconds.
+const INTERVAL_NS: u64 = 100_000_000;
+
+/// A virtual drive on the dynamometer.
+pub struct Simulator {
+    spec: DriveSpec,
+    drive: Drive,
+    info: TargetInfo,
+    now: u64,
+    interrupt: Arc<AtomicBool>,
+    observer: Box<dyn Observer>,
+    replicates: HashMap<String, u32>,
+    interrupted: bool,
+}
+
+impl Simulator {
+    /// A new drive of that description, fresh and idle. `spec_text` is what the user typed.
+    pub fn new(
+        spec: DriveSpec,
+        spec_text: &str,
+        interrupt: Arc<AtomicBool>,
+        observer: Box<dyn Observer>,
+    ) -> Simulator {
+        let drive = Drive::new(&spec, *spec.seed);
+        let info = Simulator::info(&spec, spec_text);
+        let replicates = HashMap::new();
+        Simulator { spec, drive, info, now: 0, interrupt, observer, replicates, interrupted: false }
+    }
+
+    /// What a method may know of a drive of that description.
+    pub fn info(spec: &DriveSpec, spec_text: &str) -> TargetInfo {
+        let block = u64::from(*spec.block_bytes);
+        let bytes = spec.capacity.0 / block * block;
+        let target = Target {
+            spec: spec_text.to_string(),
+            kind: TargetKind::Virtual,
+            path: None,
+            bytes,
+            drive: Some(identity(spec, bytes)),
+            layers: Vec::new(),
+            filesystem: None,
+            direct: Some(true),
+        };
+        TargetInfo {
+            target,
+            bytes,
+            logical_block_bytes: *spec.block_bytes,
+            allowed: Safety::Destroys,
+            ram: false,
+            discard: true,
+            state: State::Fresh,
+        }
+    }
+
+    fn alive(&mut self) -> Result<()> {
+        let ended = self.interrupted || self.interrupt.load(Ordering::Relaxed);
+        if ended { Err(RigError::Interrupted) } else { Ok(()) }
+    }
+
+    fn run(&mut self, workload: &Workload) -> Result<Measurement> {
+        let replicate = self.replicates.entry(workload.name.clone()).or_default();
+        let (number, halt) = (*replicate, AtomicBool::new(false));
+        *replicate += 1;
+        let before = self.drive.health();
+        let interval_ns = interval(workload);
+        let subject = Subject {
+            name: &workload.name,
+            replicate: number,
+            start_ns: self.now,
+            jobs: 1,
+            interval_ns,
+            clock: Clock::new(),
+            interrupt: &self.interrupt,
+            halt: &halt,
+            hot_c: None,
+        };
+        let sampler = Sampler::new(subject, self.observer.as_mut(), None);
+        let (drive, start) = (&mut self.drive, self.now);
+        let mut seen = simulate(drive, start, workload, interval_ns, &halt, sampler)
+            .map_err(|source| RigError::Io { context: workload.name.clone(), source })?;
+        self.now += seen.ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
+        // The processor time is the simulation's own, which says nothing about the drive.
+        seen.ends.iter_mut().for_each(|end| end.cpu_ns = 0);
+        seen.device = Some(moved(&before, &self.drive.health()));
+        let mut measurement = summarise(workload, &seen, "sim", true);
+        let depth = measurement.effective_depth;
+        measurement.device = measurement.device.map(|seen| DeviceTraffic { depth, ..seen });
+        measurement.findings = doctor::examine(&Case {
+            workload,
+            info: &self.info,
+            measurement: &measurement,
+            seen: &seen,
+            written_share: None,
+        });
+        measurement.series = seen.series;
+        self.interrupted |= measurement.stop == StopReason::Interrupted;
+        Ok(measurement)
+    }
+
+    fn fill(&mut self, region: Region, content: workload::Content, seed: u64) -> Result<u64> {
+        let workload = prepare::fill_workload(region, content, seed);
+        admit(&workload, &self.info)?;
+        let measurement = self.run(&workload)?;
+        self.alive()?;
+        if let Some(error) = measurement.errors.first() {
+            let source = io::Error::other(format!("{} {} errors", error.count, error.kind));
+            return Err(RigError::Io {
+                context: format!("fill {}", self.info.target.spec),
+                source,
+            });
+        }
+        self.info.state = State::Filled;
+        Ok(region.bytes)
+    }
+
+    fn discard(&mut self, region: Region) -> Result<u64> {
+        let mut at = region.start;
+        while at < region.end() {
+            self.alive()?;
+            let bytes = DISCARD_STEP.min(region.end() - at);
+            self.command(Op { kind: OpKind::Discard, offset: at, bytes: bytes as u32 })?;
+            at += bytes;
+        }
+        if region.bytes == self.info.bytes {
+            self.info.state = State::Fresh;
+        }
+        Ok(region.bytes)
+    }
+
+    /// One command outside of a workload.
+    fn command(&mut self, op: Op) -> Result<()> {
+        let completion = self.drive.submit(self.now, &op);
+        self.now = self.now.max(completion.done_ns);
+        if completion.status == Status::Ok {
+            return Ok(());
+        }
+        let context = format!("{} on {}", op.kind.name(), self.info.target.spec);
+        Err(RigError::Io { context, source: io::Error::from_raw_os_error(libc::EIO) })
+    }
+
+    /// Another logical block size: a new drive in the same virtual time, as far as a host can tell.
+    fn format(&mut self, block_bytes: u32) -> Result<()> {
+        if !self.spec.formats.contains(&block_bytes) {
+            let text = format!("formatting to blocks of {block_bytes} bytes");
+            return Err(RigError::Unsupported(text));
+        }
+        self.spec.block_bytes.value = block_bytes;
+        self.drive = Drive::new(&self.spec, *self.spec.seed);
+        self.drive.idle(self.now);
+        self.info = Simulator::info(&self.spec, &self.info.target.spec);
+        Ok(())
+    }
+}
+
+impl Rig for Simulator {
+    fn target(&self) -> &TargetInfo {
+        &self.info
+    }
+
+    fn measure(&mut self, workload: &Workload) -> Result<Measurement> {
+        self.alive()?;
+        admit(workload, &self.info)?;
+        if workload.verify {
+            return Err(RigError::Unsupported("verify: no data are moved".into()));
+        }
+        let measurement = self.run(workload)?;
+        if workload.mix.changes_data() {
+            self.info.state = State::Used;
+        }
+        Ok(measurement)
+    }
+
+    fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
+        self.alive()?;
+        let start = self.now;
+        let bytes = match preparation {
+            Preparation::Fill { region, content, seed } => self.fill(region, content, seed)?,
+            Preparation::Discard { region } => self.discard(region)?,
+            Preparation::Flush => self.command(Op::FLUSH).map(|()| 0)?,
+            Preparation::DropCaches => 0,
+            Preparation::Format { block_bytes } => self.format(block_bytes).map(|()| 0)?,
+        };
+        Ok(Prepared { elapsed_ns: self.now - start, bytes })
+    }
+
+    fn idle(&mut self, time: Duration) -> Result<()> {
+        self.alive()?;
+        self.now += time.as_nanos() as u64;
+        self.drive.idle(self.now);
+        Ok(())
+    }
+
+    fn note(&mut self, event: Event) {
+        self.observer.event(&event);
+    }
+
+    fn elapsed_ns(&mut self) -> u64 {
+        self.now
+    }
+}
+
+/// Runs all lanes of a workload on a thread of its own, which only computes, while this one merges.
+fn simulate(
+    drive: &mut Drive,
+    start: u64,
+    workload: &Workload,
+    interval_ns: u64,
+    halt: &AtomicBool,
+    sampler: Sampler<'_>,
+) -> io::Result<Seen> {
+    let (sender, reports) = channel();
+    let open = workload.pacing.is_open();
+    let recorder = Recorder::new(0, open, interval_ns, &workload.name, sender);
+    let job = Job { workload, number: 0, lanes: workload.jobs, stop: halt, file: None };
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let ready = Ready::new(Sim::new(drive, start), &job, recorder);
+            match workload.pacing {
+                Pacing::Closed => ready.run(Closed, start),
+                pacing => ready.run(Open::new(&pacing, 0, 1, workload.seed), start),
+            }
+        });
+        let seen = sampler.watch_virtual(&reports);
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok(seen)
+    })
+}
+
+/// Intervals as long as a series of a few hundred of them needs.
+fn interval(workload: &Workload) -> u64 {
+    let by_time = workload.stop.time_ns.map_or(0, |ns| ns / INTERVALS);
+    by_time.max(INTERVAL_NS)
+}
+
+/// What reached the drive, whose queue is that of the host: nothing lies between.
+fn moved(before: &Health, after: &Health) -> DeviceTraffic {
+    let (a, b) = (&before.counters, &after.counters);
+    DeviceTraffic {
+        read_bytes: b.read_bytes - a.read_bytes,
+        written_bytes: b.written_bytes - a.written_bytes,
+        discarded_bytes: b.discarded_bytes - a.discarded_bytes,
+        depth: 0.0,
+    }
+}
+
+fn identity(spec: &DriveSpec, bytes: u64) -> record::DriveIdentity {
+    let buses: Vec<String> = spec.link.iter().map(|link| link.bus.value.clone()).collect();
+    let ceilings = spec.link.iter().filter_map(LinkSpec::ceiling);
+    let link = record::Link {
+        kind: "virtual".into(),
+        now: (!buses.is_empty()).then(|| buses.join(" + ")),
+        best: None,
+        ceiling_bytes_per_s: ceilings.reduce(f64::min),
+        downgraded: None,
+    };
+    record::DriveIdentity {
+        name: spec.name.clone(),
+        bus: "virtual".into(),
+        model: (!spec.model.is_empty()).then(|| spec.model.clone()),
+        bytes: Some(bytes),
+        logical_block_bytes: Some(*spec.block_bytes),
+        physical_block_bytes: Some(*spec.map.unit_bytes),
+        rotational: Some(false),
+        read_only: Some(false),
+        write_cache: Some(!*spec.buffer.protected),
+        discard_max_bytes: Some(if *spec.discard.honoured { u64::from(u32::MAX) } else { 0 }),
+        link: Some(link),
+        ..record::DriveIdentity::default()
+    }
+}
