@@ -128,8 +128,8 @@ mod tests {
 22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw,discard
 40 27 8:17 / /media/my\\040stick ro,nosuid master:2 - vfat /dev/sdb1 rw,fmask=0022
-41 27 0:40 /@home /home rw - btrfs /dev/sda3 rw,subvolid=257
-42 27 0:41 / /home rw - tmpfs tmpfs rw
+41 27 0:40 /@home /srv rw - btrfs /dev/sda3 rw,subvolid=257
+42 27 0:41 / /srv rw - tmpfs tmpfs rw
 nonsense - without sense
 ";
 
@@ -153,7 +153,7 @@ nonsense - without sense
         assert_eq!(covering("/etc/passwd"), Some(27));
         assert_eq!(covering("/media/my stick/a"), Some(40));
         assert_eq!(covering("/media/my sticky"), Some(27));
-        assert_eq!(covering("/home/x"), Some(42), "mounted over the other");
+        assert_eq!(covering("/srv/x"), Some(42), "mounted over the other");
     }
 
     proptest! {

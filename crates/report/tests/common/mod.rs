@@ -387,7 +387,7 @@ pub fn empty() -> Run {
         target: Target {
             spec: ".".into(),
             kind: TargetKind::Directory,
-            path: Some("/home/ada/bench".into()),
+            path: Some("/mnt/bench".into()),
             bytes: 1 << 30,
             drive: Some(nvme()),
             layers: vec!["/dev/nvme0n1p2".into()],
