@@ -59,7 +59,7 @@ impl Shape {
         let spare = spec.capacity.0 as f64 * *spec.op / superblock as f64;
         Rules {
             policy: *spec.collect.policy,
-            shared_frontier: false,
+            shared_frontier: *spec.collect.shared,
             slc: Slc::new(fixed, dynamic, drain, *spec.slc.first, *spec.slc.reenter, bits),
             wear: Wear { endurance: *spec.wear.endurance, seed: *spec.seed },
             level_lead: *spec.wear.level_lead,

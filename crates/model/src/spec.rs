@@ -233,6 +233,9 @@ pub struct CollectSpec {
     pub policy: Figure<Policy>,
     /// Largest superblock, bytes; small drives have smaller ones.
     pub superblock: Figure<Size>,
+    /// Host data and moved data fill the same superblock, and a superblock is collected whole when
+    /// the next is begun: simple controllers.
+    pub shared: Figure<bool>,
     /// Idle time is used once nothing came for this long, ms.
     pub idle_after_ms: Figure<f64>,
     /// Share of the spare flash that idle time frees, 0 to 0.9.
@@ -244,6 +247,7 @@ impl Default for CollectSpec {
         CollectSpec {
             policy: guess(Policy::Greedy),
             superblock: guess(Size(384 << 20)),
+            shared: guess(false),
             idle_after_ms: guess(100.0),
             idle_free: guess(0.5),
         }

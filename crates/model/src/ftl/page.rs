@@ -89,6 +89,8 @@ struct Frontier {
     end: u32,
     unit_pages: u32,
     slc: bool,
+    /// The open unit holds data of the host, in a shared frontier beside moved ones.
+    host: bool,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -237,6 +239,7 @@ impl PageMapped {
         let ppn = frontier.sb << self.stride_bits | frontier.unit;
         let done = flash.program(at, ppn, frontier.slc, Why::Host);
         frontier.unit = (frontier.unit + frontier.unit_pages).min(frontier.end);
+        frontier.host = false;
         self.work.padded += u64::from(frontier.unit - frontier.next);
         frontier.next = frontier.unit;
         self.close_if_full(To::Host);
@@ -303,7 +306,8 @@ impl PageMapped {
         let unit_pages = self.layout.unit_pages[usize::from(slc)];
         let bits = if slc { self.rules.slc.bits } else { 1 };
         let end = self.layout.superblock_pages / bits;
-        self.frontiers[to as usize] = Frontier { sb, next: 0, unit: 0, end, unit_pages, slc };
+        self.frontiers[to as usize] =
+            Frontier { sb, next: 0, unit: 0, end, unit_pages, slc, host: false };
         if shared {
             // The closed forms' drive: one superblock is free at most, and what is live in the
             // next victim goes into the superblock that was just opened.
@@ -347,13 +351,15 @@ impl PageMapped {
         self.map.bind(lpn, ppn, len, |old, len| invalidate(blocks, bits, old, len));
         blocks.add(sb, len);
         frontier.next += len;
-        while frontier.next - frontier.unit >= frontier.unit_pages {
+        frontier.host |= why == Why::Host;
+        let full = frontier.next == frontier.end;
+        while frontier.next - frontier.unit >= frontier.unit_pages
+            || (full && frontier.unit < frontier.end)
+        {
+            let why = if frontier.host { Why::Host } else { why };
             flash.program(at, sb << bits | frontier.unit, frontier.slc, why);
-            frontier.unit += frontier.unit_pages;
-        }
-        if frontier.next == frontier.end && frontier.unit < frontier.end {
-            flash.program(at, sb << bits | frontier.unit, frontier.slc, why);
-            frontier.unit = frontier.end;
+            frontier.unit = (frontier.unit + frontier.unit_pages).min(frontier.end);
+            frontier.host = to == To::Host && why == Why::Host && frontier.unit < frontier.next;
         }
         self.close_if_full(to);
         self.release_emptied();
