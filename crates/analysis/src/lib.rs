@@ -8,15 +8,19 @@
 
 #![forbid(unsafe_code)]
 
+mod changepoint;
 mod compare;
 mod estimate;
 mod latency;
 #[cfg(test)]
 mod simulate;
+mod steady;
 mod student;
 
+pub use changepoint::{Change, Piece, Steps, medians, steps};
 pub use compare::{
     Comparison, EQUIVALENT_WITHIN, Outcome, compare, compare_among, smallest_detectable,
 };
 pub use estimate::{Estimate, estimate, metric};
 pub use latency::LatencyReplicates;
+pub use steady::{Slope, WINDOW, independent, warm_up};

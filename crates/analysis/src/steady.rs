@@ -1,0 +1,190 @@
+//! Has it settled? Where the warm-up of a course ends, and whether a window of rounds is steady.
+//!
+//! The rule of the SNIA Solid State Storage Performance Test Specification (five rounds: range within
+//! 20% of the mean, fitted slope within 10%) also accepts a slow decay. So a second, stricter word
+//! stands beside it: a plateau is a window whose slope cannot be told from none.
+
+use crate::student::quantile;
+
+/// Rounds in a window of the specification.
+pub const WINDOW: usize = 5;
+
+/// Greatest less least over the mean, at most.
+const RANGE_MOST: f64 = 0.2;
+
+/// What the fitted line moves over the window, over the mean, at most.
+const EXCURSION_MOST: f64 = 0.1;
+
+/// A line that moves less than this share is level, however surely it moves: a virtual drive has
+/// no noise to hide behind.
+const LEVEL_BELOW: f64 = 0.01;
+
+/// Values in a batch of MSER-5.
+const BATCH: usize = 5;
+
+/// Batches that must be left, and the greatest correlation of neighbours (statistics: R6).
+const BATCHES_LEAST: usize = 10;
+const CORRELATION_MOST: f64 = 0.2;
+
+/// A line through equidistant values, with what it moves from the first value to the last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slope {
+    /// Mean of the values, in their unit.
+    pub mean: f64,
+    /// Greatest less least value.
+    pub range: f64,
+    /// What the line moves over the window, in the values' unit; below 0: it falls.
+    pub excursion: f64,
+    /// Half the width of the excursion's 95% interval.
+    pub half_width: f64,
+}
+
+impl Slope {
+    /// Fits the line; `None` below three values.
+    pub fn of(values: &[f64]) -> Option<Slope> {
+        let n = values.len();
+        if n < 3 {
+            return None;
+        }
+        let (mean, middle) = (values.iter().sum::<f64>() / n as f64, (n - 1) as f64 / 2.0);
+        let place = |i: usize| i as f64 - middle;
+        let spread: f64 = (0..n).map(|i| place(i).powi(2)).sum();
+        let slope =
+            values.iter().enumerate().map(|(i, v)| place(i) * (v - mean)).sum::<f64>() / spread;
+        let off = |(i, v): (usize, &f64)| (v - mean - slope * place(i)).powi(2);
+        let residual: f64 = values.iter().enumerate().map(off).sum();
+        let error = (residual / (n - 2) as f64 / spread).sqrt();
+        let (least, most) =
+            values.iter().fold((f64::MAX, f64::MIN), |m, v| (m.0.min(*v), m.1.max(*v)));
+        Some(Slope {
+            mean,
+            range: most - least,
+            excursion: slope * (n - 1) as f64,
+            half_width: quantile(0.975, n - 2) * error * (n - 1) as f64,
+        })
+    }
+
+    /// Steady by the specification.
+    pub fn is_pts_steady(&self) -> bool {
+        self.range <= RANGE_MOST * self.mean.abs()
+            && self.excursion.abs() <= EXCURSION_MOST * self.mean.abs()
+    }
+
+    /// Steady by the specification, and its slope cannot be told from none.
+    pub fn is_level(&self) -> bool {
+        let level = self.excursion.abs() <= self.half_width
+            || self.excursion.abs() + self.half_width <= LEVEL_BELOW * self.mean.abs();
+        self.is_pts_steady() && level
+    }
+}
+
+/// How many values at the start belong to the warm-up (MSER-5: what is left has the smallest error
+/// of its mean). `None` when that would be more than half: it never settled.
+pub fn warm_up(values: &[f64]) -> Option<usize> {
+    let batches: Vec<f64> =
+        values.chunks_exact(BATCH).map(|b| b.iter().sum::<f64>() / BATCH as f64).collect();
+    // The last few batches are alike by chance.
+    let last = batches.len().checked_sub(BATCH)?;
+    let error = |cut: usize| {
+        let left = &batches[cut..];
+        let mean = left.iter().sum::<f64>() / left.len() as f64;
+        left.iter().map(|b| (b - mean).powi(2)).sum::<f64>() / (left.len() as f64).powi(2)
+    };
+    let cut = (0..=last).min_by(|a, b| error(*a).total_cmp(&error(*b)))?;
+    (cut * 2 <= batches.len()).then_some(cut * BATCH)
+}
+
+/// Means of batches so long that neighbours do not depend on each other; of these an interval may be
+/// made. `None`: no batches of that kind, the course is not stationary.
+pub fn independent(values: &[f64]) -> Option<Vec<f64>> {
+    let mut size = 1;
+    while values.len() / size >= BATCHES_LEAST {
+        let means: Vec<f64> =
+            values.chunks_exact(size).map(|b| b.iter().sum::<f64>() / size as f64).collect();
+        if correlation(&means).abs() < CORRELATION_MOST {
+            return Some(means);
+        }
+        size *= 2;
+    }
+    None
+}
+
+/// Correlation of neighbours; 0 for values that are all equal.
+fn correlation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let together: f64 = values.windows(2).map(|p| (p[0] - mean) * (p[1] - mean)).sum();
+    let alone: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    if alone > 0.0 { together / alone } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Dice;
+
+    #[test]
+    fn the_rule_of_the_specification_by_its_two_bounds() {
+        let pts = |v: &[f64]| Slope::of(v).expect("five").is_pts_steady();
+        assert!(pts(&[100.0, 110.0, 90.0, 110.0, 100.0]));
+        assert!(!pts(&[100.0, 111.0, 90.0, 110.0, 100.0]), "range 21%");
+        assert!(pts(&[104.9, 102.5, 100.0, 97.5, 95.1]));
+        assert!(!pts(&[105.5, 102.5, 100.0, 97.5, 94.5]), "slope 10.5%");
+        assert_eq!(Slope::of(&[1.0, 2.0]), None);
+    }
+
+    /// The reason for a second word: a decay from 3 to 1 with a time constant of ten rounds.
+    #[test]
+    fn a_slow_decay_passes_the_specification_and_is_no_plateau() {
+        let mut dice = Dice::new(4);
+        let decay = |i: usize| 1.0 + 2.0 * libm::exp(-(i as f64) / 10.0);
+        let rates: Vec<f64> =
+            (0..60).map(|i| decay(i) * dice.log_normal(1.0, 0.005, 1)[0]).collect();
+        let first = |ok: fn(&Slope) -> bool| {
+            rates
+                .windows(WINDOW)
+                .position(|w| ok(&Slope::of(w).expect("five")))
+                .expect("in the end")
+        };
+        let (pts, level) = (first(Slope::is_pts_steady), first(Slope::is_level));
+        let mean = |at: usize| rates[at..at + WINDOW].iter().sum::<f64>() / WINDOW as f64;
+        assert!(mean(pts) > 1.2, "{pts}: {}", mean(pts));
+        assert!(level > pts && mean(level) < 1.15, "{level}: {}", mean(level));
+    }
+
+    #[test]
+    fn a_plateau_with_or_without_noise_is_level_and_a_slope_without_is_not() {
+        let level = |v: &[f64]| Slope::of(v).expect("five").is_level();
+        assert!(level(&[100.0; 5]));
+        assert!(level(&[100.0, 103.0, 98.0, 101.0, 99.0]));
+        assert!(level(&[100.0, 100.1, 100.2, 100.3, 100.4]), "0.4% is of no consequence");
+        assert!(!level(&[100.0, 101.0, 102.0, 103.0, 104.0]));
+    }
+
+    #[test]
+    fn warm_up_is_cut_and_what_never_settles_is_said() {
+        let mut dice = Dice::new(8);
+        let mut values = dice.log_normal(300.0, 0.05, 40);
+        values.extend(dice.log_normal(100.0, 0.05, 160));
+        assert_eq!(warm_up(&values), Some(40));
+        assert_eq!(warm_up(&dice.log_normal(100.0, 0.0, 100)), Some(0));
+        let falling: Vec<f64> = (0..200).map(|i| 1000.0 - f64::from(i)).collect();
+        assert_eq!(warm_up(&falling), None);
+        assert_eq!(warm_up(&[1.0; 4]), None);
+    }
+
+    #[test]
+    fn correlated_noise_is_batched_until_it_is_not() {
+        let mut dice = Dice::new(15);
+        let mut value = 0.0;
+        let mut drift = |keep: f64| {
+            value = keep * value + dice.normal();
+            100.0 + value
+        };
+        let noisy: Vec<f64> = (0..2000).map(|_| drift(0.7)).collect();
+        let means = independent(&noisy).expect("settles");
+        assert!(means.len() >= 10 && means.len() <= 500, "{}", means.len());
+        let walk: Vec<f64> = (0..400).map(|_| drift(1.0)).collect();
+        assert_eq!(independent(&walk), None);
+        assert!(independent(&[5.0; 20]).is_some());
+    }
+}
