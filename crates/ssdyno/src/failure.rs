@@ -50,6 +50,12 @@ impl Failure {
         self.text.clone()
     }
 
+    /// The exit code.
+    #[cfg(test)]
+    pub fn code(&self) -> u8 {
+        self.code
+    }
+
     /// Prints it and gives the exit code.
     pub fn report(&self) -> ExitCode {
         screen::say(&format!("ssdyno: {}", self.text));

@@ -34,7 +34,7 @@ pub fn json(value: &impl Serialize) -> Result<String> {
 
 /// The record as JSON, on one line or indented for people.
 pub fn record_json(run: &Run, pretty: bool) -> Result<String> {
-    report::json(run, pretty).map_err(|e| Failure::new(IO, e))
+    Ok(report::json(run, pretty).map_err(|e| Failure::new(IO, e))? + "\n")
 }
 
 /// The directory for reports beside a store.

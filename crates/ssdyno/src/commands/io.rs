@@ -132,10 +132,10 @@ fn plan(workload: &Workload, info: &TargetInfo) -> Plan {
 fn bytes_max(workload: &Workload, info: &TargetInfo) -> u64 {
     let Stop { time_ns, ops, .. } = workload.stop;
     let block = u64::from(workload.blocks.max());
-    // A job ends with the block that reaches its bound.
+    // A job ends with the block that reaches its share.
     let slack = block * u64::from(workload.jobs);
     let covered = workload.stop.bytes_bound(workload.region.bytes);
-    let covered = covered.map(|b| if b % slack == 0 { b } else { b.saturating_add(slack) });
+    let covered = covered.map(|bytes| bytes.saturating_add(slack));
     let counted = ops.map(|n| n.saturating_mul(block));
     let link = info.target.drive.as_ref().and_then(|d| d.link.as_ref()?.ceiling_bytes_per_s);
     let timed = time_ns.map(|ns| (ns as f64 / 1e9 * link.unwrap_or(FASTEST)) as u64);
@@ -172,5 +172,123 @@ fn pacing(flight: &FlightArgs) -> Pacing {
         (None, None) => Pacing::Closed,
         (None, Some(rate)) if flight.poisson => Pacing::Poisson { rate },
         (None, Some(rate)) => Pacing::Fixed { rate },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn args(line: &str) -> IoArgs {
+        let words =
+            ["ssdyno", "io", "t"].into_iter().chain(line.split(' ').filter(|w| !w.is_empty()));
+        match Cli::try_parse_from(words).expect("understood").command {
+            Command::Io(args) => *args,
+            _ => panic!("io was typed"),
+        }
+    }
+
+    fn target(kind: TargetKind, allowed: Safety) -> TargetInfo {
+        let target = record::Target {
+            spec: "t".into(),
+            kind,
+            path: None,
+            bytes: 1 << 30,
+            drive: None,
+            layers: Vec::new(),
+            filesystem: None,
+            direct: None,
+        };
+        TargetInfo {
+            target,
+            bytes: 1 << 30,
+            logical_block_bytes: 4096,
+            allowed,
+            ram: false,
+            discard: false,
+            state: record::State::Unknown,
+        }
+    }
+
+    fn planned(line: &str, info: &TargetInfo) -> Result<Plan> {
+        let args = args(line);
+        Ok(plan(&place(&args, &draft(&args)?, info)?, info))
+    }
+
+    #[test]
+    fn the_plan_bounds_what_is_written() {
+        let scratch = target(TargetKind::Directory, Safety::Scratch);
+        let gib = 1u64 << 30;
+        let table = [
+            // The scratch file is written before it is read.
+            ("--time 1s", gib),
+            ("--size 1MiB --ops 10", 1 << 20),
+            ("--size 1MiB --rw write --coverage 2", (2 << 20) + 4096),
+            ("--rw write --ops 10 --bs 64k", 10 << 16),
+            ("--rw randwrite --ops 10 --coverage 1", gib + 10 * 4096),
+            ("--rw write --time 1s", FASTEST as u64),
+            ("--rw write --time 1s --ops 1", 4096),
+            // A mix is counted whole.
+            ("--size 1MiB --rw randrw --ops 10", (1 << 20) + 10 * 4096),
+            ("--size 4MiB --rw write --coverage 1.5 --jobs 3", (6 << 20) + 3 * 4096),
+        ];
+        for (line, bytes) in table {
+            let plan = planned(line, &scratch).expect("planned");
+            assert_eq!((plan.write_bytes_max, plan.safety), (bytes, Safety::Scratch), "{line}");
+            assert_eq!(plan.destroys, None, "{line}");
+        }
+    }
+
+    #[test]
+    fn only_what_was_given_away_is_written() {
+        let read = target(TargetKind::Device, Safety::Reads);
+        let plan = planned("--time 1s", &read).expect("planned");
+        assert_eq!((plan.write_bytes_max, plan.safety), (0, Safety::Reads));
+        let refused = planned("--rw randwrite", &read).expect_err("refused");
+        assert_eq!(refused.code(), REFUSED);
+        let given = target(TargetKind::Device, Safety::Destroys);
+        let plan = planned("--rw randwrite --size 1MiB", &given).expect("planned");
+        assert_eq!(plan.safety, Safety::Destroys);
+        assert_eq!(plan.destroys.as_deref(), Some("1 MiB of t"));
+        let null = target(TargetKind::Null, Safety::Destroys);
+        assert_eq!(planned("--rw write", &null).expect("planned").destroys, None);
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_said_before_anything_is_done() {
+        let scratch = target(TargetKind::Directory, Safety::Scratch);
+        for line in [
+            "--bs 512",
+            "--shift 512",
+            "--offset 1GiB",
+            "--size 1MiB --bs 2MiB",
+            "--size 1MiB --jobs 512",
+            "--rw read --zipf 1.1",
+            "--rw read --hot 20/80",
+            "--rw write --repeats",
+            "--backwards",
+            "--stride 1MiB",
+            "--rate 0",
+        ] {
+            assert_eq!(planned(line, &scratch).expect_err(line).code(), USAGE, "{line}");
+        }
+        assert!(planned("--bs 512 --buffered", &scratch).is_ok());
+    }
+
+    #[test]
+    fn the_words_make_the_workload() {
+        let draft = |line: &str| draft(&args(line)).expect("understood");
+        assert_eq!(draft("").stop, Stop::after_ns(TIME_NS));
+        assert_eq!(draft("--ops 5").stop, Stop { ops: Some(5), ..Stop::default() });
+        assert_eq!(draft("--depth 4 --batch 16").batch, 4);
+        assert_eq!(draft("--rw rw --mix 30").mix, Mix::read_percent(30));
+        assert!(draft("--rw write").flush_at_end && !draft("--rw write --no-flush").flush_at_end);
+        assert_eq!(draft("--rate 5 --poisson").pacing, Pacing::Poisson { rate: 5.0 });
+        let bursts = Pacing::OnOff { on_ns: 1_000_000_000, off_ns: 9_000_000_000, rate: None };
+        assert_eq!(draft("--burst 1s/9s").pacing, bursts);
+        assert_eq!(draft("--hot 20/80").pattern, Pattern::hot_cold(0.2, 0.8));
     }
 }

@@ -1,0 +1,318 @@
+//! A place of its own for every test: a directory to measure, a store, and the command on both.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub const MIB: u64 = 1 << 20;
+
+/// Unwraps, or ends the test with a word on why it was skipped.
+macro_rules! or_skip {
+    ($attempt:expr) => {
+        match $attempt {
+            Ok(value) => value,
+            Err(why) => {
+                println!("skipped: {why}");
+                return;
+            }
+        }
+    };
+}
+pub(crate) use or_skip;
+
+/// What a command said.
+#[derive(Debug)]
+pub struct Said {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Said {
+    fn of(output: Output) -> Said {
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        let code = output.status.code().unwrap_or(-1);
+        Said { code, out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// The same, of a command that came to a good end.
+    pub fn good(self) -> Said {
+        assert_eq!(self.code, 0, "{self:?}");
+        self
+    }
+
+    /// The record or list on stdout.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+
+    /// A refusal: that exit code, one line on stderr that holds `words`, one more at most.
+    pub fn refuses(&self, code: i32, words: &str) {
+        assert_eq!(self.code, code, "{self:?}");
+        let lines: Vec<&str> = self.err.lines().collect();
+        assert!(lines[0].starts_with("ssdyno: ") && lines[0].contains(words), "{self:?}");
+        assert!(lines[1..].iter().all(|l| l.starts_with("   try: ")), "{self:?}");
+        assert!(lines.len() <= 2 && self.out.is_empty(), "{self:?}");
+    }
+}
+
+/// A directory to measure with a file in it that must stay as it is, and a store beside it.
+pub struct Place(TempDir);
+
+impl Place {
+    pub fn new() -> Place {
+        Place::under(Path::new(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    pub fn under(parent: &Path) -> Place {
+        fs::create_dir_all(parent).expect("a directory");
+        let place = Place(TempDir::new_in(parent).expect("a directory"));
+        fs::create_dir(place.work()).expect("a directory");
+        fs::create_dir(place.path("tmp")).expect("a directory");
+        fs::write(place.work().join("canary"), "sings").expect("a file");
+        place
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The directory that is measured.
+    pub fn work(&self) -> PathBuf {
+        self.path("work")
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        self.path(name).to_str().expect("UTF-8").to_string()
+    }
+
+    /// A file of its own for a test to measure.
+    pub fn file(&self, name: &str, bytes: u64) -> String {
+        File::create(self.path(name)).and_then(|f| f.set_len(bytes)).expect("a file");
+        self.text(name)
+    }
+
+    /// The command in an environment of this place and of nothing else.
+    pub fn command(&self, args: &[&str]) -> Command {
+        self.command_of(Path::new(env!("CARGO_BIN_EXE_ssdyno")), args)
+    }
+
+    pub fn command_of(&self, binary: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(binary);
+        command.args(args).current_dir(self.work()).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("XDG_DATA_HOME", self.path("data")).env("TMPDIR", self.path("tmp"));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    pub fn ssdyno(&self, args: &[&str]) -> Said {
+        Said::of(self.command(args).output().expect("starts"))
+    }
+
+    /// A run of `ssdyno io` with a record as JSON; `TARGET` and words as on the command line.
+    pub fn io(&self, line: &str) -> Value {
+        let words: Vec<&str> = line.split(' ').collect();
+        self.ssdyno(&[&["io"], &words[..], &["--json", "--quiet"]].concat()).good().json()
+    }
+
+    /// The list of runs in the store, the latest first; empty without a store.
+    pub fn runs(&self) -> Vec<Value> {
+        if !self.path("data").join("ssdyno/runs.sqlite").exists() {
+            return Vec::new();
+        }
+        let said = self.ssdyno(&["runs", "--json"]).good().json();
+        said.as_array().expect("a list").clone()
+    }
+
+    /// Nothing was begun and nothing is left behind.
+    pub fn is_untouched(&self) -> bool {
+        self.runs().is_empty() && contents(&self.work()) == contents_of_canary()
+    }
+}
+
+fn contents_of_canary() -> BTreeMap<String, u64> {
+    BTreeMap::from([("canary".to_string(), hash(b"sings"))])
+}
+
+/// Names and hashes of the files of a directory.
+pub fn contents(dir: &Path) -> BTreeMap<String, u64> {
+    let entries = fs::read_dir(dir).expect("a directory").map(|e| e.expect("an entry"));
+    let named = |e: fs::DirEntry| {
+        let content = fs::read(e.path()).expect("a file");
+        (e.file_name().to_string_lossy().into_owned(), hash(&content))
+    };
+    entries.map(named).collect()
+}
+
+pub fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+/// The metric of that name in a record.
+pub fn metric(record: &Value, name: &str) -> Option<f64> {
+    let metrics = record["metrics"].as_array().expect("metrics");
+    metrics.iter().find(|m| m["name"] == name)?["value"].as_f64()
+}
+
+/// Names of the verdicts of a record.
+pub fn verdicts(record: &Value) -> Vec<&str> {
+    names(&record["verdicts"])
+}
+
+/// Names of the warnings of a record.
+pub fn warnings(record: &Value) -> Vec<&str> {
+    names(&record["warnings"])
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    let list = list.as_array().expect("a list").iter();
+    list.map(|v| v["name"].as_str().expect("a name")).collect()
+}
+
+/// A run that goes on, with its lines of events.
+pub struct Going {
+    pub child: Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Going {
+    /// Starts a run with `--json --events`.
+    pub fn start(place: &Place, args: &[&str]) -> Going {
+        let args = [args, &["--json", "--events", "--quiet"]].concat();
+        let mut command = place.command(&args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("starts");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        Going { child, lines }
+    }
+
+    /// Reads on until a line with these words; that is where the run is now.
+    pub fn until(&mut self, words: &str) -> String {
+        loop {
+            let line = self.lines.next().unwrap_or_else(|| panic!("no line with {words}"));
+            let line = line.expect("UTF-8");
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    pub fn signal(&self, signal: i32) {
+        send(signal, self.child.id());
+    }
+
+    /// Waits for the end; what was said after the lines read so far.
+    pub fn end(mut self) -> Said {
+        let rest: Vec<String> = self.lines.by_ref().map_while(Result::ok).collect();
+        let output = self.child.wait_with_output().expect("ends");
+        Said { out: rest.join("\n"), ..Said::of(output) }
+    }
+}
+
+/// Sends a signal to a process of this test.
+pub fn send(signal: i32, pid: u32) {
+    let sent = Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status();
+    assert!(sent.is_ok_and(|s| s.success()), "kill -{signal} {pid}");
+}
+
+/// Runs a tool; its output, or why not.
+pub fn tool(name: &str, args: &[&str]) -> Result<String, String> {
+    let said = Command::new(name).args(args).output().map_err(|e| format!("{name}: {e}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
+    if said.status.success() { Ok(text(&said.stdout)) } else { Err(text(&said.stderr)) }
+}
+
+/// Whether this test has the rights of root.
+pub fn root() -> Result<(), String> {
+    match tool("id", &["-u"])?.as_str() {
+        "0" => Ok(()),
+        _ => Err("needs root".into()),
+    }
+}
+
+/// A loop device over an image of its own, taken away in the end.
+pub struct Loop {
+    pub path: String,
+    pub image: PathBuf,
+    _dir: TempDir,
+}
+
+impl Loop {
+    /// `make` is a command that gets the image as its last word, such as `mkfs.ext4 -q`; `options`
+    /// are those of losetup.
+    pub fn new(bytes: u64, make: &str, options: &[&str]) -> Result<Loop, String> {
+        let dir = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).map_err(|e| e.to_string())?;
+        let image = dir.path().join("image");
+        File::create(&image).and_then(|f| f.set_len(bytes)).map_err(|e| e.to_string())?;
+        let name = image.to_str().ok_or("UTF-8")?;
+        if let Some((program, args)) = make.split(' ').collect::<Vec<_>>().split_first()
+            && !program.is_empty()
+        {
+            tool(program, &[args, &[name]].concat())?;
+        }
+        let path = tool("losetup", &[options, &["-f", "--show", name]].concat())?;
+        Ok(Loop { path, image, _dir: dir })
+    }
+
+    pub fn name(&self) -> &str {
+        self.path.trim_start_matches("/dev/")
+    }
+
+    pub fn hash(&self) -> u64 {
+        hash(&fs::read(&self.image).expect("the image"))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = tool("losetup", &["-d", &self.path]);
+    }
+}
+
+/// A file system mounted in a directory of its own.
+pub struct Mounted {
+    pub dir: PathBuf,
+    _dir: TempDir,
+}
+
+impl Mounted {
+    /// `words` are those of mount, without the directory: `-o ro /dev/loop0`.
+    pub fn new(words: &[&str]) -> Result<Mounted, String> {
+        let temporary = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).map_err(|e| e.to_string())?;
+        let dir = temporary.path().join("mnt");
+        fs::create_dir(&dir).map_err(|e| e.to_string())?;
+        tool("mount", &[words, &[dir.to_str().ok_or("UTF-8")?]].concat())?;
+        Ok(Mounted { dir, _dir: temporary })
+    }
+
+    pub fn text(&self) -> &str {
+        self.dir.to_str().expect("UTF-8")
+    }
+
+    /// Fills it with one file to the last byte.
+    pub fn fill(&self) {
+        let mut full = File::create(self.dir.join("full")).expect("a file");
+        let mut piece = vec![1; MIB as usize];
+        while !piece.is_empty() {
+            if std::io::Write::write_all(&mut full, &piece).is_err() {
+                piece.truncate(piece.len() / 2);
+            }
+        }
+        let _ = full.sync_all();
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = tool("umount", &[self.text()]);
+    }
+}

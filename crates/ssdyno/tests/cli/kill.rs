@@ -1,0 +1,114 @@
+//! What a run that is ended in the middle leaves: what was measured, marked as cut short, and
+//! nothing else.
+
+use std::fs;
+use std::time::Duration;
+
+use crate::common::{Going, Place, contents, metric};
+
+const SIGINT: i32 = 2;
+const SIGKILL: i32 = 9;
+const SIGTERM: i32 = 15;
+
+/// Moments at which a run is killed.
+const KILLS: u64 = 50;
+
+/// Kills come this long after the start at most, microseconds: before anything is open, in the
+/// fill, in measurements.
+const LATEST_US: u64 = 250_000;
+
+#[test]
+fn a_killed_run_costs_nothing_but_itself() {
+    let place = Place::new();
+    fs::write(place.work().join(".ssdyno-scratch-notes"), "mine").expect("a file");
+    let before = contents(&place.work());
+    let (mut random, mut entered) = (0x5eed_u64, 0);
+    for kill in 0..KILLS {
+        // Knuth's generator is good enough for moments (MMIX).
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let moment = Duration::from_micros((random >> 33) % LATEST_US);
+        let words = ["run", ".", "--time", "30s", "--size", "8MiB"];
+        let mut child =
+            place.command(&words).stderr(std::process::Stdio::null()).spawn().expect("starts");
+        std::thread::sleep(moment);
+        child.kill().expect("killed");
+        child.wait().expect("ends");
+        let runs = place.runs();
+        let new = runs.len() - entered;
+        assert!(new <= 1, "kill {kill} after {moment:?}");
+        entered = runs.len();
+        if new == 1 {
+            assert_eq!((&runs[0]["complete"], &runs[0]["running"]), (&false.into(), &false.into()));
+            assert_eq!(runs[0]["cut_short"], "killed", "kill {kill} after {moment:?}");
+        }
+    }
+    println!("{entered} of {KILLS} killed runs had been entered");
+    assert!(entered > 0, "no kill came late enough");
+    place.io(". --size 1MiB --ops 1");
+    assert_eq!(contents(&place.work()), before);
+}
+
+#[test]
+fn a_run_ended_by_the_user_keeps_what_was_measured() {
+    for signal in [SIGINT, SIGTERM] {
+        let place = Place::new();
+        let before = contents(&place.work());
+        let mut run = Going::start(&place, &["run", ".", "--time", "30s", "--size", "8MiB"]);
+        // The second cell: the first was measured.
+        run.until("\"name\":\"seq-write-1MiB-q8\"");
+        run.signal(signal);
+        let said = run.end();
+        assert_eq!(said.code, 130, "{said:?}");
+        assert_eq!(said.err, "ssdyno: interrupted\n");
+        let record: serde_json::Value =
+            serde_json::from_str(said.out.lines().last().expect("a record")).expect("JSON");
+        assert_eq!(record["complete"], false);
+        assert_eq!(record["cut_short"], "interrupted");
+        assert!(metric(&record, "seq-read-1MiB-q8").is_some(), "{}", record["metrics"]);
+        assert_eq!(contents(&place.work()), before);
+        let shown = place.ssdyno(&["show"]).good().out;
+        assert!(shown.contains("cut short") && shown.contains("seq 1 MiB q8"), "{shown}");
+        assert_eq!(place.runs()[0]["cut_short"], "interrupted");
+    }
+}
+
+#[test]
+fn a_workload_ended_by_the_user_has_its_numbers() {
+    let place = Place::new();
+    let mut io = Going::start(&place, &["io", "null:", "--time", "30s"]);
+    io.until("\"event\":\"interval\"");
+    io.signal(SIGINT);
+    let said = io.end();
+    assert_eq!(said.code, 130);
+    let shown = place.ssdyno(&["show", "--json"]).good().json();
+    assert_eq!((&shown["complete"], &shown["cut_short"]), (&false.into(), &"interrupted".into()));
+    assert!(metric(&shown, "iops").is_some_and(|iops| iops > 0.0));
+    assert!(shown["seconds"].as_f64().is_some_and(|s| s < 30.0));
+}
+
+#[test]
+fn a_killed_run_has_its_course_up_to_the_kill() {
+    let place = Place::new();
+    let mut io = Going::start(&place, &["io", "null:", "--time", "30s"]);
+    // Points wait for a second before they are written; the sixteenth interval comes after that.
+    (0..16).for_each(|_| drop(io.until("\"event\":\"interval\"")));
+    io.signal(SIGKILL);
+    assert_eq!(io.end().code, -1);
+    let shown = place.ssdyno(&["show", "--json"]).good().json();
+    assert_eq!(shown["cut_short"], "killed");
+    let points = shown["series"][0]["t_ns"].as_array().map_or(0, Vec::len);
+    assert!(points >= 5, "{points} points were kept");
+}
+
+#[test]
+fn a_run_that_goes_on_is_listed_as_running_and_cannot_be_removed() {
+    let place = Place::new();
+    let mut io = Going::start(&place, &["io", "null:", "--time", "30s"]);
+    io.until("\"event\":\"interval\"");
+    assert_eq!(place.runs()[0]["running"], true);
+    assert!(place.ssdyno(&["runs"]).good().out.contains("running"));
+    place.ssdyno(&["rm", "1"]).refuses(2, "run 1 is still running");
+    io.signal(SIGINT);
+    assert_eq!(io.end().code, 130);
+    place.ssdyno(&["rm", "1"]).good();
+}

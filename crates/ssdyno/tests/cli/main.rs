@@ -1,0 +1,12 @@
+//! The command end to end, on this machine's own files and on loop devices. One binary, so that it
+//! is linked once. What needs root, loop devices or a tool says `skipped: why` where it is missing.
+
+mod bad_input;
+mod common;
+mod devices;
+mod io_words;
+mod kill;
+mod records;
+mod run;
+mod trouble;
+mod verdicts;

@@ -1,0 +1,217 @@
+//! The records: listing, showing in every form, exporting, removing; and what goes to a pipe.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::common::{Place, or_skip, tool};
+
+/// A store with three records: reads, writes, and nothing at all.
+fn three() -> Place {
+    let place = Place::new();
+    place.io(". --size 1MiB --ops 20");
+    place.io(". --size 1MiB --rw write --coverage 1");
+    place.io("null: --ops 20");
+    place
+}
+
+#[test]
+fn a_record_is_shown_in_every_form() {
+    let place = three();
+    let show = |args: &[&str]| place.ssdyno(&[&["show", "2"], args].concat()).good().out;
+    let text = show(&[]);
+    assert!(
+        text.starts_with("run 2   io   complete") && text.contains("sequential write"),
+        "{text}"
+    );
+    let record: Value = serde_json::from_str(&show(&["--json"])).expect("JSON");
+    assert_eq!((&record["number"], &record["schema"]), (&2.into(), &"ssdyno.run/1".into()));
+    assert!(show(&["--markdown"]).contains("| "));
+    let csv = show(&["--csv"]);
+    assert!(csv.lines().next().is_some_and(|heading| heading.contains("unit")), "{csv}");
+    assert!(csv.contains("throughput") && csv.contains("B/s"), "{csv}");
+    assert!(show(&["--series"]).lines().next().is_some_and(|heading| heading.contains(',')));
+    let beside = show(&["--html"]);
+    assert_eq!(beside.trim(), place.text("data/ssdyno/reports/run-2.html"));
+    let page = place.text("page.html");
+    assert_eq!(show(&[&format!("--html={page}")]).trim(), page);
+    assert!(fs::read_to_string(page).expect("a page").contains("</html>"));
+}
+
+#[test]
+fn a_run_is_found_by_number_by_its_id_and_as_the_last() {
+    let place = three();
+    let id = |selector: &str| {
+        let said = place.ssdyno(&["show", selector, "--json"]).good();
+        said.json()["id"].as_str().expect("an id").to_string()
+    };
+    assert_eq!(id("last"), id("3"));
+    assert_eq!(id(&id("1")), id("1"));
+    assert_eq!(place.ssdyno(&["show", "--json"]).good().json()["number"], 3);
+    place.ssdyno(&["show", "99"]).refuses(2, "no run '99'");
+    place.ssdyno(&["show", "nonsense"]).refuses(2, "no run 'nonsense'");
+}
+
+#[test]
+fn the_list_is_filtered() {
+    let place = three();
+    let count = |args: &[&str]| {
+        let said = place.ssdyno(&[&["runs", "--json"], args].concat()).good().json();
+        said.as_array().map(Vec::len)
+    };
+    assert_eq!(count(&[]), Some(3));
+    assert_eq!(count(&["-n", "2"]), Some(2));
+    assert_eq!(count(&["--method", "io"]), Some(3));
+    assert_eq!(count(&["--method", "quick"]), Some(0));
+    assert_eq!(count(&["--drive", "NULL:"]), Some(1));
+    assert_eq!(count(&["--since", "2001-01-01"]), Some(3));
+    assert_eq!(count(&["--until", "2001-01-01"]), Some(0));
+    place.ssdyno(&["runs", "--since", "yesterday"]).refuses(2, "'yesterday' is not a date");
+    let text = place.ssdyno(&["runs"]).good().out;
+    assert!(text.starts_with("run") && text.lines().count() == 4, "{text}");
+    assert!(place.ssdyno(&["runs", "-m", "quick"]).good().out.contains("no runs"));
+}
+
+#[test]
+fn what_is_exported_is_what_is_stored() {
+    let place = three();
+    let lines = place.ssdyno(&["export"]).good().out;
+    let exported: Vec<Value> =
+        lines.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    assert_eq!(exported.len(), 3);
+    for (record, number) in exported.iter().zip(1..) {
+        let shown = place.ssdyno(&["show", &number.to_string(), "--json"]).good().json();
+        assert_eq!(*record, shown);
+    }
+    let csv = place.ssdyno(&["export", "3", "1", "--csv"]).good().out;
+    let headings = csv.lines().filter(|l| l.contains("unit,")).count();
+    assert_eq!(headings, 1, "{csv}");
+    assert_eq!(place.ssdyno(&["export", "last"]).good().out.lines().count(), 1);
+    place.ssdyno(&["export", "1", "9"]).refuses(2, "no run '9'");
+}
+
+#[test]
+fn removed_is_removed_and_the_others_stay() {
+    let place = three();
+    let page = place.path("data/ssdyno/reports/run-2.html");
+    assert!(page.exists());
+    place.ssdyno(&["rm", "2", "9"]).refuses(2, "no run '9'");
+    assert_eq!(place.runs().len(), 3);
+    let said = place.ssdyno(&["rm", "2", "1"]).good();
+    assert_eq!(said.err, "removed run 2, 1\n");
+    assert!(!page.exists(), "the page of a removed record stayed");
+    let left: Vec<_> = place.runs().iter().map(|r| r["number"].clone()).collect();
+    assert_eq!(left, [3]);
+    place.ssdyno(&["rm", "last"]).good();
+    place.ssdyno(&["show"]).refuses(2, "no runs in the store yet");
+    assert_eq!(place.io("null: --ops 1")["number"], 4, "a number was given twice");
+}
+
+#[test]
+fn a_store_may_be_anywhere() {
+    let place = Place::new();
+    let store = place.text("deep/inside/my.sqlite");
+    let words = format!("null: --ops 1 --store {store}");
+    assert_eq!(place.io(&words)["number"], 1);
+    assert!(!place.path("data").exists());
+    let shown = place.ssdyno(&["show", "--store", &store]).good().out;
+    assert!(shown.starts_with("run 1"));
+    assert!(place.path("deep/inside/reports/run-1.html").exists());
+}
+
+#[test]
+fn two_runs_into_one_store_at_once() {
+    let place = Place::new();
+    let words = ["io", "null:", "--time", "300ms", "--json", "--quiet"];
+    let start = || place.command(&words).stdout(Stdio::piped()).spawn().expect("starts");
+    let both = [start(), start(), start()];
+    for child in both {
+        let output = child.wait_with_output().expect("ends");
+        assert!(output.status.success(), "{output:?}");
+    }
+    let runs = place.runs();
+    assert_eq!(runs.len(), 3);
+    assert!(runs.iter().all(|r| r["complete"] == true), "{runs:?}");
+}
+
+#[test]
+fn whoever_reads_only_the_first_line_has_read_enough() {
+    let place = three();
+    for words in [&["show", "--json"][..], &["export"], &["man"], &["completions", "bash"]] {
+        let mut command = place.command(words);
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("ends");
+        assert!(output.status.success() && output.stderr.is_empty(), "{words:?} {output:?}");
+    }
+}
+
+#[test]
+fn a_run_goes_on_when_nobody_reads_its_events() {
+    let place = Place::new();
+    let mut command = place.command(&["io", "null:", "--time", "500ms", "--json", "--events"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("starts");
+    let mut first = String::new();
+    let out = child.stdout.take().expect("piped");
+    BufReader::with_capacity(1, out).read_line(&mut first).expect("a line");
+    assert!(child.wait().expect("ends").success());
+    assert_eq!(place.runs()[0]["complete"], true);
+}
+
+#[test]
+fn colour_is_for_terminals_that_want_it() {
+    let place = three();
+    or_skip!(tool("script", &["--version"]));
+    let on_terminal = |settings: &str| {
+        let line = format!("{settings} {} show", env!("CARGO_BIN_EXE_ssdyno"));
+        let mut command: Command =
+            place.command_of("script".as_ref(), &["-qec", &line, "/dev/null"]);
+        let output = command.env("TERM", "xterm").output().expect("starts");
+        String::from_utf8_lossy(&output.stdout).contains('\u{1b}')
+    };
+    assert!(on_terminal("env"), "no colour on a terminal");
+    assert!(!on_terminal("NO_COLOR=1"));
+    assert!(!on_terminal("TERM=dumb"));
+    assert!(!place.ssdyno(&["show"]).good().out.contains('\u{1b}'));
+}
+
+#[test]
+fn the_manual_has_every_command() {
+    let place = Place::new();
+    let help = place.ssdyno(&["--help"]).good().out;
+    let commands = help.lines().skip_while(|l| *l != "Commands:").skip(1);
+    let commands = commands.take_while(|l| !l.is_empty());
+    let names: Vec<&str> = commands.filter_map(|l| l.split_whitespace().next()).collect();
+    assert!(names.len() >= 11, "{names:?}");
+    let pages = place.text("man");
+    place.ssdyno(&["man", &pages]).good();
+    for name in &names {
+        assert!(place.ssdyno(&[name, "--help"]).good().out.contains("Usage: ssdyno"), "{name}");
+        let page = fs::read_to_string(place.path(&format!("man/ssdyno-{name}.1")));
+        assert!(page.expect("a page").contains(".TH"), "{name}");
+    }
+    assert!(place.ssdyno(&["man"]).good().out.contains(".TH ssdyno"));
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = place.ssdyno(&["completions", shell]).good().out;
+        assert!(names.iter().all(|name| script.contains(name)), "{shell}");
+    }
+}
+
+#[test]
+fn lists_without_a_store() {
+    let place = Place::new();
+    let methods = place.ssdyno(&["methods", "--json"]).good().json();
+    let names: Vec<_> =
+        methods.as_array().expect("a list").iter().map(|m| m["name"].clone()).collect();
+    assert!(names.contains(&"quick".into()) && names.contains(&"authentic".into()));
+    assert!(place.ssdyno(&["methods"]).good().out.contains("quick"));
+    assert!(place.ssdyno(&["methods", "quick"]).good().out.contains("safety   scratch"));
+    let doctor = place.ssdyno(&["doctor", "--json"]).good().json();
+    assert!(doctor["environment"]["cpu"].is_object() && doctor["findings"].is_array());
+    assert!(place.ssdyno(&["doctor"]).good().out.contains("machine"));
+    assert!(place.ssdyno(&["list", "--json"]).good().json().is_array());
+    assert!(!place.path("data").exists());
+}

@@ -1,0 +1,206 @@
+//! `ssdyno run`: the main job, from a directory to a record that is kept and shown.
+
+use std::fs;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::common::{Going, MIB, Place, contents, metric};
+
+/// As short as it may be.
+const SHORT: [&str; 6] = ["run", ".", "--time", "1s", "--size", "8MiB"];
+
+#[test]
+fn a_directory_is_measured_recorded_shown_and_left_as_it_was() {
+    let place = Place::new();
+    let before = contents(&place.work());
+    let said = place.ssdyno(&SHORT).good();
+    assert_eq!(contents(&place.work()), before);
+    assert!(said.err.starts_with("run 1   quick on .   about 1.0 s, writes "), "{said:?}");
+    assert!(!said.out.contains('\u{1b}') && !said.err.contains('\u{1b}'), "{said:?}");
+    for words in ["run 1   quick   complete", "seq 1 MiB q8", "rand 4 KiB q32", "saved"] {
+        assert!(said.out.contains(words), "{words} in {}", said.out);
+    }
+    let page = said.out.lines().last().and_then(|l| l.strip_prefix("report")).expect("a path");
+    let html = fs::read_to_string(page.trim()).expect("the page is there");
+    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("seq-read-1MiB-q8"));
+    let runs = place.runs();
+    assert_eq!(runs.len(), 1);
+    assert_eq!((&runs[0]["complete"], &runs[0]["method"]), (&true.into(), &"quick".into()));
+}
+
+#[test]
+fn the_record_keeps_its_promises() {
+    let place = Place::new();
+    let page = place.text("page.html");
+    let said = place.ssdyno(&[&SHORT[..], &["--json", "--quiet", "--html", &page]].concat());
+    let record = said.good().json();
+    valid(&record);
+    assert!(fs::metadata(&page).is_ok_and(|m| m.len() > 10_000));
+    let fields = [
+        "schema",
+        "id",
+        "started",
+        "method",
+        "target",
+        "environment",
+        "plan",
+        "state_before",
+        "state_after",
+        "metrics",
+        "series",
+        "verdicts",
+        "warnings",
+        "errors",
+        "complete",
+    ];
+    for field in fields {
+        assert!(!record[field].is_null(), "{field}");
+    }
+    let cells = [
+        ("seq-read-1MiB-q8", "B/s"),
+        ("seq-write-1MiB-q8", "B/s"),
+        ("seq-read-1MiB-q1", "B/s"),
+        ("seq-write-1MiB-q1", "B/s"),
+        ("rand-read-4KiB-q32", "IOPS"),
+        ("rand-write-4KiB-q32", "IOPS"),
+        ("rand-read-4KiB-q1", "IOPS"),
+        ("rand-write-4KiB-q1", "IOPS"),
+        ("mixed-read-4KiB-q32", "IOPS"),
+        ("mixed-write-4KiB-q32", "IOPS"),
+    ];
+    for (name, unit) in cells {
+        is_replicated(&record, name, unit);
+        let slowest = metric(&record, &format!("{name}.max")).expect("the longest");
+        let median = metric(&record, &format!("{name}.p50"));
+        assert!(median.is_none_or(|median| median <= slowest), "{name}");
+    }
+    for verdict in record["verdicts"].as_array().expect("verdicts") {
+        assert!(verdict["evidence"].is_array(), "{verdict}");
+    }
+}
+
+/// Three replicates at least, and an interval around the value.
+fn is_replicated(record: &Value, name: &str, unit: &str) {
+    let metrics = record["metrics"].as_array().expect("metrics");
+    let found = metrics.iter().find(|m| m["name"] == name).unwrap_or_else(|| panic!("no {name}"));
+    assert_eq!(found["unit"], unit, "{name}");
+    let number = |field: &str| found[field].as_f64().unwrap_or_else(|| panic!("{name}.{field}"));
+    assert!(number("low") <= number("value") && number("value") <= number("high"), "{found}");
+    assert!(number("n") >= 3.0, "{found}");
+    assert_eq!(found["samples"].as_array().map(Vec::len), Some(number("n") as usize));
+}
+
+fn valid(record: &Value) {
+    let schema = include_str!("../../../../docs/record.schema.json");
+    let schema = serde_json::from_str(schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let errors: Vec<String> = validator.iter_errors(record).map(|e| e.to_string()).collect();
+    assert_eq!(errors, Vec::<String>::new());
+}
+
+#[test]
+fn events_are_lines_and_the_record_is_the_last() {
+    let place = Place::new();
+    let said = place.ssdyno(&[&SHORT[..], &["--json", "--events", "--quiet"]].concat()).good();
+    let lines: Vec<Value> =
+        said.out.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    let (record, events) = lines.split_last().expect("lines");
+    valid(record);
+    let kinds = ["step", "interval", "progress", "finding"];
+    for event in events {
+        assert!(kinds.iter().any(|kind| event["event"] == *kind), "{event}");
+    }
+    let steps: Vec<_> = events.iter().filter(|e| e["event"] == "step").collect();
+    assert_eq!(steps[0]["name"], "fill");
+    let plan = record["plan"]["steps"].as_array().expect("steps");
+    for step in plan {
+        assert!(steps.iter().any(|s| s["name"] == step["name"]), "{step} was planned only");
+    }
+}
+
+#[test]
+fn intervals_add_up_to_the_course_in_the_record() {
+    let place = Place::new();
+    let io = ["io", "null:", "--time", "550ms", "--json", "--events", "--quiet"];
+    let said = place.ssdyno(&io).good();
+    let lines: Vec<Value> =
+        said.out.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    let (record, events) = lines.split_last().expect("lines");
+    let intervals: Vec<_> = events.iter().filter(|e| e["event"] == "interval").collect();
+    assert!(intervals.len() >= 5, "{intervals:?}");
+    let ends: Vec<_> = intervals.iter().map(|e| e["to_ns"].clone()).collect();
+    assert_eq!(record["series"][0]["t_ns"], Value::from(ends));
+    for interval in intervals {
+        let number = |field: &str| interval[field].as_u64().expect("a number");
+        assert!(number("to_ns") > number("from_ns") && number("write_ops") == 0, "{interval}");
+        assert_eq!(number("read_bytes"), number("read_ops") * 4096);
+    }
+}
+
+#[test]
+fn a_plan_states_what_is_written_at_most_and_touches_nothing() {
+    let place = Place::new();
+    let planned = place.ssdyno(&[&SHORT[..], &["--dry-run", "--json"]].concat()).good().json();
+    let said = place.ssdyno(&[&SHORT[..], &["--dry-run"]].concat()).good();
+    for words in ["writes", "at most", "scratch: a new file", "rand-write-4KiB-q32"] {
+        assert!(said.out.contains(words), "{words} in {}", said.out);
+    }
+    assert!(place.is_untouched() && !place.path("data").exists());
+    let most = planned["write_bytes_max"].as_u64().expect("bytes");
+    let record = place.ssdyno(&[&SHORT[..], &["--json", "--quiet"]].concat()).good().json();
+    assert_eq!(record["plan"]["write_bytes_max"], most);
+    let latencies = record["latencies"].as_array().expect("latencies");
+    let writes = latencies.iter().filter(|l| l["op"] == "write");
+    let written: u64 = writes.map(written).sum();
+    assert!(written > 0 && written + 8 * MIB <= most, "{written} of {most}");
+}
+
+/// Bytes of a latency profile: its operations, times the block size in its name.
+fn written(profile: &Value) -> u64 {
+    let name = profile["name"].as_str().expect("a name");
+    let block = if name.contains("1MiB") { MIB } else { 4096 };
+    profile["service"]["count"].as_u64().expect("a count") * block
+}
+
+#[test]
+fn a_file_is_only_read() {
+    let place = Place::new();
+    let file = place.file("file", 8 * MIB);
+    fs::write(&file, vec![7; 8 * MIB as usize]).expect("a file");
+    let run = ["run", &file, "--time", "1s", "--json", "--quiet"];
+    let record = place.ssdyno(&run).good().json();
+    assert_eq!(fs::read(&file).expect("a file"), vec![7; 8 * MIB as usize]);
+    assert_eq!(record["plan"]["safety"], "reads");
+    assert!(metric(&record, "seq-read-1MiB-q8").is_some());
+    assert!(metric(&record, "seq-write-1MiB-q8").is_none());
+}
+
+#[test]
+fn several_methods_leave_a_record_each() {
+    let place = Place::new();
+    let methods = ["-m", "quick", "-m", "authentic", "--quiet"];
+    place.ssdyno(&[&SHORT[..], &methods].concat()).good();
+    let runs = place.runs();
+    let names: Vec<_> = runs.iter().map(|r| r["method"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["authentic", "quick"]);
+}
+
+#[test]
+fn the_first_operation_comes_soon() {
+    let place = Place::new();
+    let file = place.file("file", 8 * MIB);
+    let mut times: Vec<f64> = (0..5)
+        .map(|_| {
+            let began = Instant::now();
+            let mut going = Going::start(&place, &["io", &file, "--ops", "1"]);
+            going.until("\"event\":\"step\"");
+            let time = began.elapsed().as_secs_f64();
+            assert_eq!(going.end().code, 0);
+            time
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    // A goal, not a promise: the machine that tests may be busy.
+    println!("start to first I/O: {:.1} ms (median of 5, goal 20 ms)", times[2] * 1e3);
+}

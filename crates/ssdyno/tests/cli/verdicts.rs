@@ -1,0 +1,62 @@
+//! Whether a number is that of a drive: what memory served is called so, what the drive did is not.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{Place, metric, or_skip, verdicts, warnings};
+
+/// The target is on a drive that is known and not memory, and the page cache can be passed.
+fn on_a_drive(record: &Value) -> Result<(), String> {
+    let target = &record["target"];
+    match () {
+        () if target["drive"].is_null() => Err("no drive is known behind the directory".into()),
+        () if target["drive"]["ram"] == true => Err("the directory lives in memory".into()),
+        () if target["direct"] != true => Err("the file system refuses O_DIRECT".into()),
+        () => Ok(()),
+    }
+}
+
+#[test]
+fn reads_past_the_cache_reach_the_drive() {
+    let place = Place::new();
+    let record = place.io(". --rw read --bs 1M --depth 4 --size 16MiB --coverage 4");
+    or_skip!(on_a_drive(&record));
+    assert!(verdicts(&record).contains(&"DRIVE"), "{}", record["verdicts"]);
+    assert!(!verdicts(&record).contains(&"RAM"));
+    assert!(!warnings(&record).contains(&"served-from-ram"));
+}
+
+#[test]
+fn buffered_reads_of_a_warm_file_are_memory() {
+    let place = Place::new();
+    let record = place.io(". --rw read --bs 1M --size 16MiB --coverage 1");
+    or_skip!(on_a_drive(&record));
+    let record = place.io(". --rw read --bs 1M --size 16MiB --coverage 8 --buffered");
+    assert!(verdicts(&record).contains(&"RAM"), "{}", record["verdicts"]);
+    let text = place.ssdyno(&["show"]).good().out;
+    assert!(text.contains("RAM"), "{text}");
+}
+
+#[test]
+fn a_file_system_in_memory_is_memory() {
+    let shm = Path::new("/dev/shm");
+    if !shm.is_dir() {
+        println!("skipped: there is no /dev/shm");
+        return;
+    }
+    let place = Place::under(shm);
+    let run = ["run", ".", "--time", "1s", "--size", "8MiB", "--json", "--quiet"];
+    let record = place.ssdyno(&run).good().json();
+    assert!(verdicts(&record).contains(&"RAM"), "{}", record["verdicts"]);
+    assert!(warnings(&record).contains(&"served-from-ram"), "{}", record["warnings"]);
+    assert!(metric(&record, "seq-read-1MiB-q8").is_some());
+}
+
+#[test]
+fn nothing_at_all_is_no_drive() {
+    let place = Place::new();
+    let record = place.io("null: --ops 1000 --depth 8");
+    assert_eq!(record["target"]["kind"], "null");
+    assert!(!verdicts(&record).contains(&"DRIVE"), "{}", record["verdicts"]);
+}
