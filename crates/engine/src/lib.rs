@@ -21,6 +21,7 @@ mod probe;
 mod recorder;
 mod sampler;
 mod simulator;
+mod summary;
 mod sys;
 mod verify;
 mod worker;

@@ -23,7 +23,8 @@ use crate::handles::Handles;
 use crate::jobs::Crew;
 use crate::prepare;
 use crate::probe::{self, BackendKind};
-use crate::sampler::{Sampler, Seen, Subject};
+use crate::sampler::{Sampler, Subject};
+use crate::summary::summarise;
 
 /// Distance from the drive's own warning temperature at which a run ends (safety: 6), kelvin.
 const HEAT_MARGIN_K: f64 = 5.0;
@@ -333,62 +334,6 @@ impl Rig for Machine {
     fn elapsed_ns(&mut self) -> u64 {
         self.clock.now() - self.began
     }
-}
-
-pub(crate) fn summarise(
-    workload: &Workload,
-    seen: &Seen,
-    backend: &'static str,
-    direct: bool,
-) -> Measurement {
-    let ends = &seen.ends;
-    let begin_ns = ends.iter().map(|e| e.begin_ns).min().unwrap_or(0);
-    let end_ns = ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
-    let elapsed_ns = end_ns.saturating_sub(begin_ns);
-    let in_flight: u128 = seen.totals.iter().flatten().map(|k| k.service.sum()).sum();
-    let (issued, calls) = ends.iter().fold((0, 0), |sum, e| (sum.0 + e.issued, sum.1 + e.calls));
-    let worst = |reason| ends.iter().any(|e| e.stop == reason);
-    let stop = if worst(StopReason::Errors) {
-        StopReason::Errors
-    } else if worst(StopReason::Interrupted) {
-        StopReason::Interrupted
-    } else {
-        ends.first().map(|e| e.stop).unwrap_or_default()
-    };
-    Measurement {
-        name: workload.name.clone(),
-        elapsed_ns,
-        kinds: seen.totals.clone(),
-        series: Default::default(),
-        effective_depth: in_flight as f64 / elapsed_ns.max(1) as f64,
-        late_ops: ends.iter().map(|e| e.late).sum(),
-        cpu_ns: ends.iter().map(|e| e.cpu_ns).sum(),
-        batch_mean: issued as f64 / calls.max(1) as f64,
-        device: seen.device,
-        temperature: seen.temperature,
-        backend,
-        direct,
-        verified_sectors: ends.iter().map(|e| e.verified_sectors).sum(),
-        findings: Vec::<Finding>::new(),
-        errors: merge_errors(seen),
-        stop,
-    }
-}
-
-/// Errors of all jobs, one entry per op and kind.
-fn merge_errors(seen: &Seen) -> Vec<record::IoErrors> {
-    let mut merged: Vec<record::IoErrors> = Vec::new();
-    for error in seen.ends.iter().flat_map(|e| &e.errors) {
-        match merged.iter_mut().find(|m| m.op == error.op && m.kind == error.kind) {
-            Some(known) => {
-                known.count += error.count;
-                let room = 16usize.saturating_sub(known.first_offsets.len());
-                known.first_offsets.extend(error.first_offsets.iter().take(room));
-            }
-            None => merged.push(error.clone()),
-        }
-    }
-    merged
 }
 
 fn hot_limit(info: &TargetInfo) -> Option<f64> {

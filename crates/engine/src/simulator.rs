@@ -23,10 +23,10 @@ use crate::admit::admit;
 use crate::backend::Sim;
 use crate::clock::Clock;
 use crate::doctor::{self, Case};
-use crate::machine::summarise;
 use crate::prepare;
 use crate::recorder::Recorder;
 use crate::sampler::{Sampler, Seen, Subject};
+use crate::summary::summarise;
 use crate::worker::{Job, Ready};
 
 /// The largest discard in one command, bytes: the length of an operation has 32 bits.

@@ -267,7 +267,9 @@ fn time_runs_from_the_first_operation_to_the_last() {
         write.jobs = jobs;
         let measured = machine.measure(&write).expect("measured");
         let service = &measured.kind(OpKind::Write).expect("writes").service;
-        assert!(service.min().is_some_and(|least| least > 0), "issued before the start");
+        // One operation may well take no tick of the clock here; twenty that were all issued before
+        // the start would.
+        assert!(service.sum() > 0, "issued before the start");
         assert!(measured.elapsed_ns >= service.max().expect("writes"));
         assert!(measured.effective_depth <= f64::from(jobs));
     }

@@ -1,0 +1,67 @@
+//! From what workers and sampler saw to a measurement.
+
+use record::{Finding, IoErrors};
+use rig::{Measurement, StopReason};
+use workload::Workload;
+
+use crate::sampler::Seen;
+
+/// Addresses kept per kind of error.
+const ADDRESSES_KEPT: usize = 16;
+
+/// The measurement, without its series and findings.
+pub(crate) fn summarise(
+    workload: &Workload,
+    seen: &Seen,
+    backend: &'static str,
+    direct: bool,
+) -> Measurement {
+    let ends = &seen.ends;
+    let begin_ns = ends.iter().map(|e| e.begin_ns).min().unwrap_or(0);
+    let end_ns = ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
+    let elapsed_ns = end_ns.saturating_sub(begin_ns);
+    let in_flight: u128 = seen.totals.iter().flatten().map(|k| k.service.sum()).sum();
+    let (issued, calls) = ends.iter().fold((0, 0), |sum, e| (sum.0 + e.issued, sum.1 + e.calls));
+    let worst = |reason| ends.iter().any(|e| e.stop == reason);
+    let stop = if worst(StopReason::Errors) {
+        StopReason::Errors
+    } else if worst(StopReason::Interrupted) {
+        StopReason::Interrupted
+    } else {
+        ends.first().map(|e| e.stop).unwrap_or_default()
+    };
+    Measurement {
+        name: workload.name.clone(),
+        elapsed_ns,
+        kinds: seen.totals.clone(),
+        series: Default::default(),
+        effective_depth: in_flight as f64 / elapsed_ns.max(1) as f64,
+        late_ops: ends.iter().map(|e| e.late).sum(),
+        cpu_ns: ends.iter().map(|e| e.cpu_ns).sum(),
+        batch_mean: issued as f64 / calls.max(1) as f64,
+        device: seen.device,
+        temperature: seen.temperature,
+        backend,
+        direct,
+        verified_sectors: ends.iter().map(|e| e.verified_sectors).sum(),
+        findings: Vec::<Finding>::new(),
+        errors: merge_errors(seen),
+        stop,
+    }
+}
+
+/// Errors of all jobs, one entry per op and kind.
+fn merge_errors(seen: &Seen) -> Vec<IoErrors> {
+    let mut merged: Vec<IoErrors> = Vec::new();
+    for error in seen.ends.iter().flat_map(|e| &e.errors) {
+        match merged.iter_mut().find(|m| m.op == error.op && m.kind == error.kind) {
+            Some(known) => {
+                known.count += error.count;
+                let room = ADDRESSES_KEPT.saturating_sub(known.first_offsets.len());
+                known.first_offsets.extend(error.first_offsets.iter().take(room));
+            }
+            None => merged.push(error.clone()),
+        }
+    }
+    merged
+}

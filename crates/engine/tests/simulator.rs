@@ -1,0 +1,114 @@
+//! Virtual drives under the engine's worker: bit-identical, exact in virtual time, and with the
+//! same shape of measurement as a real target's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use engine::Simulator;
+use model::DriveSpec;
+use rig::{Event, Measurement, Preparation, Rig, RigError, StopReason};
+use workload::{Content, Mix, OpKind, Pacing, Pattern, Region, Stop, Workload};
+
+const GIB: u64 = 1 << 30;
+
+fn drive(overrides: &[(&str, &str)]) -> Simulator {
+    let preset = DriveSpec::preset("samsung-970-evo-plus-250").expect("a preset");
+    let spec = preset.with_overrides(overrides).expect("parameters");
+    let quiet = Arc::new(AtomicBool::new(false));
+    Simulator::new(spec, "sim:test", quiet, Box::new(|_: &Event| {}))
+}
+
+fn reads(stop: Stop) -> Workload {
+    let region = Region::first(GIB);
+    Workload { stop, ..Workload::new("read", Pattern::UniformOnce, Mix::READ, 4096, region) }
+}
+
+fn prepared() -> Simulator {
+    let mut drive = drive(&[("capacity", "8GiB")]);
+    let region = Region::first(8 * GIB);
+    drive.prepare(Preparation::Fill { region, content: Content::Random, seed: 1 }).expect("fills");
+    drive
+}
+
+#[test]
+fn the_same_seed_is_the_same_to_the_last_bit() {
+    let run = || -> (Measurement, u64) {
+        let mut drive = prepared();
+        let stop = Stop::after_ns(200_000_000);
+        let mix = Mix::read_percent(70);
+        let mixed = Workload { mix, depth: 16, jobs: 2, flush_at_end: true, ..reads(stop) };
+        let measured = drive.measure(&mixed).expect("measured");
+        (measured, drive.elapsed_ns())
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn amounts_are_exact_over_lanes() {
+    let mut drive = prepared();
+    for (jobs, stop, ops) in [
+        (1, Stop { ops: Some(1000), ..Stop::default() }, 1000),
+        (3, Stop { ops: Some(1000), ..Stop::default() }, 1000),
+        (3, Stop { bytes: Some(4096 * 500), ..Stop::default() }, 500),
+    ] {
+        let measured =
+            drive.measure(&Workload { jobs, depth: 4, ..reads(stop) }).expect("measured");
+        assert_eq!(measured.kind(OpKind::Read).map(|k| k.ops), Some(ops));
+        assert_eq!(measured.stop, StopReason::Amount);
+        assert!(measured.effective_depth <= f64::from(4 * jobs) + 1e-9);
+    }
+}
+
+#[test]
+fn a_schedule_in_virtual_time_has_no_jitter() {
+    let mut drive = prepared();
+    let pacing = Pacing::Fixed { rate: 1000.0 };
+    let workload = Workload { pacing, ..reads(Stop::after_ns(1_000_000_000)) };
+    let measured = drive.measure(&workload).expect("measured");
+    let stats = measured.kind(OpKind::Read).expect("reads");
+    assert_eq!((stats.ops, measured.late_ops), (1000, 0));
+    let response = stats.response.as_ref().expect("an open loop");
+    assert_eq!(response.sum(), stats.service.sum(), "a drive that keeps up adds no waiting");
+}
+
+#[test]
+fn time_passes_only_where_it_is_asked_to() {
+    let mut drive = drive(&[("capacity", "8GiB")]);
+    assert_eq!(drive.elapsed_ns(), 0);
+    drive.idle(Duration::from_secs(3600)).expect("idles");
+    assert_eq!(drive.elapsed_ns(), 3_600_000_000_000);
+    let region = Region::first(8 * GIB);
+    let discarded = drive.prepare(Preparation::Discard { region }).expect("discards");
+    assert_eq!(drive.elapsed_ns(), 3_600_000_000_000 + discarded.elapsed_ns);
+}
+
+#[test]
+fn what_a_virtual_drive_cannot_do_is_said() {
+    let mut drive = drive(&[("capacity", "8GiB")]);
+    let verify = Workload { verify: true, ..reads(Stop::coverage(1.0)) };
+    assert!(matches!(drive.measure(&verify), Err(RigError::Unsupported(_))));
+    let odd = Preparation::Format { block_bytes: 520 };
+    assert!(matches!(drive.prepare(odd), Err(RigError::Unsupported(_))));
+    let beyond =
+        Workload { region: Region { start: 8 * GIB, bytes: GIB }, ..reads(Stop::default()) };
+    assert!(matches!(drive.measure(&beyond), Err(RigError::Unsupported(_))));
+}
+
+#[test]
+fn the_user_ends_a_run_in_virtual_time_too() {
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupt);
+    let observer = Box::new(move |event: &Event| {
+        if matches!(event, Event::Interval { .. }) {
+            flag.store(true, Ordering::Relaxed);
+        }
+    });
+    let preset = DriveSpec::preset("samsung-970-evo-plus-250").expect("a preset");
+    let mut drive = Simulator::new(preset, "sim:test", interrupt, observer);
+    let endless = Workload { mix: Mix::WRITE, ..reads(Stop::default()) };
+    let measured = drive.measure(&endless).expect("what was measured");
+    assert_eq!(measured.stop, StopReason::Interrupted);
+    assert!(measured.kind(OpKind::Write).is_some_and(|k| k.ops > 0));
+    assert!(matches!(drive.measure(&endless), Err(RigError::Interrupted)));
+}
