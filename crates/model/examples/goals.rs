@@ -38,7 +38,7 @@ fn steady(op: &str) -> f64 {
         for i in 0..n {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let block =
-                if random { (u128::from(state) * u128::from(blocks) >> 64) as u64 } else { i };
+                if random { ((u128::from(state) * u128::from(blocks)) >> 64) as u64 } else { i };
             let slot = (i % 32) as usize;
             now = ring[slot].max(now);
             let op = Op { kind: OpKind::Write, offset: block * 4096, bytes: 4096 };

@@ -8,10 +8,11 @@
 use serde::{Deserialize, Serialize};
 use workload::{Op, OpKind};
 
-use crate::content::{Content, Held};
+use crate::content::Content;
 use crate::firmware::{Cores, MapCache, Partials};
 use crate::ftl::au::{AuMapped, AuRules};
 use crate::ftl::page::{Full, PageMapped, Work};
+use crate::health::Counters;
 use crate::heat::Heat;
 use crate::link::{Links, Way};
 use crate::media::{Media, ns};
@@ -38,25 +39,8 @@ pub struct Completion {
     pub status: Status,
 }
 
-/// What the drive counts over its life.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Counters {
-    /// Bytes the host read.
-    pub read_bytes: u64,
-    /// Bytes the host wrote.
-    pub written_bytes: u64,
-    /// Bytes the host discarded.
-    pub discarded_bytes: u64,
-    /// Commands of each kind, by `OpKind as usize`.
-    pub commands: [u64; 4],
-    /// Power cuts.
-    pub power_cuts: u64,
-    /// Logical blocks that fell back to older content in power cuts.
-    pub lost_blocks: u64,
-}
-
 #[derive(Debug, Serialize, Deserialize)]
-enum Translation {
+pub(crate) enum Translation {
     Page(Box<PageMapped>),
     Au(Box<AuMapped>),
 }
@@ -77,28 +61,28 @@ struct Costs {
 /// A virtual drive.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Drive {
-    block_bytes: u32,
+    pub(crate) block_bytes: u32,
     bytes: u64,
     page_bytes: u32,
     page_bits: Option<u32>,
     piece_bytes: u64,
-    protected: bool,
+    pub(crate) protected: bool,
     discards: bool,
     discard_zeros: bool,
-    endurance: u32,
+    pub(crate) endurance: u32,
     costs: Costs,
-    links: Links,
-    cores: Cores,
+    pub(crate) links: Links,
+    pub(crate) cores: Cores,
     map_cache: MapCache,
-    partials: Partials,
-    media: Media,
-    translation: Translation,
-    heat: Heat,
-    content: Option<Content>,
+    pub(crate) partials: Partials,
+    pub(crate) media: Media,
+    pub(crate) translation: Translation,
+    pub(crate) heat: Heat,
+    pub(crate) content: Option<Content>,
     pub(crate) counters: Counters,
     /// When the last command was done, and when idle time was last used.
-    busy_until: u64,
-    arrived: u64,
+    pub(crate) busy_until: u64,
+    pub(crate) arrived: u64,
 }
 
 impl Drive {
@@ -389,7 +373,7 @@ impl Drive {
     fn discard(&mut self, at: u64, op: &Op) -> u64 {
         let bytes = u64::from(op.bytes);
         let time = self.costs.discard
-            + (u128::from(self.costs.discard_gib) * u128::from(bytes) >> 30) as u64;
+            + ((u128::from(self.costs.discard_gib) * u128::from(bytes)) >> 30) as u64;
         let done = self.cores.take(at, time);
         self.counters.discarded_bytes += bytes;
         if !self.discards {
@@ -413,56 +397,7 @@ impl Drive {
         done
     }
 
-    /// From now on the drive remembers what its blocks hold, which costs 8 bytes per written block.
-    pub fn remember(&mut self) {
-        if self.content.is_none() {
-            self.content = Some(Content::default());
-            self.media.keep_log();
-        }
-    }
-
-    fn remember_write(&mut self, op: &Op) {
-        let Some(content) = &mut self.content else { return };
-        let grid = u64::from(self.block_bytes);
-        // Its last page is in the unit that is begun next, unless the unit before was just full.
-        let unit = self.media.traffic().host_units;
-        content.write(op.offset / grid..op.end() / grid, unit);
-        let (media, now) = (&self.media, self.arrived);
-        let oldest = content.settle(|unit| media.unit_done(unit).is_some_and(|t| t <= now));
-        self.media.forget_log(oldest.unwrap_or(unit));
-    }
-
-    /// What a logical block holds; `None` unless the drive remembers.
-    pub fn held(&self, block: u64) -> Option<Held> {
-        self.content.as_ref().map(|content| content.held(block))
-    }
-
-    /// Number of writes that were counted since the drive remembers.
-    pub fn writes_remembered(&self) -> u64 {
-        self.content.as_ref().map_or(0, Content::writes)
-    }
-
-    /// The power is cut at `now`. What was acknowledged and is not in flash falls back to what was
-    /// there before, unless the buffer is protected. The mapping keeps its size: a block that falls
-    /// back is read from where its newer content would have been.
-    pub fn power_cut(&mut self, now: u64) {
-        let now = now.max(self.arrived);
-        self.counters.power_cuts += 1;
-        if let Some(content) = &mut self.content {
-            let (media, protected) = (&self.media, self.protected);
-            let done = |unit| protected || media.unit_done(unit).is_some_and(|t| t <= now);
-            self.counters.lost_blocks += content.cut(done);
-        }
-        while self.partials.take().is_some() {}
-        self.media.reset(now);
-        self.media.forget_log(u64::MAX);
-        self.links.reset(now);
-        self.cores.reset(now);
-        self.heat.reset(now);
-        (self.busy_until, self.arrived) = (now, now);
-    }
-
-    fn worn_out(&self) -> bool {
+    pub(crate) fn worn_out(&self) -> bool {
         matches!(&self.translation, Translation::Page(page) if page.worn_out())
     }
 
@@ -474,32 +409,6 @@ impl Drive {
         }
     }
 
-    /// Wear, errors and temperature as the drive tells them.
-    pub fn health(&self) -> Health {
-        let traffic = self.media.traffic();
-        let (mean_erases, spare_percent) = match &self.translation {
-            Translation::Page(page) => {
-                let blocks = page.blocks();
-                let spares = page.spares();
-                let left =
-                    if spares == 0 { 1.0 } else { f64::from(blocks.spare()) / f64::from(spares) };
-                (blocks.total_erases() as f64 / f64::from(blocks.len() - spares), left * 100.0)
-            }
-            Translation::Au(au) => (au.mean_erases(), 100.0),
-        };
-        Health {
-            counters: self.counters,
-            wear_percent: mean_erases / f64::from(self.endurance.max(1)) * 100.0,
-            mean_erases,
-            spare_percent,
-            programmed_bytes: traffic.programmed,
-            sensed_bytes: traffic.sensed,
-            read_only: self.worn_out(),
-            temperature_c: self.heat.celsius(),
-            throttled_ns: self.heat.throttled_ns(),
-        }
-    }
-
     /// The page-mapped translation, where the drive has one; for checks.
     pub fn page_mapped(&self) -> Option<&PageMapped> {
         match &self.translation {
@@ -507,29 +416,6 @@ impl Drive {
             Translation::Au(_) => None,
         }
     }
-}
-
-/// What a drive tells of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Health {
-    /// Host traffic and events.
-    pub counters: Counters,
-    /// Share of rated life used, percent; may exceed 100.
-    pub wear_percent: f64,
-    /// Mean erases of a superblock.
-    pub mean_erases: f64,
-    /// Spare superblocks left, percent.
-    pub spare_percent: f64,
-    /// Bytes programmed into flash for whatever reason.
-    pub programmed_bytes: u64,
-    /// Bytes sensed from flash for whatever reason.
-    pub sensed_bytes: u64,
-    /// Takes no more writes.
-    pub read_only: bool,
-    /// Degrees Celsius when the last command came.
-    pub temperature_c: f64,
-    /// Time for which commands were held back by heat.
-    pub throttled_ns: u64,
 }
 
 fn translation(spec: &DriveSpec, shape: &Shape) -> Translation {

@@ -1,12 +1,30 @@
-//! Virtual drives.
+//! Virtual drives: what they answer, and when, in virtual time.
+//!
+//! A [`DriveSpec`] describes a drive, from a preset or a user's file; a [`Drive`] made from it takes
+//! operations with the time they come and says when they are done. There is no clock and no I/O
+//! here, and the same description, seed and operations give the same answers on every machine.
+//!
+//! ```
+//! use model::{Drive, DriveSpec};
+//! use workload::{Op, OpKind};
+//!
+//! let spec = DriveSpec::preset("samsung-980-pro-1t")?.with_overrides(&[("capacity", "64GiB")])?;
+//! let mut drive = Drive::new(&spec, 1);
+//! let write = Op { kind: OpKind::Write, offset: 0, bytes: 4096 };
+//! let done = drive.submit(0, &write).done_ns;
+//! assert!(done > 0 && done < 100_000);
+//! # Ok::<(), model::SpecError>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
 mod content;
 mod drive;
+mod durable;
 mod figure;
 mod firmware;
 pub mod ftl;
+mod health;
 mod heat;
 mod link;
 mod media;
@@ -16,8 +34,10 @@ mod shape;
 mod spec;
 
 pub use content::Held;
-pub use drive::{Completion, Counters, Drive, Health, Status};
+pub use drive::{Completion, Drive, Status};
+pub use durable::LoadError;
 pub use figure::{Figure, Origin, Size};
-pub use link::{BUSES, Way};
+pub use health::{Counters, Health};
+pub use link::{BUSES, bus};
 pub use preset::{FigureLine, SpecError};
 pub use spec::*;

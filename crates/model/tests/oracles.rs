@@ -51,7 +51,7 @@ impl Bench {
 
     fn below(&mut self, n: u32) -> u32 {
         self.seed += 1;
-        (u128::from(mix(self.seed)) * u128::from(n) >> 64) as u32
+        ((u128::from(mix(self.seed)) * u128::from(n)) >> 64) as u32
     }
 
     /// `times` the drive's pages of `step`s.
@@ -192,6 +192,7 @@ fn choices_meet_their_closed_form() {
 /// A share q of the operations are discards of pages in use: s = (1 - 2q)/(1 - q) of the pages are
 /// in use, and alpha becomes alpha/s.
 #[test]
+#[expect(clippy::approx_constant, reason = "3.142 is no pi")]
 fn discards_act_as_reserve() {
     for (q, figure) in [(0.1, 3.142), (0.2, 1.881), (0.3, 1.319)] {
         let mut bench = Bench::new(Policy::Greedy, 1.07, 1024, 512);

@@ -129,7 +129,7 @@ fn mx500_dirty_and_rested() {
     within("MX500 write, fresh", mean(&bench.fill()) / MB, 469.0, 0.1);
     let bytes = bench.drive.bytes();
     bench.random(Write, 4096, bytes, 0, 600.0);
-    let part = bytes / 64 >> 17 << 17;
+    let part = bytes / 64 / (128 << 10) * (128 << 10);
     let dirty = bench.sweep(Write, 0, 4 * part, 128 << 10, 1)[0] / MB;
     within("MX500 write, dirty", dirty, 100.0, 0.2);
     bench.idle(1800.0);

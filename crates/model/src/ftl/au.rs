@@ -40,6 +40,8 @@ struct Open {
     /// Pages put into the new AU so far, and how many of them are programmed.
     next: u32,
     programmed: u32,
+    /// What is not programmed holds data of the host, maybe beside copied ones.
+    host: bool,
     used: u64,
 }
 
@@ -159,7 +161,7 @@ impl AuMapped {
         if erases > 0 {
             flash.erase(at, place);
         }
-        self.open.push(Open { au, place, next: 0, programmed: 0, used: self.clock });
+        self.open.push(Open { au, place, next: 0, programmed: 0, host: false, used: self.clock });
         Ok(self.open.len() - 1)
     }
 
@@ -188,10 +190,10 @@ impl AuMapped {
     fn put(&mut self, index: usize, at: u64, why: Why, flash: &mut impl Flash) {
         let open = &mut self.open[index];
         open.next += 1;
-        if open.next - open.programmed >= self.rules.unit_pages || open.next == self.rules.au_pages
-        {
-            flash.program(at, open.place << self.stride_bits | open.programmed, false, why);
-            open.programmed = open.next;
+        open.host |= why == Why::Host;
+        let full = open.next == self.rules.au_pages;
+        if full || open.next - open.programmed >= self.rules.unit_pages {
+            self.program_rest(index, at, flash);
         }
     }
 
@@ -206,8 +208,9 @@ impl AuMapped {
         if open.programmed == open.next {
             return at;
         }
-        let done =
-            flash.program(at, open.place << self.stride_bits | open.programmed, false, Why::Host);
+        let why = if open.host { Why::Host } else { Why::Collect };
+        let done = flash.program(at, open.place << self.stride_bits | open.programmed, false, why);
+        open.host = false;
         open.programmed = open.next;
         done
     }

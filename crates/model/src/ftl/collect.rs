@@ -62,7 +62,7 @@ impl Draws {
     /// A number below `n`.
     pub fn below(&mut self, n: u32) -> u32 {
         self.0 = self.0.wrapping_add(1);
-        (u128::from(mix(self.0)) * u128::from(n) >> 64) as u32
+        ((u128::from(mix(self.0)) * u128::from(n)) >> 64) as u32
     }
 }
 
@@ -83,19 +83,19 @@ pub fn victim(policy: Policy, blocks: &mut Superblocks, draws: &mut Draws) -> Op
 }
 
 fn random_candidate(blocks: &Superblocks, draws: &mut Draws) -> Option<u32> {
-    let mut tries = (0..64).map(|_| draws.below(blocks.len()));
+    let mut tries = (0..64).map(|_| draws.below(blocks.count()));
     tries.find(|&sb| blocks.is_candidate(sb))
 }
 
 fn cost_benefit(blocks: &Superblocks, draws: &mut Draws) -> Option<u32> {
-    let most = f64::from((0..blocks.len()).map(|sb| blocks.live(sb)).max()?.max(1));
+    let most = f64::from((0..blocks.count()).map(|sb| blocks.live(sb)).max()?.max(1));
     let benefit = |sb: u32| {
         let live = f64::from(blocks.live(sb)) / most;
         blocks.age(sb) as f64 * (1.0 - live) / (2.0 * live).max(1e-9)
     };
     let best = |a: u32, b: u32| if benefit(b) > benefit(a) { b } else { a };
-    if blocks.len() <= COST_BENEFIT_LOOKS {
-        return (0..blocks.len()).filter(|&sb| blocks.is_candidate(sb)).reduce(best);
+    if blocks.count() <= COST_BENEFIT_LOOKS {
+        return (0..blocks.count()).filter(|&sb| blocks.is_candidate(sb)).reduce(best);
     }
     (0..COST_BENEFIT_LOOKS / 10).filter_map(|_| random_candidate(blocks, draws)).reduce(best)
 }

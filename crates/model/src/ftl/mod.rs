@@ -6,6 +6,7 @@
 //! translation, which the oracles of write amplification are checked on.
 
 pub mod au;
+mod background;
 pub mod collect;
 pub mod map;
 pub mod page;

@@ -3,13 +3,11 @@
 //!
 //! Host data and moved data go to frontiers of their own (or to a shared one, as the closed forms of
 //! write amplification assume). Collection and folding are the same thing, moving what is live out
-//! of a superblock, and go on a little with every page the host writes: [`PageMapped::pace`] decides
-//! what is collected and how many pages are moved per host page, so that space comes back as fast as
-//! it is used up. Only when that fails does the host wait for a whole superblock.
+//! of a superblock, and go on a little with every page the host writes; see `background.rs`.
 
 use serde::{Deserialize, Serialize};
 
-use super::collect::{Draws, Policy, victim};
+use super::collect::{Draws, Policy};
 use super::map::{Live, Map};
 use super::slc::Slc;
 use super::superblock::{Superblocks, Wear};
@@ -61,11 +59,9 @@ pub struct Rules {
 
 /// Collection begins when this few superblocks are free: one for the collector, and some for the
 /// host to write on while a superblock comes back.
-const LOW: u32 = 4;
+pub(super) const LOW: u32 = 4;
 /// Fixed point of pages owed per host page.
-const ONE: u64 = 1 << 16;
-/// Erases between two looks for a superblock to level.
-const LEVEL_EVERY: u64 = 64;
+pub(super) const ONE: u64 = 1 << 16;
 
 /// What was done so far, in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,30 +77,30 @@ pub struct Work {
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Frontier {
-    sb: u32,
+pub(super) struct Frontier {
+    pub(super) sb: u32,
     /// Next page to write, and the first that is not programmed yet.
-    next: u32,
-    unit: u32,
-    end: u32,
-    unit_pages: u32,
-    slc: bool,
+    pub(super) next: u32,
+    pub(super) unit: u32,
+    pub(super) end: u32,
+    pub(super) unit_pages: u32,
+    pub(super) slc: bool,
     /// The open unit holds data of the host, in a shared frontier beside moved ones.
-    host: bool,
+    pub(super) host: bool,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Job {
-    sb: u32,
-    next: u32,
-    end: u32,
-    live: u32,
-    slc: bool,
+pub(super) struct Job {
+    pub(super) sb: u32,
+    pub(super) next: u32,
+    pub(super) end: u32,
+    pub(super) live: u32,
+    pub(super) slc: bool,
 }
 
 /// Which frontier.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum To {
+pub(super) enum To {
     Host = 0,
     Moved = 1,
 }
@@ -116,24 +112,24 @@ pub struct Full;
 /// A page-mapped translation.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PageMapped {
-    layout: Layout,
-    rules: Rules,
-    stride_bits: u32,
-    batch: u32,
-    map: Map,
-    blocks: Superblocks,
-    frontiers: [Frontier; 2],
-    job: Option<Job>,
-    owed: u64,
-    rate: u64,
+    pub(super) layout: Layout,
+    pub(super) rules: Rules,
+    pub(super) stride_bits: u32,
+    pub(super) batch: u32,
+    pub(super) map: Map,
+    pub(super) blocks: Superblocks,
+    pub(super) frontiers: [Frontier; 2],
+    pub(super) job: Option<Job>,
+    pub(super) owed: u64,
+    pub(super) rate: u64,
     /// When everything read for the open unit of moved pages is there.
-    ready: u64,
-    worn_out: bool,
-    levelled: u64,
-    draws: Draws,
-    work: Work,
+    pub(super) ready: u64,
+    pub(super) worn_out: bool,
+    pub(super) levelled: u64,
+    pub(super) draws: Draws,
+    pub(super) work: Work,
     #[serde(skip)]
-    scratch: Vec<Live>,
+    pub(super) scratch: Vec<Live>,
 }
 
 impl PageMapped {
@@ -163,6 +159,11 @@ impl PageMapped {
             work: Work::default(),
             scratch: Vec::new(),
         }
+    }
+
+    /// Pages and superblocks.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// Pages done so far.
@@ -246,38 +247,13 @@ impl PageMapped {
         done
     }
 
-    /// Uses idle time from `from` to `until`: empties the SLC cache and frees superblocks.
-    pub fn idle(&mut self, from: u64, until: u64, flash: &mut impl Flash) {
-        let mut at = from;
-        while at < until && self.idle_job() {
-            self.ready = self.ready.max(at);
-            if self.collect(self.batch, at, flash).is_err() {
-                return;
-            }
-            at = self.ready.max(at + 1);
-        }
-        self.pace();
-    }
-
-    fn idle_job(&mut self) -> bool {
-        if self.job.is_some() {
-            return true;
-        }
-        let mut found = None;
-        if self.rules.idle_fold && self.blocks.slc_used() > 0 {
-            found = self.blocks.oldest(true);
-        }
-        if found.is_none() && self.blocks.free() < self.rules.idle_free {
-            // What is nearly full of live pages is left alone: it would cost more than it brings.
-            let worth = self.layout.superblock_pages / 16 * 15;
-            found = self.blocks.emptiest().filter(|&sb| self.blocks.live(sb) < worth);
-        }
-        self.begin(found);
-        self.job.is_some()
-    }
-
     #[inline]
-    fn ensure_room(&mut self, to: To, at: u64, flash: &mut impl Flash) -> Result<(), Full> {
+    pub(super) fn ensure_room(
+        &mut self,
+        to: To,
+        at: u64,
+        flash: &mut impl Flash,
+    ) -> Result<(), Full> {
         // A shared frontier can be full again when it is opened, of pages that were moved.
         while self.frontiers[to as usize].next == self.frontiers[to as usize].end {
             self.open(to, at, flash)?;
@@ -290,7 +266,7 @@ impl PageMapped {
     fn open(&mut self, to: To, at: u64, flash: &mut impl Flash) -> Result<(), Full> {
         let shared = self.rules.shared_frontier;
         let keep = u32::from(to == To::Host && !shared);
-        let mut tries = 2 * self.blocks.len();
+        let mut tries = 2 * self.blocks.count();
         while self.blocks.free() <= keep && to == To::Host {
             if tries == 0 || self.worn_out {
                 return Err(Full);
@@ -321,7 +297,7 @@ impl PageMapped {
         Ok(())
     }
 
-    fn slc_limit(&self) -> u32 {
+    pub(super) fn slc_limit(&self) -> u32 {
         let logical = u64::from(self.layout.logical_pages);
         let pages = self.layout.superblock_pages;
         self.rules.slc.limit(self.blocks.slc_used(), logical, self.map.mapped(), pages)
@@ -334,7 +310,7 @@ impl PageMapped {
 
     /// Appends up to `n` pages to a frontier that has room; says how many.
     #[inline]
-    fn append(
+    pub(super) fn append(
         &mut self,
         to: To,
         why: Why,
@@ -382,128 +358,9 @@ impl PageMapped {
         }
     }
 
-    fn erase(&mut self, sb: u32) {
+    pub(super) fn erase(&mut self, sb: u32) {
         self.map.erase(sb << self.stride_bits, self.layout.superblock_pages);
         self.worn_out |= !self.blocks.erase(sb);
-    }
-
-    /// Decides what is collected next and how many pages are moved per page the host writes.
-    fn pace(&mut self) {
-        self.rate = 0;
-        if self.rules.shared_frontier {
-            return;
-        }
-        let host = &self.frontiers[To::Host as usize];
-        let raw_per_page = if host.slc { f64::from(self.rules.slc.bits) } else { 1.0 };
-        let slc_owed = self.slc_owed();
-        let short = self.blocks.free() <= LOW;
-        if self.job.is_none() && (short || slc_owed > 0.0) {
-            let found = self.levelling_victim().or_else(|| match short {
-                true => victim(self.rules.policy, &mut self.blocks, &mut self.draws),
-                false => self.blocks.oldest(true),
-            });
-            self.begin(found);
-        }
-        let Some(job) = self.job else { return };
-        let mut rate = slc_owed;
-        if short {
-            let gain = self.layout.superblock_pages.saturating_sub(job.live).max(1);
-            // A little more than needed at first, and the more the fewer are left.
-            let urgency = 1.05 + 0.25 * f64::from(LOW - self.blocks.free());
-            rate = rate.max(f64::from(job.live) / f64::from(gain) * raw_per_page * urgency);
-        }
-        self.rate = (rate * ONE as f64) as u64;
-    }
-
-    fn slc_owed(&self) -> f64 {
-        if self.blocks.slc_used() == 0 {
-            return 0.0;
-        }
-        let host = &self.frontiers[To::Host as usize];
-        self.rules.slc.owed(self.blocks.slc_used(), self.slc_limit(), host.slc)
-    }
-
-    fn levelling_victim(&mut self) -> Option<u32> {
-        let erases = self.blocks.total_erases();
-        if self.rules.level_lead == 0 || erases < self.levelled + LEVEL_EVERY {
-            return None;
-        }
-        self.levelled = erases;
-        self.blocks.least_worn(self.rules.level_lead)
-    }
-
-    fn begin(&mut self, victim: Option<u32>) {
-        let Some(sb) = victim else { return };
-        let (slc, live) = (self.blocks.is_slc(sb), self.blocks.live(sb));
-        self.blocks.pin(sb);
-        let bits = if slc { self.rules.slc.bits } else { 1 };
-        let end = self.layout.superblock_pages / bits;
-        self.job = Some(Job { sb, next: 0, end, live, slc });
-    }
-
-    /// Collects the rest of the superblock in hand, or the policy's next.
-    fn collect_one(&mut self, at: u64, flash: &mut impl Flash) -> Result<(), Full> {
-        if self.job.is_none() {
-            let found = victim(self.rules.policy, &mut self.blocks, &mut self.draws);
-            self.begin(found);
-        }
-        let sb = self.job.ok_or(Full)?.sb;
-        while self.job.is_some_and(|job| job.sb == sb) {
-            self.collect(self.layout.superblock_pages, at, flash)?;
-        }
-        Ok(())
-    }
-
-    /// Moves about `budget` live pages out of the superblock in hand, and frees it at its end.
-    fn collect(&mut self, budget: u32, at: u64, flash: &mut impl Flash) -> Result<(), Full> {
-        let mut moved = 0;
-        while moved < budget {
-            let Some(job) = &mut self.job else { break };
-            if job.next == job.end {
-                let sb = job.sb;
-                self.job = None;
-                self.erase(sb);
-                self.pace();
-                break;
-            }
-            let span = (budget - moved).clamp(64, 1024).min(job.end - job.next);
-            let (ppn, slc) = (job.sb << self.stride_bits | job.next, job.slc);
-            job.next += span;
-            let mut live = std::mem::take(&mut self.scratch);
-            live.clear();
-            self.map.live(ppn, span, &mut live);
-            for run in &live {
-                self.relocate(*run, slc, at, flash)?;
-                moved += run.len;
-            }
-            self.scratch = live;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn relocate(
-        &mut self,
-        live: Live,
-        slc: bool,
-        at: u64,
-        flash: &mut impl Flash,
-    ) -> Result<(), Full> {
-        let to = if self.rules.shared_frontier { To::Host } else { To::Moved };
-        let why = if slc { Why::Fold } else { Why::Collect };
-        self.ready = self.ready.max(flash.read(at, live.ppn, live.len, slc));
-        let (mut lpn, mut left) = (live.lpn, live.len);
-        while left > 0 {
-            self.ensure_room(to, at, flash)?;
-            let len = self.append(to, why, self.ready, lpn, left, flash);
-            lpn += len;
-            left -= len;
-        }
-        match why {
-            Why::Fold => self.work.folded += u64::from(live.len),
-            _ => self.work.moved += u64::from(live.len),
-        }
-        Ok(())
     }
 }
 

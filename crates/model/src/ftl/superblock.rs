@@ -81,7 +81,7 @@ impl Superblocks {
     }
 
     /// How many there are, spares and retired ones included.
-    pub fn len(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         self.live.len() as u32
     }
 
@@ -225,7 +225,7 @@ impl Superblocks {
         if self.spare == 0 {
             return false;
         }
-        let fresh = self.len() - self.spare;
+        let fresh = self.count() - self.spare;
         self.spare -= 1;
         self.uses[fresh as usize] = Use::Free;
         self.free.push(Reverse((0, fresh)));
@@ -237,7 +237,7 @@ impl Superblocks {
         let draw = mix(self.wear.seed ^ u64::from(sb)) >> 32;
         let spread = u64::from(self.wear.endurance) / 5;
         let low = u64::from(self.wear.endurance) - spread / 2;
-        ((low + (draw * spread >> 32)).max(1)) as u32
+        ((low + ((draw * spread) >> 32)).max(1)) as u32
     }
 
     /// The closed superblock with the fewest live pages.
@@ -261,16 +261,16 @@ impl Superblocks {
 
     /// The closed superblock that was erased least, if others were erased `lead` times more.
     pub fn least_worn(&self, lead: u32) -> Option<u32> {
-        let used = (0..self.len()).filter(|&sb| self.uses[sb as usize] != Use::Out);
+        let used = (0..self.count()).filter(|&sb| self.uses[sb as usize] != Use::Out);
         let most = used.map(|sb| self.erases(sb)).max()?;
-        let closed = (0..self.len()).filter(|&sb| self.is_candidate(sb));
+        let closed = (0..self.count()).filter(|&sb| self.is_candidate(sb));
         let least = closed.min_by_key(|&sb| self.erases(sb))?;
         (most - self.erases(least) > lead).then_some(least)
     }
 
     /// Sum of the live pages, and what each superblock is used for; for checks.
     pub fn census(&self) -> (u64, &[Use]) {
-        ((0..self.len()).map(|sb| u64::from(self.live(sb))).sum(), &self.uses)
+        ((0..self.count()).map(|sb| u64::from(self.live(sb))).sum(), &self.uses)
     }
 }
 

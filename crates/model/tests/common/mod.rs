@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use model::ftl::superblock::mix;
 use model::{Drive, DriveSpec, Status};
 use workload::{Op, OpKind};
 
@@ -29,7 +30,7 @@ impl Bench {
 
     pub fn below(&mut self, n: u64) -> u64 {
         self.seed += 1;
-        (u128::from(model::ftl::superblock::mix(self.seed)) * u128::from(n) >> 64) as u64
+        ((u128::from(mix(self.seed)) * u128::from(n)) >> 64) as u64
     }
 
     /// Issues operations while `next(time since the start)` gives some; `seen(op, done)` hears of

@@ -1,0 +1,172 @@
+//! What a page-mapped drive does beside the host's writes: collection, folding, wear levelling.
+//!
+//! All three move what is live out of one superblock, the job in hand, and free it. [`pace`] decides
+//! which superblock that is and how many pages are moved for every page the host writes, so that
+//! space comes back as fast as it is used up. Only when that fails does the host wait for a whole
+//! superblock. Idle time does the same work without a host.
+//!
+//! [`pace`]: PageMapped::pace
+
+use super::collect::victim;
+use super::map::Live;
+use super::page::{Full, Job, LOW, ONE, PageMapped, To};
+use super::{Flash, Why};
+
+/// Erases between two looks for a superblock to level.
+const LEVEL_EVERY: u64 = 64;
+
+impl PageMapped {
+    /// Uses idle time from `from` to `until`: empties the SLC cache and frees superblocks.
+    pub fn idle(&mut self, from: u64, until: u64, flash: &mut impl Flash) {
+        let mut at = from;
+        while at < until && self.idle_job() {
+            self.ready = self.ready.max(at);
+            if self.collect(self.batch, at, flash).is_err() {
+                return;
+            }
+            at = self.ready.max(at + 1);
+        }
+        self.pace();
+    }
+
+    fn idle_job(&mut self) -> bool {
+        if self.job.is_some() {
+            return true;
+        }
+        let mut found = None;
+        if self.rules.idle_fold && self.blocks.slc_used() > 0 {
+            found = self.blocks.oldest(true);
+        }
+        if found.is_none() && self.blocks.free() < self.rules.idle_free {
+            // What is nearly full of live pages is left alone: it would cost more than it brings.
+            let worth = self.layout.superblock_pages / 16 * 15;
+            found = self.blocks.emptiest().filter(|&sb| self.blocks.live(sb) < worth);
+        }
+        self.begin(found);
+        self.job.is_some()
+    }
+
+    /// Decides what is collected next and how many pages are moved per page the host writes.
+    pub(super) fn pace(&mut self) {
+        self.rate = 0;
+        if self.rules.shared_frontier {
+            return;
+        }
+        let host = &self.frontiers[To::Host as usize];
+        let raw_per_page = if host.slc { f64::from(self.rules.slc.bits) } else { 1.0 };
+        let slc_owed = self.slc_owed();
+        let short = self.blocks.free() <= LOW;
+        if self.job.is_none() && (short || slc_owed > 0.0) {
+            let found = self.levelling_victim().or_else(|| match short {
+                true => victim(self.rules.policy, &mut self.blocks, &mut self.draws),
+                false => self.blocks.oldest(true),
+            });
+            self.begin(found);
+        }
+        let Some(job) = self.job else { return };
+        let mut rate = slc_owed;
+        if short {
+            let gain = self.layout.superblock_pages.saturating_sub(job.live).max(1);
+            // A little more than needed at first, and the more the fewer are left.
+            let urgency = 1.05 + 0.25 * f64::from(LOW - self.blocks.free());
+            rate = rate.max(f64::from(job.live) / f64::from(gain) * raw_per_page * urgency);
+        }
+        self.rate = (rate * ONE as f64) as u64;
+    }
+
+    fn slc_owed(&self) -> f64 {
+        if self.blocks.slc_used() == 0 {
+            return 0.0;
+        }
+        let host = &self.frontiers[To::Host as usize];
+        self.rules.slc.owed(self.blocks.slc_used(), self.slc_limit(), host.slc)
+    }
+
+    fn levelling_victim(&mut self) -> Option<u32> {
+        let erases = self.blocks.total_erases();
+        if self.rules.level_lead == 0 || erases < self.levelled + LEVEL_EVERY {
+            return None;
+        }
+        self.levelled = erases;
+        self.blocks.least_worn(self.rules.level_lead)
+    }
+
+    fn begin(&mut self, victim: Option<u32>) {
+        let Some(sb) = victim else { return };
+        let (slc, live) = (self.blocks.is_slc(sb), self.blocks.live(sb));
+        self.blocks.pin(sb);
+        let bits = if slc { self.rules.slc.bits } else { 1 };
+        let end = self.layout.superblock_pages / bits;
+        self.job = Some(Job { sb, next: 0, end, live, slc });
+    }
+
+    /// Collects the rest of the superblock in hand, or the policy's next.
+    pub(super) fn collect_one(&mut self, at: u64, flash: &mut impl Flash) -> Result<(), Full> {
+        if self.job.is_none() {
+            let found = victim(self.rules.policy, &mut self.blocks, &mut self.draws);
+            self.begin(found);
+        }
+        let sb = self.job.ok_or(Full)?.sb;
+        while self.job.is_some_and(|job| job.sb == sb) {
+            self.collect(self.layout.superblock_pages, at, flash)?;
+        }
+        Ok(())
+    }
+
+    /// Moves about `budget` live pages out of the superblock in hand, and frees it at its end.
+    pub(super) fn collect(
+        &mut self,
+        budget: u32,
+        at: u64,
+        flash: &mut impl Flash,
+    ) -> Result<(), Full> {
+        let mut moved = 0;
+        while moved < budget {
+            let Some(job) = &mut self.job else { break };
+            if job.next == job.end {
+                let sb = job.sb;
+                self.job = None;
+                self.erase(sb);
+                self.pace();
+                break;
+            }
+            let span = (budget - moved).clamp(64, 1024).min(job.end - job.next);
+            let (ppn, slc) = (job.sb << self.stride_bits | job.next, job.slc);
+            job.next += span;
+            let mut live = std::mem::take(&mut self.scratch);
+            live.clear();
+            self.map.live(ppn, span, &mut live);
+            for run in &live {
+                self.relocate(*run, slc, at, flash)?;
+                moved += run.len;
+            }
+            self.scratch = live;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn relocate(
+        &mut self,
+        live: Live,
+        slc: bool,
+        at: u64,
+        flash: &mut impl Flash,
+    ) -> Result<(), Full> {
+        let to = if self.rules.shared_frontier { To::Host } else { To::Moved };
+        let why = if slc { Why::Fold } else { Why::Collect };
+        self.ready = self.ready.max(flash.read(at, live.ppn, live.len, slc));
+        let (mut lpn, mut left) = (live.lpn, live.len);
+        while left > 0 {
+            self.ensure_room(to, at, flash)?;
+            let len = self.append(to, why, self.ready, lpn, left, flash);
+            lpn += len;
+            left -= len;
+        }
+        match why {
+            Why::Fold => self.work.folded += u64::from(live.len),
+            _ => self.work.moved += u64::from(live.len),
+        }
+        Ok(())
+    }
+}

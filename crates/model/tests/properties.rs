@@ -1,0 +1,288 @@
+//! What holds for every drive, whatever is done to it: the mapping is one to one, counts add up,
+//! time does not run back, flushed data survive power cuts, and the same seed gives the same run.
+
+mod common;
+
+use std::collections::{HashMap, HashSet};
+
+use common::Bench;
+use model::ftl::superblock::Use;
+use model::{Drive, DriveSpec, Held, Status};
+use proptest::prelude::*;
+use workload::{Op, OpKind};
+
+/// A drive of a few MiB with small superblocks, so that everything happens often.
+fn small(pairs: &[(&str, &str)]) -> DriveSpec {
+    let spec = DriveSpec::preset("samsung-980-pro-1t").expect("known");
+    let usual = [
+        ("capacity", "48MiB"),
+        ("op", "0.5"),
+        ("nand.dies", "4"),
+        ("nand.page_bytes", "4096"),
+        ("superblock", "96KiB"),
+        ("slc", "4MiB"),
+        ("buffer", "256KiB"),
+        ("endurance", "1000000"),
+    ];
+    let spec = spec.with_overrides(&usual).expect("known parameters");
+    spec.with_overrides(pairs).expect("known parameters")
+}
+
+fn specs() -> impl Strategy<Value = DriveSpec> {
+    let policy = prop::sample::select(vec!["greedy", "fifo", "3-choices", "cost-benefit"]);
+    let unit = prop::sample::select(vec!["4096", "8192", "16384"]);
+    let op = prop::sample::select(vec!["0.1", "0.28", "0.5"]);
+    (policy, unit, op, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |(policy, unit, op, shared, first, cached)| {
+            let truth = |t: bool| if t { "true" } else { "false" };
+            small(&[
+                ("policy", policy),
+                ("unit", unit),
+                ("op", op),
+                ("collect.shared", truth(shared)),
+                ("slc", if shared { "0" } else { "4MiB" }),
+                ("slc.first", truth(first)),
+                ("map.cache", if cached { "8KiB" } else { "0" }),
+            ])
+        },
+    )
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Command(OpKind, u32, u32),
+    Burst(u32, u32),
+    Idle(u32),
+    Cut(u32),
+}
+
+const BLOCKS: u32 = 48 << 11;
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let kind = prop::sample::select(vec![OpKind::Write; 4]);
+    let other = prop::sample::select(OpKind::ALL.to_vec());
+    let range = || (0..BLOCKS, prop_oneof![1u32..64, 1u32..4096]);
+    let step = prop_oneof![
+        6 => (kind, range()).prop_map(|(k, (b, n))| Step::Command(k, b, n)),
+        3 => (other, range()).prop_map(|(k, (b, n))| Step::Command(k, b, n)),
+        2 => (any::<u32>(), 1u32..3000).prop_map(|(seed, n)| Step::Burst(seed, n)),
+        1 => (0u32..2_000_000).prop_map(Step::Idle),
+        1 => (0u32..1000).prop_map(Step::Cut),
+    ];
+    prop::collection::vec(step, 1..60)
+}
+
+/// Every logical page lies on its own physical page, and counts agree with the map.
+fn check_mapping(drive: &Drive) {
+    let Some(page) = drive.page_mapped() else { return };
+    let (layout, map, blocks) = (page.layout(), page.map(), page.blocks());
+    let mut places = HashSet::new();
+    let mut live: HashMap<u32, u32> = HashMap::new();
+    for ppn in (0..layout.logical_pages).filter_map(|lpn| map.get(lpn)) {
+        assert!(places.insert(ppn), "two logical pages on {ppn}");
+        *live.entry(ppn >> layout.stride_bits()).or_default() += 1;
+    }
+    assert_eq!(places.len() as u64, map.mapped());
+    let (sum, uses) = blocks.census();
+    assert_eq!(sum, map.mapped());
+    for sb in 0..blocks.count() {
+        let expected = live.get(&sb).copied().unwrap_or(0);
+        assert_eq!(blocks.live(sb), expected, "superblock {sb}");
+        let empty = matches!(uses[sb as usize], Use::Free | Use::Out);
+        assert!(!empty || expected == 0, "superblock {sb} is free and holds data");
+    }
+}
+
+/// What a block may hold: every write since the last flush, oldest first.
+#[derive(Default)]
+struct Naive {
+    may: HashMap<u64, Vec<Held>>,
+    writes: u64,
+}
+
+impl Naive {
+    fn set(&mut self, blocks: std::ops::Range<u64>, held: Held) {
+        let durable = matches!(held, Held::Zeros | Held::Anything);
+        for block in blocks {
+            let list = self.may.entry(block).or_insert_with(|| vec![Held::Zeros]);
+            if durable {
+                list.clear();
+            }
+            list.push(held);
+        }
+    }
+
+    fn flush(&mut self) {
+        self.may.values_mut().for_each(|list| list.drain(..list.len() - 1).for_each(drop));
+    }
+}
+
+struct World {
+    drive: Drive,
+    naive: Naive,
+    now: u64,
+    protected: bool,
+    page_blocks: u64,
+}
+
+impl World {
+    fn command(&mut self, kind: OpKind, block: u32, n: u32) {
+        let n = n.min(BLOCKS - block);
+        let (offset, bytes) = (u64::from(block) * 512, n * 512);
+        let op = match kind {
+            OpKind::Flush => Op::FLUSH,
+            _ => Op { kind, offset, bytes },
+        };
+        let end = self.drive.submit(self.now, &op);
+        assert_eq!(end.status, Status::Ok);
+        assert!(end.done_ns >= self.now, "time runs back");
+        self.now += u64::from(n) * 997 % (end.done_ns - self.now + 1);
+        let blocks = u64::from(block)..u64::from(block + n);
+        match kind {
+            OpKind::Write => {
+                self.naive.writes += 1;
+                self.naive.set(blocks, Held::Write(self.naive.writes));
+            }
+            OpKind::Discard => {
+                let page = self.page_blocks;
+                let (from, to) = (blocks.start.div_ceil(page) * page, blocks.end / page * page);
+                self.naive.set(from..to.max(from), Held::Zeros);
+            }
+            OpKind::Flush => self.naive.flush(),
+            OpKind::Read => {}
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Command(kind, block, n) => self.command(kind, block, n),
+            Step::Burst(seed, n) => {
+                let mut draws = model::ftl::collect::Draws(u64::from(seed));
+                for _ in 0..n {
+                    self.command(OpKind::Write, draws.below(BLOCKS / 8) * 8, 8);
+                }
+            }
+            Step::Idle(us) => {
+                self.now += u64::from(us) * 1000;
+                self.drive.idle(self.now);
+            }
+            Step::Cut(us) => {
+                self.now += u64::from(us) * 1000;
+                self.drive.power_cut(self.now);
+                for (block, list) in &mut self.naive.may {
+                    let held = self.drive.held(*block).expect("it remembers");
+                    let allowed = if self.protected { &list[list.len() - 1..] } else { &list[..] };
+                    assert!(allowed.contains(&held), "block {block}: {held:?}, not {allowed:?}");
+                    *list = vec![held];
+                }
+            }
+        }
+    }
+}
+
+fn play(spec: &DriveSpec, steps: &[Step]) {
+    let mut drive = Drive::new(spec, 1);
+    drive.remember();
+    let page_blocks = u64::from(*spec.map.unit_bytes / 512);
+    let protected = *spec.buffer.protected;
+    let mut world = World { drive, naive: Naive::default(), now: 0, protected, page_blocks };
+    for step in steps {
+        world.step(step);
+    }
+    check_mapping(&world.drive);
+    for (block, list) in &world.naive.may {
+        assert_eq!(world.drive.held(*block), list.last().copied(), "block {block}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn drives_keep_their_promises(spec in specs(), protected: bool, steps in steps()) {
+        let protected = if protected { "true" } else { "false" };
+        play(&spec.with_overrides(&[("protected", protected)]).expect("known"), &steps);
+    }
+
+    #[test]
+    fn cards_keep_their_promises(random: bool, open in 1u32..5, steps in steps()) {
+        let open = open.to_string();
+        let random = if random { "true" } else { "false" };
+        let spec = DriveSpec::preset("sd-class2").expect("known");
+        let pairs = [("capacity", "48MiB"), ("map.open_aus", open.as_str()), ("map.random_in_au", random)];
+        play(&spec.with_overrides(&pairs).expect("known"), &steps);
+    }
+
+    #[test]
+    fn a_loaded_drive_goes_on_as_the_saved_one(spec in specs(), before in steps(), after in steps()) {
+        let go = |drive: &mut Drive, steps: &[Step], mut now: u64| {
+            let mut ends = Vec::new();
+            for step in steps {
+                if let Step::Command(kind, block, n) = *step {
+                    let n = n.min(BLOCKS - block);
+                    let op = Op { kind, offset: u64::from(block) * 512, bytes: n * 512 };
+                    let op = if kind == OpKind::Flush { Op::FLUSH } else { op };
+                    now = drive.submit(now, &op).done_ns;
+                    ends.push(now);
+                }
+            }
+            (ends, now)
+        };
+        let mut drive = Drive::new(&spec, 7);
+        let (_, now) = go(&mut drive, &before, 0);
+        let bytes = drive.save();
+        let mut loaded = Drive::load(&bytes).expect("own bytes");
+        prop_assert_eq!(go(&mut loaded, &after, now), go(&mut drive, &after, now));
+        prop_assert_eq!(loaded.health(), drive.health());
+        prop_assert_eq!(loaded.save(), drive.save());
+        // The same seed from the start is the same run.
+        let mut again = Drive::new(&spec, 7);
+        go(&mut again, &before, 0);
+        prop_assert_eq!(again.save(), bytes);
+    }
+}
+
+#[test]
+fn foreign_bytes_are_not_a_drive() {
+    assert!(Drive::load(b"").is_err());
+    assert!(Drive::load(b"ssdyno-1\x01\x02").is_err());
+}
+
+/// Ten drive writes at any size, spare share and policy, and nobody waits for long. Mapping units
+/// grow with the size, so that this takes seconds.
+#[test]
+fn ten_drive_writes_never_stall() {
+    for (capacity, unit) in [("4GiB", "65536"), ("64GiB", "1048576"), ("1TiB", "1048576")] {
+        for op in ["0.02", "0.07", "0.28", "0.5"] {
+            for policy in ["greedy", "fifo", "4-choices", "cost-benefit"] {
+                if capacity == "1TiB" && (op != "0.07" || policy == "fifo") {
+                    continue;
+                }
+                let pairs =
+                    [("capacity", capacity), ("unit", unit), ("op", op), ("policy", policy)];
+                let spec = DriveSpec::preset("samsung-980-pro-1t").expect("known");
+                let pairs = [&pairs[..], &[("slc", "1GiB"), ("endurance", "100000")]].concat();
+                let mut bench = Bench::new(&spec.with_overrides(&pairs).expect("known"));
+                let size: u64 = unit.parse().expect("a number");
+                let units = bench.drive.bytes() / size;
+                let mut longest = 0;
+                for i in 0..10 * units {
+                    let at = if i < units { i } else { bench.below(units) };
+                    let op = Op { kind: OpKind::Write, offset: at * size, bytes: size as u32 };
+                    let end = bench.drive.submit(bench.now, &op);
+                    assert_eq!(end.status, Status::Ok, "{capacity} {op:?} {policy} after {i}");
+                    longest = longest.max(end.done_ns - bench.now);
+                    bench.now = end.done_ns;
+                }
+                check_totals(&bench.drive);
+                assert!(longest < 3_000_000_000, "{capacity} {op} {policy}: {longest} ns");
+            }
+        }
+    }
+}
+
+fn check_totals(drive: &Drive) {
+    let page = drive.page_mapped().expect("page-mapped");
+    assert_eq!(page.blocks().census().0, page.map().mapped());
+    assert_eq!(page.map().mapped(), u64::from(page.layout().logical_pages));
+}
