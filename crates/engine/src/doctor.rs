@@ -64,7 +64,7 @@ fn served_from_ram(case: &Case<'_>) -> Option<Finding> {
         return Some(Finding::new(name, Level::Bad, text));
     }
     let application = read_bytes(case);
-    let device = case.measurement.device?.read_bytes;
+    let device = case.measurement.device?.fetched_bytes();
     let share = device as f64 / application.max(1) as f64;
     if application < TOO_LITTLE || share >= DEVICE_SHARE_MIN {
         return None;

@@ -61,6 +61,7 @@ pub(crate) struct Sampler<'a> {
     /// The temperature that came with the latest report, from a backend that knows it.
     told_c: Option<f64>,
     first: Option<Sample>,
+    own_first: Option<u64>,
     /// Device samples by the index of the interval that they end; `u64::MAX` stands for the start.
     samples: BTreeMap<u64, Sample>,
     seen: Seen,
@@ -98,6 +99,7 @@ impl<'a> Sampler<'a> {
             ticks: 0,
             told_c: None,
             first,
+            own_first: own_read_bytes(),
             samples,
             seen,
         }
@@ -243,6 +245,7 @@ impl<'a> Sampler<'a> {
             let mut traffic = traffic(&first, &last);
             // Weighted milliseconds over elapsed milliseconds: the mean queue in the device.
             let weighted = last.weighted_ms.saturating_sub(first.weighted_ms);
+            traffic.own_read_bytes = own_read_bytes().zip(self.own_first).map(|(b, a)| b - a);
             traffic.depth = weighted as f64 * 1e6 / end.max(1) as f64;
             traffic
         });
@@ -267,8 +270,15 @@ fn traffic(before: &Sample, after: &Sample) -> DeviceTraffic {
         read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
         written_bytes: after.written_bytes.saturating_sub(before.written_bytes),
         discarded_bytes: after.discarded_bytes.saturating_sub(before.discarded_bytes),
-        depth: 0.0,
+        ..DeviceTraffic::default()
     }
+}
+
+/// Bytes read from block devices for this process so far, whatever device it was
+/// (Documentation/filesystems/proc.rst); `None` where the kernel keeps no account.
+fn own_read_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/io").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
 }
 
 /// One row of the series; a direction that the workload never had gets no columns.

@@ -276,7 +276,7 @@ fn moved(before: &Health, after: &Health) -> DeviceTraffic {
         read_bytes: b.read_bytes - a.read_bytes,
         written_bytes: b.written_bytes - a.written_bytes,
         discarded_bytes: b.discarded_bytes - a.discarded_bytes,
-        depth: 0.0,
+        ..DeviceTraffic::default()
     }
 }
 

@@ -241,8 +241,8 @@ impl Rig for Fake {
         out.device = Some(DeviceTraffic {
             read_bytes: if out_of_memory { read } else { 0 },
             written_bytes: if out_of_memory { written } else { 0 },
-            discarded_bytes: 0,
             depth: f64::from(w.depth),
+            ..DeviceTraffic::default()
         });
         out.direct = w.caching == Caching::Bypass && !t.no_direct;
         let warmth = |ns: u64| 30.0 + t.heats_c_per_s * ns as f64 / 1e9;

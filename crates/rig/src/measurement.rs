@@ -41,6 +41,16 @@ pub struct DeviceTraffic {
     pub discarded_bytes: u64,
     /// Mean number of requests in the device, from its weighted ticks.
     pub depth: f64,
+    /// Bytes that were read from a device for this process alone, where the kernel keeps account.
+    pub own_read_bytes: Option<u64>,
+}
+
+impl DeviceTraffic {
+    /// Bytes that came from the device for what was measured: those of this process where they are
+    /// known, else all, in which others may have a share.
+    pub fn fetched_bytes(&self) -> u64 {
+        self.own_read_bytes.unwrap_or(self.read_bytes)
+    }
 }
 
 /// Temperature over a measurement, degrees Celsius.

@@ -127,8 +127,8 @@ fn shares(seen: &[Digest]) -> Vec<Share> {
             continue;
         };
         match sums.iter_mut().find(|s| s.0 == d.name) {
-            Some(sum) => *sum = (sum.0, sum.1 + d.bytes[0], sum.2 + device.read_bytes),
-            None => sums.push((&d.name, d.bytes[0], device.read_bytes)),
+            Some(sum) => *sum = (sum.0, sum.1 + d.bytes[0], sum.2 + device.fetched_bytes()),
+            None => sums.push((&d.name, d.bytes[0], device.fetched_bytes())),
         }
     }
     let enough = sums.into_iter().filter(|s| s.1 >= BYTES_LEAST);

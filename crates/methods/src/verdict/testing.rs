@@ -63,5 +63,5 @@ pub(crate) fn digest(name: &str) -> Digest {
 
 /// What the device did.
 pub(crate) fn device(read_bytes: u64, written_bytes: u64) -> DeviceTraffic {
-    DeviceTraffic { read_bytes, written_bytes, discarded_bytes: 0, depth: 1.0 }
+    DeviceTraffic { read_bytes, written_bytes, depth: 1.0, ..DeviceTraffic::default() }
 }
