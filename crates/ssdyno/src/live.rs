@@ -44,7 +44,7 @@ impl Live {
             ProgressDrawTarget::stderr_with_hz(8)
         };
         let bar = ProgressBar::with_draw_target(Some(1000), target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/dim} {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:20.cyan/dim} {wide_msg}") {
             bar.set_style(style.progress_chars("━━─"));
         }
         Live {
@@ -72,7 +72,7 @@ impl Live {
             _ => "nearly done".to_string(),
         };
         self.bar.set_position(if self.seconds > 0.0 { (share * 1000.0) as u64 } else { 0 });
-        self.bar.set_message(format!("{:<22} {what:<26} {eta}", self.step));
+        self.bar.set_message(format!("{:<24}  {what:<24}  {eta}", self.step));
     }
 
     fn begin_step(&mut self, name: &str, replicate: u32) {

@@ -51,7 +51,7 @@ fn a_device_given_away_is_written() {
 #[test]
 fn a_device_is_listed_with_what_may_be_done() {
     or_skip!(root());
-    let device = or_skip!(Loop::new(16 * MIB, "mkfs.ext4 -q -L card", &["-b", "4096"]));
+    let device = or_skip!(Loop::new(16 * MIB, "mkfs.ext4 -q -b 4096 -L card", &["-b", "4096"]));
     let place = Place::new();
     let find = |list: &Value| {
         let list = list.as_array().expect("a list");
