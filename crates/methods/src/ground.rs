@@ -19,7 +19,7 @@ const SMALL: u32 = 4096;
 const WRITE_BYTES: u64 = 1 << 30;
 
 /// Less holds too few large blocks to say anything.
-const LEAST_BYTES: u64 = 4 << 20;
+pub(crate) const LEAST_BYTES: u64 = 4 << 20;
 
 /// Even, so that rounds come in pairs forth and back, and the interval is already a third narrower
 /// than at three (3.18 / sqrt 4 against 4.30 / sqrt 3).

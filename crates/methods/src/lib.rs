@@ -19,9 +19,11 @@ mod outcome;
 mod quick;
 mod schedule;
 mod session;
+mod sustain;
 #[cfg(test)]
 mod tests;
 pub mod verdict;
+mod whole;
 
 pub use by_hand::by_hand;
 pub use digest::Digest;
@@ -30,7 +32,7 @@ pub use outcome::Outcome;
 
 /// Every method, the default one first.
 pub fn all() -> &'static [&'static dyn Method] {
-    &[&quick::Quick, &authentic::Authentic]
+    &[&quick::Quick, &authentic::Authentic, &sustain::Sustain]
 }
 
 /// The method of that name; the error lists the names there are and suggests the nearest.

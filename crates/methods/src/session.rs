@@ -23,13 +23,15 @@ pub(crate) struct Session<'a, 'h> {
     pub out: &'a mut Outcome<'h>,
     /// What the checks of `authentic` found so far.
     pub checks: Checks,
+    /// Whole regions written so far: no two with the same content.
+    pub fills: u32,
     digests: Vec<Digest>,
 }
 
 impl<'a, 'h> Session<'a, 'h> {
     pub fn new(rig: &'a mut dyn Rig, out: &'a mut Outcome<'h>) -> Session<'a, 'h> {
         out.state_after = rig.target().state;
-        Session { rig, out, checks: Checks::default(), digests: Vec::new() }
+        Session { rig, out, checks: Checks::default(), fills: 0, digests: Vec::new() }
     }
 
     /// Runs a workload whose figures are reported: its course over time is kept, and every doubt.
@@ -65,7 +67,7 @@ impl<'a, 'h> Session<'a, 'h> {
     }
 
     /// Runs a workload and keeps what the rules need of it, complete or not.
-    fn execute(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
+    pub fn execute(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
         self.rig.note(Event::Step { name: w.name.clone(), replicate });
         self.out.issued(w);
         self.mark_written(w.mix.changes_data());

@@ -7,7 +7,7 @@ use rig::Rig;
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
 use crate::fake::{Fake, Traits};
-use crate::{MethodError, Options, Outcome, all, by_hand, find};
+use crate::{Method, MethodError, Options, Outcome, all, by_hand, find};
 
 /// Enough virtual seconds for every rule to have its data, few enough real ones.
 fn options() -> Options {
@@ -26,6 +26,11 @@ fn done(traits: Traits, name: &str) -> Outcome<'static> {
     out
 }
 
+/// Those that work on a scratch file too.
+fn harmless() -> impl Iterator<Item = &'static &'static dyn Method> {
+    all().iter().filter(|m| m.info().safety < Safety::Destroys)
+}
+
 fn metric<'a>(out: &'a Outcome<'_>, name: &str) -> &'a Metric {
     out.metrics.iter().find(|m| m.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
@@ -40,8 +45,8 @@ fn a_slip_of_the_keys_gets_a_suggestion_and_nonsense_the_list() {
     let text = |name| find(name).err().expect("unknown").to_string();
     assert_eq!(text("quik"), "there is no method 'quik'; did you mean 'quick'?");
     assert_eq!(text("Authentik"), "there is no method 'Authentik'; did you mean 'authentic'?");
-    assert_eq!(text("zzzz"), "there is no method 'zzzz'; there are: quick, authentic");
-    assert_eq!(text(""), "there is no method ''; there are: quick, authentic");
+    assert!(text("zzzz").starts_with("there is no method 'zzzz'; there are: quick, authentic, "));
+    assert!(text("").starts_with("there is no method ''; there are: quick, authentic, "));
 }
 
 #[test]
@@ -156,7 +161,7 @@ fn a_buffered_read_by_hand_is_called_memory_and_a_direct_one_not() {
 
 #[test]
 fn a_drive_that_may_only_be_read_is_only_read() {
-    for method in all() {
+    for method in harmless() {
         let mut fake = Fake::read_only(Traits::default());
         let plan = method.plan(&fake.info, &options()).expect("enough room");
         assert_eq!((plan.safety, plan.write_bytes_max), (Safety::Reads, 0));
@@ -186,7 +191,7 @@ fn a_drive_given_away_is_written_and_the_plan_says_what_is_lost() {
 
 #[test]
 fn plans_hold() {
-    for method in all() {
+    for method in harmless() {
         for rate in [500e6, 50e9] {
             let mut fake = Fake::new(Traits { rate, command_ns: 20_000, ..Traits::default() });
             let plan = method.plan(&fake.info, &options()).expect("enough room");
@@ -220,7 +225,7 @@ fn a_slow_card_gets_a_smaller_file_and_fewer_rounds_and_both_are_said() {
 #[test]
 fn small_cards_large_blocks_and_odd_sizes_work() {
     for (bytes, block) in [(4 << 20, 512), (32 << 20, 4096), ((33 << 20) + 512, 512)] {
-        for method in all() {
+        for method in harmless() {
             let mut fake = Fake::new(Traits::default());
             (fake.info.bytes, fake.info.logical_block_bytes) = (bytes, block);
             let (out, result) = run(&mut fake, method.info().name);
@@ -283,7 +288,7 @@ fn slow() -> Traits {
 
 #[test]
 fn whatever_was_measured_before_an_interruption_is_kept() {
-    for method in all() {
+    for method in harmless() {
         let name = method.info().name;
         let mut whole = Fake::new(slow());
         run(&mut whole, name).1.expect("nothing is wrong");

@@ -5,6 +5,7 @@
 //! reported. The causes (link, processor, depth, heat, a full file system) are reported where they
 //! apply; when none does, one verdict `UNDETERMINED` says what was ruled out and what is not known.
 
+mod cache_end;
 mod content;
 mod cpu;
 mod depth;
@@ -23,6 +24,7 @@ use rig::TargetInfo;
 
 use crate::Digest;
 
+pub(crate) use cache_end::Sustained;
 pub(crate) use content::{CONTENTS, Contents};
 pub(crate) use device_cache::WorkingSet;
 pub(crate) use flush::FlushTimes;
@@ -34,13 +36,14 @@ const GENERATOR_BOUND: &str = "generator-bound";
 const THROTTLED: &str = "throttled";
 const TEMPERATURE_LIMIT: &str = "temperature-limit";
 
-/// What the checks of `authentic` measured; `None` for those that were not made.
+/// What the checks of `authentic` and the tests of whole drives measured; `None` for those that were not made.
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
     pub(crate) page_cache: Option<PageCache>,
     pub(crate) flush: Option<FlushTimes>,
     pub(crate) contents: Option<Contents>,
     pub(crate) working_sets: Option<Vec<WorkingSet>>,
+    pub(crate) sustained: Option<Sustained>,
 }
 
 /// What a rule says to its question.
@@ -91,7 +94,10 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     let ram = ram::ram(target, seen, checks.page_cache.as_ref());
     // What memory answers says nothing about a cache, a link or a depth behind it.
     let in_memory = ram.answer == Answer::Yes;
-    let mut rulings = vec![ram];
+    // Tests that only write ask nothing of reads.
+    let moot = ram.answer == Answer::Unknown && !seen.is_empty() && !seen.iter().any(reads);
+    let mut rulings: Vec<Ruling> = (!moot).then_some(ram).into_iter().collect();
+    rulings.extend(checks.sustained.as_ref().map(|s| cache_end::cache_end(target, s)));
     rulings.extend(checks.flush.as_ref().map(|times| flush::flush(target, times)));
     if !target.ram {
         rulings.extend(checks.contents.as_ref().map(content::content));
@@ -111,6 +117,10 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
         verdicts.push(undetermined(&bounds));
     }
     verdicts
+}
+
+fn reads(digest: &Digest) -> bool {
+    digest.bytes[0] > 0
 }
 
 fn applies(ruling: &Ruling) -> bool {

@@ -2,6 +2,8 @@
 //! verdicts are about. It also guards the rules of the house: it panics when a method writes where it
 //! may not, reads what was never written, or issues blocks the drive cannot do.
 
+mod flash;
+
 use std::time::Duration;
 
 use record::{IoErrors, Safety, Series, TargetKind, Unit};
@@ -9,9 +11,15 @@ use rig::{
     DeviceTraffic, Event, KindStats, Measurement, Preparation, Prepared, Result, Rig, RigError,
     StopReason, TargetInfo, Temperature,
 };
-use workload::{Caching, Content, OpKind, OpStream, Pattern, Workload};
+use workload::{Caching, Content, OpKind, OpStream, Pattern, Region, Workload};
 
 use crate::verdict::testing::target;
+
+use flash::Flash;
+pub(crate) use flash::FlashTraits;
+
+/// Length of the intervals of its series, nanoseconds.
+const INTERVAL_NS: u64 = 100_000_000;
 
 /// How the drive behaves.
 #[derive(Clone, Debug)]
@@ -39,6 +47,8 @@ pub(crate) struct Traits {
     pub heats_c_per_s: f64,
     /// Every speed differs by up to this share between measurements.
     pub noise: f64,
+    /// What it does because it is flash.
+    pub flash: FlashTraits,
 }
 
 impl Default for Traits {
@@ -55,6 +65,7 @@ impl Default for Traits {
             vanishes_at_ns: None,
             heats_c_per_s: 0.0,
             noise: 0.02,
+            flash: FlashTraits::default(),
         }
     }
 }
@@ -68,6 +79,8 @@ pub(crate) struct Fake {
     pub calls: u32,
     pub interrupt_at: Option<u32>,
     pub interrupted: bool,
+    /// It can be formatted to another block size.
+    pub formats: bool,
     /// The region that the drive's cache holds.
     cached: u64,
     fill_seeds: Vec<u64>,
@@ -77,6 +90,7 @@ pub(crate) struct Fake {
     /// Every workload as it was issued.
     pub issued: Vec<Workload>,
     dice: u64,
+    flash: Flash,
 }
 
 impl Fake {
@@ -84,12 +98,14 @@ impl Fake {
     pub fn new(traits: Traits) -> Fake {
         let info = TargetInfo { bytes: 64 << 20, ..target() };
         Fake {
+            flash: Flash::new(traits.flash.clone(), info.bytes),
             info,
             traits,
             now_ns: 0,
             calls: 0,
             interrupt_at: None,
             interrupted: false,
+            formats: false,
             cached: 0,
             fill_seeds: Vec::new(),
             filled: 0,
@@ -105,6 +121,17 @@ impl Fake {
         fake.info.target.kind = TargetKind::Device;
         fake.info.allowed = Safety::Reads;
         fake.filled = fake.info.bytes;
+        fake
+    }
+
+    /// A drive of so many bytes that was given away.
+    pub fn given_away(traits: Traits, bytes: u64) -> Fake {
+        let mut fake = Fake::new(traits);
+        fake.info.target.kind = TargetKind::Device;
+        fake.info.target.spec = "/dev/x".into();
+        (fake.info.allowed, fake.info.discard) = (Safety::Destroys, true);
+        fake.info.bytes = bytes;
+        fake.flash = Flash::new(fake.traits.flash.clone(), bytes);
         fake
     }
 
@@ -136,9 +163,16 @@ impl Fake {
         assert!(u64::from(w.blocks.min()).is_multiple_of(blocks), "{} has odd blocks", w.name);
         assert!(w.stop.time_ns.is_some() || w.stop.coverage.is_some(), "{} is endless", w.name);
         assert!(!w.mix.changes_data() || self.info.allowed >= Safety::Scratch, "{}", w.name);
-        assert!(w.mix.read == 0 || w.region.end() <= self.filled, "{} reads holes", w.name);
+        assert!(w.shift_bytes.is_multiple_of(blocks), "{} is shifted by half a block", w.name);
+        let written = self.whole() || w.region.end() <= self.filled;
+        assert!(w.mix.read == 0 || written, "{} reads holes", w.name);
         assert!(!w.mix.changes_data() || w.stop.bytes.is_some(), "{} has no byte bound", w.name);
         assert!(!w.mix.changes_data() || w.flush_at_end || w.flush_every.is_some(), "{}", w.name);
+    }
+
+    /// It is a drive, and no scratch file: what was never written may be read.
+    fn whole(&self) -> bool {
+        self.info.target.kind == TargetKind::Device
     }
 
     /// What one operation takes while a channel is at it.
@@ -159,6 +193,17 @@ impl Fake {
         ((command + f64::from(bytes) / rate * 1e9) / gain * jitter) as u64
     }
 
+    fn fill(&mut self, region: Region, seed: u64) -> u64 {
+        assert!(self.info.allowed >= Safety::Scratch);
+        assert!(self.whole() || region.start == self.filled);
+        assert!(!self.fill_seeds.contains(&seed), "two pieces with the same content");
+        self.fill_seeds.push(seed);
+        self.filled = region.end();
+        self.written += region.bytes;
+        self.flash.fill(region);
+        (region.bytes as f64 / self.traits.rate * 1e9) as u64
+    }
+
     /// The workload on this drive: each operation takes the first free slot and channel.
     fn play(&mut self, w: &Workload, until_ns: u64, out: &mut Measurement) {
         let jitter = self.jitter();
@@ -167,6 +212,7 @@ impl Fake {
         let mut channels = vec![0u64; self.traits.channels.min(w.depth as usize)];
         let bound = w.stop.bytes_bound(w.region.bytes).unwrap_or(u64::MAX);
         let (mut issued, begun) = (0, self.now_ns);
+        let (mut moved, mut warmth, mut passed) = (Vec::new(), Vec::new(), 0);
         let free = |all: &[u64]| (0..all.len()).min_by_key(|&i| all[i]).expect("at least one");
         while issued < bound {
             let (slot, channel) = (free(&slots), free(&channels));
@@ -182,11 +228,19 @@ impl Fake {
                 break;
             }
             let service = self.service_ns(w, op.kind, op.bytes, jitter);
+            let service = (service as f64 * self.flash.cost(w, &op)) as u64;
             let done = at.max(channels[channel]) + service;
             (slots[slot], channels[channel]) = (done, done);
             issued += u64::from(op.bytes);
             count(out, op.kind, op.bytes, done - at);
+            self.flash.pass(done.saturating_sub(passed), true);
+            passed = passed.max(done);
+            let interval = (done / INTERVAL_NS) as usize;
+            moved.resize(moved.len().max(interval + 1), [0u64; 2]);
+            warmth.resize(moved.len(), self.flash.celsius());
+            moved[interval][(op.kind != OpKind::Read) as usize] += u64::from(op.bytes);
         }
+        out.series = series(&w.name, begun, &moved, &warmth, passed);
         out.elapsed_ns = slots.into_iter().max().unwrap_or(0);
         if w.flush_at_end {
             let flush = self.service_ns(w, OpKind::Flush, 0, jitter);
@@ -201,6 +255,24 @@ fn count(out: &mut Measurement, kind: OpKind, bytes: u32, ns: u64) {
     stats.ops += 1;
     stats.bytes += u64::from(bytes);
     stats.service.record(ns);
+}
+
+fn series(name: &str, begun: u64, moved: &[[u64; 2]], warmth: &[Option<f64>], end: u64) -> Series {
+    let mut series = Series::new(name, 0, begun);
+    for (i, (bytes, celsius)) in moved.iter().zip(warmth).enumerate() {
+        let start_ns = i as u64 * INTERVAL_NS;
+        let end_ns = (start_ns + INTERVAL_NS).min(end);
+        // As a rig does: a short part of an interval is no interval, unless there is no other.
+        if i > 0 && end_ns - start_ns < INTERVAL_NS {
+            break;
+        }
+        let [read, write] = bytes.map(|b| Some(b as f64 * 1e9 / (end_ns - start_ns) as f64));
+        let mut row =
+            vec![("read", Unit::BytesPerSecond, read), ("write", Unit::BytesPerSecond, write)];
+        row.extend(celsius.map(|c| ("temperature", Unit::Celsius, Some(c))));
+        series.push(end_ns, &row);
+    }
+    series
 }
 
 fn eio(kind: OpKind, offset: u64, w: &Workload) -> IoErrors {
@@ -249,9 +321,10 @@ impl Rig for Fake {
         let (start_c, end_c) = (warmth(self.now_ns), warmth(self.now_ns + out.elapsed_ns));
         out.temperature =
             (t.heats_c_per_s > 0.0).then_some(Temperature { start_c, end_c, max_c: end_c });
+        if let Some(now) = self.flash.celsius() {
+            out.temperature = Some(Temperature { start_c: now, end_c: now, max_c: now });
+        }
         out.cpu_ns = out.elapsed_ns / 10;
-        out.series = Series::new(&w.name, 0, self.now_ns);
-        out.series.push(out.elapsed_ns, &[("read", Unit::Bytes, Some(read as f64))]);
         self.now_ns += out.elapsed_ns;
         Ok(out)
     }
@@ -260,20 +333,25 @@ impl Rig for Fake {
         if self.interrupt()? {
             return Err(RigError::Interrupted);
         }
-        let Preparation::Fill { region, seed, .. } = preparation else {
-            return Err(RigError::Unsupported("anything but a fill".into()));
+        let elapsed_ns = match preparation {
+            Preparation::Fill { region, seed, .. } => self.fill(region, seed),
+            Preparation::Discard { region } if self.info.discard => {
+                self.flash.discard(region);
+                1_000_000
+            }
+            Preparation::Format { block_bytes } if self.formats => {
+                self.info.logical_block_bytes = block_bytes;
+                self.flash = Flash::new(self.traits.flash.clone(), self.info.bytes);
+                1_000_000_000
+            }
+            other => return Err(RigError::Unsupported(format!("{other:?}"))),
         };
-        assert!(self.info.allowed >= Safety::Scratch && region.start == self.filled);
-        assert!(!self.fill_seeds.contains(&seed), "two pieces with the same content");
-        self.fill_seeds.push(seed);
-        let elapsed_ns = (region.bytes as f64 / self.traits.rate * 1e9) as u64;
-        self.filled = region.end();
-        self.written += region.bytes;
         self.now_ns += elapsed_ns;
-        Ok(Prepared { elapsed_ns, bytes: region.bytes })
+        Ok(Prepared { elapsed_ns, bytes: 0 })
     }
 
     fn idle(&mut self, time: Duration) -> Result<()> {
+        self.flash.pass(time.as_nanos() as u64, false);
         self.now_ns += time.as_nanos() as u64;
         self.alive()
     }

@@ -1,0 +1,161 @@
+//! What the virtual drive of the tests does because it is flash: a cache that ends, mapped blocks,
+//! disorder left by random writes, a page that is crossed, heat. All off by default.
+
+use workload::{Op, OpKind, Pattern, Region, Workload};
+
+/// Bytes that are mapped or not together.
+const CHUNK: u64 = 1 << 20;
+
+/// The page that misaligned blocks cross.
+const PAGE: u64 = 4096;
+
+/// Temperature of the room, degrees Celsius.
+const ROOM_C: f64 = 30.0;
+
+/// How the flash behaves.
+#[derive(Clone, Debug)]
+pub(crate) struct FlashTraits {
+    /// Writes are `cache_gain` times as fast until so many bytes were written.
+    pub cache_bytes: u64,
+    pub cache_gain: f64,
+    /// Behind the cache of a discarded drive, until all is mapped, writes are this much slower.
+    pub folding: f64,
+    /// Bytes of cache that come back in a second of rest.
+    pub cache_back_per_s: f64,
+    /// Random writes to a drive that is mapped all over take this much longer.
+    pub full_cost: f64,
+    /// Accesses in order take this much longer where the drive was written at random.
+    pub ragged_cost: f64,
+    /// Blocks that cross a page take this much longer.
+    pub crossing_cost: f64,
+    /// Reads of what is not mapped are this many times as fast.
+    pub unmapped_gain: f64,
+    /// Discards are taken and nothing comes of it.
+    pub ignores_discard: bool,
+    /// Warmth of lasting work above the room, kelvin, and the time constant, seconds.
+    pub rise_k: f64,
+    pub inertia_s: f64,
+    /// From here on everything takes twice as long, degrees Celsius.
+    pub throttle_c: f64,
+}
+
+impl Default for FlashTraits {
+    fn default() -> Self {
+        FlashTraits {
+            cache_bytes: 0,
+            cache_gain: 1.0,
+            folding: 1.0,
+            cache_back_per_s: 0.0,
+            full_cost: 1.0,
+            ragged_cost: 1.0,
+            crossing_cost: 1.0,
+            unmapped_gain: 1.0,
+            ignores_discard: false,
+            rise_k: 0.0,
+            inertia_s: 60.0,
+            throttle_c: f64::INFINITY,
+        }
+    }
+}
+
+/// Its state.
+pub(crate) struct Flash {
+    pub traits: FlashTraits,
+    mapped: Vec<bool>,
+    ragged: Vec<bool>,
+    /// Bytes of cache that are free.
+    room: u64,
+    /// A cache was filled since everything was discarded.
+    folds: bool,
+    celsius: f64,
+}
+
+impl Flash {
+    /// A discarded, cold drive.
+    pub fn new(traits: FlashTraits, bytes: u64) -> Flash {
+        let chunks = bytes.div_ceil(CHUNK) as usize;
+        let room = traits.cache_bytes;
+        let nothing = || vec![false; chunks];
+        let (mapped, ragged) = (nothing(), nothing());
+        Flash { traits, mapped, ragged, room, folds: true, celsius: ROOM_C }
+    }
+
+    /// How much longer an operation takes than on a drive without vices; and what it leaves.
+    pub fn cost(&mut self, w: &Workload, op: &Op) -> f64 {
+        let t = &self.traits;
+        let chunk = (op.offset / CHUNK) as usize;
+        let random = w.pattern != Pattern::Sequential;
+        let mut cost = if self.celsius >= t.throttle_c { 2.0 } else { 1.0 };
+        if op.offset % PAGE != 0 {
+            cost *= t.crossing_cost;
+        }
+        if !random && self.ragged[chunk] {
+            cost *= t.ragged_cost;
+        }
+        match op.kind {
+            OpKind::Read if !self.mapped[chunk] => cost /= t.unmapped_gain,
+            OpKind::Write => {
+                cost *= self.write(chunk, u64::from(op.bytes), random);
+            }
+            _ => {}
+        }
+        cost
+    }
+
+    fn write(&mut self, chunk: usize, bytes: u64, random: bool) -> f64 {
+        let t = &self.traits;
+        let mut cost = 1.0;
+        if random {
+            let full = self.mapped.iter().filter(|m| **m).count() as f64 / self.mapped.len() as f64;
+            cost *= 1.0 + (t.full_cost - 1.0) * full;
+        }
+        if self.room >= bytes {
+            self.room -= bytes;
+            cost /= t.cache_gain;
+        } else if t.cache_bytes > 0 && self.folds && !self.mapped[chunk] {
+            cost *= t.folding;
+        }
+        // A random write leaves the most of its chunk as it was; on what was given back it is first.
+        self.ragged[chunk] = random;
+        self.mapped[chunk] |= !random;
+        cost
+    }
+
+    /// Takes a region back.
+    pub fn discard(&mut self, region: Region) {
+        if self.traits.ignores_discard {
+            return;
+        }
+        let chunks =
+            (region.start.div_ceil(CHUNK) as usize)..(region.end().div_ceil(CHUNK) as usize);
+        self.mapped[chunks.clone()].fill(false);
+        self.ragged[chunks].fill(false);
+        if !self.mapped.contains(&true) {
+            self.room = self.traits.cache_bytes;
+        }
+    }
+
+    /// A region was filled.
+    pub fn fill(&mut self, region: Region) {
+        let chunks = (region.start / CHUNK) as usize..(region.end().div_ceil(CHUNK) as usize);
+        self.mapped[chunks.clone()].fill(true);
+        self.ragged[chunks].fill(false);
+        self.room = self.room.saturating_sub(region.bytes);
+    }
+
+    /// Time passes, with work or without.
+    pub fn pass(&mut self, ns: u64, busy: bool) {
+        let seconds = ns as f64 / 1e9;
+        let aim = if busy { ROOM_C + self.traits.rise_k } else { ROOM_C };
+        self.celsius += (aim - self.celsius) * (1.0 - (-seconds / self.traits.inertia_s).exp());
+        if !busy {
+            let back = (seconds * self.traits.cache_back_per_s) as u64;
+            self.room = (self.room + back).min(self.traits.cache_bytes);
+        }
+    }
+
+    /// Temperature, degrees Celsius; `None` where it has no sensor.
+    pub fn celsius(&self) -> Option<f64> {
+        (self.traits.rise_k > 0.0).then_some(self.celsius)
+    }
+}

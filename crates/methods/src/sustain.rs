@@ -1,0 +1,190 @@
+//! `sustain`: how long the speed on the box lasts (the experiment of bare-metal NVMe recording).
+//!
+//! Unique data in order over all addresses, once after everything was discarded and once over the
+//! full drive. The first pass shows the cache and its end, the second what the drive does for good.
+//! Then a ladder of rests, each with a burst behind it: how fast the cache comes back. The size of
+//! the cache is found in the measured course alone.
+
+use record::{Metric, Plan, Step, Unit};
+use rig::{Rig, TargetInfo};
+use workload::OpKind::Write;
+use workload::Workload;
+
+use crate::Outcome;
+use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::session::Session;
+use crate::verdict::Sustained;
+use crate::whole::course::Course;
+use crate::whole::{Whole, time_tight};
+
+/// Seconds by default, for a terabyte at 1 GB/s twice; the ladder alone is 1290.
+const SECONDS: f64 = 3300.0;
+
+/// Rests before a burst, seconds.
+const LADDER: [f64; 4] = [30.0, 60.0, 300.0, 900.0];
+
+/// Of the time that the user gives, each pass gets this share.
+const PASS_SHARE: f64 = 0.35;
+
+/// And the bursts together.
+const BURSTS_SHARE: f64 = 0.05;
+
+/// A burst is larger than the cache, so that its end shows how much of it was free; and not so
+/// large that four of them wear the drive. Shares of the drive where there is none, and at most.
+const BURST_OVER_CACHE: f64 = 1.25;
+const BURST_SHARE: f64 = 0.02;
+const BURST_SHARE_MOST: f64 = 0.25;
+
+/// The window of the worst stretch, as a share of the drive.
+const WORST: f64 = 0.01;
+
+/// The method.
+pub(crate) struct Sustain;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "sustain",
+    summary: "how long does the speed last: cache, its end, full drive, rest",
+    about: "Discards the whole drive, then writes unique data in order over all addresses (1 MiB \
+            blocks, 8 in flight), and once more over the full drive. From the course of the first \
+            pass come the size of the cache with an interval, the speed inside and after it, how \
+            far it dips below overwriting, the slowest hundredth and the average; from the second \
+            what the drive holds for good. Then it rests for 30, 60, 300 and 900 seconds, with a \
+            burst behind each that shows how much of the cache came back. Takes as long as the \
+            drive needs to be written twice, and 22 minutes.",
+    safety: record::Safety::Destroys,
+    seconds: SECONDS,
+    writes: "the whole drive twice, then four bursts of at most a quarter of it",
+};
+
+impl Method for Sustain {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        let whole = Whole::new(&INFO, target, options)?;
+        let passes = passes(&whole);
+        let mut steps = vec![Whole::discard_step("discard")];
+        steps.extend(passes.iter().map(|w| whole.step(w, 1)));
+        let most = BURST_SHARE_MOST * whole.bytes() as f64;
+        for (rest, w) in LADDER.iter().zip(bursts(&whole, most)) {
+            steps.push(Whole::idle_step(&rest_name(&whole, *rest), whole.seconds(*rest)));
+            // Few caches need a burst of a quarter of the drive: its time is that of a small one.
+            let step = whole.step(&w, 1);
+            let seconds = step.seconds.min(step.seconds * BURST_SHARE / BURST_SHARE_MOST);
+            steps.push(Step { seconds, ..step });
+        }
+        Ok(whole.plan(steps, &passes))
+    }
+
+    fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let whole = Whole::new(&INFO, rig.target(), options)?;
+        let mut session = Session::new(rig, out);
+        let result = measure(&mut session, &whole);
+        session.checkpoint();
+        result
+    }
+}
+
+fn measure(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodError> {
+    let [fresh, full] = passes(whole);
+    session.discard(whole, "discard", whole.everything)?;
+    let course = session.course(&fresh, 0)?;
+    let mut found = Sustained::of(&course);
+    put_course(session, &fresh.name, &course);
+    put_cache(session, &found);
+    session.checks.sustained = Some(found.clone());
+    session.checkpoint();
+
+    let course = session.course(&full, 0)?;
+    put_course(session, &full.name, &course);
+    found.overwriting = course.average();
+    found.add_heat(&course);
+    put_undershoot(session, &found);
+    session.checks.sustained = Some(found.clone());
+    session.checkpoint();
+    ladder(session, whole, &found)
+}
+
+/// Once over the discarded drive, once over the full one.
+fn passes(whole: &Whole) -> [Workload; 2] {
+    [("sustain-fresh", 0), ("sustain-full", 1)]
+        .map(|(name, index)| whole.pass(name, Write, PASS_SHARE, index))
+}
+
+/// Rests, each with a burst behind it.
+fn ladder(
+    session: &mut Session<'_, '_>,
+    whole: &Whole,
+    found: &Sustained,
+) -> Result<(), MethodError> {
+    let bytes =
+        found.cache.map_or(BURST_SHARE * whole.bytes() as f64, |c| c.bytes * BURST_OVER_CACHE);
+    for (usual, burst) in LADDER.into_iter().zip(bursts(whole, bytes)) {
+        session.rest(&rest_name(whole, usual), whole.seconds(usual))?;
+        let course = session.course(&burst, 0)?;
+        let rate = course.average().unwrap_or(0.0);
+        session.out.put_metric(Metric::single(&burst.name, Unit::BytesPerSecond, rate));
+        if let Some(back) = found.recovered(&course) {
+            let name = format!("{}.cache", burst.name);
+            session.out.put_metric(Metric::single(name, Unit::Bytes, back));
+        }
+        session.checkpoint();
+    }
+    Ok(())
+}
+
+/// The bursts of the ladder, each somewhere else on the drive.
+fn bursts(whole: &Whole, bytes: f64) -> [Workload; LADDER.len()] {
+    let large = u64::from(whole.ground.large);
+    let most = BURST_SHARE_MOST * whole.bytes() as f64;
+    let bytes = (bytes.min(most) as u64 / large).max(1) * large;
+    [0, 1, 2, 3].map(|i| {
+        let name = format!("sustain-idle-{}", time_tight(whole.seconds(LADDER[i as usize])));
+        let mut w = whole.pass(&name, Write, BURSTS_SHARE / LADDER.len() as f64, 2 + i);
+        w.region.start = u64::from(i) * (whole.bytes() - bytes) / 3 / large * large;
+        w.region.bytes = bytes;
+        w.stop.bytes = Some(bytes);
+        w
+    })
+}
+
+fn rest_name(whole: &Whole, usual: f64) -> String {
+    format!("rest-{}", time_tight(whole.seconds(usual)))
+}
+
+fn put_course(session: &mut Session<'_, '_>, name: &str, course: &Course) {
+    let mut put = |end: &str, unit, value: Option<f64>| {
+        let metric = value.map(|v| Metric::single(format!("{name}.{end}"), unit, v));
+        metric.into_iter().for_each(|m| session.out.put_metric(m));
+    };
+    put("average", Unit::BytesPerSecond, course.average());
+    put("worst-1%", Unit::BytesPerSecond, course.slowest(WORST));
+    put("hottest", Unit::Celsius, course.hottest());
+}
+
+/// The cache, with the interval of its end.
+fn put_cache(session: &mut Session<'_, '_>, found: &Sustained) {
+    let Some(cache) = found.cache else { return };
+    let size = Metric::single("sustain-fresh.cache", Unit::Bytes, cache.bytes);
+    let (low, high) = (Some(cache.low), Some(cache.high));
+    session.out.put_metric(Metric { low, high, ..size });
+    let [inside, after] = [("inside", cache.before), ("after", cache.after)].map(|(end, rate)| {
+        Metric::single(format!("sustain-fresh.{end}"), Unit::BytesPerSecond, rate)
+    });
+    session.out.put_metric(inside);
+    session.out.put_metric(after);
+}
+
+/// How far the speed after the cache is below that of overwriting.
+fn put_undershoot(session: &mut Session<'_, '_>, found: &Sustained) {
+    if let Some(ratio) = found.undershoot() {
+        let name = "sustain-fresh.undershoot";
+        session.out.put_metric(Metric::single(name, Unit::Number, ratio));
+    }
+}

@@ -1,0 +1,182 @@
+//! CACHE END: did the drive write fast only until a cache was full, and what did it do then?
+//!
+//! A rate that falls for good at some place of the first pass over a discarded drive. Heat makes a
+//! rate fall too, so a drive that was hot at that place leaves the question open. Writing on more
+//! slowly than a full drive is overwritten is the sign of folding: the cache is emptied meanwhile.
+
+use record::Unit;
+use rig::TargetInfo;
+use workload::units::{decimal, throughput};
+
+use super::{Ruling, percent};
+use crate::whole::course::{Course, Fall};
+
+/// Without a level of the drive's own, flash drives throttle from here on, degrees Celsius.
+const HOT_C: f64 = 70.0;
+
+/// Drives begin to throttle somewhat below their warning level, kelvin.
+const HOT_MARGIN_K: f64 = 5.0;
+
+/// After the cache slower than overwriting by this ratio: the drive is folding.
+const FOLDING_BELOW: f64 = 0.85;
+
+/// What the passes of `sustain` showed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sustained {
+    /// Where the first pass fell; `None` where it did not, or was too short to tell.
+    pub cache: Option<Fall>,
+    /// The first pass was long enough to tell.
+    pub told: bool,
+    /// Bytes per second over the first pass.
+    pub average: Option<f64>,
+    /// Bytes per second over a full drive.
+    pub overwriting: Option<f64>,
+    /// Highest temperature of all passes, degrees Celsius.
+    pub hottest: Option<f64>,
+}
+
+impl Sustained {
+    /// What the first pass shows.
+    pub fn of(fresh: &Course) -> Sustained {
+        let fall = fresh.first_fall();
+        Sustained {
+            cache: fall.flatten(),
+            told: fall.is_some(),
+            average: fresh.average(),
+            overwriting: None,
+            hottest: fresh.hottest(),
+        }
+    }
+
+    /// A further pass was as hot as this.
+    pub fn add_heat(&mut self, course: &Course) {
+        self.hottest = self.hottest.into_iter().chain(course.hottest()).reduce(f64::max);
+    }
+
+    /// Rate after the cache over the rate of overwriting; below 1 the drive dips.
+    pub fn undershoot(&self) -> Option<f64> {
+        Some(self.cache?.after / self.overwriting?)
+    }
+
+    /// Bytes that a burst after a rest wrote at the speed of the cache. `None` where that cannot be
+    /// told from the speed without.
+    pub fn recovered(&self, burst: &Course) -> Option<f64> {
+        let cache = self.cache?;
+        let own = self.overwriting.unwrap_or(cache.after);
+        let Some((steps, _)) = burst.steps() else {
+            // Too short to see where it fell: the time of the whole tells how much was fast.
+            return burst.crossing(0.0, burst.bytes(), cache.before, own);
+        };
+        // Nearer to the cache's speed than to the drive's own, on a scale of ratios.
+        let fast = steps.pieces.first()?.level > (cache.before * own).sqrt();
+        let end = burst.first_fall()?.map_or(burst.bytes(), |fall| fall.bytes);
+        Some(if fast { end } else { 0.0 })
+    }
+}
+
+pub(crate) fn cache_end(target: &TargetInfo, seen: &Sustained) -> Ruling {
+    let Some(average) = seen.average.filter(|_| seen.told) else {
+        return Ruling::unknown(
+            "Whether the speed ends with a cache is unknown: the pass was too short to tell.",
+        );
+    };
+    let Some(cache) = seen.cache else {
+        let text =
+            format!("The drive wrote {} from end to end: no cache ended.", throughput(average));
+        return Ruling::no("NO CACHE END", text).with("average", average, Unit::BytesPerSecond);
+    };
+    let (size, low, high) =
+        (decimal(cache.bytes as u64), decimal(cache.low as u64), decimal(cache.high as u64));
+    let (before, after) = (throughput(cache.before), throughput(cache.after));
+    let fell = format!("{before} up to {size} [{low}, {high}], then {after}");
+    let ruling = match hot(target, &cache) {
+        true => Ruling::unknown(format!(
+            "{fell}; the drive was hot there: heat or the end of a cache. With better cooling the \
+             place of a cache's end stays, that of heat moves."
+        )),
+        false => Ruling::yes("CACHE END", format!("{fell}: a cache was full{}.", folding(seen))),
+    };
+    let ruling = ruling
+        .with("bytes until the rate fell", cache.bytes, Unit::Bytes)
+        .with("rate before", cache.before, Unit::BytesPerSecond)
+        .with("rate after", cache.after, Unit::BytesPerSecond);
+    let ruling = match seen.undershoot() {
+        Some(ratio) => ruling.with("rate after / rate of overwriting", ratio, Unit::Number),
+        None => ruling,
+    };
+    match cache.celsius {
+        Some(c) => ruling.with("temperature there", c, Unit::Celsius),
+        None => ruling,
+    }
+}
+
+/// What the drive does behind the end of its cache.
+fn folding(seen: &Sustained) -> String {
+    match (seen.undershoot(), seen.overwriting) {
+        (Some(ratio), Some(full)) if ratio < FOLDING_BELOW => format!(
+            ", and is emptied (folded) while the drive writes on, at {} of the {} at which it is \
+             overwritten when full",
+            percent(ratio),
+            throughput(full)
+        ),
+        (Some(_), Some(full)) => format!("; a full drive is overwritten at {}", throughput(full)),
+        _ => String::new(),
+    }
+}
+
+fn hot(target: &TargetInfo, cache: &Fall) -> bool {
+    let warn_c = target.target.drive.as_ref().and_then(|d| d.health.temperature_warn_c);
+    let limit = warn_c.map_or(HOT_C, |warn| warn - HOT_MARGIN_K);
+    cache.celsius.is_some_and(|c| c >= limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::super::testing::{target, with_drive};
+    use super::*;
+
+    fn seen(celsius: Option<f64>, overwriting: f64) -> Sustained {
+        let cache =
+            Fall { bytes: 170e9, low: 165e9, high: 175e9, before: 5e9, after: 1.47e9, celsius };
+        Sustained {
+            cache: Some(cache),
+            told: true,
+            average: Some(1.9e9),
+            overwriting: Some(overwriting),
+            hottest: celsius,
+        }
+    }
+
+    #[test]
+    fn a_fall_is_the_end_of_a_cache_and_a_dip_below_overwriting_is_folding() {
+        let ruling = cache_end(&target(), &seen(None, 2.1e9));
+        assert_eq!((ruling.answer, ruling.verdict.name.as_str()), (Answer::Yes, "CACHE END"));
+        let text = &ruling.verdict.text;
+        assert!(
+            text.starts_with("5000 MB/s up to 170 GB [165 GB, 175 GB], then 1470 MB/s"),
+            "{text}"
+        );
+        assert!(text.contains("70% of the 2100 MB/s"), "{text}");
+        let plain = cache_end(&target(), &seen(Some(45.0), 1.5e9)).verdict.text;
+        assert!(!plain.contains("folded") && plain.contains("overwritten at 1500 MB/s"), "{plain}");
+    }
+
+    #[test]
+    fn no_fall_is_no_and_a_short_pass_unknown() {
+        let level = Sustained { cache: None, ..seen(None, 2.6e9) };
+        assert_eq!(cache_end(&target(), &level).answer, Answer::No);
+        assert_eq!(
+            cache_end(&target(), &Sustained { told: false, ..level }).answer,
+            Answer::Unknown
+        );
+    }
+
+    #[test]
+    fn where_the_drive_was_hot_it_may_have_been_heat() {
+        assert_eq!(cache_end(&target(), &seen(Some(72.0), 2.1e9)).answer, Answer::Unknown);
+        let hardy = with_drive(|d| d.health.temperature_warn_c = Some(85.0));
+        assert_eq!(cache_end(&hardy, &seen(Some(72.0), 2.1e9)).answer, Answer::Yes);
+        assert_eq!(cache_end(&hardy, &seen(Some(80.0), 2.1e9)).answer, Answer::Unknown);
+    }
+}

@@ -1,0 +1,301 @@
+//! The course of a long workload: how far it had come at which time.
+//!
+//! A rig gives intervals of time; a drive's cache ends at a number of bytes. So a course is read by
+//! bytes: bins of equal size, the slowest window, the place where the rate falls. A course knows no
+//! more than its intervals: there never are more bins than those.
+
+use analysis::Steps;
+use record::{Series, Unit};
+use rig::Measurement;
+use workload::OpKind;
+
+/// Bins in which a course is kept: 0.25% of it each.
+pub(crate) const BINS: usize = 400;
+
+/// Finer bins, of whose medians the bins for change points are made.
+const FINE: usize = 2000;
+
+/// Fewer bins tell nothing of where something changed.
+const BINS_LEAST: usize = 20;
+
+/// In fewer intervals a rate is a matter of when a block happened to be done.
+const WINDOW_INTERVALS_LEAST: f64 = 4.0;
+
+/// Time since the start, bytes moved until then, and how warm it was.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    seconds: f64,
+    bytes: f64,
+    celsius: Option<f64>,
+}
+
+/// How far a workload had come at which time. The first point is 0, 0.
+#[derive(Clone, Debug)]
+pub(crate) struct Course {
+    points: Vec<Point>,
+    /// `read` or `write`, whichever moved more.
+    side: &'static str,
+}
+
+/// A part of a course.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bin {
+    /// Bytes moved until its end.
+    pub end_bytes: f64,
+    /// Its end, seconds since the start.
+    pub end_seconds: f64,
+    /// Bytes per second in it.
+    pub rate: f64,
+    /// Degrees Celsius at its end.
+    pub celsius: Option<f64>,
+}
+
+/// Where a rate falls for the first time; bytes since the start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Fall {
+    /// Best place.
+    pub bytes: f64,
+    /// Lower end of the 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Bytes per second before it.
+    pub before: f64,
+    /// Bytes per second behind it, up to the next change.
+    pub after: f64,
+    /// Temperature there, degrees Celsius.
+    pub celsius: Option<f64>,
+}
+
+impl Course {
+    /// The course of a measurement, reads and writes together.
+    pub fn of(m: &Measurement) -> Course {
+        let column = |name| m.series.column(name).map(|c| (c.unit, &c.values));
+        let sides = [column("read"), column("write")];
+        let warmth = column("temperature");
+        let mut points = vec![Point { seconds: 0.0, bytes: 0.0, celsius: None }];
+        let (mut seconds, mut bytes) = (0.0, 0.0);
+        for (i, t_ns) in m.series.t_ns.iter().enumerate() {
+            let end = *t_ns as f64 / 1e9;
+            for (unit, values) in sides.iter().flatten() {
+                let value = values[i].unwrap_or(0.0);
+                bytes += if *unit == Unit::Bytes { value } else { value * (end - seconds) };
+            }
+            seconds = end;
+            let celsius = warmth.and_then(|(_, values)| values[i]);
+            points.push(Point { seconds, bytes, celsius });
+        }
+        let moved = |kind| m.kind(kind).map_or(0, |k| k.bytes);
+        let writes = moved(OpKind::Write) > moved(OpKind::Read);
+        let mut course = Course { points, side: if writes { "write" } else { "read" } };
+        course.close(m);
+        course
+    }
+
+    /// Adds what came after the last whole interval.
+    fn close(&mut self, m: &Measurement) {
+        let last = self.points[self.points.len() - 1];
+        let bytes = m.kinds.iter().flatten().map(|k| k.bytes as f64).sum::<f64>();
+        if m.seconds() > last.seconds && bytes > last.bytes {
+            let celsius = m.temperature.map(|t| t.end_c);
+            self.points.push(Point { seconds: m.seconds(), bytes, celsius });
+        }
+    }
+
+    /// Bytes moved in all.
+    pub fn bytes(&self) -> f64 {
+        self.points[self.points.len() - 1].bytes
+    }
+
+    /// Time in all.
+    pub fn seconds(&self) -> f64 {
+        self.points[self.points.len() - 1].seconds
+    }
+
+    /// Bytes per second over all; `None` when nothing was moved.
+    pub fn average(&self) -> Option<f64> {
+        (self.bytes() > 0.0 && self.seconds() > 0.0).then(|| self.bytes() / self.seconds())
+    }
+
+    /// The highest temperature, degrees Celsius.
+    pub fn hottest(&self) -> Option<f64> {
+        self.points.iter().filter_map(|p| p.celsius).reduce(f64::max)
+    }
+
+    /// Bytes per second between two places; `None` when it does not reach that far.
+    pub fn rate_between(&self, from: f64, to: f64) -> Option<f64> {
+        let seconds = self.time_at(to) - self.time_at(from);
+        (to <= self.bytes() * (1.0 + 1e-9) && seconds > 0.0).then(|| (to - from) / seconds)
+    }
+
+    /// Bytes per second in the slowest window of `share` of the course; `None` where its intervals
+    /// are too long to tell.
+    pub fn slowest(&self, share: f64) -> Option<f64> {
+        let window = share * self.bytes();
+        if (self.points.len() as f64) * share < WINDOW_INTERVALS_LEAST {
+            return None;
+        }
+        let starts = self.points.iter().map(|p| p.bytes).filter(|b| b + window <= self.bytes());
+        let last = self.bytes() - window;
+        let rates = starts.chain([last]).filter_map(|from| self.rate_between(from, from + window));
+        rates.reduce(f64::min)
+    }
+
+    /// At most `most` bins of equally many bytes, and no more than there are intervals.
+    pub fn bins(&self, most: usize) -> Vec<Bin> {
+        let count = most.min(self.points.len() - 1);
+        let size = self.bytes() / count.max(1) as f64;
+        let mut start = 0.0;
+        let bin = |i: usize| {
+            let end_bytes = size * (i + 1) as f64;
+            let end_seconds = self.time_at(end_bytes);
+            // A bin that took no time at all is shorter than the clock can tell.
+            let rate = size / (end_seconds - start).max(1e-9);
+            start = end_seconds;
+            Bin { end_bytes, end_seconds, rate, celsius: self.celsius_at(end_bytes) }
+        };
+        if size > 0.0 { (0..count).map(bin).collect() } else { Vec::new() }
+    }
+
+    /// Its steps, and the bytes in each of the points they count. `None`: it is too short to tell.
+    pub fn steps(&self) -> Option<(Steps, f64)> {
+        let rates: Vec<f64> = self.bins(FINE).iter().map(|bin| bin.rate).collect();
+        let group = rates.len().div_ceil(BINS).max(1);
+        let points = analysis::medians(&rates, BINS);
+        let size = self.bytes() / rates.len().max(1) as f64 * group as f64;
+        (points.len() >= BINS_LEAST).then(|| (analysis::steps(&points), size))
+    }
+
+    /// Where the rate falls for the first time. `Some(None)`: nowhere. `None`: too short to tell.
+    pub fn first_fall(&self) -> Option<Option<Fall>> {
+        let (steps, size) = self.steps()?;
+        let Some(i) = steps.first_fall() else { return Some(None) };
+        let (change, pair) = (steps.changes[i], &steps.pieces[i..=i + 1]);
+        // The bin in which it falls is a mixture, and may have been counted to either side.
+        let low = (change.low as f64 - 1.0).max(0.0) * size;
+        let high = ((change.high + 1) as f64 * size).min(self.bytes());
+        let inner = |piece: &analysis::Piece| {
+            let (start, end) = (piece.start + 1, piece.end.saturating_sub(1));
+            let rate = self.rate_between(start as f64 * size, end as f64 * size);
+            rate.filter(|_| end > start).unwrap_or(piece.level)
+        };
+        let [before, after] = [inner(&pair[0]), inner(&pair[1])];
+        let bytes = self.crossing(low, high, before, after).unwrap_or(change.at as f64 * size);
+        let celsius = self.celsius_at(bytes);
+        Some(Some(Fall { bytes, low, high, before, after, celsius }))
+    }
+
+    /// The place between `low` and `high` at which one rate gave way to the other, from the time
+    /// that was needed for the whole of it.
+    pub fn crossing(&self, low: f64, high: f64, before: f64, after: f64) -> Option<f64> {
+        let seconds = self.time_at(high) - self.time_at(low);
+        let slow = 1.0 / after - 1.0 / before;
+        let fast_bytes = ((high - low) / after - seconds) / slow;
+        fast_bytes.is_finite().then(|| low + fast_bytes.clamp(0.0, high - low))
+    }
+
+    /// When so many bytes had been moved, seconds since the start.
+    fn time_at(&self, bytes: f64) -> f64 {
+        let behind = self.points.partition_point(|p| p.bytes < bytes);
+        let Some(next) = self.points.get(behind) else { return self.seconds() };
+        let Some(before) = behind.checked_sub(1).map(|i| self.points[i]) else { return 0.0 };
+        let share = (bytes - before.bytes) / (next.bytes - before.bytes);
+        before.seconds + share * (next.seconds - before.seconds)
+    }
+
+    fn celsius_at(&self, bytes: f64) -> Option<f64> {
+        let behind = self.points.partition_point(|p| p.bytes < bytes);
+        self.points[..(behind + 1).min(self.points.len())].iter().rev().find_map(|p| p.celsius)
+    }
+
+    /// The course as it is kept in the record: a row per bin. `None` when nothing was moved.
+    pub fn series(&self, name: &str, replicate: u32, start_ns: u64) -> Option<Series> {
+        let mut series = Series::new(name, replicate, start_ns);
+        for bin in self.bins(BINS) {
+            let mut row = vec![
+                (self.side, Unit::BytesPerSecond, Some(bin.rate)),
+                ("position", Unit::Bytes, Some(bin.end_bytes)),
+            ];
+            row.extend(bin.celsius.map(|c| ("temperature", Unit::Celsius, Some(c))));
+            series.push((bin.end_seconds * 1e9) as u64, &row);
+        }
+        (!series.t_ns.is_empty()).then_some(series)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rig::KindStats;
+
+    /// Intervals of a second with these rates in MB/s, and a last half one.
+    fn course(parts: &[(usize, f64)]) -> Course {
+        let mut m = Measurement::default();
+        let mut bytes = 0.0;
+        let rates: Vec<f64> = parts.iter().flat_map(|p| vec![p.1 * 1e6; p.0]).collect();
+        for (i, rate) in rates.iter().enumerate() {
+            let row = [
+                ("write", Unit::BytesPerSecond, Some(*rate)),
+                ("temperature", Unit::Celsius, Some(30.0 + i as f64)),
+            ];
+            m.series.push((i as u64 + 1) * 1_000_000_000, &row);
+            bytes += rate;
+        }
+        bytes += rates[rates.len() - 1] / 2.0;
+        m.elapsed_ns = rates.len() as u64 * 1_000_000_000 + 500_000_000;
+        m.kinds[OpKind::Write as usize] =
+            Some(KindStats { bytes: bytes as u64, ops: 1, ..KindStats::default() });
+        Course::of(&m)
+    }
+
+    #[test]
+    fn bytes_time_and_average_include_the_last_part() {
+        let c = course(&[(10, 100.0), (10, 50.0)]);
+        assert!((c.bytes() - 1525e6).abs() < 1.0 && (c.seconds() - 20.5).abs() < 1e-9);
+        assert!((c.average().expect("moved") - 1525e6 / 20.5).abs() < 1.0);
+        assert_eq!(c.hottest(), Some(49.0));
+        assert!((c.rate_between(500e6, 1250e6).expect("within") - 75e6).abs() < 1e6 * 0.1 * 100.0);
+        assert_eq!(c.rate_between(0.0, 2e9), None);
+    }
+
+    #[test]
+    fn the_fall_is_found_to_a_fraction_of_a_bin() {
+        // 30 s at 5000 MB/s are 150 GB, which is no multiple of a bin.
+        let c = course(&[(30, 5000.0), (300, 1400.0), (100, 5000.0)]);
+        let fall = c.first_fall().expect("long enough").expect("falls");
+        assert!((fall.bytes / 150e9 - 1.0).abs() < 0.01, "{fall:?}");
+        assert!(fall.low <= 150e9 && 150e9 <= fall.high && fall.high - fall.low < 20e9, "{fall:?}");
+        assert!(
+            (fall.before / 5e9 - 1.0).abs() < 0.01 && (fall.after / 1.4e9 - 1.0).abs() < 0.01,
+            "{fall:?}"
+        );
+        assert_eq!(fall.celsius.map(f64::round), Some(59.0));
+    }
+
+    #[test]
+    fn a_level_course_never_falls_and_a_short_one_does_not_tell() {
+        assert_eq!(course(&[(100, 2500.0)]).first_fall(), Some(None));
+        assert_eq!(course(&[(5, 2500.0)]).first_fall(), None);
+        assert_eq!(Course::of(&Measurement::default()).first_fall(), None);
+    }
+
+    #[test]
+    fn the_slowest_hundredth_is_a_window_of_bytes() {
+        let mut parts = vec![(400, 100.0), (6, 40.0), (400, 100.0)];
+        let slow = course(&parts).slowest(0.01).expect("fine enough");
+        assert!(slow > 40e6 * 0.999 && slow < 75e6, "{slow}");
+        parts.truncate(1);
+        assert!((course(&parts).slowest(0.01).expect("fine") - 100e6).abs() < 1.0);
+        assert_eq!(course(&[(20, 100.0)]).slowest(0.01), None);
+    }
+
+    #[test]
+    fn a_long_course_is_a_short_series_and_stalls_are_in_it() {
+        let c = course(&[(5000, 100.0), (100, 0.0), (5000, 100.0)]);
+        let series = c.series("a", 0, 7).expect("moved");
+        assert_eq!((series.t_ns.len(), series.start_ns), (BINS, 7));
+        let rates = &series.column("write").expect("there").values;
+        assert!(rates.iter().flatten().any(|r| *r < 30e6));
+        assert!(course(&[(1, 0.0)]).series("a", 0, 0).is_none());
+    }
+}

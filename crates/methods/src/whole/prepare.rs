@@ -1,0 +1,90 @@
+//! Bringing a drive into a state, said and recorded.
+
+use std::time::Duration;
+
+use record::{Finding, Level, State};
+use rig::{Event, Preparation, RigError};
+use workload::{Content, Region, Workload};
+
+use super::Whole;
+use super::course::Course;
+use crate::MethodError;
+use crate::session::{Session, complete};
+
+impl Session<'_, '_> {
+    /// Gives a region back to the drive. `false`, and a word in the record, where the drive takes
+    /// no discards: then it is in the state it was in.
+    pub fn discard(
+        &mut self,
+        whole: &Whole,
+        name: &str,
+        region: Region,
+    ) -> Result<bool, MethodError> {
+        self.step(name);
+        let result = match whole.discard {
+            true => self.rig.prepare(Preparation::Discard { region }),
+            false => Err(RigError::Unsupported("discard".into())),
+        };
+        match result {
+            Ok(_) => {
+                let all = region == whole.everything;
+                self.out.state_after = if all { State::Fresh } else { State::Trimmed };
+                Ok(true)
+            }
+            Err(RigError::Unsupported(_)) => {
+                let text = "the drive takes no discards: nothing could be given back to it, and \
+                            what is called fresh is the state it was in";
+                self.note_once(Finding::new("no-discard", Level::Warn, text));
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes a region once, in order, with content that no fill before had.
+    pub fn fill_region(
+        &mut self,
+        whole: &Whole,
+        name: &str,
+        region: Region,
+    ) -> Result<(), MethodError> {
+        self.step(name);
+        self.fills += 1;
+        let seed = whole.ground.seed.wrapping_sub(u64::from(self.fills));
+        self.out.state_after = State::Used;
+        self.rig.prepare(Preparation::Fill { region, content: Content::Random, seed })?;
+        if region == whole.ground.region() {
+            self.out.state_after = State::Filled;
+        }
+        Ok(())
+    }
+
+    /// Lets time pass.
+    pub fn rest(&mut self, name: &str, seconds: f64) -> Result<(), MethodError> {
+        self.step(name);
+        Ok(self.rig.idle(Duration::from_secs_f64(seconds))?)
+    }
+
+    /// Runs a long workload and keeps its course, reduced to what can be drawn, also when it is cut
+    /// short.
+    pub fn course(&mut self, w: &Workload, replicate: u32) -> Result<Course, MethodError> {
+        let mut measurement = self.execute(w, replicate)?;
+        let course = Course::of(&measurement);
+        let start_ns = measurement.series.start_ns;
+        self.out.series.extend(course.series(&w.name, replicate, start_ns));
+        self.out.keep_doubts(&w.name, &measurement);
+        measurement.series = record::Series::default();
+        complete(self.rig, measurement)?;
+        Ok(course)
+    }
+
+    fn step(&mut self, name: &str) {
+        self.rig.note(Event::Step { name: name.into(), replicate: 0 });
+    }
+
+    fn note_once(&mut self, finding: Finding) {
+        if !self.out.warnings.iter().any(|w| w.name == finding.name) {
+            self.out.note(finding);
+        }
+    }
+}
