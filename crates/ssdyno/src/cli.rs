@@ -49,6 +49,8 @@ pub enum Command {
     Methods(MethodsArgs),
     /// The virtual drives: what each is, and where its figures come from
     Drives(DrivesArgs),
+    /// A published experiment on virtual drives, its figures beside the published ones
+    Replicate(ReplicateArgs),
     /// The records there are
     Runs(RunsArgs),
     /// One record: as text, or --html, --json, --markdown, --csv
@@ -71,7 +73,7 @@ pub enum Command {
     },
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct StoreArgs {
     /// The store of records [default: in the XDG data directory]
     #[arg(long, value_name = "FILE")]
@@ -325,6 +327,30 @@ pub enum DrivesCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+const REPLICATE_EXAMPLES: &str = "\
+Examples:
+  ssdyno replicate              the documents there are
+  ssdyno replicate 003          what use and TRIM do to an SSD: every figure, published and here
+  ssdyno replicate 001 --json | jq '.figures[] | select(.met | not)'";
+
+#[derive(Debug, Args)]
+#[command(after_help = REPLICATE_EXAMPLES)]
+pub struct ReplicateArgs {
+    /// The document; none lists those there are
+    pub document: Option<String>,
+    /// Only experiments whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+    /// JSON on stdout
+    #[arg(long)]
+    pub json: bool,
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 #[derive(Debug, Args)]

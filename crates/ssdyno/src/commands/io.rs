@@ -35,6 +35,11 @@ pub fn run(args: &IoArgs) -> Result {
     session::run(&args.on, &job, &interrupt)
 }
 
+/// The workload of these arguments on a target, if it may and can run there.
+pub fn workload(args: &IoArgs, info: &TargetInfo) -> Result<Workload> {
+    place(args, &draft(args)?, info)
+}
+
 /// The workload as far as the arguments say, without a region.
 fn draft(args: &IoArgs) -> Result<Workload> {
     let IoArgs { ops, flight, end, place, on } = args;
@@ -106,7 +111,8 @@ fn lay_out(rig: &mut dyn Rig, workload: &Workload) -> Result<()> {
     Ok(())
 }
 
-fn plan(workload: &Workload, info: &TargetInfo) -> Plan {
+/// What a workload costs on a target.
+pub fn plan(workload: &Workload, info: &TargetInfo) -> Plan {
     let seconds = workload.stop.time_ns.map_or(0.0, |ns| ns as f64 / 1e9);
     let fill = if is_laid_out(workload, info) { workload.region.end() } else { 0 };
     let write_bytes_max = fill + if workload.mix.write > 0 { bytes_max(workload, info) } else { 0 };

@@ -1,13 +1,15 @@
 //! One run from plan to screen, the same for a method and for a workload by hand: plan, enter into
 //! the store, open, measure, finish, show.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+use drive::Planned;
 use engine::Machine;
 use methods::Outcome;
-use record::{Plan, TargetKind};
+use record::{Plan, Run, TargetKind};
 use rig::{Rig, TargetInfo};
 use workload::{Mix, Pattern, Region, Workload};
 
@@ -31,16 +33,50 @@ pub struct Job<'a> {
     pub act: &'a dyn Fn(&mut dyn Rig, &mut Outcome<'_>) -> Result<()>,
 }
 
-/// Runs a job on the target.
+/// What a job left behind.
+pub struct Recorded {
+    /// Its record.
+    pub run: Run,
+    /// The directory for reports.
+    pub reports: PathBuf,
+    /// Why it ended early, where it did.
+    pub ended: Result<()>,
+    /// Whether the store kept it.
+    pub kept: Result<()>,
+}
+
+/// Runs a job on the target and shows its record, or its plan for a dry run.
 pub fn run(args: &TargetArgs, job: &Job<'_>, interrupt: &Arc<AtomicBool>) -> Result {
-    let planned = target::plan(args)?;
-    let mut plan = (job.plan)(&planned.info)?;
-    plan.command = std::env::args().collect();
-    plan.destroys = plan.destroys.and(planned.destroys);
+    let (planned, plan) = planned(args, job)?;
     if args.dry_run {
         return dry_run(args, job, &plan);
     }
-    let recording = Recording::begin(&args.store, job.method, &planned.info, plan.clone())?;
+    conclude(args, enter(args, job, &planned.info, plan, interrupt)?)
+}
+
+/// Runs a job on the target and gives its record.
+pub fn record(args: &TargetArgs, job: &Job<'_>, interrupt: &Arc<AtomicBool>) -> Result<Recorded> {
+    let (planned, plan) = planned(args, job)?;
+    enter(args, job, &planned.info, plan, interrupt)
+}
+
+fn planned(args: &TargetArgs, job: &Job<'_>) -> Result<(Planned, Plan)> {
+    let planned = target::plan(args)?;
+    let mut plan = (job.plan)(&planned.info)?;
+    plan.command = std::env::args().collect();
+    plan.destroys = plan.destroys.and(planned.destroys.clone());
+    Ok((planned, plan))
+}
+
+/// From the entry in the store to the end of the run.
+fn enter(
+    args: &TargetArgs,
+    job: &Job<'_>,
+    info: &TargetInfo,
+    plan: Plan,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<Recorded> {
+    let recording = Recording::begin(&args.store, job.method, info, plan.clone())?;
     if !args.output.quiet {
         let number = recording.run().number;
         screen::say(&present::announce(number, job.method, &args.target, &plan));
@@ -56,21 +92,23 @@ pub fn run(args: &TargetArgs, job: &Job<'_>, interrupt: &Arc<AtomicBool>) -> Res
     bar.finish_and_clear();
     let mut recording = lock(&shared);
     let kept = recording.finish(&outcome, ended.as_ref().err().map(Failure::text));
-    let code = conclude(args, &recording, ended)?;
-    kept.map(|()| code)
+    Ok(Recorded { run: recording.run().clone(), reports: recording.reports(), ended, kept })
 }
 
 /// Shows what was measured. The exit code is that of what ended the run early, else of the record.
-fn conclude(args: &TargetArgs, recording: &Recording, ended: Result<()>) -> Result {
-    let run = recording.run();
-    let Err(failure) = ended else {
-        return present::show(run, &args.output, &recording.reports());
+fn conclude(args: &TargetArgs, recorded: Recorded) -> Result {
+    let Recorded { run, reports, ended, kept } = recorded;
+    let code = match ended {
+        Ok(()) => present::show(&run, &args.output, &reports)?,
+        Err(failure) => {
+            let code = failure.report();
+            if !run.metrics.is_empty() || args.output.json {
+                present::show(&run, &args.output, &reports)?;
+            }
+            code
+        }
     };
-    let code = failure.report();
-    if !run.metrics.is_empty() || args.output.json {
-        present::show(run, &args.output, &recording.reports())?;
-    }
-    Ok(code)
+    kept.map(|()| code)
 }
 
 fn dry_run(args: &TargetArgs, job: &Job<'_>, plan: &Plan) -> Result {

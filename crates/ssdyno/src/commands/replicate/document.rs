@@ -1,0 +1,238 @@
+//! A published experiment as data: the files of `published/`, read when the program is built.
+//!
+//! An experiment is a virtual drive and the steps it goes through; a figure says in which
+//! experiment it is found and how it is read there, beside what was published. The words of a
+//! workload are those of `ssdyno io`, so that a reader can repeat any of them by hand.
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Failure, Result, USAGE};
+
+/// Names and texts.
+const DOCUMENTS: [(&str, &str); 5] = [
+    ("000", include_str!("../../../../../published/000.toml")),
+    ("001", include_str!("../../../../../published/001.toml")),
+    ("003", include_str!("../../../../../published/003.toml")),
+    ("004", include_str!("../../../../../published/004.toml")),
+    ("fills", include_str!("../../../../../published/fills.toml")),
+];
+
+/// A document and what is repeated of it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// Title, author and year.
+    pub title: String,
+    /// What the repetition leaves out, and why.
+    pub about: String,
+    #[serde(rename = "experiment")]
+    pub experiments: Vec<Experiment>,
+    #[serde(rename = "figure")]
+    pub figures: Vec<Figure>,
+    #[serde(rename = "chart", default)]
+    pub charts: Vec<Chart>,
+}
+
+/// A virtual drive, fresh at first, and what is done with it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    pub id: String,
+    /// A preset, with overrides as in `sim:NAME?key=value`.
+    pub drive: String,
+    pub steps: Vec<Step>,
+}
+
+/// One step.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Step {
+    /// A workload in the words of `ssdyno io`; its metrics are called `NAME.throughput`, ...
+    Io { name: String, io: String },
+    /// The whole drive is given back; how long that takes is the metric `NAME.time`.
+    Discard { discard: String },
+    /// Time without I/O.
+    Idle { idle: String },
+}
+
+/// A published figure.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// What it is, for people.
+    pub what: String,
+    /// The experiment it is found in.
+    pub experiment: String,
+    /// How it is read there.
+    pub read: Reading,
+    /// As published; the lower end where a range was published.
+    pub published: f64,
+    /// The upper end of a published range.
+    pub to: Option<f64>,
+    pub unit: Unit,
+    /// Share by which it may differ.
+    #[serde(default)]
+    pub tolerance: f64,
+    /// For figures published as a limit.
+    pub bound: Option<Bound>,
+    /// Place in the document, or another source.
+    pub source: String,
+    /// Why the model cannot meet it.
+    pub reason: Option<String>,
+}
+
+/// How a figure is read from the record of an experiment.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Reading {
+    /// A metric.
+    Metric(String),
+    /// From the course of a workload, by share of its bytes.
+    Course {
+        course: String,
+        #[serde(default)]
+        take: Take,
+        #[serde(default)]
+        from: f64,
+        #[serde(default = "whole")]
+        to: f64,
+    },
+    /// One course's rate over another's, over the same shares of their bytes.
+    Ratio {
+        ratio: [String; 2],
+        #[serde(default)]
+        from: f64,
+        #[serde(default = "whole")]
+        to: f64,
+    },
+}
+
+fn whole() -> f64 {
+    1.0
+}
+
+/// What is taken from a course.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Take {
+    /// Bytes over time.
+    #[default]
+    Rate,
+    /// Mean of the rates of equal parts of the address, as surface tests of drives print it.
+    MeanOfParts,
+    /// The slowest hundredth.
+    Worst,
+    /// All bytes.
+    Bytes,
+    /// Bytes of the first phase, to the first fall.
+    PhaseBytes,
+    /// Rate of the first phase.
+    PhaseRate,
+    /// The fastest hundredth over the slowest.
+    Spread,
+}
+
+/// Units as they are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unit {
+    #[serde(rename = "GB/s")]
+    GbPerSecond,
+    #[serde(rename = "MB/s")]
+    MbPerSecond,
+    #[serde(rename = "KiB/s")]
+    KibPerSecond,
+    #[serde(rename = "kB/s")]
+    KbPerSecond,
+    #[serde(rename = "GB")]
+    Gigabytes,
+    #[serde(rename = "s")]
+    Seconds,
+    #[serde(rename = "x")]
+    Times,
+}
+
+impl Unit {
+    /// Its name, and how many of the record's units (bytes per second, bytes, nanoseconds) it is.
+    pub fn name_and_scale(self) -> (&'static str, f64) {
+        match self {
+            Unit::GbPerSecond => ("GB/s", 1e9),
+            Unit::MbPerSecond => ("MB/s", 1e6),
+            Unit::KibPerSecond => ("KiB/s", 1024.0),
+            Unit::KbPerSecond => ("kB/s", 1e3),
+            Unit::Gigabytes => ("GB", 1e9),
+            Unit::Seconds => ("s", 1e9),
+            Unit::Times => ("x", 1.0),
+        }
+    }
+}
+
+/// A figure that is a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    AtLeast,
+    AtMost,
+}
+
+/// A chart of the same shape as the published one.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Chart {
+    /// Rate over the share of bytes written or read; `EXPERIMENT/WORKLOAD` each.
+    Courses { title: String, courses: Vec<String> },
+    /// A bar for each figure of which this is the beginning of `what`.
+    Bars { title: String, bars: String },
+}
+
+/// The documents there are.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    DOCUMENTS.iter().map(|(name, _)| *name)
+}
+
+/// The document of that name.
+pub fn document(name: &str) -> Result<Document> {
+    let found = DOCUMENTS.iter().find(|(known, _)| *known == name);
+    let unknown = || {
+        let known = names().collect::<Vec<_>>().join(", ");
+        Failure::new(USAGE, format!("no document '{name}'; there are: {known}"))
+            .advise("ssdyno replicate")
+    };
+    let (_, text) = found.ok_or_else(unknown)?;
+    let wrong = |e| Failure::new(USAGE, format!("published/{name}.toml: {e}"));
+    toml::from_str(text).map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_has_its_experiment_and_its_step() {
+        for name in names() {
+            let document = document(name).unwrap_or_else(|e| panic!("{}", e.text()));
+            for figure in &document.figures {
+                let found = document.experiments.iter().find(|e| e.id == figure.experiment);
+                let experiment = found.unwrap_or_else(|| panic!("{name}: {figure:?}"));
+                let steps = match &figure.read {
+                    Reading::Metric(metric) => vec![metric.split('.').next().unwrap_or("")],
+                    Reading::Course { course, .. } => vec![course.as_str()],
+                    Reading::Ratio { ratio, .. } => ratio.iter().map(String::as_str).collect(),
+                };
+                for step in steps {
+                    let known = experiment.steps.iter().any(|s| match s {
+                        Step::Io { name, .. } | Step::Discard { discard: name } => name == step,
+                        Step::Idle { .. } => false,
+                    });
+                    assert!(known, "{name}: {} reads '{step}'", figure.what);
+                }
+                assert!(figure.bound.is_some() || figure.tolerance > 0.0, "{}", figure.what);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_document_names_those_there_are() {
+        let failure = document("002").expect_err("not one a model can show");
+        assert!(failure.text().contains("000, 001, 003, 004"), "{}", failure.text());
+    }
+}

@@ -1,0 +1,143 @@
+//! An experiment on its virtual drive: the steps in order, one record for all of them.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Parser;
+use methods::Outcome;
+use record::{Metric, Plan, Safety, Unit};
+use rig::{Preparation, Rig, TargetInfo};
+use workload::{Region, Workload, units};
+
+use super::document::{Experiment, Step};
+use crate::cli::{Cli, Command, InstrumentArgs, OutputArgs, ReplicateArgs, TargetArgs};
+use crate::commands::io;
+use crate::commands::session::{self, Job, Recorded};
+use crate::failure::{Failure, Result, USAGE};
+use crate::virtual_drive::PREFIX;
+
+/// Runs an experiment and gives its record.
+pub fn run(
+    experiment: &Experiment,
+    args: &ReplicateArgs,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<Recorded> {
+    let target = format!("{PREFIX}{}", experiment.drive);
+    let output =
+        OutputArgs { json: args.json, events: false, html: None, quiet: args.quiet || args.json };
+    let on = TargetArgs {
+        target,
+        size: None,
+        destroy: None,
+        dry_run: false,
+        instrument: InstrumentArgs { backend: None, pin: false, seed: 1 },
+        output,
+        store: args.store.clone(),
+    };
+    let job = Job {
+        method: "replicate",
+        plan: &|info| plan(experiment, info),
+        act: &|rig, out| experiment.steps.iter().try_for_each(|s| act(s, experiment, rig, out)),
+    };
+    session::record(&on, &job, interrupt)
+}
+
+fn plan(experiment: &Experiment, info: &TargetInfo) -> Result<Plan> {
+    let mut whole = Plan {
+        safety: Safety::Reads,
+        seconds: 0.0,
+        write_bytes_max: 0,
+        region_bytes: info.bytes,
+        destroys: None,
+        steps: Vec::new(),
+        workloads: Vec::new(),
+        command: Vec::new(),
+    };
+    for step in &experiment.steps {
+        let Step::Io { name, io } = step else { continue };
+        let plan = io::plan(&workload(experiment, name, io, info)?, info);
+        whole.safety = whole.safety.max(plan.safety);
+        whole.write_bytes_max = whole.write_bytes_max.saturating_add(plan.write_bytes_max);
+        whole.steps.extend(plan.steps);
+    }
+    Ok(whole)
+}
+
+fn act(
+    step: &Step,
+    experiment: &Experiment,
+    rig: &mut dyn Rig,
+    out: &mut Outcome<'_>,
+) -> Result<()> {
+    match step {
+        Step::Idle { idle } => {
+            let time = units::parse_duration(idle).map_err(|e| Failure::new(USAGE, e))?;
+            rig.idle(time)?;
+        }
+        Step::Discard { discard } => {
+            let region = Region::first(rig.target().bytes);
+            let done = rig.prepare(Preparation::Discard { region })?;
+            let name = format!("{discard}.time");
+            out.metrics.push(Metric::single(name, Unit::Nanoseconds, done.elapsed_ns as f64));
+        }
+        Step::Io { name, io } => {
+            let workload = workload(experiment, name, io, rig.target())?;
+            let mut part = Outcome::default();
+            let ended = methods::by_hand(rig, &workload, &mut part);
+            add(name, part, out);
+            ended?;
+        }
+    }
+    out.checkpoint();
+    Ok(())
+}
+
+/// The workload of a step, in the words of `ssdyno io`.
+fn workload(experiment: &Experiment, name: &str, io: &str, info: &TargetInfo) -> Result<Workload> {
+    let target = format!("{PREFIX}{}", experiment.drive);
+    let words = ["ssdyno", "io", &target].into_iter().chain(io.split_whitespace());
+    let wrong = |e: &dyn std::fmt::Display| {
+        Failure::new(USAGE, format!("experiment {}, step {name}: {e}", experiment.id))
+    };
+    let cli = Cli::try_parse_from(words).map_err(|e| wrong(&e))?;
+    let Command::Io(args) = cli.command else { return Err(wrong(&"not a workload")) };
+    Ok(Workload { name: name.to_string(), ..io::workload(&args, info)? })
+}
+
+/// Adds what a step left behind; its metrics begin with its name.
+fn add(step: &str, part: Outcome<'_>, out: &mut Outcome<'_>) {
+    let named = |m: Metric| Metric { name: format!("{step}.{}", m.name), ..m };
+    out.metrics.extend(part.metrics.into_iter().map(named));
+    out.series.extend(part.series);
+    out.latencies.extend(part.latencies);
+    out.errors.extend(part.errors);
+    out.workloads.extend(part.workloads);
+    for warning in part.warnings {
+        if !out.warnings.contains(&warning) {
+            out.warnings.push(warning);
+        }
+    }
+    out.state_after = part.state_after;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::replicate::document;
+    use crate::virtual_drive::described;
+
+    #[test]
+    fn every_step_of_every_document_can_be_done() {
+        for name in document::names() {
+            let document = document::document(name).unwrap_or_else(|e| panic!("{}", e.text()));
+            for experiment in &document.experiments {
+                let target = format!("{PREFIX}{}", experiment.drive);
+                let spec = described(&target).expect("virtual");
+                let spec = spec.unwrap_or_else(|e| panic!("{}", e.text()));
+                let info = engine::Simulator::info(&spec, &target);
+                let plan = plan(experiment, &info);
+                plan.unwrap_or_else(|e| panic!("{name}, {}: {}", experiment.id, e.text()));
+            }
+        }
+    }
+}

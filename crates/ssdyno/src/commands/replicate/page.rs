@@ -1,0 +1,191 @@
+//! What `replicate` prints: the figures in a table, the charts, where the records are.
+
+use record::Run;
+use report::table::{Align, Cell, Table};
+use report::{Ink, Style};
+use serde_json::{Value, json};
+
+use super::document::{Bound, Chart, Document};
+use super::reading::{Compared, Course};
+use crate::screen;
+
+/// Columns of a course, and of the longest bar.
+const CHART_COLUMNS: usize = 50;
+
+/// What is said of a missed figure whose reason is not known.
+const UNEXPLAINED: &str = "why is not known";
+
+/// The record of an experiment and its page.
+pub struct Done {
+    pub experiment: String,
+    pub run: Run,
+    pub page: Option<String>,
+}
+
+/// Everything as text.
+pub fn text(document: &Document, figures: &[Compared], done: &[Done], style: &Style) -> String {
+    let mut text = style.paint(Ink::Strong, &document.title) + "\n";
+    text += &format!(
+        "{}\n\n{}",
+        screen::wrap(&document.about, style.width.min(90)),
+        table(figures, style)
+    );
+    text += &missed(figures, style);
+    for chart in &document.charts {
+        text += &self::chart(chart, figures, done, style);
+    }
+    text += "\n";
+    for Done { experiment, run, page } in done {
+        let number = run.number.map_or_else(|| run.id.clone(), |n| n.to_string());
+        let page = page.as_deref().unwrap_or("no page could be written");
+        text += &format!("run {number}   {experiment}   {}   {page}\n", run.target.spec);
+    }
+    let met = figures.iter().filter(|f| f.met).count();
+    text += &format!("\n{met} of {} figures are within their tolerance\n", figures.len());
+    text
+}
+
+fn table(figures: &[Compared], style: &Style) -> String {
+    let right = Align::Right;
+    let mut table = Table::new(&[
+        Align::Left,
+        right,
+        right,
+        Align::Left,
+        right,
+        right,
+        Align::Left,
+        Align::Left,
+    ]);
+    table.heading(["figure", "published", "here", "", "off", "may", "", "from"]);
+    for figure in figures {
+        let off =
+            figure.difference.map_or("unknown".to_string(), |d| format!("{:+.1}%", d * 100.0));
+        let (ink, word) = if figure.met { (Ink::Good, "met") } else { (Ink::Bad, "MISSED") };
+        table.row([
+            Cell::from(figure.what.as_str()),
+            Cell::from(published(figure)),
+            Cell::new(Ink::Strong, figure.here.map_or("unknown".to_string(), number)),
+            Cell::dim(figure.unit.name_and_scale().0),
+            Cell::from(off),
+            Cell::dim(may(figure.tolerance)),
+            Cell::new(ink, word),
+            Cell::dim(figure.source.as_str()),
+        ]);
+    }
+    table.render(style)
+}
+
+/// Why figures are missed, each reason once.
+fn missed(figures: &[Compared], style: &Style) -> String {
+    let reason = |f: &Compared| f.reason.clone().unwrap_or_else(|| UNEXPLAINED.to_string());
+    let missed: Vec<&Compared> = figures.iter().filter(|f| !f.met).collect();
+    let groups = missed.chunk_by(|a, b| reason(a) == reason(b)).map(|group| {
+        let names: Vec<_> = group.iter().map(|f| f.what.as_str()).collect();
+        let line = format!("{}: {}", names.join("; "), reason(group[0]));
+        format!("\n{}\n{}\n", style.paint(Ink::Bad, "MISSED"), screen::wrap(&line, 90))
+    });
+    groups.collect()
+}
+
+fn published(figure: &Compared) -> String {
+    let low = number(figure.published);
+    match (figure.bound, figure.published_to) {
+        (Some(Bound::AtLeast), _) => format!(">= {low}"),
+        (Some(Bound::AtMost), _) => format!("<= {low}"),
+        (None, Some(high)) => format!("{low}-{}", number(high)),
+        (None, None) => low,
+    }
+}
+
+/// How far a figure may be off; a limit has no tolerance.
+fn may(tolerance: f64) -> String {
+    if tolerance > 0.0 { format!("{:.0}%", tolerance * 100.0) } else { String::new() }
+}
+
+/// Four significant digits at most, and no zeros behind.
+fn number(value: f64) -> String {
+    let whole = value.abs().max(1.0).log10() as usize + 1;
+    let text = format!("{value:.*}", 4usize.saturating_sub(whole).min(3));
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    }
+}
+
+fn chart(chart: &Chart, figures: &[Compared], done: &[Done], style: &Style) -> String {
+    let (title, lines) = match chart {
+        Chart::Courses { title, courses } => {
+            (title, courses.iter().filter_map(|name| course(name, done, style)).collect())
+        }
+        Chart::Bars { title, bars } => (title, self::bars(bars, figures, style)),
+    };
+    let lines: Vec<(String, String)> = lines;
+    let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let mut text = format!("\n{}\n", style.paint(Ink::Strong, title));
+    for (name, line) in lines {
+        text += &format!("{name:width$}  {line}\n");
+    }
+    text
+}
+
+/// A workload's rate by share of its bytes, and the bounds of the rate.
+fn course(name: &str, done: &[Done], style: &Style) -> Option<(String, String)> {
+    let (experiment, workload) = name.split_once('/')?;
+    let done = done.iter().find(|d| d.experiment == experiment)?;
+    let rates = Course::of(&done.run, workload)?.parts(CHART_COLUMNS, 0.0, 1.0);
+    let (low, high) =
+        rates.iter().fold((f64::MAX, 0f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
+    let values: Vec<_> = rates.into_iter().map(Some).collect();
+    let line = report::sparkline(&values, CHART_COLUMNS, style);
+    let mb = |rate: f64| number(rate / 1e6);
+    Some((name.to_string(), format!("{line}  {} to {} MB/s", mb(low), mb(high))))
+}
+
+fn bars(begin: &str, figures: &[Compared], style: &Style) -> Vec<(String, String)> {
+    let shown = figures.iter().filter_map(|f| {
+        let name = f.what.strip_prefix(begin)?.trim_start_matches([',', ' ']);
+        Some((name.to_string(), f.here?, f.unit))
+    });
+    let shown: Vec<_> = shown.collect();
+    let most = shown.iter().map(|(_, value, _)| *value).fold(f64::MIN_POSITIVE, f64::max);
+    let block = if style.unicode { "█" } else { "#" };
+    let bar = |value: f64| block.repeat(((value / most * 40.0).round() as usize).max(1));
+    let line = |value: f64, unit: &str| format!("{} {} {unit}", bar(value), number(value));
+    shown.into_iter().map(|(n, value, unit)| (n, line(value, unit.name_and_scale().0))).collect()
+}
+
+/// Everything as JSON.
+pub fn json(name: &str, document: &Document, figures: &[Compared], done: &[Done]) -> Value {
+    let runs: Vec<Value> = done
+        .iter()
+        .map(|d| {
+            json!({
+                "experiment": d.experiment,
+                "run": d.run.number,
+                "target": d.run.target.spec,
+                "page": d.page,
+            })
+        })
+        .collect();
+    json!({
+        "document": name,
+        "title": document.title,
+        "met": figures.iter().filter(|f| f.met).count(),
+        "of": figures.len(),
+        "figures": figures,
+        "runs": runs,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits_and_no_zeros_behind() {
+        let said: Vec<_> =
+            [159.94, 11.8, 2.5, 0.8312, 34133.0, 406.0, 1.0].into_iter().map(number).collect();
+        assert_eq!(said, ["159.9", "11.8", "2.5", "0.831", "34133", "406", "1"]);
+    }
+}

@@ -1,0 +1,203 @@
+//! A figure read from a record, and how it compares with what was published. Pure.
+
+use record::{Column, Run, Series};
+use serde::Serialize;
+
+use super::document::{Bound, Figure, Reading, Take, Unit};
+
+/// Equal parts of a course's bytes: what "worst", "mean" and "spread" are taken over.
+const PARTS: usize = 100;
+
+/// Parts in which the end of a phase is looked for: a quarter of a percent each.
+const FINE_PARTS: usize = 400;
+
+/// A figure, published and here.
+#[derive(Debug, Serialize)]
+pub struct Compared {
+    pub what: String,
+    pub experiment: String,
+    /// Number of the run it was read from.
+    pub run: Option<i64>,
+    pub published: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published_to: Option<f64>,
+    /// `null` when it could not be read.
+    pub here: Option<f64>,
+    pub unit: Unit,
+    /// Share by which it differs from the published figure, or from the nearer end of a range.
+    pub difference: Option<f64>,
+    pub tolerance: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
+    pub met: bool,
+    pub source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Holds a figure against the record of its experiment.
+pub fn compare(figure: &Figure, run: &Run) -> Compared {
+    let here = read(&figure.read, run).map(|value| value / figure.unit.name_and_scale().1);
+    let difference = here.map(|here| difference(here, figure.published, figure.to));
+    let met = difference.is_some_and(|difference| match figure.bound {
+        Some(Bound::AtLeast) => difference >= -figure.tolerance,
+        Some(Bound::AtMost) => difference <= figure.tolerance,
+        None => difference.abs() <= figure.tolerance,
+    });
+    Compared {
+        what: figure.what.clone(),
+        experiment: figure.experiment.clone(),
+        run: run.number,
+        published: figure.published,
+        published_to: figure.to,
+        here,
+        unit: figure.unit,
+        difference,
+        tolerance: figure.tolerance,
+        bound: figure.bound,
+        met,
+        source: figure.source.clone(),
+        reason: figure.reason.clone(),
+    }
+}
+
+fn difference(here: f64, published: f64, to: Option<f64>) -> f64 {
+    let nearest = here.clamp(published, to.unwrap_or(published).max(published));
+    here / nearest - 1.0
+}
+
+fn read(reading: &Reading, run: &Run) -> Option<f64> {
+    match reading {
+        Reading::Metric(name) => run.metric(name)?.value,
+        Reading::Course { course, take, from, to } => {
+            take_from(&Course::of(run, course)?, *take, *from, *to)
+        }
+        Reading::Ratio { ratio: [above, below], from, to } => {
+            let rate = |name| Some(Course::of(run, name)?.rate(*from, *to));
+            Some(rate(above)? / rate(below)?)
+        }
+    }
+}
+
+fn take_from(course: &Course, take: Take, from: f64, to: f64) -> Option<f64> {
+    let parts = course.parts(PARTS, from, to);
+    let (slowest, fastest) =
+        parts.iter().fold((f64::MAX, 0f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
+    Some(match take {
+        Take::Rate => course.rate(from, to),
+        Take::MeanOfParts => parts.iter().sum::<f64>() / parts.len() as f64,
+        Take::Worst => slowest,
+        Take::Spread => fastest / slowest,
+        Take::Bytes => course.bytes(),
+        Take::PhaseBytes => course.first_phase() * course.bytes(),
+        Take::PhaseRate => course.rate(0.0, course.first_phase()),
+    })
+}
+
+/// Bytes over time of one execution of a workload.
+pub struct Course {
+    /// Bytes done and seconds passed at the end of each interval; begins with nothing.
+    points: Vec<(f64, f64)>,
+}
+
+impl Course {
+    /// The first course of a workload in a record.
+    pub fn of(run: &Run, workload: &str) -> Option<Course> {
+        let series = run.series.iter().find(|series| series.name == workload)?;
+        Course::of_series(series)
+    }
+
+    fn of_series(series: &Series) -> Option<Course> {
+        let sides: Vec<&Column> =
+            ["read", "write"].into_iter().filter_map(|side| series.column(side)).collect();
+        let mut points = vec![(0.0, 0.0)];
+        let (mut bytes, mut last) = (0.0, 0.0);
+        for (i, t_ns) in series.t_ns.iter().enumerate() {
+            let now = *t_ns as f64 / 1e9;
+            let rate: f64 = sides.iter().filter_map(|side| side.values[i]).sum();
+            bytes += rate * (now - last);
+            last = now;
+            points.push((bytes, now));
+        }
+        (bytes > 0.0).then_some(Course { points })
+    }
+
+    /// All of its bytes.
+    pub fn bytes(&self) -> f64 {
+        self.points.last().map_or(0.0, |(bytes, _)| *bytes)
+    }
+
+    /// When a share of its bytes was done, seconds.
+    fn time_at(&self, share: f64) -> f64 {
+        let wanted = share * self.bytes();
+        let after = self.points.partition_point(|(bytes, _)| *bytes < wanted);
+        let after = after.clamp(1, self.points.len() - 1);
+        let ((b0, t0), (b1, t1)) = (self.points[after - 1], self.points[after]);
+        if b1 > b0 { t0 + (t1 - t0) * ((wanted - b0) / (b1 - b0)).min(1.0) } else { t1 }
+    }
+
+    /// Bytes over time between two shares of its bytes.
+    pub fn rate(&self, from: f64, to: f64) -> f64 {
+        (to - from) * self.bytes() / (self.time_at(to) - self.time_at(from)).max(1e-9)
+    }
+
+    /// Rates of `n` equal parts of the bytes between two shares.
+    pub fn parts(&self, n: usize, from: f64, to: f64) -> Vec<f64> {
+        let at = |i: usize| from + (to - from) * i as f64 / n as f64;
+        (0..n).map(|i| self.rate(at(i), at(i + 1))).collect()
+    }
+
+    /// The share of its bytes at which the rate falls for the first time; 1 when it never does.
+    fn first_phase(&self) -> f64 {
+        let steps = analysis::steps(&self.parts(FINE_PARTS, 0.0, 1.0));
+        let fall = steps.first_fall().map(|fall| steps.changes[fall].at);
+        fall.map_or(1.0, |at| at as f64 / FINE_PARTS as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second at each of these rates.
+    fn course(rates: &[f64]) -> Course {
+        let mut series = Series::new("w", 0, 0);
+        for (i, rate) in rates.iter().enumerate() {
+            let t_ns = (i as u64 + 1) * 1_000_000_000;
+            series.push(t_ns, &[("write", record::Unit::BytesPerSecond, Some(*rate))]);
+        }
+        Course::of_series(&series).expect("it has bytes")
+    }
+
+    #[test]
+    fn rates_are_those_of_shares_of_the_bytes() {
+        let course = course(&[400.0, 400.0, 100.0, 100.0]);
+        assert_eq!(course.bytes(), 1000.0);
+        assert!((course.rate(0.0, 1.0) - 250.0).abs() < 1e-6);
+        assert!((course.rate(0.8, 1.0) - 100.0).abs() < 1e-6);
+        let worst = take_from(&course, Take::Worst, 0.0, 1.0);
+        assert!(worst.is_some_and(|w| (w - 100.0).abs() < 1e-6), "{worst:?}");
+        let mean = take_from(&course, Take::MeanOfParts, 0.0, 1.0);
+        assert!(mean.is_some_and(|m| (m - 340.0).abs() < 1e-6), "{mean:?}");
+        let spread = take_from(&course, Take::Spread, 0.0, 1.0);
+        assert!(spread.is_some_and(|s| (s - 4.0).abs() < 1e-6), "{spread:?}");
+    }
+
+    #[test]
+    fn the_first_phase_ends_where_the_rate_falls() {
+        let rates: Vec<f64> = (0..1000).map(|i| if i < 100 { 500.0 } else { 150.0 }).collect();
+        let course = course(&rates);
+        let phase = take_from(&course, Take::PhaseBytes, 0.0, 1.0).expect("a phase");
+        assert!((phase / 50_000.0 - 1.0).abs() < 0.02, "{phase}");
+        let rate = take_from(&course, Take::PhaseRate, 0.0, 1.0).expect("a phase");
+        assert!((rate / 500.0 - 1.0).abs() < 0.02, "{rate}");
+    }
+
+    #[test]
+    fn ranges_and_limits_are_held_to_their_nearer_end() {
+        assert_eq!(difference(90.0, 80.0, Some(100.0)), 0.0);
+        assert!((difference(110.0, 80.0, Some(100.0)) - 0.1).abs() < 1e-9);
+        assert!((difference(72.0, 80.0, Some(100.0)) + 0.1).abs() < 1e-9);
+        assert!((difference(1.1, 1.0, None) - 0.1).abs() < 1e-9);
+    }
+}

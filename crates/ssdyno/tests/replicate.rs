@@ -1,0 +1,71 @@
+//! `ssdyno replicate` end to end, on the documents that take least: every figure beside the
+//! published one, a record for each experiment, and an exit code that does not hide a missed figure.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn replicate(store: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ssdyno"));
+    command.arg("replicate").args(words).arg("--store").arg(store.join("s.sqlite"));
+    command.env("COLUMNS", "140").output().expect("it starts")
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
+}
+
+#[test]
+fn cards_and_sticks_of_document_004_are_met_and_recorded() {
+    let place = tempfile::tempdir().expect("a directory");
+    let output = replicate(place.path(), &["004", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let found = json(&output);
+    assert_eq!((&found["met"], &found["of"]), (&6.into(), &6.into()));
+    let figures = found["figures"].as_array().expect("figures");
+    for figure in figures {
+        let here = figure["here"].as_f64().expect("a number");
+        let published = figure["published"].as_f64().expect("a number");
+        assert!((here / published - 1.0).abs() < 0.2, "{figure}");
+    }
+    let runs = found["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 3);
+    for run in runs {
+        let page = Path::new(run["page"].as_str().expect("a page"));
+        assert!(page.is_file(), "{run}");
+    }
+    let mut show = Command::new(env!("CARGO_BIN_EXE_ssdyno"));
+    show.args(["show", "last", "--json", "--store"]).arg(place.path().join("s.sqlite"));
+    let record = json(&show.output().expect("it starts"));
+    assert_eq!(record["method"], "replicate");
+    assert_eq!(record["target"]["spec"], "sim:usb-16k");
+    assert_eq!(record["complete"], true);
+    let names: Vec<_> =
+        record["series"].as_array().expect("series").iter().map(|s| &s["name"]).collect();
+    assert_eq!(names, ["lay-out", "read", "write"]);
+}
+
+#[test]
+fn a_missed_figure_is_named_with_its_reason_and_the_exit_code_says_so() {
+    let place = tempfile::tempdir().expect("a directory");
+    let output = replicate(place.path(), &["000", "--only", "nvme"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("MISSED") && text.contains("that of the host"), "{text}");
+    let load = text.lines().find(|l| l.starts_with("NVMe on PCIe 2.0 x1, load")).expect("a row");
+    assert!(load.contains("406000") && load.contains("met"), "{load}");
+    assert!(!text.contains("SATA on"), "only what was asked for: {text}");
+}
+
+#[test]
+fn documents_are_listed_and_unknown_ones_refused() {
+    let place = tempfile::tempdir().expect("a directory");
+    let list = replicate(place.path(), &["--json"]);
+    let list = json(&list);
+    let names: Vec<_> = list.as_array().expect("a list").iter().map(|d| &d["name"]).collect();
+    assert_eq!(names, ["000", "001", "003", "004", "fills"]);
+    let unknown = replicate(place.path(), &["002"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("no document '002'"));
+}
