@@ -14,11 +14,20 @@ use serde::{Deserialize, Serialize};
 use crate::ftl::page::Layout;
 use crate::ftl::{Flash, Why};
 use crate::shape::Shape;
-use crate::spec::DriveSpec;
+use crate::spec::{DriveSpec, MapKind};
 
 /// Nanoseconds of so many microseconds.
 pub fn ns(us: f64) -> u64 {
     (us.max(0.0) * 1e3).round() as u64
+}
+
+/// The superblocks of a small drive are parts of erase blocks; the time to erase is shared.
+fn erase_share(spec: &DriveSpec, superblock_pages: u32) -> f64 {
+    let bytes = f64::from(superblock_pages) * f64::from(*spec.map.unit_bytes);
+    match *spec.map.kind {
+        MapKind::Page => (bytes / spec.collect.superblock.0.max(1) as f64).min(1.0),
+        MapKind::Au => 1.0,
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -96,7 +105,7 @@ impl Media {
             channels: vec![0; (*nand.channels).clamp(1, (*nand.dies).max(1)) as usize],
             cells: [native, cell(*nand.slc_read_us, *nand.slc_program_us, 1)],
             fold_program: ns(*nand.program_us * spec.slc.fold_factor.max(0.0)),
-            erase: ns(*nand.erase_us),
+            erase: ns(*nand.erase_us * erase_share(spec, superblock_pages)),
             suspend: (*nand.suspend_us >= 0.0).then(|| ns(*nand.suspend_us)),
             page_transfer: transfer(*spec.map.unit_bytes),
             page_bytes: u64::from(*spec.map.unit_bytes),

@@ -13,10 +13,11 @@ use super::page::{Full, Job, LOW, ONE, PageMapped, To};
 use super::{Flash, Why};
 
 /// Erases between two looks for a superblock to level.
-const LEVEL_EVERY: u64 = 64;
+const LEVEL_EVERY: u64 = 16;
 
 impl PageMapped {
-    /// Uses idle time from `from` to `until`: empties the SLC cache and frees superblocks.
+    /// Uses idle time from `from` to `until`: empties the SLC cache, frees superblocks and erases
+    /// them.
     pub fn idle(&mut self, from: u64, until: u64, flash: &mut impl Flash) {
         let mut at = from;
         while at < until && self.idle_job() {
@@ -25,6 +26,11 @@ impl PageMapped {
                 return;
             }
             at = self.ready.max(at + 1);
+        }
+        while at < until
+            && let Some(sb) = self.blocks.erase_ahead()
+        {
+            at = flash.erase(at, sb);
         }
         self.pace();
     }

@@ -275,8 +275,8 @@ impl PageMapped {
             self.collect_one(at, flash)?;
         }
         let slc = to == To::Host && self.admit_slc();
-        let sb = self.blocks.open(slc).ok_or(Full)?;
-        if self.blocks.erases(sb) > 0 {
+        let (sb, erase) = self.blocks.open(slc).ok_or(Full)?;
+        if erase {
             flash.erase(at, sb);
         }
         let unit_pages = self.layout.unit_pages[usize::from(slc)];

@@ -42,6 +42,9 @@ pub struct Superblocks {
     /// Closed superblocks in the order of closing, of each kind; entries go stale.
     order: [VecDeque<(u32, u64)>; 2],
     emptied: Vec<u32>,
+    /// Free superblocks that are not erased yet; entries go stale.
+    to_erase: Vec<u32>,
+    erased: Vec<bool>,
     spare: u32,
     slc_used: u32,
     wear: Wear,
@@ -73,6 +76,8 @@ impl Superblocks {
             free: (0..count).map(|i| Reverse((0, i))).collect(),
             order: [VecDeque::new(), VecDeque::new()],
             emptied: Vec::new(),
+            to_erase: Vec::new(),
+            erased: vec![true; total],
             spare,
             slc_used: 0,
             wear,
@@ -133,13 +138,25 @@ impl Superblocks {
         self.closings - self.closed_at[sb as usize]
     }
 
-    /// Takes the least worn free superblock for writing.
-    pub fn open(&mut self, slc: bool) -> Option<u32> {
+    /// Takes the least worn free superblock for writing, and says whether it must be erased first.
+    pub fn open(&mut self, slc: bool) -> Option<(u32, bool)> {
         let Reverse((_, sb)) = self.free.pop()?;
+        let erased = std::mem::replace(&mut self.erased[sb as usize], false);
         self.uses[sb as usize] = Use::Busy;
         self.slc[sb as usize] = slc;
         self.slc_used += u32::from(slc);
-        Some(sb)
+        Some((sb, !erased))
+    }
+
+    /// A free superblock that is to be erased, which is taken to happen now.
+    pub fn erase_ahead(&mut self) -> Option<u32> {
+        while let Some(sb) = self.to_erase.pop() {
+            let i = sb as usize;
+            if self.uses[i] == Use::Free && !std::mem::replace(&mut self.erased[i], true) {
+                return Some(sb);
+            }
+        }
+        None
     }
 
     /// A superblock is full.
@@ -207,8 +224,8 @@ impl Superblocks {
         None
     }
 
-    /// A pinned superblock with nothing live is erased: free again, or retired when worn out.
-    /// Returns false when it was retired and no spare was left to replace it.
+    /// A pinned superblock with nothing live is given up: free again, to be erased before it is
+    /// used, or retired when worn out. Returns false when it was retired and no spare was left to replace it.
     pub fn erase(&mut self, sb: u32) -> bool {
         let i = sb as usize;
         debug_assert_eq!(self.live[i], PINNED, "an erased superblock holds nothing");
@@ -219,6 +236,13 @@ impl Superblocks {
         if self.erases[i] < self.endurance(sb) {
             self.uses[i] = Use::Free;
             self.free.push(Reverse((self.erases[i], sb)));
+            self.to_erase.push(sb);
+            if self.to_erase.len() > 2 * self.uses.len() {
+                let (uses, erased) = (&self.uses, &self.erased);
+                self.to_erase.sort_unstable();
+                self.to_erase.dedup();
+                self.to_erase.retain(|&sb| uses[sb as usize] == Use::Free && !erased[sb as usize]);
+            }
             return true;
         }
         self.uses[i] = Use::Out;
@@ -294,7 +318,7 @@ mod tests {
         let mut state = 1;
         let mut closed = Vec::new();
         for _ in 0..200 {
-            let sb = blocks.open(false).expect("one is free");
+            let (sb, _) = blocks.open(false).expect("one is free");
             blocks.add(sb, 500);
             blocks.close(sb);
             closed.push(sb);
@@ -319,7 +343,7 @@ mod tests {
         let mut blocks = Superblocks::new(2, 1, WEAR);
         let mut erases = 0;
         loop {
-            let sb = blocks.open(false).expect("one is free");
+            let (sb, _) = blocks.open(false).expect("one is free");
             blocks.close(sb);
             assert_eq!(blocks.take_emptied(), Some(sb));
             erases += 1;

@@ -1,0 +1,216 @@
+//! Single behaviours of a drive, each against what its description promises.
+
+mod common;
+
+use common::{Bench, MB, mean};
+use model::{Drive, DriveSpec, Held, Status};
+use workload::OpKind::{Discard, Read, Write};
+use workload::{Op, OpKind};
+
+fn spec(name: &str, pairs: &[(&str, &str)]) -> DriveSpec {
+    let spec = DriveSpec::preset(name).expect("a known drive");
+    spec.with_overrides(pairs).expect("known parameters")
+}
+
+fn op(kind: OpKind, offset: u64, bytes: u32) -> Op {
+    Op { kind, offset, bytes }
+}
+
+#[test]
+fn a_power_cut_loses_what_is_not_in_flash_unless_protected() {
+    for (protected, lost) in [("false", true), ("true", false)] {
+        let pairs = [("capacity", "4GiB"), ("protected", protected)];
+        let mut drive = Drive::new(&spec("samsung-980-pro-1t", &pairs), 1);
+        drive.remember();
+        let first = drive.submit(0, &op(Write, 0, 4096)).done_ns;
+        let flushed = drive.submit(first, &Op::FLUSH).done_ns;
+        let second = drive.submit(flushed, &op(Write, 0, 4096)).done_ns;
+        assert_eq!(drive.held(0), Some(Held::Write(2)));
+        drive.power_cut(second);
+        let expected = if lost { Held::Write(1) } else { Held::Write(2) };
+        assert_eq!(drive.held(0), Some(expected), "protected {protected}");
+        assert_eq!(drive.health().counters.lost_blocks, if lost { 8 } else { 0 });
+    }
+}
+
+#[test]
+fn forced_unit_access_survives_a_power_cut() {
+    let mut drive = Drive::new(&spec("samsung-980-pro-1t", &[("capacity", "4GiB")]), 1);
+    drive.remember();
+    let plain = drive.submit(0, &op(Write, 0, 4096)).done_ns;
+    let forced = drive.submit_fua(plain, &op(Write, 4096, 4096)).done_ns;
+    assert!(forced - plain > 5 * plain, "{plain} ns plain, {} forced", forced - plain);
+    drive.power_cut(forced);
+    assert_eq!(drive.held(8), Some(Held::Write(2)));
+}
+
+#[test]
+fn a_discarded_block_reads_as_its_drive_says() {
+    let cases = [
+        (("trim", "true"), ("discard.zeros", "true"), Held::Zeros),
+        (("trim", "true"), ("discard.zeros", "false"), Held::Anything),
+        (("trim", "false"), ("discard.zeros", "true"), Held::Write(1)),
+    ];
+    for (honoured, zeros, expected) in cases {
+        let pairs = [("capacity", "4GiB"), honoured, zeros];
+        let mut drive = Drive::new(&spec("samsung-980-pro-1t", &pairs), 1);
+        drive.remember();
+        drive.submit(0, &op(Write, 0, 65536));
+        drive.submit(1_000_000, &op(Discard, 0, 65536));
+        assert_eq!(drive.held(5), Some(expected), "{honoured:?} {zeros:?}");
+        let mapped = drive.page_mapped().expect("page-mapped").map().mapped();
+        assert_eq!(mapped, if expected == Held::Write(1) { 16 } else { 0 });
+    }
+}
+
+#[test]
+fn a_discard_gives_the_speed_back_only_where_it_is_honoured() {
+    for (honoured, restored) in [("true", true), ("false", false)] {
+        let pairs = [("capacity", "8GiB"), ("op", "0.07"), ("slc", "0"), ("trim", honoured)];
+        let mut bench = Bench::new(&spec("samsung-980-pro-1t", &pairs));
+        let bytes = bench.drive.bytes();
+        let fresh = bench.random(Write, 4096, bytes, 0, 2.0) / MB;
+        bench.fill();
+        bench.random(Write, 4096, bytes, 0, 20.0);
+        let used = bench.random(Write, 4096, bytes, 0, 1.0) / MB;
+        bench.discard_all();
+        let after = bench.random(Write, 4096, bytes, 0, 2.0) / MB;
+        assert!(used < fresh / 2.0, "{fresh} fresh, {used} used");
+        assert_eq!(after > 0.9 * fresh, restored, "{fresh} fresh, {used} used, {after} after");
+    }
+}
+
+#[test]
+fn bad_commands_are_refused_and_change_nothing() {
+    let mut drive = Drive::new(&spec("samsung-980-pro-1t", &[("capacity", "4GiB")]), 1);
+    let bytes = drive.bytes();
+    let bad = [op(Write, bytes, 4096), op(Write, 100, 512), op(Read, 0, 100), op(Read, 0, 0)];
+    for op in bad {
+        assert_eq!(drive.submit(0, &op).status, Status::Invalid, "{op:?}");
+    }
+    assert_eq!(drive.work().host, 0);
+    let formatted = spec("sabrent-sb2130-1t", &[("capacity", "4GiB"), ("format", "4096")]);
+    let mut drive = Drive::new(&formatted, 1);
+    assert_eq!(drive.submit(0, &op(Write, 512, 4096)).status, Status::Invalid);
+    assert_eq!(drive.submit(0, &op(Write, 4096, 4096)).status, Status::Ok);
+}
+
+#[test]
+fn a_worn_drive_ends_read_only_and_still_reads() {
+    let pairs = [("capacity", "64MiB"), ("op", "0.5"), ("slc", "0"), ("endurance", "20")];
+    let mut drive = Drive::new(&spec("samsung-980-pro-1t", &pairs), 1);
+    let mut now = 0;
+    let mut written = 0u64;
+    let status = loop {
+        let end = drive.submit(now, &op(Write, written % (64 << 20), 65536));
+        now = end.done_ns;
+        written += 65536;
+        if end.status != Status::Ok || written > 64 << 30 {
+            break end.status;
+        }
+    };
+    assert_eq!(status, Status::ReadOnly);
+    let rated = 20 * (96 << 20);
+    assert!((rated / 2..2 * rated).contains(&written), "{written} bytes, rated about {rated}");
+    let health = drive.health();
+    assert!(health.read_only && health.spare_percent == 0.0, "{health:?}");
+    assert!((80.0..120.0).contains(&health.wear_percent), "{health:?}");
+    assert_eq!(drive.submit(now, &op(Read, 0, 65536)).status, Status::Ok);
+}
+
+#[test]
+fn wear_levelling_keeps_erases_together() {
+    let spread = |lead: &str| {
+        let pairs =
+            [("capacity", "256MiB"), ("op", "0.1"), ("slc", "0"), ("wear.level_lead", lead)];
+        let more = [("endurance", "1000000"), ("superblock", "1MiB")];
+        let mut bench = Bench::new(&spec("samsung-980-pro-1t", &[&pairs[..], &more].concat()));
+        bench.fill();
+        // Only an eighth of the drive is ever written again.
+        for _ in 0..3_000_000 / 8 {
+            let offset = bench.below(1 << 10) * 32768;
+            let end = bench.drive.submit(bench.now, &op(Write, offset, 32768));
+            bench.now = end.done_ns;
+        }
+        let page = bench.drive.page_mapped().expect("page-mapped");
+        let blocks = page.blocks();
+        let used = 0..blocks.count() - page.spares();
+        let (low, high) =
+            used.map(|sb| blocks.erases(sb)).fold((u32::MAX, 0), |(l, h), e| (l.min(e), h.max(e)));
+        high - low
+    };
+    let (without, with) = (spread("0"), spread("20"));
+    assert!(with < 45 && without > 2 * with, "{without} apart without levelling, {with} with");
+}
+
+#[test]
+fn a_small_map_cache_slows_wide_random_reads_only() {
+    let latency = |cache: &str, range: u64| {
+        let pairs = [("capacity", "64GiB"), ("slc", "0"), ("map.cache", cache)];
+        let mut bench = Bench::new(&spec("samsung-980-pro-1t", &pairs));
+        bench.fill();
+        bench.depth = 32;
+        bench.random(Read, 4096, range, 0, 0.5);
+        bench.depth = 1;
+        4096.0 / bench.random(Read, 4096, range, 0, 0.5) * 1e6
+    };
+    let (narrow, wide) = (latency("8MiB", 4 << 30), latency("8MiB", 64 << 30));
+    let whole = latency("0", 64 << 30);
+    assert!((narrow / whole - 1.0).abs() < 0.05, "{narrow} us within the cache, {whole} with all");
+    assert!(wide > whole + 40.0, "{wide} us beyond the cache, {whole} with all");
+}
+
+#[test]
+fn depth_is_limited_by_the_link() {
+    let mut sata = Bench::preset("crucial-mx500-250");
+    let mut rates = [0.0; 2];
+    for (rate, depth) in rates.iter_mut().zip([32, 256]) {
+        sata.depth = depth;
+        sata.sweep(Write, 0, 1 << 30, 128 << 10, 1);
+        *rate = sata.random(Read, 4096, 1 << 30, 0, 0.2);
+    }
+    assert!((rates[1] / rates[0] - 1.0).abs() < 0.02, "{rates:?}");
+    let mut bench = Bench::preset("samsung-980-pro-1t");
+    bench.sweep(Write, 0, 4 << 30, 128 << 10, 1);
+    bench.depth = 1;
+    let one = bench.random(Read, 4096, 4 << 30, 0, 0.2);
+    bench.depth = 64;
+    let many = bench.random(Read, 4096, 4 << 30, 0, 0.2);
+    assert!(many > 8.0 * one, "depth 64: {many}, depth 1: {one}");
+}
+
+#[test]
+fn unwritten_blocks_read_faster_than_flash_can() {
+    let mut bench = Bench::preset("samsung-980-pro-1t");
+    bench.sweep(Write, 0, 1 << 30, 128 << 10, 1);
+    bench.depth = 1;
+    let written = 4096.0 / bench.random(Read, 4096, 1 << 30, 0, 0.1) * 1e6;
+    let unwritten = 4096.0 / bench.random(Read, 4096, 1 << 30, 1 << 29, 0.1) * 1e6;
+    assert!(written > 30.0 && unwritten < written, "{written} us, {unwritten} us");
+    let never = bench.drive.submit(bench.now, &op(Read, 900 << 30, 4096)).done_ns - bench.now;
+    assert!(never < 20_000, "{never} ns for a block that was never written");
+}
+
+#[test]
+fn idle_time_empties_the_cache() {
+    let mut bench = Bench::new(&spec("samsung-970-evo-plus-250", &[("capacity", "64GB")]));
+    let part = 12 << 30;
+    let burst = |bench: &mut Bench, n: u64| {
+        mean(&bench.sweep(Write, n * part, (n + 1) * part, 128 << 10, 1)) / MB
+    };
+    let fresh = burst(&mut bench, 0);
+    let next = burst(&mut bench, 1);
+    bench.idle(300.0);
+    let rested = burst(&mut bench, 2);
+    assert!(fresh > 2200.0 && next < 600.0 && rested > 2100.0, "{fresh} {next} {rested}");
+}
+
+#[test]
+fn links_can_be_put_before_any_drive() {
+    let mut bench = Bench::new(&spec("samsung-980-pro-1t", &[("link", "pcie-2x1")]));
+    let write = mean(&bench.sweep(Write, 0, 1 << 30, 1 << 20, 1)) / MB;
+    let read = mean(&bench.sweep(Read, 0, 1 << 30, 1 << 20, 1)) / MB;
+    for rate in [write, read] {
+        assert!((rate / 410.0 - 1.0).abs() < 0.01, "{rate} MB/s");
+    }
+}
