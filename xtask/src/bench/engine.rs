@@ -14,8 +14,10 @@ use super::tools::{Sample, build, fio, fio_sample, metric, ours, sample};
 use super::{Effort, results, stall};
 use crate::run::{find, output, program};
 
-/// Size of the file and of the loop device, MiB.
+/// Sizes of the files and of the loop device, MiB. The cached file is small, because copying out of
+/// a large one waits for memory, which costs every tool the same and hides what they cost themselves.
 const FILE_MIB: u64 = 1024;
+const CACHED_MIB: u64 = 64;
 const LOOP_MIB: u64 = 512;
 
 /// Rates of the null backend at which the pace is held against the schedule, operations a second.
@@ -31,6 +33,7 @@ struct Grounds {
     binary: PathBuf,
     bench: Bench,
     file: PathBuf,
+    cached: PathBuf,
     ring: Option<Loop>,
 }
 
@@ -40,7 +43,8 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
     let bench = Bench::new()?;
     let file = bench.file("file", FILE_MIB)?;
     let ring = Loop::new(LOOP_MIB).map_err(|e| println!("skipped: no loop device: {e:#}")).ok();
-    let grounds = Grounds { binary, bench, file, ring };
+    let cached = bench.file("cached", CACHED_MIB)?;
+    let grounds = Grounds { binary, bench, file, cached, ring };
     let mut text = String::new();
     for part in [against_fio, pace, first_io, stalled] {
         let said = part(&grounds, effort)?;
@@ -78,7 +82,8 @@ fn against_fio(grounds: &Grounds, effort: Effort) -> Result<String> {
 fn target(grounds: &Grounds, place: Place) -> Option<String> {
     match place {
         Place::Null => Some("null:".to_string()),
-        Place::Cached | Place::Disk => Some(grounds.file.display().to_string()),
+        Place::Cached => Some(grounds.cached.display().to_string()),
+        Place::Disk => Some(grounds.file.display().to_string()),
         Place::Loop => grounds.ring.as_ref().map(|ring| ring.device.clone()),
     }
 }
@@ -87,7 +92,7 @@ fn row(grounds: &Grounds, case: &Case, target: &str, effort: Effort) -> Result<S
     let (mut mine, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..effort.repeats {
         if case.place == Place::Cached {
-            warm(&grounds.file)?;
+            warm(&grounds.cached)?;
         }
         mine.push(our_run(grounds, case, target, effort)?);
         theirs.push(fio_run(case, target, effort)?);
@@ -123,14 +128,11 @@ fn our_run(grounds: &Grounds, case: &Case, target: &str, effort: Effort) -> Resu
 
 fn fio_run(case: &Case, target: &str, effort: Effort) -> Result<Sample> {
     let time = format!("--runtime={}", effort.seconds);
-    let file = match case.place {
-        Place::Null => "--filename=bench".to_string(),
-        _ => format!("--filename={target}"),
+    let (file, size) = match case.place {
+        Place::Null => ("--filename=bench".to_string(), "--size=1g"),
+        _ => (format!("--filename={target}"), "--size=100%"),
     };
-    let mut words = vec![file.as_str(), &time, "--time_based", "--norandommap", "--size=1g"];
-    if case.place == Place::Loop {
-        words.pop();
-    }
+    let mut words = vec![file.as_str(), &time, "--time_based", "--norandommap", size];
     if !case.fio.iter().any(|w| w.starts_with("--rw")) {
         words.extend(["--rw=randread", "--bs=4k"]);
     }
