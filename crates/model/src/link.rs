@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::LinkSpec;
+use crate::spec::{DriveSpec, LinkSpec};
 
 /// Which way data go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +104,13 @@ impl LinkSpec {
             return Some(rate);
         }
         Some(bytes / (bytes / rate + *self.turnaround_us / 1e6))
+    }
+}
+
+impl DriveSpec {
+    /// Payload ceiling of the whole chain in bytes per second; `None` without links.
+    pub fn link_ceiling(&self) -> Option<f64> {
+        self.link.iter().filter_map(LinkSpec::ceiling).reduce(f64::min)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::spec::{DriveSpec, MapKind};
 
 /// The spare flash is at least this many superblocks, whatever the drive's size: frontiers and the
 /// collector's reserve take six, and must not be most of it.
-const LEAST_SPARE: u64 = 32;
+const LEAST_SPARE: u64 = 64;
 
 /// Derived sizes of a drive.
 #[derive(Clone, Debug)]

@@ -8,6 +8,9 @@
 //! neither.
 
 use model::ftl::Untimed;
+mod common;
+
+use common::{lambert_w, large};
 use model::ftl::collect::Policy;
 use model::ftl::page::{Layout, PageMapped, Rules};
 use model::ftl::slc::Slc;
@@ -79,20 +82,6 @@ impl Bench {
             bench.write(lpn, 1);
         })
     }
-}
-
-/// The principal branch of Lambert's W for x in (-1/e, 0), by Newton's method.
-fn lambert_w(x: f64) -> f64 {
-    let mut w: f64 = -0.5;
-    for _ in 0..200 {
-        let e = w.exp();
-        w = (w - (w * e - x) / (e * (w + 1.0))).max(-0.999_999);
-    }
-    w
-}
-
-fn large(alpha: f64) -> f64 {
-    alpha / (alpha + lambert_w(-alpha * (-alpha).exp()))
 }
 
 fn greedy(alpha: f64, pages: u32) -> f64 {
