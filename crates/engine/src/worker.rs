@@ -20,6 +20,10 @@ use crate::verify::Verifier;
 /// the jitter of a wake-up, well below anything a schedule is late by when slots run out.
 const LATE_NS: u64 = 100_000;
 
+/// A sleep is no longer than this, however far off the next due time is: the wish to end a run is
+/// looked at in between, nanoseconds.
+const NAP_NS: u64 = 50_000_000;
+
 /// Failures in a row after which a target is given up.
 const FAILURES_MAX: u32 = 100;
 
@@ -213,8 +217,11 @@ impl<'a, B: Backend> State<'a, B> {
             None => Wait::No,
             Some(_) if more => Wait::No,
             Some(due) => {
-                let until = due.min(limit).saturating_sub(B::SPIN_NS);
-                if until > self.now() { Wait::Until(self.origin + until) } else { Wait::No }
+                let (until, now) = (due.min(limit).saturating_sub(B::SPIN_NS), self.now());
+                if until <= now {
+                    return Wait::No;
+                }
+                Wait::Until(self.origin + until.min(now + NAP_NS))
             }
         }
     }

@@ -44,7 +44,7 @@ impl Live {
             ProgressDrawTarget::stderr_with_hz(8)
         };
         let bar = ProgressBar::with_draw_target(Some(1000), target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:20.cyan/dim} {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:16.cyan/dim} {wide_msg}") {
             bar.set_style(style.progress_chars("━━─"));
         }
         Live {
@@ -68,11 +68,12 @@ impl Live {
         let share = (elapsed / self.seconds.max(elapsed)).min(0.99);
         let eta = match self.seconds - elapsed {
             _ if self.seconds == 0.0 => units::span(elapsed),
-            left if left > 1.0 => format!("about {} left", units::span(left.round())),
+            left if left > 1.0 => format!("{} left", units::span(left.round())),
             _ => "nearly done".to_string(),
         };
         self.bar.set_position(if self.seconds > 0.0 { (share * 1000.0) as u64 } else { 0 });
-        self.bar.set_message(format!("{:<24}  {what:<24}  {eta}", self.step));
+        // What matters most first: a narrow terminal cuts the end off.
+        self.bar.set_message(format!("{eta:<11}  {:<22}  {what}", self.step));
     }
 
     fn begin_step(&mut self, name: &str, replicate: u32) {

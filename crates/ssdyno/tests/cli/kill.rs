@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::common::{Going, Place, contents, metric};
+use crate::common::{Going, Place, contents, metric, warnings};
 
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
@@ -49,6 +49,17 @@ fn a_killed_run_costs_nothing_but_itself() {
 }
 
 #[test]
+fn what_a_killed_run_left_is_removed_and_told() {
+    let place = Place::new();
+    let before = contents(&place.work());
+    // As on file systems without O_TMPFILE, when the kill comes between two system calls.
+    fs::write(place.work().join(".ssdyno-scratch-1-0123456789abcdef"), "left").expect("a file");
+    let record = place.io(". --size 1MiB --ops 1");
+    assert_eq!(contents(&place.work()), before);
+    assert!(warnings(&record).contains(&"orphans-removed"), "{}", record["warnings"]);
+}
+
+#[test]
 fn a_run_ended_by_the_user_keeps_what_was_measured() {
     for signal in [SIGINT, SIGTERM] {
         let place = Place::new();
@@ -84,6 +95,16 @@ fn a_workload_ended_by_the_user_has_its_numbers() {
     assert_eq!((&shown["complete"], &shown["cut_short"]), (&false.into(), &"interrupted".into()));
     assert!(metric(&shown, "iops").is_some_and(|iops| iops > 0.0));
     assert!(shown["seconds"].as_f64().is_some_and(|s| s < 30.0));
+}
+
+#[test]
+fn a_workload_that_waits_for_its_time_can_be_ended() {
+    let place = Place::new();
+    let mut io = Going::start(&place, &["io", "null:", "--rate", "0.01", "--time", "300s"]);
+    io.until("\"event\":\"step\"");
+    io.signal(SIGINT);
+    assert_eq!(io.end().code, 130);
+    assert_eq!(place.runs()[0]["cut_short"], "interrupted");
 }
 
 #[test]
