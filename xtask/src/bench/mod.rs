@@ -7,6 +7,7 @@
 
 mod engine;
 mod goals;
+mod model;
 mod places;
 mod results;
 mod stall;
@@ -32,10 +33,11 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         [what] => (what, Effort { seconds: 3, repeats: 5 }),
         // So short that nothing but the benchmark itself is tested, and nothing written down.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
-        _ => bail!("say what to bench: cargo xtask bench engine [--tiny]"),
+        _ => bail!("say what to bench: cargo xtask bench engine|model [--tiny]"),
     };
     match what {
         "engine" => engine::run(effort),
-        _ => bail!("there is no benchmark '{what}'; there is: engine"),
+        "model" => model::run(effort),
+        _ => bail!("there is no benchmark '{what}'; there are: engine, model"),
     }
 }

@@ -1,0 +1,148 @@
+//! `cargo xtask bench model`: how fast virtual time runs, and what a virtual drive costs in memory.
+//!
+//! The figures come from the model's own example `goals`, built for release, which prints one line
+//! for each; here they are read, held against the goals and written down. The best of the runs
+//! counts: others on the machine can only make a computation slower.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use super::{Effort, results};
+use crate::run::{cargo, output};
+
+/// A goal, and the line of the example that tells how far it is met.
+struct Goal {
+    /// For the table.
+    name: &'static str,
+    /// Beginning of the line.
+    line: &'static str,
+    /// What stands before the number in the rest of the line.
+    before: &'static str,
+    unit: &'static str,
+    limit: Limit,
+}
+
+/// What must be reached.
+enum Limit {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+const fn goal(
+    name: &'static str,
+    line: &'static str,
+    before: &'static str,
+    unit: &'static str,
+    limit: Limit,
+) -> Goal {
+    Goal { name, line, before, unit, limit }
+}
+
+const FILL: &str = "samsung-980-pro-2t filled";
+
+/// GiB of the drive that is filled.
+const FILL_GIB: f64 = 1863.0;
+
+const GOALS: [Goal; 6] = [
+    goal(
+        "random 4 KiB writes, full timing, 2 GiB of flash, 28% reserve",
+        "random 4 KiB writes, 2 GiB of flash, 0.28",
+        ":",
+        "M/s",
+        Limit::AtLeast(5.0),
+    ),
+    goal(
+        "the same, 15% reserve",
+        "random 4 KiB writes, 2 GiB of flash, 0.15",
+        ":",
+        "M/s",
+        Limit::AtLeast(2.5),
+    ),
+    goal("2 TB filled by 128 KiB, a latency each", FILL, ":", "s", Limit::AtMost(2.0)),
+    goal("whole 2 TB drive discarded", "   discarded", ":", "ms", Limit::AtMost(10.0)),
+    goal("memory, fragmented", "memory fragmented", ":", "MiB/GiB", Limit::AtMost(2.5)),
+    goal(
+        "memory of the process, 2 TB sequential",
+        FILL,
+        ",",
+        "MiB",
+        Limit::AtMost(0.05 * FILL_GIB),
+    ),
+];
+
+/// Runs the example, prints what it found beside the goals, and writes it down.
+pub fn run(effort: Effort) -> Result<ExitCode> {
+    let example = ["run", "--release", "-q", "-p", "model", "--example", "goals"];
+    let said = (0..effort.repeats.min(3)).map(|_| output(&mut cargo(&example)));
+    let said: Vec<String> = said.collect::<Result<_>>()?;
+    let text = table(&said)?;
+    print!("{text}");
+    if effort.repeats > 1 {
+        results::write("model", "cargo xtask bench model", &text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(said: &[String]) -> Result<String> {
+    let mut text = format!(
+        "Best of {} runs, one core.\n\n| what | found | goal |\n|---|---|---|\n",
+        said.len()
+    );
+    for goal in &GOALS {
+        let found: Vec<f64> = said.iter().map(|said| read(said, goal)).collect::<Result<_>>()?;
+        let (found, asked, met) = match goal.limit {
+            Limit::AtLeast(least) => {
+                let best = found.into_iter().fold(f64::MIN, f64::max);
+                (best, format!(">= {least}"), best >= least)
+            }
+            Limit::AtMost(most) => {
+                let best = found.into_iter().fold(f64::MAX, f64::min);
+                (best, format!("<= {most}"), best <= most)
+            }
+        };
+        let mark = if met { "met" } else { "MISSED" };
+        writeln!(text, "| {} | {found} {} | {asked} {mark} |", goal.name, goal.unit)?;
+    }
+    Ok(text)
+}
+
+/// The number of a goal in what the example said.
+fn read(said: &str, goal: &Goal) -> Result<f64> {
+    let line = said.lines().find_map(|line| line.strip_prefix(goal.line));
+    let rest = line.and_then(|line| line.split_once(goal.before)).map(|(_, rest)| rest.trim());
+    let number = rest.and_then(|rest| rest.split(' ').next()?.parse().ok());
+    number.with_context(|| format!("the example goals did not say '{}':\n{said}", goal.line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAID: &str = "\
+random 4 KiB writes, 2 GiB of flash, 0.28 spare: 7.9 M/s
+random 4 KiB writes, 2 GiB of flash, 0.15 spare: 2.0 M/s
+samsung-980-pro-2t filled with 128 KiB: 0.61 s, 12 MiB resident
+   discarded: 0.04 ms
+sabrent-rocket-4-plus-2t filled with 128 KiB: 0.70 s, 14 MiB resident
+   discarded: 0.05 ms
+memory fragmented: 2.10 MiB per GiB
+";
+
+    #[test]
+    fn figures_are_read_and_held_against_their_goals() {
+        let text = table(&[SAID.to_string()]).expect("all lines are there");
+        for row in [
+            "28% reserve | 7.9 M/s | >= 5 met |",
+            "15% reserve | 2 M/s | >= 2.5 MISSED |",
+            "a latency each | 0.61 s | <= 2 met |",
+            "discarded | 0.04 ms | <= 10 met |",
+            "fragmented | 2.1 MiB/GiB | <= 2.5 met |",
+            "2 TB sequential | 12 MiB | <= 93.15 met |",
+        ] {
+            assert!(text.contains(row), "{row} in\n{text}");
+        }
+        assert!(table(&[String::new()]).is_err());
+    }
+}
