@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
-use methods::Outcome;
+use methods::{Options, Outcome};
 use record::{Metric, Plan, Safety, Unit};
 use rig::{Preparation, Rig, TargetInfo};
 use workload::{Region, Workload, units};
@@ -34,10 +34,18 @@ pub fn run(
         output,
         store: args.store.clone(),
     };
+    let Some(name) = &experiment.method else {
+        let act = |rig: &mut dyn Rig, out: &mut Outcome<'_>| {
+            experiment.steps.iter().try_for_each(|step| act(step, experiment, rig, out))
+        };
+        let job = Job { method: "replicate", plan: &|info| plan(experiment, info), act: &act };
+        return session::record(&on, &job, interrupt);
+    };
+    let (method, options) = (methods::find(name)?, Options::default());
     let job = Job {
-        method: "replicate",
-        plan: &|info| plan(experiment, info),
-        act: &|rig, out| experiment.steps.iter().try_for_each(|s| act(s, experiment, rig, out)),
+        method: name,
+        plan: &|info| Ok(method.plan(info, &options)?),
+        act: &|rig, out| Ok(method.run(rig, &options, out)?),
     };
     session::record(&on, &job, interrupt)
 }
