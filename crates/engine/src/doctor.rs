@@ -32,7 +32,8 @@ pub(crate) struct Case<'a> {
 
 /// Everything that takes something away from the numbers of a measurement.
 pub(crate) fn examine(case: &Case<'_>) -> Vec<Finding> {
-    let rules: [fn(&Case<'_>) -> Option<Finding>; 10] = [
+    let rules: [fn(&Case<'_>) -> Option<Finding>; 11] = [
+        failed,
         served_from_ram,
         not_direct,
         punted,
@@ -79,6 +80,18 @@ fn served_from_ram(case: &Case<'_>) -> Option<Finding> {
             .with(Evidence::new("device bytes read", device as f64, Unit::Bytes))
             .with(Evidence::new("application bytes read", application as f64, Unit::Bytes)),
     )
+}
+
+fn failed(case: &Case<'_>) -> Option<Finding> {
+    let errors = case.measurement.errors.iter().filter(|e| e.op != "verify");
+    let failed: u64 = errors.map(|e| e.count).sum();
+    if failed == 0 {
+        return None;
+    }
+    let all = failed + case.measurement.kinds.iter().flatten().map(|k| k.ops).sum::<u64>();
+    let text = format!("{failed} of {all} operations failed: the figures are those of the others");
+    let evidence = Evidence::new("failed operations", failed as f64, Unit::Number);
+    Some(Finding::new("failed-operations", Level::Bad, text).with(evidence))
 }
 
 fn not_direct(case: &Case<'_>) -> Option<Finding> {

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use serde_json::Value;
 
-use crate::common::{Going, Loop, MIB, Mounted, Place, metric, or_skip, root};
+use crate::common::{Going, Loop, MIB, Mounted, Place, metric, or_skip, root, warnings};
 
 /// Errors of a record: op, kind, count, and the first addresses.
 fn errors(record: &Value) -> Vec<(&str, &str, u64, Vec<u64>)> {
@@ -40,6 +40,7 @@ fn a_drive_that_loses_its_end_is_read_as_far_as_it_goes() {
     }
     assert!(count > 0 && addresses.iter().all(|at| *at >= 8 * MIB), "{count} {addresses:?}");
     assert!(metric(&record, "iops").is_some(), "what could be read counts");
+    assert!(warnings(&record).contains(&"failed-operations"), "{}", record["warnings"]);
     let text = place.ssdyno(&["show"]).good().out;
     assert!(text.contains("errors") && text.contains("EIO"), "{text}");
     assert_eq!(place.runs().len(), 1);
