@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod align;
 mod authentic;
 mod by_hand;
 mod cell;
@@ -14,16 +15,20 @@ mod digest;
 #[cfg(test)]
 mod fake;
 mod ground;
+mod heat;
+mod lbaf;
 mod method;
 mod outcome;
 mod quick;
 mod schedule;
 mod session;
+mod states;
 mod sustain;
 #[cfg(test)]
 mod tests;
 pub mod verdict;
 mod whole;
+mod zones;
 
 pub use by_hand::by_hand;
 pub use digest::Digest;
@@ -32,7 +37,16 @@ pub use outcome::Outcome;
 
 /// Every method, the default one first.
 pub fn all() -> &'static [&'static dyn Method] {
-    &[&quick::Quick, &authentic::Authentic, &sustain::Sustain]
+    &[
+        &quick::Quick,
+        &authentic::Authentic,
+        &sustain::Sustain,
+        &states::StatesMethod,
+        &zones::Zones,
+        &align::Align,
+        &heat::HeatMethod,
+        &lbaf::Lbaf,
+    ]
 }
 
 /// The method of that name; the error lists the names there are and suggests the nearest.

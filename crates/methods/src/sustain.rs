@@ -23,12 +23,6 @@ const SECONDS: f64 = 3300.0;
 /// Rests before a burst, seconds.
 const LADDER: [f64; 4] = [30.0, 60.0, 300.0, 900.0];
 
-/// Of the time that the user gives, each pass gets this share.
-const PASS_SHARE: f64 = 0.35;
-
-/// And the bursts together.
-const BURSTS_SHARE: f64 = 0.05;
-
 /// A burst is larger than the cache, so that its end shows how much of it was free; and not so
 /// large that four of them wear the drive. Shares of the drive where there is none, and at most.
 const BURST_OVER_CACHE: f64 = 1.25;
@@ -50,7 +44,8 @@ static INFO: MethodInfo = MethodInfo {
             far it dips below overwriting, the slowest hundredth and the average; from the second \
             what the drive holds for good. Then it rests for 30, 60, 300 and 900 seconds, with a \
             burst behind each that shows how much of the cache came back. Takes as long as the \
-            drive needs to be written twice, and 22 minutes.",
+            drive needs to be written twice, and 22 minutes of rest: --time shortens the rests, \
+            --size the writes.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive twice, then four bursts of at most a quarter of it",
@@ -96,8 +91,8 @@ fn measure(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodErr
     session.discard(whole, "discard", whole.everything)?;
     let course = session.course(&fresh, 0)?;
     let mut found = Sustained::of(&course);
-    put_course(session, &fresh.name, &course);
     put_cache(session, &found);
+    put_course(session, &fresh.name, &course);
     session.checks.sustained = Some(found.clone());
     session.checkpoint();
 
@@ -113,8 +108,7 @@ fn measure(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodErr
 
 /// Once over the discarded drive, once over the full one.
 fn passes(whole: &Whole) -> [Workload; 2] {
-    [("sustain-fresh", 0), ("sustain-full", 1)]
-        .map(|(name, index)| whole.pass(name, Write, PASS_SHARE, index))
+    [("sustain-fresh", 0), ("sustain-full", 1)].map(|(name, index)| whole.pass(name, Write, index))
 }
 
 /// Rests, each with a burst behind it.
@@ -146,7 +140,7 @@ fn bursts(whole: &Whole, bytes: f64) -> [Workload; LADDER.len()] {
     let bytes = (bytes.min(most) as u64 / large).max(1) * large;
     [0, 1, 2, 3].map(|i| {
         let name = format!("sustain-idle-{}", time_tight(whole.seconds(LADDER[i as usize])));
-        let mut w = whole.pass(&name, Write, BURSTS_SHARE / LADDER.len() as f64, 2 + i);
+        let mut w = whole.pass(&name, Write, 2 + i);
         w.region.start = u64::from(i) * (whole.bytes() - bytes) / 3 / large * large;
         w.region.bytes = bytes;
         w.stop.bytes = Some(bytes);

@@ -28,6 +28,8 @@ pub(crate) struct FlashTraits {
     pub ragged_cost: f64,
     /// Blocks that cross a page take this much longer.
     pub crossing_cost: f64,
+    /// Everything takes this much longer while its blocks are smaller than a page.
+    pub small_block_cost: f64,
     /// Reads of what is not mapped are this many times as fast.
     pub unmapped_gain: f64,
     /// Discards are taken and nothing comes of it.
@@ -49,6 +51,7 @@ impl Default for FlashTraits {
             full_cost: 1.0,
             ragged_cost: 1.0,
             crossing_cost: 1.0,
+            small_block_cost: 1.0,
             unmapped_gain: 1.0,
             ignores_discard: false,
             rise_k: 0.0,
@@ -81,11 +84,14 @@ impl Flash {
     }
 
     /// How much longer an operation takes than on a drive without vices; and what it leaves.
-    pub fn cost(&mut self, w: &Workload, op: &Op) -> f64 {
+    pub fn cost(&mut self, w: &Workload, op: &Op, block: u32) -> f64 {
         let t = &self.traits;
         let chunk = (op.offset / CHUNK) as usize;
         let random = w.pattern != Pattern::Sequential;
         let mut cost = if self.celsius >= t.throttle_c { 2.0 } else { 1.0 };
+        if u64::from(block) < PAGE {
+            cost *= t.small_block_cost;
+        }
         if op.offset % PAGE != 0 {
             cost *= t.crossing_cost;
         }
@@ -119,6 +125,13 @@ impl Flash {
         self.ragged[chunk] = random;
         self.mapped[chunk] |= !random;
         cost
+    }
+
+    /// As if these addresses had been written in order, and then those at random.
+    pub fn wear(&mut self, filled: std::ops::Range<u64>, used: std::ops::Range<u64>) {
+        let chunks = |r: std::ops::Range<u64>| (r.start / CHUNK) as usize..(r.end / CHUNK) as usize;
+        self.mapped[chunks(filled)].fill(true);
+        self.ragged[chunks(used)].fill(true);
     }
 
     /// Takes a region back.

@@ -4,6 +4,7 @@
 
 mod flash;
 
+use std::ops::Range;
 use std::time::Duration;
 
 use record::{IoErrors, Safety, Series, TargetKind, Unit};
@@ -79,8 +80,7 @@ pub(crate) struct Fake {
     pub calls: u32,
     pub interrupt_at: Option<u32>,
     pub interrupted: bool,
-    /// It can be formatted to another block size.
-    pub formats: bool,
+    formats: bool,
     /// The region that the drive's cache holds.
     cached: u64,
     fill_seeds: Vec<u64>,
@@ -133,6 +133,16 @@ impl Fake {
         fake.info.bytes = bytes;
         fake.flash = Flash::new(fake.traits.flash.clone(), bytes);
         fake
+    }
+
+    /// As if these addresses had been written in order, and then those at random.
+    pub fn wear(&mut self, filled: Range<u64>, used: Range<u64>) {
+        self.flash.wear(filled, used);
+    }
+
+    /// The same, and it can be formatted to another block size.
+    pub fn that_formats(self) -> Fake {
+        Fake { formats: true, ..self }
     }
 
     /// Between 1 - noise and 1 + noise.
@@ -228,7 +238,8 @@ impl Fake {
                 break;
             }
             let service = self.service_ns(w, op.kind, op.bytes, jitter);
-            let service = (service as f64 * self.flash.cost(w, &op)) as u64;
+            let service =
+                (service as f64 * self.flash.cost(w, &op, self.info.logical_block_bytes)) as u64;
             let done = at.max(channels[channel]) + service;
             (slots[slot], channels[channel]) = (done, done);
             issued += u64::from(op.bytes);

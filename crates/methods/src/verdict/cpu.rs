@@ -5,8 +5,12 @@ use record::Unit;
 use super::{GENERATOR_BOUND, Ruling, percent};
 use crate::Digest;
 
+/// A share of less time than this is the clock's resolution, seconds.
+const SHORTEST: f64 = 0.01;
+
 pub(crate) fn cpu(seen: &[Digest]) -> Ruling {
-    let busiest = seen.iter().max_by(|a, b| a.cpu_share.total_cmp(&b.cpu_share));
+    let long = seen.iter().filter(|d| d.seconds >= SHORTEST);
+    let busiest = long.max_by(|a, b| a.cpu_share.total_cmp(&b.cpu_share));
     let Some(busiest) = busiest.filter(|d| d.cpu_share > 0.0) else {
         return Ruling::unknown("the processor time of the workloads");
     };

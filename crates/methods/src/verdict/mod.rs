@@ -14,10 +14,13 @@ mod flush;
 mod full;
 mod heat;
 mod link;
+mod misaligned;
 mod mix;
 mod ram;
 #[cfg(test)]
 pub(crate) mod testing;
+mod throttle;
+mod untrimmed;
 
 use record::{Evidence, Unit, Verdict};
 use rig::TargetInfo;
@@ -28,7 +31,10 @@ pub(crate) use cache_end::Sustained;
 pub(crate) use content::{CONTENTS, Contents};
 pub(crate) use device_cache::WorkingSet;
 pub(crate) use flush::FlushTimes;
+pub(crate) use misaligned::Shift;
 pub(crate) use ram::PageCache;
+pub(crate) use throttle::Warmth;
+pub(crate) use untrimmed::States;
 
 /// Names of the rig's own findings that rules rest on.
 const SERVED_FROM_RAM: &str = "served-from-ram";
@@ -44,6 +50,9 @@ pub struct Checks {
     pub(crate) contents: Option<Contents>,
     pub(crate) working_sets: Option<Vec<WorkingSet>>,
     pub(crate) sustained: Option<Sustained>,
+    pub(crate) states: Option<States>,
+    pub(crate) shifts: Option<Vec<Shift>>,
+    pub(crate) warmth: Option<Warmth>,
 }
 
 /// What a rule says to its question.
@@ -97,7 +106,7 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     // Tests that only write ask nothing of reads.
     let moot = ram.answer == Answer::Unknown && !seen.is_empty() && !seen.iter().any(reads);
     let mut rulings: Vec<Ruling> = (!moot).then_some(ram).into_iter().collect();
-    rulings.extend(checks.sustained.as_ref().map(|s| cache_end::cache_end(target, s)));
+    rulings.extend(whole_drive(target, checks));
     rulings.extend(checks.flush.as_ref().map(|times| flush::flush(target, times)));
     if !target.ram {
         rulings.extend(checks.contents.as_ref().map(content::content));
@@ -117,6 +126,18 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
         verdicts.push(undetermined(&bounds));
     }
     verdicts
+}
+
+/// What the tests of whole drives were about.
+fn whole_drive(target: &TargetInfo, checks: &Checks) -> Vec<Ruling> {
+    let mut rulings = Vec::new();
+    rulings.extend(checks.sustained.as_ref().map(|s| cache_end::cache_end(target, s)));
+    if let Some(states) = &checks.states {
+        rulings.extend([untrimmed::untrimmed(states), untrimmed::restored(states)]);
+    }
+    rulings.extend(checks.warmth.as_ref().map(throttle::throttle));
+    rulings.extend(checks.shifts.as_deref().map(misaligned::misaligned));
+    rulings
 }
 
 fn reads(digest: &Digest) -> bool {

@@ -122,6 +122,16 @@ impl Course {
         self.points.iter().filter_map(|p| p.celsius).reduce(f64::max)
     }
 
+    /// The first temperature seen, degrees Celsius.
+    pub fn first_celsius(&self) -> Option<f64> {
+        self.points.iter().find_map(|p| p.celsius)
+    }
+
+    /// The last one.
+    pub fn last_celsius(&self) -> Option<f64> {
+        self.points.iter().rev().find_map(|p| p.celsius)
+    }
+
     /// Bytes per second between two places; `None` when it does not reach that far.
     pub fn rate_between(&self, from: f64, to: f64) -> Option<f64> {
         let seconds = self.time_at(to) - self.time_at(from);

@@ -100,15 +100,13 @@ impl Whole {
         if self.ground.rounds_given { self.ground.rounds } else { usual }
     }
 
-    /// Once over the region in order, in large blocks with [`DEPTH`] in flight. It ends by time only
-    /// where the user gave one, of which it gets `share`.
-    pub fn pass(&self, name: &str, kind: OpKind, share: f64, index: u32) -> Workload {
+    /// Once over the region in order, in large blocks with [`DEPTH`] in flight. It takes the time it
+    /// takes: a drive that is written in part only is in no known state. `--size` makes it shorter.
+    pub fn pass(&self, name: &str, kind: OpKind, index: u32) -> Workload {
         let (mix, large) = (mix_of(kind), self.ground.large);
         let mut w = Workload::new(name, Pattern::Sequential, mix, large, self.ground.region());
         (w.depth, w.seed) = (DEPTH, self.ground.seed_of(index));
         w.stop = Stop { bytes: Some(self.bytes()), coverage: Some(1.0), ..Stop::default() };
-        let given = self.scale.map(|_| self.ground.seconds * share);
-        w.stop.time_ns = given.map(|s| (s * 1e9) as u64);
         w.flush_at_end = w.mix.changes_data();
         w
     }

@@ -129,3 +129,179 @@ fn a_drive_without_discard_is_measured_as_it_is_and_that_is_said() {
     result.expect("no error");
     assert_eq!(out.warnings.iter().filter(|w| w.name == "no-discard").count(), 1);
 }
+
+#[test]
+fn states_shows_what_use_costs_and_what_discard_restores() {
+    let worn = FlashTraits { full_cost: 4.0, ragged_cost: 1.5, ..FlashTraits::default() };
+    let out = done(worn.clone(), "states", 500);
+    let fresh = value(&out, "states-fresh");
+    // Three of the eight channels: a command of 1 ms and 4 KiB at 10 MB/s each.
+    near(fresh, 3.0 * 4096.0 / (1e-3 + 4096.0 / 10e6), 0.03);
+    for (state, share) in [
+        ("states-filled", 0.25),
+        ("states-partition-deleted", 0.25),
+        ("states-file-deleted", 1.0),
+        ("states-formatted", 1.0),
+        ("states-used-discarded", 1.0),
+    ] {
+        near(value(&out, state), share * fresh, 0.05);
+    }
+    for side in ["read", "write"] {
+        let of = |state: &str| value(&out, &format!("states-{side}-{state}"));
+        assert!(of("used") < 0.95 * of("fresh"), "{side}");
+        near(of("restored"), of("fresh"), 0.05);
+    }
+    metric(&out, "states-write-used.last-tenth");
+    assert!(verdict(&out, "UNTRIMMED").is_some() && verdict(&out, "DISCARD RESTORES").is_some());
+    let deaf = done(FlashTraits { ignores_discard: true, ..worn }, "states", 500);
+    assert!(verdict(&deaf, "DISCARD RESTORES").is_none(), "{:?}", deaf.verdicts);
+}
+
+#[test]
+fn align_finds_what_crosses_a_page_and_nothing_where_it_is_free() {
+    let crossing = FlashTraits { crossing_cost: 8.0, ..FlashTraits::default() };
+    let out = done(crossing.clone(), "align", 20);
+    for (shift, ratio) in [(512, 0.125), (3584, 0.125), (4096, 1.0), (65536, 1.0)] {
+        let m = metric(&out, &format!("align-{shift}.ratio"));
+        near(m.value.expect("measured"), ratio, 0.03);
+        assert!(m.low.is_some() && m.n == 4);
+    }
+    assert!(verdict(&out, "MISALIGNED").is_some());
+    assert!(verdict(&done(FlashTraits::default(), "align", 20), "ALIGNMENT IS FREE").is_some());
+    let mut fake = Fake::given_away(traits(crossing), GIB);
+    fake.info.logical_block_bytes = 4096;
+    let (out, result) = run(&mut fake, "align", 20);
+    result.expect("no error");
+    assert!(out.warnings.iter().any(|w| w.name == "alignment-forced"));
+    assert!(!out.metrics.iter().any(|m| m.name.starts_with("align-512")));
+}
+
+#[test]
+fn plans_of_whole_drives_hold() {
+    for method in drastic() {
+        let name = method.info().name;
+        let mut fake = Fake::given_away(traits(cached()), GIB).that_formats();
+        let options = Options { time: Some(Duration::from_secs(60)), ..Options::default() };
+        let plan = method.plan(&fake.info, &options).expect("given away");
+        assert_eq!((plan.safety, fake.calls), (Safety::Destroys, 0), "{name}");
+        assert!(plan.destroys.as_deref().is_some_and(|d| d == "everything on /dev/x"), "{plan:?}");
+        let mut out = Outcome::default();
+        method.run(&mut fake, &options, &mut out).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(
+            fake.written <= plan.write_bytes_max,
+            "{name}: {} of {}",
+            fake.written,
+            plan.write_bytes_max
+        );
+        let points = out.series.iter().map(|s| s.t_ns.len()).max().unwrap_or(0);
+        assert!(points <= 2000, "{name}: {points} points");
+        for w in &fake.issued {
+            assert!(
+                plan.steps.iter().any(|s| s.name == w.name),
+                "{name}: {} is not in the plan",
+                w.name
+            );
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_drive_is_all_that_is_touched_when_a_size_is_given() {
+    for method in drastic() {
+        let mut fake = Fake::given_away(traits(FlashTraits::default()), GIB).that_formats();
+        let options = Options {
+            time: Some(Duration::from_secs(20)),
+            size: Some(64 << 20),
+            ..Options::default()
+        };
+        let mut out = Outcome::default();
+        method
+            .run(&mut fake, &options, &mut out)
+            .unwrap_or_else(|e| panic!("{}: {e}", method.info().name));
+        assert!(fake.issued.iter().all(|w| w.region.end() <= 64 << 20), "{}", method.info().name);
+    }
+}
+
+#[test]
+fn whole_drives_keep_what_was_measured_before_an_interruption() {
+    for method in drastic() {
+        let name = method.info().name;
+        let quick = || Fake::given_away(traits(cached()), 64 << 20).that_formats();
+        let options = Options { time: Some(Duration::from_secs(20)), ..Options::default() };
+        let mut whole = quick();
+        method
+            .run(&mut whole, &options, &mut Outcome::default())
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+        for call in (0..whole.calls).step_by(1 + whole.calls as usize / 12) {
+            let mut fake = quick();
+            fake.interrupt_at = Some(call);
+            let mut out = Outcome::default();
+            let error = method.run(&mut fake, &options, &mut out).expect_err("interrupted");
+            assert!(error.interrupted(), "{name}, call {call}: {error}");
+        }
+    }
+}
+
+#[test]
+fn zones_tells_addresses_apart_and_only_reads_what_was_not_given_away() {
+    let flash = FlashTraits { ragged_cost: 2.0, unmapped_gain: 4.0, ..FlashTraits::default() };
+    let mut fake = Fake::given_away(traits(flash), GIB);
+    fake.wear(0..512 << 20, 128 << 20..256 << 20);
+    fake.info.allowed = Safety::Reads;
+    let plan = find("zones").expect("exists").plan(&fake.info, &Options::default()).expect("reads");
+    assert_eq!((plan.safety, plan.write_bytes_max, plan.destroys), (Safety::Reads, 0, None));
+    let (out, result) = run(&mut fake, "zones", 0);
+    result.expect("reads are allowed");
+    assert_eq!(fake.written, 0);
+    let series = out.series.iter().find(|s| s.name == "zones-read-shuffled").expect("kept");
+    let rates: Vec<f64> = series.columns[0].values.iter().map(|v| v.expect("read")).collect();
+    let level =
+        |part: std::ops::Range<usize>| rates[part.clone()].iter().sum::<f64>() / part.len() as f64;
+    near(level(32..64) / level(0..32), 0.5, 0.05);
+    near(level(128..256) / level(64..128), 4.0, 0.05);
+    assert!(value(&out, "zones-read.agreement") > 0.95);
+    fake.info.allowed = Safety::Destroys;
+    let (out, result) = run(&mut fake, "zones", 0);
+    result.expect("given away");
+    assert_eq!(fake.written, GIB);
+    assert!(value(&out, "zones-write.first-third") < value(&out, "zones-write.last-tenth"));
+}
+
+#[test]
+fn heat_finds_the_throttle_the_time_to_it_and_what_cooling_does() {
+    let hot =
+        FlashTraits { rise_k: 60.0, inertia_s: 100.0, throttle_c: 75.0, ..FlashTraits::default() };
+    let mut fake = Fake::given_away(traits(hot.clone()), 16 * GIB);
+    let (out, result) = run(&mut fake, "heat", 2000);
+    result.expect("heat is no error");
+    let found = verdict(&out, "HEAT").expect("throttles");
+    assert!(found.text.contains("it throttles"), "{}", found.text);
+    // 30 C + 60 K (1 - exp(-t / 100 s)) = 75 C.
+    near(value(&out, "heat-load.time-to-throttle") / 1e9, 100.0 * 4f64.ln(), 0.35);
+    near(value(&out, "heat-load.hot"), value(&out, "heat-load.cold") / 2.0, 0.15);
+    near(value(&out, "heat-cooled"), value(&out, "heat-load.cold"), 0.05);
+    let mut fake = Fake::given_away(traits(FlashTraits { rise_k: 15.0, ..hot }), 16 * GIB);
+    let (out, _) = run(&mut fake, "heat", 2000);
+    assert!(
+        verdict(&out, "COOL").is_some() && verdict(&out, "HEAT").is_none(),
+        "{:?}",
+        out.verdicts
+    );
+    near(value(&out, "heat-load.end"), 45.0, 0.02);
+}
+
+#[test]
+fn lbaf_compares_formats_leaves_the_one_it_found_and_refuses_what_cannot_be_formatted() {
+    let crossing = FlashTraits { small_block_cost: 1.5, ..FlashTraits::default() };
+    let mut fake = Fake::given_away(traits(crossing), GIB).that_formats();
+    let (out, result) = run(&mut fake, "lbaf", 20);
+    result.expect("formats");
+    assert_eq!(fake.info.logical_block_bytes, 512);
+    let ratio = metric(&out, "lbaf-rand-write-4KiB-q32.ratio");
+    near(ratio.value.expect("measured"), 1.5, 0.05);
+    assert_eq!((ratio.n, metric(&out, "lbaf-seq-read-1MiB-q8-in-512").n), (2, 2));
+    let mut fake = Fake::given_away(traits(FlashTraits::default()), GIB);
+    let (_, result) = run(&mut fake, "lbaf", 20);
+    assert!(result.expect_err("cannot").to_string().contains("not supported"));
+    assert_eq!(fake.written, 0);
+}

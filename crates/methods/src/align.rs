@@ -1,0 +1,154 @@
+//! `align`: what misalignment costs (the experiment on IOMeter's default).
+//!
+//! Random 4 KiB writes, three outstanding, each at a fixed distance from its 4 KiB boundary: 512
+//! bytes, which is what partitions that begin at sector 63 do to every block, and on to 64 KiB. All
+//! distances run in alternating order over the same written region, so that what the writes do to
+//! the drive hits all alike.
+
+use record::{Finding, Level, Metric, Plan, Unit};
+use rig::{Rig, TargetInfo};
+use workload::units::binary;
+use workload::{Mix, Pattern, Region, Workload};
+
+use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::schedule;
+use crate::session::Session;
+use crate::verdict::Shift;
+use crate::whole::Whole;
+use crate::{Outcome, ground::Ground};
+
+/// Seconds of one replicate of one distance.
+const EACH_SECONDS: f64 = 5.0;
+
+/// Rounds: two pairs, forth and back.
+const ROUNDS: u32 = 4;
+
+/// Seconds by default, with the fill.
+const SECONDS: f64 = 300.0;
+
+/// In flight, as in the experiment.
+const OUTSTANDING: u32 = 3;
+
+/// Written before, and worked on, at most: more would show the collection of garbage and not the
+/// page that is crossed.
+const REGION_MOST: u64 = 8 << 30;
+
+/// Distances from the boundary, bytes.
+const SHIFTS: [u64; 13] =
+    [0, 512, 1024, 1536, 2048, 2560, 3072, 3584, 4096, 8192, 16384, 32768, 65536];
+
+/// The method.
+pub(crate) struct Align;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "align",
+    summary: "what do writes cost that are not aligned to the drive's pages",
+    about: "Discards the drive, writes a region of 8 GiB (or --size) in order, then writes 4 KiB \
+            blocks to it at random, three outstanding, at distances of 0, 512, 1024 ... bytes up \
+            to 64 KiB from their boundary; each distance four times in alternating order. What \
+            comes out is the rate at each distance and its ratio to the aligned one, with \
+            intervals. Distances that the drive's logical block forbids are left out.",
+    safety: record::Safety::Destroys,
+    seconds: SECONDS,
+    writes: "the region once, then at random for four minutes",
+};
+
+impl Method for Align {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        let whole = Whole::new(&INFO, target, options)?;
+        let workloads = workloads(&whole, target);
+        let mut steps = vec![Whole::discard_step("discard")];
+        steps.push(whole.fill_step("fill", region(&whole).bytes));
+        steps.extend(workloads.iter().map(|w| whole.step(w, whole.rounds(ROUNDS))));
+        Ok(whole.plan(steps, &workloads))
+    }
+
+    fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let whole = Whole::new(&INFO, rig.target(), options)?;
+        let workloads = workloads(&whole, rig.target());
+        let block = rig.target().logical_block_bytes;
+        let mut session = Session::new(rig, out);
+        if workloads.len() < SHIFTS.len() {
+            session.out.note(forbidden(block));
+        }
+        let result = measure(&mut session, &whole, &workloads);
+        session.checkpoint();
+        result
+    }
+}
+
+fn measure(
+    session: &mut Session<'_, '_>,
+    whole: &Whole,
+    workloads: &[Workload],
+) -> Result<(), MethodError> {
+    session.discard(whole, "discard", whole.everything)?;
+    session.fill_region(whole, "fill", region(whole))?;
+    let empty = |w: &Workload| Shift { bytes: w.shift_bytes, rates: Vec::new() };
+    let mut shifts: Vec<Shift> = workloads.iter().map(empty).collect();
+    for round in 0..whole.rounds(ROUNDS) {
+        for index in schedule::order(workloads.len(), round) {
+            let m = session.measure(&Ground::replicate(&workloads[index], round), round)?;
+            shifts[index].rates.push(m.throughput(None).unwrap_or(0.0));
+        }
+        for shift in &shifts {
+            session.put_rates(&name(shift.bytes), &shift.rates);
+            let ratio = analysis::compare(&shifts[0].rates, &shift.rates);
+            if let Some(c) = ratio.filter(|_| shift.bytes > 0) {
+                let metric =
+                    Metric::single(format!("{}.ratio", name(shift.bytes)), Unit::Number, c.ratio);
+                let pairs = shift.rates.iter().zip(&shifts[0].rates);
+                let samples = pairs.map(|(b, a)| b / a).collect();
+                session.out.put_metric(Metric {
+                    low: c.low,
+                    high: c.high,
+                    n: c.n,
+                    samples,
+                    ..metric
+                });
+            }
+        }
+        session.checks.shifts = Some(shifts.clone());
+        session.checkpoint();
+    }
+    Ok(())
+}
+
+/// One for each distance that this drive's blocks allow.
+fn workloads(whole: &Whole, target: &TargetInfo) -> Vec<Workload> {
+    let block = u64::from(target.logical_block_bytes.max(1));
+    let allowed = SHIFTS.into_iter().filter(|shift| shift.is_multiple_of(block));
+    let seconds = whole.seconds(EACH_SECONDS);
+    let of = |shift: u64| {
+        let mut w = whole.random(&name(shift), Mix::WRITE, whole.ground.small, seconds, 5);
+        (w.pattern, w.region, w.shift_bytes) = (Pattern::UniformOnce, region(whole), shift);
+        w.stop.bytes = w.stop.bytes.map(|bytes| bytes.min(w.region.bytes));
+        w.depth = OUTSTANDING;
+        w
+    };
+    allowed.map(of).collect()
+}
+
+fn name(shift: u64) -> String {
+    format!("align-{shift}")
+}
+
+fn region(whole: &Whole) -> Region {
+    Region::first(whole.bytes().min(REGION_MOST))
+}
+
+fn forbidden(block: u32) -> Finding {
+    let block = binary(u64::from(block));
+    let text =
+        format!("the drive's logical block is {block}: nothing can be off by less than that");
+    Finding::new("alignment-forced", Level::Note, text)
+}

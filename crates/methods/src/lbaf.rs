@@ -1,0 +1,142 @@
+//! `lbaf`: does a drive do better formatted to blocks of 4096 bytes than of 512?
+//!
+//! The same workloads on the same drive, formatted A, B, B, A, with the same content written first.
+//! Formatting destroys everything; the drive is left in the format in which it was found.
+
+use record::{Metric, Plan, Unit};
+use rig::{Event, Preparation, Rig, TargetInfo};
+use workload::OpKind::{Read, Write};
+use workload::units::binary;
+use workload::{BlockSizes, OpKind, Pattern, Region, Workload};
+
+use crate::Outcome;
+use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::session::Session;
+use crate::whole::{Whole, mix_of};
+
+/// The formats that are compared, in the order in which they run: drift hits both alike.
+const FORMATS: [u32; 4] = [512, 4096, 4096, 512];
+
+/// Seconds of one workload.
+const EACH_SECONDS: f64 = 10.0;
+
+/// Seconds by default, with four fills.
+const SECONDS: f64 = 300.0;
+
+/// Written after each format, and worked on, at most.
+const REGION_MOST: u64 = 8 << 30;
+
+/// The method.
+pub(crate) struct Lbaf;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "lbaf",
+    summary: "is the drive faster with blocks of 4096 bytes than of 512",
+    about: "Formats the drive to 512, 4096, 4096 and again 512 bytes a block. After each format 8 \
+            GiB (or --size) are written in order, then 1 MiB blocks are read and written in order, \
+            8 in flight, and 4 KiB blocks at random, 32 and 1 in flight. What comes out is every \
+            rate in both formats and their ratio. The drive is left in the format it had. A drive \
+            that cannot be formatted is refused.",
+    safety: record::Safety::Destroys,
+    seconds: SECONDS,
+    writes: "the region four times, then for four minutes in all",
+};
+
+impl Method for Lbaf {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        let whole = Whole::new(&INFO, target, options)?;
+        let workloads = workloads(&whole);
+        let rounds = FORMATS.len() as u32;
+        let mut steps = vec![Whole::idle_step("format", f64::from(rounds + 1))];
+        let fill = whole.fill_step("fill", region(&whole).bytes);
+        steps.extend((0..rounds).map(|_| fill.clone()));
+        let each = workloads.iter().map(|w| whole.step(w, rounds));
+        steps.extend(each);
+        Ok(whole.plan(steps, &workloads))
+    }
+
+    fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let whole = Whole::new(&INFO, rig.target(), options)?;
+        let found = rig.target().logical_block_bytes;
+        let mut session = Session::new(rig, out);
+        let result = measure(&mut session, &whole);
+        session.checkpoint();
+        // Also when it was cut short; a drive that cannot be formatted never left its format.
+        if session.rig.target().logical_block_bytes != found {
+            format(&mut session, found)?;
+        }
+        result
+    }
+}
+
+fn measure(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodError> {
+    let workloads = workloads(whole);
+    let mut rates = vec![[Vec::new(), Vec::new()]; workloads.len()];
+    for (round, block) in FORMATS.into_iter().enumerate() {
+        format(session, block)?;
+        session.fill_region(whole, "fill", region(whole))?;
+        for (w, rates) in workloads.iter().zip(&mut rates) {
+            let m = session.measure(w, round as u32)?;
+            rates[usize::from(block == 4096)].push(m.throughput(None).unwrap_or(0.0));
+            put(session, &w.name, rates);
+            session.checkpoint();
+        }
+    }
+    Ok(())
+}
+
+fn format(session: &mut Session<'_, '_>, block_bytes: u32) -> Result<(), MethodError> {
+    session.rig.note(Event::Step { name: "format".into(), replicate: 0 });
+    session.rig.prepare(Preparation::Format { block_bytes })?;
+    session.out.state_after = record::State::Fresh;
+    Ok(())
+}
+
+fn put(session: &mut Session<'_, '_>, name: &str, rates: &[Vec<f64>; 2]) {
+    for (block, rates) in [512, 4096].into_iter().zip(rates) {
+        if !rates.is_empty() {
+            session.put_rates(&format!("{name}-in-{block}"), rates);
+        }
+    }
+    let n = rates[0].len().min(rates[1].len());
+    if let Some(c) = analysis::compare(&rates[0][..n], &rates[1][..n]) {
+        let metric = Metric::single(format!("{name}.ratio"), Unit::Number, c.ratio);
+        let samples = rates[0].iter().zip(&rates[1]).map(|(a, b)| b / a).collect();
+        session.out.put_metric(Metric { low: c.low, high: c.high, n: c.n, samples, ..metric });
+    }
+}
+
+fn workloads(whole: &Whole) -> Vec<Workload> {
+    let (small, large) = (4096, whole.ground.large);
+    let table: [(&str, OpKind, u32, u32); 6] = [
+        ("seq", Read, large, 8),
+        ("seq", Write, large, 8),
+        ("rand", Read, small, 32),
+        ("rand", Write, small, 32),
+        ("rand", Read, small, 1),
+        ("rand", Write, small, 1),
+    ];
+    let of = |(index, (order, kind, block, depth)): (usize, (&str, OpKind, u32, u32))| {
+        let size = binary(u64::from(block)).replace(' ', "");
+        let name = format!("lbaf-{order}-{}-{size}-q{depth}", kind.name());
+        let mut w =
+            whole.random(&name, mix_of(kind), block, whole.seconds(EACH_SECONDS), index as u32);
+        w.pattern = if order == "seq" { Pattern::Sequential } else { Pattern::UniformOnce };
+        (w.region, w.blocks, w.depth) = (region(whole), BlockSizes::Fixed(block), depth);
+        w
+    };
+    table.into_iter().enumerate().map(of).collect()
+}
+
+fn region(whole: &Whole) -> Region {
+    Region::first(whole.bytes().min(REGION_MOST))
+}

@@ -1,0 +1,186 @@
+//! `states`: what use does to a drive, and what discard restores (the experiment on SSDs and TRIM).
+//!
+//! Random 4 KiB writes, three outstanding, aligned, from each state that a drive can be in; what a
+//! file system does to bring it there is done directly. Deleting a partition writes one block and
+//! tells the drive nothing; deleting the only file discards all but the file system's own blocks; a
+//! quick format discards everything. Reads and writes in order over all addresses stand before the
+//! random writes, behind them, and behind the last discard.
+
+use record::{Metric, Plan, Step, Unit};
+use rig::{Rig, TargetInfo};
+use workload::OpKind::{Read, Write};
+use workload::{Mix, OpKind, Region, Workload};
+
+use crate::Outcome;
+use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::session::Session;
+use crate::verdict::States;
+use crate::whole::Whole;
+use crate::zones::PARTS;
+
+/// Seconds of random writes from each state: twelve minutes, as in the experiment.
+const RANDOM_SECONDS: f64 = 720.0;
+
+/// Seconds by default, with five times over a small drive at 100 MB/s.
+const SECONDS: f64 = 9000.0;
+
+/// In flight in the random writes.
+const OUTSTANDING: u32 = 3;
+
+/// Random writes end at this share of the drive: a fast one would be worn for nothing. The
+/// experiment wrote 13%.
+const RANDOM_SHARE_MOST: f64 = 0.25;
+
+/// Blocks of the passes in order, one at a time: the tool of the experiment.
+const PASS_BLOCK: u32 = 128 << 10;
+
+/// What a file system keeps for itself when its only file is deleted, at both ends.
+const OWN_SHARE: f64 = 0.005;
+
+/// The method.
+pub(crate) struct StatesMethod;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "states",
+    summary: "what does use do to the drive, and what does discard restore",
+    about: "Twelve minutes of random 4 KiB writes, three outstanding, from each of these states: \
+            fresh (all discarded); filled in order; filled and its partition deleted, of which a \
+            drive learns nothing; filled and the file deleted with discard; filled and formatted \
+            with discard; used at random and then discarded. Besides, 128 KiB reads and writes in \
+            order over all addresses when fresh, when used, and when restored. The verdict says \
+            whether discard restores the drive: yes, partly or no, with the ratio.",
+    safety: record::Safety::Destroys,
+    seconds: SECONDS,
+    writes: "the whole drive five times in order, and six times at most a quarter of it at random",
+};
+
+/// One thing after the other.
+enum Act {
+    Discard(Region),
+    Fill,
+    /// Writes one block and no more.
+    ForgetPartition,
+    Random(&'static str),
+    Pass(&'static str, OpKind),
+}
+
+/// The sequence: every state is reached from one that is known.
+fn acts(whole: &Whole) -> Vec<Act> {
+    use Act::*;
+    let all = whole.everything;
+    let own = (OWN_SHARE * all.bytes as f64) as u64 / (1 << 20) * (1 << 20);
+    let file = Region { start: own, bytes: whole.bytes() - 2 * own };
+    vec![
+        Discard(all),
+        Pass("states-write-fresh", Write),
+        Pass("states-read-fresh", Read),
+        Random("states-filled"),
+        Discard(all),
+        Random("states-fresh"),
+        Pass("states-read-used", Read),
+        Pass("states-write-used", Write),
+        ForgetPartition,
+        Random("states-partition-deleted"),
+        Fill,
+        Discard(file),
+        Random("states-file-deleted"),
+        Fill,
+        Discard(all),
+        Random("states-formatted"),
+        Discard(all),
+        Random("states-used-discarded"),
+        Discard(all),
+        Pass("states-write-restored", Write),
+        Pass("states-read-restored", Read),
+    ]
+}
+
+impl Method for StatesMethod {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        let whole = Whole::new(&INFO, target, options)?;
+        let acts = acts(&whole);
+        let workloads: Vec<Workload> =
+            acts.iter().filter_map(|act| workload(&whole, act)).collect();
+        let steps = acts.iter().map(|act| step(&whole, act));
+        Ok(whole.plan(steps.collect(), &workloads))
+    }
+
+    fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let whole = Whole::new(&INFO, rig.target(), options)?;
+        let mut session = Session::new(rig, out);
+        session.checks.states = Some(States::default());
+        let result = acts(&whole).iter().try_for_each(|act| perform(&mut session, &whole, act));
+        session.checkpoint();
+        result
+    }
+}
+
+fn perform(session: &mut Session<'_, '_>, whole: &Whole, act: &Act) -> Result<(), MethodError> {
+    match act {
+        Act::Discard(region) => session.discard(whole, "discard", *region).map(drop),
+        Act::Fill => session.fill_region(whole, "fill", whole.ground.region()),
+        Act::ForgetPartition => {
+            let table = Region::first(u64::from(whole.ground.large));
+            session.fill_region(whole, "delete-partition", table)
+        }
+        Act::Random(name) | Act::Pass(name, _) => {
+            let Some(w) = workload(whole, act) else { return Ok(()) };
+            let course = session.course(&w, 0)?;
+            let rate = course.average().unwrap_or(0.0);
+            session.out.put_metric(Metric::single(*name, Unit::BytesPerSecond, rate));
+            for (part, from, to) in PARTS {
+                let ends = [from, to].map(|share| share * course.bytes());
+                let rate =
+                    course.rate_between(ends[0], ends[1]).filter(|_| matches!(act, Act::Pass(..)));
+                let metric =
+                    rate.map(|r| Metric::single(format!("{name}.{part}"), Unit::BytesPerSecond, r));
+                metric.into_iter().for_each(|m| session.out.put_metric(m));
+            }
+            session.checks.states.get_or_insert_default().add(name, rate);
+            session.checkpoint();
+            Ok(())
+        }
+    }
+}
+
+fn workload(whole: &Whole, act: &Act) -> Option<Workload> {
+    let ground = &whole.ground;
+    match act {
+        Act::Random(name) => {
+            let seconds = whole.seconds(RANDOM_SECONDS);
+            let mut w = whole.random(name, Mix::WRITE, ground.small, seconds, 7);
+            let most = (RANDOM_SHARE_MOST * whole.bytes() as f64) as u64;
+            w.stop.bytes = w.stop.bytes.map(|bytes| bytes.min(most));
+            w.depth = OUTSTANDING;
+            Some(w)
+        }
+        Act::Pass(name, kind) => {
+            let mut w = whole.pass(name, *kind, 8);
+            w.blocks = workload::BlockSizes::Fixed(PASS_BLOCK.next_multiple_of(ground.small));
+            w.depth = 1;
+            Some(w)
+        }
+        Act::Discard(_) | Act::Fill | Act::ForgetPartition => None,
+    }
+}
+
+fn step(whole: &Whole, act: &Act) -> Step {
+    match act {
+        Act::Fill => whole.fill_step("fill", whole.bytes()),
+        Act::ForgetPartition => whole.fill_step("delete-partition", u64::from(whole.ground.large)),
+        Act::Discard(_) => Whole::discard_step("discard"),
+        Act::Random(_) | Act::Pass(..) => {
+            let w = workload(whole, act);
+            w.map_or_else(|| Whole::discard_step("nothing"), |w| whole.step(&w, 1))
+        }
+    }
+}

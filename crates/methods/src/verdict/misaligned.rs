@@ -1,0 +1,91 @@
+//! MISALIGNED: do writes that are off by a few sectors cost more?
+
+use record::Unit;
+use workload::units::{binary, throughput};
+
+use analysis::Outcome;
+
+use super::{Ruling, percent};
+
+/// Rates at one distance from the boundary, bytes per second, a replicate each.
+#[derive(Clone, Debug)]
+pub(crate) struct Shift {
+    /// The distance.
+    pub bytes: u64,
+    pub rates: Vec<f64>,
+}
+
+/// The distances; the first is none.
+pub(crate) fn misaligned(shifts: &[Shift]) -> Ruling {
+    let Some((aligned, others)) = shifts.split_first().filter(|(_, others)| !others.is_empty())
+    else {
+        return Ruling::unknown("What misalignment costs is unknown: it was not measured.");
+    };
+    let n = shifts.iter().map(|s| s.rates.len()).min().unwrap_or(0);
+    let against =
+        |s: &Shift| analysis::compare_among(others.len(), &aligned.rates[..n], &s.rates[..n]);
+    let compared: Vec<_> = others.iter().filter_map(|s| Some((s.bytes, against(s)?))).collect();
+    let worst = compared.iter().min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
+    let Some((bytes, worst)) = worst else {
+        return Ruling::unknown("What misalignment costs is unknown: nothing was written.");
+    };
+    let rate = analysis::estimate(&aligned.rates).value.unwrap_or(0.0);
+    let off = rate * worst.ratio;
+    let (distance, share) = (binary(*bytes), percent(worst.ratio));
+    let ruling = match worst.outcome {
+        Outcome::Slower => Ruling::yes(
+            "MISALIGNED",
+            format!(
+                "Off by {distance}, 4 KiB writes fall from {} to {} ({share}): partitions and files \
+                 have to begin on a boundary.",
+                throughput(rate),
+                throughput(off)
+            ),
+        ),
+        Outcome::Equivalent => Ruling::no(
+            "ALIGNMENT IS FREE",
+            format!("Off by up to 64 KiB, 4 KiB writes keep {share} of their rate at least."),
+        ),
+        Outcome::Faster | Outcome::Inconclusive => Ruling::unknown(format!(
+            "What misalignment costs is unknown: {share} at {distance}, within the scatter."
+        )),
+    };
+    ruling
+        .with("aligned", rate, Unit::BytesPerSecond)
+        .with(format!("off by {distance}"), off, Unit::BytesPerSecond)
+        .with("ratio", worst.ratio, Unit::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::*;
+
+    fn shifts(noise: f64, ratios: &[f64]) -> Vec<Shift> {
+        let rates =
+            |r: &f64| [1.0, 1.0 + noise, 1.0 - noise, 1.0].map(|n| 129.2e6 * r * n).to_vec();
+        let of = |(i, r): (usize, &f64)| Shift { bytes: 512 * i as u64, rates: rates(r) };
+        ratios.iter().enumerate().map(of).collect()
+    }
+
+    #[test]
+    fn the_experiment_is_misaligned_and_a_free_drive_is_not() {
+        let ruling = misaligned(&shifts(0.01, &[1.0, 0.124, 0.13]));
+        assert_eq!(ruling.answer, Answer::Yes);
+        let text = &ruling.verdict.text;
+        assert!(
+            text.starts_with("Off by 512 B, 4 KiB writes fall from 129 MB/s to 16.0 MB/s (12%)"),
+            "{text}"
+        );
+        assert_eq!(misaligned(&shifts(0.0, &[1.0, 0.99, 1.0])).answer, Answer::No);
+    }
+
+    #[test]
+    fn one_replicate_or_one_distance_does_not_tell() {
+        let mut once = shifts(0.0, &[1.0, 0.5]);
+        once.iter_mut().for_each(|s| s.rates.truncate(1));
+        assert_eq!(misaligned(&once).answer, Answer::Unknown);
+        assert_eq!(misaligned(&shifts(0.0, &[1.0])).answer, Answer::Unknown);
+        assert_eq!(misaligned(&[]).answer, Answer::Unknown);
+    }
+}

@@ -1,0 +1,206 @@
+//! HEAT under lasting work: did the rate fall because the drive was hot?
+//!
+//! Three signs together: the rate falls and stays low, the drive is hotter there than at the start,
+//! and the rate comes back when it has cooled. Without the third it may have been anything else that
+//! lasting work does.
+
+use record::Unit;
+use workload::units::{span, throughput};
+
+use super::{Ruling, percent};
+use crate::whole::course::Course;
+
+/// Slower by less than this share is no slowing down.
+const SLOWER_BELOW: f64 = 0.85;
+
+/// Come back: at least this share of the cold rate.
+const BACK_FROM: f64 = 0.95;
+
+/// Hotter than at the start by so many kelvin, at least.
+const WARMER_K: f64 = 5.0;
+
+/// A lap of lasting work.
+#[derive(Clone, Copy, Debug)]
+struct Lap {
+    seconds: f64,
+    bytes: f64,
+    end_c: Option<f64>,
+    hottest: Option<f64>,
+    start_c: Option<f64>,
+}
+
+/// Lasting work, lap by lap.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Warmth {
+    laps: Vec<Lap>,
+    /// The temperature no longer rose.
+    pub settled: bool,
+    /// Bytes per second after it had cooled.
+    pub cooled: Option<f64>,
+}
+
+impl Warmth {
+    /// One lap more.
+    pub fn add(&mut self, course: &Course) {
+        self.laps.push(Lap {
+            seconds: course.seconds(),
+            bytes: course.bytes(),
+            start_c: course.first_celsius(),
+            end_c: course.last_celsius(),
+            hottest: course.hottest(),
+        });
+    }
+
+    fn rates(&self) -> Vec<f64> {
+        self.laps.iter().map(|lap| lap.bytes / lap.seconds.max(1e-9)).collect()
+    }
+
+    /// Bytes per second over all laps.
+    pub fn average(&self) -> Option<f64> {
+        let (bytes, seconds) =
+            self.laps.iter().fold((0.0, 0.0), |s, l| (s.0 + l.bytes, s.1 + l.seconds));
+        (seconds > 0.0).then(|| bytes / seconds)
+    }
+
+    /// The rate of the first lap.
+    pub fn cold(&self) -> Option<f64> {
+        self.rates().first().copied()
+    }
+
+    /// The rate of the last laps.
+    pub fn hot(&self) -> Option<f64> {
+        let rates = self.rates();
+        let last = &rates[rates.len().saturating_sub(3)..];
+        (!last.is_empty()).then(|| last.iter().sum::<f64>() / last.len() as f64)
+    }
+
+    /// Temperature at the start of the work, degrees Celsius.
+    pub fn start_c(&self) -> Option<f64> {
+        self.laps.first()?.start_c
+    }
+
+    /// Temperature at its end.
+    pub fn end_c(&self) -> Option<f64> {
+        self.laps.last()?.end_c
+    }
+
+    /// The highest.
+    pub fn hottest(&self) -> Option<f64> {
+        self.laps.iter().filter_map(|lap| lap.hottest).reduce(f64::max)
+    }
+
+    /// Degrees by which the temperature rises in a lap, over the last `laps`; `None` while there are
+    /// fewer, or no sensor.
+    pub fn slope(&self, laps: usize) -> Option<f64> {
+        let last = &self.laps[self.laps.len().checked_sub(laps)?..];
+        let celsius: Option<Vec<f64>> = last.iter().map(|lap| lap.end_c).collect();
+        Some(analysis::Slope::of(&celsius?)?.excursion / (laps - 1) as f64)
+    }
+
+    /// Seconds of work until the rate had fallen for good.
+    pub fn throttled_after(&self) -> Option<f64> {
+        let cold = self.cold()?;
+        let rates = self.rates();
+        let last_fast = rates.iter().rposition(|r| *r >= SLOWER_BELOW * cold)?;
+        let slow = self.laps.len() - 1 - last_fast;
+        let seconds = self.laps[..=last_fast].iter().map(|lap| lap.seconds).sum();
+        (slow > 0).then_some(seconds)
+    }
+}
+
+pub(crate) fn throttle(seen: &Warmth) -> Ruling {
+    let (Some(cold), Some(hot)) = (seen.cold(), seen.hot()) else {
+        return Ruling::unknown("What heat does to the drive is unknown: it did no work.");
+    };
+    let ruling = match (seen.throttled_after(), seen.start_c().zip(seen.hottest())) {
+        (None, Some((start, most))) => {
+            let yet = if seen.settled { "" } else { ", and had not settled" };
+            let text = format!(
+                "Under lasting work it went from {start:.0} to {most:.0} C{yet}, and did not slow \
+                 down for it."
+            );
+            Ruling::no("COOL", text)
+        }
+        (None, None) => Ruling::no("STEADY", "Under lasting work it did not slow down."),
+        (Some(_), None) => Ruling::unknown(
+            "Under lasting work it slowed down; it has no temperature sensor, so that heat is a guess.",
+        ),
+        (Some(after), Some((start, most))) => slowed(seen, cold, after, start, most),
+    };
+    let ruling = ruling.with("rate of the first lap", cold, Unit::BytesPerSecond);
+    let ruling = ruling.with("rate of the last laps", hot, Unit::BytesPerSecond);
+    match seen.hottest() {
+        Some(c) => ruling.with("highest temperature", c, Unit::Celsius),
+        None => ruling,
+    }
+}
+
+fn slowed(seen: &Warmth, cold: f64, after: f64, start: f64, most: f64) -> Ruling {
+    let hot = seen.hot().unwrap_or(0.0);
+    let fell = format!(
+        "After {} of work, at {most:.0} C, it fell from {} to {}",
+        span(after),
+        throughput(cold),
+        throughput(hot)
+    );
+    let warmer = most - start >= WARMER_K;
+    match seen.cooled.map(|rate| rate / cold) {
+        Some(back) if warmer && back >= BACK_FROM => Ruling::yes(
+            "HEAT",
+            format!("{fell}; cooled down it was back at {}: it throttles.", percent(back)),
+        ),
+        Some(back) => Ruling::unknown(format!(
+            "{fell}; cooled down it was at {} of its first rate: that is not heat alone.",
+            percent(back)
+        )),
+        None => Ruling::unknown(format!("{fell}; whether that was heat shows when it has cooled.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::*;
+
+    fn warmth(laps: &[(f64, f64)], cooled: Option<f64>) -> Warmth {
+        let of = |&(rate, c): &(f64, f64)| Lap {
+            seconds: 60.0,
+            bytes: rate * 60.0,
+            start_c: Some(c),
+            end_c: Some(c),
+            hottest: Some(c),
+        };
+        Warmth { laps: laps.iter().map(of).collect(), settled: true, cooled }
+    }
+
+    #[test]
+    fn slow_when_hot_and_fast_when_cooled_is_heat() {
+        let laps = [(2.7e9, 40.0), (2.7e9, 70.0), (1.0e9, 80.0), (1.0e9, 80.0), (1.0e9, 80.0)];
+        let hot = warmth(&laps, Some(2.7e9));
+        assert_eq!(hot.throttled_after(), Some(120.0));
+        let ruling = throttle(&hot);
+        assert_eq!(ruling.verdict.name, "HEAT");
+        assert!(
+            ruling
+                .verdict
+                .text
+                .starts_with("After 2:00 of work, at 80 C, it fell from 2700 MB/s to 1000 MB/s")
+        );
+        assert_eq!(throttle(&warmth(&laps, Some(1.0e9))).answer, Answer::Unknown);
+        assert_eq!(throttle(&warmth(&laps, None)).answer, Answer::Unknown);
+        assert!(hot.slope(3).expect("three").abs() < 1e-9 && hot.slope(5).expect("five") > 5.0);
+    }
+
+    #[test]
+    fn a_drive_that_keeps_its_rate_is_cool_whatever_its_temperature() {
+        let cool = warmth(&[(1e9, 30.0), (0.9e9, 38.0), (1e9, 39.0)], Some(1e9));
+        assert_eq!(
+            (throttle(&cool).answer, throttle(&cool).verdict.name.as_str()),
+            (Answer::No, "COOL")
+        );
+        assert_eq!(throttle(&Warmth::default()).answer, Answer::Unknown);
+        let mut blind = warmth(&[(1e9, 0.0), (0.5e9, 0.0)], None);
+        blind.laps.iter_mut().for_each(|l| (l.start_c, l.end_c, l.hottest) = (None, None, None));
+        assert_eq!((throttle(&blind).answer, blind.slope(2)), (Answer::Unknown, None));
+    }
+}

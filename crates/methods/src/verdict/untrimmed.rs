@@ -1,0 +1,161 @@
+//! UNTRIMMED and DISCARD RESTORES: is a drive slower when all its blocks hold something, and does
+//! discard make it as fast as when it was fresh?
+//!
+//! The states that a discard led to are replicates of one claim (as fast as fresh), those without a
+//! discard of the other (slower than fresh); their scatter gives the intervals.
+
+use record::Unit;
+use workload::units::throughput;
+
+use super::{Ruling, percent};
+
+/// A full drive that is at least this fast is not slowed by being full.
+const SLOWED_BELOW: f64 = 0.85;
+
+/// Restored: at least this share of the fresh rate.
+const RESTORED_FROM: f64 = 0.9;
+
+/// Not restored: at most this much faster than the full drive.
+const UNCHANGED_TO: f64 = 1.15;
+
+/// States that a discard led to, and states in which all blocks hold something.
+const DISCARDED: [&str; 3] = ["states-file-deleted", "states-formatted", "states-used-discarded"];
+const FULL: [&str; 2] = ["states-filled", "states-partition-deleted"];
+
+/// Random writes from each state, bytes per second.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct States {
+    fresh: Option<f64>,
+    full: Vec<f64>,
+    discarded: Vec<f64>,
+}
+
+impl States {
+    /// The rate from one state; others than those of random writes are of no interest here.
+    pub fn add(&mut self, name: &str, rate: f64) {
+        match name {
+            "states-fresh" => self.fresh = Some(rate),
+            _ if FULL.contains(&name) => self.full.push(rate),
+            _ if DISCARDED.contains(&name) => self.discarded.push(rate),
+            _ => {}
+        }
+    }
+}
+
+/// Does being full slow it?
+pub(crate) fn untrimmed(seen: &States) -> Ruling {
+    let Some((fresh, full)) = against(seen.fresh, &seen.full) else {
+        return Ruling::unknown("Whether a full drive is slower is unknown: it was not measured.");
+    };
+    let share = full.ratio;
+    let ruling = match share < SLOWED_BELOW {
+        true => Ruling::yes(
+            "UNTRIMMED",
+            format!(
+                "When all its blocks hold something, random writes fall to {} of the {} of a fresh \
+                 drive: what is deleted without a discard goes on slowing it.",
+                full.words(),
+                throughput(fresh)
+            ),
+        ),
+        false => Ruling::no(
+            "FULL IS FAST",
+            format!("A full drive writes at random at {} of the fresh rate.", full.words()),
+        ),
+    };
+    full.evidence(ruling, "full / fresh")
+}
+
+/// Does discard restore it?
+pub(crate) fn restored(seen: &States) -> Ruling {
+    let both = against(seen.fresh, &seen.discarded).zip(against(seen.fresh, &seen.full));
+    let Some(((_, back), (_, full))) = both else {
+        return Ruling::unknown(
+            "Whether discard restores the drive is unknown: it was not measured.",
+        );
+    };
+    let ruling = if full.ratio >= SLOWED_BELOW {
+        Ruling::unknown("There was nothing for discard to restore: the full drive was not slower.")
+    } else if back.ratio >= RESTORED_FROM {
+        let text = format!("yes, random writes come back to {} of the fresh rate.", back.words());
+        Ruling::yes("DISCARD RESTORES", text)
+    } else if back.ratio <= full.ratio * UNCHANGED_TO {
+        let text =
+            format!("no, after it random writes stay at {} of the fresh rate.", back.words());
+        Ruling::no("DISCARD DOES NOT RESTORE", text)
+    } else {
+        let text =
+            format!("partly, random writes come back to {} of the fresh rate.", back.words());
+        Ruling::yes("DISCARD RESTORES PARTLY", text)
+    };
+    back.evidence(full.evidence(ruling, "full / fresh"), "discarded / fresh")
+}
+
+/// Rates over that of the fresh drive.
+struct Share {
+    ratio: f64,
+    interval: Option<(f64, f64)>,
+}
+
+impl Share {
+    fn words(&self) -> String {
+        match self.interval {
+            Some((low, high)) => {
+                format!("{} [{}, {}]", percent(self.ratio), percent(low), percent(high))
+            }
+            None => percent(self.ratio),
+        }
+    }
+
+    fn evidence(&self, ruling: Ruling, name: &str) -> Ruling {
+        ruling.with(name, self.ratio, Unit::Number)
+    }
+}
+
+fn against(fresh: Option<f64>, rates: &[f64]) -> Option<(f64, Share)> {
+    let fresh = fresh.filter(|&f| f > 0.0)?;
+    let ratios: Vec<f64> = rates.iter().map(|r| r / fresh).collect();
+    let e = analysis::estimate(&ratios);
+    Some((fresh, Share { ratio: e.value?, interval: e.low.zip(e.high) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::*;
+
+    fn states(fresh: f64, full: f64, discarded: [f64; 3]) -> States {
+        let mut states = States::default();
+        states.add("states-fresh", fresh);
+        states.add("states-write-fresh", 1e9);
+        FULL.iter().for_each(|name| states.add(name, full));
+        DISCARDED.iter().zip(discarded).for_each(|(name, rate)| states.add(name, rate));
+        states
+    }
+
+    #[test]
+    fn the_experiment_is_a_yes_to_both() {
+        let m225 = states(11.8e6, 2.5e6, [11.8e6, 11.7e6, 11.9e6]);
+        assert_eq!(untrimmed(&m225).verdict.name, "UNTRIMMED");
+        let ruling = restored(&m225);
+        assert_eq!(ruling.verdict.name, "DISCARD RESTORES");
+        assert!(
+            ruling.verdict.text.starts_with("yes, random writes come back to 100% ["),
+            "{}",
+            ruling.verdict.text
+        );
+    }
+
+    #[test]
+    fn partly_no_and_nothing_to_restore() {
+        assert_eq!(restored(&states(10.0, 2.0, [5.0; 3])).verdict.name, "DISCARD RESTORES PARTLY");
+        assert_eq!(restored(&states(10.0, 2.0, [2.1; 3])).answer, Answer::No);
+        let even = states(10.0, 9.5, [10.0; 3]);
+        assert_eq!(
+            (untrimmed(&even).answer, restored(&even).answer),
+            (Answer::No, Answer::Unknown)
+        );
+        assert_eq!(restored(&States::default()).answer, Answer::Unknown);
+        assert_eq!(untrimmed(&States::default()).answer, Answer::Unknown);
+    }
+}

@@ -1,0 +1,224 @@
+//! `zones`: throughput against address, as h2benchw and HD Tach draw it.
+//!
+//! On a spinning disk that showed the tracks; on flash it shows what was written how. Each of 256
+//! zones is read for a moment, in ascending and in shuffled order: what both agree on belongs to the
+//! address, the rest to the time. Zones of which the reads were all zeros hold nothing, and are kept
+//! apart. A drive that was given away is then also written once from end to end.
+
+use record::{Metric, Plan, Safety, Series, Unit};
+use rig::{Measurement, Rig, TargetInfo};
+use workload::OpKind::{Read, Write};
+use workload::{OpKind, Region, Workload};
+
+use crate::Outcome;
+use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::session::Session;
+use crate::whole::{DEPTH, Whole};
+
+/// Zones of the drive.
+const ZONES: u64 = 256;
+
+/// Seconds of reading in one zone.
+const EACH_SECONDS: f64 = 0.2;
+
+/// Seconds by default, without the write.
+const SECONDS: f64 = 110.0;
+
+/// From one zone to the next in shuffled order: odd and near to the golden section, so that every
+/// zone is visited once and neighbours in time are far apart.
+const STRIDE: u64 = 159;
+
+/// The name of the rig's finding about reads that were all zeros.
+const UNWRITTEN: &str = "unwritten-blocks-read";
+
+/// Parts of the drive, as shares of its addresses: those of the experiment with a used drive.
+pub(crate) const PARTS: [(&str, f64, f64); 3] =
+    [("first-third", 0.0, 1.0 / 3.0), ("middle", 1.0 / 3.0, 0.9), ("last-tenth", 0.9, 1.0)];
+
+/// The method.
+pub(crate) struct Zones;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "zones",
+    summary: "is the drive equally fast at all addresses",
+    about: "Reads 256 zones of the drive for a fifth of a second each (1 MiB blocks, 8 in flight), \
+            in ascending and then in shuffled order. Zones that hold nothing (all zeros, answered \
+            without touching flash) are kept apart from those that do. A drive that was given away \
+            with --destroy is then written once from end to end, which shows what it has been \
+            through: the first third, the middle up to 90% and the last tenth.",
+    safety: Safety::Destroys,
+    seconds: SECONDS,
+    writes: "nothing; the whole drive once where it was given away",
+};
+
+impl Method for Zones {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        let whole = Whole::unguarded(&INFO, target, options)?;
+        let reads = [zone(&whole, ORDERS[0], 0), zone(&whole, ORDERS[1], 0)];
+        let write = write(&whole, target);
+        let mut steps: Vec<_> = reads.iter().map(|w| whole.step(w, ZONES as u32)).collect();
+        steps.extend(write.iter().map(|w| whole.step(w, 1)));
+        let plan = whole.plan(steps, reads.iter().chain(&write));
+        Ok(match write {
+            Some(_) => plan,
+            None => Plan { safety: Safety::Reads, destroys: None, ..plan },
+        })
+    }
+
+    fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let whole = Whole::unguarded(&INFO, rig.target(), options)?;
+        let write = write(&whole, rig.target());
+        let mut session = Session::new(rig, out);
+        let result = measure(&mut session, &whole, write);
+        session.checkpoint();
+        result
+    }
+}
+
+/// Names of the two orders.
+const ORDERS: [&str; 2] = ["zones-read-ascending", "zones-read-shuffled"];
+
+fn measure(
+    session: &mut Session<'_, '_>,
+    whole: &Whole,
+    write: Option<Workload>,
+) -> Result<(), MethodError> {
+    let mut zones = vec![Zone::default(); ZONES as usize];
+    for (name, stride) in ORDERS.into_iter().zip([1, STRIDE]) {
+        let start_ns = session.rig.elapsed_ns();
+        for at in 0..ZONES {
+            let index = at * stride % ZONES;
+            let m = session.probe(&zone(whole, name, index), at as u32)?;
+            zones[index as usize].add(&m);
+        }
+        put_reads(session, &zones);
+        session.out.series.push(series(whole, name, start_ns, &zones));
+        session.checkpoint();
+    }
+    let Some(write) = write else { return Ok(()) };
+    let course = session.course(&write, 0)?;
+    let rate = |from: f64, to: f64| course.rate_between(from * course.bytes(), to * course.bytes());
+    put(session, "zones-write", rate(0.0, 1.0));
+    for (part, from, to) in PARTS {
+        put(session, &format!("zones-write.{part}"), rate(from, to));
+    }
+    Ok(())
+}
+
+/// The rates of one zone, in both orders.
+#[derive(Clone, Debug, Default)]
+struct Zone {
+    rates: Vec<f64>,
+    /// Its reads were all zeros.
+    unmapped: bool,
+}
+
+impl Zone {
+    fn add(&mut self, m: &Measurement) {
+        self.rates.push(m.throughput(Some(OpKind::Read)).unwrap_or(0.0));
+        self.unmapped |= m.findings.iter().any(|f| f.name == UNWRITTEN);
+    }
+
+    fn rate(&self) -> f64 {
+        self.rates.iter().sum::<f64>() / self.rates.len().max(1) as f64
+    }
+}
+
+fn put_reads(session: &mut Session<'_, '_>, zones: &[Zone]) {
+    put(session, "zones-read", mean(zones.iter()));
+    for (part, from, to) in PARTS {
+        let [from, to] = [from, to].map(|share| (share * zones.len() as f64).round() as usize);
+        put(session, &format!("zones-read.{part}"), mean(zones[from..to].iter()));
+    }
+    let slowest = zones.iter().map(Zone::rate).reduce(f64::min);
+    put(session, "zones-read.slowest", slowest);
+    if zones.iter().any(|z| z.unmapped) {
+        put(session, "zones-read.mapped", mean(zones.iter().filter(|z| !z.unmapped)));
+        put(session, "zones-read.unmapped", mean(zones.iter().filter(|z| z.unmapped)));
+        let share = zones.iter().filter(|z| z.unmapped).count() as f64 / zones.len() as f64;
+        let metric = Metric::single("zones-read.unmapped-share", Unit::Number, share);
+        session.out.put_metric(metric);
+    }
+    if let Some(agreement) = agreement(zones) {
+        let metric = Metric::single("zones-read.agreement", Unit::Number, agreement);
+        session.out.put_metric(metric);
+    }
+}
+
+fn put(session: &mut Session<'_, '_>, name: &str, rate: Option<f64>) {
+    let metric = rate.map(|rate| Metric::single(name, Unit::BytesPerSecond, rate));
+    metric.into_iter().for_each(|m| session.out.put_metric(m));
+}
+
+/// Bytes over time of zones of the same size: the harmonic mean of their rates.
+fn mean<'z>(zones: impl Iterator<Item = &'z Zone>) -> Option<f64> {
+    let (mut count, mut slowness) = (0.0, 0.0);
+    for zone in zones.filter(|z| z.rate() > 0.0) {
+        count += 1.0;
+        slowness += 1.0 / zone.rate();
+    }
+    (count > 0.0).then(|| count / slowness)
+}
+
+/// Correlation of both orders: near 1 what is seen belongs to the addresses, near 0 to the time or
+/// to chance. `None` where there is one order only, or all zones are alike.
+fn agreement(zones: &[Zone]) -> Option<f64> {
+    let pairs: Vec<(f64, f64)> =
+        zones.iter().filter_map(|z| Some((*z.rates.first()?, *z.rates.get(1)?))).collect();
+    let n = pairs.len() as f64;
+    let (a, b) = pairs.iter().fold((0.0, 0.0), |s, p| (s.0 + p.0 / n, s.1 + p.1 / n));
+    let sums = pairs.iter().fold((0.0, 0.0, 0.0), |s, p| {
+        let (x, y) = (p.0 - a, p.1 - b);
+        (s.0 + x * y, s.1 + x * x, s.2 + y * y)
+    });
+    let scale = (sums.1 * sums.2).sqrt();
+    (scale > 0.0).then(|| sums.0 / scale)
+}
+
+/// A row per zone in the order of addresses, whatever order they were read in.
+fn series(whole: &Whole, name: &str, start_ns: u64, zones: &[Zone]) -> Series {
+    let mut series = Series::new(name, 0, start_ns);
+    let each_ns = (whole.seconds(EACH_SECONDS) * 1e9) as u64;
+    for (i, zone) in zones.iter().enumerate() {
+        let end = (whole.bytes() / ZONES * (i as u64 + 1)) as f64;
+        let row = [
+            ("read", Unit::BytesPerSecond, zone.rates.last().copied()),
+            ("position", Unit::Bytes, Some(end)),
+            ("unmapped", Unit::Number, Some(f64::from(u8::from(zone.unmapped)))),
+        ];
+        series.push((i as u64 + 1) * each_ns, &row);
+    }
+    series
+}
+
+/// A moment's reads in one zone.
+fn zone(whole: &Whole, name: &str, index: u64) -> Workload {
+    // Whole blocks of the fill where zones are that large, else what there is.
+    let size = whole.bytes() / ZONES;
+    let block = u64::from(whole.ground.large)
+        .min(size / u64::from(whole.ground.small) * u64::from(whole.ground.small));
+    let block = block.max(u64::from(whole.ground.small));
+    let mut w = whole.pass(name, Read, 3);
+    let start = (index * size / block * block).min(whole.bytes() - block);
+    let bytes = (size / block).max(1) * block;
+    w.region = Region { start, bytes: bytes.min(whole.bytes() - start) };
+    w.blocks = workload::BlockSizes::Fixed(block as u32);
+    w.depth = DEPTH;
+    w.stop.bytes = None;
+    w.stop.time_ns = Some((whole.seconds(EACH_SECONDS) * 1e9) as u64);
+    w
+}
+
+/// Once over all, where the drive was given away.
+fn write(whole: &Whole, target: &TargetInfo) -> Option<Workload> {
+    (target.allowed >= Safety::Destroys).then(|| whole.pass("zones-write", Write, 4))
+}
