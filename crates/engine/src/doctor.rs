@@ -20,6 +20,9 @@ const CPU_BOUND: f64 = 0.95;
 /// a write that must also update a file's time cannot be issued in place.
 const PUNTED_SHARE: f64 = 0.1;
 
+/// Time below which a processor share means nothing, nanoseconds.
+const TOO_SHORT_NS: u64 = 10_000_000;
+
 /// What the doctor looks at.
 pub(crate) struct Case<'a> {
     pub workload: &'a Workload,
@@ -127,8 +130,9 @@ fn generator_bound(case: &Case<'_>) -> Option<Finding> {
     let jobs = f64::from(case.workload.jobs);
     let share = measurement.cpu_ns as f64 / (measurement.elapsed_ns.max(1) as f64 * jobs);
     // An open loop spins for its next due time, and the null backend is nothing but processor.
-    let meaningful =
-        matches!(case.workload.pacing, Pacing::Closed) && measurement.backend != "null";
+    let meaningful = matches!(case.workload.pacing, Pacing::Closed)
+        && measurement.backend != "null"
+        && measurement.elapsed_ns >= TOO_SHORT_NS;
     if !meaningful || share < CPU_BOUND {
         return None;
     }

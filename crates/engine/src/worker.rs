@@ -27,8 +27,8 @@ const NAP_NS: u64 = 50_000_000;
 /// Failures in a row after which a target is given up.
 const FAILURES_MAX: u32 = 100;
 
-/// Reads whose content is looked at for zeros.
-const READS_SAMPLED: u32 = 64;
+/// Reads whose content is looked at for zeros: enough to tell, few enough to cost nothing.
+const READS_SAMPLED: u32 = 16;
 
 /// What a worker needs beside backend and pacer.
 pub(crate) struct Job<'a> {
