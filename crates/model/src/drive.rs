@@ -55,6 +55,7 @@ struct Costs {
     discard: u64,
     discard_gib: u64,
     rmw: u64,
+    piece: u64,
     idle_after: u64,
 }
 
@@ -102,6 +103,7 @@ impl Drive {
             discard: ns(*spec.discard.command_us),
             discard_gib: ns(*spec.discard.gib_us),
             rmw: ns(*spec.map.rmw_us),
+            piece: ns(*spec.map.piece_us),
             idle_after: ns(*spec.collect.idle_after_ms * 1e3),
         };
         let piece = spec.buffer.size.0.max(2 * u64::from(shape.unit_bytes[0])) / 2;
@@ -224,6 +226,7 @@ impl Drive {
         let mut ready = self.cores.take(at, self.costs.read);
         let (lpn, end) = (self.page_of(op.offset), self.page_of(op.end() - 1) + 1);
         ready = self.map_cache.look_up(ready, lpn, end - lpn, false, &mut self.media);
+        ready = self.find_pieces(ready, lpn, end - lpn);
         let (mut first, mut last) = (u64::MAX, ready);
         let media = &mut self.media;
         let mut fetch = |ppn: u32, n: u32, slc: bool| {
@@ -245,6 +248,18 @@ impl Drive {
         self.links.carry(Way::Out, first.min(last).max(ready), last, bytes)
     }
 
+    /// The core looks up every piece that a read is put together from before data begin to flow.
+    #[inline]
+    fn find_pieces(&mut self, at: u64, lpn: u32, n: u32) -> u64 {
+        let Translation::Page(page) = &self.translation else { return at };
+        if self.costs.piece == 0 {
+            return at;
+        }
+        let mut pieces: u64 = 0;
+        page.map().pieces(lpn, n, |_, _, _| pieces += 1);
+        self.cores.hold(at, pieces.saturating_sub(1) * self.costs.piece)
+    }
+
     fn write(&mut self, at: u64, op: &Op) -> (u64, Status) {
         let bytes = u64::from(op.bytes);
         let at = self.heat.allow(at, bytes);
@@ -259,11 +274,10 @@ impl Drive {
             let to = end.min(from + self.piece_bytes);
             let admitted = self.media.buffer().admit(ready, to - from);
             let arrived = self.links.carry(Way::In, ready, ready, to - from);
-            done = arrived.max(if admitted > ready {
-                admitted + self.links.time(to - from)
-            } else {
-                0
-            });
+            done = self.media.buffer().take_in(ready, arrived, to - from);
+            if admitted > ready {
+                done = done.max(admitted + self.links.time(to - from));
+            }
             match self.store(done, from, to) {
                 Ok(busy_until) => done = done.max(busy_until),
                 Err(Full) => return (done, Status::ReadOnly),

@@ -23,6 +23,7 @@ mod drive;
 mod durable;
 mod figure;
 mod firmware;
+pub mod fit;
 pub mod ftl;
 mod health;
 mod heat;

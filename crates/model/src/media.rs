@@ -114,7 +114,10 @@ impl Media {
             units: superblock_pages / shape.layout.unit_pages[0],
             row: (u32::MAX, 0),
             traffic: Traffic::default(),
-            buffer: Buffer::new(spec.buffer.size.0.max(2 * u64::from(shape.unit_bytes[0]))),
+            buffer: Buffer::new(
+                spec.buffer.size.0.max(2 * u64::from(shape.unit_bytes[0])),
+                *spec.buffer.intake_mb_s,
+            ),
             log: None,
             log_start: 0,
         }
@@ -291,11 +294,27 @@ pub struct Buffer {
     /// Bytes and end of each of these units, oldest first.
     units: VecDeque<(u32, u64)>,
     latest: u64,
+    intake_ps_per_byte: u64,
+    intake_free: u64,
 }
 
 impl Buffer {
-    fn new(bytes: u64) -> Buffer {
-        Buffer { bytes, open: 0, busy: 0, units: VecDeque::new(), latest: 0 }
+    fn new(bytes: u64, intake_mb_s: f64) -> Buffer {
+        let intake_ps_per_byte = if intake_mb_s > 0.0 { (1e6 / intake_mb_s) as u64 } else { 0 };
+        let units = VecDeque::new();
+        Buffer { bytes, open: 0, busy: 0, units, latest: 0, intake_ps_per_byte, intake_free: 0 }
+    }
+
+    /// When `bytes` can be acknowledged that began to come at `first` and were there at `last`: they
+    /// may still wait to be taken in, but what came before has been.
+    #[inline]
+    pub fn take_in(&mut self, first: u64, last: u64, bytes: u64) -> u64 {
+        if self.intake_ps_per_byte == 0 {
+            return last;
+        }
+        let begin = self.intake_free.max(first);
+        self.intake_free = begin + bytes * self.intake_ps_per_byte / 1000;
+        begin.max(last)
     }
 
     /// When `bytes` that come at `at` find room.
@@ -334,6 +353,6 @@ impl Buffer {
 
     fn clear(&mut self) {
         self.units.clear();
-        (self.open, self.busy, self.latest) = (0, 0, 0);
+        (self.open, self.busy, self.latest, self.intake_free) = (0, 0, 0, 0);
     }
 }

@@ -131,6 +131,8 @@ impl Default for CommandSpec {
 pub struct BufferSpec {
     /// Bytes of it.
     pub size: Figure<Size>,
+    /// Rate at which the controller takes written data in, decimal MB/s; 0: as fast as they come.
+    pub intake_mb_s: Figure<f64>,
     /// Survives a power cut; a flush then costs nothing.
     pub protected: Figure<bool>,
     /// Mapping units written in part that wait for the rest before they are read and modified.
@@ -139,7 +141,12 @@ pub struct BufferSpec {
 
 impl Default for BufferSpec {
     fn default() -> Self {
-        BufferSpec { size: guess(Size(8 << 20)), protected: guess(false), combine: guess(4) }
+        BufferSpec {
+            size: guess(Size(8 << 20)),
+            intake_mb_s: guess(0.0),
+            protected: guess(false),
+            combine: guess(4),
+        }
     }
 }
 
@@ -164,6 +171,8 @@ pub struct MapSpec {
     pub unit_bytes: Figure<u32>,
     /// Time of a core per read-modify-write, beside the flash's, us.
     pub rmw_us: Figure<f64>,
+    /// Time of a core per further piece of flash that a read is put together from, us.
+    pub piece_us: Figure<f64>,
     /// Bytes of map that are at hand (DRAM, host memory, SRAM); 0: all of it.
     pub cache: Figure<Size>,
     /// Time to fetch a part of the map that is not at hand, us.
@@ -182,6 +191,7 @@ impl Default for MapSpec {
             kind: guess(MapKind::Page),
             unit_bytes: guess(4096),
             rmw_us: guess(0.0),
+            piece_us: guess(0.0),
             cache: guess(Size(0)),
             miss_us: guess(60.0),
             au: guess(Size(4 << 20)),
