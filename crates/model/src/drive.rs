@@ -59,13 +59,29 @@ struct Costs {
     idle_after: u64,
 }
 
+impl Costs {
+    fn new(spec: &DriveSpec) -> Costs {
+        Costs {
+            read: ns(*spec.command.read_us),
+            write: ns(*spec.command.write_us),
+            latency: ns(*spec.command.latency_us),
+            flush: ns(*spec.command.flush_us),
+            discard: ns(*spec.discard.command_us),
+            discard_gib: ns(*spec.discard.gib_us),
+            rmw: ns(*spec.map.rmw_us),
+            piece: ns(*spec.map.piece_us),
+            idle_after: ns(*spec.collect.idle_after_ms * 1e3),
+        }
+    }
+}
+
 /// A virtual drive.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Drive {
     pub(crate) block_bytes: u32,
     bytes: u64,
     page_bytes: u32,
-    page_bits: Option<u32>,
+    page_bits: u32,
     piece_bytes: u64,
     pub(crate) protected: bool,
     discards: bool,
@@ -95,30 +111,19 @@ impl Drive {
         let shape = Shape::new(&spec);
         let media = Media::new(&spec, &shape);
         let page_bytes = *spec.map.unit_bytes;
-        let costs = Costs {
-            read: ns(*spec.command.read_us),
-            write: ns(*spec.command.write_us),
-            latency: ns(*spec.command.latency_us),
-            flush: ns(*spec.command.flush_us),
-            discard: ns(*spec.discard.command_us),
-            discard_gib: ns(*spec.discard.gib_us),
-            rmw: ns(*spec.map.rmw_us),
-            piece: ns(*spec.map.piece_us),
-            idle_after: ns(*spec.collect.idle_after_ms * 1e3),
-        };
         let piece = spec.buffer.size.0.max(2 * u64::from(shape.unit_bytes[0])) / 2;
         Drive {
             block_bytes: *spec.block_bytes,
             bytes: spec.capacity.0 / u64::from(*spec.block_bytes) * u64::from(*spec.block_bytes),
             page_bytes,
-            page_bits: page_bytes.is_power_of_two().then(|| page_bytes.trailing_zeros()),
+            page_bits: page_bytes.trailing_zeros(),
             piece_bytes: (piece.min(1 << 20) / u64::from(page_bytes)).max(1)
                 * u64::from(page_bytes),
             protected: *spec.buffer.protected,
             discards: *spec.discard.honoured,
             discard_zeros: *spec.discard.zeros,
             endurance: *spec.wear.endurance,
-            costs,
+            costs: Costs::new(&spec),
             links: Links::new(&spec.link),
             cores: Cores::new(*spec.command.cores),
             map_cache: MapCache::new(spec.map.cache.0, ns(*spec.map.miss_us)),
@@ -153,11 +158,7 @@ impl Drive {
             self.use_idle_time(now);
         }
         self.heat.pass(now, self.media.traffic());
-        let grid = u64::from(self.block_bytes);
-        let valid = op.end() <= self.bytes
-            && (op.offset | u64::from(op.bytes)) & (grid - 1) == 0
-            && (op.bytes > 0 || op.kind == OpKind::Flush);
-        if !valid {
+        if !self.is_valid(op) {
             return Completion { done_ns: now + self.costs.latency, status: Status::Invalid };
         }
         let (at, place) = self.links.enter(now);
@@ -172,6 +173,14 @@ impl Drive {
         self.counters.commands[op.kind as usize] += 1;
         self.busy_until = self.busy_until.max(done);
         Completion { done_ns: done, status }
+    }
+
+    #[inline]
+    fn is_valid(&self, op: &Op) -> bool {
+        let grid = u64::from(self.block_bytes);
+        op.offset.checked_add(u64::from(op.bytes)).is_some_and(|end| end <= self.bytes)
+            && (op.offset | u64::from(op.bytes)) & (grid - 1) == 0
+            && (op.bytes > 0 || op.kind == OpKind::Flush)
     }
 
     /// Issues a write that is in flash when it is done (forced unit access).
@@ -210,13 +219,10 @@ impl Drive {
         }
     }
 
-    /// Pages from the one that holds byte `start` to the one that holds the byte before `end`.
+    /// The mapping unit that holds a byte.
     #[inline]
     fn page_of(&self, byte: u64) -> u32 {
-        match self.page_bits {
-            Some(bits) => (byte >> bits) as u32,
-            None => (byte / u64::from(self.page_bytes)) as u32,
-        }
+        (byte >> self.page_bits) as u32
     }
 
     fn read(&mut self, at: u64, op: &Op) -> u64 {

@@ -84,7 +84,13 @@ fn a_discard_gives_the_speed_back_only_where_it_is_honoured() {
 fn bad_commands_are_refused_and_change_nothing() {
     let mut drive = Drive::new(&spec("samsung-980-pro-1t", &[("capacity", "4GiB")]), 1);
     let bytes = drive.bytes();
-    let bad = [op(Write, bytes, 4096), op(Write, 100, 512), op(Read, 0, 100), op(Read, 0, 0)];
+    let bad = [
+        op(Write, bytes, 4096),
+        op(Read, u64::MAX - 511, 4096),
+        op(Write, 100, 512),
+        op(Read, 0, 100),
+        op(Read, 0, 0),
+    ];
     for op in bad {
         assert_eq!(drive.submit(0, &op).status, Status::Invalid, "{op:?}");
     }
