@@ -22,6 +22,7 @@ mod outcome;
 mod quick;
 mod schedule;
 mod session;
+mod snia;
 mod states;
 mod sustain;
 #[cfg(test)]
@@ -35,18 +36,28 @@ pub use digest::Digest;
 pub use method::{Method, MethodError, MethodInfo, Options};
 pub use outcome::Outcome;
 
+/// See [`all`].
+static ALL: &[&dyn Method] = &[
+    &quick::Quick,
+    &authentic::Authentic,
+    &sustain::Sustain,
+    &states::StatesMethod,
+    &zones::Zones,
+    &align::Align,
+    &heat::HeatMethod,
+    &lbaf::Lbaf,
+    &snia::IOPS,
+    &snia::THROUGHPUT,
+    &snia::LATENCY,
+    &snia::WSAT,
+    &snia::HIR,
+    &snia::XSR,
+    &snia::DIRTH,
+];
+
 /// Every method, the default one first.
 pub fn all() -> &'static [&'static dyn Method] {
-    &[
-        &quick::Quick,
-        &authentic::Authentic,
-        &sustain::Sustain,
-        &states::StatesMethod,
-        &zones::Zones,
-        &align::Align,
-        &heat::HeatMethod,
-        &lbaf::Lbaf,
-    ]
+    ALL
 }
 
 /// The method of that name; the error lists the names there are and suggests the nearest.

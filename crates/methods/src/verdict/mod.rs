@@ -17,6 +17,7 @@ mod link;
 mod misaligned;
 mod mix;
 mod ram;
+mod steady;
 #[cfg(test)]
 pub(crate) mod testing;
 mod throttle;
@@ -33,6 +34,7 @@ pub(crate) use device_cache::WorkingSet;
 pub(crate) use flush::FlushTimes;
 pub(crate) use misaligned::Shift;
 pub(crate) use ram::PageCache;
+pub(crate) use steady::Steadiness;
 pub(crate) use throttle::Warmth;
 pub(crate) use untrimmed::States;
 
@@ -53,6 +55,15 @@ pub struct Checks {
     pub(crate) states: Option<States>,
     pub(crate) shifts: Option<Vec<Shift>>,
     pub(crate) warmth: Option<Warmth>,
+    pub(crate) steadiness: Vec<Steadiness>,
+}
+
+impl Checks {
+    /// Keeps how rounds went so far, in the place of what was known of them.
+    pub(crate) fn put_steadiness(&mut self, new: Steadiness) {
+        self.steadiness.retain(|s| s.name != new.name);
+        self.steadiness.push(new);
+    }
 }
 
 /// What a rule says to its question.
@@ -135,6 +146,7 @@ fn whole_drive(target: &TargetInfo, checks: &Checks) -> Vec<Ruling> {
     if let Some(states) = &checks.states {
         rulings.extend([untrimmed::untrimmed(states), untrimmed::restored(states)]);
     }
+    rulings.extend(checks.steadiness.iter().map(steady::steady));
     rulings.extend(checks.warmth.as_ref().map(throttle::throttle));
     rulings.extend(checks.shifts.as_deref().map(misaligned::misaligned));
     rulings

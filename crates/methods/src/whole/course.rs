@@ -151,6 +151,13 @@ impl Course {
         rates.reduce(f64::min)
     }
 
+    /// When it was as fast as `rate` for the first time, seconds since the start; `None`: never.
+    pub fn reaches(&self, rate: f64) -> Option<f64> {
+        let bins = self.bins(BINS);
+        let first = bins.iter().position(|bin| bin.rate >= rate)?;
+        Some(first.checked_sub(1).map_or(0.0, |before| bins[before].end_seconds))
+    }
+
     /// At most `most` bins of equally many bytes, and no more than there are intervals.
     pub fn bins(&self, most: usize) -> Vec<Bin> {
         let count = most.min(self.points.len() - 1);

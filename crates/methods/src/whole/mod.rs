@@ -24,6 +24,9 @@ pub(crate) const DEPTH: u32 = 8;
 /// No drive writes more; it bounds a plan where a workload ends by time, bytes per second.
 const WRITES_MOST: f64 = 16e9;
 
+/// A link's ceiling is a calculation: that much more is not excluded.
+const OVER_CEILING: f64 = 1.2;
+
 /// What a drive is taken to write where nothing is known of its link, bytes per second.
 const USUAL_RATE: f64 = 500e6;
 
@@ -35,6 +38,8 @@ const USUAL_SHARE: f64 = 0.6;
 pub(crate) struct Whole {
     /// Region, block sizes and seeds.
     pub ground: Ground,
+    /// Smallest block, bytes.
+    pub block: u32,
     /// It takes discards.
     pub discard: bool,
     /// What a discard of everything is about.
@@ -45,6 +50,8 @@ pub(crate) struct Whole {
     part: bool,
     spec: String,
     rate: f64,
+    /// No faster than this, bytes per second.
+    writes_most: f64,
 }
 
 impl Whole {
@@ -75,7 +82,9 @@ impl Whole {
         let link = target.target.drive.as_ref().and_then(|d| d.link.as_ref());
         let ceiling = link.and_then(|l| l.ceiling_bytes_per_s);
         Ok(Whole {
+            block: target.logical_block_bytes.max(1),
             discard: target.discard,
+            writes_most: ceiling.map_or(WRITES_MOST, |c| c * OVER_CEILING),
             everything: Region::first(everything),
             scale: options.time.map(|t| t.as_secs_f64() / method.seconds),
             part: options.size.is_some(),
@@ -124,7 +133,7 @@ impl Whole {
         w.stop = Stop::after_ns((seconds * 1e9) as u64);
         if w.mix.changes_data() {
             let share = f64::from(w.mix.write) / f64::from(w.mix.total());
-            w.stop.bytes = Some((WRITES_MOST / share * seconds.max(0.001)) as u64);
+            w.stop.bytes = Some((self.writes_most / share * seconds.max(0.001)) as u64);
             w.flush_at_end = true;
         }
         w

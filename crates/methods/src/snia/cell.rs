@@ -1,0 +1,154 @@
+//! A workload of a test, and its figure of every round.
+
+use record::{Metric, Unit};
+use rig::Measurement;
+use workload::units::binary_tight;
+use workload::{BlockSizes, Mix, OpKind, Pattern, Workload};
+
+use super::DEPTH;
+use crate::MethodError;
+use crate::ground::Ground;
+use crate::session::Session;
+use crate::whole::Whole;
+
+/// Operations handed over in one call where many are in flight.
+const BATCH: u32 = 4;
+
+/// What is read from a measurement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Figure {
+    Iops,
+    Throughput,
+    /// Mean service time of all operations.
+    Latency,
+}
+
+/// One workload and its figures so far.
+#[derive(Clone, Debug)]
+pub(super) struct Cell {
+    pub workload: Workload,
+    pub figure: Figure,
+    /// It is one of those that must be steady.
+    pub tracked: bool,
+    pub samples: Vec<f64>,
+    /// Longest service time so far, nanoseconds.
+    longest: u64,
+    /// Mean service time of the last round, nanoseconds; `None` when nothing was done in it.
+    response: Option<f64>,
+}
+
+impl Cell {
+    /// Random blocks, so many percent of them reads: `{test}-{size}-r{percent}`.
+    pub fn random(whole: &Whole, test: &str, block: u32, read_percent: u32, seconds: f64) -> Cell {
+        let name = format!("{test}-{}-r{read_percent}", binary_tight(u64::from(block)));
+        let mix = Mix::read_percent(read_percent);
+        let index = 100 + read_percent * 16 + block.trailing_zeros();
+        let mut w = whole.random(&name, mix, block, seconds, index);
+        w.depth = DEPTH;
+        Cell::of(w, Figure::Iops)
+    }
+
+    /// Blocks in order.
+    pub fn sequential(
+        whole: &Whole,
+        test: &str,
+        block: u32,
+        read_percent: u32,
+        seconds: f64,
+    ) -> Cell {
+        let cell = Cell::random(whole, test, block, read_percent, seconds);
+        let w = Workload { pattern: Pattern::Sequential, ..cell.workload };
+        Cell::of(w, Figure::Throughput)
+    }
+
+    fn of(workload: Workload, figure: Figure) -> Cell {
+        let batch = if workload.depth > 8 { BATCH } else { 1 };
+        let workload = Workload { batch, ..workload };
+        Cell { workload, figure, tracked: false, samples: Vec::new(), longest: 0, response: None }
+    }
+
+    /// The same, and it must be steady.
+    pub fn tracked(self) -> Cell {
+        Cell { tracked: true, ..self }
+    }
+
+    /// The same under another name.
+    pub fn named(mut self, name: String) -> Cell {
+        self.workload.name = name;
+        self
+    }
+
+    /// The same one at a time; what counts is how long each takes.
+    pub fn one_at_a_time(mut self) -> Cell {
+        (self.workload.depth, self.workload.batch) = (1, 1);
+        Cell { figure: Figure::Latency, ..self }
+    }
+
+    /// The same with this many jobs, each with this many in flight.
+    pub fn demanding(mut self, jobs: u32, depth: u32) -> Cell {
+        (self.workload.jobs, self.workload.depth) = (jobs, depth);
+        self.workload.batch = if depth > 8 { BATCH } else { 1 };
+        self
+    }
+
+    /// Whether the drive's blocks allow it.
+    pub fn fits(&self, whole: &Whole) -> bool {
+        let BlockSizes::Fixed(block) = self.workload.blocks else { return true };
+        block >= whole.block && block.is_multiple_of(whole.block)
+    }
+
+    /// One round; returns the bytes written.
+    pub fn run(&mut self, session: &mut Session<'_, '_>, round: u32) -> Result<u64, MethodError> {
+        let m = session.probe(&Ground::replicate(&self.workload, round), round)?;
+        self.response = mean_service(&m);
+        let value = match self.figure {
+            Figure::Iops => m.iops(None),
+            Figure::Throughput => m.throughput(None),
+            Figure::Latency => self.response,
+        };
+        self.samples.push(value.unwrap_or(0.0));
+        let kinds = m.kinds.iter().flatten();
+        let longest = kinds.filter_map(|k| k.service.max()).max().unwrap_or(0);
+        self.longest = self.longest.max(longest);
+        Ok(m.kind(OpKind::Write).map_or(0, |k| k.bytes))
+    }
+
+    pub fn unit(&self) -> Unit {
+        match self.figure {
+            Figure::Iops => Unit::Iops,
+            Figure::Throughput => Unit::BytesPerSecond,
+            Figure::Latency => Unit::Nanoseconds,
+        }
+    }
+
+    /// Publishes the mean over these rounds. They follow on each other in one run, so that they are
+    /// no replicates: there is no interval.
+    pub fn put(&self, session: &mut Session<'_, '_>, rounds: &[f64]) {
+        session.out.put_metric(self.mean(self.workload.name.clone(), rounds));
+        if self.figure == Figure::Latency {
+            let name = format!("{}.max", self.workload.name);
+            session.out.put_metric(Metric::single(name, Unit::Nanoseconds, self.longest as f64));
+        }
+    }
+
+    /// Publishes the mean response time of the last round, nanoseconds.
+    pub fn put_response(&self, session: &mut Session<'_, '_>) {
+        let name = format!("{}.response", self.workload.name);
+        let metric = self.response.map(|ns| Metric::single(name, Unit::Nanoseconds, ns));
+        metric.into_iter().for_each(|m| session.out.put_metric(m));
+    }
+
+    /// Their mean as a metric.
+    pub fn mean(&self, name: String, rounds: &[f64]) -> Metric {
+        let value = rounds.iter().sum::<f64>() / rounds.len().max(1) as f64;
+        let n = rounds.len() as u32;
+        Metric { n, samples: rounds.to_vec(), ..Metric::single(name, self.unit(), value) }
+    }
+}
+
+/// Mean service time of reads and writes, nanoseconds.
+fn mean_service(m: &Measurement) -> Option<f64> {
+    let stats = [OpKind::Read, OpKind::Write].into_iter().filter_map(|kind| m.kind(kind));
+    let (sum, n) = stats.fold((0, 0), |s, k| (s.0 + k.service.sum(), s.1 + k.ops));
+    (n > 0).then(|| sum as f64 / n as f64)
+}

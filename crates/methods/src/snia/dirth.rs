@@ -1,0 +1,48 @@
+//! `snia-dirth`: rate and response time at 49 intensities of demand.
+
+use record::Safety;
+
+use super::cell::Cell;
+use super::rounds::Rounds;
+use super::{MINUTE, Part, Snia};
+use crate::MethodInfo;
+use crate::whole::Whole;
+
+const NAME: &str = "snia-dirth";
+
+/// Jobs, and operations in flight of each.
+const LEVELS: [u32; 7] = [32, 16, 8, 6, 4, 2, 1];
+
+/// Share of reads, percent.
+const READS: u32 = 65;
+
+pub(crate) static DIRTH: Snia = Snia {
+    info: &MethodInfo {
+        name: NAME,
+        summary: "rate and response time at 49 intensities of demand (SNIA)",
+        about: "Discards the drive, writes it twice in order, then runs 4 KiB blocks at random with \
+                65% reads, 32 jobs with 32 in flight each, in rounds of a minute until steady. \
+                Then every combination of 32 to 1 jobs and 32 to 1 in flight for a minute: \
+                operations per second and mean response time of each.",
+        safety: Safety::Destroys,
+        seconds: 5_400.0,
+        writes: "the whole drive twice, then at random for an hour and a half, a third of it writes",
+    },
+    parts,
+};
+
+fn parts(whole: &Whole) -> Vec<Part> {
+    let cell = |jobs, depth| {
+        let cell = Cell::random(whole, NAME, whole.ground.small, READS, whole.seconds(MINUTE));
+        cell.demanding(jobs, depth).named(format!("{NAME}-t{jobs}-q{depth}"))
+    };
+    let most = cell(LEVELS[0], LEVELS[0]).named(format!("{NAME}-steady")).tracked();
+    let grid = LEVELS.into_iter().flat_map(|jobs| LEVELS.map(|depth| (jobs, depth)));
+    let cells = grid.map(|(jobs, depth)| cell(jobs, depth)).collect();
+    vec![
+        Part::Purge,
+        Part::Precondition,
+        Part::Rounds(Rounds::new(NAME, vec![most])),
+        Part::Once(cells),
+    ]
+}

@@ -1,0 +1,52 @@
+//! `snia-hir`: what a drive makes of short rests (host idle recovery).
+
+use record::Safety;
+
+use super::cell::Cell;
+use super::rounds::Rounds;
+use super::{MINUTE, Part, Snia};
+use crate::MethodInfo;
+use crate::whole::{Whole, time_tight};
+
+const NAME: &str = "snia-hir";
+
+/// Seconds of work before each wait.
+const ACCESS_SECONDS: f64 = 5.0;
+
+/// Seconds of the waits.
+const WAITS: [f64; 5] = [5.0, 10.0, 15.0, 25.0, 50.0];
+
+/// Work and wait so often: three minutes of work for each wait. The specification takes thirty.
+const CYCLES: u32 = 36;
+
+pub(crate) static HIR: Snia = Snia {
+    info: &MethodInfo {
+        name: NAME,
+        summary: "what the drive makes of short rests between bursts (SNIA)",
+        about: "Discards the drive, writes it twice in order, then 4 KiB blocks at random in \
+                rounds of a minute until steady. Then five seconds of writes and a wait of 5, 10, \
+                15, 25 and 50 seconds, 36 times each, with as much work without a wait in between: \
+                the rate for every wait.",
+        safety: Safety::Destroys,
+        seconds: 7_400.0,
+        writes: "the whole drive twice, then at random for an hour",
+    },
+    parts,
+};
+
+fn parts(whole: &Whole) -> Vec<Part> {
+    let cell = |name: String, seconds| {
+        Cell::random(whole, NAME, whole.ground.small, 0, whole.seconds(seconds)).named(name)
+    };
+    let steady = cell(format!("{NAME}-steady"), MINUTE).tracked();
+    let mut parts =
+        vec![Part::Purge, Part::Precondition, Part::Rounds(Rounds::new(NAME, vec![steady]))];
+    for wait in WAITS {
+        let name = format!("{NAME}-wait-{}", time_tight(wait));
+        let (seconds, cycles) = (whole.seconds(wait), CYCLES);
+        parts.push(Part::Rests { cell: cell(name.clone(), ACCESS_SECONDS), seconds, cycles });
+        let none = cell(format!("{name}-then-none"), ACCESS_SECONDS);
+        parts.push(Part::Rests { cell: none, seconds: 0.0, cycles });
+    }
+    parts
+}

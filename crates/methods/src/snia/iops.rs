@@ -1,0 +1,46 @@
+//! `snia-iops`: operations per second of 56 mixes of reads, writes and sizes, when steady.
+
+use record::Safety;
+
+use super::cell::Cell;
+use super::rounds::Rounds;
+use super::{MINUTE, Part, Snia};
+use crate::MethodInfo;
+use crate::whole::Whole;
+
+const NAME: &str = "snia-iops";
+
+/// Shares of reads, percent, and sizes, in the order of the specification.
+const READS: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];
+const SIZES: [u32; 8] = [1 << 20, 128 << 10, 64 << 10, 32 << 10, 16 << 10, 8 << 10, 4 << 10, 512];
+
+/// What must be steady: share of reads and size.
+const TRACKED: [(u32, u32); 3] = [(0, 4 << 10), (65, 64 << 10), (100, 1 << 20)];
+
+pub(crate) static IOPS: Snia = Snia {
+    info: &MethodInfo {
+        name: NAME,
+        summary: "operations per second of 56 mixes, in steady state (SNIA)",
+        about: "Discards the drive and writes it twice in order, then runs random blocks of eight \
+                sizes from 1 MiB to 512 bytes, in seven mixes of reads and writes, for a minute \
+                each and 32 in flight; all that in rounds until 4 KiB writes, 64 KiB blocks with \
+                65% reads and 1 MiB reads are steady, 25 rounds at most. Steady by the \
+                specification and steady on a plateau are reported apart. Takes up to a day: \
+                --time shortens the minutes.",
+        safety: Safety::Destroys,
+        seconds: 84_000.0,
+        writes: "the whole drive twice, then at random for up to half a day",
+    },
+    parts,
+};
+
+fn parts(whole: &Whole) -> Vec<Part> {
+    let seconds = whole.seconds(MINUTE);
+    let cell = |(reads, size)| {
+        let cell = Cell::random(whole, NAME, size, reads, seconds);
+        if TRACKED.contains(&(reads, size)) { cell.tracked() } else { cell }
+    };
+    let grid = READS.into_iter().flat_map(|reads| SIZES.map(|size| (reads, size)));
+    let cells = grid.map(cell).filter(|c| c.fits(whole)).collect();
+    vec![Part::Purge, Part::Precondition, Part::Rounds(Rounds::new(NAME, cells))]
+}

@@ -1,0 +1,56 @@
+//! `snia-latency`: how long single operations take, when steady.
+
+use record::Safety;
+
+use super::cell::Cell;
+use super::rounds::Rounds;
+use super::{MINUTE, Part, Snia};
+use crate::MethodInfo;
+use crate::whole::Whole;
+
+const NAME: &str = "snia-latency";
+
+/// Sizes, and shares of reads, percent.
+const SIZES: [u32; 3] = [8 << 10, 4 << 10, 512];
+const READS: [u32; 3] = [100, 65, 0];
+
+/// Of this size latencies must be steady, and of its writes the distribution is kept.
+const TRACKED: u32 = 4 << 10;
+
+/// Seconds of writes for the distribution.
+const HISTOGRAM_SECONDS: f64 = 1200.0;
+
+pub(crate) static LATENCY: Snia = Snia {
+    info: &MethodInfo {
+        name: NAME,
+        summary: "how long single operations take, in steady state (SNIA)",
+        about: "Discards the drive and writes it twice in order, then runs random blocks of 8 KiB, \
+                4 KiB and 512 bytes with 100, 65 and 0% reads, one at a time and a minute each, in \
+                rounds until the mean latencies of 4 KiB are steady, 25 at most. Then 20 minutes of \
+                4 KiB writes for the distribution.",
+        safety: Safety::Destroys,
+        seconds: 15_600.0,
+        writes: "the whole drive twice, then at random for up to three hours, one at a time",
+    },
+    parts,
+};
+
+fn parts(whole: &Whole) -> Vec<Part> {
+    let seconds = whole.seconds(MINUTE);
+    let cell =
+        |size, reads, seconds| Cell::random(whole, NAME, size, reads, seconds).one_at_a_time();
+    let grid = SIZES.into_iter().flat_map(|size| READS.map(|reads| (size, reads)));
+    let cells = grid.map(|(size, reads)| match cell(size, reads, seconds) {
+        c if size == TRACKED => c.tracked(),
+        c => c,
+    });
+    let cells = cells.filter(|c| c.fits(whole)).collect();
+    let last = cell(TRACKED.max(whole.block), 0, whole.seconds(HISTOGRAM_SECONDS));
+    let last = last.named(format!("{NAME}-distribution"));
+    vec![
+        Part::Purge,
+        Part::Precondition,
+        Part::Rounds(Rounds::new(NAME, cells)),
+        Part::Latencies(last.workload),
+    ]
+}

@@ -1,0 +1,228 @@
+//! The SNIA Solid State Storage Performance Test Specification (Enterprise and Client 2.0), on any
+//! drive that was given away.
+//!
+//! Each test is a list of parts (purge, precondition, rounds until steady, ...), from which both its
+//! plan and its run follow; its file holds the list and nothing else. Rounds and their two words for
+//! steady are in `rounds.rs`. No part waits for anything: the specification forbids idle gaps.
+
+mod cell;
+mod dirth;
+mod hir;
+mod iops;
+mod latency;
+mod rounds;
+#[cfg(test)]
+mod tests;
+mod throughput;
+mod wsat;
+mod xsr;
+
+use analysis::LatencyReplicates;
+use record::{LatencyProfile, Metric, Plan, Step, Unit};
+use rig::{Rig, TargetInfo};
+use workload::OpKind::Write;
+use workload::{BlockSizes, OpKind, Stop, Workload};
+
+use crate::Outcome;
+use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::session::Session;
+use crate::whole::Whole;
+use cell::Cell;
+use rounds::Rounds;
+
+pub(crate) use dirth::DIRTH;
+pub(crate) use hir::HIR;
+pub(crate) use iops::IOPS;
+pub(crate) use latency::LATENCY;
+pub(crate) use throughput::THROUGHPUT;
+pub(crate) use wsat::WSAT;
+pub(crate) use xsr::XSR;
+
+/// Seconds of a round, of one cell.
+const MINUTE: f64 = 60.0;
+
+/// The precondition writes the drive so often, in blocks of this size.
+const PRECONDITION_PASSES: u64 = 2;
+const PRECONDITION_BLOCK: u32 = 128 << 10;
+
+/// In flight in the precondition, and where the specification leaves the depth to the tester.
+const DEPTH: u32 = 32;
+
+/// Back to what it was: this share of the rate before.
+const RECOVERED_FROM: f64 = 0.95;
+
+/// A test of the family.
+pub(crate) struct Snia {
+    info: &'static MethodInfo,
+    parts: fn(&Whole) -> Vec<Part>,
+}
+
+/// One thing after the other.
+enum Part {
+    /// Everything is discarded.
+    Purge,
+    /// The whole drive twice, in order.
+    Precondition,
+    /// All cells, round after round, until steady.
+    Rounds(Rounds),
+    /// Each cell once.
+    Once(Vec<Cell>),
+    /// One workload, of which the latencies are wanted.
+    Latencies(Workload),
+    /// A workload, and a rest behind it, again and again.
+    Rests { cell: Cell, seconds: f64, cycles: u32 },
+    /// A long workload; how long until it is as fast as the one named was at its end.
+    Course { workload: Workload, against: Option<&'static str> },
+}
+
+impl Method for Snia {
+    fn info(&self) -> &'static MethodInfo {
+        self.info
+    }
+
+    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        let whole = Whole::new(self.info, target, options)?;
+        let parts = (self.parts)(&whole);
+        let steps = parts.iter().flat_map(|part| part.steps(&whole)).collect();
+        let workloads: Vec<Workload> = parts.iter().flat_map(Part::workloads).collect();
+        Ok(whole.plan(steps, &workloads))
+    }
+
+    fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let whole = Whole::new(self.info, rig.target(), options)?;
+        let mut session = Session::new(rig, out);
+        let mut ends = Vec::new();
+        let mut parts = (self.parts)(&whole).into_iter();
+        let result = parts.try_for_each(|part| part.run(&mut session, &whole, &mut ends));
+        session.checkpoint();
+        result
+    }
+}
+
+/// Rates at the end of the courses so far, by name.
+type Ends = Vec<(String, f64)>;
+
+impl Part {
+    fn steps(&self, whole: &Whole) -> Vec<Step> {
+        match self {
+            Part::Purge => vec![Whole::discard_step("purge")],
+            Part::Precondition => vec![whole.step(&precondition(whole), 1)],
+            Part::Rounds(rounds) => rounds.steps(whole),
+            Part::Once(cells) => cells.iter().map(|c| whole.step(&c.workload, 1)).collect(),
+            Part::Latencies(w) | Part::Course { workload: w, .. } => vec![whole.step(w, 1)],
+            Part::Rests { cell, seconds, cycles } => {
+                let rest = Whole::idle_step("wait", seconds * f64::from(*cycles));
+                vec![whole.step(&cell.workload, *cycles), rest]
+            }
+        }
+    }
+
+    fn workloads(&self) -> Vec<Workload> {
+        match self {
+            Part::Purge | Part::Precondition => Vec::new(),
+            Part::Rounds(rounds) => rounds.cells.iter().map(|c| c.workload.clone()).collect(),
+            Part::Once(cells) => cells.iter().map(|c| c.workload.clone()).collect(),
+            Part::Latencies(w) | Part::Course { workload: w, .. } => vec![w.clone()],
+            Part::Rests { cell, .. } => vec![cell.workload.clone()],
+        }
+    }
+
+    fn run(
+        self,
+        session: &mut Session<'_, '_>,
+        whole: &Whole,
+        ends: &mut Ends,
+    ) -> Result<(), MethodError> {
+        match self {
+            Part::Purge => session.discard(whole, "purge", whole.everything).map(drop),
+            Part::Precondition => session.probe(&precondition(whole), 0).map(drop),
+            Part::Rounds(mut rounds) => rounds.run(session, whole),
+            Part::Once(cells) => once(session, cells),
+            Part::Latencies(w) => latencies(session, &w),
+            Part::Rests { cell, seconds, cycles } => rests(session, cell, seconds, cycles),
+            Part::Course { workload, against } => course(session, &workload, against, ends),
+        }
+    }
+}
+
+fn precondition(whole: &Whole) -> Workload {
+    let mut w = whole.pass("precondition", Write, 90);
+    let bytes = PRECONDITION_PASSES * whole.bytes();
+    w.blocks = BlockSizes::Fixed(PRECONDITION_BLOCK);
+    w.depth = DEPTH;
+    w.stop = Stop { bytes: Some(bytes), coverage: Some(PRECONDITION_PASSES as f64), ..w.stop };
+    w
+}
+
+fn once(session: &mut Session<'_, '_>, cells: Vec<Cell>) -> Result<(), MethodError> {
+    for mut cell in cells {
+        cell.run(session, 0)?;
+        cell.put(session, &cell.samples);
+        cell.put_response(session);
+        session.checkpoint();
+    }
+    Ok(())
+}
+
+fn latencies(session: &mut Session<'_, '_>, w: &Workload) -> Result<(), MethodError> {
+    let m = session.probe(w, 0)?;
+    for kind in [OpKind::Read, OpKind::Write] {
+        let Some(stats) = m.kind(kind) else { continue };
+        let mut all = LatencyReplicates::default();
+        all.add(&stats.service);
+        session.out.put_metrics(&w.name, all.metrics(&w.name));
+        session.out.put_latency(LatencyProfile {
+            name: w.name.clone(),
+            op: kind.name().to_string(),
+            service: stats.service.clone(),
+            response: None,
+        });
+    }
+    session.checkpoint();
+    Ok(())
+}
+
+fn rests(
+    session: &mut Session<'_, '_>,
+    mut cell: Cell,
+    seconds: f64,
+    cycles: u32,
+) -> Result<(), MethodError> {
+    for cycle in 0..cycles {
+        cell.run(session, cycle)?;
+        // All cycles of one wait are one figure: each depends on the one before.
+        cell.put(session, &cell.samples);
+        if seconds > 0.0 {
+            session.rest("wait", seconds)?;
+        }
+    }
+    session.checkpoint();
+    Ok(())
+}
+
+fn course(
+    session: &mut Session<'_, '_>,
+    w: &Workload,
+    against: Option<&str>,
+    ends: &mut Ends,
+) -> Result<(), MethodError> {
+    let course = session.course(w, 0)?;
+    let rate = course.average().unwrap_or(0.0);
+    session.out.put_metric(Metric::single(&w.name, Unit::BytesPerSecond, rate));
+    let end = course.rate_between(0.9 * course.bytes(), course.bytes()).unwrap_or(rate);
+    let metric = Metric::single(format!("{}.end", w.name), Unit::BytesPerSecond, end);
+    session.out.put_metric(metric);
+    let before = ends.iter().find(|e| Some(e.0.as_str()) == against).map(|e| e.1);
+    if let Some(seconds) = before.and_then(|rate| course.reaches(RECOVERED_FROM * rate)) {
+        let name = format!("{}.recovery", w.name);
+        session.out.put_metric(Metric::single(name, Unit::Nanoseconds, seconds * 1e9));
+    }
+    ends.push((w.name.clone(), end));
+    session.checkpoint();
+    Ok(())
+}

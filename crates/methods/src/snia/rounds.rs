@@ -1,0 +1,146 @@
+//! Rounds of all cells until those that are tracked are steady.
+//!
+//! Two words, reported apart. PTS-steady: the rule of the specification over the last five rounds.
+//! Plateau-steady: also the drive was written over once since the rounds began (where they write at
+//! all), and the slope over the window cannot be told from none. Rounds go on for the stricter one,
+//! up to the specification's 25: its own rule also accepts a slow decay.
+
+use analysis::{Slope, WINDOW};
+use record::{Finding, Level, Metric, Series, Step, Unit};
+
+use super::cell::Cell;
+use crate::MethodError;
+use crate::session::Session;
+use crate::verdict::Steadiness;
+use crate::whole::Whole;
+
+/// Rounds at most, by the specification.
+pub(super) const ROUNDS_MOST: u32 = 25;
+
+/// Rounds, and when they end.
+pub(super) struct Rounds {
+    /// The first part of the names of what it finds.
+    pub name: String,
+    pub cells: Vec<Cell>,
+    pub most: u32,
+    /// They also end when the drive was written so often.
+    pub passes_most: Option<f64>,
+}
+
+impl Rounds {
+    /// The usual number of rounds.
+    pub fn new(name: &str, cells: Vec<Cell>) -> Rounds {
+        Rounds { name: name.into(), cells, most: ROUNDS_MOST, passes_most: None }
+    }
+
+    /// What a plan says.
+    pub fn steps(&self, whole: &Whole) -> Vec<Step> {
+        let most = self.passes_most.map_or(f64::MAX, |p| p * whole.bytes() as f64);
+        let steps = self.cells.iter().map(|cell| {
+            let step = whole.step(&cell.workload, self.most);
+            // The round in which enough was written is ended.
+            let last = cell.workload.stop.bytes.unwrap_or(0);
+            let bound = (most + last as f64).min(u64::MAX as f64) as u64;
+            Step { write_bytes_max: step.write_bytes_max.min(bound), ..step }
+        });
+        steps.collect()
+    }
+
+    /// Runs them and publishes what they settle at.
+    pub fn run(&mut self, session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodError> {
+        let mut ends = Vec::new();
+        let result = self.rounds(session, whole, &mut ends);
+        self.put_series(session, &ends);
+        result
+    }
+
+    fn rounds(
+        &mut self,
+        session: &mut Session<'_, '_>,
+        whole: &Whole,
+        ends: &mut Vec<u64>,
+    ) -> Result<(), MethodError> {
+        let mut steadiness = Steadiness::new(&self.name);
+        let mut written = 0;
+        let writes = self.cells.iter().any(|c| c.workload.mix.changes_data());
+        for round in 0..self.most {
+            for cell in &mut self.cells {
+                written += cell.run(session, round)?;
+            }
+            ends.push(session.rig.elapsed_ns());
+            steadiness.rounds = round + 1;
+            steadiness.excursion = self.excursion();
+            if steadiness.pts.is_none() && self.all(Slope::is_pts_steady) {
+                steadiness.pts = Some(round + 1);
+            }
+            let passed = written as f64 / whole.bytes() as f64;
+            steadiness.passes = passed;
+            if self.all(Slope::is_level) && (passed >= 1.0 || !writes) {
+                steadiness.plateau = Some(round + 1);
+            }
+            self.put(session, &steadiness);
+            session.checks.put_steadiness(steadiness.clone());
+            session.checkpoint();
+            if steadiness.plateau.is_some() || self.passes_most.is_some_and(|most| passed >= most) {
+                break;
+            }
+        }
+        if steadiness.pts.is_none() {
+            let text = format!("{}: not steady after {} rounds", self.name, steadiness.rounds);
+            session.out.note(Finding::new("not-steady", Level::Warn, text));
+        }
+        Ok(())
+    }
+
+    /// The windows of the tracked cells; none before there are five rounds.
+    fn windows(&self) -> impl Iterator<Item = Option<Slope>> {
+        let tracked = self.cells.iter().filter(|c| c.tracked);
+        tracked.map(|c| Slope::of(&c.samples[c.samples.len().checked_sub(WINDOW)?..]))
+    }
+
+    fn all(&self, steady: fn(&Slope) -> bool) -> bool {
+        self.windows().all(|w| w.is_some_and(|slope| steady(&slope)))
+    }
+
+    /// The largest move of a fitted line over the window, as a share of its mean.
+    fn excursion(&self) -> Option<f64> {
+        let shares = self.windows().flatten().map(|s| s.excursion / s.mean);
+        shares.max_by(|a, b| a.abs().total_cmp(&b.abs()))
+    }
+
+    /// Every figure over the best window there is: of the plateau, else the last five rounds.
+    fn put(&self, session: &mut Session<'_, '_>, steadiness: &Steadiness) {
+        for cell in &self.cells {
+            let name = &cell.workload.name;
+            let window = |end: usize| &cell.samples[end.saturating_sub(WINDOW)..end];
+            cell.put(session, window(cell.samples.len()));
+            if !cell.tracked {
+                continue;
+            }
+            let first = Metric::single(format!("{name}.first-round"), cell.unit(), cell.samples[0]);
+            session.out.put_metric(first);
+            let words = [("pts", steadiness.pts), ("plateau", steadiness.plateau)];
+            for (word, end) in words.into_iter().filter_map(|(w, end)| Some((w, end? as usize))) {
+                session.out.put_metric(cell.mean(format!("{name}.{word}"), window(end)));
+            }
+        }
+        let words = [("pts-round", steadiness.pts), ("plateau-round", steadiness.plateau)];
+        for (word, round) in words.into_iter().filter_map(|(w, round)| Some((w, round?))) {
+            let name = format!("{}.{word}", self.name);
+            session.out.put_metric(Metric::single(name, Unit::Number, f64::from(round)));
+        }
+    }
+
+    /// The course of what is tracked, a row a round.
+    fn put_series(&self, session: &mut Session<'_, '_>, ends: &[u64]) {
+        for cell in self.cells.iter().filter(|c| c.tracked) {
+            let mut series = Series::new(&cell.workload.name, 0, 0);
+            for (end, value) in ends.iter().zip(&cell.samples) {
+                series.push(*end, &[("round", cell.unit(), Some(*value))]);
+            }
+            if !series.t_ns.is_empty() {
+                session.out.series.push(series);
+            }
+        }
+    }
+}

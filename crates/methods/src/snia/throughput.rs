@@ -1,0 +1,38 @@
+//! `snia-throughput`: reads and writes in order, of large blocks, when steady.
+
+use record::Safety;
+
+use super::cell::Cell;
+use super::rounds::Rounds;
+use super::{MINUTE, Part, Snia};
+use crate::MethodInfo;
+use crate::whole::Whole;
+
+const NAME: &str = "snia-throughput";
+
+/// Sizes, each with a purge and a precondition of its own.
+const SIZES: [u32; 2] = [1 << 20, 128 << 10];
+
+pub(crate) static THROUGHPUT: Snia = Snia {
+    info: &MethodInfo {
+        name: NAME,
+        summary: "large reads and writes in order, in steady state (SNIA)",
+        about: "For blocks of 1 MiB and of 128 KiB: discards the drive, writes it twice in order, \
+                then reads and writes in order for a minute each, one job with 32 in flight, in \
+                rounds until both are steady, 25 at most.",
+        safety: Safety::Destroys,
+        seconds: 7_200.0,
+        writes: "the whole drive four times, then in order for up to 50 minutes",
+    },
+    parts,
+};
+
+fn parts(whole: &Whole) -> Vec<Part> {
+    let seconds = whole.seconds(MINUTE);
+    let rounds = |size| {
+        let cell = |reads| Cell::sequential(whole, NAME, size, reads, seconds).tracked();
+        let name = format!("{NAME}-{}", workload::units::binary_tight(u64::from(size)));
+        Part::Rounds(Rounds::new(&name, vec![cell(100), cell(0)]))
+    };
+    SIZES.into_iter().flat_map(|size| [Part::Purge, Part::Precondition, rounds(size)]).collect()
+}

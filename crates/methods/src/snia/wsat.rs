@@ -1,0 +1,42 @@
+//! `snia-wsat`: random writes from a purged drive until they saturate it.
+
+use record::Safety;
+
+use super::cell::Cell;
+use super::rounds::Rounds;
+use super::{MINUTE, Part, Snia};
+use crate::MethodInfo;
+use crate::whole::Whole;
+
+const NAME: &str = "snia-wsat";
+
+/// Six hours of minutes.
+const ROUNDS_MOST: u32 = 360;
+
+/// Or so often the drive.
+const PASSES_MOST: f64 = 4.0;
+
+pub(crate) static WSAT: Snia = Snia {
+    info: &MethodInfo {
+        name: NAME,
+        summary: "random writes from fresh until they saturate the drive (SNIA)",
+        about: "Discards the drive, then writes 4 KiB blocks at random, 32 in flight, minute by \
+                minute, until the rate is steady on a plateau, the drive was written four times \
+                over, or six hours have passed. The course, the first minute and the plateau come \
+                out.",
+        safety: Safety::Destroys,
+        seconds: 21_600.0,
+        writes: "at random four times the whole drive at most",
+    },
+    parts,
+};
+
+fn parts(whole: &Whole) -> Vec<Part> {
+    let cell = Cell::random(whole, NAME, whole.ground.small, 0, whole.seconds(MINUTE)).tracked();
+    let rounds = Rounds {
+        most: ROUNDS_MOST,
+        passes_most: Some(PASSES_MOST),
+        ..Rounds::new(NAME, vec![cell])
+    };
+    vec![Part::Purge, Part::Rounds(rounds)]
+}

@@ -1,0 +1,53 @@
+//! `snia-xsr`: large writes in order, then small ones at random, then in order again (cross stimulus
+//! recovery).
+
+use record::Safety;
+
+use super::cell::Cell;
+use super::{Part, Snia};
+use crate::MethodInfo;
+use crate::whole::Whole;
+
+const NAME: &str = "snia-xsr";
+
+/// Seconds of each of the two kinds.
+const SEQUENTIAL_SECONDS: f64 = 8.0 * 3600.0;
+const RANDOM_SECONDS: f64 = 6.0 * 3600.0;
+
+const SEQUENTIAL_BLOCK: u32 = 1 << 20;
+const RANDOM_BLOCK: u32 = 8 << 10;
+
+/// Its rate is what the last part is held against.
+const BEFORE: &str = "snia-xsr-sequential-before";
+
+pub(crate) static XSR: Snia = Snia {
+    info: &MethodInfo {
+        name: NAME,
+        summary: "how a drive recovers from another kind of work (SNIA)",
+        about: "Discards the drive, then writes 1 MiB blocks in order for eight hours, 8 KiB \
+                blocks at random for six, and 1 MiB blocks in order for eight again, 32 in flight. \
+                What comes out are the rates and how long the last part needs to be as fast as \
+                the first. --time shortens all three.",
+        safety: Safety::Destroys,
+        seconds: 79_200.0,
+        writes: "without a pause for 22 hours",
+    },
+    parts,
+};
+
+fn parts(whole: &Whole) -> Vec<Part> {
+    let sequential = |name: &str| {
+        let seconds = whole.seconds(SEQUENTIAL_SECONDS);
+        Cell::sequential(whole, NAME, SEQUENTIAL_BLOCK, 0, seconds).named(name.into()).workload
+    };
+    let seconds = whole.seconds(RANDOM_SECONDS);
+    let random = Cell::random(whole, NAME, RANDOM_BLOCK.max(whole.block), 0, seconds);
+    let random = random.named("snia-xsr-random".into()).workload;
+    let after = sequential("snia-xsr-sequential-after");
+    vec![
+        Part::Purge,
+        Part::Course { workload: sequential(BEFORE), against: None },
+        Part::Course { workload: random, against: None },
+        Part::Course { workload: after, against: Some(BEFORE) },
+    ]
+}

@@ -1,0 +1,94 @@
+//! STEADY: had the drive settled when it was measured? Two words for two rules.
+
+use record::Unit;
+
+use super::{Ruling, percent};
+
+/// How the rounds of a test went.
+#[derive(Clone, Debug)]
+pub(crate) struct Steadiness {
+    /// What they were rounds of.
+    pub name: String,
+    /// Rounds so far.
+    pub rounds: u32,
+    /// Last round of the first window that is steady by the specification.
+    pub pts: Option<u32>,
+    /// Last round of the window that is a plateau.
+    pub plateau: Option<u32>,
+    /// What the worst fitted line moves over the last window, as a share of its mean.
+    pub excursion: Option<f64>,
+    /// How often the drive was written over meanwhile.
+    pub passes: f64,
+}
+
+impl Steadiness {
+    /// Before the first round.
+    pub fn new(name: &str) -> Steadiness {
+        let name = name.to_string();
+        Steadiness { name, rounds: 0, pts: None, plateau: None, excursion: None, passes: 0.0 }
+    }
+}
+
+pub(crate) fn steady(seen: &Steadiness) -> Ruling {
+    let Steadiness { name, rounds, .. } = seen;
+    let moved = seen.excursion.unwrap_or(0.0);
+    let ruling = match (seen.pts, seen.plateau) {
+        _ if seen.excursion.is_none() => Ruling::unknown(format!(
+            "Whether {name} was steady is unknown: {rounds} rounds are too few to tell."
+        )),
+        (Some(pts), Some(plateau)) => Ruling::yes(
+            "STEADY",
+            format!(
+                "{name} is PTS-steady from round {pts} and plateau-steady from round {plateau}."
+            ),
+        ),
+        (None, Some(plateau)) => {
+            Ruling::yes("STEADY", format!("{name} is plateau-steady from round {plateau}."))
+        }
+        (Some(pts), None) => Ruling::yes(
+            "PTS-STEADY ONLY",
+            format!(
+                "{name} is PTS-steady from round {pts} and was no plateau in {rounds} rounds: the \
+                 last five move by {}, after {:.1} times the drive was written.",
+                percent(moved),
+                seen.passes
+            ),
+        ),
+        (None, None) => Ruling::no(
+            "NOT STEADY",
+            format!(
+                "{name} was not steady in {rounds} rounds: the last five move by {}.",
+                percent(moved)
+            ),
+        ),
+    };
+    ruling.with("slope over the window / mean", moved, Unit::Number).with(
+        "times the drive was written",
+        seen.passes,
+        Unit::Number,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::*;
+
+    #[test]
+    fn both_words_are_told_apart() {
+        let seen = |pts, plateau, excursion| Steadiness {
+            rounds: 25,
+            pts,
+            plateau,
+            excursion,
+            passes: 0.4,
+            ..Steadiness::new("a")
+        };
+        let name = |s: Steadiness| steady(&s).verdict.name;
+        assert_eq!(name(seen(Some(5), Some(9), Some(0.01))), "STEADY");
+        assert_eq!(name(seen(Some(5), None, Some(-0.08))), "PTS-STEADY ONLY");
+        assert_eq!(name(seen(None, None, Some(-0.3))), "NOT STEADY");
+        assert_eq!(steady(&seen(None, None, None)).answer, Answer::Unknown);
+        assert!(steady(&seen(Some(5), None, Some(-0.08))).verdict.text.contains("-8%"));
+    }
+}
