@@ -14,8 +14,8 @@ use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::session::Session;
 use crate::whole::{Whole, mix_of};
 
-/// The formats that are compared, in the order in which they run: drift hits both alike.
-const FORMATS: [u32; 4] = [512, 4096, 4096, 512];
+/// How often a format runs in all.
+const RUNS: u32 = 4;
 
 /// Seconds of one workload.
 const EACH_SECONDS: f64 = 10.0;
@@ -32,7 +32,8 @@ pub(crate) struct Lbaf;
 static INFO: MethodInfo = MethodInfo {
     name: "lbaf",
     summary: "is the drive faster with blocks of 4096 bytes than of 512",
-    about: "Formats the drive to 512, 4096, 4096 and again 512 bytes a block. After each format 8 \
+    about: "Formats the drive to blocks of 4096, 512, 512 and again 4096 bytes (the other way about \
+            where it has 4096). After each format 8 \
             GiB (or --size) are written in order, then 1 MiB blocks are read and written in order, \
             8 in flight, and 4 KiB blocks at random, 32 and 1 in flight. What comes out is every \
             rate in both formats and their ratio. The drive is left in the format it had. A drive \
@@ -50,7 +51,7 @@ impl Method for Lbaf {
     fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
         let whole = Whole::new(&INFO, target, options)?;
         let workloads = workloads(&whole);
-        let rounds = FORMATS.len() as u32;
+        let rounds = RUNS;
         let mut steps = vec![Whole::idle_step("format", f64::from(rounds + 1))];
         let fill = whole.fill_step("fill", region(&whole).bytes);
         steps.extend((0..rounds).map(|_| fill.clone()));
@@ -68,7 +69,7 @@ impl Method for Lbaf {
         let whole = Whole::new(&INFO, rig.target(), options)?;
         let found = rig.target().logical_block_bytes;
         let mut session = Session::new(rig, out);
-        let result = measure(&mut session, &whole);
+        let result = measure(&mut session, &whole, found);
         session.checkpoint();
         // Also when it was cut short; a drive that cannot be formatted never left its format.
         if session.rig.target().logical_block_bytes != found {
@@ -78,10 +79,18 @@ impl Method for Lbaf {
     }
 }
 
-fn measure(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodError> {
+/// The format that the drive does not have comes first: where it cannot be had nothing was written.
+/// Drift hits both alike.
+fn formats(found: u32) -> [u32; RUNS as usize] {
+    let other = if found == 4096 { 512 } else { 4096 };
+    let same = 512 + 4096 - other;
+    [other, same, same, other]
+}
+
+fn measure(session: &mut Session<'_, '_>, whole: &Whole, found: u32) -> Result<(), MethodError> {
     let workloads = workloads(whole);
     let mut rates = vec![[Vec::new(), Vec::new()]; workloads.len()];
-    for (round, block) in FORMATS.into_iter().enumerate() {
+    for (round, block) in formats(found).into_iter().enumerate() {
         format(session, block)?;
         session.fill_region(whole, "fill", region(whole))?;
         for (w, rates) in workloads.iter().zip(&mut rates) {

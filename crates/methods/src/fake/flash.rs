@@ -92,7 +92,7 @@ impl Flash {
         if u64::from(block) < PAGE {
             cost *= t.small_block_cost;
         }
-        if op.offset % PAGE != 0 {
+        if !op.offset.is_multiple_of(PAGE) {
             cost *= t.crossing_cost;
         }
         if !random && self.ragged[chunk] {
