@@ -74,7 +74,7 @@ pub struct Media {
     page_bytes: u64,
     row_pages: u32,
     stride_bits: u32,
-    /// Dies that a superblock's units shift the next superblock's by.
+    /// Program units in a superblock; the next superblock goes on with the next die.
     units: u32,
     /// The row read last, for neighbours that are moved together.
     row: (u32, u64),
