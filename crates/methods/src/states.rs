@@ -9,7 +9,7 @@
 use record::{Metric, Plan, Step, Unit};
 use rig::{Rig, TargetInfo};
 use workload::OpKind::{Read, Write};
-use workload::{Mix, OpKind, Region, Workload};
+use workload::{BlockSizes, Mix, OpKind, Region, Workload};
 
 use crate::Outcome;
 use crate::method::{Method, MethodError, MethodInfo, Options};
@@ -131,58 +131,69 @@ fn perform(session: &mut Session<'_, '_>, whole: &Whole, act: &Act) -> Result<()
         Act::Discard(region) => session.discard(whole, "discard", *region).map(drop),
         Act::Fill => session.fill_region(whole, "fill", whole.ground.region()),
         Act::ForgetPartition => {
-            let table = Region::first(u64::from(whole.ground.large));
-            session.fill_region(whole, "delete-partition", table)
+            session.fill_region(whole, "delete-partition", partition_table(whole))
         }
-        Act::Random(name) | Act::Pass(name, _) => {
-            let Some(w) = workload(whole, act) else { return Ok(()) };
-            let course = session.course(&w, 0)?;
-            let rate = course.average().unwrap_or(0.0);
-            session.out.put_metric(Metric::single(*name, Unit::BytesPerSecond, rate));
-            for (part, from, to) in PARTS {
-                let ends = [from, to].map(|share| share * course.bytes());
-                let rate =
-                    course.rate_between(ends[0], ends[1]).filter(|_| matches!(act, Act::Pass(..)));
-                let metric =
-                    rate.map(|r| Metric::single(format!("{name}.{part}"), Unit::BytesPerSecond, r));
-                metric.into_iter().for_each(|m| session.out.put_metric(m));
-            }
+        Act::Random(name) => {
+            let rate = session.course(&random(whole, name), 0)?.average().unwrap_or(0.0);
+            put(session, name, rate);
             session.checks.states.get_or_insert_default().add(name, rate);
+            session.checkpoint();
+            Ok(())
+        }
+        Act::Pass(name, kind) => {
+            let course = session.course(&pass(whole, name, *kind), 0)?;
+            put(session, name, course.average().unwrap_or(0.0));
+            for (part, from, to) in PARTS {
+                let rate = course.rate_between(from * course.bytes(), to * course.bytes());
+                rate.into_iter().for_each(|rate| put(session, &format!("{name}.{part}"), rate));
+            }
             session.checkpoint();
             Ok(())
         }
     }
 }
 
+fn put(session: &mut Session<'_, '_>, name: &str, rate: f64) {
+    session.out.put_metric(Metric::single(name, Unit::BytesPerSecond, rate));
+}
+
+/// What is written when a partition is deleted.
+fn partition_table(whole: &Whole) -> Region {
+    Region::first(u64::from(whole.ground.large))
+}
+
+/// The random writes of the experiment.
+fn random(whole: &Whole, name: &str) -> Workload {
+    let seconds = whole.seconds(RANDOM_SECONDS);
+    let mut w = whole.random(name, Mix::WRITE, whole.ground.small, seconds, 7);
+    let most = (RANDOM_SHARE_MOST * whole.bytes() as f64) as u64;
+    w.stop.bytes = w.stop.bytes.map(|bytes| bytes.min(most));
+    w.depth = OUTSTANDING;
+    w
+}
+
+/// Once over everything, as the tool of the experiment does it.
+fn pass(whole: &Whole, name: &str, kind: OpKind) -> Workload {
+    let mut w = whole.pass(name, kind, 8);
+    w.blocks = BlockSizes::Fixed(PASS_BLOCK.next_multiple_of(whole.ground.small));
+    w.depth = 1;
+    w
+}
+
 fn workload(whole: &Whole, act: &Act) -> Option<Workload> {
-    let ground = &whole.ground;
     match act {
-        Act::Random(name) => {
-            let seconds = whole.seconds(RANDOM_SECONDS);
-            let mut w = whole.random(name, Mix::WRITE, ground.small, seconds, 7);
-            let most = (RANDOM_SHARE_MOST * whole.bytes() as f64) as u64;
-            w.stop.bytes = w.stop.bytes.map(|bytes| bytes.min(most));
-            w.depth = OUTSTANDING;
-            Some(w)
-        }
-        Act::Pass(name, kind) => {
-            let mut w = whole.pass(name, *kind, 8);
-            w.blocks = workload::BlockSizes::Fixed(PASS_BLOCK.next_multiple_of(ground.small));
-            w.depth = 1;
-            Some(w)
-        }
+        Act::Random(name) => Some(random(whole, name)),
+        Act::Pass(name, kind) => Some(pass(whole, name, *kind)),
         Act::Discard(_) | Act::Fill | Act::ForgetPartition => None,
     }
 }
 
 fn step(whole: &Whole, act: &Act) -> Step {
     match act {
-        Act::Fill => whole.fill_step("fill", whole.bytes()),
-        Act::ForgetPartition => whole.fill_step("delete-partition", u64::from(whole.ground.large)),
         Act::Discard(_) => Whole::discard_step("discard"),
-        Act::Random(_) | Act::Pass(..) => {
-            let w = workload(whole, act);
-            w.map_or_else(|| Whole::discard_step("nothing"), |w| whole.step(&w, 1))
-        }
+        Act::Fill => whole.fill_step("fill", whole.bytes()),
+        Act::ForgetPartition => whole.fill_step("delete-partition", partition_table(whole).bytes),
+        Act::Random(name) => whole.step(&random(whole, name), 1),
+        Act::Pass(name, kind) => whole.step(&pass(whole, name, *kind), 1),
     }
 }

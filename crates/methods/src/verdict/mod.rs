@@ -129,9 +129,11 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
         true => vec![cpu::cpu(seen)],
         false => vec![link::link(target, seen), depth::depth(seen), cpu::cpu(seen)],
     };
-    let others =
-        [link::downgraded(target), heat::heat(target, seen), full::full(target), mix::mix(seen)];
-    rulings.extend(bounds.iter().cloned().chain(others).filter(applies));
+    // What lasting work showed of heat says more than a temperature does.
+    let told = rulings.iter().any(|r| r.verdict.name == "HEAT");
+    let heat = (!told).then(|| heat::heat(target, seen));
+    let others = [link::downgraded(target), full::full(target), mix::mix(seen)];
+    rulings.extend(bounds.iter().cloned().chain(heat).chain(others).filter(applies));
     let mut verdicts: Vec<Verdict> = rulings.into_iter().map(|r| r.verdict).collect();
     if !in_memory && !bounds.iter().any(applies) {
         verdicts.push(undetermined(&bounds));

@@ -121,7 +121,7 @@ pub(crate) fn throttle(seen: &Warmth) -> Ruling {
             );
             Ruling::no("COOL", text)
         }
-        (None, None) => Ruling::no("STEADY", "Under lasting work it did not slow down."),
+        (None, None) => Ruling::no("NO SLOWDOWN", "Under lasting work it did not slow down."),
         (Some(_), None) => Ruling::unknown(
             "Under lasting work it slowed down; it has no temperature sensor, so that heat is a guess.",
         ),

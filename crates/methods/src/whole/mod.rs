@@ -120,7 +120,7 @@ impl Whole {
         w
     }
 
-    /// Blocks at random over the region for `seconds`, or until the bytes of `passes` regions.
+    /// Blocks at random over the region for `seconds`, one at a time.
     pub fn random(&self, name: &str, mix: Mix, block: u32, seconds: f64, index: u32) -> Workload {
         let region = self.ground.region();
         let mut w = Workload::new(name, Pattern::Uniform, mix, block, region);

@@ -122,6 +122,19 @@ fn sustain_finds_no_cache_where_there_is_none() {
 }
 
 #[test]
+fn the_course_of_a_pass_that_was_cut_short_is_kept_and_its_figures_are_not() {
+    let mut fake = Fake::given_away(traits(cached()), GIB);
+    // The discard, the first pass, and the second one.
+    fake.interrupt_at = Some(2);
+    let (out, result) = run(&mut fake, "sustain", 0);
+    assert!(result.expect_err("interrupted").interrupted());
+    let kept: Vec<_> = out.series.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(kept, ["sustain-fresh", "sustain-full"]);
+    assert!(verdict(&out, "CACHE END").is_some());
+    assert!(!out.metrics.iter().any(|m| m.name.starts_with("sustain-full")));
+}
+
+#[test]
 fn a_drive_without_discard_is_measured_as_it_is_and_that_is_said() {
     let mut fake = Fake::given_away(traits(FlashTraits::default()), GIB);
     fake.info.discard = false;
