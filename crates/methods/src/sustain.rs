@@ -42,13 +42,14 @@ static INFO: MethodInfo = MethodInfo {
             blocks, 8 in flight), and once more over the full drive. From the course of the first \
             pass come the size of the cache with an interval, the speed inside and after it, how \
             far it dips below overwriting, the slowest hundredth and the average; from the second \
-            what the drive holds for good. Then it rests for 30, 60, 300 and 900 seconds, with a \
+            what the drive holds for good. Where there was a cache it is then used up again on \
+            the discarded drive. Then the drive rests for 30, 60, 300 and 900 seconds, with a \
             burst behind each that shows how much of the cache came back. Takes as long as the \
             drive needs to be written twice, and 22 minutes of rest: --time shortens the rests, \
             --size the writes.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
-    writes: "the whole drive twice, then four bursts of at most a quarter of it",
+    writes: "the whole drive twice, then five bursts of at most a quarter of it",
 };
 
 impl Method for Sustain {
@@ -61,13 +62,12 @@ impl Method for Sustain {
         let passes = passes(&whole);
         let mut steps = vec![Whole::discard_step("discard")];
         steps.extend(passes.iter().map(|w| whole.step(w, 1)));
-        let most = BURST_SHARE_MOST * whole.bytes() as f64;
-        for (rest, w) in LADDER.iter().zip(bursts(&whole, most)) {
-            steps.push(Whole::idle_step(&rest_name(&whole, *rest), whole.seconds(*rest)));
-            // Few caches need a burst of a quarter of the drive: its time is that of a small one.
-            let step = whole.step(&w, 1);
-            let seconds = step.seconds.min(step.seconds * BURST_SHARE / BURST_SHARE_MOST);
-            steps.push(Step { seconds, ..step });
+        let [drain, bursts @ ..] = bursts(&whole, BURST_SHARE_MOST * whole.bytes() as f64);
+        steps.push(Whole::discard_step("discard-again"));
+        steps.push(burst_step(&whole, &drain));
+        for (rest, burst) in LADDER.into_iter().zip(&bursts) {
+            steps.push(Whole::idle_step(&rest_name(&whole, rest), whole.seconds(rest)));
+            steps.push(burst_step(&whole, burst));
         }
         Ok(whole.plan(steps, &passes))
     }
@@ -111,15 +111,20 @@ fn passes(whole: &Whole) -> [Workload; 2] {
     [("sustain-fresh", 0), ("sustain-full", 1)].map(|(name, index)| whole.pass(name, Write, index))
 }
 
-/// Rests, each with a burst behind it.
+/// Rests, each with a burst behind it. A full drive has little to make a cache of, so that where
+/// there was one the drive is discarded again and a first burst uses the cache up.
 fn ladder(
     session: &mut Session<'_, '_>,
     whole: &Whole,
     found: &Sustained,
 ) -> Result<(), MethodError> {
-    let bytes =
-        found.cache.map_or(BURST_SHARE * whole.bytes() as f64, |c| c.bytes * BURST_OVER_CACHE);
-    for (usual, burst) in LADDER.into_iter().zip(bursts(whole, bytes)) {
+    let share = BURST_SHARE * whole.bytes() as f64;
+    let bytes = found.cache.map_or(share, |c| c.bytes * BURST_OVER_CACHE);
+    let [drain, bursts @ ..] = bursts(whole, bytes);
+    if found.cache.is_some() && session.discard(whole, "discard-again", whole.everything)? {
+        session.course(&drain, 0)?;
+    }
+    for (usual, burst) in LADDER.into_iter().zip(bursts) {
         session.rest(&rest_name(whole, usual), whole.seconds(usual))?;
         let course = session.course(&burst, 0)?;
         let rate = course.average().unwrap_or(0.0);
@@ -133,19 +138,26 @@ fn ladder(
     Ok(())
 }
 
-/// The bursts of the ladder, each somewhere else on the drive.
-fn bursts(whole: &Whole, bytes: f64) -> [Workload; LADDER.len()] {
+/// The burst that uses the cache up and those of the ladder, each somewhere else on the drive.
+fn bursts(whole: &Whole, bytes: f64) -> [Workload; LADDER.len() + 1] {
     let large = u64::from(whole.ground.large);
     let most = BURST_SHARE_MOST * whole.bytes() as f64;
     let bytes = (bytes.min(most) as u64 / large).max(1) * large;
-    [0, 1, 2, 3].map(|i| {
-        let name = format!("sustain-idle-{}", time_tight(whole.seconds(LADDER[i as usize])));
-        let mut w = whole.pass(&name, Write, 2 + i);
-        w.region.start = u64::from(i) * (whole.bytes() - bytes) / 3 / large * large;
+    std::array::from_fn(|i| {
+        let rest = i.checked_sub(1).map(|i| time_tight(whole.seconds(LADDER[i])));
+        let name = rest.map_or("sustain-drain".into(), |rest| format!("sustain-idle-{rest}"));
+        let mut w = whole.pass(&name, Write, 2 + i as u32);
+        w.region.start = i as u64 * (whole.bytes() - bytes) / LADDER.len() as u64 / large * large;
         w.region.bytes = bytes;
         w.stop.bytes = Some(bytes);
         w
     })
+}
+
+/// Few caches need a burst of a quarter of the drive: its time is that of a small one.
+fn burst_step(whole: &Whole, burst: &Workload) -> Step {
+    let step = whole.step(burst, 1);
+    Step { seconds: step.seconds * BURST_SHARE / BURST_SHARE_MOST, ..step }
 }
 
 fn rest_name(whole: &Whole, usual: f64) -> String {

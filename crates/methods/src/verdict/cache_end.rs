@@ -62,13 +62,12 @@ impl Sustained {
     /// told from the speed without.
     pub fn recovered(&self, burst: &Course) -> Option<f64> {
         let cache = self.cache?;
-        let own = self.overwriting.unwrap_or(cache.after);
         let Some((steps, _)) = burst.steps() else {
             // Too short to see where it fell: the time of the whole tells how much was fast.
-            return burst.crossing(0.0, burst.bytes(), cache.before, own);
+            return burst.crossing(0.0, burst.bytes(), cache.before, cache.after);
         };
         // Nearer to the cache's speed than to the drive's own, on a scale of ratios.
-        let fast = steps.pieces.first()?.level > (cache.before * own).sqrt();
+        let fast = steps.pieces.first()?.level > (cache.before * cache.after).sqrt();
         let end = burst.first_fall()?.map_or(burst.bytes(), |fall| fall.bytes);
         Some(if fast { end } else { 0.0 })
     }
