@@ -3,34 +3,27 @@
 //! What whole-drive passes tell (size and speed of the cache, speed behind it, speed of overwriting)
 //! gives flash times in closed form, and the model's own passes correct them. What cells of a grid
 //! tell is solved by bisection: each probe has the parameters it may decide, and decides one only if
-//! the model's answer depends on it. The number of dies is the one with which the cells fit best.
+//! the model's answer depends on it. The number of dies is the one with which the cells fit best and
+//! the other parameters stay nearest to the base: a grid alone cannot tell few dies from slow cores.
 //! A parameter that no measurement decides keeps the value of the base and counts as guessed.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+mod probe;
+mod replay;
 
 use toml::{Table, Value};
-use workload::{Op, OpKind, OpStream, Pattern, Region, Workload};
+use workload::{OpKind, Workload};
 
-use crate::drive::Drive;
+use self::probe::*;
+use self::replay::{rate, run_pass};
 use crate::figure::{Figure, Origin, Size};
 use crate::spec::{DriveSpec, LinkSpec};
 
-/// Operations of a cell that are simulated, at most; the bytes bound large blocks.
-const CELL_OPS: u64 = 20_000;
-const CELL_BYTES: u64 = 2 << 30;
-
-/// Operations of random writes on a filled drive, at most.
-const STEADY_OPS: u64 = 4_000_000;
-
-/// A parameter is decided by a probe whose answer moves by this share over the parameter's range.
-const SENSITIVE: f64 = 0.05;
-
-/// Halvings of a range: a fifty-thousandth of it is left, in logarithms.
-const HALVINGS: u32 = 16;
-
 /// Numbers of dies that are tried.
 const DIES: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+
+/// Times of a core per read that are tried: so many steps up and down from the base's.
+const CORE_STEPS: i32 = 6;
+const CORE_STEP: f64 = 1.35;
 
 /// What the drive was before a cell was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +32,8 @@ pub enum Before {
     Fresh,
     /// The cell's region written once in order, the rest discarded.
     LaidOut,
+    /// The whole drive written once in order.
+    Full,
 }
 
 /// A workload that was measured.
@@ -104,64 +99,6 @@ pub struct Fitted {
     pub predictions: Vec<Prediction>,
 }
 
-/// A parameter that a probe may decide.
-struct Knob {
-    place: fn(&mut DriveSpec) -> &mut Figure<f64>,
-    range: (f64, f64),
-}
-
-impl Knob {
-    fn set(&self, spec: &mut DriveSpec, value: f64, source: &str) {
-        put((self.place)(spec), value, source);
-    }
-}
-
-const LATENCY: Knob = Knob { place: |s| &mut s.command.latency_us, range: (0.1, 5000.0) };
-const SLC_READ: Knob = Knob { place: |s| &mut s.nand.slc_read_us, range: (1.0, 2000.0) };
-const READ: Knob = Knob { place: |s| &mut s.nand.read_us, range: (1.0, 2000.0) };
-const READ_CORE: Knob = Knob { place: |s| &mut s.command.read_us, range: (0.2, 2000.0) };
-const WRITE_CORE: Knob = Knob { place: |s| &mut s.command.write_us, range: (0.2, 2000.0) };
-const BUS: Knob = Knob { place: |s| &mut s.nand.bus_mb_s, range: (10.0, 5000.0) };
-const SPARE: Knob = Knob { place: |s| &mut s.op, range: (0.02, 1.0) };
-
-/// Which cell, and what it may decide, in this order.
-const PROBES: [(fn(&[Cell]) -> Option<&Cell>, &[Knob]); 5] = [
-    (|cells| sequential(cells), &[BUS]),
-    (|cells| random(cells, OpKind::Write, true), &[LATENCY]),
-    (|cells| random(cells, OpKind::Read, true), &[SLC_READ, READ]),
-    (|cells| random(cells, OpKind::Read, false), &[READ_CORE]),
-    (|cells| random(cells, OpKind::Write, false), &[WRITE_CORE]),
-];
-
-fn small(cell: &Cell, kind: OpKind) -> bool {
-    let w = &cell.workload;
-    w.pattern.is_random() && w.mix.only() == Some(kind) && w.blocks.max() <= 16_384
-}
-
-/// Small random operations one at a time, or with the most in flight.
-fn random(cells: &[Cell], kind: OpKind, alone: bool) -> Option<&Cell> {
-    let fits = |c: &&Cell| small(c, kind) && (c.workload.depth == 1) == alone && !is_worn(c);
-    cells.iter().filter(fits).max_by_key(|c| c.workload.depth)
-}
-
-/// The fastest read in order.
-fn sequential(cells: &[Cell]) -> Option<&Cell> {
-    let reads = |c: &&Cell| {
-        c.workload.pattern == Pattern::Sequential && c.workload.mix.only() == Some(OpKind::Read)
-    };
-    cells.iter().filter(reads).max_by(|a, b| a.rate.total_cmp(&b.rate))
-}
-
-/// Random writes over a drive that is full.
-fn worn(cells: &[Cell]) -> Option<&Cell> {
-    cells.iter().find(|c| small(c, OpKind::Write) && is_worn(c))
-}
-
-/// A region beyond which nothing was measured counts as the drive: methods name whole drives.
-fn is_worn(cell: &Cell) -> bool {
-    cell.before == Before::LaidOut && cell.workload.region.bytes > 16 << 30
-}
-
 /// Fits a description to what was measured, beginning with `base`.
 pub fn fit(observed: &Observed, base: &DriveSpec) -> Fitted {
     let mut spec = guessed(base);
@@ -173,22 +110,7 @@ pub fn fit(observed: &Observed, base: &DriveSpec) -> Fitted {
         spec.capacity = Figure { value, from: Origin::Given, source };
     }
     fit_link(&mut spec, observed);
-    let counts = if observed.cells.is_empty() { &DIES[..0] } else { &DIES[..] };
-    let tried = counts.iter().map(|dies| {
-        let mut tried = spec.clone();
-        put(&mut tried.nand.dies, *dies, "the number with which the cells fit best");
-        fit_pass(&mut tried, observed);
-        fit_cells(&mut tried, &observed.cells);
-        (misfit(&tried, &observed.cells), tried)
-    });
-    // Of equals the one nearest to the base: more dies than needed change nothing.
-    let distance = |spec: &DriveSpec| (*spec.nand.dies).abs_diff(*base.nand.dies);
-    let best = tried.reduce(|best, next| {
-        let close = (best.0 - next.0).abs() < 0.01;
-        let nearer = distance(&next.1) < distance(&best.1);
-        if (close && nearer) || (!close && next.0 < best.0) { next } else { best }
-    });
-    let mut spec = best.map_or(spec, |(_, spec)| spec);
+    fit_cells(&mut spec, observed);
     fit_pass(&mut spec, observed);
     correct_pass(&mut spec, observed);
     if let Some(cell) = worn(&observed.cells)
@@ -250,50 +172,54 @@ fn correct_pass(spec: &mut DriveSpec, observed: &Observed) {
     }
 }
 
-/// Every probe in turn, twice, because they lean on each other.
-fn fit_cells(spec: &mut DriveSpec, cells: &[Cell]) {
-    for _ in 0..2 {
-        for (find, knobs) in &PROBES {
-            let Some(cell) = find(cells) else { continue };
-            let decided = knobs.iter().find_map(|knob| Some((knob, solve(spec, cell, knob)?)));
-            if let Some((knob, value)) = decided {
-                knob.set(spec, rounded(value), &cell.workload.name);
-            }
+/// Reads first, then what is decided by one cell alone.
+fn fit_cells(spec: &mut DriveSpec, observed: &Observed) {
+    let cells = &observed.cells;
+    match random(cells, OpKind::Read, false) {
+        Some(_) => *spec = divided(spec, observed),
+        None => fit_alone(spec, cells),
+    }
+    let probes = [(random(cells, OpKind::Write, false), WRITE_CORE), (sequential(cells), BUS)];
+    for (cell, knob) in probes {
+        let decided = cell.and_then(|cell| Some((cell, solve(spec, cell, &knob)?)));
+        if let Some((cell, value)) = decided {
+            knob.set(spec, rounded(value), &cell.workload.name);
+            fit_alone(spec, cells);
         }
     }
 }
 
-/// The value at which the model does what was measured; `None` where the value does not matter
-/// there. Out of reach is the nearer end.
-fn solve(spec: &DriveSpec, cell: &Cell, knob: &Knob) -> Option<f64> {
-    let at = |value: f64| {
+/// The drive that does the cells best: every number of dies with every division of a read's time
+/// between core and flash, which one read at a time cannot tell apart and many at once can.
+fn divided(spec: &DriveSpec, observed: &Observed) -> DriveSpec {
+    let cells = &observed.cells;
+    let divisions = DIES.iter().flat_map(|d| (-CORE_STEPS..=CORE_STEPS).map(move |s| (*d, s)));
+    let tried = divisions.map(|(dies, step)| {
         let mut tried = spec.clone();
-        knob.set(&mut tried, value, "");
-        rate(&tried, cell)
-    };
-    let (mut low, mut high) = knob.range;
-    let (first, last) = (at(low), at(high));
-    if (first / last).ln().abs() < SENSITIVE {
-        return None;
-    }
-    let falling = first > last;
-    // On a plateau near the measured rate something else is the limit, and every value there as good.
-    let own = (knob.place)(&mut spec.clone()).value;
-    let near = (at(own) / cell.rate).ln().abs() < SENSITIVE;
-    if near && (at(own * 1.25) / at(own / 1.25)).ln().abs() < SENSITIVE / 2.0 {
-        return None;
-    }
-    for _ in 0..HALVINGS {
-        let middle = (low * high).sqrt();
-        if (at(middle) > cell.rate) == falling { low = middle } else { high = middle }
-    }
-    Some((low * high).sqrt())
+        put(&mut tried.nand.dies, dies, "the number with which the cells fit best");
+        let core = *spec.command.read_us * CORE_STEP.powi(step);
+        READ_CORE.set(&mut tried, rounded(core), "the time with which the cells fit best");
+        fit_pass(&mut tried, observed);
+        fit_alone(&mut tried, cells);
+        (misfit(&tried, cells) + strangeness(&tried, spec), tried)
+    });
+    let best = tried.min_by(|a, b| a.0.total_cmp(&b.0));
+    best.map_or_else(|| spec.clone(), |(_, best)| best)
 }
 
 /// Sum of squares of the logarithms of measured over predicted.
 fn misfit(spec: &DriveSpec, cells: &[Cell]) -> f64 {
-    let cells = cells.iter().filter(|cell| !is_worn(cell));
+    let cells = cells.iter().filter(|cell| cell.before != Before::Full);
     cells.map(|cell| (rate(spec, cell) / cell.rate).ln().powi(2)).sum()
+}
+
+/// How far parameters are from those of the base: of drives that fit alike the one nearest to it is
+/// taken. A hundredth, so that a fit better by 10% in one cell outweighs a parameter off by e.
+fn strangeness(spec: &DriveSpec, base: &DriveSpec) -> f64 {
+    let value = |knob: &Knob, spec: &DriveSpec| (knob.place)(&mut spec.clone()).value.max(1e-3);
+    let knobs = [&LATENCY, &SLC_READ, &READ, &READ_CORE];
+    let far = knobs.into_iter().map(|knob| (value(knob, spec) / value(knob, base)).ln().powi(2));
+    0.01 * far.sum::<f64>()
 }
 
 fn predictions(spec: &DriveSpec, observed: &Observed) -> Vec<Prediction> {
@@ -312,87 +238,6 @@ fn predictions(spec: &DriveSpec, observed: &Observed) -> Vec<Prediction> {
     let cell = |cell: &Cell| line(&cell.workload.name, cell.rate, rate(spec, cell));
     lines.extend(observed.cells.iter().map(cell));
     lines
-}
-
-/// The rate of a cell on a drive of this description, bytes per second.
-pub fn rate(spec: &DriveSpec, cell: &Cell) -> f64 {
-    let w = &cell.workload;
-    let mut stand = Stand { drive: Drive::new(spec, 1), now: 0 };
-    if cell.before == Before::LaidOut {
-        let fill = sequence(OpKind::Write, w.region, 1 << 20);
-        stand.run(fill, 8, u64::MAX);
-    }
-    let ops = if is_worn(cell) { STEADY_OPS } else { CELL_OPS };
-    let blocks = CELL_BYTES / u64::from(w.blocks.max().max(1));
-    let stop = w.stop.bytes_bound(w.region.bytes).unwrap_or(u64::MAX);
-    let limit = if is_worn(cell) { ops } else { ops.min(blocks.max(1000)) };
-    let mut stream = OpStream::new(w, 0);
-    let mut left = stop;
-    let ops = std::iter::from_fn(|| {
-        let op = stream.next_op().filter(|_| left > 0)?;
-        left = left.saturating_sub(u64::from(op.bytes));
-        Some(op)
-    });
-    let time = w.stop.time_ns.unwrap_or(u64::MAX);
-    let (bytes, ns) = stand.run(ops.take(limit as usize), w.depth.max(1) as usize, time);
-    bytes as f64 / (ns.max(1) as f64 / 1e9)
-}
-
-/// The passes on a drive of this description, read in the same stretches as those measured.
-fn run_pass(spec: &DriveSpec, pass: &Pass) -> Pass {
-    let mut stand = Stand { drive: Drive::new(spec, 1), now: 0 };
-    let block = pass.block.max(4096);
-    let bytes = stand.drive.bytes() / u64::from(block) * u64::from(block);
-    let mut stretch = |from: f64, to: f64| {
-        let grid = |at: f64| (at as u64).min(bytes) / u64::from(block) * u64::from(block);
-        let region = Region { start: grid(from), bytes: grid(to) - grid(from) };
-        let (done, ns) =
-            stand.run(sequence(OpKind::Write, region, block), pass.depth.max(1) as usize, u64::MAX);
-        (done as f64, ns as f64 / 1e9)
-    };
-    let end = bytes as f64;
-    let size = pass.cache.map_or(0.0, |(size, _, _)| size);
-    // Stretches: in the cache, its end, behind it, the rest.
-    let marks = [0.0, 0.9 * size, 1.1 * size, 1.5 * size, end];
-    let seen: Vec<(f64, f64)> = marks.windows(2).map(|m| stretch(m[0], m[1])).collect();
-    let rate = |(bytes, seconds): (f64, f64)| bytes / seconds.max(1e-9);
-    let all = seen.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-    let again = pass.again.map(|_| rate(stretch(0.0, end)));
-    let cache = pass.cache.map(|_| (size, rate(seen[0]), rate(seen[2])));
-    Pass { average: rate(all), cache, again, ..*pass }
-}
-
-fn sequence(kind: OpKind, region: Region, block: u32) -> impl Iterator<Item = Op> {
-    let bytes = move |at: u64| (region.end() - at).min(u64::from(block)) as u32;
-    let starts = (region.start..region.end()).step_by(block as usize);
-    starts.map(move |offset| Op { kind, offset, bytes: bytes(offset) })
-}
-
-/// A drive and its clock.
-struct Stand {
-    drive: Drive,
-    now: u64,
-}
-
-impl Stand {
-    /// A closed loop: bytes done, and the time it took in nanoseconds.
-    fn run(&mut self, ops: impl Iterator<Item = Op>, depth: usize, time: u64) -> (u64, u64) {
-        let (start, mut bytes) = (self.now, 0);
-        let mut flight = BinaryHeap::with_capacity(depth + 1);
-        for op in ops {
-            if flight.len() == depth {
-                let Reverse(done) = flight.pop().unwrap_or(Reverse(self.now));
-                self.now = self.now.max(done);
-            }
-            if self.now - start >= time {
-                break;
-            }
-            flight.push(Reverse(self.drive.submit(self.now, &op).done_ns));
-            bytes += u64::from(op.bytes);
-        }
-        self.now = flight.into_iter().map(|Reverse(done)| done).fold(self.now, u64::max);
-        (bytes, self.now - start)
-    }
 }
 
 /// The base as another drive: nothing that is known of it is known of this one.
@@ -433,4 +278,67 @@ fn rounded(value: f64) -> f64 {
     }
     let scale = 10f64.powi(3 - value.abs().log10().floor() as i32);
     (value * scale).round() / scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::{Mix, Pattern, Region};
+
+    #[test]
+    fn four_digits_are_kept() {
+        let kept = [1747.63, 0.30712, 12.0, 0.0, 437_915.2].map(rounded);
+        assert_eq!(kept, [1748.0, 0.3071, 12.0, 0.0, 437_900.0]);
+    }
+
+    #[test]
+    fn nothing_known_of_the_base_is_known_of_another_drive() {
+        let base = DriveSpec::preset("samsung-980-pro-1t").expect("known");
+        let figures = guessed(&base).figures();
+        assert!(figures.iter().all(|f| f.from == "guessed"), "{figures:?}");
+        let link = figures.iter().find(|f| f.key == "link.0.bus").expect("a link");
+        assert_eq!(link.value, "pcie-4x4");
+    }
+
+    #[test]
+    fn without_measurements_nothing_is_decided() {
+        let base = DriveSpec::default();
+        let fitted = fit(&Observed::default(), &base);
+        assert!(fitted.predictions.is_empty());
+        assert!(fitted.spec.figures().iter().all(|f| f.from == "guessed"));
+    }
+
+    #[test]
+    fn passes_give_the_cache_and_the_flash() {
+        let cache = Some((8e9, 3.2e9, 1.4e9));
+        let (average, again) = (1.7e9, Some(2e9));
+        let pass = Pass { block: 1 << 20, depth: 8, average, cache, again };
+        let observed =
+            Observed { capacity: 32_000_000_000, pass: Some(pass), ..Observed::default() };
+        let Fitted { spec, predictions } = fit(&observed, &DriveSpec::default());
+        assert_eq!(spec.slc.dynamic.0, 8_000_000_000);
+        assert!((*spec.slc.drain - 0.3).abs() < 0.01, "{}", *spec.slc.drain);
+        for p in predictions.iter().filter(|p| p.name != "whole drive, fresh") {
+            assert!((p.predicted / p.measured - 1.0).abs() < 0.1, "{p:?}");
+        }
+    }
+
+    /// Random writes over a full drive tell the spare flash.
+    #[test]
+    fn random_writes_on_a_full_drive_give_the_reserve() {
+        let truth = DriveSpec::default();
+        let sizes = [("capacity", "1GiB"), ("op", "0.2"), ("slc", "0")];
+        let truth = truth.with_overrides(&sizes).expect("known");
+        let region = Region::first(1 << 30);
+        let mut workload =
+            Workload::new("states-filled", Pattern::Uniform, Mix::WRITE, 4096, region);
+        workload.depth = 3;
+        workload.stop.bytes = Some(3 << 30);
+        let mut cell = Cell { workload, before: Before::Full, rate: 0.0 };
+        cell.rate = rate(&truth, &cell);
+        let observed = Observed { capacity: 1 << 30, cells: vec![cell], ..Observed::default() };
+        let base = DriveSpec::default().with_overrides(&[("slc", "0")]).expect("known");
+        let fitted = fit(&observed, &base);
+        assert!((*fitted.spec.op - 0.2).abs() < 0.02, "{}", *fitted.spec.op);
+    }
 }

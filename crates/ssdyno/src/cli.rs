@@ -327,6 +327,35 @@ pub enum DrivesCommand {
         #[arg(long)]
         json: bool,
     },
+    /// A virtual drive fitted to records of a drive, and how well it predicts them
+    Fit(FitArgs),
+}
+
+const FIT_EXAMPLES: &str = "\
+Examples:
+  ssdyno drives fit 12 13 -o my-drive.toml      from runs of quick and sustain
+  ssdyno run sim:./my-drive.toml -m sustain     and put the result on the dynamometer";
+
+#[derive(Debug, Args)]
+#[command(after_help = FIT_EXAMPLES)]
+pub struct FitArgs {
+    /// Numbers, starts of ids, or `last`: runs of quick, sustain, zones or states of one drive
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// The drive to begin with: what the records do not decide stays as it is there
+    #[arg(long, value_name = "PRESET")]
+    pub base: Option<String>,
+    /// Name of the new drive
+    #[arg(long, default_value = "fitted", value_name = "NAME")]
+    pub name: String,
+    /// Where to write the description
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// JSON on stdout
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 const REPLICATE_EXAMPLES: &str = "\

@@ -18,6 +18,7 @@ pub fn run(args: &DrivesArgs) -> Result {
     let style = screen::style();
     let text = match &args.what {
         None => list(args.json, &style)?,
+        Some(DrivesCommand::Fit(args)) => return super::fit::run(args),
         Some(DrivesCommand::Show { name, json }) => show(name, *json || args.json, &style)?,
     };
     present::print(&text)?;

@@ -1,0 +1,111 @@
+//! What a measurement decides: parameters, and the cells that tell them.
+//!
+//! A parameter is decided by a cell only if the model's answer there depends on it.
+
+use workload::{OpKind, Pattern};
+
+use super::replay::rate;
+use super::{Before, Cell, put, rounded};
+use crate::figure::Figure;
+use crate::spec::DriveSpec;
+
+/// A parameter is decided by a probe whose answer moves by this share over the parameter's range.
+const SENSITIVE: f64 = 0.05;
+
+/// Halvings of a range: a fifty-thousandth of it is left, in logarithms.
+const HALVINGS: u32 = 16;
+
+/// A parameter that a probe may decide.
+pub struct Knob {
+    pub place: fn(&mut DriveSpec) -> &mut Figure<f64>,
+    pub range: (f64, f64),
+}
+
+impl Knob {
+    pub fn set(&self, spec: &mut DriveSpec, value: f64, source: &str) {
+        put((self.place)(spec), value, source);
+    }
+}
+
+pub const LATENCY: Knob = Knob { place: |s| &mut s.command.latency_us, range: (0.1, 5000.0) };
+pub const SLC_READ: Knob = Knob { place: |s| &mut s.nand.slc_read_us, range: (1.0, 2000.0) };
+pub const READ: Knob = Knob { place: |s| &mut s.nand.read_us, range: (1.0, 2000.0) };
+pub const READ_CORE: Knob = Knob { place: |s| &mut s.command.read_us, range: (0.2, 2000.0) };
+pub const WRITE_CORE: Knob = Knob { place: |s| &mut s.command.write_us, range: (0.2, 2000.0) };
+pub const BUS: Knob = Knob { place: |s| &mut s.nand.bus_mb_s, range: (10.0, 5000.0) };
+pub const SPARE: Knob = Knob { place: |s| &mut s.op, range: (0.02, 1.0) };
+
+fn small(cell: &Cell, kind: OpKind) -> bool {
+    let w = &cell.workload;
+    w.pattern.is_random() && w.mix.only() == Some(kind) && w.blocks.max() <= 16_384
+}
+
+/// Small random operations one at a time, or with the most in flight.
+pub fn random(cells: &[Cell], kind: OpKind, alone: bool) -> Option<&Cell> {
+    let fits =
+        |c: &&Cell| small(c, kind) && (c.workload.depth == 1) == alone && c.before != Before::Full;
+    cells.iter().filter(fits).max_by_key(|c| c.workload.depth)
+}
+
+/// The fastest read in order.
+pub fn sequential(cells: &[Cell]) -> Option<&Cell> {
+    let reads = |c: &&Cell| {
+        c.workload.pattern == Pattern::Sequential && c.workload.mix.only() == Some(OpKind::Read)
+    };
+    cells.iter().filter(reads).max_by(|a, b| a.rate.total_cmp(&b.rate))
+}
+
+/// Random writes over a drive that is full.
+pub fn worn(cells: &[Cell]) -> Option<&Cell> {
+    cells.iter().find(|c| small(c, OpKind::Write) && c.before == Before::Full)
+}
+
+/// One at a time every part of an operation adds its time: what the model's own lacks or has too
+/// much is that of the part.
+pub fn fit_alone(spec: &mut DriveSpec, cells: &[Cell]) {
+    let alone = [(OpKind::Write, &[LATENCY][..]), (OpKind::Read, &[SLC_READ, READ])];
+    for (kind, knobs) in alone {
+        let Some(cell) = random(cells, kind, true) else { continue };
+        let time = |rate: f64| f64::from(cell.workload.blocks.max()) / rate * 1e6;
+        let now = time(rate(spec, cell));
+        // Which flash times matter: those that the operation becomes longer with.
+        let longer = |knob: &&Knob| {
+            let mut tried = spec.clone();
+            let own = (knob.place)(&mut tried).value;
+            knob.set(&mut tried, own + 10.0, "");
+            time(rate(&tried, cell)) > now + 5.0
+        };
+        if let Some(knob) = knobs.iter().find(longer) {
+            let own = (knob.place)(spec).value;
+            let value = (own + time(cell.rate) - now).clamp(knob.range.0, knob.range.1);
+            knob.set(spec, rounded(value), &cell.workload.name);
+        }
+    }
+}
+
+/// The value at which the model does what was measured; `None` where the value does not matter
+/// there. Out of reach is the nearer end.
+pub fn solve(spec: &DriveSpec, cell: &Cell, knob: &Knob) -> Option<f64> {
+    let at = |value: f64| {
+        let mut tried = spec.clone();
+        knob.set(&mut tried, value, "");
+        rate(&tried, cell)
+    };
+    let (mut low, mut high) = knob.range;
+    let (first, last) = (at(low), at(high));
+    if (first / last).ln().abs() < SENSITIVE {
+        return None;
+    }
+    let falling = first > last;
+    // On a plateau near the measured rate something else is the limit, and every value there as good.
+    let own = (knob.place)(&mut spec.clone()).value;
+    let near = (at(own) / cell.rate).ln().abs() < SENSITIVE;
+    if near && (at(own * 1.25) / at(own / 1.25)).ln().abs() < SENSITIVE / 2.0 {
+        return None;
+    }
+    for _ in 0..HALVINGS {
+        let middle = (low * high).sqrt();
+        if (at(middle) > cell.rate) == falling { low = middle } else { high = middle }
+    }
+    Some((low * high).sqrt())
+}

@@ -1,0 +1,105 @@
+//! The measurements again, on the model: a cell or a pass over a new drive of a description.
+//!
+//! A closed loop around [`Drive`] and no more: the engine, which knows pace, jobs and histograms, is
+//! on a floor above. What is simulated of a cell is bounded, for a fit asks thousands of times.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use workload::{Op, OpKind, OpStream, Region};
+
+use super::{Before, Cell, Pass};
+use crate::drive::Drive;
+use crate::spec::DriveSpec;
+
+/// Operations of a cell that are simulated, at most; the bytes bound large blocks.
+const CELL_OPS: u64 = 20_000;
+const CELL_BYTES: u64 = 2 << 30;
+
+/// Operations of random writes on a filled drive, at most.
+const STEADY_OPS: u64 = 4_000_000;
+
+/// The rate of a cell on a drive of this description, bytes per second.
+pub fn rate(spec: &DriveSpec, cell: &Cell) -> f64 {
+    let w = &cell.workload;
+    let mut stand = Stand { drive: Drive::new(spec, 1), now: 0 };
+    let everything = Region::first(stand.drive.bytes());
+    let written = match cell.before {
+        Before::Fresh => Region::first(0),
+        Before::LaidOut => w.region,
+        Before::Full => everything,
+    };
+    stand.run(sequence(OpKind::Write, written, 1 << 20), 8, u64::MAX);
+    let limit = match cell.before {
+        Before::Full => STEADY_OPS,
+        _ => CELL_OPS.min((CELL_BYTES / u64::from(w.blocks.max().max(1))).max(1000)),
+    };
+    let stop = w.stop.bytes_bound(w.region.bytes).unwrap_or(u64::MAX);
+    let mut stream = OpStream::new(w, 0);
+    let mut left = stop;
+    let ops = std::iter::from_fn(|| {
+        let op = stream.next_op().filter(|_| left > 0)?;
+        left = left.saturating_sub(u64::from(op.bytes));
+        Some(op)
+    });
+    let time = w.stop.time_ns.unwrap_or(u64::MAX);
+    let (bytes, ns) = stand.run(ops.take(limit as usize), w.depth.max(1) as usize, time);
+    bytes as f64 / (ns.max(1) as f64 / 1e9)
+}
+
+/// The passes on a drive of this description, read in the same stretches as those measured.
+pub fn run_pass(spec: &DriveSpec, pass: &Pass) -> Pass {
+    let mut stand = Stand { drive: Drive::new(spec, 1), now: 0 };
+    let block = pass.block.max(4096);
+    let bytes = stand.drive.bytes() / u64::from(block) * u64::from(block);
+    let mut stretch = |from: f64, to: f64| {
+        let grid = |at: f64| (at as u64).min(bytes) / u64::from(block) * u64::from(block);
+        let region = Region { start: grid(from), bytes: grid(to) - grid(from) };
+        let (done, ns) =
+            stand.run(sequence(OpKind::Write, region, block), pass.depth.max(1) as usize, u64::MAX);
+        (done as f64, ns as f64 / 1e9)
+    };
+    let end = bytes as f64;
+    let size = pass.cache.map_or(0.0, |(size, _, _)| size);
+    // Stretches: in the cache, its end, behind it, the rest.
+    let marks = [0.0, 0.9 * size, 1.1 * size, 1.5 * size, end];
+    let seen: Vec<(f64, f64)> = marks.windows(2).map(|m| stretch(m[0], m[1])).collect();
+    let rate = |(bytes, seconds): (f64, f64)| bytes / seconds.max(1e-9);
+    let all = seen.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    let again = pass.again.map(|_| rate(stretch(0.0, end)));
+    let cache = pass.cache.map(|_| (size, rate(seen[0]), rate(seen[2])));
+    Pass { average: rate(all), cache, again, ..*pass }
+}
+
+fn sequence(kind: OpKind, region: Region, block: u32) -> impl Iterator<Item = Op> {
+    let bytes = move |at: u64| (region.end() - at).min(u64::from(block)) as u32;
+    let starts = (region.start..region.end()).step_by(block as usize);
+    starts.map(move |offset| Op { kind, offset, bytes: bytes(offset) })
+}
+
+/// A drive and its clock.
+struct Stand {
+    drive: Drive,
+    now: u64,
+}
+
+impl Stand {
+    /// A closed loop: bytes done, and the time it took in nanoseconds.
+    fn run(&mut self, ops: impl Iterator<Item = Op>, depth: usize, time: u64) -> (u64, u64) {
+        let (start, mut bytes) = (self.now, 0);
+        let mut flight = BinaryHeap::with_capacity(depth + 1);
+        for op in ops {
+            if flight.len() == depth {
+                let Reverse(done) = flight.pop().unwrap_or(Reverse(self.now));
+                self.now = self.now.max(done);
+            }
+            if self.now - start >= time {
+                break;
+            }
+            flight.push(Reverse(self.drive.submit(self.now, &op).done_ns));
+            bytes += u64::from(op.bytes);
+        }
+        self.now = flight.into_iter().map(|Reverse(done)| done).fold(self.now, u64::max);
+        (bytes, self.now - start)
+    }
+}

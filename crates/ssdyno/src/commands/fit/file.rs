@@ -1,0 +1,60 @@
+//! A description as the text of a file, which can be read again: figures with their sources.
+
+use std::fmt::Write as _;
+
+use model::{DriveSpec, FigureLine};
+
+/// The file.
+pub fn text(spec: &DriveSpec) -> String {
+    let quoted = |text: &str| format!("{text:?}");
+    let mut text = format!("name = {}\n", quoted(&spec.name));
+    text += &format!("model = {}\nabout = {}\n", quoted(&spec.model), quoted(&spec.about));
+    text += &format!("formats = {:?}\n", spec.formats);
+    let figures = spec.figures();
+    // What belongs to no section stands before the first.
+    let (bare, sectioned): (Vec<_>, Vec<_>) = figures.iter().partition(|f| !f.key.contains('.'));
+    for figure in bare {
+        text += &line(&figure.key, figure);
+    }
+    let mut open = String::new();
+    for figure in sectioned {
+        let (section, key) = figure.key.rsplit_once('.').unwrap_or(("", &figure.key));
+        if section != open {
+            let _ = writeln!(text, "\n{}", heading(section));
+            open = section.to_string();
+        }
+        text += &line(key, figure);
+    }
+    text
+}
+
+/// `[nand]`, and `[[link]]` for `link.0`.
+fn heading(section: &str) -> String {
+    match section.rsplit_once('.') {
+        Some((list, number)) if number.parse::<usize>().is_ok() => format!("[[{list}]]"),
+        _ => format!("[{section}]"),
+    }
+}
+
+fn line(key: &str, figure: &FigureLine) -> String {
+    let bare = figure.value.parse::<f64>().is_ok() || figure.value.parse::<bool>().is_ok();
+    let value = if bare { figure.value.clone() } else { format!("{:?}", figure.value) };
+    format!(
+        "{key} = {{ value = {value}, from = {:?}, source = {:?} }}\n",
+        figure.from, figure.source
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_comes_back_as_it_was() {
+        for name in DriveSpec::presets() {
+            let spec = DriveSpec::preset(name).expect("known");
+            let again = DriveSpec::parse("again.toml", &text(&spec));
+            assert_eq!(again.as_ref(), Ok(&spec), "{name}");
+        }
+    }
+}
