@@ -58,18 +58,11 @@ impl Sustained {
         Some(self.cache?.after / self.overwriting?)
     }
 
-    /// Bytes that a burst after a rest wrote at the speed of the cache. `None` where that cannot be
-    /// told from the speed without.
+    /// Bytes that a burst after a rest wrote at the speed of the cache: from the time of the whole,
+    /// because fast and slow may take turns in it. `None` where there was no cache.
     pub fn recovered(&self, burst: &Course) -> Option<f64> {
         let cache = self.cache?;
-        let Some((steps, _)) = burst.steps() else {
-            // Too short to see where it fell: the time of the whole tells how much was fast.
-            return burst.crossing(0.0, burst.bytes(), cache.before, cache.after);
-        };
-        // Nearer to the cache's speed than to the drive's own, on a scale of ratios.
-        let fast = steps.pieces.first()?.level > (cache.before * cache.after).sqrt();
-        let end = burst.first_fall()?.map_or(burst.bytes(), |fall| fall.bytes);
-        Some(if fast { end } else { 0.0 })
+        burst.crossing(0.0, burst.bytes(), cache.before, cache.after)
     }
 }
 
