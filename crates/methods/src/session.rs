@@ -25,13 +25,22 @@ pub(crate) struct Session<'a, 'h> {
     pub checks: Checks,
     /// Whole regions written so far: no two with the same content.
     pub fills: u32,
+    /// Courses of short workloads, a row each.
+    pub moments: Vec<record::Series>,
     digests: Vec<Digest>,
 }
 
 impl<'a, 'h> Session<'a, 'h> {
     pub fn new(rig: &'a mut dyn Rig, out: &'a mut Outcome<'h>) -> Session<'a, 'h> {
         out.state_after = rig.target().state;
-        Session { rig, out, checks: Checks::default(), fills: 0, digests: Vec::new() }
+        Session {
+            rig,
+            out,
+            checks: Checks::default(),
+            fills: 0,
+            moments: Vec::new(),
+            digests: Vec::new(),
+        }
     }
 
     /// Runs a workload whose figures are reported: its course over time is kept, and every doubt.

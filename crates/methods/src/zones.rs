@@ -79,7 +79,7 @@ impl Method for Zones {
         let write = write(&whole, rig.target());
         let mut session = Session::new(rig, out);
         let result = measure(&mut session, &whole, write);
-        session.checkpoint();
+        session.finish();
         result
     }
 }
@@ -97,11 +97,11 @@ fn measure(
         let start_ns = session.rig.elapsed_ns();
         for at in 0..ZONES {
             let index = at * stride % ZONES;
-            let m = session.probe(&zone(whole, name, index), at as u32)?;
+            let m = session.moment(&zone(whole, name, index), at as u32)?;
             zones[index as usize].add(&m);
         }
         put_reads(session, &zones);
-        session.out.series.push(series(whole, name, start_ns, &zones));
+        session.out.series.push(series(whole, &format!("{name}-profile"), start_ns, &zones));
         session.checkpoint();
     }
     let Some(write) = write else { return Ok(()) };

@@ -99,7 +99,7 @@ impl Cell {
 
     /// One round; returns the bytes written.
     pub fn run(&mut self, session: &mut Session<'_, '_>, round: u32) -> Result<u64, MethodError> {
-        let m = session.probe(&Ground::replicate(&self.workload, round), round)?;
+        let m = session.moment(&Ground::replicate(&self.workload, round), round)?;
         self.response = mean_service(&m);
         let value = match self.figure {
             Figure::Iops => m.iops(None),

@@ -99,7 +99,7 @@ impl Method for Snia {
         let mut ends = Vec::new();
         let mut parts = (self.parts)(&whole).into_iter();
         let result = parts.try_for_each(|part| part.run(&mut session, &whole, &mut ends));
-        session.checkpoint();
+        session.finish();
         result
     }
 }
@@ -140,7 +140,11 @@ impl Part {
     ) -> Result<(), MethodError> {
         match self {
             Part::Purge => session.discard(whole, "purge", whole.everything).map(drop),
-            Part::Precondition => session.probe(&precondition(whole), 0).map(drop),
+            Part::Precondition => {
+                let w = precondition(whole);
+                let before = session.out.series.iter().filter(|s| s.name == w.name).count();
+                session.course(&w, before as u32).map(drop)
+            }
             Part::Rounds(mut rounds) => rounds.run(session, whole),
             Part::Once(cells) => once(session, cells),
             Part::Latencies(w) => latencies(session, &w),
@@ -170,7 +174,7 @@ fn once(session: &mut Session<'_, '_>, cells: Vec<Cell>) -> Result<(), MethodErr
 }
 
 fn latencies(session: &mut Session<'_, '_>, w: &Workload) -> Result<(), MethodError> {
-    let m = session.probe(w, 0)?;
+    let m = session.moment(w, 0)?;
     for kind in [OpKind::Read, OpKind::Write] {
         let Some(stats) = m.kind(kind) else { continue };
         let mut all = LatencyReplicates::default();

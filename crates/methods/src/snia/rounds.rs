@@ -134,7 +134,7 @@ impl Rounds {
     /// The course of what is tracked, a row a round.
     fn put_series(&self, session: &mut Session<'_, '_>, ends: &[u64]) {
         for cell in self.cells.iter().filter(|c| c.tracked) {
-            let mut series = Series::new(&cell.workload.name, 0, 0);
+            let mut series = Series::new(format!("{}-rounds", cell.workload.name), 0, 0);
             for (end, value) in ends.iter().zip(&cell.samples) {
                 series.push(*end, &[("round", cell.unit(), Some(*value))]);
             }

@@ -225,10 +225,11 @@ impl Course {
         self.points[..(behind + 1).min(self.points.len())].iter().rev().find_map(|p| p.celsius)
     }
 
-    /// The course as it is kept in the record: a row per bin. `None` when nothing was moved.
-    pub fn series(&self, name: &str, replicate: u32, start_ns: u64) -> Option<Series> {
+    /// The course as it is kept in the record: a row for each of at most `most` bins. `None` when
+    /// nothing was moved.
+    pub fn series(&self, name: &str, replicate: u32, start_ns: u64, most: usize) -> Option<Series> {
         let mut series = Series::new(name, replicate, start_ns);
-        for bin in self.bins(BINS) {
+        for bin in self.bins(most) {
             let mut row = vec![
                 (self.side, Unit::BytesPerSecond, Some(bin.rate)),
                 ("position", Unit::Bytes, Some(bin.end_bytes)),
@@ -309,10 +310,10 @@ mod tests {
     #[test]
     fn a_long_course_is_a_short_series_and_stalls_are_in_it() {
         let c = course(&[(5000, 100.0), (100, 0.0), (5000, 100.0)]);
-        let series = c.series("a", 0, 7).expect("moved");
+        let series = c.series("a", 0, 7, BINS).expect("moved");
         assert_eq!((series.t_ns.len(), series.start_ns), (BINS, 7));
         let rates = &series.column("write").expect("there").values;
         assert!(rates.iter().flatten().any(|r| *r < 30e6));
-        assert!(course(&[(1, 0.0)]).series("a", 0, 0).is_none());
+        assert!(course(&[(1, 0.0)]).series("a", 0, 0, BINS).is_none());
     }
 }

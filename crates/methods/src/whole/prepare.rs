@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use record::{Finding, Level, State};
-use rig::{Event, Preparation, RigError};
+use rig::{Event, Measurement, Preparation, RigError};
 use workload::{Content, Region, Workload};
 
 use super::Whole;
-use super::course::Course;
+use super::course::{BINS, Course};
 use crate::MethodError;
 use crate::session::{Session, complete};
 
@@ -71,11 +71,26 @@ impl Session<'_, '_> {
         let mut measurement = self.execute(w, replicate)?;
         let course = Course::of(&measurement);
         let start_ns = measurement.series.start_ns;
-        self.out.series.extend(course.series(&w.name, replicate, start_ns));
+        self.out.series.extend(course.series(&w.name, replicate, start_ns, BINS));
         self.out.keep_doubts(&w.name, &measurement);
         measurement.series = record::Series::default();
         complete(self.rig, measurement)?;
         Ok(course)
+    }
+
+    /// Runs one of many short workloads. Of its course one row is kept, behind all others: a
+    /// thousand rounds with all their intervals would make a record that nobody can open.
+    pub fn moment(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
+        let m = self.probe(w, replicate)?;
+        let row = Course::of(&m).series(&w.name, replicate, m.series.start_ns, 1);
+        self.moments.extend(row);
+        Ok(m)
+    }
+
+    /// The end of a test: what was kept behind goes into the record.
+    pub fn finish(&mut self) {
+        self.out.series.append(&mut self.moments);
+        self.checkpoint();
     }
 
     fn step(&mut self, name: &str) {

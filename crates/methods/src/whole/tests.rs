@@ -266,7 +266,7 @@ fn zones_tells_addresses_apart_and_only_reads_what_was_not_given_away() {
     let (out, result) = run(&mut fake, "zones", 0);
     result.expect("reads are allowed");
     assert_eq!(fake.written, 0);
-    let series = out.series.iter().find(|s| s.name == "zones-read-shuffled").expect("kept");
+    let series = out.series.iter().find(|s| s.name == "zones-read-shuffled-profile").expect("kept");
     let rates: Vec<f64> = series.columns[0].values.iter().map(|v| v.expect("read")).collect();
     let level =
         |part: std::ops::Range<usize>| rates[part.clone()].iter().sum::<f64>() / part.len() as f64;
