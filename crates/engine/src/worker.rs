@@ -236,9 +236,7 @@ impl<'a, B: Backend> State<'a, B> {
             if result == i64::from(bytes) || result == 0 && !moves_data(kind) {
                 self.failures = 0;
                 self.recorder.count(kind, bytes, now - issued, now.saturating_sub(due));
-                if self.verifier.is_some()
-                    || B::CARRIES_DATA && self.end.reads_sampled < READS_SAMPLED
-                {
+                if self.verifier.is_some() || self.end.reads_sampled < READS_SAMPLED {
                     self.look_at(slot);
                 }
             } else {
@@ -263,14 +261,14 @@ impl<'a, B: Backend> State<'a, B> {
     #[cold]
     fn look_at(&mut self, slot: u32) {
         let op = self.slots[slot as usize].op;
-        let buffer = self.backend.buffer(slot, op.bytes);
         if let Some(verifier) = &mut self.verifier {
+            let buffer = self.backend.buffer(slot, op.bytes);
             if let Some((fault, offset)) = verifier.complete(slot, true, buffer) {
                 self.recorder.fault("verify", fault.name(), offset);
             }
         } else if op.kind == OpKind::Read {
             self.end.reads_sampled += 1;
-            self.end.reads_zero += u32::from(buffer.iter().all(|b| *b == 0));
+            self.end.reads_zero += u32::from(self.backend.read_zeros(slot, &op));
         }
     }
 

@@ -73,6 +73,14 @@ fn a_schedule_in_virtual_time_has_no_jitter() {
 }
 
 #[test]
+fn reads_of_what_was_never_written_are_called_so() {
+    let named = |m: &Measurement| m.findings.iter().any(|f| f.name == "unwritten-blocks-read");
+    let some = reads(Stop { ops: Some(100), ..Stop::default() });
+    assert!(named(&drive(&[("capacity", "8GiB")]).measure(&some).expect("measured")));
+    assert!(!named(&prepared().measure(&some).expect("measured")));
+}
+
+#[test]
 fn time_passes_only_where_it_is_asked_to() {
     let mut drive = drive(&[("capacity", "8GiB")]);
     assert_eq!(drive.elapsed_ns(), 0);

@@ -429,6 +429,16 @@ impl Drive {
         }
     }
 
+    /// Whether anything was ever written to the mapping unit of this byte, and not given back since: a
+    /// read of another one does not touch flash.
+    pub fn is_mapped(&self, byte: u64) -> bool {
+        let lpn = self.page_of(byte);
+        match &self.translation {
+            Translation::Page(page) => page.map().get(lpn).is_some(),
+            Translation::Au(au) => au.get(lpn).is_some(),
+        }
+    }
+
     /// The page-mapped translation, where the drive has one; for checks.
     pub fn page_mapped(&self) -> Option<&PageMapped> {
         match &self.translation {

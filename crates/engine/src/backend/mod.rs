@@ -66,6 +66,11 @@ pub(crate) trait Backend {
     /// The memory of a slot that is not in flight.
     fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8];
 
+    /// Whether a read that is done brought nothing but zeros.
+    fn read_zeros(&mut self, slot: u32, op: &Op) -> bool {
+        self.buffer(slot, op.bytes).iter().all(|b| *b == 0)
+    }
+
     /// Queues an operation on a free slot.
     fn push(&mut self, slot: u32, op: Op);
 

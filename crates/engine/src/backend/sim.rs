@@ -48,6 +48,10 @@ impl Backend for Sim<'_> {
         &mut []
     }
 
+    fn read_zeros(&mut self, _slot: u32, op: &Op) -> bool {
+        !self.drive.is_mapped(op.offset)
+    }
+
     #[inline]
     fn push(&mut self, slot: u32, op: Op) {
         let completion = self.drive.submit(self.now, &op);
