@@ -123,10 +123,11 @@ pub fn fit(observed: &Observed, base: &DriveSpec) -> Fitted {
 
 /// The link is what the system says it is; where it says nothing, as fast as the fastest read.
 fn fit_link(spec: &mut DriveSpec, observed: &Observed) {
-    let fastest = sequential(&observed.cells).map(|cell| cell.rate);
+    let reads = observed.cells.iter().filter(|c| c.workload.mix.only() == Some(OpKind::Read));
+    let fastest = reads.map(|cell| cell.rate).reduce(f64::max);
     let (rate, source) = match (observed.link, fastest) {
         (Some(rate), _) => (rate, "link as the system tells it"),
-        (None, Some(rate)) => (rate, "fastest sequential read"),
+        (None, Some(rate)) => (rate, "fastest read"),
         (None, None) => return,
     };
     let mut link = spec.link.first().cloned().unwrap_or_default();

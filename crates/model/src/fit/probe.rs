@@ -12,8 +12,8 @@ use crate::spec::DriveSpec;
 /// A parameter is decided by a probe whose answer moves by this share over the parameter's range.
 const SENSITIVE: f64 = 0.05;
 
-/// Halvings of a range: a fifty-thousandth of it is left, in logarithms.
-const HALVINGS: u32 = 16;
+/// Halvings of a range: what is left of the widest one is a quarter of a percent.
+const HALVINGS: u32 = 12;
 
 /// A parameter that a probe may decide.
 pub struct Knob {
@@ -47,12 +47,15 @@ pub fn random(cells: &[Cell], kind: OpKind, alone: bool) -> Option<&Cell> {
     cells.iter().filter(fits).max_by_key(|c| c.workload.depth)
 }
 
-/// The fastest read in order.
+/// The fastest read in order, of a part of the drive: a full one takes the model too long to write
+/// again and again.
 pub fn sequential(cells: &[Cell]) -> Option<&Cell> {
-    let reads = |c: &&Cell| {
-        c.workload.pattern == Pattern::Sequential && c.workload.mix.only() == Some(OpKind::Read)
+    let fits = |c: &&Cell| {
+        let w = &c.workload;
+        let reads = w.pattern == Pattern::Sequential && w.mix.only() == Some(OpKind::Read);
+        reads && c.before != Before::Full
     };
-    cells.iter().filter(reads).max_by(|a, b| a.rate.total_cmp(&b.rate))
+    cells.iter().filter(fits).max_by(|a, b| a.rate.total_cmp(&b.rate))
 }
 
 /// Random writes over a drive that is full.

@@ -34,6 +34,12 @@ pub fn run(args: &FitArgs) -> Result {
         return Err(Failure::new(USAGE, text)
             .advise("runs of quick, sustain, zones or states of one drive"));
     }
+    if !args.json {
+        let count = observed.cells.len() + observed.pass.iter().count();
+        screen::say(&format!(
+            "fitting to {count} measurements; random writes on a full drive take most"
+        ));
+    }
     let fitted = fit(&observed, &base(args.base.as_deref())?);
     let text = file::text(&fitted.spec);
     if let Some(path) = &args.output {

@@ -10,10 +10,11 @@ use record::{Run, State, TargetKind, Unit};
 use workload::{Mix, Pacing, Workload};
 
 /// Beginnings of names of workloads that ran on a region written once in order.
-const LAID_OUT: [&str; 5] = ["seq-", "rand-", "zones", "states-read-fresh", "states-read-restored"];
+const LAID_OUT: [&str; 2] = ["seq-", "rand-"];
 
 /// On a drive written once in order, and on a fresh one.
-const FULL: [&str; 1] = ["states-filled"];
+const FULL: [&str; 4] =
+    ["zones-read-ascending", "states-filled", "states-read-fresh", "states-read-restored"];
 const FRESH: [&str; 1] = ["states-fresh"];
 
 /// All that the records tell of the drive they are of.
@@ -82,12 +83,104 @@ fn before(run: &Run, workload: &Workload) -> Option<Before> {
 /// Bytes per second of a workload, the first time it ran: later rounds find data that were
 /// overwritten at random in between.
 fn rate(run: &Run, workload: &Workload) -> Option<f64> {
-    let name = if run.method == "io" { "throughput" } else { workload.name.as_str() };
+    let name = match run.method.as_str() {
+        "io" => "throughput",
+        // Both orders of zones have one metric.
+        _ => workload.name.trim_end_matches("-ascending"),
+    };
     let metric = run.metric(name)?;
     let value = *metric.samples.first()?;
     match metric.unit {
         Unit::BytesPerSecond => Some(value),
         Unit::Iops => Some(value * f64::from(workload.blocks.max())),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Environment, Metric, Plan, Safety, Target};
+    use workload::{Pattern, Region};
+
+    fn run(method: &str, workloads: Vec<Workload>, metrics: Vec<Metric>) -> Run {
+        let target = Target {
+            spec: "sim:x".into(),
+            kind: TargetKind::Virtual,
+            path: None,
+            bytes: 1 << 36,
+            drive: None,
+            layers: Vec::new(),
+            filesystem: None,
+            direct: None,
+        };
+        let workloads = workloads.iter().flat_map(serde_json::to_value).collect();
+        let plan = Plan {
+            safety: Safety::Scratch,
+            seconds: 0.0,
+            write_bytes_max: 0,
+            region_bytes: 0,
+            destroys: None,
+            steps: Vec::new(),
+            workloads,
+            command: Vec::new(),
+        };
+        Run {
+            schema: record::SCHEMA.into(),
+            id: "x".into(),
+            number: Some(1),
+            started: String::new(),
+            seconds: None,
+            method: method.into(),
+            target,
+            environment: Environment::default(),
+            plan,
+            state_before: State::Fresh,
+            state_after: State::Used,
+            metrics,
+            series: Vec::new(),
+            latencies: Vec::new(),
+            verdicts: Vec::new(),
+            warnings: Vec::new(),
+            errors: Vec::new(),
+            complete: true,
+            cut_short: None,
+        }
+    }
+
+    fn workload(name: &str, mix: Mix) -> Workload {
+        Workload::new(name, Pattern::UniformOnce, mix, 4096, Region::first(1 << 30))
+    }
+
+    #[test]
+    fn only_what_found_a_known_state_is_taken() {
+        let rate = |name: &str| Metric::single(name, Unit::Iops, 1000.0);
+        let names =
+            ["rand-read-4KiB-q1", "states-filled", "states-file-deleted", "rand-unmeasured"];
+        let workloads = names.map(|name| workload(name, Mix::READ)).to_vec();
+        let run = run("quick", workloads, names[..3].iter().map(|name| rate(name)).collect());
+        let cells = observe("x", &[run]).cells;
+        let found: Vec<_> =
+            cells.iter().map(|c| (c.workload.name.as_str(), c.before, c.rate)).collect();
+        let rate = 4_096_000.0;
+        assert_eq!(found, [(names[0], Before::LaidOut, rate), (names[1], Before::Full, rate)]);
+    }
+
+    #[test]
+    fn by_hand_only_writes_on_a_fresh_drive_are_taken() {
+        let throughput = || vec![Metric::single("throughput", Unit::BytesPerSecond, 5e6)];
+        let observed = |mix| observe("x", &[run("io", vec![workload("io", mix)], throughput())]);
+        assert_eq!(observed(Mix::WRITE).cells.len(), 1);
+        assert!(observed(Mix::READ).cells.is_empty());
+        assert_eq!(observed(Mix::WRITE).capacity, 1 << 36);
+    }
+
+    #[test]
+    fn sustain_gives_the_pass() {
+        let rate = |name: &str, value| Metric::single(name, Unit::BytesPerSecond, value);
+        let metrics = vec![rate("sustain-fresh.average", 2e9), rate("sustain-full.average", 1e9)];
+        let run = run("sustain", vec![workload("sustain-fresh", Mix::WRITE)], metrics);
+        let pass = observe("x", &[run]).pass.expect("a pass");
+        assert_eq!((pass.average, pass.again, pass.cache), (2e9, Some(1e9), None));
     }
 }
