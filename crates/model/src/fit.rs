@@ -140,10 +140,19 @@ fn fit_link(spec: &mut DriveSpec, observed: &Observed) {
 
 /// Flash times from the rates of the passes: rate = dies x planes x page x bits / program time.
 fn fit_pass(spec: &mut DriveSpec, observed: &Observed) {
-    let Some(pass) = &observed.pass else { return };
     let nand = &spec.nand;
     let row = f64::from(*nand.dies * *nand.planes * *nand.page_bytes);
     let full = row * f64::from(*nand.bits);
+    let Some(pass) = &observed.pass else {
+        // A short write goes into the cache, where the base has one.
+        let Some(rate) = fastest_write(&observed.cells) else { return };
+        let cached = spec.slc.dynamic.0 + spec.slc.fixed.0 > 0;
+        let nand = &mut spec.nand;
+        let (figure, bytes) =
+            if cached { (&mut nand.slc_program_us, row) } else { (&mut nand.program_us, full) };
+        put(figure, rounded(bytes / rate * 1e6), "fastest write, whether of a cache or not");
+        return;
+    };
     let native = pass.again.unwrap_or(pass.cache.map_or(pass.average, |(_, _, after)| after));
     put(&mut spec.nand.program_us, rounded(full / native * 1e6), "speed of overwriting");
     let (bytes, inside, after) = pass.cache.unwrap_or((0.0, 0.0, native));

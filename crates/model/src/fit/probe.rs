@@ -58,6 +58,14 @@ pub fn sequential(cells: &[Cell]) -> Option<&Cell> {
     cells.iter().filter(fits).max_by(|a, b| a.rate.total_cmp(&b.rate))
 }
 
+/// Bytes per second of the fastest write in order.
+pub fn fastest_write(cells: &[Cell]) -> Option<f64> {
+    let in_order = |c: &&Cell| {
+        c.workload.pattern == Pattern::Sequential && c.workload.mix.only() == Some(OpKind::Write)
+    };
+    cells.iter().filter(in_order).map(|c| c.rate).reduce(f64::max)
+}
+
 /// Random writes over a drive that is full.
 pub fn worn(cells: &[Cell]) -> Option<&Cell> {
     cells.iter().find(|c| small(c, OpKind::Write) && c.before == Before::Full)
@@ -80,8 +88,10 @@ pub fn fit_alone(spec: &mut DriveSpec, cells: &[Cell]) {
         };
         if let Some(knob) = knobs.iter().find(longer) {
             let own = (knob.place)(spec).value;
-            let value = (own + time(cell.rate) - now).clamp(knob.range.0, knob.range.1);
-            knob.set(spec, rounded(value), &cell.workload.name);
+            let wanted = own + time(cell.rate) - now;
+            let value = wanted.clamp(knob.range.0, knob.range.1);
+            let reached = if value == wanted { "" } else { ", out of the model's reach" };
+            knob.set(spec, rounded(value), &format!("{}{reached}", cell.workload.name));
         }
     }
 }

@@ -40,7 +40,12 @@ pub fn run(args: &FitArgs) -> Result {
             "fitting to {count} measurements; random writes on a full drive take most"
         ));
     }
-    let fitted = fit(&observed, &base(args.base.as_deref())?);
+    let base = base(args.base.as_deref())?;
+    let mut fitted = fit(&observed, &base);
+    fitted.spec.about = format!(
+        "Fitted to records of {}; what they do not decide is as in {}.",
+        runs[0].target.spec, base.name
+    );
     let text = file::text(&fitted.spec);
     if let Some(path) = &args.output {
         let cannot = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
@@ -82,6 +87,14 @@ fn shown(fitted: &Fitted, args: &FitArgs, style: &Style) -> String {
     let mut text =
         format!("{}\n{}\n", table.render(style), screen::wrap(&line, style.width.min(90)));
     text += &format!("\n{}", predictions(&fitted.predictions, style));
+    let off = |p: &&Prediction| (p.predicted / p.measured - 1.0).abs() > NEAR;
+    let far = fitted.predictions.iter().filter(off).count();
+    if far > 0 {
+        let all = fitted.predictions.len();
+        let line =
+            format!("{far} of {all} measurements are further than 10% from the fitted drive");
+        text += &format!("\n{}\n", style.paint(Ink::Warn, &line));
+    }
     text += &match &args.output {
         Some(path) => format!("\nwritten to {0}     ssdyno run sim:{0}\n", path.display()),
         None => "\nnothing written: -o FILE.toml writes the description\n".to_string(),
