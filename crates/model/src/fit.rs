@@ -21,9 +21,10 @@ use crate::spec::{DriveSpec, LinkSpec};
 /// Numbers of dies that are tried.
 const DIES: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/// Times of a core per read that are tried: so many steps up and down from the base's.
+/// Times of a core per read that are tried: so many steps up and down, large ones and then small.
 const CORE_STEPS: i32 = 6;
-const CORE_STEP: f64 = 1.35;
+const CORE_STEP: f64 = 1.6;
+const CORE_FINE_STEP: f64 = 1.08;
 
 /// What the drive was before a cell was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,21 +201,27 @@ fn fit_cells(spec: &mut DriveSpec, observed: &Observed) {
 }
 
 /// The drive that does the cells best: every number of dies with every division of a read's time
-/// between core and flash, which one read at a time cannot tell apart and many at once can.
+/// between core and flash, which one read at a time cannot tell apart and many at once can. First
+/// in large steps, then around the best of these in small ones.
 fn divided(spec: &DriveSpec, observed: &Observed) -> DriveSpec {
     let cells = &observed.cells;
-    let divisions = DIES.iter().flat_map(|d| (-CORE_STEPS..=CORE_STEPS).map(move |s| (*d, s)));
-    let tried = divisions.map(|(dies, step)| {
+    let trial = |dies: u32, core: f64| {
         let mut tried = spec.clone();
         put(&mut tried.nand.dies, dies, "the number with which the cells fit best");
-        let core = *spec.command.read_us * CORE_STEP.powi(step);
         READ_CORE.set(&mut tried, rounded(core), "the time with which the cells fit best");
         fit_pass(&mut tried, observed);
         fit_alone(&mut tried, cells);
         (misfit(&tried, cells) + strangeness(&tried, spec), tried)
-    });
-    let best = tried.min_by(|a, b| a.0.total_cmp(&b.0));
-    best.map_or_else(|| spec.clone(), |(_, best)| best)
+    };
+    let steps = |from: f64, step: f64| (-CORE_STEPS..=CORE_STEPS).map(move |n| from * step.powi(n));
+    let nearest = |a: &(f64, DriveSpec), b: &(f64, DriveSpec)| a.0.total_cmp(&b.0);
+    let usual = *spec.command.read_us;
+    let coarse =
+        DIES.iter().flat_map(|dies| steps(usual, CORE_STEP).map(|core| trial(*dies, core)));
+    let Some((_, found)) = coarse.min_by(nearest) else { return spec.clone() };
+    let fine = steps(*found.command.read_us, CORE_FINE_STEP);
+    let fine = fine.map(|core| trial(*found.nand.dies, core));
+    fine.min_by(nearest).map_or(found, |(_, finest)| finest)
 }
 
 /// Sum of squares of the logarithms of measured over predicted.

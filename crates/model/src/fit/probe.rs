@@ -12,6 +12,9 @@ use crate::spec::DriveSpec;
 /// A parameter is decided by a probe whose answer moves by this share over the parameter's range.
 const SENSITIVE: f64 = 0.05;
 
+/// A rate this close to the measured one is it.
+const REACHED: f64 = 0.998;
+
 /// Halvings of a range: what is left of the widest one is a quarter of a percent.
 const HALVINGS: u32 = 12;
 
@@ -118,7 +121,9 @@ pub fn solve(spec: &DriveSpec, cell: &Cell, knob: &Knob) -> Option<f64> {
     }
     for _ in 0..HALVINGS {
         let middle = (low * high).sqrt();
-        if (at(middle) > cell.rate) == falling { low = middle } else { high = middle }
+        // What is as fast as measured on a plateau is as slow as it may be.
+        let enough = at(middle) > REACHED * cell.rate;
+        if enough == falling { low = middle } else { high = middle }
     }
     Some((low * high).sqrt())
 }

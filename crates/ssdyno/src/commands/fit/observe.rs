@@ -17,6 +17,9 @@ const FULL: [&str; 4] =
     ["zones-read-ascending", "states-filled", "states-read-fresh", "states-read-restored"];
 const FRESH: [&str; 1] = ["states-fresh"];
 
+/// A cache ends before this share of the drive.
+const LAST_FALL: f64 = 0.9;
+
 /// All that the records tell of the drive they are of.
 pub fn observe(name: &str, runs: &[Run]) -> Observed {
     let mut observed = Observed { name: name.to_string(), ..Observed::default() };
@@ -44,7 +47,12 @@ fn workloads(run: &Run) -> impl Iterator<Item = Workload> {
 fn pass(run: &Run) -> Option<Pass> {
     let value = |name: &str| run.metric(&format!("sustain-{name}"))?.value;
     let workload = workloads(run).find(|w| w.name == "sustain-fresh")?;
-    let cache = value("fresh.cache").zip(value("fresh.inside")).zip(value("fresh.after"));
+    // A fall at the very end is the spare flash's, not a cache's.
+    let end = LAST_FALL * run.target.bytes as f64;
+    let cache = value("fresh.cache")
+        .filter(|bytes| *bytes < end)
+        .zip(value("fresh.inside"))
+        .zip(value("fresh.after"));
     Some(Pass {
         block: workload.blocks.max(),
         depth: workload.depth,
