@@ -183,21 +183,27 @@ fn correct_pass(spec: &mut DriveSpec, observed: &Observed) {
     }
 }
 
-/// Reads first, then what is decided by one cell alone.
+/// Writes first, for the time of one alone tells what every command takes; then reads; then both
+/// again, because the flash behind them has changed.
 fn fit_cells(spec: &mut DriveSpec, observed: &Observed) {
     let cells = &observed.cells;
-    match random(cells, OpKind::Read, false) {
-        Some(_) => *spec = divided(spec, observed),
-        None => fit_alone(spec, cells),
+    fit_pass(spec, observed);
+    decide(spec, cells, random(cells, OpKind::Write, false), &WRITE_CORE);
+    if random(cells, OpKind::Read, false).is_some() {
+        *spec = divided(spec, observed);
     }
-    let probes = [(random(cells, OpKind::Write, false), WRITE_CORE), (sequential(cells), BUS)];
-    for (cell, knob) in probes {
-        let decided = cell.and_then(|cell| Some((cell, solve(spec, cell, &knob)?)));
-        if let Some((cell, value)) = decided {
-            knob.set(spec, rounded(value), &cell.workload.name);
-            fit_alone(spec, cells);
-        }
+    decide(spec, cells, sequential(cells), &BUS);
+    decide(spec, cells, random(cells, OpKind::Write, false), &WRITE_CORE);
+}
+
+/// Lets a cell decide a parameter, and what is measured one at a time the rest of that time.
+fn decide(spec: &mut DriveSpec, cells: &[Cell], cell: Option<&Cell>, knob: &Knob) {
+    if let Some(cell) = cell
+        && let Some(value) = solve(spec, cell, knob)
+    {
+        knob.set(spec, rounded(value), &cell.workload.name);
     }
+    fit_alone(spec, cells);
 }
 
 /// The drive that does the cells best: every number of dies with every division of a read's time
