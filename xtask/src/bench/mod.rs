@@ -30,7 +30,7 @@ pub struct Effort {
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (what, effort) = match words[..] {
-        [what] => (what, Effort { seconds: 3, repeats: 5 }),
+        [what] => (what, Effort { seconds: 2, repeats: 5 }),
         // So short that nothing but the benchmark itself is tested, and nothing written down.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!("say what to bench: cargo xtask bench engine|model [--tiny]"),

@@ -117,16 +117,30 @@ fn wait_for_begin(lines: &mut impl BufRead) -> Result<()> {
     }
 }
 
-/// Freezes the file system for a second and gives the milliseconds it was frozen. What `fsfreeze`
-/// asks of the kernel is the last thing it does, so that the ends of both calls are the moments.
+/// Freezes the file system for a second and gives the milliseconds for which it took no write: from
+/// the begin of the call that froze it, which stops writes first and then waits for what is dirty, to
+/// the end of the one that let it go.
 fn freeze(mount: &Path) -> Result<f64> {
     let mount = mount.display().to_string();
-    let done = |flag: &str| -> Result<Instant> {
-        output(&mut program("fsfreeze", &[flag, &mount]))?;
-        Ok(Instant::now())
-    };
-    let frozen = done("--freeze")?;
-    sleep(FREEZE);
-    let thawed = done("--unfreeze")?;
-    Ok((thawed - frozen).as_secs_f64() * 1000.0)
+    let frozen = Instant::now();
+    output(&mut program("fsfreeze", &["--freeze", &mount]))?;
+    sleep(FREEZE.saturating_sub(frozen.elapsed()));
+    output(&mut program("fsfreeze", &["--unfreeze", &mount]))?;
+    Ok(frozen.elapsed().as_secs_f64() * 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn begins_with_the_first_interval_of_the_workload_itself() {
+        let events = "{\"event\":\"step\",\"name\":\"io\"}\n\
+                      {\"event\":\"interval\",\"workload\":\"fill\"}\n\
+                      {\"event\":\"interval\",\"workload\":\"io\"}\nrest\n";
+        let mut lines = events.as_bytes();
+        wait_for_begin(&mut lines).expect("begins");
+        assert_eq!(lines, b"rest\n");
+        assert!(wait_for_begin(&mut &b""[..]).is_err());
+    }
 }
