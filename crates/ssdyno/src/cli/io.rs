@@ -1,0 +1,146 @@
+//! `io`: one workload by hand.
+
+use clap::{Args, ValueEnum};
+use workload::{BlockSizes, Content, Pattern, units};
+
+use super::TargetArgs;
+use crate::words::{self, Burst};
+
+/// Direction and order of a workload, in fio's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Access {
+    Read,
+    Write,
+    Randread,
+    Randwrite,
+    Rw,
+    Randrw,
+}
+
+impl Access {
+    /// Whether addresses are in random order.
+    pub fn is_random(self) -> bool {
+        matches!(self, Access::Randread | Access::Randwrite | Access::Randrw)
+    }
+}
+
+const IO_EXAMPLES: &str = "\
+Examples:
+  ssdyno io . --rw randread --bs 4k --depth 32
+  ssdyno io . --rw write --bs 1M --depth 8 --size 4GiB --time 30s
+  ssdyno io . --rw randrw --mix 70 --rate 5000 --poisson     response time under a load
+  ssdyno io /dev/sdb --rw read --bs 1M --time 10s
+  ssdyno io . --rw randwrite --verify --size 256MiB          check every sector written";
+
+#[derive(Debug, Args)]
+#[command(after_help = IO_EXAMPLES)]
+pub struct IoArgs {
+    #[command(flatten)]
+    pub ops: OpsArgs,
+    #[command(flatten)]
+    pub flight: FlightArgs,
+    #[command(flatten)]
+    pub end: EndArgs,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    #[command(flatten)]
+    pub on: TargetArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Operations")]
+pub struct OpsArgs {
+    /// read, write, randread, randwrite, rw (both in order) or randrw
+    #[arg(long, value_enum, default_value = "randread", hide_possible_values = true)]
+    pub rw: Access,
+    /// Share of reads in rw and randrw, percent
+    #[arg(long, default_value_t = 70, value_parser = clap::value_parser!(u32).range(0..=100))]
+    #[arg(value_name = "PERCENT")]
+    pub mix: u32,
+    /// Block size: 4k, 1M, or sizes with weights: 4k:60,64k:40
+    #[arg(long, default_value = "4k", value_name = "SIZE", value_parser = words::blocks)]
+    pub bs: BlockSizes,
+    /// What writes carry: random, zeros, repeated, or a compressible share such as 50%
+    #[arg(long, default_value = "random", value_parser = Content::parse)]
+    pub content: Content,
+    /// Stamp every sector written, check every sector read
+    #[arg(long)]
+    pub verify: bool,
+    /// Through the page cache
+    #[arg(long)]
+    pub buffered: bool,
+    /// A flush after this many writes
+    #[arg(long, value_name = "WRITES", value_parser = words::count::<u32>)]
+    pub flush_every: Option<u32>,
+    /// Leave the last flush out of the time of writes
+    #[arg(long)]
+    pub no_flush: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How many and how fast")]
+pub struct FlightArgs {
+    /// Operations in flight, per job
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(value_name = "N")]
+    pub depth: u32,
+    /// Operations handed to the kernel at once, at most
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(value_name = "N")]
+    pub batch: u32,
+    /// Concurrent jobs; they divide the region
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(value_name = "N")]
+    pub jobs: u32,
+    /// Operations due per second: an open loop, with response times
+    #[arg(long, value_name = "IOPS", allow_negative_numbers = true)]
+    pub rate: Option<f64>,
+    /// Poisson arrivals at --rate
+    #[arg(long, requires = "rate")]
+    pub poisson: bool,
+    /// Bursts: on/off times, such as 1s/9s
+    #[arg(long, conflicts_with = "poisson", value_name = "ON/OFF", value_parser = words::burst)]
+    pub burst: Option<Burst>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How long")]
+pub struct EndArgs {
+    /// End after this time [default: 10s, if nothing else ends it]
+    #[arg(long = "time", value_parser = words::time_ns, value_name = "TIME")]
+    pub time_ns: Option<u64>,
+    /// End after this many times the region
+    #[arg(long, value_parser = words::positive, value_name = "TIMES")]
+    #[arg(allow_negative_numbers = true)]
+    pub coverage: Option<f64>,
+    /// End after this many operations
+    #[arg(long, value_parser = words::count::<u64>, value_name = "N")]
+    pub ops: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Addresses")]
+pub struct PlaceArgs {
+    /// Start of the region in the target
+    #[arg(long, value_parser = units::parse_bytes, default_value = "0", value_name = "SIZE")]
+    pub offset: u64,
+    /// Move every address up by this much, to measure misalignment
+    #[arg(long, value_parser = units::parse_bytes, default_value = "0", value_name = "SIZE")]
+    pub shift: u64,
+    /// In order, with this distance between starts
+    #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE")]
+    pub stride: Option<u64>,
+    /// In order, descending
+    #[arg(long, conflicts_with = "stride")]
+    pub backwards: bool,
+    /// At random, and an address may come again before all were visited
+    #[arg(long)]
+    pub repeats: bool,
+    /// At random, Zipf-distributed with this exponent
+    #[arg(long, conflicts_with = "repeats", value_name = "THETA", allow_negative_numbers = true)]
+    pub zipf: Option<f64>,
+    /// At random, hot and cold: percent of space / percent of accesses, such as 20/80
+    #[arg(long, conflicts_with_all = ["zipf", "repeats"], value_name = "SPACE/ACCESS")]
+    #[arg(value_parser = words::hot_cold)]
+    pub hot: Option<Pattern>,
+}

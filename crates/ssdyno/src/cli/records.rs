@@ -1,0 +1,80 @@
+//! The records: `runs`, `show`, `export`, `rm`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::StoreArgs;
+
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// Part of the drive's model, serial number or name, or of the target
+    #[arg(long, value_name = "TEXT")]
+    pub drive: Option<String>,
+    /// Only of this method
+    #[arg(long, short, value_name = "METHOD")]
+    pub method: Option<String>,
+    /// Started on or after this day: 2026-11-21, or a time
+    #[arg(long, value_name = "DATE")]
+    pub since: Option<String>,
+    /// Started on or before this day
+    #[arg(long, value_name = "DATE")]
+    pub until: Option<String>,
+    /// The latest so many
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<u32>,
+    /// JSON on stdout
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Number, start of the id, or `last`
+    #[arg(default_value = "last")]
+    pub run: String,
+    /// As a page with charts, in FILE or beside the store
+    // With a blank instead of `=`, `show --html 3` would be a page called 3 of the last run.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(conflicts_with_all = ["json", "markdown", "csv"])]
+    pub html: Option<Option<PathBuf>>,
+    /// Open the page in a browser
+    #[arg(long, requires = "html")]
+    pub open: bool,
+    /// As JSON
+    #[arg(long, conflicts_with_all = ["markdown", "csv"])]
+    pub json: bool,
+    /// As Markdown, for a forum or an issue
+    #[arg(long, conflicts_with = "csv")]
+    pub markdown: bool,
+    /// The metrics as CSV
+    #[arg(long)]
+    pub csv: bool,
+    /// The values over time as CSV
+    #[arg(long, conflicts_with_all = ["html", "json", "markdown", "csv"])]
+    pub series: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Numbers, starts of ids, or `last`; all when none is given
+    pub runs: Vec<String>,
+    /// Metrics as CSV instead of records as JSON lines
+    #[arg(long)]
+    pub csv: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct RmArgs {
+    /// Numbers, starts of ids, or `last`
+    #[arg(required = true)]
+    pub runs: Vec<String>,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
