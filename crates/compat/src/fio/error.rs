@@ -1,0 +1,14 @@
+//! Why a command line or job file cannot be run: one line of where, which option and what is wrong,
+//! and one of what to do.
+
+/// A command line or job file that cannot be run; exit code 2.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {what}")]
+pub struct FioError {
+    /// Where: `file:line`, or `command line`.
+    pub place: String,
+    /// The option as given and what is wrong with it.
+    pub what: String,
+    /// What to do about it.
+    pub advice: Option<String>,
+}

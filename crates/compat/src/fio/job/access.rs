@@ -1,0 +1,279 @@
+//! Which I/O a job does: direction, block sizes, order of offsets.
+
+use super::PerKind;
+
+/// Direction, block sizes and order of offsets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Access {
+    /// `rw=`, `read` by default.
+    pub rw: Rw,
+    /// `rw=randread:8`: a random offset only for every 8th operation, those between go on
+    /// ascending; 1 by default. Has no meaning for sequential directions.
+    pub random_every: u32,
+    /// `rw=write:4k`: bytes skipped after each operation, negative to go backwards (`read:-8k`
+    /// with `bs=4k`: each block below the last). Has no meaning for random directions.
+    pub sequence_add: i64,
+    /// `rw_sequencer=`: what the operations between two random ones do.
+    pub sequencer: Sequencer,
+    /// `rwmixread=`: percent of operations that read, when both are done; 50 by default.
+    pub mix_read_percent: u32,
+    /// `bs`, `bsrange`, `bssplit`: sizes for each direction; 4096 by default.
+    pub blocks: PerKind<Blocks>,
+    /// `bs_unaligned`: sizes drawn from a range need not be multiples of its lower bound.
+    pub bs_unaligned: bool,
+    /// `blockalign=`: random offsets are multiples of this; the smallest block by default. fio
+    /// turns the random map off when it is not the smallest block, and so does the parser here
+    /// (`norandommap`).
+    pub block_align: PerKind<u64>,
+    /// `percentage_random=`: percent of the operations of a random direction that go to a random
+    /// place, the others follow the last; 100 by default.
+    pub percentage_random: PerKind<u32>,
+    /// `norandommap`: random offsets may repeat before every block was visited. True also where
+    /// fio implies it: another distribution than uniform, or `blockalign`.
+    pub norandommap: bool,
+    /// `random_generator=`.
+    pub generator: Generator,
+    /// `random_distribution=`.
+    pub distribution: Distribution,
+    /// `randrepeat=`: the same offsets in every run; true by default, false once `randseed` is
+    /// given.
+    pub randrepeat: bool,
+    /// `randseed=`: 0x89 by default.
+    pub randseed: u64,
+    /// `zonemode=strided` and its sizes; `None` without.
+    pub zone: Option<Zone>,
+}
+
+impl Default for Access {
+    fn default() -> Access {
+        Access {
+            rw: Rw::Read,
+            random_every: 1,
+            sequence_add: 0,
+            sequencer: Sequencer::Sequential,
+            mix_read_percent: 50,
+            blocks: PerKind::all(Blocks::Fixed(4096)),
+            bs_unaligned: false,
+            block_align: PerKind::all(4096),
+            percentage_random: PerKind::all(100),
+            norandommap: false,
+            generator: Generator::Tausworthe,
+            distribution: Distribution::Random,
+            randrepeat: true,
+            randseed: 0x89,
+            zone: None,
+        }
+    }
+}
+
+impl Access {
+    /// The smallest block of any direction, which fio lays files out by.
+    pub fn min_bs(&self) -> u64 {
+        self.blocks.each().map(Blocks::min).into_iter().min().unwrap_or(4096)
+    }
+
+    /// The largest block of any direction.
+    pub fn max_bs(&self) -> u64 {
+        self.blocks.each().map(Blocks::max).into_iter().max().unwrap_or(4096)
+    }
+}
+
+/// `rw=`: what is done, and whether in order or at random.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rw {
+    /// Sequential reads.
+    #[default]
+    Read,
+    /// Sequential writes.
+    Write,
+    /// Sequential trims.
+    Trim,
+    /// Random reads.
+    RandRead,
+    /// Random writes.
+    RandWrite,
+    /// Random trims.
+    RandTrim,
+    /// Sequential, reads and writes mixed (`rw` or `readwrite`).
+    ReadWrite,
+    /// Random, reads and writes mixed.
+    RandRw,
+    /// Each block is trimmed, then written, sequentially.
+    TrimWrite,
+    /// Each block is trimmed, then written, at random.
+    RandTrimWrite,
+}
+
+impl Rw {
+    /// Whether it reads.
+    pub fn reads(self) -> bool {
+        matches!(self, Rw::Read | Rw::RandRead | Rw::ReadWrite | Rw::RandRw)
+    }
+
+    /// Whether it writes.
+    pub fn writes(self) -> bool {
+        !matches!(self, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)
+    }
+
+    /// Whether it trims.
+    pub fn trims(self) -> bool {
+        matches!(self, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite)
+    }
+
+    /// Whether offsets are random.
+    pub fn random(self) -> bool {
+        matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite)
+    }
+
+    /// As fio prints it: `rw` for mixed sequential.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rw::Read => "read",
+            Rw::Write => "write",
+            Rw::Trim => "trim",
+            Rw::RandRead => "randread",
+            Rw::RandWrite => "randwrite",
+            Rw::RandTrim => "randtrim",
+            Rw::ReadWrite => "rw",
+            Rw::RandRw => "randrw",
+            Rw::TrimWrite => "trimwrite",
+            Rw::RandTrimWrite => "randtrimwrite",
+        }
+    }
+}
+
+/// `rw_sequencer=`: what the operations between two random ones do (with `random_every`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sequencer {
+    /// Go on ascending.
+    #[default]
+    Sequential,
+    /// Repeat the offset.
+    Identical,
+}
+
+/// Sizes of operations in one direction, bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Blocks {
+    /// Always this.
+    Fixed(u64),
+    /// `bsrange=`: drawn as `min + max * u` with `u` in 0..1, cut down to a multiple of `min`
+    /// (unless `bs_unaligned`) and to `max` at most; so sizes above `max` fold onto it.
+    Range {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+    },
+    /// `bssplit=`: sizes with their percentages, smallest percentage first, as fio walks them; a
+    /// share of 0 never comes. What they lack to 100 falls to the last.
+    Split(Vec<Share>),
+}
+
+impl Blocks {
+    /// The smallest.
+    pub fn min(&self) -> u64 {
+        match self {
+            Blocks::Fixed(bytes) => *bytes,
+            Blocks::Range { min, .. } => *min,
+            Blocks::Split(shares) => shares.iter().map(|s| s.bytes).min().unwrap_or(0),
+        }
+    }
+
+    /// The largest.
+    pub fn max(&self) -> u64 {
+        match self {
+            Blocks::Fixed(bytes) => *bytes,
+            Blocks::Range { max, .. } => *max,
+            Blocks::Split(shares) => shares.iter().map(|s| s.bytes).max().unwrap_or(0),
+        }
+    }
+}
+
+/// One size of a `bssplit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Size, bytes.
+    pub bytes: u64,
+    /// Percent of operations.
+    pub percent: u32,
+}
+
+/// `random_generator=`: how random offsets are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Generator {
+    /// fio's default, with a map of the blocks visited.
+    #[default]
+    Tausworthe,
+    /// A shift register: every block once without a map.
+    Lfsr,
+    /// The first with 64 bits.
+    Tausworthe64,
+}
+
+/// `random_distribution=`: which places are popular.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Distribution {
+    /// All alike.
+    #[default]
+    Random,
+    /// `zipf:theta[:center]`.
+    Zipf(Spread),
+    /// `pareto:power[:center]`, power above 0 and below 1.
+    Pareto(Spread),
+    /// `normal:deviation[:center]`, deviation in percent of the file.
+    Normal(Spread),
+    /// `zoned:access%/size%:...`, by direction.
+    Zoned(PerKind<Vec<ZonePercent>>),
+    /// `zoned_abs:access%/bytes:...`, by direction.
+    ZonedAbs(PerKind<Vec<ZoneBytes>>),
+}
+
+/// Parameters of a distribution around one place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Theta, power or deviation.
+    pub value: f64,
+    /// Where the most popular place lies, 0 to 1 of the file. Without, zipf and pareto scatter
+    /// theirs at random and normal has the middle.
+    pub center: Option<f64>,
+}
+
+/// A zone as a share of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZonePercent {
+    /// Percent of accesses.
+    pub access_percent: u32,
+    /// Percent of the file, one zone after the other.
+    pub size_percent: u32,
+}
+
+/// A zone with a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZoneBytes {
+    /// Percent of accesses.
+    pub access_percent: u32,
+    /// Bytes, one zone after the other; 0 for the rest of the file.
+    pub bytes: u64,
+}
+
+/// `zonemode=strided`: I/O stays within the first `range` bytes of a zone until `size` bytes were
+/// moved, then goes on `range + skip` bytes further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zone {
+    /// How it is used.
+    pub mode: ZoneMode,
+    /// `zonesize=`: bytes moved in each zone.
+    pub size: u64,
+    /// `zonerange=`: bytes of a zone that are used; the zone size by default.
+    pub range: u64,
+    /// `zoneskip=`: bytes left out between zones.
+    pub skip: u64,
+}
+
+/// `zonemode=`. Zoned block devices are not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZoneMode {
+    /// Zones of the workload, not of the device.
+    Strided,
+}

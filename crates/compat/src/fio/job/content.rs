@@ -1,0 +1,123 @@
+//! What writes carry, and whether and how it is checked.
+
+/// What buffers hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Content {
+    /// `zero_buffers`: zeroes; also `buffer_compress_percentage=100`.
+    pub zero: bool,
+    /// `refill_buffers`: new random content for every write. True also where fio implies it
+    /// (`verify`, compression, deduplication, a pattern in a job that also reads).
+    pub refill: bool,
+    /// `scramble_buffers`: a little of the buffer is changed for every write; true by default.
+    pub scramble: bool,
+    /// `buffer_pattern=`: repeated over the buffer.
+    pub pattern: Option<Vec<u8>>,
+    /// `buffer_compress_percentage=`: percent of each chunk that compresses away, 0 to 99.
+    pub compress_percent: u32,
+    /// `buffer_compress_chunk=`: bytes of a chunk; 512 by default.
+    pub compress_chunk: u32,
+    /// `dedupe_percentage=`: percent of blocks that are copies of an earlier one, 0 to 100.
+    pub dedupe_percent: u32,
+}
+
+impl Default for Content {
+    fn default() -> Content {
+        Content {
+            zero: false,
+            refill: false,
+            scramble: true,
+            pattern: None,
+            compress_percent: 0,
+            compress_chunk: 512,
+            dedupe_percent: 0,
+        }
+    }
+}
+
+/// Checking of what was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataVerify {
+    /// `verify=`; [`VerifyKind::None`] by default.
+    pub kind: VerifyKind,
+    /// `do_verify`: read back after writing; true by default.
+    pub do_verify: bool,
+    /// `verify_only`: check what an earlier run of the same job wrote, and write nothing.
+    pub only: bool,
+    /// `verify_interval=`: bytes between headers, a divisor of the write size; the write size by
+    /// default.
+    pub interval: u64,
+    /// `verify_offset=`: where in each interval the header lies.
+    pub offset: u64,
+    /// `verify_pattern=`: the bytes.
+    pub pattern: Vec<u8>,
+    /// Where the pattern is filled in for each block, in ascending order.
+    pub formats: Vec<PatternFormat>,
+    /// `verify_fatal`: end at the first difference.
+    pub fatal: bool,
+    /// `verify_dump`: keep what was read and what was expected.
+    pub dump: bool,
+    /// `verify_async=`: threads that check beside the I/O.
+    pub async_threads: u32,
+    /// `verify_backlog=`: check after this many blocks were written, rather than at the end.
+    pub backlog: Option<u64>,
+    /// `verify_backlog_batch=`: how many of them are checked then; all by default.
+    pub backlog_batch: Option<u64>,
+}
+
+impl Default for DataVerify {
+    fn default() -> DataVerify {
+        DataVerify {
+            kind: VerifyKind::None,
+            do_verify: true,
+            only: false,
+            interval: 4096,
+            offset: 0,
+            pattern: Vec::new(),
+            formats: Vec::new(),
+            fatal: false,
+            dump: false,
+            async_threads: 0,
+            backlog: None,
+            backlog_batch: None,
+        }
+    }
+}
+
+/// A place in a verify pattern that is filled in for each block: `%o`, its offset in the file,
+/// eight bytes, lowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PatternFormat {
+    /// Byte of the pattern where it begins.
+    pub at: usize,
+}
+
+/// `verify=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the checksums have fio's names")]
+pub enum VerifyKind {
+    /// Not at all.
+    #[default]
+    None,
+    Md5,
+    Crc64,
+    Crc32,
+    Crc32c,
+    Crc16,
+    Crc7,
+    Sha1,
+    Sha256,
+    Sha512,
+    Sha3_224,
+    Sha3_256,
+    Sha3_384,
+    Sha3_512,
+    Xxhash,
+    /// What fio calls `meta`: header only.
+    Meta,
+    /// `verify_pattern`, without a header.
+    Pattern,
+    /// `verify_pattern` behind a header.
+    PatternHeader,
+    /// Read back and not compared.
+    Null,
+}

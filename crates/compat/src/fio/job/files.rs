@@ -1,0 +1,262 @@
+//! Files of a job: names, number, sizes, making and removing, durability.
+
+use super::Amount;
+
+/// Most files a job may have; arbitrary, far above what any of fio's examples has.
+pub const MAX_FILES: u32 = 1_000_000;
+
+/// How much of the files is used, and how many bytes are moved.
+///
+/// fio's rules, which whoever lays files out must follow: `size` is the sum over the job's files,
+/// each gets `size / nrfiles`, and the first ones one smallest block more where that leaves a rest.
+/// With `filesize` a file has that size whatever `size` says. Without either, files must exist and
+/// their whole length from `offset` on is used. Percentages of `size` are of each file or device.
+/// Bytes moved: `io_size` if given, else `size`, times `loops`; with `time_based` again and again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Space {
+    /// `size=`.
+    pub size: Option<Amount>,
+    /// `io_size=` (`io_limit`).
+    pub io_size: Option<Amount>,
+    /// `filesize=`, lowest and highest; a size between them is drawn for each file.
+    pub filesize: Option<(u64, u64)>,
+    /// `fill_device` (`fill_fs`): write until the device or file system is full.
+    pub fill_device: bool,
+    /// `file_append`: begin at the end of the file.
+    pub file_append: bool,
+    /// `offset=`: first byte used of each file; a percentage is of its size, and rounded up to
+    /// `offset_align` or else to the smallest block.
+    pub offset: Amount,
+    /// `offset_increment=`: clone `n` of the job adds this `n` times.
+    pub offset_increment: Amount,
+    /// `offset_align=`: offsets given as a percentage are rounded up to this; 0 for the smallest
+    /// block.
+    pub offset_align: u64,
+    /// `number_ios=`: end after this many operations.
+    pub number_ios: Option<u64>,
+}
+
+impl Default for Space {
+    fn default() -> Space {
+        Space {
+            size: None,
+            io_size: None,
+            filesize: None,
+            fill_device: false,
+            file_append: false,
+            offset: Amount::Bytes(0),
+            offset_increment: Amount::Bytes(0),
+            offset_align: 0,
+            number_ios: None,
+        }
+    }
+}
+
+/// Names, number and making of the files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Files {
+    /// `filename=`, split at `:` (`\:` is a colon), the directory before it. Empty when names are
+    /// made from the format. Names of `[global]` and of the job add up, as in fio.
+    pub names: Vec<String>,
+    /// `directory=`, split at `:`. Clone `n` of the job uses entry `n` modulo their number.
+    pub directories: Vec<String>,
+    /// `filename_format=`: `$jobname.$jobnum.$filenum` by default.
+    pub filename_format: String,
+    /// How many files each clone has: `nrfiles=`, or the number of names, 1 to [`MAX_FILES`].
+    pub nrfiles: u32,
+    /// `openfiles=`: how many are open at once; all of them by default.
+    pub openfiles: u32,
+    /// `file_service_type=`: which file the next operation goes to.
+    pub service: FileService,
+    /// `fallocate=`.
+    pub fallocate: Fallocate,
+    /// `fadvise_hint=`.
+    pub fadvise: FadviseHint,
+    /// `overwrite=`: the file is written in full before the job writes, so that no block is new.
+    /// True by implication for a job that reads.
+    pub overwrite: bool,
+    /// `create_on_open`: the file is made when it is opened, not laid out before.
+    pub create_on_open: bool,
+    /// `create_only`: lay files out and end.
+    pub create_only: bool,
+    /// `create_fsync`: fsync after laying out; true by default.
+    pub create_fsync: bool,
+    /// `allow_file_create`: true by default.
+    pub allow_file_create: bool,
+    /// `pre_read`: read the files before the job.
+    pub pre_read: bool,
+    /// `invalidate`: drop the files from the page cache before the job; true by default, false
+    /// with `pre_read`.
+    pub invalidate: bool,
+    /// `unlink`: remove the files afterwards.
+    pub unlink: bool,
+    /// `unlink_each_loop`: remove them after each of `loops`.
+    pub unlink_each_loop: bool,
+}
+
+impl Default for Files {
+    fn default() -> Files {
+        Files {
+            names: Vec::new(),
+            directories: Vec::new(),
+            filename_format: "$jobname.$jobnum.$filenum".into(),
+            nrfiles: 1,
+            openfiles: 1,
+            service: FileService { order: ServiceOrder::RoundRobin, every: 1 },
+            fallocate: Fallocate::Native,
+            fadvise: FadviseHint::ByWorkload,
+            overwrite: false,
+            create_on_open: false,
+            create_only: false,
+            create_fsync: true,
+            allow_file_create: true,
+            pre_read: false,
+            invalidate: true,
+            unlink: false,
+            unlink_each_loop: false,
+        }
+    }
+}
+
+impl Files {
+    /// Paths of the files of clone `clone` of the job named `job`.
+    pub(super) fn paths(&self, job: &str, clone: u32) -> Vec<String> {
+        if !self.names.is_empty() {
+            return self.names.iter().take(self.nrfiles as usize).cloned().collect();
+        }
+        let directory = match self.directories.len() {
+            0 => String::new(),
+            many => format!("{}/", self.directories[clone as usize % many]),
+        };
+        let name = |file| directory.clone() + &self.made_name(job, clone, file);
+        (0..self.nrfiles).map(name).collect()
+    }
+
+    /// The format filled in; its words may be in any case.
+    fn made_name(&self, job: &str, clone: u32, file: u32) -> String {
+        let words = [
+            ("$jobname", job.to_string()),
+            ("$jobnum", clone.to_string()),
+            ("$filenum", file.to_string()),
+            ("$clientuid", String::new()),
+        ];
+        let (mut name, mut rest) = (String::new(), self.filename_format.as_str());
+        while let Some(first) = rest.chars().next() {
+            let starts = |word: &str| {
+                rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word))
+            };
+            match words.iter().find(|(word, _)| starts(word)) {
+                Some((word, value)) => {
+                    name.push_str(value);
+                    rest = &rest[word.len()..];
+                }
+                None => {
+                    name.push(first);
+                    rest = &rest[first.len_utf8()..];
+                }
+            }
+        }
+        name
+    }
+}
+
+/// `file_service_type=`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FileService {
+    /// In which order.
+    pub order: ServiceOrder,
+    /// `roundrobin:8`: after this many operations the next file; 1 by default.
+    pub every: u32,
+}
+
+/// Order in which files are used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ServiceOrder {
+    /// At random.
+    Random,
+    /// One after the other.
+    RoundRobin,
+    /// A file to its end, then the next.
+    Sequential,
+}
+
+/// `fallocate=`: how a file is laid out before it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fallocate {
+    /// Not at all.
+    None,
+    /// By the file system, where it can.
+    Native,
+    /// posix_fallocate, which writes zeroes where the file system cannot.
+    Posix,
+    /// By the file system, keeping the length.
+    Keep,
+    /// Length only.
+    Truncate,
+}
+
+/// `fadvise_hint=`: what the kernel is told about the order of offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FadviseHint {
+    /// Nothing.
+    None,
+    /// Random or sequential, as the job is.
+    ByWorkload,
+    /// Random.
+    Random,
+    /// Sequential.
+    Sequential,
+    /// Not to be used again.
+    NoReuse,
+}
+
+/// When writes are made durable, and whether the page cache is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Syncing {
+    /// `direct=1` (`buffered=0`): past the page cache.
+    pub direct: bool,
+    /// `sync=`: how files are opened.
+    pub sync: SyncMode,
+    /// `fsync=`: fsync after this many writes; 0 for never. It counts in fio's results as a
+    /// fourth kind of operation.
+    pub fsync: u32,
+    /// `fdatasync=`: the same with fdatasync.
+    pub fdatasync: u32,
+    /// `end_fsync`: fsync when the write stage is over.
+    pub end_fsync: bool,
+    /// `fsync_on_close`: fsync whenever a file is closed.
+    pub fsync_on_close: bool,
+}
+
+/// `sync=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SyncMode {
+    /// Neither.
+    #[default]
+    None,
+    /// O_SYNC.
+    Sync,
+    /// O_DSYNC.
+    Dsync,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_made_from_the_format() {
+        let mut files = Files { nrfiles: 2, ..Files::default() };
+        assert_eq!(files.paths("j", 3), ["j.3.0", "j.3.1"]);
+        files.filename_format = "a-$FILENUM-$jobname$x".into();
+        files.directories = vec!["/d".into(), "/e".into()];
+        assert_eq!(files.paths("é", 1), ["/e/a-0-é$x", "/e/a-1-é$x"]);
+    }
+
+    #[test]
+    fn given_names_are_shared_by_the_clones() {
+        let names = vec!["a".to_string(), "b".to_string()];
+        let files = Files { nrfiles: 2, names, ..Files::default() };
+        assert_eq!(files.paths("j", 3), ["a", "b"]);
+    }
+}

@@ -1,0 +1,188 @@
+//! What of a job is measured, shown and logged, and what happens after errors.
+
+use std::time::Duration;
+
+/// What is shown of the results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reporting {
+    /// `group_reporting`: one result for the group, not one for each clone.
+    pub group: bool,
+    /// `clat_percentiles`: of completion latency; true by default, false with `gtod_reduce`.
+    pub clat_percentiles: bool,
+    /// `lat_percentiles`: of total latency.
+    pub lat_percentiles: bool,
+    /// `slat_percentiles`: of submission latency.
+    pub slat_percentiles: bool,
+    /// `percentile_list=`, ascending, 1 to 20 of them.
+    pub percentiles: Vec<f64>,
+    /// Digits behind the point in the list, which fio prints all percentiles with.
+    pub percentile_precision: u32,
+    /// `significant_figures=`: 1 to 10, 4 by default.
+    pub significant_figures: u32,
+    /// `disk_util`: the lines about the disk; true by default.
+    pub disk_util: bool,
+    /// `disable_lat`: no total latency. All four are set by `gtod_reduce`.
+    pub disable_lat: bool,
+    /// `disable_clat`: no completion latency.
+    pub disable_clat: bool,
+    /// `disable_slat`: no submission latency.
+    pub disable_slat: bool,
+    /// `disable_bw_measurement`: no samples of bandwidth and IOPS.
+    pub disable_bw: bool,
+    /// `gtod_reduce`: fewer looks at the clock; no latencies are shown.
+    pub gtod_reduce: bool,
+    /// `unified_rw_reporting=`.
+    pub unified: UnifiedRw,
+    /// `bwavgtime=`: length of a sample of bandwidth; 500 ms by default.
+    pub bw_avg_time: Duration,
+    /// `iopsavgtime=`: of IOPS; 500 ms by default.
+    pub iops_avg_time: Duration,
+    /// `kb_base=`: 1024 (default) or 1000.
+    pub kb_base: u32,
+    /// `unit_base=`: true for results in bits, not bytes.
+    pub bits: bool,
+    /// `stats`: false leaves the job out of the results.
+    pub stats: bool,
+}
+
+impl Default for Reporting {
+    fn default() -> Reporting {
+        let percentiles = [
+            1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9,
+            99.95, 99.99,
+        ];
+        Reporting {
+            group: false,
+            clat_percentiles: true,
+            lat_percentiles: false,
+            slat_percentiles: false,
+            percentiles: percentiles.to_vec(),
+            percentile_precision: 2,
+            significant_figures: 4,
+            disk_util: true,
+            disable_lat: false,
+            disable_clat: false,
+            disable_slat: false,
+            disable_bw: false,
+            gtod_reduce: false,
+            unified: UnifiedRw::None,
+            bw_avg_time: Duration::from_millis(500),
+            iops_avg_time: Duration::from_millis(500),
+            kb_base: 1024,
+            bits: false,
+            stats: true,
+        }
+    }
+}
+
+/// `unified_rw_reporting=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnifiedRw {
+    /// Directions apart.
+    #[default]
+    None,
+    /// All directions together, as `mixed`.
+    Mixed,
+    /// Both.
+    Both,
+}
+
+/// Logs over time. A prefix is what the option gave, or the name of the job; fio adds
+/// `_bw.N.log` and so on, `N` counting clones from 1 over the whole plan, unless `shared_file`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Logs {
+    /// `write_bw_log=`: prefix of the bandwidth log.
+    pub bw: Option<String>,
+    /// `write_iops_log=`: of the IOPS log.
+    pub iops: Option<String>,
+    /// `write_lat_log=`: of the three latency logs.
+    pub lat: Option<String>,
+    /// `log_avg_msec=`: a line for each such time; zero for a line for each operation.
+    pub average: Duration,
+    /// `log_max_value` (`log_window_value`): the largest of the time, not the mean.
+    pub max_value: bool,
+    /// `log_window_value=both`: mean and largest.
+    pub both_values: bool,
+    /// `log_offset`: offsets as well.
+    pub offset: bool,
+    /// `log_unix_epoch`, `log_alternate_epoch`: times since 1970, not since the job began.
+    pub unix_epoch: bool,
+    /// `per_job_logs=0`: all clones into one file.
+    pub shared_file: bool,
+}
+
+/// What happens after an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Errors {
+    /// `continue_on_error=`: which kinds of errors are counted and passed over.
+    pub go_on: ErrorSet,
+    /// `ignore_error=` for reads: errno numbers that are not even counted.
+    pub ignore_read: Vec<i32>,
+    /// For writes.
+    pub ignore_write: Vec<i32>,
+    /// For verification.
+    pub ignore_verify: Vec<i32>,
+    /// `error_dump`: say each.
+    pub dump: bool,
+}
+
+/// Kinds of errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ErrorSet {
+    /// Of reads.
+    pub read: bool,
+    /// Of writes.
+    pub write: bool,
+    /// Found by verification.
+    pub verify: bool,
+}
+
+/// `steadystate=` with `steadystate_duration=`: the job ends once the criterion held that long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Steady {
+    /// What is looked at.
+    pub criterion: Criterion,
+    /// The slope of a line through it, rather than the largest deviation from its mean.
+    pub slope: bool,
+    /// How far it may be.
+    pub limit: Threshold,
+    /// `ss_dur=`: window over which it must hold, more than one `interval` and a multiple of it.
+    pub duration: Duration,
+    /// `ss_ramp=`: not looked at before.
+    pub ramp: Duration,
+    /// `ss_interval=`: time between looks; 1 s by default, never less.
+    pub interval: Duration,
+}
+
+/// What is looked at for steadiness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Criterion {
+    /// Operations per second.
+    Iops,
+    /// Bytes per second.
+    Bandwidth,
+    /// Mean total latency, nanoseconds.
+    Latency,
+}
+
+/// How far a criterion may be from steady.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// Percent of the mean.
+    Percent(f64),
+    /// In units of the criterion (for a slope: per second).
+    Absolute(f64),
+}
+
+/// `latency_target=`: the depth is varied, up to `iodepth`, to find the largest that keeps it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LatencyTarget {
+    /// The latency to keep.
+    pub target: Duration,
+    /// `latency_window=`: how long each depth is tried.
+    pub window: Duration,
+    /// `latency_percentile=`: percent of operations that must keep it; 100 by default.
+    pub percentile: f64,
+    /// `latency_run`: go on and follow, rather than end at the answer.
+    pub run: bool,
+}

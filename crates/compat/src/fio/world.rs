@@ -1,0 +1,69 @@
+//! What the language of job files needs from outside: files, environment, size of the machine.
+
+use std::io;
+use std::path::Path;
+
+/// Longest job file that is read, bytes; arbitrary, fio's largest example has 5 KB.
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// What job files may ask for. A trait, so that tests and fuzzers have a world of their own.
+pub trait World {
+    /// The whole of a job file or a file with a pattern; `-` is stdin.
+    fn read(&self, path: &str) -> io::Result<Vec<u8>>;
+    /// An environment variable, for `${NAME}`.
+    fn env(&self, name: &str) -> Option<String>;
+    /// Whether a path exists and is no regular file, such as a device: then a job of that name
+    /// uses it as its file.
+    fn is_special(&self, path: &str) -> bool;
+    /// Processors online, for `$ncpus`.
+    fn cpus(&self) -> u64;
+    /// Memory in MiB, for `$mb_memory`.
+    fn memory_mib(&self) -> u64;
+    /// Bytes of a page, for `$pagesize`.
+    fn page_bytes(&self) -> u64;
+}
+
+/// This machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Here;
+
+impl World for Here {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        let bytes = match path {
+            "-" => read_some(io::stdin().lock())?,
+            _ => read_some(std::fs::File::open(path)?)?,
+        };
+        match bytes.len() as u64 {
+            ..=LARGEST_FILE => Ok(bytes),
+            _ => Err(io::Error::other("larger than 1 MiB")),
+        }
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn is_special(&self, path: &str) -> bool {
+        Path::new(path).metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
+    }
+
+    fn cpus(&self) -> u64 {
+        std::thread::available_parallelism().map_or(1, |n| n.get() as u64)
+    }
+
+    fn memory_mib(&self) -> u64 {
+        let pages = rustix::system::sysinfo().totalram as u64;
+        pages * u64::from(rustix::system::sysinfo().mem_unit) >> 20
+    }
+
+    fn page_bytes(&self) -> u64 {
+        rustix::param::page_size() as u64
+    }
+}
+
+/// A little more than is allowed at most, so that a longer file shows.
+fn read_some(from: impl io::Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut from.take(LARGEST_FILE + 1), &mut bytes)?;
+    Ok(bytes)
+}
