@@ -19,12 +19,7 @@ pub(crate) struct Handles {
 impl Handles {
     /// Opens `file` a second time, past the page cache where that is possible.
     pub(crate) fn new(file: File, writable: bool) -> io::Result<Handles> {
-        // By way of /proc, because the scratch file has no name any more and a device's name may
-        // by now mean another one.
-        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let mut options = OpenOptions::new();
-        options.read(true).write(writable).custom_flags(libc::O_DIRECT);
-        let direct = match options.open(path) {
+        let direct = match again(&file, writable, libc::O_DIRECT) {
             Ok(direct) => Some(direct),
             Err(e) if e.raw_os_error() == Some(libc::EINVAL) => None,
             Err(e) => return Err(e),
@@ -40,6 +35,14 @@ impl Handles {
         }
     }
 
+    /// A new descriptor on which a write returns when it is durable (O_SYNC), past the page cache
+    /// or through it as `pick` would have it.
+    pub(crate) fn synchronous(&self, caching: Caching) -> io::Result<File> {
+        let (_, direct) = self.pick(caching);
+        let flags = if direct { libc::O_SYNC | libc::O_DIRECT } else { libc::O_SYNC };
+        again(&self.buffered, true, flags)
+    }
+
     /// The descriptor that goes through the page cache.
     pub(crate) fn buffered(&self) -> &File {
         &self.buffered
@@ -49,4 +52,11 @@ impl Handles {
     pub(crate) fn direct_works(&self) -> bool {
         self.direct.is_some()
     }
+}
+
+/// Opens a file again with other flags. By way of /proc, because the scratch file has no name any
+/// more and a device's name may by now mean another one.
+fn again(file: &File, writable: bool, flags: i32) -> io::Result<File> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    OpenOptions::new().read(true).write(writable).custom_flags(flags).open(path)
 }

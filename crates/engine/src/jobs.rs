@@ -9,9 +9,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use workload::{Closed, Open, Pace, Pacing, Workload};
+use workload::{Calls, Closed, Open, Pace, Pacing, Workload};
 
-use crate::backend::{Aio, Backend, Null, Psync, Uring};
+use crate::backend::{Aio, Backend, ByBytes, Null, Psync, Uring};
 use crate::clock::Clock;
 use crate::probe::BackendKind;
 use crate::recorder::{Recorder, Report};
@@ -89,13 +89,15 @@ impl Crew<'_> {
         start: &Barrier,
         origin: &AtomicU64,
     ) -> io::Result<()> {
-        let depth = match self.backend {
+        let calls = self.workload.calls;
+        let kind = self.backend.making(calls);
+        let depth = match kind {
             BackendKind::Psync => 1,
             _ => self.workload.depth,
         };
         let arena = Arena::new(depth as usize, self.workload.blocks.max() as usize);
         let go = Go { crew: self, number, sender, start, origin };
-        match (self.backend, self.file) {
+        match (kind, self.file) {
             (BackendKind::Null, _) => go.go(arena.map(|arena| Null::new(self.clock, arena))),
             (_, None) => go.go::<Null>(Err(io::ErrorKind::NotFound.into())),
             (BackendKind::Uring, Some(file)) => {
@@ -105,6 +107,11 @@ impl Crew<'_> {
             }
             (BackendKind::Aio, Some(file)) => {
                 go.go(arena.and_then(|arena| Aio::new(self.clock, file, arena)))
+            }
+            (BackendKind::Psync, Some(file)) if matches!(calls, Calls::Bytes { .. }) => {
+                let block = self.workload.blocks.max();
+                let psync = arena.map(|arena| Psync::new(self.clock, file, arena));
+                go.go(psync.map(|psync| ByBytes::new(psync, block)))
             }
             (BackendKind::Psync, Some(file)) => {
                 go.go(arena.map(|arena| Psync::new(self.clock, file, arena)))

@@ -12,6 +12,7 @@
 mod admit;
 mod backend;
 mod clock;
+mod command;
 mod doctor;
 mod handles;
 mod jobs;

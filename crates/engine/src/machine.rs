@@ -8,16 +8,17 @@ use std::thread;
 use std::time::Duration;
 
 use drive::{Guard, Opened, Watch};
-use record::{Finding, Level, Safety, State};
+use record::{Finding, Level, Safety, State, TargetKind};
 use rig::{
-    Event, Measurement, Observer, Preparation, Prepared, Result, Rig, RigError, StopReason,
-    TargetInfo,
+    CommandRun, Event, Measurement, Observer, Preparation, Prepared, Result, Rig, RigError,
+    StopReason, TargetInfo,
 };
 use workload::{Region, Workload};
 
 use crate::admit;
 use crate::backend::discard;
 use crate::clock::Clock;
+use crate::command;
 use crate::doctor::{self, Case};
 use crate::handles::Handles;
 use crate::jobs::Crew;
@@ -65,6 +66,9 @@ pub struct Machine {
     /// Executions so far, by workload.
     replicates: HashMap<String, u32>,
     ended: Option<fn() -> RigError>,
+    /// The scratch file was made empty: the next workload makes it grow.
+    empty: bool,
+    reference: Option<Box<Machine>>,
 }
 
 impl Machine {
@@ -130,7 +134,14 @@ impl Machine {
             observer,
             replicates: HashMap::new(),
             ended: None,
+            empty: false,
+            reference: None,
         }
+    }
+
+    /// The same with a disc in memory beside it, for methods that compare with one.
+    pub fn with_reference(self, reference: Option<Box<Machine>>) -> Machine {
+        Machine { reference, ..self }
     }
 
     /// Name of the backend in use, for the record.
@@ -192,14 +203,12 @@ impl Machine {
     }
 
     fn run(&mut self, workload: &Workload) -> Result<Measurement> {
-        let (file, direct) = match &self.handles {
-            Some(handles) => {
-                let (file, direct) = handles.pick(workload.caching);
-                (Some(file), direct)
-            }
-            None => (None, false),
-        };
-        if let (Some(file), true) = (file, workload.mix.changes_data()) {
+        let (mut file, mut direct, synchronous) = (None, false, self.synchronous(workload)?);
+        if let Some(handles) = &self.handles {
+            let picked = handles.pick(workload.caching);
+            (file, direct) = (Some(synchronous.as_ref().unwrap_or(picked.0)), picked.1);
+        }
+        if let (Some(file), true) = (file, workload.mix.changes_data() && !self.empty) {
             let reserved = prepare::reserve(file, workload.region.end());
             reserved.map_err(|e| io_error(&self.info, "reserve space", e))?;
         }
@@ -233,7 +242,9 @@ impl Machine {
         let seen = crew.run(|origin, reports| sampler.watch(origin, reports));
         let seen = seen.map_err(|e| io_error(&self.info, &workload.name, e))?;
         *replicate += 1;
-        let mut measurement = summarise(workload, &seen, self.backend.name(), direct);
+        self.empty = false;
+        let backend = self.backend.making(workload.calls);
+        let mut measurement = summarise(workload, &seen, backend.name(), direct);
         let case = Case {
             workload,
             info: &self.info,
@@ -250,6 +261,23 @@ impl Machine {
             self.ended = Some(|| RigError::Interrupted);
         }
         Ok(measurement)
+    }
+
+    /// A descriptor of its own, for a workload whose writes have to be durable when they return.
+    fn synchronous(&self, workload: &Workload) -> Result<Option<std::fs::File>> {
+        let wanted = self.handles.as_ref().filter(|_| workload.sync_writes);
+        let open = wanted.map(|handles| handles.synchronous(workload.caching)).transpose();
+        open.map_err(|e| io_error(&self.info, "open with O_SYNC", e))
+    }
+
+    /// Makes the scratch file empty. What belongs to the user keeps its size.
+    fn make_empty(&mut self) -> Result<u64> {
+        if self.info.target.kind != TargetKind::Directory {
+            return Ok(0);
+        }
+        self.empty = true;
+        self.with_file("empty", |file| file.set_len(0))?;
+        Ok(0)
     }
 
     fn discard(&mut self, region: Region) -> Result<u64> {
@@ -282,10 +310,13 @@ impl Machine {
         Ok(region.bytes)
     }
 
-    fn with_file(&self, what: &str, act: impl Fn(&std::fs::File) -> io::Result<()>) -> Result<u64> {
-        let Some(handles) = &self.handles else { return Ok(0) };
-        act(handles.buffered()).map_err(|e| io_error(&self.info, what, e))?;
-        Ok(0)
+    fn with_file<T: Default>(
+        &self,
+        what: &str,
+        act: impl Fn(&std::fs::File) -> io::Result<T>,
+    ) -> Result<T> {
+        let Some(handles) = &self.handles else { return Ok(T::default()) };
+        act(handles.buffered()).map_err(|e| io_error(&self.info, what, e))
     }
 }
 
@@ -302,16 +333,22 @@ impl Rig for Machine {
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
         self.alive()?;
         let start = self.clock.now();
+        let mut cached_bytes = None;
         let bytes = match preparation {
             Preparation::Fill { region, content, seed } => self.fill(region, content, seed)?,
             Preparation::Discard { region } => self.discard(region)?,
-            Preparation::Flush => self.with_file("flush", |file| file.sync_data())?,
-            Preparation::DropCaches => self.with_file("drop caches", prepare::drop_caches)?,
+            Preparation::Flush => self.with_file("flush", |file| file.sync_data()).map(|()| 0)?,
+            Preparation::DropCaches => {
+                self.with_file("drop caches", prepare::drop_caches)?;
+                cached_bytes = self.with_file("look at the cache", prepare::cached_bytes)?;
+                0
+            }
+            Preparation::Empty => self.make_empty()?,
             Preparation::Format { .. } => {
                 return Err(RigError::Unsupported("formatting to another block size".into()));
             }
         };
-        Ok(Prepared { elapsed_ns: self.clock.now() - start, bytes })
+        Ok(Prepared { elapsed_ns: self.clock.now() - start, bytes, cached_bytes })
     }
 
     fn idle(&mut self, time: Duration) -> Result<()> {
@@ -325,6 +362,28 @@ impl Rig for Machine {
             self.observer.event(&Event::Progress { name: "idle".into(), done });
         }
         Ok(())
+    }
+
+    fn command(&mut self, words: &[String]) -> Result<CommandRun> {
+        self.alive()?;
+        let Some(handles) = &self.handles else {
+            return Err(RigError::Unsupported("running a program: this is no drive at all".into()));
+        };
+        let stage = command::Stage {
+            directory: match self.info.target.kind {
+                TargetKind::Directory => self.info.target.path.as_deref(),
+                _ => None,
+            },
+            file: handles.buffered(),
+            clock: self.clock,
+            interrupt: &self.interrupt,
+        };
+        let run = stage.run(words, self.watch.as_mut());
+        run.map_err(|e| io_error(&self.info, &format!("run '{}'", words.join(" ")), e))
+    }
+
+    fn reference(&mut self) -> Option<&mut dyn Rig> {
+        self.reference.as_deref_mut().map(|reference| reference as &mut dyn Rig)
     }
 
     fn note(&mut self, event: Event) {

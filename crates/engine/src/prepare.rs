@@ -57,6 +57,16 @@ pub(crate) fn drop_caches(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
+/// Bytes of a regular file that the kernel holds in its page cache; `None` where it cannot be known
+/// (devices, kernels that do not tell).
+pub(crate) fn cached_bytes(file: &File) -> io::Result<Option<u64>> {
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Ok(None);
+    }
+    Ok(sys::file::cached_bytes(file, meta.len()).ok())
+}
+
 /// The share of a region of a regular file that was really written; `None` where it cannot be
 /// known (devices, file systems without an extent map).
 pub(crate) fn written_share(file: &File, region: Region) -> Option<f64> {

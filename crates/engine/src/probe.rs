@@ -4,6 +4,7 @@ use std::fs::File;
 use std::str::FromStr;
 
 use record::{Finding, Level};
+use workload::Calls;
 
 use crate::backend::Aio;
 use crate::clock::Clock;
@@ -35,6 +36,14 @@ impl BackendKind {
             BackendKind::Aio => "aio",
             BackendKind::Psync => "psync",
             BackendKind::Null => "null",
+        }
+    }
+
+    /// The one that makes a workload's calls: plain calls and those of streams are synchronous.
+    pub(crate) fn making(self, calls: Calls) -> BackendKind {
+        match (self, calls) {
+            (BackendKind::Null, _) | (_, Calls::Best) => self,
+            (_, Calls::Plain | Calls::Bytes { .. }) => BackendKind::Psync,
         }
     }
 }

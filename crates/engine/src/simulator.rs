@@ -200,7 +200,12 @@ impl Rig for Simulator {
         if workload.verify {
             return Err(RigError::Unsupported("verify: no data are moved".into()));
         }
-        let measurement = self.run(workload)?;
+        // Nothing lies between host and drive: a write that has to be durable is a write and a flush.
+        let flushed = || Workload { flush_every: Some(1), ..workload.clone() };
+        let measurement = match workload.sync_writes {
+            true => self.run(&flushed())?,
+            false => self.run(workload)?,
+        };
         if workload.mix.changes_data() {
             self.info.state = State::Used;
         }
@@ -214,10 +219,10 @@ impl Rig for Simulator {
             Preparation::Fill { region, content, seed } => self.fill(region, content, seed)?,
             Preparation::Discard { region } => self.discard(region)?,
             Preparation::Flush => self.command(Op::FLUSH).map(|()| 0)?,
-            Preparation::DropCaches => 0,
+            Preparation::DropCaches | Preparation::Empty => 0,
             Preparation::Format { block_bytes } => self.format(block_bytes).map(|()| 0)?,
         };
-        Ok(Prepared { elapsed_ns: self.now - start, bytes })
+        Ok(Prepared { elapsed_ns: self.now - start, bytes, ..Prepared::default() })
     }
 
     fn idle(&mut self, time: Duration) -> Result<()> {
@@ -251,7 +256,7 @@ fn simulate(
     let job = Job { workload, number: 0, lanes: workload.jobs, stop: halt, file: None };
     thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            let ready = Ready::new(Sim::new(drive, start), &job, recorder);
+            let ready = Ready::new(Sim::new(drive, start, workload.calls), &job, recorder);
             match workload.pacing {
                 Pacing::Closed => ready.run(Closed, start),
                 pacing => ready.run(Open::new(&pacing, 0, 1, workload.seed), start),

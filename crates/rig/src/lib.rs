@@ -6,9 +6,11 @@
 
 #![forbid(unsafe_code)]
 
+mod command;
 mod event;
 mod measurement;
 
+pub use command::{CommandRun, Exit};
 pub use event::{Event, Interval, Observer};
 pub use measurement::{DeviceTraffic, KindStats, Measurement, StopReason, Temperature};
 
@@ -57,6 +59,9 @@ pub enum Preparation {
     Flush,
     /// Make the operating system forget what it cached of the target.
     DropCaches,
+    /// Make a scratch file empty, so that the next workload makes it grow as a new file does. A
+    /// device and a file of the user's have the size they have.
+    Empty,
     /// Format to another logical block size (destroys everything).
     Format {
         /// New logical block size in bytes.
@@ -71,6 +76,9 @@ pub struct Prepared {
     pub elapsed_ns: u64,
     /// Bytes written or discarded.
     pub bytes: u64,
+    /// Bytes of the target that the operating system still holds, where it was made to forget and
+    /// tells.
+    pub cached_bytes: Option<u64>,
 }
 
 /// Why the rig could not do what was asked.
@@ -115,6 +123,18 @@ pub trait Rig {
 
     /// Lets time pass without I/O: a real drive sleeps, a virtual one advances its clock.
     fn idle(&mut self, time: Duration) -> Result<()>;
+
+    /// Runs a program of the user's on the target: in the directory, or beside the device that is
+    /// watched. A virtual drive has no machine around it that could run one.
+    fn command(&mut self, words: &[String]) -> Result<CommandRun> {
+        let program = words.first().map_or("", String::as_str);
+        Err(RigError::Unsupported(format!("running '{program}': no machine is around the drive")))
+    }
+
+    /// A disc in memory, to measure the same on: what the machine around the drive can do at most.
+    fn reference(&mut self) -> Option<&mut dyn Rig> {
+        None
+    }
 
     /// Tells whoever watches what the method is at.
     fn note(&mut self, event: Event);

@@ -24,5 +24,5 @@ pub use feistel::Permutation;
 pub use op::{Op, OpKind};
 pub use pace::{Closed, Open, Pace, Pacing};
 pub use pattern::{Pattern, Zone};
-pub use spec::{BlockSizes, Caching, Mix, Region, Stop, Workload, WorkloadError};
+pub use spec::{BlockSizes, Caching, Calls, Mix, Region, Stop, Workload, WorkloadError};
 pub use stream::OpStream;

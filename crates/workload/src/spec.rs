@@ -122,6 +122,24 @@ pub enum Caching {
     Buffered,
 }
 
+/// By which calls blocks move between the program and the operating system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Calls {
+    /// The best that works, or what the user chose.
+    #[default]
+    Best,
+    /// One `pread` or `pwrite` after another, as a plain program does.
+    Plain,
+    /// A byte at a time through a stream whose buffer is one block, as C's `getc` and `putc` do.
+    /// An operation then is a buffer full, the calls that fill or empty it included.
+    Bytes {
+        /// What a call takes on a virtual drive, which has no host of its own, nanoseconds. On a
+        /// real one the calls are made.
+        host_ns: u32,
+    },
+}
+
 /// When a workload ends: at the first of the given bounds. With none it never ends by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stop {
@@ -197,11 +215,21 @@ pub struct Workload {
     /// Page cache or not.
     #[serde(default)]
     pub caching: Caching,
+    /// By which calls.
+    #[serde(default, skip_serializing_if = "is_best")]
+    pub calls: Calls,
+    /// A write returns when it is durable, with all that is needed to find it again (O_SYNC).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sync_writes: bool,
     /// Stamp every written sector and check every sector read.
     #[serde(default)]
     pub verify: bool,
     /// Seed of everything random in it.
     pub seed: u64,
+}
+
+fn is_best(calls: &Calls) -> bool {
+    *calls == Calls::Best
 }
 
 impl Workload {
@@ -229,6 +257,8 @@ impl Workload {
             flush_every: None,
             flush_at_end: false,
             caching: Caching::Bypass,
+            calls: Calls::Best,
+            sync_writes: false,
             verify: false,
             seed: 1,
         }
@@ -269,6 +299,9 @@ impl Workload {
         if least < u64::from(self.blocks.max()) {
             return Err(E::RegionTooSmall { bytes: least, block: self.blocks.max() });
         }
+        if self.calls != Calls::Best && self.depth != 1 {
+            return Err(E::Synchronous { depth: self.depth });
+        }
         self.pattern.check()?;
         self.content.check()?;
         self.pacing.check()
@@ -291,6 +324,12 @@ pub enum WorkloadError {
         bytes: u64,
         /// Largest block size.
         block: u32,
+    },
+    /// Plain calls cannot have more than one operation in flight.
+    #[error("plain calls have one operation in flight, not {depth}")]
+    Synchronous {
+        /// Operations in flight that were asked for.
+        depth: u32,
     },
     /// A parameter of a pattern or of pacing outside its range.
     #[error("{what} is {value}, must be {range}")]

@@ -3,9 +3,10 @@
 //!
 //! `uring` is the fast path, `aio` and `psync` serve where the kernel or the user says so, `null`
 //! completes everything at once and so measures the instrument itself, `sim` is a virtual drive in
-//! virtual time.
+//! virtual time, `bytes` makes a program's stream calls around another one.
 
 mod aio;
+mod bytes;
 mod cold;
 mod null;
 mod psync;
@@ -13,6 +14,7 @@ mod sim;
 mod uring;
 
 pub(crate) use aio::Aio;
+pub(crate) use bytes::ByBytes;
 pub(crate) use cold::discard;
 pub(crate) use null::Null;
 pub(crate) use psync::Psync;

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use model::{Drive, Status};
-use workload::Op;
+use workload::{Calls, Op, OpKind};
 
 use super::{Backend, Completion, Wait};
 
@@ -16,12 +16,20 @@ pub(crate) struct Sim<'d> {
     now: u64,
     /// Time done, slot and result of what is in flight, the earliest first.
     in_flight: BinaryHeap<Reverse<(u64, u32, i64)>>,
+    /// What the host's stream calls take for a byte, nanoseconds; 0 where it makes none.
+    byte_ns: u64,
+    /// Bytes of reads that the host has yet to get out of the stream.
+    unread_bytes: u64,
 }
 
 impl<'d> Sim<'d> {
-    /// A backend on a drive whose time is `now`.
-    pub(crate) fn new(drive: &'d mut Drive, now: u64) -> Sim<'d> {
-        Sim { drive, now, in_flight: BinaryHeap::new() }
+    /// A backend on a drive whose time is `now`, and whose host calls as told.
+    pub(crate) fn new(drive: &'d mut Drive, now: u64, calls: Calls) -> Sim<'d> {
+        let byte_ns = match calls {
+            Calls::Bytes { host_ns } => u64::from(host_ns),
+            Calls::Best | Calls::Plain => 0,
+        };
+        Sim { drive, now, in_flight: BinaryHeap::new(), byte_ns, unread_bytes: 0 }
     }
 }
 
@@ -54,6 +62,11 @@ impl Backend for Sim<'_> {
 
     #[inline]
     fn push(&mut self, slot: u32, op: Op) {
+        match op.kind {
+            OpKind::Write => self.now += self.byte_ns * u64::from(op.bytes),
+            OpKind::Read => self.unread_bytes += u64::from(op.bytes),
+            OpKind::Flush | OpKind::Discard => {}
+        }
         let completion = self.drive.submit(self.now, &op);
         let result = match completion.status {
             Status::Ok => i64::from(op.bytes),
@@ -79,6 +92,9 @@ impl Backend for Sim<'_> {
             }
             self.in_flight.pop();
             done.push(Completion { slot, result });
+        }
+        if self.in_flight.is_empty() {
+            self.now += self.byte_ns * std::mem::take(&mut self.unread_bytes);
         }
         Ok(())
     }

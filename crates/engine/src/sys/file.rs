@@ -92,6 +92,63 @@ pub(crate) fn written_bytes(file: &File, start: u64, length: u64) -> io::Result<
     Ok(written)
 }
 
+/// Bytes of a file that are in the page cache: `cachestat` where the kernel has it (Linux 6.5), else
+/// `mincore` on a mapping that is never touched.
+pub(crate) fn cached_bytes(file: &File, length: u64) -> io::Result<u64> {
+    if length == 0 {
+        return Ok(0);
+    }
+    cachestat(file, length).or_else(|_| mincore(file, length))
+}
+
+/// `include/uapi/linux/mman.h`; the number is the same on all architectures but alpha.
+fn cachestat(file: &File, length: u64) -> io::Result<u64> {
+    const CACHESTAT: libc::c_long = 451;
+    let range = [0, length];
+    let mut found = [0u64; 5];
+    // SAFETY: the call reads two u64 and writes five, from and to arrays live for it.
+    let result = unsafe {
+        libc::syscall(CACHESTAT, file.as_raw_fd(), range.as_ptr(), found.as_mut_ptr(), 0)
+    };
+    check(result as libc::c_int)?;
+    Ok((found[0] * rustix::param::page_size() as u64).min(length))
+}
+
+fn mincore(file: &File, length: u64) -> io::Result<u64> {
+    let page = rustix::param::page_size() as u64;
+    let mut resident = vec![0u8; length.div_ceil(page) as usize];
+    let (length, fd) = (length as usize, file.as_raw_fd());
+    // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
+    let map = unsafe {
+        libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, fd, 0)
+    };
+    if map == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the mapping has `length` bytes, and the vector a byte for each page of it.
+    let result = check(unsafe { libc::mincore(map, length, resident.as_mut_ptr()) });
+    // SAFETY: the mapping is ours, and nothing refers to it.
+    unsafe { libc::munmap(map, length) };
+    result?;
+    let pages = resident.iter().filter(|page| **page & 1 != 0).count() as u64;
+    Ok((pages * page).min(length as u64))
+}
+
 fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn both_ways_see_what_is_cached() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&[1; 65_536 + 100]).expect("written");
+        assert_eq!(cached_bytes(&file, 65_636).expect("known"), 65_636);
+        assert_eq!(mincore(&file, 65_636).expect("known"), 65_636);
+        assert_eq!(cached_bytes(&file, 0).expect("known"), 0);
+    }
 }

@@ -6,4 +6,5 @@ pub(crate) mod aio;
 pub(crate) mod arena;
 pub(crate) mod counter;
 pub(crate) mod file;
+pub(crate) mod process;
 pub(crate) mod ring;

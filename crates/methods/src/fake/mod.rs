@@ -358,7 +358,7 @@ impl Rig for Fake {
             other => return Err(RigError::Unsupported(format!("{other:?}"))),
         };
         self.now_ns += elapsed_ns;
-        Ok(Prepared { elapsed_ns, bytes: 0 })
+        Ok(Prepared { elapsed_ns, ..Prepared::default() })
     }
 
     fn idle(&mut self, time: Duration) -> Result<()> {

@@ -1,0 +1,93 @@
+//! Stream calls around a synchronous backend: the program moves one byte a call, and the backend is
+//! asked only when the stream's buffer, which is the operation's, is empty or full.
+//!
+//! The calls are made, not reckoned: what they cost depends on the processor, and is what a program
+//! that works byte by byte feels of a fast drive.
+
+use std::io;
+
+use workload::{Op, OpKind};
+
+use super::{Backend, Completion, Wait};
+
+pub(crate) struct ByBytes<B> {
+    inner: B,
+    queued: Option<(u32, Op)>,
+    /// The program's own data.
+    program: Vec<u8>,
+}
+
+impl<B: Backend> ByBytes<B> {
+    /// Streams with a buffer of `block_bytes` bytes.
+    pub(crate) fn new(inner: B, block_bytes: u32) -> ByBytes<B> {
+        ByBytes { inner, queued: None, program: vec![0; block_bytes as usize] }
+    }
+
+    /// The program puts a buffer full of what it was given to write.
+    fn put(&mut self, slot: u32, op: &Op) {
+        let buffer = self.inner.buffer(slot, op.bytes);
+        let program = &mut self.program[..buffer.len()];
+        program.copy_from_slice(buffer);
+        let mut at = 0;
+        while at < program.len() {
+            move_byte(buffer, program, &mut at);
+        }
+    }
+
+    /// The program gets everything that was read.
+    fn get(&mut self, slot: u32, op: &Op) {
+        let buffer = self.inner.buffer(slot, op.bytes);
+        let program = &mut self.program[..buffer.len()];
+        let mut at = 0;
+        while at < program.len() {
+            move_byte(program, buffer, &mut at);
+        }
+        std::hint::black_box(program);
+    }
+}
+
+/// One stream call. Never inlined: the call is what takes the time.
+#[inline(never)]
+fn move_byte(to: &mut [u8], from: &[u8], at: &mut usize) {
+    if let (Some(to), Some(from)) = (to.get_mut(*at), from.get(*at)) {
+        *to = *from;
+    }
+    *at += 1;
+}
+
+impl<B: Backend> Backend for ByBytes<B> {
+    const SPIN_NS: u64 = B::SPIN_NS;
+
+    fn now(&self) -> u64 {
+        self.inner.now()
+    }
+
+    fn depth_max(&self) -> u32 {
+        1
+    }
+
+    fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
+        self.inner.buffer(slot, bytes)
+    }
+
+    fn push(&mut self, slot: u32, op: Op) {
+        self.queued = Some((slot, op));
+    }
+
+    fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
+        let queued = self.queued.take();
+        if let Some((slot, op)) = queued {
+            if op.kind == OpKind::Write {
+                self.put(slot, &op);
+            }
+            self.inner.push(slot, op);
+        }
+        self.inner.turn(wait, done)?;
+        if let Some((slot, op)) = queued
+            && op.kind == OpKind::Read
+        {
+            self.get(slot, &op);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,115 @@
+//! Runs a program of the user's beside the drive that is watched: how long it took, what it cost the
+//! machine, and what it made the device do, also after its end.
+//!
+//! The program's output is thrown away, because printing it would be part of the time; what it says
+//! on stderr is shown. It gets no input.
+
+use std::fs::File;
+use std::io;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use drive::{Sample, Watch};
+use rig::{CommandRun, DeviceTraffic};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::clock::Clock;
+use crate::sys::process::{self, Ended};
+
+/// How often the user's wish to end is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Where a program runs.
+pub(crate) struct Stage<'a> {
+    /// Its working directory; `None`: the one this program was started in.
+    pub directory: Option<&'a str>,
+    /// A file of the file system, or the device, whose cached writes are waited for.
+    pub file: &'a File,
+    pub clock: Clock,
+    pub interrupt: &'a AtomicBool,
+}
+
+impl Stage<'_> {
+    /// Runs it once. The device has nothing left to write for others when the time begins.
+    pub(crate) fn run(
+        &self,
+        words: &[String],
+        watch: Option<&mut Watch>,
+    ) -> io::Result<CommandRun> {
+        let Some((program, arguments)) = words.split_first() else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
+        if let Some(directory) = self.directory {
+            command.current_dir(directory);
+        }
+        self.sync()?;
+        let mut watch = watch;
+        let mut sample = || watch.as_mut().and_then(|watch| watch.sample());
+        let before = sample();
+        let start = self.clock.now();
+        let child = command.spawn()?;
+        let ended = self.wait(child.id())?;
+        let end = self.clock.now();
+        let after = sample();
+        self.sync()?;
+        let synced = self.clock.now();
+        let moved = |now: Option<Sample>, ns| Some(traffic(before?, now?, ns));
+        Ok(CommandRun {
+            elapsed_ns: end - start,
+            sync_ns: synced - end,
+            user_ns: ended.user_ns,
+            system_ns: ended.system_ns,
+            memory_bytes_max: ended.memory_bytes_max,
+            exit: ended.exit,
+            device: moved(after, end - start),
+            device_synced: moved(sample(), synced - start),
+        })
+    }
+
+    /// Everything written to the file system is on the device. All of it, because what the program
+    /// wrote cannot be told from the rest.
+    fn sync(&self) -> io::Result<()> {
+        match self.directory {
+            Some(_) => Ok(rustix::fs::syncfs(self.file)?),
+            None => {
+                rustix::fs::sync();
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits for the program, and ends it when the user ends the run.
+    fn wait(&self, id: u32) -> io::Result<Ended> {
+        let (sender, ended) = channel();
+        thread::spawn(move || sender.send(process::wait(id)));
+        loop {
+            match ended.recv_timeout(LOOK_EVERY) {
+                Ok(ended) => return ended,
+                Err(RecvTimeoutError::Disconnected) => return Err(io::ErrorKind::Other.into()),
+                Err(RecvTimeoutError::Timeout) if self.interrupt.load(Ordering::Relaxed) => {
+                    if let Some(id) = Pid::from_raw(id as i32) {
+                        // It may just have ended by itself.
+                        let _ = kill_process(id, Signal::TERM);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
+
+fn traffic(before: Sample, now: Sample, elapsed_ns: u64) -> DeviceTraffic {
+    let in_device_ms = now.weighted_ms.saturating_sub(before.weighted_ms);
+    DeviceTraffic {
+        read_bytes: now.read_bytes.saturating_sub(before.read_bytes),
+        written_bytes: now.written_bytes.saturating_sub(before.written_bytes),
+        discarded_bytes: now.discarded_bytes.saturating_sub(before.discarded_bytes),
+        depth: in_device_ms as f64 / (elapsed_ns as f64 / 1e6).max(1.0),
+        own_read_bytes: None,
+    }
+}

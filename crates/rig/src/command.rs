@@ -1,0 +1,43 @@
+//! What one run of a program of the user's cost, and what it did to the device.
+
+use crate::DeviceTraffic;
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code; 0 is success.
+    Code(i32),
+    /// Killed by the signal of this number.
+    Signal(i32),
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Exit::Code(code) => write!(f, "exit code {code}"),
+            Exit::Signal(signal) => write!(f, "killed by signal {signal}"),
+        }
+    }
+}
+
+/// One run of a program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CommandRun {
+    /// From its start to its end, nanoseconds.
+    pub elapsed_ns: u64,
+    /// From its end until what it wrote was on the device, nanoseconds.
+    pub sync_ns: u64,
+    /// Processor time in the program and its children, nanoseconds.
+    pub user_ns: u64,
+    /// Processor time in the kernel for them, nanoseconds.
+    pub system_ns: u64,
+    /// The most memory that it or one of its children held, bytes.
+    pub memory_bytes_max: u64,
+    /// How it ended.
+    pub exit: Exit,
+    /// What the device did until its end; `None` where it cannot be watched. Other users of the
+    /// device are in it.
+    pub device: Option<DeviceTraffic>,
+    /// The same until what it wrote was on the device.
+    pub device_synced: Option<DeviceTraffic>,
+}
