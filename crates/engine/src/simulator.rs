@@ -72,7 +72,7 @@ impl Simulator {
             spec: spec_text.to_string(),
             kind: TargetKind::Virtual,
             path: None,
-            bytes,
+            bytes: Some(bytes),
             drive: Some(identity(spec, bytes)),
             layers: Vec::new(),
             filesystem: None,

@@ -308,7 +308,7 @@ fn drive_null(bytes: u64) -> rig::TargetInfo {
         spec: "null:".into(),
         kind: record::TargetKind::Null,
         path: None,
-        bytes,
+        bytes: Some(bytes),
         drive: None,
         layers: Vec::new(),
         filesystem: None,

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Environment, Finding, Histogram, IoErrors, Metric, Plan, Series, Target, Verdict};
+use crate::{
+    Environment, Finding, Histogram, IoErrors, Metric, Origin, Plan, Series, Target, Verdict,
+};
 
 /// Name and version of the schema. Only additions keep the number.
 pub const SCHEMA: &str = "ssdyno.run/1";
@@ -48,7 +50,7 @@ pub struct Run {
     /// Number in the store it was recorded in; `null` elsewhere.
     #[serde(default)]
     pub number: Option<i64>,
-    /// RFC 3339, with the machine's offset.
+    /// RFC 3339, with the machine's offset. For a record from elsewhere see `origin.start_known`.
     pub started: String,
     /// Wall time in seconds; `null` while it runs.
     pub seconds: Option<f64>,
@@ -58,8 +60,8 @@ pub struct Run {
     pub target: Target,
     /// Where.
     pub environment: Environment,
-    /// What was going to be done.
-    pub plan: Plan,
+    /// What was going to be done; `null` where nobody told (a record from elsewhere).
+    pub plan: Option<Plan>,
     /// State of the drive before.
     pub state_before: State,
     /// State of the drive after.
@@ -82,6 +84,9 @@ pub struct Run {
     /// Why it ended early, where it did and it is known (`interrupted`, `I/O error: ...`).
     #[serde(default)]
     pub cut_short: Option<String>,
+    /// Where the record came from, if no run of ssdyno left it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 impl Run {

@@ -16,6 +16,8 @@ pub enum TargetKind {
     Virtual,
     /// Nothing: the null backend.
     Null,
+    /// Nobody told (a record from elsewhere).
+    Unknown,
 }
 
 /// The link a drive sits on: what it runs at, and what both sides could do.
@@ -117,8 +119,8 @@ pub struct Target {
     pub kind: TargetKind,
     /// The absolute path, where there is one.
     pub path: Option<String>,
-    /// Bytes that the methods may use.
-    pub bytes: u64,
+    /// Bytes that the methods may use; `null` where nobody told.
+    pub bytes: Option<u64>,
     /// The drive behind it, where it could be found.
     pub drive: Option<DriveIdentity>,
     /// What lies between target and drive, nearest first (`/dev/dm-0`, `/dev/sda2`).

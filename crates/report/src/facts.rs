@@ -3,7 +3,10 @@
 //! Each fact is a short piece of plain text; the forms decide how to lay the pieces out. What is
 //! not known is named, not left out.
 
-use record::{DriveIdentity, Finding, IoErrors, Level, Run, State, Target, TargetKind};
+use record::{
+    DriveIdentity, Environment, Finding, IoErrors, Level, OriginKind, Run, State, Target,
+    TargetKind,
+};
 use workload::units::{binary, decimal, latency, span};
 
 use crate::quantity::UNKNOWN;
@@ -17,8 +20,14 @@ pub(crate) fn run_name(run: &Run) -> String {
     }
 }
 
-/// `complete in 58 s`, or how it was cut short.
+/// `complete in 58 s`, or how it was cut short; of a record from elsewhere, that it is one.
 pub(crate) fn ending(run: &Run) -> String {
+    if let Some(origin) = &run.origin {
+        return match origin.kind {
+            OriginKind::Imported => "imported: not measured by ssdyno".to_string(),
+            OriginKind::Published => "published: not measured by ssdyno".to_string(),
+        };
+    }
     let after = |word: &str| run.seconds.map(|s| format!(" {word} {}", span(s)));
     if run.complete {
         return format!("complete{}", after("in").unwrap_or_default());
@@ -27,8 +36,22 @@ pub(crate) fn ending(run: &Run) -> String {
     format!("cut short{}: {why}", after("after").unwrap_or_default())
 }
 
+/// Where a record from elsewhere came from; nothing for a run of ssdyno.
+pub(crate) fn origin(run: &Run) -> Vec<String> {
+    let Some(origin) = &run.origin else { return Vec::new() };
+    let tool = origin.tool_name().unwrap_or_else(|| format!("tool {UNKNOWN}"));
+    let mut items = vec![tool, origin.source.clone()];
+    items.extend(origin.place.clone());
+    items.extend(run.seconds.map(|seconds| format!("took {}", span(seconds))));
+    items.extend(origin.command.clone());
+    items
+}
+
 /// When it started, to the minute: `2026-11-21 20:50`.
 pub(crate) fn when(run: &Run) -> String {
+    if run.origin.as_ref().is_some_and(|origin| !origin.start_known) {
+        return format!("start {UNKNOWN}");
+    }
     let started = &run.started;
     match (started.get(..10), started.get(10..11), started.get(11..16)) {
         (Some(date), Some("T"), Some(minute)) => format!("{date} {minute}"),
@@ -50,7 +73,10 @@ pub(crate) fn model(drive: &DriveIdentity) -> Option<String> {
 /// Who the drive is. With `private`, its serial number too.
 pub(crate) fn drive(run: &Run, private: bool) -> Vec<String> {
     let Some(drive) = &run.target.drive else {
-        return vec![format!("{UNKNOWN}: no drive could be found behind the target")];
+        return vec![match run.origin {
+            Some(_) => UNKNOWN.to_string(),
+            None => format!("{UNKNOWN}: no drive could be found behind the target"),
+        }];
     };
     let mut items = vec![drive.name.clone()];
     items.extend(model(drive));
@@ -107,11 +133,16 @@ pub(crate) fn target(run: &Run, private: bool) -> Vec<String> {
     let target = &run.target;
     let place = target.path.as_ref().unwrap_or(&target.spec);
     let what = match target.kind {
-        TargetKind::Directory => format!("scratch file of {}", binary(run.plan.region_bytes)),
+        TargetKind::Directory => match &run.plan {
+            Some(plan) => format!("scratch file of {}", binary(plan.region_bytes)),
+            None => "directory".to_string(),
+        },
         TargetKind::File => "file".to_string(),
         TargetKind::Device => "device".to_string(),
         TargetKind::Virtual => "virtual drive".to_string(),
         TargetKind::Null => "nothing (null backend)".to_string(),
+        TargetKind::Unknown if place.is_empty() => return vec![UNKNOWN.to_string()],
+        TargetKind::Unknown => return vec![place.clone()],
     };
     let inside = if target.kind == TargetKind::Directory { "in " } else { "" };
     let mut items = match private {
@@ -142,6 +173,10 @@ pub(crate) fn state(state: State) -> &'static str {
 /// The machine, as far as it bears on the numbers.
 pub(crate) fn host(run: &Run) -> Vec<String> {
     let machine = &run.environment;
+    if run.origin.is_some() && *machine == nothing_known(&machine.ssdyno) {
+        let caching = run.target.direct.map(|_| caching(run.target.direct).to_string());
+        return [UNKNOWN.to_string()].into_iter().chain(caching).collect();
+    }
     let unknown = |what: &str| format!("{what} {UNKNOWN}");
     let mut items: Vec<String> = machine.board.iter().cloned().collect();
     items.push(machine.cpu.model.clone().unwrap_or_else(|| unknown("processor")));
@@ -154,6 +189,10 @@ pub(crate) fn host(run: &Run) -> Vec<String> {
         None => unknown("instrument's cost"),
     });
     items
+}
+
+fn nothing_known(ssdyno: &str) -> Environment {
+    Environment { ssdyno: ssdyno.to_string(), ..Environment::default() }
 }
 
 /// Whether I/O went past the page cache.
@@ -227,7 +266,8 @@ impl Doubt<'_> {
 
 /// The command line as it could be typed again; `None` where it is not known.
 pub(crate) fn command(run: &Run) -> Option<String> {
-    let words: Vec<String> = run.plan.command.iter().map(|word| shell_word(word)).collect();
+    let words = run.plan.iter().flat_map(|plan| &plan.command);
+    let words: Vec<String> = words.map(|word| shell_word(word)).collect();
     (!words.is_empty()).then(|| words.join(" "))
 }
 

@@ -171,5 +171,8 @@ fn read_percent(run: &Run, row: &Row<'_>) -> Option<f64> {
 
 /// The workloads of a run's plan that this version can read.
 pub(crate) fn workloads(run: &Run) -> impl Iterator<Item = Workload> + '_ {
-    run.plan.workloads.iter().filter_map(|json| serde_json::from_value(json.clone()).ok())
+    run.plan
+        .iter()
+        .flat_map(|plan| &plan.workloads)
+        .filter_map(|json| serde_json::from_value(json.clone()).ok())
 }

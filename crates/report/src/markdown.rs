@@ -20,11 +20,15 @@ pub fn markdown(run: &Run) -> String {
     let title = format!("### ssdyno {}: {name}, {}\n\n", escape(&run.method), facts::when(run));
     let mut text = title;
     for (label, items) in [
+        ("From", facts::origin(run)),
         ("Drive", facts::drive(run, false)),
         ("Target", facts::target(run, false)),
         ("Host", facts::host(run)),
         ("Run", vec![facts::ending(run), format!("ssdyno {}", run.environment.ssdyno)]),
     ] {
+        if items.is_empty() {
+            continue;
+        }
         text.push_str(&format!("- **{label}** {}\n", escape(&items.join(", "))));
     }
     let grid = Grid::of(run);

@@ -56,3 +56,18 @@ fn json_is_the_record() {
         }
     }
 }
+
+#[test]
+fn a_record_from_elsewhere_says_so_first_and_invents_nothing() {
+    let text = report::terminal(&common::imported(), &report::Style::PLAIN);
+    let title = text.split("\n\n").next().unwrap_or_default();
+    assert!(title.contains("imported: not measured by ssdyno"), "{text}");
+    assert!(title.contains("start unknown"), "{text}");
+    for line in ["from     fio 3.33  out.txt  line 3", "drive    unknown", "host     unknown"] {
+        assert!(text.lines().any(|l| l == line), "{line}: {text}");
+    }
+    let markdown = report::markdown(&common::imported());
+    assert!(markdown.contains("imported: not measured") && markdown.contains("**From** fio 3"));
+    let page = report::html(&common::imported()).expect("plain data");
+    assert!(page.contains("imported: not measured by ssdyno") && !page.contains(">Plan<"));
+}

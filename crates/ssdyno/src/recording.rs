@@ -45,7 +45,7 @@ impl Recording {
             method: method.to_string(),
             target: info.target.clone(),
             environment: environment(),
-            plan,
+            plan: Some(plan),
             state_before: info.state,
             state_after: State::Unknown,
             metrics: Vec::new(),
@@ -56,6 +56,7 @@ impl Recording {
             errors: Vec::new(),
             complete: false,
             cut_short: None,
+            origin: None,
         };
         let number = store.begin(&run)?;
         run.number = Some(number);
@@ -121,7 +122,9 @@ impl Recording {
         self.run.verdicts.clone_from(&outcome.verdicts);
         self.run.errors.clone_from(&outcome.errors);
         self.run.state_after = outcome.state_after;
-        self.run.plan.workloads.clone_from(&outcome.workloads);
+        if let Some(plan) = &mut self.run.plan {
+            plan.workloads.clone_from(&outcome.workloads);
+        }
         self.run.warnings = self.notes.iter().chain(&outcome.warnings).cloned().collect();
     }
 

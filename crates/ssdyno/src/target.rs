@@ -78,7 +78,7 @@ fn null_info(bytes: u64) -> TargetInfo {
         spec: NULL.to_string(),
         kind: TargetKind::Null,
         path: None,
-        bytes,
+        bytes: Some(bytes),
         drive: None,
         layers: Vec::new(),
         filesystem: None,

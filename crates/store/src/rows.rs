@@ -55,6 +55,7 @@ fn without_bulk(run: &Run) -> Run {
         errors: run.errors.clone(),
         complete: run.complete,
         cut_short: run.cut_short.clone(),
+        origin: run.origin.clone(),
     }
 }
 

@@ -160,7 +160,7 @@ impl Facts<'_> {
             spec: self.spec.to_string(),
             kind: self.kind,
             path: Some(self.path.display().to_string()),
-            bytes: self.bytes,
+            bytes: Some(self.bytes),
             drive,
             layers: stack.layers.clone(),
             filesystem: self.filesystem,

@@ -12,7 +12,7 @@ pub(crate) fn target() -> TargetInfo {
         spec: ".".into(),
         kind: TargetKind::Directory,
         path: None,
-        bytes: 1 << 30,
+        bytes: Some(1 << 30),
         drive: Some(DriveIdentity::default()),
         layers: Vec::new(),
         filesystem: None,

@@ -43,6 +43,7 @@ pub fn html(run: &Run) -> serde_json::Result<String> {
                     (parts::conclusions(run))
                     (figures::over_time(run))
                     (figures::latencies(run))
+                    (parts::origin(run))
                     (parts::drive(run))
                     (parts::machine(run))
                     (parts::plan(run))

@@ -1,7 +1,7 @@
 //! The rest of the page in words: conclusions and doubts, drive, machine, plan, raw values.
 
 use maud::{Markup, html as markup};
-use record::{DriveIdentity, Evidence, Metric, Run, State};
+use record::{DriveIdentity, Evidence, Metric, Plan, Run, State};
 use workload::units::{binary, decimal, latency, span};
 
 use super::sheet::{self, Fact};
@@ -74,7 +74,7 @@ pub(super) fn drive(run: &Run) -> Markup {
             h2 { "Drive" }
             @match &run.target.drive {
                 Some(drive) => (sheet::facts(&known(drive))),
-                None => p { "The drive behind the target could not be found." },
+                None => p { (facts::drive(run, true).join(", ")) },
             }
         }
     }
@@ -136,7 +136,10 @@ pub(super) fn machine(run: &Run) -> Markup {
         ("Board", machine.board.clone()),
         ("System", machine.os.clone()),
         ("Kernel", machine.kernel.clone()),
-        ("Hypervisor", Some(machine.hypervisor.clone().unwrap_or_else(|| "none found".into()))),
+        (
+            "Hypervisor",
+            machine.hypervisor.clone().or(run.origin.is_none().then(|| "none found".into())),
+        ),
         ("Processor", machine.cpu.model.clone()),
         ("Threads", machine.cpu.threads.map(|t| t.to_string())),
         ("Governor", machine.cpu.governor.clone()),
@@ -146,7 +149,10 @@ pub(super) fn machine(run: &Run) -> Markup {
         ("Clock", machine.clock.clone()),
         ("Cost of the instrument", machine.instrument_ns_per_io.map(per_io)),
         ("Page cache", run.target.direct.map(|d| facts::caching(Some(d)).to_string())),
-        ("ssdyno", Some(machine.ssdyno.clone())),
+        (
+            if run.origin.is_some() { "Read by ssdyno" } else { "ssdyno" },
+            Some(machine.ssdyno.clone()),
+        ),
     ];
     markup! { section { h2 { "Machine" } (sheet::facts(&facts)) } }
 }
@@ -155,8 +161,28 @@ fn per_io(ns: f64) -> String {
     format!("{} per I/O", latency(ns))
 }
 
+/// Where a record from elsewhere came from.
+pub(super) fn origin(run: &Run) -> Markup {
+    let Some(origin) = &run.origin else { return Markup::default() };
+    let facts: Vec<Fact> = vec![
+        ("Tool", origin.tool_name()),
+        ("Source", Some(origin.source.clone())),
+        ("Place in it", origin.place.clone()),
+        ("Command or settings", origin.command.clone()),
+        ("Started", origin.start_known.then(|| facts::when(run))),
+        ("Took", run.seconds.map(span)),
+    ];
+    markup! {
+        section {
+            h2 { "Origin" }
+            p { (facts::ending(run)) "." }
+            (sheet::facts(&facts))
+        }
+    }
+}
+
 pub(super) fn plan(run: &Run) -> Markup {
-    let plan = &run.plan;
+    let Some(plan) = &run.plan else { return Markup::default() };
     let target = &run.target;
     let layers = (!target.layers.is_empty()).then(|| target.layers.join(", "));
     let facts: Vec<Fact> = vec![
@@ -181,7 +207,7 @@ pub(super) fn plan(run: &Run) -> Markup {
                 }
             }
             (sheet::facts(&facts))
-            (steps(run))
+            (steps(run, plan))
         }
     }
 }
@@ -190,13 +216,13 @@ fn state(state: State) -> Option<String> {
     (state != State::Unknown).then(|| facts::state(state).to_string())
 }
 
-fn steps(run: &Run) -> Markup {
+fn steps(run: &Run, plan: &Plan) -> Markup {
     let issued: Vec<_> = grid::workloads(run).collect();
     let words = |name: &str| {
         let workload = issued.iter().find(|w| w.name == name);
         workload.map(|w| describe::workload(w).join(", ")).unwrap_or_default()
     };
-    if run.plan.steps.is_empty() {
+    if plan.steps.is_empty() {
         return markup! { @for w in &issued { p { (describe::workload(w).join(", ")) } } };
     }
     let headings = [
@@ -207,7 +233,7 @@ fn steps(run: &Run) -> Markup {
         ("Workload", Left),
     ];
     let rows = markup! {
-        @for step in &run.plan.steps {
+        @for step in &plan.steps {
             tr {
                 th scope="row" { (step.name) }
                 td.number { (step.repeats) }

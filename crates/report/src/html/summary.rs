@@ -27,6 +27,9 @@ pub(super) fn summary(run: &Run) -> Markup {
     markup! {
         section.summary {
             h1 { (subject(run)) }
+            @if run.origin.is_some() {
+                p.facts { @for fact in facts::origin(run) { span { (fact) } } }
+            }
             p.facts {
                 // The name is the title already.
                 @for fact in facts::drive(run, true).iter().filter(|f| **f != subject(run)) {
@@ -36,7 +39,7 @@ pub(super) fn summary(run: &Run) -> Markup {
             p.facts { @for fact in facts::target(run, true) { span { (fact) } } }
             p.verdict.(tone) { (sentence) }
             p.status {
-                span.(if run.complete { "good" } else { "warn" }) { (facts::ending(run)) }
+                span.(if run.complete && run.origin.is_none() { "good" } else { "warn" }) { (facts::ending(run)) }
                 @for count in doubt_counts(run) { a href="#distrust" { (count) } }
             }
             @let tiles = tiles(run);

@@ -62,11 +62,12 @@ fn header(page: &mut Page, run: &Run) {
     let title = [
         (Ink::Strong, facts::run_name(run)),
         (Ink::Strong, run.method.clone()),
-        (ink, facts::ending(run)),
+        (if run.origin.is_some() { Ink::Warn } else { ink }, facts::ending(run)),
         (Ink::Dim, facts::when(run)),
     ];
     page.title(&title);
     page.blank();
+    page.items("from", &facts::origin(run));
     page.items("drive", &facts::drive(run, true));
     page.items("target", &facts::target(run, true));
     page.items("host", &facts::host(run));
@@ -131,6 +132,8 @@ fn distrust(page: &mut Page, doubt: &Doubt<'_>) {
 
 fn footer(page: &mut Page, run: &Run) {
     match run.number {
+        // What is published is in no store.
+        None if run.origin.is_some() => {}
         Some(number) => {
             let text = format!("run {number}     ssdyno show {number} --html");
             page.raw("saved", &text);

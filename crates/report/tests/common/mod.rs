@@ -170,9 +170,9 @@ fn add_cell(run: &mut Run, cell: &Cell, noise: &mut Noise) {
         Region::first(1 << 30),
     );
     (w.depth, w.stop) = (depth, Stop::after_ns(2_000_000_000));
-    run.plan.workloads.push(serde_json::to_value(&w).expect("plain data"));
+    plan(run).workloads.push(serde_json::to_value(&w).expect("plain data"));
     let writes = 2_000_000_000 * u64::from(reads < 100) * 3;
-    run.plan.steps.push(Step {
+    plan(run).steps.push(Step {
         name: name.into(),
         seconds: 6.0,
         repeats: 3,
@@ -305,13 +305,13 @@ pub fn io() -> Run {
     run.seconds = Some(10.02);
     let mut w = Workload::new("io", Pattern::UniformOnce, Mix::READ, 4096, Region::first(1 << 30));
     (w.depth, w.batch, w.pacing) = (64, 16, Pacing::Poisson { rate: 100_000.0 });
-    run.plan.workloads = vec![serde_json::to_value(&w).expect("plain data")];
-    run.plan.command =
+    plan(&mut run).workloads = vec![serde_json::to_value(&w).expect("plain data")];
+    plan(&mut run).command =
         ["ssdyno", "io", "/dev/nvme0n1", "--rw", "randread", "--rate", "100000", "--poisson"]
             .map(String::from)
             .to_vec();
-    run.plan.safety = Safety::Reads;
-    run.plan.write_bytes_max = 0;
+    plan(&mut run).safety = Safety::Reads;
+    plan(&mut run).write_bytes_max = 0;
     run.target.kind = TargetKind::Device;
     (run.target.spec, run.target.path) = ("/dev/nvme0n1".into(), Some("/dev/nvme0n1".into()));
     run.target.filesystem = None;
@@ -388,7 +388,7 @@ pub fn empty() -> Run {
             spec: ".".into(),
             kind: TargetKind::Directory,
             path: Some("/mnt/bench".into()),
-            bytes: 1 << 30,
+            bytes: Some(1 << 30),
             drive: Some(nvme()),
             layers: vec!["/dev/nvme0n1p2".into()],
             filesystem: Some(FileSystem {
@@ -402,7 +402,7 @@ pub fn empty() -> Run {
             direct: Some(true),
         },
         environment: environment(),
-        plan: Plan {
+        plan: Some(Plan {
             safety: Safety::Scratch,
             seconds: 60.0,
             write_bytes_max: 31_000_000_000,
@@ -411,7 +411,7 @@ pub fn empty() -> Run {
             steps: vec![],
             workloads: vec![],
             command: ["ssdyno", "run", "."].map(String::from).to_vec(),
-        },
+        }),
         state_before: State::Used,
         state_after: State::Unknown,
         metrics: vec![],
@@ -422,7 +422,34 @@ pub fn empty() -> Run {
         errors: vec![],
         complete: false,
         cut_short: None,
+        origin: None,
     }
+}
+
+/// The plan of a sample.
+fn plan(run: &mut Run) -> &mut Plan {
+    run.plan.as_mut().expect("the sample has one")
+}
+
+/// What a tool printed once, read in: one rate, and no word of machine, drive or time.
+pub fn imported() -> Run {
+    let mut run = unknown();
+    run.id = "00000000003F9A1C2D0000001".into();
+    run.method = "fio".into();
+    run.plan = None;
+    run.target =
+        Target { spec: "test.dat".into(), kind: TargetKind::Unknown, bytes: None, ..run.target };
+    run.metrics = vec![Metric::single("rand-read-4KiB-q64", Unit::Iops, 6987.3)];
+    run.origin = Some(Origin {
+        kind: OriginKind::Imported,
+        tool: Some("fio".into()),
+        version: Some("3.33".into()),
+        source: "out.txt".into(),
+        place: Some("line 3".into()),
+        command: None,
+        start_known: false,
+    });
+    run
 }
 
 /// A run about which as little is known as the schema allows, of a method nobody has heard of.
@@ -437,7 +464,7 @@ pub fn unknown() -> Run {
     run.target.kind = TargetKind::File;
     run.environment = Environment { ssdyno: "0.1.0".into(), ..Environment::default() };
     run.state_before = State::Unknown;
-    run.plan.command = vec![];
+    plan(&mut run).command = vec![];
     let mut nothing = Metric::single("cache.bytes", Unit::Bytes, 0.0);
     (nothing.value, nothing.n, nothing.samples) = (None, 0, vec![]);
     run.metrics = vec![
@@ -458,7 +485,7 @@ pub fn hostile() -> Run {
     let drive = run.target.drive.as_mut().expect("the sample has one");
     (drive.vendor, drive.model, drive.serial) = (None, Some(evil.into()), Some(evil.into()));
     run.environment.cpu.model = Some(evil.into());
-    run.plan.command = vec!["ssdyno".into(), evil.into()];
+    plan(&mut run).command = vec!["ssdyno".into(), evil.into()];
     run.verdicts[0].text = evil.into();
     run.warnings[0].text = evil.into();
     run.warnings[0].advice = Some(evil.into());

@@ -202,7 +202,7 @@ mod tests {
             spec: "t".into(),
             kind,
             path: None,
-            bytes: 1 << 30,
+            bytes: Some(1 << 30),
             drive: None,
             layers: Vec::new(),
             filesystem: None,

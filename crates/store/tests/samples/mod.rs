@@ -29,7 +29,7 @@ pub fn run(method: &str, model: &str, serial: &str) -> Run {
         method: method.into(),
         target: target(drive),
         environment: Environment { ssdyno: "0.1.0".into(), ..Environment::default() },
-        plan: plan(),
+        plan: Some(plan()),
         state_before: State::Unknown,
         state_after: State::Unknown,
         metrics: Vec::new(),
@@ -40,6 +40,7 @@ pub fn run(method: &str, model: &str, serial: &str) -> Run {
         errors: Vec::new(),
         complete: false,
         cut_short: None,
+        origin: None,
     }
 }
 
@@ -48,7 +49,7 @@ fn target(drive: DriveIdentity) -> Target {
         spec: "/mnt/Scratch".into(),
         kind: TargetKind::Directory,
         path: Some("/mnt/Scratch".into()),
-        bytes: 1 << 30,
+        bytes: Some(1 << 30),
         drive: Some(drive),
         layers: vec!["/dev/nvme7n1p2".into()],
         filesystem: None,
@@ -89,8 +90,9 @@ pub fn any_run() -> impl Strategy<Value = Run> {
     let findings = (vec(verdict(), 0..3), vec(finding(), 0..3), vec(io_errors(), 0..3));
     let measured = (vec(metric(), 0..6), vec(any_series(), 0..4), vec(latency(), 0..3));
     let ends = (of(number()), any::<bool>(), of(text()), 0i64..4_000_000_000);
-    (text(), any_target(), any_environment(), any_plan(), findings, measured, ends).prop_map(
-        |(method, target, environment, plan, findings, measured, ends)| {
+    let around = (any_environment(), of(any_plan()), of(any_origin()));
+    (text(), any_target(), around, findings, measured, ends).prop_map(
+        |(method, target, (environment, plan, origin), findings, measured, ends)| {
             let (verdicts, warnings, errors) = findings;
             let (metrics, series, latencies) = measured;
             let (seconds, complete, cut_short, started) = ends;
@@ -113,6 +115,7 @@ pub fn any_run() -> impl Strategy<Value = Run> {
                 errors,
                 complete,
                 cut_short,
+                origin,
                 ..basis
             }
         },
@@ -223,7 +226,8 @@ fn any_target() -> impl Strategy<Value = Target> {
         bytes,
         ..FileSystem::default()
     });
-    (text(), of(text()), any::<u64>(), of(drive), of(filesystem), of(any::<bool>())).prop_map(
+    let bytes = of(any::<u64>());
+    (text(), of(text()), bytes, of(drive), of(filesystem), of(any::<bool>())).prop_map(
         |(spec, path, bytes, drive, filesystem, direct)| {
             let (kind, layers) = (TargetKind::Device, vec![spec.clone()]);
             Target { spec, kind, path, bytes, drive, layers, filesystem, direct }
@@ -239,6 +243,23 @@ fn any_environment() -> impl Strategy<Value = Environment> {
             memory_bytes,
             load,
             ..Environment::default()
+        },
+    )
+}
+
+fn any_origin() -> impl Strategy<Value = Origin> {
+    (of(text()), text(), of(text()), any::<bool>()).prop_map(
+        |(tool, source, place, start_known)| {
+            let kind = OriginKind::Imported;
+            Origin {
+                kind,
+                version: tool.clone(),
+                tool,
+                source,
+                command: place.clone(),
+                place,
+                start_known,
+            }
         },
     )
 }

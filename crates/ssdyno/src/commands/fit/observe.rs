@@ -26,7 +26,7 @@ pub fn observe(name: &str, runs: &[Run]) -> Observed {
     for run in runs {
         let drive = run.target.drive.as_ref();
         if matches!(run.target.kind, TargetKind::Device | TargetKind::Virtual) {
-            observed.capacity = run.target.bytes;
+            observed.capacity = run.target.bytes.unwrap_or(observed.capacity);
         }
         if let Some(model) = drive.and_then(|d| d.model.as_ref()) {
             observed.model.clone_from(model);
@@ -40,7 +40,10 @@ pub fn observe(name: &str, runs: &[Run]) -> Observed {
 }
 
 fn workloads(run: &Run) -> impl Iterator<Item = Workload> {
-    run.plan.workloads.iter().filter_map(|w| serde_json::from_value(w.clone()).ok())
+    run.plan
+        .iter()
+        .flat_map(|plan| &plan.workloads)
+        .filter_map(|w| serde_json::from_value(w.clone()).ok())
 }
 
 /// The passes of `sustain`.
@@ -48,7 +51,7 @@ fn pass(run: &Run) -> Option<Pass> {
     let value = |name: &str| run.metric(&format!("sustain-{name}"))?.value;
     let workload = workloads(run).find(|w| w.name == "sustain-fresh")?;
     // A fall at the very end is the spare flash's, not a cache's.
-    let end = LAST_FALL * run.target.bytes as f64;
+    let end = LAST_FALL * run.target.bytes? as f64;
     let cache = value("fresh.cache")
         .filter(|bytes| *bytes < end)
         .zip(value("fresh.inside"))
@@ -116,7 +119,7 @@ mod tests {
             spec: "sim:x".into(),
             kind: TargetKind::Virtual,
             path: None,
-            bytes: 1 << 36,
+            bytes: Some(1 << 36),
             drive: None,
             layers: Vec::new(),
             filesystem: None,
@@ -142,7 +145,7 @@ mod tests {
             method: method.into(),
             target,
             environment: Environment::default(),
-            plan,
+            plan: Some(plan),
             state_before: State::Fresh,
             state_after: State::Used,
             metrics,
@@ -153,6 +156,7 @@ mod tests {
             errors: Vec::new(),
             complete: true,
             cut_short: None,
+            origin: None,
         }
     }
 
