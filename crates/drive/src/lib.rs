@@ -5,7 +5,7 @@
 //! [`open`]: it takes what the user typed, checks all that could go wrong (`docs/devices.md`), and
 //! returns a file with what is known of the drive behind it. I/O itself is the engine's.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod allow;
 mod ata;
@@ -21,8 +21,10 @@ mod machine;
 mod mounts;
 mod node;
 mod open;
+pub mod partitions;
 mod sensor;
 mod stack;
+mod sys;
 mod usage;
 mod watch;
 

@@ -12,6 +12,7 @@ use crate::locate::filesystem;
 use crate::machine::Machine;
 use crate::mounts::{Mounts, swaps};
 use crate::node::{Node, SECTOR, numbered_as};
+use crate::partitions::{PartitionType, Table};
 use crate::stack::{Walk, mounted_nodes};
 use crate::usage;
 
@@ -50,6 +51,9 @@ pub struct Partition {
     pub aligned_4k: bool,
     /// It begins on a multiple of 1 MiB, as partitioning tools do since 2010.
     pub aligned_1m: bool,
+    /// What the table says it is for; `null` where the table could not be read.
+    #[serde(rename = "type")]
+    pub kind: Option<PartitionType>,
     /// What is on it, and who uses it.
     #[serde(flatten)]
     pub inside: Inside,
@@ -101,13 +105,15 @@ fn device(machine: &Machine, mounts: &Mounts, node: &Node) -> BlockDevice {
     let block_bytes = drive.logical_block_bytes.unwrap_or(512);
     let on_it = |file: &File| contents::surface(file, node.bytes().unwrap_or(0), block_bytes);
     let partitions = node.partitions();
+    let read = |file: &File| Table::read(file, node.bytes().unwrap_or(0), block_bytes);
+    let table = image.as_ref().filter(|_| !partitions.is_empty()).and_then(read);
     BlockDevice {
         removable: node.value::<u8>("removable") == Some(1),
         backing_file: node.backing_file().map(|file| file.display().to_string()),
         inside: inside(machine, mounts, node, image.as_ref().map(on_it)),
         partitions: partitions
             .iter()
-            .filter_map(|part| partition(machine, mounts, part, image.as_ref()))
+            .filter_map(|part| partition(machine, mounts, part, (image.as_ref(), table.as_ref())))
             .collect(),
         allowance: allowance(machine, node),
         drive,
@@ -118,15 +124,18 @@ fn partition(
     machine: &Machine,
     mounts: &Mounts,
     node: &Node,
-    image: Option<&File>,
+    (image, table): (Option<&File>, Option<&Table>),
 ) -> Option<Partition> {
     let start = node.value::<u64>("start")?.checked_mul(SECTOR)?;
     let bytes = node.bytes()?;
     let found = image.map(|image| contents::part(image, start, bytes));
+    let number = node.partition()?;
+    let entry = table.and_then(|table| table.entries.iter().find(|e| e.number == number));
     Some(Partition {
         name: node.name.clone(),
         path: node.path(),
-        number: node.partition()?,
+        number,
+        kind: entry.map(|entry| entry.kind),
         start,
         bytes,
         aligned_4k: start.is_multiple_of(4 << 10),

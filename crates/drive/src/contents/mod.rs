@@ -1,11 +1,10 @@
 //! What is on a device: file systems, swap, encrypted and RAID members, partition tables.
 //!
 //! Named before a device is given away, and shown by `ssdyno list`. Recognition is by the magic
-//! numbers of [`magic`] and the tables of [`table`]; any bytes are read without complaint, because
+//! numbers of [`magic`] and the tables of [`crate::partitions`]; any bytes are read without complaint, because
 //! drives hold any bytes.
 
 mod magic;
-mod table;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -13,6 +12,7 @@ use std::os::unix::fs::FileExt;
 use serde::Serialize;
 
 use crate::machine::printable;
+use crate::partitions::{self, Entry};
 
 /// Something recognised on a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -86,16 +86,12 @@ pub(crate) fn part<I: Image + ?Sized>(image: &I, start: u64, bytes: u64) -> Vec<
     magic::find(&Slice { image, start, bytes }, bytes)
 }
 
-fn outer<I: Image + ?Sized>(
-    image: &I,
-    bytes: u64,
-    block: u32,
-) -> (Vec<Content>, Vec<table::Entry>) {
+fn outer<I: Image + ?Sized>(image: &I, bytes: u64, block: u32) -> (Vec<Content>, Vec<Entry>) {
     let mut found = magic::find(image, bytes);
     // Boot sectors of these end like a partition table.
     let boot_sector =
         found.iter().any(|f| ["vfat", "exfat", "ntfs", "BitLocker"].contains(&&*f.kind));
-    let table = table::find(image, bytes, block, boot_sector);
+    let table = partitions::find(image, bytes, block, boot_sector);
     let entries = table.map(|table| {
         found.push(Content::new(table.kind, None));
         table.entries
@@ -106,14 +102,15 @@ fn outer<I: Image + ?Sized>(
     (found, entries.unwrap_or_default())
 }
 
-fn inside<I: Image + ?Sized>(image: &I, entry: &table::Entry) -> Vec<Content> {
+fn inside<I: Image + ?Sized>(image: &I, entry: &Entry) -> Vec<Content> {
     let mut found = part(image, entry.start, entry.bytes);
     if found.is_empty() {
         found.push(Content::new("partition", None));
     }
     for content in &mut found {
         content.partition = Some(entry.number);
-        content.label = content.label.take().or_else(|| entry.name.as_deref().map(printable));
+        let named = || entry.name.as_deref().or(entry.kind.name()).map(printable);
+        content.label = content.label.take().or_else(named);
     }
     found
 }

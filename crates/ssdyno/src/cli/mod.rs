@@ -2,6 +2,7 @@
 
 mod drives;
 mod io;
+mod partition;
 mod records;
 mod run;
 mod target;
@@ -13,6 +14,7 @@ use clap::{Parser, Subcommand};
 
 pub use self::drives::{DrivesArgs, DrivesCommand, FitArgs, ReplicateArgs};
 pub use self::io::{Access, FlightArgs, IoArgs, PlaceArgs};
+pub use self::partition::PartitionArgs;
 pub use self::records::{ExportArgs, RmArgs, RunsArgs, ShowArgs};
 pub use self::run::{DoctorArgs, ListArgs, MethodsArgs, RunArgs};
 pub use self::target::{InstrumentArgs, OutputArgs, StoreArgs, TargetArgs};
@@ -58,6 +60,8 @@ pub enum Command {
     Drives(DrivesArgs),
     /// A published experiment on virtual drives, its figures beside the published ones
     Replicate(ReplicateArgs),
+    /// The partition table of a drive: read, or planned and written
+    Partition(PartitionArgs),
     /// The records there are
     Runs(RunsArgs),
     /// One record: as text, or --html, --json, --markdown, --csv

@@ -29,8 +29,12 @@ pub fn run(args: &ListArgs) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The drive behind a path, through whatever lies between.
+/// A device named itself, or the drive behind a path, through whatever lies between.
 fn behind(path: &Path) -> Result<Vec<BlockDevice>> {
+    let named = path.canonicalize().ok().map(|path| path.display().to_string());
+    if let Some(device) = drive::list().into_iter().find(|d| d.drive.path == named) {
+        return Ok(vec![device]);
+    }
     let location = drive::locate(path)?;
     let Some(name) = location.drive.map(|d| d.name) else {
         let kind = location.filesystem.kind;
@@ -159,6 +163,7 @@ fn partition_words(partition: &Partition) -> Vec<String> {
         _ => "MISALIGNED",
     };
     let mut words = vec![units::decimal(partition.bytes), alignment.to_string()];
+    words.extend(partition.kind.and_then(|kind| kind.name()).map(|name| format!("type {name}")));
     words.extend(inside(&partition.inside));
     words
 }

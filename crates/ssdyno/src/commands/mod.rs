@@ -7,6 +7,7 @@ pub mod io;
 pub mod list;
 pub mod manual;
 pub mod methods;
+pub mod partition;
 pub mod replicate;
 pub mod run;
 pub mod runs;

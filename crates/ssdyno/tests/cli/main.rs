@@ -6,6 +6,7 @@ mod common;
 mod devices;
 mod io_words;
 mod kill;
+mod partition;
 mod records;
 mod run;
 mod trouble;

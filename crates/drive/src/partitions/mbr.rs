@@ -1,0 +1,74 @@
+//! MBR: four entries in the boot record, and a chain of extended records for logical partitions.
+
+use super::kind::PartitionType;
+use super::{ENTRIES_MAX, Entry, Table, u32_at};
+use crate::contents::Image;
+
+/// One of the four entries of a boot record: type, first sector, sectors.
+struct Record {
+    kind: u8,
+    first: u64,
+    sectors: u64,
+}
+
+impl Record {
+    fn is_extended(&self) -> bool {
+        PartitionType::Mbr(self.kind).is_extended()
+    }
+}
+
+/// The four entries, if the sector is a boot record: signed, and no entry that cannot be one.
+fn records<I: Image + ?Sized>(image: &I, at: u64) -> Option<Vec<Record>> {
+    let sector = image.look(at, 512)?;
+    let entries = sector[446..510].chunks_exact(16);
+    let sane = entries.clone().all(|entry| entry[0] & 0x7f == 0);
+    let read = |entry: &[u8]| {
+        let number = |at| u32_at(entry, at).map(u64::from);
+        Some(Record { kind: entry[4], first: number(8)?, sectors: number(12)? })
+    };
+    (sane && sector[510..] == [0x55, 0xaa]).then(|| entries.filter_map(read).collect())
+}
+
+/// The table of an image whose sectors are `sector` bytes.
+pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, sector: u64) -> Option<Table> {
+    let primary = records(image, 0)?;
+    let mut entries = Vec::new();
+    let mut extended = None;
+    for (record, number) in primary.iter().zip(1..) {
+        if record.kind == 0 || record.sectors == 0 {
+            continue;
+        }
+        entries.extend(entry(record, 0, number, (bytes, sector)));
+        extended = extended.or(record.is_extended().then_some(record.first));
+    }
+    if let Some(first) = extended {
+        logical(image, first, (bytes, sector), &mut entries);
+    }
+    (!entries.is_empty()).then_some(Table { kind: "mbr", entries })
+}
+
+/// A record as a partition of a drive of `(bytes, sector)`.
+fn entry(record: &Record, base: u64, number: u32, drive: (u64, u64)) -> Option<Entry> {
+    let (bytes, sector) = drive;
+    let start = (base + record.first) * sector;
+    // A table made for a larger drive counts as far as this one goes.
+    let end = (start + record.sectors * sector).min(bytes);
+    let kind = PartitionType::Mbr(record.kind);
+    let whole = Entry { number, start, bytes: end.saturating_sub(start), kind, name: None };
+    (start > 0 && whole.bytes > 0).then_some(whole)
+}
+
+/// The chain of extended boot records: each holds one partition, relative to itself, and the place
+/// of the next, relative to the first. A chain that goes back is broken, and ends.
+fn logical<I: Image + ?Sized>(image: &I, first: u64, drive: (u64, u64), entries: &mut Vec<Entry>) {
+    let mut at = first;
+    for number in 5..ENTRIES_MAX {
+        let Some(records) = records(image, at * drive.1) else { return };
+        let partition = records.iter().find(|r| r.kind != 0 && !r.is_extended());
+        entries.extend(partition.and_then(|record| entry(record, at, number, drive)));
+        match records.iter().find(|record| record.is_extended()) {
+            Some(next) if first + next.first > at => at = first + next.first,
+            _ => return,
+        }
+    }
+}

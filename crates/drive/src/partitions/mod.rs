@@ -1,0 +1,200 @@
+//! Partition tables: read from the bytes of a device, named, judged, planned and written.
+//!
+//! Read from the bytes and not from the kernel, which may not have looked (loop devices), or may
+//! show what it found before the last change. A sector of a boot record is a logical block of the
+//! drive, as the kernel has it; a GPT is looked for at 512 and 4096 bytes too, because a drive
+//! written behind an adapter with other blocks has its table in another place.
+
+mod gpt;
+mod kind;
+mod layout;
+mod mbr;
+mod write;
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use serde::Serialize;
+
+pub use self::kind::PartitionType;
+pub use self::layout::{Layout, LayoutError, Planned, Wish};
+pub use self::write::write;
+
+use crate::contents::Image;
+use crate::machine::Machine;
+use crate::node::Node;
+use crate::sys;
+
+/// More entries than any tool makes; a table that claims more is read up to here.
+const ENTRIES_MAX: u32 = 256;
+
+/// A partition table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Table {
+    /// `gpt` or `mbr`.
+    pub kind: &'static str,
+    /// Its partitions, as they stand in the table.
+    pub entries: Vec<Entry>,
+}
+
+/// A partition of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// Number, from 1; logical partitions of an MBR from 5.
+    pub number: u32,
+    /// First byte.
+    pub start: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// What the table says it is for.
+    #[serde(rename = "type")]
+    pub kind: PartitionType,
+    /// Its name in a GPT.
+    pub name: Option<String>,
+}
+
+impl Entry {
+    /// First byte behind it.
+    pub fn end(&self) -> u64 {
+        self.start + self.bytes
+    }
+
+    /// Whether it begins on a multiple of `unit` bytes.
+    pub fn is_aligned(&self, unit: u64) -> bool {
+        self.start.is_multiple_of(unit)
+    }
+}
+
+impl Table {
+    /// The table on the first `bytes` of a device with blocks of `block_bytes`, if there is one.
+    pub fn read(device: &File, bytes: u64, block_bytes: u32) -> Option<Table> {
+        find(device, bytes, block_bytes, false)
+    }
+
+    /// What is odd about the table, a line each: partitions that overlap, or stand in another order
+    /// than on the drive.
+    pub fn oddities(&self) -> Vec<String> {
+        let mut by_start: Vec<&Entry> =
+            self.entries.iter().filter(|e| !e.kind.is_extended()).collect();
+        by_start.sort_by_key(|e| e.start);
+        let pairs = || by_start.iter().zip(by_start.iter().skip(1));
+        let overlaps = pairs().filter(|(a, b)| a.end() > b.start);
+        let overlaps =
+            overlaps.map(|(a, b)| format!("partitions {} and {} overlap", a.number, b.number));
+        let mut lines: Vec<String> = overlaps.collect();
+        // Logical partitions are numbered by their chain, and lie within a primary one.
+        if pairs().any(|(a, b)| a.number > b.number && a.number < 5 && b.number < 5) {
+            lines.push("the numbers are not in the order of the drive".into());
+        }
+        lines
+    }
+}
+
+/// Makes the kernel look at the table of a device again, after it was written and let go of.
+pub fn reread(device: impl AsRef<Path>) -> io::Result<()> {
+    sys::reread_partitions(&File::open(device)?)
+}
+
+/// Whether a device is itself a partition, of a table on another.
+pub fn is_partition(device: impl AsRef<Path>) -> bool {
+    let node = Node::at_path(&Machine::here(), device.as_ref());
+    node.is_some_and(|node| node.partition().is_some())
+}
+
+/// The table of an image. `boot_sector` says that sector 0 belongs to a file system, and that its
+/// last bytes do not make it a table.
+pub(crate) fn find<I: Image + ?Sized>(
+    image: &I,
+    bytes: u64,
+    block_bytes: u32,
+    boot_sector: bool,
+) -> Option<Table> {
+    let sizes = [u64::from(block_bytes), 512, 4096];
+    let gpt = sizes.into_iter().find_map(|block| gpt::read(image, bytes, block));
+    let mbr = || mbr::read(image, bytes, u64::from(block_bytes.clamp(512, 65_536)));
+    gpt.or_else(|| if boot_sector { None } else { mbr() })
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(sector: &mut [u8], index: usize, kind: u8, first: u32, sectors: u32) {
+        let entry = &mut sector[446 + 16 * index..][..16];
+        entry[4] = kind;
+        entry[8..12].copy_from_slice(&first.to_le_bytes());
+        entry[12..16].copy_from_slice(&sectors.to_le_bytes());
+        sector[510..512].copy_from_slice(&[0x55, 0xaa]);
+    }
+
+    fn places(table: &Table) -> Vec<(u32, u64, u64)> {
+        table.entries.iter().map(|e| (e.number, e.start / 512, e.bytes / 512)).collect()
+    }
+
+    #[test]
+    fn primary_and_logical_partitions() {
+        let mut image = vec![0u8; 512 * 1000];
+        record(&mut image[..512], 0, 0x0c, 8, 92);
+        record(&mut image[..512], 1, 0x05, 100, 900);
+        record(&mut image[100 * 512..][..512], 0, 0x83, 10, 40);
+        record(&mut image[100 * 512..][..512], 1, 0x05, 200, 100);
+        record(&mut image[300 * 512..][..512], 0, 0x83, 10, 50);
+        // Back to the first: must end.
+        record(&mut image[300 * 512..][..512], 1, 0x05, 0, 100);
+        let table = find(image.as_slice(), image.len() as u64, 512, false).expect("signed");
+        assert_eq!(table.kind, "mbr");
+        assert_eq!(places(&table), [(1, 8, 92), (2, 100, 900), (5, 110, 40), (6, 310, 50)]);
+        assert_eq!(find(image.as_slice(), image.len() as u64, 512, true), None);
+    }
+
+    fn gpt_image(block: usize) -> Vec<u8> {
+        let mut image = vec![0u8; 256 * 4096];
+        let header = &mut image[block..][..92];
+        header[..8].copy_from_slice(b"EFI PART");
+        header[72..80].copy_from_slice(&2u64.to_le_bytes());
+        header[80..84].copy_from_slice(&128u32.to_le_bytes());
+        header[84..88].copy_from_slice(&128u32.to_le_bytes());
+        let entry = &mut image[2 * block + 128..][..128];
+        entry[0] = 1;
+        entry[32..40].copy_from_slice(&64u64.to_le_bytes());
+        entry[40..48].copy_from_slice(&127u64.to_le_bytes());
+        entry[56] = b'E';
+        entry[58] = b'F';
+        entry[60] = b'I';
+        image
+    }
+
+    #[test]
+    fn a_gpt_of_either_block_size() {
+        for block in [512, 4096] {
+            let image = gpt_image(block);
+            let table = find(image.as_slice(), image.len() as u64, 512, false).expect("signed");
+            assert_eq!(table.kind, "gpt");
+            let entry = Entry {
+                number: 2,
+                start: 64 * block as u64,
+                bytes: 64 * block as u64,
+                kind: PartitionType::Gpt(1 << 96),
+                name: Some("EFI".into()),
+            };
+            assert_eq!(table.entries, [entry]);
+        }
+    }
+
+    #[test]
+    fn the_copy_at_the_end_is_seen() {
+        let mut image = vec![0u8; 512 * 100];
+        image[512 * 99..][..8].copy_from_slice(b"EFI PART");
+        let table = find(image.as_slice(), image.len() as u64, 512, false);
+        assert_eq!(table, Some(Table { kind: "gpt", entries: vec![] }));
+    }
+}

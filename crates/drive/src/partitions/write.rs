@@ -1,0 +1,102 @@
+//! Writes an MBR, and makes sure that nothing of what was there before speaks up again.
+//!
+//! Signatures outlive tables: a GPT has a copy at the end of the drive, and an old file system at the
+//! start of a new partition would be taken for a new one. So both ends of the drive and the first
+//! MiB of each partition are zeroed, and the table comes last: a cut in between leaves a blank drive.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use super::{PartitionType, Planned};
+
+/// What is zeroed at each place, bytes: ZFS labels, the farthest from a start, end at 512 KiB.
+const WIPED: u64 = 1 << 20;
+
+/// The geometry that BIOSes and partitioning tools agreed on.
+const HEADS: u64 = 255;
+const SECTORS: u64 = 63;
+
+/// Writes a table of `places` to a drive of `bytes` with sectors of `sector` bytes, durably.
+/// `signature` is the number by which systems tell disks apart; 0 is none.
+pub fn write(
+    drive: &File,
+    (bytes, sector): (u64, u32),
+    places: &[Planned],
+    signature: u32,
+) -> io::Result<()> {
+    let ends = [0, bytes.saturating_sub(WIPED)];
+    let zeros = vec![0; WIPED as usize];
+    for at in ends.into_iter().chain(places.iter().map(|p| p.start)) {
+        let length = WIPED.min(bytes - at) as usize;
+        drive.write_all_at(&zeros[..length], at)?;
+    }
+    drive.sync_data()?;
+    drive.write_all_at(&boot_record(places, sector, signature), 0)?;
+    drive.sync_data()
+}
+
+/// The boot record, in a block of the drive. It boots nothing: there is no code in it.
+fn boot_record(places: &[Planned], sector: u32, signature: u32) -> Vec<u8> {
+    let mut block = vec![0; sector.max(512) as usize];
+    block[440..444].copy_from_slice(&signature.to_le_bytes());
+    for (place, entry) in places.iter().zip(block[446..510].chunks_exact_mut(16)) {
+        let (first, count) = (place.start / u64::from(sector), place.bytes / u64::from(sector));
+        entry[1..4].copy_from_slice(&cylinder_head_sector(first));
+        if let PartitionType::Mbr(code) = place.kind {
+            entry[4] = code;
+        }
+        entry[5..8].copy_from_slice(&cylinder_head_sector(first + count - 1));
+        entry[8..12].copy_from_slice(&(first as u32).to_le_bytes());
+        entry[12..16].copy_from_slice(&(count as u32).to_le_bytes());
+    }
+    block[510..512].copy_from_slice(&[0x55, 0xaa]);
+    block
+}
+
+/// The place of a sector in the old way of counting, which ends at 1023 cylinders.
+fn cylinder_head_sector(at: u64) -> [u8; 3] {
+    let (cylinder, rest) = (at / (HEADS * SECTORS), at % (HEADS * SECTORS));
+    if cylinder > 1023 {
+        return [0xfe, 0xff, 0xff];
+    }
+    let (head, sector) = (rest / SECTORS, rest % SECTORS + 1);
+    [head as u8, (sector | (cylinder >> 2 & 0xc0)) as u8, cylinder as u8]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Layout, find};
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for sector in [512u32, 4096] {
+            let drive = tempfile::tempfile().expect("a file");
+            let bytes = (2 << 30) + 4096;
+            drive.set_len(bytes).expect("sparse");
+            // An old GPT that must not come back, and an old file system.
+            drive.write_all_at(b"EFI PART", u64::from(sector)).expect("written");
+            drive.write_all_at(b"EFI PART", bytes - u64::from(sector)).expect("written");
+            drive.write_all_at(&[0x53, 0xef], (1 << 20) + 1080).expect("written");
+            let layout = Layout::parse("loader,filecore=300M,fat32=600M,ext4").expect("words");
+            let places = layout.plan(bytes, sector).expect("it fits");
+            write(&drive, (bytes, sector), &places, 0x1234_5678).expect("written");
+            let table = find(&drive, bytes, sector, false).expect("a table");
+            assert_eq!(table.kind, "mbr");
+            let read: Vec<_> =
+                table.entries.iter().map(|e| (e.number, e.start, e.bytes, e.kind)).collect();
+            let planned: Vec<_> =
+                places.iter().map(|p| (p.number, p.start, p.bytes, p.kind)).collect();
+            assert_eq!(read, planned);
+            assert_eq!(table.oddities(), Vec::<String>::new());
+            assert!(crate::contents::part(&drive, places[0].start, places[0].bytes).is_empty());
+        }
+    }
+
+    #[test]
+    fn places_in_the_old_way() {
+        assert_eq!(cylinder_head_sector(2048), [32, 33, 0]);
+        assert_eq!(cylinder_head_sector(u64::MAX >> 20), [0xfe, 0xff, 0xff]);
+    }
+}

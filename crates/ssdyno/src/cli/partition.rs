@@ -1,0 +1,38 @@
+//! `partition`: the table of a drive, read, planned and written.
+
+use clap::Args;
+use workload::units;
+
+const EXAMPLES: &str = "\
+Examples:
+  ssdyno partition /dev/sdb             the table, with names and alignment
+  ssdyno partition disc.img --sector 4096
+  ssdyno partition /dev/sdb --layout loader,filecore=110G,fat32=20G,ext4 --dry-run
+  ssdyno partition /dev/sdb --layout loader,filecore=110G,fat32=20G,ext4 --destroy=SERIAL
+
+A layout is up to four of loader, filecore, fat32, fat16, exfat, ntfs, ext4, linux and swap, in the
+order of the drive; one without a size takes what is left, a loader 512 MiB. The table is an MBR.
+No file system is made.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct PartitionArgs {
+    /// Whole block device, or an image of one
+    #[arg(value_name = "TARGET")]
+    pub target: String,
+    /// Write a new table: everything on the drive is lost
+    #[arg(long, value_name = "PARTITIONS")]
+    pub layout: Option<String>,
+    /// Give the drive away: its serial number, or else its size in bytes
+    #[arg(long, value_name = "SERIAL", requires = "layout")]
+    pub destroy: Option<String>,
+    /// Show what would be written, and stop
+    #[arg(long, requires = "layout")]
+    pub dry_run: bool,
+    /// Bytes in a sector of an image [default: 512]
+    #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE")]
+    pub sector: Option<u64>,
+    /// JSON on stdout
+    #[arg(long)]
+    pub json: bool,
+}
