@@ -1,7 +1,6 @@
 //! Starts the jobs of a measurement, each on its own thread with its own backend, and lets them go
 //! at the same moment.
 
-use std::fs::File;
 use std::io;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,24 +8,48 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use workload::{Calls, Closed, Open, Pace, Pacing, Workload};
+use workload::{Calls, Closed, Open, Pace, Pacing, Pauses, Source, Workload};
 
 use crate::backend::{Aio, Backend, ByBytes, Null, Psync, Uring};
 use crate::clock::Clock;
+use crate::files::Files;
 use crate::probe::BackendKind;
-use crate::recorder::{Recorder, Report};
+use crate::recorder::{Onset, Recorder, Report};
 use crate::sys;
 use crate::sys::arena::Arena;
-use crate::worker::{Job, Ready};
+use crate::worker::{Job, Ready, Terms};
+
+/// One job: what it does, on what, and how.
+pub(crate) struct Part<'a, S> {
+    pub workload: &'a Workload,
+    /// Which of the workload's jobs it is.
+    pub lane: u32,
+    pub source: S,
+    pub backend: BackendKind,
+    /// `None` on the null backend.
+    pub files: Option<Files<'a>>,
+    /// When it begins, nanoseconds since the start of all.
+    pub start_ns: u64,
+    pub terms: Terms,
+    pub place: Place,
+    /// Its end is the end of all.
+    pub ends_all: bool,
+}
+
+/// Where in the machine a job runs, and how urgently.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// The processors it may use; none named: all.
+    pub cpus: Vec<usize>,
+    /// Priority for the processor, -20 (first) to 19.
+    pub nice: Option<i32>,
+    /// Class (0 to 3) and level (0 to 7) for the drive.
+    pub io_priority: Option<(u8, u8)>,
+}
 
 /// What all jobs of a measurement share.
 pub(crate) struct Crew<'a> {
-    pub workload: &'a Workload,
-    pub backend: BackendKind,
-    /// `None` on the null backend.
-    pub file: Option<&'a File>,
     pub clock: Clock,
-    pub pin: bool,
     pub interval_ns: u64,
     pub halt: &'a AtomicBool,
 }
@@ -38,15 +61,26 @@ const RUN_UP_NS: u64 = 100_000;
 impl Crew<'_> {
     /// Runs all jobs. `watch` is called on this thread, with the moment the workload begins, while
     /// they run. The first error of a job is returned after all have ended.
-    pub(crate) fn run<T>(&self, watch: impl FnOnce(u64, &Receiver<Report>) -> T) -> io::Result<T> {
+    pub(crate) fn run<S: Source, T>(
+        &self,
+        parts: Vec<Part<'_, S>>,
+        watch: impl FnOnce(u64, &Receiver<Report>) -> T,
+    ) -> io::Result<T> {
         let (sender, reports) = channel();
-        let start = Barrier::new(self.workload.jobs as usize + 1);
+        let start = Barrier::new(parts.len() + 1);
         let origin = AtomicU64::new(u64::MAX);
         thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.workload.jobs)
-                .map(|number| {
-                    let (sender, start, origin) = (sender.clone(), &start, &origin);
-                    scope.spawn(move || self.job(number, sender, start, origin))
+            let threads: Vec<_> = (0..)
+                .zip(parts)
+                .map(|(number, part)| {
+                    let go = Go {
+                        crew: self,
+                        number,
+                        sender: sender.clone(),
+                        start: &start,
+                        origin: &origin,
+                    };
+                    scope.spawn(move || go.job(part))
                 })
                 .collect();
             drop(sender);
@@ -63,66 +97,12 @@ impl Crew<'_> {
             Ok(seen)
         })
     }
-
-    fn job(
-        &self,
-        number: u32,
-        sender: Sender<Report>,
-        start: &Barrier,
-        origin: &AtomicU64,
-    ) -> io::Result<()> {
-        if self.pin {
-            pin(number)?;
-        }
-        sys::file::exact_timers();
-        let result = self.with_backend(number, sender, start, origin);
-        if result.is_err() {
-            self.halt.store(true, Ordering::Relaxed);
-        }
-        result
-    }
-
-    fn with_backend(
-        &self,
-        number: u32,
-        sender: Sender<Report>,
-        start: &Barrier,
-        origin: &AtomicU64,
-    ) -> io::Result<()> {
-        let calls = self.workload.calls;
-        let kind = self.backend.making(calls);
-        let depth = match kind {
-            BackendKind::Psync => 1,
-            _ => self.workload.depth,
-        };
-        let arena = Arena::new(depth as usize, self.workload.blocks.max() as usize);
-        let go = Go { crew: self, number, sender, start, origin };
-        match (kind, self.file) {
-            (BackendKind::Null, _) => go.go(arena.map(|arena| Null::new(self.clock, arena))),
-            (_, None) => go.go::<Null>(Err(io::ErrorKind::NotFound.into())),
-            (BackendKind::Uring, Some(file)) => {
-                let mut ring = sys::ring::make(depth);
-                let ring = ring.as_mut().map_err(|e| io::Error::new(e.kind(), e.to_string()));
-                go.go(ring.and_then(|r| Ok(Uring::new(r, self.clock, file, arena?))))
-            }
-            (BackendKind::Aio, Some(file)) => {
-                go.go(arena.and_then(|arena| Aio::new(self.clock, file, arena)))
-            }
-            (BackendKind::Psync, Some(file)) if matches!(calls, Calls::Bytes { .. }) => {
-                let block = self.workload.blocks.max();
-                let psync = arena.map(|arena| Psync::new(self.clock, file, arena));
-                go.go(psync.map(|psync| ByBytes::new(psync, block)))
-            }
-            (BackendKind::Psync, Some(file)) => {
-                go.go(arena.map(|arena| Psync::new(self.clock, file, arena)))
-            }
-        }
-    }
 }
 
-/// A job whose backend is about to be made.
+/// A job about to be started.
 struct Go<'a> {
     crew: &'a Crew<'a>,
+    /// Its number among all parts.
     number: u32,
     sender: Sender<Report>,
     start: &'a Barrier,
@@ -130,43 +110,112 @@ struct Go<'a> {
 }
 
 impl Go<'_> {
-    /// Makes the worker, waits for the common start and runs it. The barriers are passed even
-    /// without a backend, because the others wait for everybody.
-    fn go<B: Backend>(self, backend: io::Result<B>) -> io::Result<()> {
-        let workload = self.crew.workload;
-        match workload.pacing {
-            Pacing::Closed => self.paced(backend, Closed),
-            pacing => {
-                let open = Open::new(&pacing, self.number, workload.jobs, workload.seed);
-                self.paced(backend, open)
+    fn job<S: Source>(self, part: Part<'_, S>) -> io::Result<()> {
+        let (halt, ends_all) = (self.crew.halt, part.ends_all);
+        let placed = part.place.take();
+        sys::file::exact_timers();
+        let result = self.with_backend(part, placed);
+        if result.is_err() || ends_all {
+            halt.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
+    fn with_backend<S: Source>(self, part: Part<'_, S>, placed: io::Result<()>) -> io::Result<()> {
+        let calls = part.workload.calls;
+        let kind = part.backend.making(calls);
+        let depth = match kind {
+            BackendKind::Psync => 1,
+            _ => part.workload.depth,
+        };
+        let arena =
+            placed.and_then(|()| Arena::new(depth as usize, part.workload.blocks.max() as usize));
+        let clock = self.crew.clock;
+        match (kind, part.files) {
+            (BackendKind::Null, _) => self.go(part, arena.map(|arena| Null::new(clock, arena))),
+            (_, None) => self.go::<Null, S>(part, Err(io::ErrorKind::NotFound.into())),
+            (BackendKind::Uring, Some(files)) => {
+                let mut ring = sys::ring::make(depth);
+                let ring = ring.as_mut().map_err(|e| io::Error::new(e.kind(), e.to_string()));
+                self.go(part, ring.and_then(|r| Ok(Uring::new(r, clock, files, arena?))))
+            }
+            (BackendKind::Aio, Some(files)) => {
+                self.go(part, arena.and_then(|arena| Aio::new(clock, files, arena)))
+            }
+            (BackendKind::Psync, Some(files)) if matches!(calls, Calls::Bytes { .. }) => {
+                let block = part.workload.blocks.max();
+                let psync = arena.map(|arena| Psync::new(clock, files, arena));
+                self.go(part, psync.map(|psync| ByBytes::new(psync, block)))
+            }
+            (BackendKind::Psync, Some(files)) => {
+                self.go(part, arena.map(|arena| Psync::new(clock, files, arena)))
             }
         }
     }
 
-    fn paced<B: Backend, P: Pace>(self, backend: io::Result<B>, pacer: P) -> io::Result<()> {
+    /// Makes the worker, waits for the common start and runs it.
+    fn go<B: Backend, S: Source>(
+        self,
+        part: Part<'_, S>,
+        backend: io::Result<B>,
+    ) -> io::Result<()> {
+        let Workload { pacing, jobs, seed, .. } = *part.workload;
+        match pacing {
+            Pacing::Closed => self.paced(part, backend, Closed),
+            Pacing::Pauses { every, pause_ns } => {
+                self.paced(part, backend, Pauses::new(every, pause_ns))
+            }
+            pacing => {
+                let open = Open::new(&pacing, part.lane, jobs, seed);
+                self.paced(part, backend, open)
+            }
+        }
+    }
+
+    /// The barriers are passed even without a backend, because the others wait for everybody.
+    fn paced<B: Backend, P: Pace, S: Source>(
+        self,
+        part: Part<'_, S>,
+        backend: io::Result<B>,
+        pacer: P,
+    ) -> io::Result<()> {
+        let Part { workload, lane, source, files, start_ns, terms, .. } = part;
         let crew = self.crew;
-        let open = crew.workload.pacing.is_open();
-        let name = &crew.workload.name;
-        let recorder = Recorder::new(self.number, open, crew.interval_ns, name, self.sender);
-        let job = Job {
-            workload: crew.workload,
-            number: self.number,
-            lanes: 1,
-            stop: crew.halt,
-            file: crew.file,
-        };
+        let onset = Onset { ramp_ns: terms.ramp_ns, first: start_ns / crew.interval_ns };
+        let recorder = Recorder::new(
+            self.number,
+            workload.pacing.is_open(),
+            crew.interval_ns,
+            &workload.name,
+            onset,
+            self.sender,
+        );
+        let job = Job { workload, number: lane, lanes: 1, stop: crew.halt, files, terms };
         let ready = backend.map(|backend| Ready::new(backend, &job, recorder));
         self.start.wait();
         self.start.wait();
-        ready?.run(pacer, self.origin.load(Ordering::Acquire))
+        ready?.run(pacer, vec![source], self.origin.load(Ordering::Acquire) + start_ns)
     }
 }
 
-/// Binds the calling thread to the `number`th processor it may use.
-fn pin(number: u32) -> io::Result<()> {
-    let allowed = sched_getaffinity(None)?;
-    let usable: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
-    let mut one = CpuSet::new();
-    one.set(usable[number as usize % usable.len().max(1)]);
-    Ok(sched_setaffinity(None, &one)?)
+impl Place {
+    /// The `number`th processor that this process may use.
+    pub(crate) fn pinned(number: u32) -> io::Result<Place> {
+        let allowed = sched_getaffinity(None)?;
+        let usable: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+        let cpus = vec![usable[number as usize % usable.len().max(1)]];
+        Ok(Place { cpus, ..Place::default() })
+    }
+
+    /// Puts the calling thread there.
+    fn take(&self) -> io::Result<()> {
+        if !self.cpus.is_empty() {
+            let mut set = CpuSet::new();
+            self.cpus.iter().for_each(|&cpu| set.set(cpu));
+            sched_setaffinity(None, &set)?;
+        }
+        self.nice.map_or(Ok(()), sys::thread::set_nice)?;
+        let io_priority = self.io_priority;
+        io_priority.map_or(Ok(()), |(class, level)| sys::thread::set_io_priority(class, level))
+    }
 }

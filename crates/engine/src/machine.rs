@@ -13,19 +13,21 @@ use rig::{
     CommandRun, Event, Measurement, Observer, Preparation, Prepared, Result, Rig, RigError,
     StopReason, TargetInfo,
 };
-use workload::{Region, Workload};
+use workload::{OpStream, Region, Workload};
 
 use crate::admit;
 use crate::backend::discard;
 use crate::clock::Clock;
 use crate::command;
 use crate::doctor::{self, Case};
+use crate::files::Files;
 use crate::handles::Handles;
-use crate::jobs::Crew;
+use crate::jobs::{Crew, Part, Place};
 use crate::prepare;
 use crate::probe::{self, BackendKind};
 use crate::sampler::{Sampler, Subject};
 use crate::summary::summarise;
+use crate::worker::Terms;
 
 /// Distance from the drive's own warning temperature at which a run ends (safety: 6), kelvin.
 const HEAT_MARGIN_K: f64 = 5.0;
@@ -160,16 +162,10 @@ impl Machine {
         let stop = workload::Stop { ops: Some(ops), ..Default::default() };
         let workload = Workload { stop, jobs: 1, flush_at_end: false, ..workload.clone() };
         let halt = AtomicBool::new(false);
-        let crew = Crew {
-            workload: &workload,
-            backend: BackendKind::Null,
-            file: None,
-            clock: self.clock,
-            pin: false,
-            interval_ns: u64::MAX / 2,
-            halt: &halt,
-        };
-        let end = crew.run(|_, reports| {
+        let crew = Crew { clock: self.clock, interval_ns: u64::MAX / 2, halt: &halt };
+        let parts = parts(&workload, BackendKind::Null, None, false);
+        let parts = parts.map_err(|e| io_error(&self.info, "null backend", e))?;
+        let end = crew.run(parts, |_, reports| {
             reports.iter().find_map(|report| match report {
                 crate::recorder::Report::Done { end, .. } => Some(end),
                 crate::recorder::Report::Interval { .. } => None,
@@ -217,29 +213,25 @@ impl Machine {
             .and_then(|file| prepare::written_share(file, workload.region));
         let replicate = self.replicates.entry(workload.name.clone()).or_default();
         let halt = AtomicBool::new(false);
-        let crew = Crew {
-            workload,
-            backend: self.backend,
-            file,
-            clock: self.clock,
-            pin: self.options.pin,
-            interval_ns: self.options.interval_ns,
-            halt: &halt,
-        };
+        let parts = parts(workload, self.backend, file.map(Files::one), self.options.pin);
+        let parts = parts.map_err(|e| io_error(&self.info, "pin jobs", e))?;
+        let interval_ns = self.options.interval_ns;
+        let crew = Crew { clock: self.clock, interval_ns, halt: &halt };
         let subject = Subject {
             name: &workload.name,
             replicate: *replicate,
             start_ns: self.clock.now() - self.began,
             jobs: workload.jobs,
-            interval_ns: self.options.interval_ns,
+            interval_ns,
             clock: self.clock,
             interrupt: &self.interrupt,
             halt: &halt,
             hot_c: hot_limit(&self.info),
+            by_job: false,
         };
         let (observer, watch) = (self.observer.as_mut(), self.watch.as_mut());
         let sampler = Sampler::new(subject, observer, watch);
-        let seen = crew.run(|origin, reports| sampler.watch(origin, reports));
+        let seen = crew.run(parts, |origin, reports| sampler.watch(origin, reports));
         let seen = seen.map_err(|e| io_error(&self.info, &workload.name, e))?;
         *replicate += 1;
         self.empty = false;
@@ -395,7 +387,30 @@ impl Rig for Machine {
     }
 }
 
-fn hot_limit(info: &TargetInfo) -> Option<f64> {
+/// The jobs of a workload, on one file.
+fn parts<'a>(
+    workload: &'a Workload,
+    backend: BackendKind,
+    files: Option<Files<'a>>,
+    pin: bool,
+) -> io::Result<Vec<Part<'a, OpStream>>> {
+    let part = |lane| {
+        Ok(Part {
+            workload,
+            lane,
+            source: OpStream::new(workload, lane),
+            backend,
+            files,
+            start_ns: 0,
+            terms: Terms::default(),
+            place: if pin { Place::pinned(lane)? } else { Place::default() },
+            ends_all: false,
+        })
+    };
+    (0..workload.jobs).map(part).collect()
+}
+
+pub(crate) fn hot_limit(info: &TargetInfo) -> Option<f64> {
     let health = &info.target.drive.as_ref()?.health;
     health.temperature_warn_c.map(|warn| warn - HEAT_MARGIN_K)
 }

@@ -10,6 +10,8 @@ use record::IoErrors;
 use rig::KindStats;
 use workload::{Op, OpKind};
 
+use crate::sys::thread::ThreadUsage;
+
 /// Addresses kept per kind of error.
 const ADDRESSES_KEPT: usize = 16;
 
@@ -27,16 +29,29 @@ pub(crate) type Kinds = [Option<KindStats>; 4];
 /// What a worker knows at its end.
 #[derive(Debug, Default)]
 pub(crate) struct JobEnd {
+    /// The job's number.
+    pub job: u32,
     /// First issue, nanoseconds since the workload began; 0 where there is a schedule.
     pub begin_ns: u64,
     /// Last completion, nanoseconds since the workload began.
     pub end_ns: u64,
-    /// Processor time of the thread, nanoseconds.
-    pub cpu_ns: u64,
+    /// End of the operations proper, before anything was read back, nanoseconds since the workload
+    /// began.
+    pub issue_end_ns: u64,
+    /// What the thread used meanwhile.
+    pub usage: ThreadUsage,
     /// Operations issued.
     pub issued: u64,
     /// System calls that handed something over.
     pub calls: u64,
+    /// How many operations were in flight when one was issued, itself included: counts by powers of
+    /// two, 1, 2 to 3, 4 to 7, ..., 64 and more.
+    pub depths: [u64; 7],
+    /// How many were handed over in a turn, and how many came back: 0, 1 to 4, 5 to 8, ..., 33 to
+    /// 64, more.
+    pub handed: [u64; 7],
+    /// See `handed`.
+    pub returned: [u64; 7],
     /// Operations issued late.
     pub late: u64,
     /// Operations that were due before the end and never issued.
@@ -53,8 +68,37 @@ pub(crate) struct JobEnd {
     pub missing: Vec<&'static str>,
     /// Errors.
     pub errors: Vec<IoErrors>,
+    /// Every operation, where that was asked for.
+    pub log: Vec<Logged>,
     /// Why it ended.
     pub stop: rig::StopReason,
+}
+
+impl JobEnd {
+    /// Processor time of the thread, nanoseconds.
+    pub fn cpu_ns(&self) -> u64 {
+        self.usage.user_ns + self.usage.system_ns
+    }
+}
+
+/// One completed operation of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Logged {
+    /// When it completed, nanoseconds since its job began.
+    pub done_ns: u64,
+    /// Issue to completion, nanoseconds.
+    pub service_ns: u64,
+    /// What it was. The offset is an address, see [`crate::Files`].
+    pub op: Op,
+}
+
+/// Where in the run the counts of a job begin.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Onset {
+    /// What is counted before this is forgotten, nanoseconds since the job began.
+    pub ramp_ns: u64,
+    /// The interval of the measurement in which the job begins.
+    pub first: u64,
 }
 
 pub(crate) struct Recorder {
@@ -63,6 +107,8 @@ pub(crate) struct Recorder {
     kinds: Box<[KindStats; 4]>,
     interval_ns: u64,
     index: u64,
+    interval_end: u64,
+    onset: Onset,
     out: Sender<Report>,
     workload: String,
     pub(crate) errors: Vec<IoErrors>,
@@ -75,6 +121,7 @@ impl Recorder {
         open: bool,
         interval_ns: u64,
         workload: &str,
+        onset: Onset,
         out: Sender<Report>,
     ) -> Recorder {
         let kinds = Box::new([(); 4].map(|()| fresh(open)));
@@ -84,6 +131,8 @@ impl Recorder {
             kinds,
             interval_ns,
             index: 0,
+            interval_end: if onset.ramp_ns > 0 { onset.ramp_ns } else { interval_ns },
+            onset,
             out,
             workload: workload.to_string(),
             errors: Vec::new(),
@@ -101,10 +150,10 @@ impl Recorder {
         }
     }
 
-    /// When the current interval ends, nanoseconds since the workload began.
+    /// When the current interval ends, nanoseconds since the job began.
     #[inline]
     pub(crate) fn interval_end(&self) -> u64 {
-        (self.index + 1) * self.interval_ns
+        self.interval_end
     }
 
     /// Hands over what was counted, and goes on in the interval that holds `now`. The temperature is
@@ -112,6 +161,11 @@ impl Recorder {
     #[cold]
     pub(crate) fn publish(&mut self, now: u64, temperature_c: Option<f64>) {
         let open = self.open;
+        if std::mem::take(&mut self.onset.ramp_ns) > 0 {
+            // The end of the ramp, or of the job within it: nothing counted so far is to be kept.
+            self.kinds.iter_mut().for_each(|stats| *stats = fresh(open));
+            return self.enter_interval(now / self.interval_ns);
+        }
         let kinds = Box::new([0, 1, 2, 3].map(|i| {
             let stats = &mut self.kinds[i];
             stats.ops = stats.service.count();
@@ -119,11 +173,17 @@ impl Recorder {
         }));
         if kinds.iter().any(Option::is_some) {
             // The watcher outlives the workers; when it is gone nobody wants the counts.
-            let (job, index, whole) = (self.job, self.index, now >= self.interval_end());
+            let (job, whole) = (self.job, now >= self.interval_end);
+            let index = self.onset.first + self.index;
             let report = Report::Interval { job, index, whole, kinds, temperature_c };
             let _ = self.out.send(report);
         }
-        self.index = (now / self.interval_ns).max(self.index + 1);
+        self.enter_interval((now / self.interval_ns).max(self.index + 1));
+    }
+
+    fn enter_interval(&mut self, index: u64) {
+        self.index = index;
+        self.interval_end = (index + 1) * self.interval_ns;
     }
 
     /// Counts an error: a negative error number or a short transfer.
@@ -160,6 +220,7 @@ impl Recorder {
     /// The last word: hands over what is left and the end.
     pub(crate) fn finish(mut self, mut end: JobEnd) {
         self.publish(end.end_ns, None);
+        end.job = self.job;
         end.errors = std::mem::take(&mut self.errors);
         let _ = self.out.send(Report::Done { job: self.job, end: Box::new(end) });
     }

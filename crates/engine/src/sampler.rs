@@ -31,11 +31,34 @@ pub(crate) struct Subject<'a> {
     pub halt: &'a AtomicBool,
     /// Temperature at which the run is ended, degrees Celsius.
     pub hot_c: Option<f64>,
+    /// Keep what each job did apart from the others.
+    pub by_job: bool,
+}
+
+/// What one job did, where jobs are kept apart.
+#[derive(Clone, Debug, Default)]
+pub struct JobSeen {
+    /// Statistics by `OpKind as usize`; `None` where nothing happened.
+    pub kinds: Kinds,
+    /// The intervals in which it did something, in order.
+    pub intervals: Vec<JobInterval>,
+}
+
+/// What one job did in one interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct JobInterval {
+    /// Number of the interval, counted from the start of all jobs.
+    pub index: u64,
+    /// By `OpKind as usize`: operations, their bytes, the sum of their service times in
+    /// nanoseconds, and the longest.
+    pub kinds: [(u64, u64, u64, u64); 4],
 }
 
 /// What was seen in one measurement.
 pub(crate) struct Seen {
     pub totals: Kinds,
+    /// By job, where that was asked for.
+    pub by_job: Vec<JobSeen>,
     pub series: Series,
     pub ends: Vec<JobEnd>,
     pub device: Option<DeviceTraffic>,
@@ -79,6 +102,10 @@ impl<'a> Sampler<'a> {
         let series = Series::new(subject.name, subject.replicate, subject.start_ns);
         let seen = Seen {
             totals: [const { None }; 4],
+            by_job: vec![
+                JobSeen::default();
+                if subject.by_job { subject.jobs as usize } else { 0 }
+            ],
             series,
             ends: Vec::new(),
             device: None,
@@ -138,6 +165,9 @@ impl<'a> Sampler<'a> {
                 self.feel(temperature_c);
                 self.told_c = temperature_c;
                 add(&mut self.seen.totals, &kinds);
+                if let Some(seen) = self.seen.by_job.get_mut(job as usize) {
+                    seen.add(index, &kinds);
+                }
                 match self.open.get_mut(&index) {
                     Some(merged) => add(merged, &kinds),
                     None => drop(self.open.insert(index, *kinds)),
@@ -254,6 +284,34 @@ impl<'a> Sampler<'a> {
 
     fn now(&self) -> u64 {
         self.subject.clock.now().saturating_sub(self.origin)
+    }
+}
+
+impl Seen {
+    /// What there is to say of one job alone.
+    pub(crate) fn of_job(name: &str, end: JobEnd, totals: Kinds) -> Seen {
+        Seen {
+            totals,
+            by_job: Vec::new(),
+            series: Series::new(name, 0, 0),
+            ends: vec![end],
+            device: None,
+            temperature: None,
+            worker_cpu_ns: 0,
+            too_hot: false,
+        }
+    }
+}
+
+impl JobSeen {
+    fn add(&mut self, index: u64, kinds: &Kinds) {
+        add(&mut self.kinds, kinds);
+        let sums = kinds.each_ref().map(|kind| {
+            kind.as_ref().map_or((0, 0, 0, 0), |k| {
+                (k.ops, k.bytes, k.service.sum() as u64, k.service.max().unwrap_or(0))
+            })
+        });
+        self.intervals.push(JobInterval { index, kinds: sums });
     }
 }
 

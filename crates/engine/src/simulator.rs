@@ -17,17 +17,17 @@ use rig::{
     DeviceTraffic, Event, Measurement, Observer, Preparation, Prepared, Result, Rig, RigError,
     StopReason, TargetInfo,
 };
-use workload::{Closed, Op, OpKind, Open, Pacing, Region, Workload};
+use workload::{Closed, Op, OpKind, OpStream, Open, Pacing, Region, Workload};
 
 use crate::admit::admit;
 use crate::backend::Sim;
 use crate::clock::Clock;
 use crate::doctor::{self, Case};
 use crate::prepare;
-use crate::recorder::Recorder;
+use crate::recorder::{Onset, Recorder};
 use crate::sampler::{Sampler, Seen, Subject};
 use crate::summary::summarise;
-use crate::worker::{Job, Ready};
+use crate::worker::{Job, Ready, Terms};
 
 /// The largest discard in one command, bytes: the length of an operation has 32 bits.
 const DISCARD_STEP: u64 = 1 << 30;
@@ -110,6 +110,7 @@ impl Simulator {
             interrupt: &self.interrupt,
             halt: &halt,
             hot_c: None,
+            by_job: false,
         };
         let sampler = Sampler::new(subject, self.observer.as_mut(), None);
         let (drive, start) = (&mut self.drive, self.now);
@@ -117,7 +118,7 @@ impl Simulator {
             .map_err(|source| RigError::Io { context: workload.name.clone(), source })?;
         self.now += seen.ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
         // The processor time is the simulation's own, which says nothing about the drive.
-        seen.ends.iter_mut().for_each(|end| end.cpu_ns = 0);
+        seen.ends.iter_mut().for_each(|end| end.usage = Default::default());
         seen.device = Some(moved(&before, &self.drive.health()));
         let mut measurement = summarise(workload, &seen, "sim", true);
         let depth = measurement.effective_depth;
@@ -252,14 +253,16 @@ fn simulate(
 ) -> io::Result<Seen> {
     let (sender, reports) = channel();
     let open = workload.pacing.is_open();
-    let recorder = Recorder::new(0, open, interval_ns, &workload.name, sender);
-    let job = Job { workload, number: 0, lanes: workload.jobs, stop: halt, file: None };
+    let recorder = Recorder::new(0, open, interval_ns, &workload.name, Onset::default(), sender);
+    let lanes = workload.jobs;
+    let job = Job { workload, number: 0, lanes, stop: halt, files: None, terms: Terms::default() };
+    let streams = (0..lanes).map(|lane| OpStream::new(workload, lane)).collect();
     thread::scope(|scope| {
         let worker = scope.spawn(|| {
             let ready = Ready::new(Sim::new(drive, start, workload.calls), &job, recorder);
             match workload.pacing {
-                Pacing::Closed => ready.run(Closed, start),
-                pacing => ready.run(Open::new(&pacing, 0, 1, workload.seed), start),
+                Pacing::Closed => ready.run(Closed, streams, start),
+                pacing => ready.run(Open::new(&pacing, 0, 1, workload.seed), streams, start),
             }
         });
         let seen = sampler.watch_virtual(&reports);

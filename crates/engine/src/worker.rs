@@ -3,17 +3,16 @@
 //! It never drains the queue to keep a pace, never moves a due time, and makes one system call a
 //! turn. Everything that is not issuing, stamping and counting is behind a cold branch.
 
-use std::fs::File;
 use std::io;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rig::StopReason;
-use rustix::time::{ClockId, clock_gettime};
-use workload::{Filler, Op, OpKind, OpStream, Pace, Workload};
+use workload::{Closed, Filler, Op, OpKind, Pace, Source, Workload};
 
 use crate::backend::{Backend, Completion, Wait};
-use crate::recorder::{JobEnd, Recorder};
+use crate::files::Files;
+use crate::recorder::{JobEnd, Logged, Recorder};
+use crate::sys::thread;
 use crate::verify::Verifier;
 
 /// An open-loop operation issued this much after it was due counts as late, nanoseconds. Well above
@@ -24,7 +23,10 @@ const LATE_NS: u64 = 100_000;
 /// looked at in between, nanoseconds.
 const NAP_NS: u64 = 50_000_000;
 
-/// Failures in a row after which a target is given up.
+/// A sleep before the start ends this much before it, nanoseconds: wake-ups can be late.
+const WAKE_NS: u64 = 1_000_000;
+
+/// Failures in a row after which a target is given up, where nobody says otherwise.
 const FAILURES_MAX: u32 = 100;
 
 /// Reads whose content is looked at for zeros: enough to tell, few enough to cost nothing.
@@ -40,8 +42,28 @@ pub(crate) struct Job<'a> {
     pub lanes: u32,
     /// Set when the run shall end.
     pub stop: &'a AtomicBool,
-    /// For reading back what was written, when the workload verifies.
-    pub file: Option<&'a File>,
+    /// For reading back what was written, when the workload verifies, and for the last flush.
+    pub files: Option<Files<'a>>,
+    pub terms: Terms,
+}
+
+/// What a job may ask for beyond its workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// Counts begin anew after this time, which comes on top of the workload's, nanoseconds.
+    pub ramp_ns: u64,
+    /// Completions to wait for at once when every slot is taken, at least 1.
+    pub reap: u32,
+    /// Failures in a row after which the job ends, at least 1.
+    pub failures_max: u32,
+    /// Keep every operation.
+    pub log: bool,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Terms { ramp_ns: 0, reap: 1, failures_max: FAILURES_MAX, log: false }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -62,6 +84,10 @@ struct State<'a, B> {
     free: Vec<u32>,
     done: Vec<Completion>,
     verifier: Option<Verifier>,
+    /// Completions are looked at one by one: to verify, or to log.
+    looks: bool,
+    /// The source itself reads back what it wrote.
+    reads_back: bool,
     filler: Filler,
     issued: u64,
     failures: u32,
@@ -78,26 +104,25 @@ impl<'a, B: Backend> Ready<'a, B> {
 
     /// Runs the job from `origin` on the backend's clock to its end, and hands the result to the
     /// recorder's listener.
-    pub(crate) fn run<P: Pace>(self, mut pacer: P, origin: u64) -> io::Result<()> {
+    pub(crate) fn run<P: Pace, S: Source>(
+        self,
+        mut pacer: P,
+        mut sources: Vec<S>,
+        origin: u64,
+    ) -> io::Result<()> {
         let mut state = State { origin, ..self.0 };
-        // An operation issued before the start would have no time at all.
-        while state.backend.now() < origin {
-            std::hint::spin_loop();
-        }
-        let cpu_start = thread_cpu_ns();
+        state.wait_for_start();
+        let before = thread::usage();
         // A schedule begins at the start, however late this thread was woken; a closed loop begins
         // with its first operation.
         state.end.begin_ns = if P::OPEN { 0 } else { state.now() };
-        let outcome = state.issue_all(&mut pacer).and_then(|stop| {
-            state.drain()?;
-            if state.job.workload.flush_at_end {
-                state.flush()?;
-            }
-            Ok(stop)
-        });
-        state.end.cpu_ns = thread_cpu_ns() - cpu_start;
+        let outcome = state.perform(&mut pacer, &mut sources);
+        state.end.usage = thread::usage().since(before);
         state.end.end_ns = state.now();
-        state.end.stop = outcome?;
+        if state.end.issue_end_ns == 0 {
+            state.end.issue_end_ns = state.end.end_ns;
+        }
+        outcome?;
         state.end.backlog = state.backlog(&mut pacer);
         state.verify_written()?;
         state.finish();
@@ -121,6 +146,8 @@ impl<'a, B: Backend> State<'a, B> {
             ..JobEnd::default()
         };
         State {
+            looks: workload.verify || job.terms.log,
+            reads_back: false,
             verifier: workload.verify.then(|| Verifier::new(workload, job.number, depth)),
             backend,
             job,
@@ -136,12 +163,53 @@ impl<'a, B: Backend> State<'a, B> {
         }
     }
 
-    /// The loop. Times are nanoseconds since the workload began.
-    fn issue_all<P: Pace>(&mut self, pacer: &mut P) -> io::Result<StopReason> {
+    /// Sleeps through most of a long wait for the start, and spins through the rest: an operation
+    /// issued before it would have no time at all.
+    fn wait_for_start(&self) {
+        while !self.job.stop.load(Ordering::Relaxed) {
+            match self.origin.saturating_sub(self.backend.now()) {
+                0 => return,
+                left if left > 2 * WAKE_NS => {
+                    let nap = (left - WAKE_NS).min(NAP_NS);
+                    std::thread::sleep(std::time::Duration::from_nanos(nap));
+                }
+                _ => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// Everything that is timed: the operations, what is still in flight then, the last flush, and
+    /// the reading back of a source that counts that as operations.
+    fn perform<P: Pace, S: Source>(&mut self, pacer: &mut P, sources: &mut [S]) -> io::Result<()> {
+        let limits = Limits::of(self.job);
+        self.end.stop = self.issue_all(pacer, sources, &limits)?;
+        self.drain()?;
+        if self.job.workload.flush_at_end {
+            self.flush()?;
+        }
+        let [source] = sources else { return Ok(()) };
+        let issued = self.issued;
+        let over = matches!(self.end.stop, StopReason::Interrupted | StopReason::Errors);
+        if self.verifier.is_none() || over || !source.read_back(issued) {
+            return Ok(());
+        }
+        self.end.issue_end_ns = self.now();
+        self.reads_back = true;
+        match self.issue_all(&mut Closed, sources, &Limits::NONE)? {
+            StopReason::TraceEnd => {}
+            early => self.end.stop = early,
+        }
+        self.drain()
+    }
+
+    /// The loop. Times are nanoseconds since the job began.
+    fn issue_all<P: Pace, S: Source>(
+        &mut self,
+        pacer: &mut P,
+        sources: &mut [S],
+        limits: &Limits,
+    ) -> io::Result<StopReason> {
         let workload = self.job.workload;
-        let lanes = self.job.number..self.job.number + self.job.lanes;
-        let limits = Limits::of(workload, lanes.clone());
-        let mut streams: Vec<OpStream> = lanes.map(|lane| OpStream::new(workload, lane)).collect();
         let batch = workload.batch;
         let mut bytes_left = limits.bytes;
         let mut now = self.now();
@@ -159,8 +227,8 @@ impl<'a, B: Backend> State<'a, B> {
                 let Some(&slot) = self.free.last() else { break };
                 let Some(due) = pacer.next_due(now) else { break };
                 // Each lane has `depth` slots.
-                let lane = if streams.len() == 1 { 0 } else { (slot / workload.depth) as usize };
-                let Some(op) = streams[lane].next_op() else { return Ok(StopReason::TraceEnd) };
+                let lane = if sources.len() == 1 { 0 } else { (slot / workload.depth) as usize };
+                let Some(op) = sources[lane].next_op() else { return Ok(StopReason::TraceEnd) };
                 if bytes_left == 0 || self.issued >= limits.ops {
                     return Ok(StopReason::Amount);
                 }
@@ -170,8 +238,10 @@ impl<'a, B: Backend> State<'a, B> {
                 pushed += 1;
             }
             self.end.calls += u64::from(pushed > 0);
+            self.end.handed[batch_class(pushed as usize)] += 1;
             let wait = self.wait(pacer.wake_at(), pushed == batch, limits.time_ns);
             self.backend.turn(wait, &mut self.done)?;
+            self.end.returned[batch_class(self.done.len())] += 1;
             now = self.now();
             stamp = (self.done.len() <= 1).then_some(now);
             if now >= self.recorder.interval_end() {
@@ -179,7 +249,7 @@ impl<'a, B: Backend> State<'a, B> {
                 stamp = None;
             }
             self.reap(now);
-            if self.failures >= FAILURES_MAX {
+            if self.failures >= self.job.terms.failures_max {
                 return Ok(StopReason::Errors);
             }
         }
@@ -192,6 +262,8 @@ impl<'a, B: Backend> State<'a, B> {
     #[inline(always)]
     fn issue(&mut self, op: Op, due: u64, stamp: Option<u64>) -> u64 {
         let slot = self.free.pop().expect("the caller has seen a free slot");
+        let in_flight = self.slots.len() - self.free.len();
+        self.end.depths[(in_flight.ilog2() as usize).min(6)] += 1;
         if let Some(verifier) = &mut self.verifier {
             verifier.issue(slot, op, self.backend.buffer(slot, op.bytes));
         } else if op.kind == OpKind::Write && B::CARRIES_DATA {
@@ -210,7 +282,7 @@ impl<'a, B: Backend> State<'a, B> {
     #[inline]
     fn wait(&self, wake_at: Option<u64>, more: bool, limit: u64) -> Wait {
         if self.free.is_empty() {
-            return Wait::One;
+            return Wait::For(self.job.terms.reap.min(self.slots.len() as u32));
         }
         match wake_at {
             // A closed loop with free slots: hand over the next batch first.
@@ -236,8 +308,8 @@ impl<'a, B: Backend> State<'a, B> {
             if result == i64::from(bytes) || result == 0 && !moves_data(kind) {
                 self.failures = 0;
                 self.recorder.count(kind, bytes, now - issued, now.saturating_sub(due));
-                if self.verifier.is_some() || self.end.reads_sampled < READS_SAMPLED {
-                    self.look_at(slot);
+                if self.looks || self.end.reads_sampled < READS_SAMPLED {
+                    self.look_at(slot, now, now - issued);
                 }
             } else {
                 self.failed(slot, result);
@@ -250,8 +322,8 @@ impl<'a, B: Backend> State<'a, B> {
         let op = self.slots[slot as usize].op;
         self.recorder.error(op, result);
         let gone = [libc::ENODEV, libc::ENXIO, libc::EBADF];
-        self.failures +=
-            if gone.iter().any(|e| result == -i64::from(*e)) { FAILURES_MAX } else { 1 };
+        let weight = if gone.iter().any(|e| result == -i64::from(*e)) { u32::MAX / 2 } else { 1 };
+        self.failures = self.failures.saturating_add(weight);
         if let Some(verifier) = &mut self.verifier {
             verifier.complete(slot, false, &[]);
         }
@@ -259,14 +331,17 @@ impl<'a, B: Backend> State<'a, B> {
 
     /// Looks at the content of a completed operation: verify, or whether a read was all zeros.
     #[cold]
-    fn look_at(&mut self, slot: u32) {
+    fn look_at(&mut self, slot: u32, now: u64, service_ns: u64) {
         let op = self.slots[slot as usize].op;
+        if self.job.terms.log && now >= self.job.terms.ramp_ns {
+            self.end.log.push(Logged { done_ns: now, service_ns, op });
+        }
         if let Some(verifier) = &mut self.verifier {
             let buffer = self.backend.buffer(slot, op.bytes);
             if let Some((fault, offset)) = verifier.complete(slot, true, buffer) {
                 self.recorder.fault("verify", fault.name(), offset);
             }
-        } else if op.kind == OpKind::Read {
+        } else if op.kind == OpKind::Read && self.end.reads_sampled < READS_SAMPLED {
             self.end.reads_sampled += 1;
             self.end.reads_zero += u32::from(self.backend.read_zeros(slot, &op));
         }
@@ -275,7 +350,7 @@ impl<'a, B: Backend> State<'a, B> {
     /// Waits for everything in flight.
     fn drain(&mut self) -> io::Result<()> {
         while self.free.len() < self.slots.len() {
-            self.backend.turn(Wait::One, &mut self.done)?;
+            self.backend.turn(Wait::For(1), &mut self.done)?;
             let now = self.now();
             if now >= self.recorder.interval_end() {
                 self.recorder.publish(now, self.backend.temperature());
@@ -286,10 +361,14 @@ impl<'a, B: Backend> State<'a, B> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let now = self.now();
-        self.issue(Op::FLUSH, now, Some(now));
-        self.end.calls += 1;
-        self.drain()
+        let starts = self.job.files.map(|files| files.starts().collect()).unwrap_or(vec![0]);
+        for offset in starts {
+            let now = self.now();
+            self.issue(Op { offset, ..Op::FLUSH }, now, Some(now));
+            self.end.calls += 1;
+            self.drain()?;
+        }
+        Ok(())
     }
 
     /// Operations of the schedule that were due before the end and never issued.
@@ -297,19 +376,19 @@ impl<'a, B: Backend> State<'a, B> {
         if !P::OPEN || self.end.stop != StopReason::Time {
             return 0;
         }
-        let limit = self.job.workload.stop.time_ns.unwrap_or(0).saturating_sub(1);
+        let limit = Limits::of(self.job).time_ns.saturating_sub(1);
         std::iter::from_fn(|| pacer.next_due(limit)).take(10_000_000).count() as u64
     }
 
     fn verify_written(&mut self) -> io::Result<()> {
-        let (Some(verifier), Some(file)) = (&mut self.verifier, self.job.file) else {
+        let (Some(verifier), Some(files)) = (&mut self.verifier, self.job.files) else {
             return Ok(());
         };
-        if self.job.workload.mix.write > 0 {
+        if self.job.workload.mix.write > 0 && !self.reads_back {
             let recorder = &mut self.recorder;
             let bytes = self.job.workload.blocks.max();
             let buffer = self.backend.buffer(0, bytes);
-            verifier.read_back(file, buffer, |fault, offset| {
+            verifier.read_back(files.at(0).0, buffer, |fault, offset| {
                 recorder.fault("verify", fault.name(), offset);
             })?;
         }
@@ -336,12 +415,16 @@ struct Limits {
 }
 
 impl Limits {
-    /// The bounds of some lanes. Parts add up to the whole; coverage is that of their own slices.
-    fn of(workload: &Workload, lanes: Range<u32>) -> Limits {
+    const NONE: Limits = Limits { time_ns: u64::MAX, bytes: u64::MAX, ops: u64::MAX };
+
+    /// The bounds of a job's lanes. Parts add up to the whole; coverage is that of their own slices.
+    fn of(job: &Job<'_>) -> Limits {
+        let workload = job.workload;
         let stop = &workload.stop;
         let jobs = u64::from(workload.jobs);
-        let time_ns = stop.time_ns.unwrap_or(u64::MAX);
+        let time_ns = stop.time_ns.map_or(u64::MAX, |ns| ns.saturating_add(job.terms.ramp_ns));
         let none = Limits { time_ns, bytes: 0, ops: 0 };
+        let lanes = job.number..job.number + job.lanes;
         lanes.fold(none, |sum, lane| {
             let slice = workload.slice(lane).bytes as f64;
             let part = |whole: u64| whole / jobs + u64::from(u64::from(lane) < whole % jobs);
@@ -359,7 +442,11 @@ fn moves_data(kind: OpKind) -> bool {
     matches!(kind, OpKind::Read | OpKind::Write)
 }
 
-fn thread_cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+/// The class of a batch: 0, 1 to 4, 5 to 8, 9 to 16, 17 to 32, 33 to 64, more.
+#[inline]
+fn batch_class(count: usize) -> usize {
+    if count == 0 {
+        return 0;
+    }
+    ((count - 1) >> 2).checked_ilog2().map_or(1, |log| log as usize + 2).min(6)
 }

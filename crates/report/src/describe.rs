@@ -1,6 +1,6 @@
 //! A workload in the words storage people know.
 
-use workload::units::{amount, binary, span};
+use workload::units::{amount, binary, latency, span};
 use workload::{BlockSizes, Caching, Content, Mix, Pacing, Pattern, Workload};
 
 /// The pieces of a description: order and kind, sizes, depth, pacing, region, content, seed.
@@ -72,6 +72,9 @@ fn pacing(pacing: &Pacing) -> Option<String> {
         Pacing::Poisson { rate } => Some(format!("{}/s Poisson", amount(rate))),
         Pacing::OnOff { on_ns, off_ns, .. } => {
             Some(format!("bursts of {}, {} apart", seconds(on_ns), seconds(off_ns)))
+        }
+        Pacing::Pauses { every, pause_ns } => {
+            Some(format!("a pause of {} after every {every}", latency(pause_ns as f64)))
         }
     }
 }

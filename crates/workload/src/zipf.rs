@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Ranks `0..n` with probability proportional to `1 / (rank + 1)^theta`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Zipf {
+pub struct Zipf {
     n: u64,
     theta: f64,
     top: f64,
@@ -16,7 +16,8 @@ pub(crate) struct Zipf {
 }
 
 impl Zipf {
-    pub(crate) fn new(n: u64, theta: f64) -> Zipf {
+    /// Ranks of `n` places, at least 1, with the exponent `theta`, above 0.
+    pub fn new(n: u64, theta: f64) -> Zipf {
         let mut zipf = Zipf { n: n.max(1), theta, top: 0.0, bottom: 0.0, shortcut: 0.0 };
         zipf.top = zipf.integral(zipf.n as f64 + 0.5);
         zipf.bottom = zipf.integral(1.5) - 1.0;
@@ -24,7 +25,8 @@ impl Zipf {
         zipf
     }
 
-    pub(crate) fn sample(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
+    /// The next rank.
+    pub fn sample(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         loop {
             let u = self.bottom + unit(rng) * (self.top - self.bottom);
             let x = self.inverse(u);

@@ -2,7 +2,6 @@
 //! the page cache `io_submit` itself does the I/O, and depth is a fiction that the effective depth
 //! uncovers.
 
-use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
@@ -11,6 +10,7 @@ use workload::{Op, OpKind};
 use super::cold::{self, negative};
 use super::{Backend, Completion, Wait};
 use crate::clock::Clock;
+use crate::files::Files;
 use crate::sys::aio::{Context, Event, PREAD, PWRITE};
 use crate::sys::arena::Arena;
 
@@ -18,7 +18,7 @@ pub(crate) struct Aio<'f> {
     // The context comes first: dropping it waits for what uses the arena.
     context: Context,
     arena: Arena,
-    file: &'f File,
+    files: Files<'f>,
     clock: Clock,
     events: Vec<Event>,
     cold: Vec<(u32, Op)>,
@@ -26,10 +26,10 @@ pub(crate) struct Aio<'f> {
 }
 
 impl<'f> Aio<'f> {
-    pub(crate) fn new(clock: Clock, file: &'f File, arena: Arena) -> io::Result<Aio<'f>> {
-        let context = Context::new(file.as_raw_fd(), arena.slots())?;
+    pub(crate) fn new(clock: Clock, files: Files<'f>, arena: Arena) -> io::Result<Aio<'f>> {
+        let context = Context::new(arena.slots())?;
         let events = vec![Event::default(); arena.slots() as usize];
-        Ok(Aio { context, arena, file, clock, events, cold: Vec::new(), in_flight: 0 })
+        Ok(Aio { context, arena, files, clock, events, cold: Vec::new(), in_flight: 0 })
     }
 
     /// Hands over everything queued. An operation that the kernel refuses outright is completed
@@ -72,19 +72,21 @@ impl Backend for Aio<'_> {
             OpKind::Write => PWRITE,
             OpKind::Flush | OpKind::Discard => return self.cold.push((slot, op)),
         };
-        self.context.push(slot, opcode, self.arena.pointer(slot), op.bytes, op.offset);
+        let (file, offset) = self.files.at(op.offset);
+        let fd = file.as_raw_fd();
+        self.context.push(slot, opcode, fd, self.arena.pointer(slot), op.bytes, offset);
     }
 
     #[inline]
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
         self.submit(done)?;
         for (slot, op) in self.cold.drain(..) {
-            done.push(Completion { slot, result: cold::perform(self.file, op) });
+            done.push(Completion { slot, result: cold::perform(&self.files, op) });
         }
         let (least, timeout) = match wait {
             _ if !done.is_empty() => (0, Some(0)),
             Wait::No => (0, Some(0)),
-            Wait::One => (1, None),
+            Wait::For(least) => (least as usize, None),
             Wait::Until(time) => (1, Some(time.saturating_sub(self.clock.now()))),
         };
         if self.in_flight == 0 && timeout.is_none_or(|ns| ns == 0) {

@@ -8,13 +8,15 @@ use std::os::unix::fs::FileTypeExt;
 use rustix::fs::{FallocateFlags, fallocate};
 use workload::{Op, OpKind};
 
+use crate::files::Files;
 use crate::sys;
 
 /// Flushes or discards, and gives 0 or a negative error number.
-pub(crate) fn perform(file: &File, op: Op) -> i64 {
+pub(crate) fn perform(files: &Files<'_>, op: Op) -> i64 {
+    let (file, offset) = files.at(op.offset);
     let result = match op.kind {
-        OpKind::Flush => file.sync_data(),
-        OpKind::Discard => discard(file, op.offset, u64::from(op.bytes)),
+        OpKind::Flush => files.flush(op.offset),
+        OpKind::Discard => discard(file, offset, u64::from(op.bytes)),
         OpKind::Read | OpKind::Write => Err(io::ErrorKind::InvalidInput.into()),
     };
     result.map_or_else(|e| negative(&e), |()| 0)

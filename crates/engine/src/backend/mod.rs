@@ -39,8 +39,8 @@ pub(crate) struct Completion {
 pub(crate) enum Wait {
     /// Not at all.
     No,
-    /// Until something completes.
-    One,
+    /// Until so many operations have completed, at least one.
+    For(u32),
     /// Until something completes, at most until this time of the backend's clock.
     Until(u64),
 }

@@ -1,7 +1,6 @@
 //! Synchronous `pread` and `pwrite`: one operation at a time, whatever depth was asked for. What a
 //! plain program does, and the way that works on every kernel.
 
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
@@ -11,26 +10,28 @@ use workload::{Op, OpKind};
 use super::cold::{self, negative};
 use super::{Backend, Completion, Wait};
 use crate::clock::Clock;
+use crate::files::Files;
 use crate::sys::arena::Arena;
 
 pub(crate) struct Psync<'f> {
     clock: Clock,
-    file: &'f File,
+    files: Files<'f>,
     arena: Arena,
     queued: Option<(u32, Op)>,
 }
 
 impl<'f> Psync<'f> {
-    pub(crate) fn new(clock: Clock, file: &'f File, arena: Arena) -> Psync<'f> {
-        Psync { clock, file, arena, queued: None }
+    pub(crate) fn new(clock: Clock, files: Files<'f>, arena: Arena) -> Psync<'f> {
+        Psync { clock, files, arena, queued: None }
     }
 
     #[inline]
     fn perform(&mut self, slot: u32, op: Op) -> i64 {
+        let (file, offset) = self.files.at(op.offset);
         let result = match op.kind {
-            OpKind::Read => self.file.read_at(self.arena.slot(slot, op.bytes), op.offset),
-            OpKind::Write => self.file.write_at(self.arena.slot(slot, op.bytes), op.offset),
-            OpKind::Flush | OpKind::Discard => return cold::perform(self.file, op),
+            OpKind::Read => file.read_at(self.arena.slot(slot, op.bytes), offset),
+            OpKind::Write => file.write_at(self.arena.slot(slot, op.bytes), offset),
+            OpKind::Flush | OpKind::Discard => return cold::perform(&self.files, op),
         };
         result.map_or_else(|e| negative(&e), |bytes| bytes as i64)
     }

@@ -80,8 +80,8 @@ impl Backend for Sim<'_> {
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
         let next = self.in_flight.peek().map(|Reverse(first)| first.0);
         match (wait, next) {
-            (Wait::No, _) | (Wait::One, None) => {}
-            (Wait::One, Some(next)) => self.now = self.now.max(next),
+            (Wait::No, _) | (Wait::For(_), None) => {}
+            (Wait::For(_), Some(next)) => self.now = self.now.max(next),
             (Wait::Until(time), next) => {
                 self.now = self.now.max(next.map_or(time, |next| next.min(time)));
             }

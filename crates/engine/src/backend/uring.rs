@@ -1,21 +1,20 @@
 //! io_uring: one system call hands over what is queued and waits.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 
 use io_uring::IoUring;
 use workload::{Op, OpKind};
 
 use super::{Backend, Completion, Wait, cold};
 use crate::clock::Clock;
+use crate::files::Files;
 use crate::sys::arena::Arena;
 use crate::sys::ring::Ring;
 
 pub(crate) struct Uring<'r> {
     ring: Ring<'r>,
     arena: Arena,
-    file: &'r File,
+    files: Files<'r>,
     clock: Clock,
     /// Discards, which a ring cannot carry on every kernel, done at the next turn.
     cold: Vec<(u32, Op)>,
@@ -26,11 +25,11 @@ impl<'r> Uring<'r> {
     pub(crate) fn new(
         ring: &'r mut IoUring,
         clock: Clock,
-        file: &'r File,
+        files: Files<'r>,
         arena: Arena,
     ) -> Uring<'r> {
-        let ring = Ring::new(ring, file.as_raw_fd(), &arena);
-        Uring { ring, arena, file, clock, cold: Vec::new() }
+        let ring = Ring::new(ring, files, &arena);
+        Uring { ring, arena, files, clock, cold: Vec::new() }
     }
 }
 
@@ -55,18 +54,18 @@ impl Backend for Uring<'_> {
             self.cold.push((slot, op));
             return;
         }
-        self.ring.push(op.kind, slot, self.arena.pointer(slot), op.bytes, op.offset);
+        self.ring.push(op, slot, self.arena.pointer(slot));
     }
 
     #[inline]
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
         for (slot, op) in self.cold.drain(..) {
-            done.push(Completion { slot, result: cold::perform(self.file, op) });
+            done.push(Completion { slot, result: cold::perform(&self.files, op) });
         }
         let (want, timeout) = match wait {
             Wait::No => (0, None),
             _ if !done.is_empty() => (0, None),
-            Wait::One => (1, None),
+            Wait::For(least) => (least as usize, None),
             Wait::Until(time) => (1, Some(time.saturating_sub(self.clock.now()))),
         };
         self.ring.enter(want, timeout)?;

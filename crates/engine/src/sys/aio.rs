@@ -50,27 +50,34 @@ pub(crate) struct Context {
     id: libc::c_ulong,
     blocks: Vec<Iocb>,
     queue: Vec<*mut Iocb>,
-    fd: RawFd,
 }
 
 impl Context {
-    /// A context for `depth` operations on `fd`. The descriptor must outlive it.
-    pub(crate) fn new(fd: RawFd, depth: u32) -> io::Result<Context> {
+    /// A context for `depth` operations.
+    pub(crate) fn new(depth: u32) -> io::Result<Context> {
         let mut id: libc::c_ulong = 0;
         // SAFETY: the kernel writes the context's id to `id`, which is live and zero as required.
         check(unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut id) })?;
         let blocks = vec![Iocb::default(); depth as usize];
-        Ok(Context { id, blocks, queue: Vec::with_capacity(depth as usize), fd })
+        Ok(Context { id, blocks, queue: Vec::with_capacity(depth as usize) })
     }
 
-    /// Queues the operation of one slot. `buffer` stays valid until the slot's event came.
+    /// Queues the operation of one slot. `buffer` and `fd` stay valid until the slot's event came.
     #[inline]
-    pub(crate) fn push(&mut self, slot: u32, opcode: u16, buffer: *mut u8, bytes: u32, at: u64) {
+    pub(crate) fn push(
+        &mut self,
+        slot: u32,
+        opcode: u16,
+        fd: RawFd,
+        buffer: *mut u8,
+        bytes: u32,
+        at: u64,
+    ) {
         let block = &mut self.blocks[slot as usize];
         *block = Iocb {
             data: u64::from(slot),
             opcode,
-            fd: self.fd as u32,
+            fd: fd as u32,
             buffer: buffer as u64,
             bytes: u64::from(bytes),
             offset: at as i64,

@@ -8,3 +8,4 @@ pub(crate) mod counter;
 pub(crate) mod file;
 pub(crate) mod process;
 pub(crate) mod ring;
+pub(crate) mod thread;

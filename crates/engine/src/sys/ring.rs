@@ -6,12 +6,13 @@
 //! halves for its whole life, because the registered index lives in the submitting half.
 
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::AsRawFd;
 
 use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue, types};
-use workload::OpKind;
+use workload::{Op, OpKind};
 
 use super::arena::Arena;
+use crate::files::Files;
 
 /// The richest ring this kernel makes: Linux 6.6, 6.1, and before.
 pub(crate) fn make(entries: u32) -> io::Result<IoUring> {
@@ -29,34 +30,35 @@ pub(crate) fn make(entries: u32) -> io::Result<IoUring> {
         .or_else(|_| IoUring::builder().setup_clamp().build(entries))
 }
 
-/// The working halves of a ring, for one file and one arena.
+/// The working halves of a ring, for the files of one job and one arena.
 pub(crate) struct Ring<'r> {
     submitter: Submitter<'r>,
     queue: SubmissionQueue<'r>,
     completions: CompletionQueue<'r>,
-    fd: RawFd,
-    fixed_file: bool,
+    files: Files<'r>,
+    fixed_files: bool,
     fixed_buffers: bool,
     in_flight: usize,
 }
 
 impl<'r> Ring<'r> {
-    /// Takes a ring into use. Descriptor and arena must outlive it.
-    pub(crate) fn new(ring: &'r mut IoUring, fd: RawFd, arena: &Arena) -> Ring<'r> {
+    /// Takes a ring into use. Files and arena must outlive it.
+    pub(crate) fn new(ring: &'r mut IoUring, files: Files<'r>, arena: &Arena) -> Ring<'r> {
         let (mut submitter, queue, completions) = ring.split();
-        let fixed_file = submitter.register_files(&[fd]).is_ok();
+        let fds: Vec<_> = files.list().iter().map(|file| file.as_raw_fd()).collect();
+        let fixed_files = submitter.register_files(&fds).is_ok();
         // SAFETY: the range is mapped now, and the kernel pins its pages for as long as they are
         // registered. Fails under a low memlock limit; then buffers are passed by address.
         let fixed_buffers = unsafe { submitter.register_buffers(&[arena.whole()]) }.is_ok();
         // Only saves a descriptor look-up; kernels before 5.18 do without.
         let _ = submitter.register_ring_fd();
-        Ring { submitter, queue, completions, fd, fixed_file, fixed_buffers, in_flight: 0 }
+        Ring { submitter, queue, completions, files, fixed_files, fixed_buffers, in_flight: 0 }
     }
 
     /// Queues an operation on a slot of the arena.
     #[inline]
-    pub(crate) fn push(&mut self, kind: OpKind, slot: u32, buffer: *mut u8, bytes: u32, at: u64) {
-        let entry = self.entry(kind, buffer, bytes, at).user_data(u64::from(slot));
+    pub(crate) fn push(&mut self, op: Op, slot: u32, buffer: *mut u8) {
+        let entry = self.entry(op, buffer).user_data(u64::from(slot));
         // SAFETY: the buffer is a slot of the arena, which stays mapped until nothing is in flight,
         // and the worker does not touch it until the completion of this slot was seen.
         let pushed = unsafe { self.queue.push(&entry) };
@@ -65,13 +67,15 @@ impl<'r> Ring<'r> {
     }
 
     #[inline]
-    fn entry(&self, kind: OpKind, buffer: *mut u8, bytes: u32, at: u64) -> squeue::Entry {
-        // A registered file is named by its index, 0, and a flag.
-        let (fd, flags) = match self.fixed_file {
-            true => (types::Fd(0), squeue::Flags::FIXED_FILE),
-            false => (types::Fd(self.fd), squeue::Flags::empty()),
+    fn entry(&self, op: Op, buffer: *mut u8) -> squeue::Entry {
+        let (number, at) = self.files.split(op.offset);
+        // A registered file is named by its index and a flag.
+        let (fd, flags) = match self.fixed_files {
+            true => (types::Fd(number as i32), squeue::Flags::FIXED_FILE),
+            false => (types::Fd(self.files.list()[number].as_raw_fd()), squeue::Flags::empty()),
         };
-        let entry = match (kind, self.fixed_buffers) {
+        let bytes = op.bytes;
+        let entry = match (op.kind, self.fixed_buffers) {
             (OpKind::Read, true) => opcode::ReadFixed::new(fd, buffer, bytes, 0).offset(at).build(),
             (OpKind::Read, false) => opcode::Read::new(fd, buffer, bytes).offset(at).build(),
             (OpKind::Write, true) => {
@@ -79,10 +83,17 @@ impl<'r> Ring<'r> {
             }
             (OpKind::Write, false) => opcode::Write::new(fd, buffer, bytes).offset(at).build(),
             (OpKind::Flush | OpKind::Discard, _) => {
-                opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build()
+                opcode::Fsync::new(fd).flags(self.flush_flags()).build()
             }
         };
         entry.flags(flags)
+    }
+
+    fn flush_flags(&self) -> types::FsyncFlags {
+        match self.files.whole_flush() {
+            true => types::FsyncFlags::empty(),
+            false => types::FsyncFlags::DATASYNC,
+        }
     }
 
     /// Hands over what is queued and waits for `want` completions, at most `timeout_ns`. No system
@@ -137,7 +148,7 @@ impl<'r> Ring<'r> {
     /// What the kernel did not grant.
     pub(crate) fn missing(&self) -> Vec<&'static str> {
         let parts =
-            [(self.fixed_file, "registered file"), (self.fixed_buffers, "registered buffers")];
+            [(self.fixed_files, "registered files"), (self.fixed_buffers, "registered buffers")];
         parts.into_iter().filter(|p| !p.0).map(|p| p.1).collect()
     }
 }

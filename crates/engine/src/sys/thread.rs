@@ -1,0 +1,68 @@
+//! What the kernel knows of the calling thread, and what it may be asked for on its behalf.
+
+use std::io;
+
+/// What a thread has used so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadUsage {
+    /// Processor time outside of the kernel, nanoseconds.
+    pub user_ns: u64,
+    /// Processor time within the kernel, nanoseconds.
+    pub system_ns: u64,
+    /// Times it gave the processor away, by will or not.
+    pub switches: u64,
+    /// Page faults that needed I/O.
+    pub major_faults: u64,
+    /// Page faults that did not.
+    pub minor_faults: u64,
+}
+
+impl ThreadUsage {
+    /// What was used since an earlier look.
+    pub fn since(self, before: ThreadUsage) -> ThreadUsage {
+        ThreadUsage {
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+            switches: self.switches.saturating_sub(before.switches),
+            major_faults: self.major_faults.saturating_sub(before.major_faults),
+            minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
+        }
+    }
+}
+
+/// What the calling thread has used since it began.
+pub(crate) fn usage() -> ThreadUsage {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the kernel writes one rusage to the pointer, which is live for the call; all zeros
+    // are a valid rusage where it should fail.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    ThreadUsage {
+        user_ns: ns(usage.ru_utime),
+        system_ns: ns(usage.ru_stime),
+        switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
+        major_faults: usage.ru_majflt as u64,
+        minor_faults: usage.ru_minflt as u64,
+    }
+}
+
+/// Sets the calling thread's priority among those that want the processor: -20 (first) to 19.
+pub(crate) fn set_nice(nice: i32) -> io::Result<()> {
+    // SAFETY: takes numbers; "process" 0 is the calling thread on Linux.
+    let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Sets the calling thread's class (0 to 3) and level (0 to 7) among those that want the drive.
+pub(crate) fn set_io_priority(class: u8, level: u8) -> io::Result<()> {
+    /// `IOPRIO_WHO_PROCESS` and `IOPRIO_CLASS_SHIFT`, include/uapi/linux/ioprio.h.
+    const WHO_PROCESS: libc::c_int = 1;
+    const CLASS_SHIFT: u32 = 13;
+    let priority = i32::from(class) << CLASS_SHIFT | i32::from(level);
+    // SAFETY: takes numbers; 0 is the calling thread.
+    let result = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, priority) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
