@@ -77,6 +77,7 @@ pub fn steps(rates: &[f64]) -> Steps {
     let noise = noise(&logs);
     let costs = Costs::of(&clipped(&logs, CLIP * noise));
     let mut bounds = cut(&costs, PENALTY * noise * noise * (logs.len() as f64).ln());
+    join_edges(&costs, &mut bounds);
     merge(&costs, &mut bounds);
     let pieces = bounds.windows(2).map(|b| Piece {
         start: b[0],
@@ -186,6 +187,21 @@ fn cut(costs: &Costs, penalty: f64) -> Vec<usize> {
     bounds
 }
 
+/// A point in which the rate changes half-way can make a shortest piece of its own, between the
+/// levels of its neighbours: it becomes part of the nearer one.
+fn join_edges(costs: &Costs, bounds: &mut Vec<usize>) {
+    let mut i = 1;
+    while i + 2 < bounds.len() {
+        let levels = [i - 1, i, i + 1].map(|k| costs.mean(bounds[k], bounds[k + 1]));
+        let (down, up) = (levels[1] - levels[0], levels[2] - levels[1]);
+        if bounds[i + 1] - bounds[i] == LEAST && down * up > 0.0 {
+            bounds.remove(if down.abs() < up.abs() { i } else { i + 1 });
+        } else {
+            i += 1;
+        }
+    }
+}
+
 /// Takes back the smallest steps until all are of consequence.
 fn merge(costs: &Costs, bounds: &mut Vec<usize>) {
     let step = |b: &[usize]| (costs.mean(b[0], b[1]) - costs.mean(b[1], b[2])).abs();
@@ -266,6 +282,15 @@ mod tests {
     fn a_clear_step_has_a_narrow_interval() {
         let steps = steps(&course(9, 0.02, &[(57, 5.0), (343, 1.5)]));
         assert_eq!(steps.changes, [Change { at: 57, low: 57, high: 57 }]);
+    }
+
+    #[test]
+    fn a_point_in_which_the_rate_changes_is_no_level() {
+        let parts = [(61, 5.0), (1, 2.3), (92, 1.5), (1, 3.0), (245, 5.0)];
+        let steps = steps(&course(1, 0.0, &parts));
+        let found: Vec<_> = steps.changes.iter().map(|c| c.at).collect();
+        assert!(found.len() == 2 && found[0].abs_diff(61) <= 1, "{steps:?}");
+        assert!(found[1].abs_diff(154) <= 1, "{steps:?}");
     }
 
     #[test]

@@ -130,9 +130,13 @@ impl PageMapped {
         while moved < budget {
             let Some(job) = &mut self.job else { break };
             if job.next == job.end {
-                let sb = job.sb;
+                let (sb, slc) = (job.sb, job.slc);
                 self.job = None;
                 self.erase(sb);
+                // A drained cache is erased at once: its next burst must not wait for that.
+                if slc && let Some(sb) = self.blocks.erase_ahead() {
+                    flash.erase(at, sb);
+                }
                 self.pace();
                 break;
             }

@@ -298,9 +298,7 @@ impl PageMapped {
     }
 
     pub(super) fn slc_limit(&self) -> u32 {
-        let logical = u64::from(self.layout.logical_pages);
-        let pages = self.layout.superblock_pages;
-        self.rules.slc.limit(self.blocks.slc_used(), logical, self.map.mapped(), pages)
+        self.rules.slc.limit(self.blocks.slc_used(), self.map.mapped(), &self.layout)
     }
 
     fn admit_slc(&mut self) -> bool {

@@ -1,13 +1,16 @@
 //! The SLC cache: superblocks written with one bit per cell, fast, and folded later.
 //!
 //! An SLC superblock takes a whole superblock of flash and holds 1/bits of its pages. The dynamic
-//! part is therefore limited by the space the host has not filled: what is written there must still
-//! fit after folding. Once the cache is full, the drive writes directly and spends a share of its
+//! part is therefore limited by the space the host has not filled. The spare flash is lent to it
+//! too, but no more of it than the host leaves unfilled: a full drive needs its spare flash for
+//! collection and has no dynamic part. Once the cache is full, the drive writes directly and spends a share of its
 //! time on draining, until the cache may be entered again; or, on drives without a direct path,
 //! every write to the cache waits for as much to be folded. Shapes of sustained writes follow from
 //! these rules alone (see `tests/fills.rs`).
 
 use serde::{Deserialize, Serialize};
+
+use super::page::Layout;
 
 /// Rules and state of the cache. Sizes in superblocks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,12 +42,16 @@ impl Slc {
         Slc::new(0, 0, 0.0, false, 0.0, 1)
     }
 
-    /// How many superblocks the cache may have, when it now has `used` of them, the host can fill
-    /// `logical` pages and has filled `mapped`, and a superblock holds `pages`.
-    pub fn limit(&self, used: u32, logical: u64, mapped: u64, pages: u32) -> u32 {
-        let cached = u64::from(used) * u64::from(pages / self.bits);
+    /// How many superblocks the cache may have, when it now has `used` of them and the host has
+    /// filled `mapped` pages.
+    pub fn limit(&self, used: u32, mapped: u64, layout: &Layout) -> u32 {
+        let pages = u64::from(layout.superblock_pages);
+        let cached = u64::from(used) * (pages / u64::from(self.bits));
         let native = mapped.saturating_sub(cached);
-        let room = logical.saturating_sub(native) / u64::from(pages);
+        let logical = u64::from(layout.logical_pages);
+        let unfilled = logical.saturating_sub(native);
+        let spare = (u64::from(layout.superblocks) * pages).saturating_sub(logical);
+        let room = (unfilled + spare.min(unfilled)) / pages;
         self.fixed + self.dynamic.min(room as u32)
     }
 

@@ -95,6 +95,9 @@ pub enum Reading {
         course: String,
         #[serde(default)]
         take: Take,
+        /// Which phase, where one is taken: 0 ends at the first fall.
+        #[serde(default)]
+        phase: usize,
         #[serde(default)]
         from: f64,
         #[serde(default = "whole")]
@@ -129,9 +132,9 @@ pub enum Take {
     Worst,
     /// All bytes.
     Bytes,
-    /// Bytes of the first phase, to the first fall.
+    /// Bytes of a phase: a stretch in which the rate does not change.
     PhaseBytes,
-    /// Rate of the first phase.
+    /// Rate of a phase.
     PhaseRate,
     /// The fastest hundredth over the slowest.
     Spread,

@@ -69,31 +69,34 @@ fn difference(here: f64, published: f64, to: Option<f64>) -> f64 {
 fn read(reading: &Reading, run: &Run) -> Option<f64> {
     match reading {
         Reading::Metric(name) => run.metric(name)?.value,
-        Reading::Course { course, take, from, to } => taken(run, course, *take, *from, *to),
+        Reading::Course { course, take, phase, from, to } => {
+            let course = Course::of(run, course)?;
+            match take {
+                Take::PhaseBytes => course.phase(*phase).map(|(a, b)| (b - a) * course.bytes()),
+                Take::PhaseRate => course.phase(*phase).map(|(a, b)| course.rate(a, b)),
+                _ => take_from(&course, *take, *from, *to),
+            }
+        }
         Reading::Ratio { ratio: [above, below], take, from, to } => {
-            let value = |name| taken(run, name, *take, *from, *to);
+            let value = |name| take_from(&Course::of(run, name)?, *take, *from, *to);
             Some(value(above)? / value(below)?)
         }
     }
 }
 
-fn taken(run: &Run, course: &str, take: Take, from: f64, to: f64) -> Option<f64> {
-    Some(take_from(&Course::of(run, course)?, take, from, to))
-}
-
-fn take_from(course: &Course, take: Take, from: f64, to: f64) -> f64 {
+/// `None` for a phase, which has its own ends.
+fn take_from(course: &Course, take: Take, from: f64, to: f64) -> Option<f64> {
     let parts = course.parts(PARTS, from, to);
     let (slowest, fastest) =
         parts.iter().fold((f64::MAX, 0f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
-    match take {
+    Some(match take {
         Take::Rate => course.rate(from, to),
         Take::MeanOfParts => parts.iter().sum::<f64>() / parts.len() as f64,
         Take::Worst => slowest,
         Take::Spread => fastest / slowest,
         Take::Bytes => course.bytes(),
-        Take::PhaseBytes => course.first_phase() * course.bytes(),
-        Take::PhaseRate => course.rate(0.0, course.first_phase()),
-    }
+        Take::PhaseBytes | Take::PhaseRate => return None,
+    })
 }
 
 /// Bytes over time of one execution of a workload.
@@ -149,11 +152,14 @@ impl Course {
         (0..n).map(|i| self.rate(at(i), at(i + 1))).collect()
     }
 
-    /// The share of its bytes at which the rate falls for the first time; 1 when it never does.
-    fn first_phase(&self) -> f64 {
+    /// From and to in shares of its bytes of a stretch in which the rate does not change. The first
+    /// one ends where the rate falls for the first time.
+    fn phase(&self, number: usize) -> Option<(f64, f64)> {
         let steps = analysis::steps(&self.parts(FINE_PARTS, 0.0, 1.0));
-        let fall = steps.first_fall().map(|fall| steps.changes[fall].at);
-        fall.map_or(1.0, |at| at as f64 / FINE_PARTS as f64)
+        let first = steps.first_fall().unwrap_or(steps.changes.len());
+        let changes = steps.changes[first..].iter().map(|c| c.at as f64 / FINE_PARTS as f64);
+        let ends: Vec<f64> = [0.0].into_iter().chain(changes).chain([1.0]).collect();
+        Some((*ends.get(number)?, *ends.get(number + 1)?))
     }
 }
 
@@ -177,22 +183,27 @@ mod tests {
         assert_eq!(course.bytes(), 1000.0);
         assert!((course.rate(0.0, 1.0) - 250.0).abs() < 1e-6);
         assert!((course.rate(0.8, 1.0) - 100.0).abs() < 1e-6);
-        let worst = take_from(&course, Take::Worst, 0.0, 1.0);
+        let worst = take_from(&course, Take::Worst, 0.0, 1.0).expect("no phase");
         assert!((worst - 100.0).abs() < 1e-6, "{worst}");
-        let mean = take_from(&course, Take::MeanOfParts, 0.0, 1.0);
+        let mean = take_from(&course, Take::MeanOfParts, 0.0, 1.0).expect("no phase");
         assert!((mean - 340.0).abs() < 1e-6, "{mean}");
-        let spread = take_from(&course, Take::Spread, 0.0, 1.0);
+        let spread = take_from(&course, Take::Spread, 0.0, 1.0).expect("no phase");
         assert!((spread - 4.0).abs() < 1e-6, "{spread}");
     }
 
     #[test]
-    fn the_first_phase_ends_where_the_rate_falls() {
-        let rates: Vec<f64> = (0..1000).map(|i| if i < 100 { 500.0 } else { 150.0 }).collect();
-        let course = course(&rates);
-        let phase = take_from(&course, Take::PhaseBytes, 0.0, 1.0);
-        assert!((phase / 50_000.0 - 1.0).abs() < 0.02, "{phase}");
-        let rate = take_from(&course, Take::PhaseRate, 0.0, 1.0);
-        assert!((rate / 500.0 - 1.0).abs() < 0.02, "{rate}");
+    fn a_phase_ends_where_the_rate_changes() {
+        let rate = |i| if (100..600).contains(&i) { 150.0 } else { 500.0 };
+        let course = course(&(0..1000).map(rate).collect::<Vec<f64>>());
+        let phases = [(50_000.0, 500.0), (75_000.0, 150.0), (200_000.0, 500.0)];
+        for (i, (bytes, rate)) in phases.into_iter().enumerate() {
+            let (from, to) = course.phase(i).expect("three phases");
+            let found = (to - from) * course.bytes();
+            assert!((found / bytes - 1.0).abs() < 0.02, "{i}: {found} bytes");
+            let found = course.rate(from, to);
+            assert!((found / rate - 1.0).abs() < 0.02, "{i}: {found}");
+        }
+        assert_eq!(course.phase(3), None);
     }
 
     #[test]
