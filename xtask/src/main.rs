@@ -9,6 +9,7 @@ mod bench;
 mod deb;
 mod dist;
 mod floors;
+mod guest;
 mod packages;
 mod run;
 mod test;
@@ -19,6 +20,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test     everything that must hold: format, lints, house rules, tests; what CI runs
 cargo xtask tidy     the house rules alone
+cargo xtask guest    a Linux guest with NVMe, SATA, USB and SD drives: its tests, or a shell
 cargo xtask bench    how good the instrument is, against fio; into benches/RESULTS.md
 cargo xtask dist     a static binary, manual pages, completions and a .deb, in target/dist
 ";
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(),
         "bench" => bench::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "dist" => dist::run(),
+        "guest" => guest::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "" | "help" | "-h" | "--help" => {
             print!("{HELP}");
             return ExitCode::SUCCESS;

@@ -3,6 +3,7 @@
 //! None is needed to build. Where one cannot be installed, the tests that need it say so and are
 //! counted as skipped.
 
+use crate::guest;
 use crate::run::{find, output, program};
 
 /// Programs of which one is enough, the package that has them, and what needs it.
@@ -12,8 +13,19 @@ const PACKAGES: &[(&[&str], &str)] = &[
     (&["mkfs.exfat"], "exfatprogs"), // the same
     (&["losetup"], "mount"),         // loop devices
     (&["fio"], "fio"),               // the same I/O by another tool
+    (&["qemu-system-x86_64"], "qemu-system-x86"), // a guest with drives of every kind
+    (&[KERNEL], "linux-image-amd64"), // its kernel
+    (&["busybox"], "busybox-static"), // its shell
+    (&["nvme"], "nvme-cli"),         // what else knows drives, there
+    (&["hdparm"], "hdparm"),         // the same
+    (&["sfdisk"], "fdisk"),          // the same
+    (&["jq"], "jq"),                 // reads JSON there
+    (&["dmsetup"], "dmsetup"),       // drives that are held
     (&["chromium", "chromium-browser", "google-chrome"], "chromium"), // opens the HTML report
 ];
+
+/// No program: a kernel with its modules.
+const KERNEL: &str = "vmlinuz";
 
 /// Installs what is missing; says in a line what is there and what could not be had.
 pub fn install() -> String {
@@ -37,7 +49,8 @@ pub fn install() -> String {
 }
 
 fn missing() -> Vec<&'static str> {
-    let lacks = |programs: &[&str]| programs.iter().all(|name| find(name).is_none());
+    let has = |name: &str| if name == KERNEL { guest::has_kernel() } else { find(name).is_some() };
+    let lacks = |programs: &[&str]| !programs.iter().any(|name| has(name));
     PACKAGES.iter().filter(|(programs, _)| lacks(programs)).map(|(_, package)| *package).collect()
 }
 

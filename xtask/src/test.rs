@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::run::{capture, cargo};
-use crate::{packages, tidy};
+use crate::{guest, packages, tidy};
 
 /// What a step found.
 #[derive(Default)]
@@ -35,13 +35,14 @@ struct Tally {
 
 type Step = (&'static str, fn() -> Result<Report>);
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     ("packages", || Ok(Report { ok: true, note: packages::install(), ..Report::default() })),
     ("format", || command(&["fmt", "--all", "--check"])),
     ("house rules", house_rules),
     ("lints", || command(&["clippy", "-q", "--workspace", "--all-targets", "--", "-Dwarnings"])),
     ("rooms", || tests(&["--workspace", "--exclude", "ssdyno"])),
     ("end to end", || tests(&["-p", "ssdyno"])),
+    ("guest", in_guest),
 ];
 
 /// Runs all steps, up to the first that fails.
@@ -132,6 +133,28 @@ fn tests(which: &[&str]) -> Result<Report> {
     let note = format!("{} passed, {} skipped", tests.passed, tests.skipped.len());
     let output = if ok { output } else { failures(&output) };
     Ok(Report { ok, note, output, tests })
+}
+
+/// The same on kernel devices that this machine does not have.
+fn in_guest() -> Result<Report> {
+    let mut tests = Tally::default();
+    if let Some(why) = guest::missing() {
+        tests.skipped.push(format!("all: {why}"));
+        return Ok(Report { ok: true, note: "no guest".into(), tests, ..Report::default() });
+    }
+    let mut output = String::new();
+    for verdict in guest::test(&[], |_| ())? {
+        match verdict.skipped {
+            _ if !verdict.ok => {
+                tests.failed += 1;
+                output += &format!("---- {} ----\n{}\n", verdict.name, verdict.said);
+            }
+            Some(why) => tests.skipped.push(format!("{}: {why}", verdict.name)),
+            None => tests.passed += 1,
+        }
+    }
+    let note = format!("{} passed, {} skipped", tests.passed, tests.skipped.len());
+    Ok(Report { ok: tests.failed == 0, note, output, tests })
 }
 
 /// What is to be read of a run that failed: what the compiler said, and of the binaries in which a

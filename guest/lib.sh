@@ -1,0 +1,80 @@
+# What scripts in the guest use. A check prints `ok` or `not ok`; the script goes on, and fails at
+# its end if one did not hold.
+
+# host REQUEST...: asks the host (xtask/src/guest/session.rs), prints its answer.
+#   unplug NAME, plug NAME    attach and detach a drive
+#   reset                     the whole machine, at once; the script starts again with boot=2
+#   blocks NAME, hash NAME    512-byte blocks that the image takes, SHA-256 of what is in it
+host() {
+    echo "$*" >&3
+    local answer
+    read -r answer <&3 && echo "$answer"
+    case $answer in error*) return 1 ;; esac
+}
+
+# load MODULE...: with what each needs; one that is built in is none to load.
+load() { for m; do modprobe "$m" 2>/dev/null; done; }
+
+# await SECONDS COMMAND...: until it succeeds; fails after that time.
+await() {
+    local end=$(($(date +%s) + $1)); shift
+    until "$@"; do
+        [ "$(date +%s)" -lt $end ] || return 1
+        usleep 20000
+    done
+}
+
+# device NAME: the block device of a drive, found by its place on its bus.
+device() {
+    local entry rest glob block path
+    for entry in $volumes; do
+        [ "${entry%%|*}" = "$1" ] || continue
+        rest=${entry#*|}; glob=${rest%%|*}
+        for block in /sys/block/*; do
+            path=$(readlink -f "$block")
+            case $path in *boot?|*rpmb) continue ;; $glob) echo "/dev/${block##*/}"; return 0 ;; esac
+        done
+    done
+    return 1
+}
+
+# present NAME: whether its device is there; arrives and leaves wait for it.
+present() { local d; d=$(device "$1") && test -b "$d"; }
+gone() { ! present "$1"; }
+arrives() { await 30 present "$1"; }
+leaves() { await 30 gone "$1"; }
+
+# serial NAME: as --destroy wants it.
+serial() {
+    local entry
+    for entry in $volumes; do [ "${entry%%|*}" = "$1" ] && echo "${entry##*|}"; done
+}
+
+failed=0
+pass() { echo "ok       $*"; }
+fail() { echo "not ok   $*"; failed=$((failed + 1)); }
+
+# is WHAT GOT WANTED
+is() { if [ "$2" = "$3" ]; then pass "$1: $2"; else fail "$1: is '$2', not '$3'"; fi; }
+
+# holds WHAT COMMAND...: succeeds; what it said is shown when it does not.
+holds() {
+    local what=$1; shift
+    if "$@" >/tmp/said 2>&1; then pass "$what"; else fail "$what: exit $?"; cat /tmp/said; fi
+}
+
+# exits STATUS WHAT COMMAND...: ends with this status; the output stays in /tmp/said.
+exits() {
+    local wanted=$1 what=$2 status; shift 2
+    "$@" >/tmp/said 2>&1; status=$?
+    if [ $status = "$wanted" ]; then pass "$what: exit $status"
+    else fail "$what: exit $status, not $wanted"; cat /tmp/said; fi
+}
+
+# says TEXT...: the last command of `exits` or `holds` said it.
+says() { if grep -qF -- "$*" /tmp/said; then pass "says: $*"; else fail "does not say: $*"; cat /tmp/said; fi; }
+
+# skip WHY: the rest is left out, and counted as skipped.
+skip() { finish; echo "skipped: $*"; exit 0; }
+
+finish() { [ "$failed" = 0 ] || { echo "failed: $failed"; exit 1; }; }

@@ -1,0 +1,90 @@
+//! What the guest boots into: an archive of busybox, `ssdyno` as it is handed to users, tools of
+//! other makers to check it against, modules, and the scripts of `guest/`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::cpio::Archive;
+use super::kernel::Kernel;
+use crate::run::{find, output, program, root};
+
+/// Programs of the machine that come along, with their libraries. A script that uses one says so
+/// in its head (`needs`), and is skipped where it is missing.
+const TOOLS: &[&str] = &[
+    "nvme",
+    "hdparm",
+    "jq", // what else reads a drive's identity
+    "lsblk",
+    "blkid",
+    "sfdisk",
+    "fdisk",
+    "findmnt",
+    "swapon",
+    "mkswap",
+    "blkdiscard",
+    "mkfs.ext4",
+    "mkfs.vfat",
+    "mkfs.exfat",
+    "fsck.vfat",
+    "fsck.exfat",
+    "e2fsck",
+    "dmsetup",
+    "mdadm",
+    "cryptsetup",
+    "losetup",
+];
+
+/// Writes the archive; `ssdyno` is the binary to put into it.
+pub fn write(to: &Path, kernel: &Kernel, ssdyno: &Path) -> Result<()> {
+    let mut archive = Archive::default();
+    for directory in ["dev", "proc", "sys", "tmp", "mnt", "root", "run", "etc", "busybox"] {
+        archive.directory(directory);
+    }
+    let busybox = find("busybox").context("no busybox on this machine")?;
+    add(&mut archive, "/busybox/busybox", &busybox)?;
+    libraries(&mut archive, &busybox)?;
+    add(&mut archive, "/usr/bin/ssdyno", ssdyno)?;
+    for tool in TOOLS.iter().filter_map(|name| find(name)) {
+        add(&mut archive, &format!("/usr/bin/{}", name(&tool)), &tool)?;
+        libraries(&mut archive, &tool)?;
+    }
+    kernel.add_modules(&mut archive)?;
+    let guest = root().join("guest");
+    add(&mut archive, "/init", &guest.join("init.sh"))?;
+    add(&mut archive, "/lib.sh", &guest.join("lib.sh"))?;
+    for script in super::script::all()? {
+        add(&mut archive, &format!("/tests/{}.sh", script.name), &script.path)?;
+    }
+    fs::write(to, archive.finish()).with_context(|| to.display().to_string())
+}
+
+/// One more script, from outside of `guest/tests`: an archive to append to the first.
+pub fn extra(script: &Path) -> Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    add(&mut archive, &format!("/tests/{}", name(script)), script)?;
+    Ok(archive.finish())
+}
+
+fn add(archive: &mut Archive, place: &str, file: &Path) -> Result<()> {
+    let content = fs::read(file).with_context(|| file.display().to_string())?;
+    archive.file(place, 0o755, &content);
+    Ok(())
+}
+
+/// The libraries and the loader that `ldd` names, each under its own path.
+fn libraries(archive: &mut Archive, binary: &Path) -> Result<()> {
+    // A static binary is an error to it, and needs none.
+    let said = output(&mut program("ldd", &[&binary.to_string_lossy()])).unwrap_or_default();
+    for path in said.split_whitespace().filter(|word| word.starts_with('/')) {
+        if !archive.has(path) {
+            add(archive, path, &PathBuf::from(path))?;
+        }
+    }
+    Ok(())
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

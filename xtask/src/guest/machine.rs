@@ -1,0 +1,209 @@
+//! The machine as QEMU is told of it: a q35 board, and a drive for every word of a script's
+//! `drives`.
+//!
+//! | word | what the guest sees |
+//! |---|---|
+//! | `nvme` | an NVMe controller with a namespace of 512-byte blocks, behind a PCIe port of its own |
+//! | `pair` | an NVMe controller with two: `pair` of 512-byte blocks, `pair4k` of 4096 |
+//! | `ssd`, `disk` | a SATA drive on AHCI that does not rotate, and one that does |
+//! | `usb`, `uas` | USB 3: bulk-only storage, and USB attached SCSI |
+//! | `sd` | an SD card in a controller on PCI; one a machine |
+//! | `scratch` | a virtio disk for what a test keeps beside the drive |
+//!
+//! A number behind the word makes another of the kind (`usb2`), `:64M` another size than 128 MiB.
+//! Devices are JSON as QMP takes it: the same for the command line and for plugging in later.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::script::bare;
+
+const MIB: u64 = 1 << 20;
+
+/// A drive: devices to make, images behind them.
+#[derive(Debug)]
+pub struct Drive {
+    /// Its word.
+    pub name: String,
+    /// In the order to be made; the first is what is unplugged.
+    pub devices: Vec<Value>,
+    /// What the guest sees as block devices.
+    pub volumes: Vec<Volume>,
+}
+
+/// A block device of the guest and its image here.
+#[derive(Debug)]
+pub struct Volume {
+    /// As scripts call it.
+    pub name: String,
+    /// Of its path in sysfs, by which the guest finds it.
+    pub glob: String,
+    /// As `--destroy` wants it.
+    pub serial: String,
+    /// A sparse file.
+    pub image: PathBuf,
+    /// Of the image.
+    pub bytes: u64,
+}
+
+/// Makes drives, and gives each its place on a bus.
+#[derive(Default)]
+pub struct Builder {
+    slot: u32,
+    sata: u32,
+    usb: u32,
+}
+
+impl Builder {
+    /// The drive of a word. `dir` is where its image will lie.
+    pub fn drive(&mut self, word: &str, dir: &Path) -> Result<Drive> {
+        let (name, bytes) = (bare(word), size(word)?);
+        let volume = |name: &str, glob: String| Volume {
+            name: name.into(),
+            glob,
+            serial: format!("SSDYNO-{}", name.to_uppercase()),
+            image: dir.join(format!("{name}.img")),
+            bytes,
+        };
+        let one = |devices: Vec<Value>, glob: String| Drive {
+            name: name.into(),
+            devices,
+            volumes: vec![volume(name, glob)],
+        };
+        Ok(match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
+            "nvme" => {
+                let slot = self.next_slot();
+                one(nvme(name, &slot, true), nvme_glob(&slot, 1))
+            }
+            "pair" => {
+                let slot = self.next_slot();
+                let mut drive = one(nvme(name, &slot, false), nvme_glob(&slot, 1));
+                let large = format!("{name}4k");
+                drive.devices.push(namespace(name, name, 1, 512));
+                drive.devices.push(namespace(name, &large, 2, 4096));
+                drive.volumes.push(volume(&large, nvme_glob(&slot, 2)));
+                drive.volumes[1].serial = drive.volumes[0].serial.clone();
+                drive
+            }
+            "ssd" => self.sata(one, name, 1),
+            "disk" => self.sata(one, name, 7200),
+            "usb" => {
+                let (port, glob) = self.next_usb();
+                let devices = json!({"driver": "usb-storage", "id": name, "drive": name,
+                    "port": port, "serial": serial(name)});
+                one(vec![devices], glob)
+            }
+            "uas" => {
+                let (port, glob) = self.next_usb();
+                let bridge = json!({"driver": "usb-uas", "id": name, "port": port});
+                let disk = json!({"driver": "scsi-hd", "id": format!("{name}.0"),
+                    "bus": format!("{name}.0"), "drive": name, "serial": serial(name),
+                    "vendor": "ssdyno", "product": "uas disk", "ver": "1.5", "rotation_rate": 1});
+                one(vec![bridge, disk], glob)
+            }
+            "sd" => {
+                let controller = json!({"driver": "sdhci-pci", "id": name});
+                let card = json!({"driver": "sd-card", "id": "sd.card", "drive": name});
+                let mut drive = one(vec![controller, card], "*/mmc_host/*/mmcblk*".into());
+                drive.volumes[0].serial = "0xdeadbeef".into();
+                drive
+            }
+            "scratch" => {
+                let slot = self.next_slot();
+                let disk = json!({"driver": "virtio-blk-pci", "id": name, "drive": name,
+                    "addr": slot, "serial": serial(name)});
+                one(vec![disk], format!("*/0000:00:{slot}.0/virtio*"))
+            }
+            _ => bail!("no kind of drive is called {word}"),
+        })
+    }
+
+    fn sata(&mut self, one: impl Fn(Vec<Value>, String) -> Drive, name: &str, turns: u32) -> Drive {
+        let bus = self.sata;
+        self.sata += 1;
+        let disk = json!({"driver": "ide-hd", "id": name, "drive": name, "serial": serial(name),
+            "bus": format!("ide.{bus}"), "model": format!("SSDYNO SATA {name}"),
+            "ver": "FW1.2", "rotation_rate": turns});
+        one(vec![disk], format!("*/ata{}/*", bus + 1))
+    }
+
+    /// Of the board's root, as two hexadecimal digits.
+    fn next_slot(&mut self) -> String {
+        self.slot += 1;
+        format!("{:02x}", 0x10 + self.slot)
+    }
+
+    fn next_usb(&mut self) -> (String, String) {
+        self.usb += 1;
+        (self.usb.to_string(), format!("*/usb*/*-{}/*", self.usb))
+    }
+}
+
+/// A port, and in it the controller; with its only namespace, or with none.
+fn nvme(name: &str, slot: &str, alone: bool) -> Vec<Value> {
+    let port = json!({"driver": "pcie-root-port", "id": format!("{name}.port"), "addr": slot,
+        "chassis": u32::from_str_radix(slot, 16).unwrap_or(1), "x-speed": "16", "x-width": "4"});
+    let mut controller = json!({"driver": "nvme", "id": name, "bus": format!("{name}.port"),
+        "serial": serial(name)});
+    if alone {
+        controller["drive"] = json!(name);
+        controller["logical_block_size"] = json!(512);
+    }
+    vec![port, controller]
+}
+
+fn namespace(controller: &str, drive: &str, number: u32, block: u32) -> Value {
+    json!({"driver": "nvme-ns", "id": format!("{drive}.ns"), "drive": drive, "nsid": number,
+        "bus": controller, "logical_block_size": block, "physical_block_size": block})
+}
+
+fn nvme_glob(slot: &str, namespace: u32) -> String {
+    format!("*/0000:00:{slot}.0/*/nvme*n{namespace}")
+}
+
+fn serial(name: &str) -> String {
+    format!("SSDYNO-{}", name.to_uppercase())
+}
+
+/// Behind the colon, in MiB; an SD card must be a power of two.
+fn size(word: &str) -> Result<u64> {
+    let Some((_, size)) = word.split_once(':') else {
+        return Ok(128 * MIB);
+    };
+    let mib: u64 = size.strip_suffix('M').and_then(|n| n.parse().ok()).context("a size in M")?;
+    Ok(mib * MIB)
+}
+
+/// An image as QEMU opens it: what the guest discards becomes a hole.
+pub fn image(volume: &Volume) -> Value {
+    json!({"driver": "raw", "node-name": volume.name, "discard": "unmap",
+        "file": {"driver": "file", "filename": volume.image, "discard": "unmap"}})
+}
+
+/// What does not depend on the script.
+pub const BOARD: &[&str] = &[
+    "-machine",
+    "q35",
+    "-accel",
+    "tcg",
+    "-m",
+    "640",
+    "-smp",
+    "1",
+    "-nodefaults",
+    "-no-user-config",
+    "-display",
+    "none",
+    "-device",
+    "virtio-serial-pci",
+    "-device",
+    "virtserialport,chardev=host,nr=1",
+    "-device",
+    "virtserialport,chardev=out,nr=2",
+    "-device",
+    "qemu-xhci,id=xhci,p2=8,p3=8",
+    "-mon",
+    "chardev=qmp,mode=control",
+];

@@ -1,0 +1,100 @@
+//! `cargo xtask guest`: a Linux guest with kernel devices of every kind, under QEMU.
+//!
+//! QEMU emulates the processor, too: nothing of the machine it runs on is needed or touched, and
+//! nothing in it is fast. So it shows that things are right, never how quick they are.
+
+mod cpio;
+mod image;
+mod kernel;
+mod machine;
+mod qemu;
+mod script;
+mod session;
+mod suite;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+pub use suite::test;
+
+use crate::run::{cargo, find, metadata, output, program};
+use kernel::Kernel;
+
+const HELP: &str = "\
+cargo xtask guest test [NAME...]          the tests of guest/tests; all, or those whose name begins so
+cargo xtask guest run SCRIPT [DRIVE]      a script of your own, or one of guest/tests by name
+cargo xtask guest sh [DRIVE...]           a shell; Ctrl-A X ends it
+";
+
+/// What guests boot from.
+pub struct Ready {
+    kernel: PathBuf,
+    initrd: PathBuf,
+    /// Where each gets a directory.
+    dir: PathBuf,
+}
+
+/// Runs the chore.
+pub fn run(arguments: &[String]) -> Result<ExitCode> {
+    let (what, rest) = arguments.split_first().map_or(("", arguments), |(w, r)| (w.as_str(), r));
+    match what {
+        "test" => suite::run(rest),
+        "run" => suite::one(rest),
+        "sh" => suite::shell(rest),
+        _ => {
+            print!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Whether there is a kernel to boot.
+pub fn has_kernel() -> bool {
+    Kernel::find().is_ok()
+}
+
+/// Why no guest can be had on this machine, if so.
+pub fn missing() -> Option<String> {
+    if std::env::consts::ARCH != "x86_64" {
+        return Some("the guest is made for x86_64".into());
+    }
+    let programs = ["qemu-system-x86_64", "busybox", "jq", "lsblk"];
+    if let Some(program) = programs.into_iter().find(|program| find(program).is_none()) {
+        return Some(format!("no {program} on this machine"));
+    }
+    Kernel::find().err().map(|error| format!("{error:#}"))
+}
+
+impl Ready {
+    /// Builds the binary and the archive.
+    pub fn make() -> Result<Ready> {
+        if let Some(why) = missing() {
+            bail!("{why}");
+        }
+        let kernel = Kernel::find()?;
+        let target = metadata()?;
+        let target = Path::new(target["target_directory"].as_str().context("cargo metadata")?);
+        let ssdyno = build(target)?;
+        let dir = target.join("guest");
+        std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+        let initrd = dir.join("initrd");
+        image::write(&initrd, &kernel, &ssdyno)?;
+        let kernel = kernel.unpacked(&dir)?;
+        Ok(Ready { kernel, initrd, dir })
+    }
+}
+
+/// A binary that needs no libraries of the guest; optimised, for the guest's processor is slow.
+fn build(target: &Path) -> Result<PathBuf> {
+    let about = output(&mut program("rustc", &["-vV"]))?;
+    let host = about.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc -vV")?;
+    let place = target.join("static");
+    let mut build = cargo(&["build", "-q", "--release", "-p=ssdyno", "--target", host]);
+    build.arg("--target-dir").arg(&place);
+    build.env("RUSTFLAGS", "-Ctarget-feature=+crt-static");
+    build.env("CARGO_PROFILE_RELEASE_DEBUG", "0").env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
+    output(&mut build)?;
+    Ok(place.join(host).join("release/ssdyno"))
+}

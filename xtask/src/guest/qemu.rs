@@ -1,0 +1,162 @@
+//! A QEMU process and the lines to it.
+//!
+//! QMP on one socket, a virtio port on which the guest asks a line and gets a line on another; what
+//! the script prints and the guest's console go to files. Every line is read by a thread of its own
+//! that does nothing else; all that comes is an event in one queue.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+/// What comes from QEMU.
+pub enum Event {
+    /// A line of the guest.
+    Asked(String),
+    /// A line of QMP.
+    Qmp(Value),
+    /// A line is open: its name, and where to write.
+    Open(&'static str, UnixStream),
+    /// It has ended; what it said on stderr.
+    Ended(String),
+}
+
+/// A running QEMU.
+pub struct Qemu {
+    child: Child,
+    /// The guest's port, and QMP.
+    port: Option<UnixStream>,
+    commands: Option<UnixStream>,
+    events: Receiver<Event>,
+    /// Came while something else was awaited.
+    backlog: VecDeque<Event>,
+    deadline: Instant,
+}
+
+impl Qemu {
+    /// Starts it and opens its lines; sockets and logs lie in `dir`.
+    pub fn start(mut command: Command, dir: &Path, limit: Duration) -> Result<Qemu> {
+        let (sender, events) = channel();
+        for (name, make) in [("host", asked as Maker), ("qmp", qmp as Maker)] {
+            let door = dir.join(name);
+            let listener = UnixListener::bind(&door).with_context(|| door.display().to_string())?;
+            let sender = sender.clone();
+            thread::spawn(move || listen(name, &listener, make, &sender));
+            let door = door.display();
+            command.arg("-chardev").arg(format!("socket,id={name},path={door}"));
+        }
+        command.stderr(Stdio::piped());
+        let mut child = command.spawn().context("cannot start qemu-system-x86_64")?;
+        let mut errors = child.stderr.take().context("no stderr of QEMU")?;
+        thread::spawn(move || {
+            let mut said = Vec::new();
+            let _ = errors.read_to_end(&mut said);
+            let _ = sender.send(Event::Ended(String::from_utf8_lossy(&said).into_owned()));
+        });
+        let (deadline, backlog) = (Instant::now() + limit, VecDeque::new());
+        let mut qemu = Qemu { child, port: None, commands: None, events, backlog, deadline };
+        while qemu.port.is_none() || qemu.commands.is_none() {
+            match qemu.receive()? {
+                Event::Open("host", line) => qemu.port = Some(line),
+                Event::Open(_, line) => qemu.commands = Some(line),
+                other => qemu.backlog.push_back(other),
+            }
+        }
+        qemu.qmp("qmp_capabilities", json!({}))?;
+        Ok(qemu)
+    }
+
+    /// The next question of the guest.
+    pub fn asked(&mut self) -> Result<String> {
+        loop {
+            let event = self.backlog.pop_front().map_or_else(|| self.receive(), Ok)?;
+            if let Event::Asked(line) = event {
+                return Ok(line);
+            }
+        }
+    }
+
+    /// Answers it.
+    pub fn answer(&mut self, line: &str) -> Result<()> {
+        let port = self.port.as_mut().context("the guest's port is not open")?;
+        writeln!(port, "{line}").context("the guest's port")
+    }
+
+    /// Gives a command of QMP and waits for its result.
+    pub fn qmp(&mut self, command: &str, arguments: Value) -> Result<()> {
+        let line = json!({"execute": command, "arguments": arguments});
+        writeln!(self.commands.as_mut().context("QMP is not open")?, "{line}").context("QMP")?;
+        loop {
+            match self.receive()? {
+                Event::Qmp(answer) if answer.get("return").is_some() => return Ok(()),
+                Event::Qmp(answer) if answer.get("error").is_some() => {
+                    bail!("{command}: {}", answer["error"]["desc"].as_str().unwrap_or_default())
+                }
+                other => self.backlog.push_back(other),
+            }
+        }
+    }
+
+    /// Ends it, if it still runs.
+    pub fn end(mut self) -> Result<()> {
+        // Its images lie in the cache of this machine: nothing is lost.
+        let _ = self.child.kill();
+        self.child.wait().context("QEMU").map(drop)
+    }
+
+    fn receive(&mut self) -> Result<Event> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        match self.events.recv_timeout(left) {
+            Ok(Event::Ended(said)) => bail!("QEMU has ended: {}", said.trim_end()),
+            Ok(event) => Ok(event),
+            Err(_) => bail!("it did not end within its time"),
+        }
+    }
+}
+
+type Maker = fn(String) -> Event;
+
+fn asked(line: String) -> Event {
+    Event::Asked(line)
+}
+
+fn qmp(line: String) -> Event {
+    Event::Qmp(serde_json::from_str(&line).unwrap_or_default())
+}
+
+/// Takes the line when QEMU opens it, and what comes on it.
+fn listen(name: &'static str, listener: &UnixListener, make: Maker, to: &Sender<Event>) {
+    let Ok((line, _)) = listener.accept() else { return };
+    let Ok(back) = line.try_clone() else { return };
+    let _ = to.send(Event::Open(name, back));
+    for line in BufReader::new(line).lines().map_while(|line| line.ok()) {
+        if to.send(make(line)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Where a script's output and the console of the guest go.
+pub fn logs(command: &mut Command, dir: &Path) -> Result<()> {
+    for (name, file) in [("out", "out.log"), ("console", "console.log")] {
+        let path = dir.join(file);
+        File::create(&path).with_context(|| path.display().to_string())?;
+        command.arg("-chardev").arg(format!("file,id={name},path={}", path.display()));
+    }
+    command.args(["-serial", "chardev:console"]).stdin(Stdio::null()).stdout(Stdio::null());
+    Ok(())
+}
+
+/// The console on this terminal, for a shell.
+pub fn terminal(command: &mut Command) {
+    command.args(["-chardev", "stdio,id=console,mux=on,signal=off", "-chardev", "null,id=out"]);
+    command.args(["-serial", "chardev:console", "-mon", "console"]);
+}

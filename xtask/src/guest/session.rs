@@ -1,0 +1,178 @@
+//! A guest from its start to its end, and what its script asks of the host meanwhile.
+//!
+//! Nothing here waits for a time: all is answered as it comes, and one limit ends a guest that hangs.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::Ready;
+use super::machine::{BOARD, Builder, Drive, Volume, image};
+use super::qemu::{self, Qemu};
+use super::script::{Case, bare};
+use crate::run::{output, program};
+
+/// How a script went.
+pub struct Outcome {
+    /// Its exit status.
+    pub status: i32,
+    /// What it printed.
+    pub said: String,
+}
+
+/// Runs a case; its images and logs stay in a directory of its name.
+pub fn run(case: &Case, ready: &Ready) -> Result<Outcome> {
+    let dir = empty(&ready.dir.join(case.name()))?;
+    let mut command = command(ready);
+    qemu::logs(&mut command, &dir)?;
+    let status = serve(case, &dir, command, true);
+    let read = |name: &str| {
+        let text = fs::read(dir.join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&text).into_owned()
+    };
+    let said = read("out.log");
+    let status = status.with_context(|| {
+        format!("{said}--- the end of its console ---\n{}\n---", tail(&read("console.log"), 30))
+    })?;
+    Ok(Outcome { status, said })
+}
+
+/// A shell on this terminal, with these drives.
+pub fn shell(case: &Case, ready: &Ready) -> Result<()> {
+    let dir = empty(&ready.dir.join(case.name()))?;
+    let mut command = command(ready);
+    qemu::terminal(&mut command);
+    serve(case, &dir, command, false).map(drop)
+}
+
+fn empty(dir: &Path) -> Result<std::path::PathBuf> {
+    if dir.exists() {
+        fs::remove_dir_all(dir).with_context(|| dir.display().to_string())?;
+    }
+    fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
+    Ok(dir.to_path_buf())
+}
+
+fn command(ready: &Ready) -> Command {
+    let mut command = program("qemu-system-x86_64", BOARD);
+    command.arg("-kernel").arg(&ready.kernel).arg("-initrd").arg(&ready.initrd);
+    command.args(["-append", "console=ttyS0 quiet panic=-1 nokaslr"]);
+    command
+}
+
+/// The drives of a case, and how often its guest has started.
+struct Guest {
+    drives: Vec<Drive>,
+    later: Vec<Drive>,
+    boots: u32,
+    resets: u32,
+}
+
+/// Makes the images, starts the guest and answers until its script has ended; the exit status.
+fn serve(case: &Case, dir: &Path, mut command: Command, script: bool) -> Result<i32> {
+    let mut builder = Builder::default();
+    let mut make = |words: &[String]| -> Result<Vec<Drive>> {
+        words.iter().map(|word| builder.drive(word, dir)).collect()
+    };
+    let (drives, later) = (make(&case.drives())?, make(&case.script.later)?);
+    let mut guest = Guest { drives, later, boots: 0, resets: 0 };
+    for volume in guest.volumes() {
+        let file = File::create(&volume.image).context("an image")?;
+        file.set_len(volume.bytes).context("an image")?;
+        command.arg("-blockdev").arg(image(volume).to_string());
+    }
+    for device in guest.drives.iter().flat_map(|drive| &drive.devices) {
+        command.arg("-device").arg(device.to_string());
+    }
+    let mut qemu = Qemu::start(command, dir, case.script.limit)?;
+    let told = guest.told(case, script);
+    let status = guest.talk(&mut qemu, &told);
+    qemu.end()?;
+    status
+}
+
+impl Guest {
+    fn talk(&mut self, qemu: &mut Qemu, told: &str) -> Result<i32> {
+        loop {
+            let line = qemu.asked()?;
+            if let Some(status) = line.strip_prefix("exit ") {
+                return status.trim().parse().context("its exit status");
+            }
+            let answer = match line.as_str() {
+                "hello" => {
+                    self.boots += 1;
+                    ensure!(self.boots == self.resets + 1, "the guest started again by itself");
+                    format!("boot={} {told}", self.boots)
+                }
+                line => self.answer(qemu, line).unwrap_or_else(|e| format!("error: {e:#}")),
+            };
+            qemu.answer(&answer)?;
+        }
+    }
+
+    /// One line for one line.
+    fn answer(&mut self, qemu: &mut Qemu, line: &str) -> Result<String> {
+        let (what, name) = line.split_once(' ').unwrap_or((line, ""));
+        match what {
+            "reset" => {
+                self.resets += 1;
+                qemu.qmp("system_reset", json!({}))?;
+            }
+            "unplug" => qemu.qmp("device_del", json!({ "id": name }))?,
+            "plug" => {
+                let mut drives = self.drives.iter().chain(&self.later);
+                let drive = drives.find(|drive| drive.name == name).context("no such drive")?;
+                for device in drive.devices.iter().filter(|device| is_hot(device)) {
+                    qemu.qmp("device_add", device.clone())?;
+                }
+            }
+            "blocks" => return Ok(fs::metadata(&self.volume(name)?.image)?.blocks().to_string()),
+            "hash" => return hash(&self.volume(name)?.image),
+            _ => anyhow::bail!("the host knows no '{what}'"),
+        }
+        Ok("ok".into())
+    }
+
+    fn volumes(&self) -> impl Iterator<Item = &Volume> {
+        self.drives.iter().chain(&self.later).flat_map(|drive| &drive.volumes)
+    }
+
+    fn volume(&self, name: &str) -> Result<&Volume> {
+        self.volumes().find(|volume| volume.name == name).context("no such drive")
+    }
+
+    /// What a start is told: assignments for its shell.
+    fn told(&self, case: &Case, script: bool) -> String {
+        let volumes = self.volumes().map(|v| format!("{}|{}|{}", v.name, v.glob, v.serial));
+        let names = |words: &[String]| words.iter().map(|w| bare(w)).collect::<Vec<_>>().join(" ");
+        let file = case.script.path.file_name().unwrap_or_default().to_string_lossy();
+        format!(
+            "script='{}' drive='{}' attached='{}' later='{}' modules='{}' volumes='{}'",
+            if script { &file } else { "" },
+            case.drive.as_deref().map(bare).unwrap_or_default(),
+            names(&case.drives()),
+            names(&case.script.later),
+            case.script.modules.join(" "),
+            volumes.collect::<Vec<_>>().join(" "),
+        )
+    }
+}
+
+/// A port of PCIe stays when what is in it goes.
+fn is_hot(device: &Value) -> bool {
+    device["driver"] != "pcie-root-port"
+}
+
+fn hash(image: &Path) -> Result<String> {
+    let said = output(&mut program("sha256sum", &[&image.to_string_lossy()]))?;
+    Ok(said.split_whitespace().next().unwrap_or_default().to_string())
+}
+
+fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    all[all.len().saturating_sub(lines)..].join("\n")
+}

@@ -1,0 +1,139 @@
+//! The tests in the guest: which there are, two at a time, and how they went.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::Ready;
+use super::script::{Case, Script, all};
+use super::session::{self, Outcome};
+use crate::run::{find, root};
+
+/// Guests at a time: each takes a processor.
+const TOGETHER: usize = 2;
+
+/// How a case went.
+pub struct Verdict {
+    /// Of the case.
+    pub name: String,
+    /// Whether all of its checks held.
+    pub ok: bool,
+    /// Why it was not made, if so.
+    pub skipped: Option<String>,
+    /// What it printed, or why it could not be run.
+    pub said: String,
+    /// It took.
+    pub time: Duration,
+}
+
+/// Runs the cases whose names begin with one of these, or all; tells each as it ends.
+pub fn test(names: &[String], tell: impl Fn(&Verdict) + Sync) -> Result<Vec<Verdict>> {
+    let wanted =
+        |case: &Case| names.is_empty() || names.iter().any(|n| case.name().starts_with(n.as_str()));
+    let mut cases: Vec<Case> = all()?.iter().flat_map(Script::cases).filter(wanted).collect();
+    ensure!(!cases.is_empty(), "no test in guest/tests is called {}", names.join(" or "));
+    let ready = Ready::make()?;
+    // The long ones first, so that none is left over at the end.
+    cases.sort_by_key(|case| std::cmp::Reverse(case.script.limit));
+    let (queue, done) = (Mutex::new(VecDeque::from(cases)), Mutex::new(Vec::new()));
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let work = || {
+        while let Some(case) = next() {
+            let verdict = judge(&case, &ready);
+            tell(&verdict);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push(verdict);
+        }
+    };
+    thread::scope(|scope| (0..TOGETHER).for_each(|_| drop(scope.spawn(work))));
+    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn judge(case: &Case, ready: &Ready) -> Verdict {
+    let start = Instant::now();
+    let missing = case.script.needs.iter().find(|program| find(program).is_none());
+    let mut verdict = Verdict {
+        name: case.name(),
+        ok: true,
+        skipped: missing.map(|program| format!("no {program} on this machine")),
+        said: String::new(),
+        time: Duration::ZERO,
+    };
+    if verdict.skipped.is_some() {
+        return verdict;
+    }
+    match session::run(case, ready) {
+        Ok(Outcome { status, said }) => {
+            verdict.ok = status == 0;
+            let why = said.lines().find_map(|line| line.strip_prefix("skipped: "));
+            verdict.skipped = why.map(str::to_string);
+            verdict.said = said;
+        }
+        Err(error) => {
+            verdict.ok = false;
+            verdict.said = format!("{error:#}");
+        }
+    }
+    verdict.time = start.elapsed();
+    verdict
+}
+
+/// `guest test [NAME...]`
+pub fn run(names: &[String]) -> Result<ExitCode> {
+    let start = Instant::now();
+    let verdicts = test(names, |verdict| {
+        let word = match (&verdict.skipped, verdict.ok) {
+            (Some(why), true) => format!("skipped: {why}"),
+            (_, true) => "ok".into(),
+            (_, false) => format!("FAILED\n{}", verdict.said),
+        };
+        println!("{:<24} {:>6.1} s   {word}", verdict.name, verdict.time.as_secs_f64());
+    })?;
+    let failed = verdicts.iter().filter(|verdict| !verdict.ok).count();
+    println!("{} run, {failed} failed, {:.0} s", verdicts.len(), start.elapsed().as_secs_f64());
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// `guest run SCRIPT [DRIVE]`
+pub fn one(arguments: &[String]) -> Result<ExitCode> {
+    let name = arguments.first().context("which script?")?;
+    let path = Path::new(name);
+    let path = if path.exists() {
+        path.to_path_buf()
+    } else {
+        root().join(format!("guest/tests/{name}.sh"))
+    };
+    let script = Script::read(&path)?;
+    let mut ready = Ready::make()?;
+    let bytes = [std::fs::read(&ready.initrd)?, super::image::extra(&path)?].concat();
+    ready.initrd = ready.dir.join("initrd-run");
+    std::fs::write(&ready.initrd, bytes)?;
+    let mut cases = script.cases();
+    if let Some(drive) = arguments.get(1) {
+        cases = vec![Case { script, drive: Some(drive.clone()) }];
+    }
+    let mut ok = true;
+    for case in cases {
+        let verdict = judge(&case, &ready);
+        println!("{}\n{}: {:.1} s", verdict.said, verdict.name, verdict.time.as_secs_f64());
+        ok &= verdict.ok;
+    }
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// `guest sh [DRIVE...]`
+pub fn shell(drives: &[String]) -> Result<ExitCode> {
+    let every = ["pair", "ssd", "disk", "usb", "uas", "sd", "scratch"].map(str::to_string);
+    let script = Script {
+        name: "shell".into(),
+        drives: if drives.is_empty() { every.to_vec() } else { drives.to_vec() },
+        limit: Duration::from_secs(24 * 3600),
+        ..Script::default()
+    };
+    session::shell(&Case { script, drive: None }, &Ready::make()?)?;
+    Ok(ExitCode::SUCCESS)
+}
