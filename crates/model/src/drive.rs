@@ -51,6 +51,7 @@ struct Costs {
     read: u64,
     write: u64,
     latency: u64,
+    host: u64,
     flush: u64,
     discard: u64,
     discard_gib: u64,
@@ -65,6 +66,7 @@ impl Costs {
             read: ns(*spec.command.read_us),
             write: ns(*spec.command.write_us),
             latency: ns(*spec.command.latency_us),
+            host: ns(*spec.host.command_us),
             flush: ns(*spec.command.flush_us),
             discard: ns(*spec.discard.command_us),
             discard_gib: ns(*spec.discard.gib_us),
@@ -159,7 +161,8 @@ impl Drive {
         }
         self.heat.pass(now, self.media.traffic());
         if !self.is_valid(op) {
-            return Completion { done_ns: now + self.costs.latency, status: Status::Invalid };
+            let done_ns = now + self.costs.latency + self.costs.host;
+            return Completion { done_ns, status: Status::Invalid };
         }
         let (at, place) = self.links.enter(now);
         let (done, status) = match op.kind {
@@ -172,7 +175,7 @@ impl Drive {
         self.links.leave(place, done);
         self.counters.commands[op.kind as usize] += 1;
         self.busy_until = self.busy_until.max(done);
-        Completion { done_ns: done, status }
+        Completion { done_ns: done + self.costs.host, status }
     }
 
     #[inline]

@@ -32,6 +32,8 @@ pub struct DriveSpec {
     pub formats: Vec<u32>,
     /// Seed of everything random in the drive.
     pub seed: Figure<u64>,
+    /// The host, as far as it is part of what a host measures.
+    pub host: HostSpec,
     /// Links between host and drive, nearest to the host first.
     pub link: Vec<LinkSpec>,
     /// Commands.
@@ -65,6 +67,7 @@ impl Default for DriveSpec {
             block_bytes: guess(512),
             formats: vec![512],
             seed: guess(1),
+            host: HostSpec::default(),
             link: Vec::new(),
             command: CommandSpec::default(),
             buffer: BufferSpec::default(),
@@ -76,6 +79,22 @@ impl Default for DriveSpec {
             wear: WearSpec::default(),
             heat: HeatSpec::default(),
         }
+    }
+}
+
+/// The host at the near end of the chain of links. A drive of its own has none: only figures that were
+/// measured on a slow host need it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostSpec {
+    /// Time of the host per command (system call, driver, interrupt), us. Waiting for the most part:
+    /// it limits one command at a time, not many together.
+    pub command_us: Figure<f64>,
+}
+
+impl Default for HostSpec {
+    fn default() -> Self {
+        HostSpec { command_us: guess(0.0) }
     }
 }
 

@@ -46,16 +46,51 @@ fn cards_and_sticks_of_document_004_are_met_and_recorded() {
     assert_eq!(names, ["lay-out", "read", "write"]);
 }
 
+/// The four links of document 000 as the host sees them, also for commands one at a time.
+#[test]
+fn links_of_document_000_are_met_and_only_what_was_asked_for_is_shown() {
+    let place = tempfile::tempdir().expect("a directory");
+    let output = replicate(place.path(), &["000"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("16 of 16 figures are within"), "{text}");
+    let output = replicate(place.path(), &["000", "--only", "emmc"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("2 of 2 figures are within") && !text.contains("SATA on"), "{text}");
+}
+
+const OWN: &str = r#"
+title = "A stick, and a claim of ten times its speed"
+about = "For a test."
+
+[[experiment]]
+id = "stick"
+drive = "usb-16k"
+steps = [{ name = "read", io = "--rw read --bs 16k --size 4MiB --coverage 1" }]
+
+[[figure]]
+what = "stick, read"
+experiment = "stick"
+read = "read.throughput"
+published = 64
+unit = "MB/s"
+tolerance = 0.1
+source = "the box"
+reason = "the box is wrong"
+"#;
+
 #[test]
 fn a_missed_figure_is_named_with_its_reason_and_the_exit_code_says_so() {
     let place = tempfile::tempdir().expect("a directory");
-    let output = replicate(place.path(), &["000", "--only", "nvme"]);
+    let file = place.path().join("own.toml");
+    std::fs::write(&file, OWN).expect("it is written");
+    let output = replicate(place.path(), &[file.to_str().expect("plain letters")]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("MISSED") && text.contains("that of the host"), "{text}");
-    let load = text.lines().find(|l| l.starts_with("NVMe on PCIe 2.0 x1, load")).expect("a row");
-    assert!(load.contains("406000") && load.contains("met"), "{load}");
-    assert!(!text.contains("SATA on"), "only what was asked for: {text}");
+    let row = text.lines().find(|l| l.starts_with("stick, read")).expect("a row");
+    assert!(row.contains("64") && row.contains("MISSED"), "{row}");
+    assert!(text.contains("stick, read: the box is wrong"), "{text}");
+    assert!(text.contains("0 of 1 figures are within"), "{text}");
 }
 
 #[test]

@@ -66,7 +66,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = REPLICATE_EXAMPLES)]
 pub struct ReplicateArgs {
-    /// The document; none lists those there are
+    /// The document, or a file in its format (./NAME.toml); none lists those there are
     pub document: Option<String>,
     /// Only experiments whose name contains this
     #[arg(long, value_name = "TEXT")]

@@ -197,8 +197,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     DOCUMENTS.iter().map(|(name, _)| *name)
 }
 
-/// The document of that name.
+/// The document of that name, or in a file of one's own (`./NAME.toml`).
 pub fn document(name: &str) -> Result<Document> {
+    if name.ends_with(".toml") {
+        let text = std::fs::read_to_string(name);
+        return parse(name, &text.map_err(|e| Failure::new(USAGE, format!("{name}: {e}")))?);
+    }
     let found = DOCUMENTS.iter().find(|(known, _)| *known == name);
     let unknown = || {
         let known = names().collect::<Vec<_>>().join(", ");
@@ -206,8 +210,11 @@ pub fn document(name: &str) -> Result<Document> {
             .advise("ssdyno replicate")
     };
     let (_, text) = found.ok_or_else(unknown)?;
-    let wrong = |e| Failure::new(USAGE, format!("published/{name}.toml: {e}"));
-    toml::from_str(text).map_err(wrong)
+    parse(&format!("published/{name}.toml"), text)
+}
+
+fn parse(file: &str, text: &str) -> Result<Document> {
+    toml::from_str(text).map_err(|e| Failure::new(USAGE, format!("{file}: {e}")))
 }
 
 #[cfg(test)]
