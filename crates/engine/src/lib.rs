@@ -22,6 +22,7 @@ mod machine;
 mod prepare;
 mod probe;
 mod recorder;
+mod release;
 mod sampler;
 mod simulator;
 mod summary;

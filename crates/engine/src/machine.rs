@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,10 +11,10 @@ use std::time::Duration;
 use drive::{Guard, Opened, Watch};
 use record::{Finding, Level, Safety, State, TargetKind};
 use rig::{
-    CommandRun, Event, Measurement, Observer, Preparation, Prepared, Result, Rig, RigError,
-    StopReason, TargetInfo,
+    CommandRun, Event, Measurement, Observer, Preparation, Prepared, Released, Result, Rig,
+    RigError, StopReason, TargetInfo,
 };
-use workload::{OpStream, Region, Workload};
+use workload::{Caching, OpStream, Region, Workload};
 
 use crate::admit;
 use crate::backend::discard;
@@ -25,6 +26,7 @@ use crate::handles::Handles;
 use crate::jobs::{Crew, Part, Place};
 use crate::prepare;
 use crate::probe::{self, BackendKind};
+use crate::release::{self, Found};
 use crate::sampler::{Sampler, Subject};
 use crate::summary::summarise;
 use crate::worker::Terms;
@@ -289,6 +291,28 @@ impl Machine {
         Ok(region.bytes)
     }
 
+    /// Gives blocks back as their user would, and looks at what they hold then.
+    fn release(&mut self, region: Region) -> Result<Released> {
+        admit::admit_change("giving blocks back destroys data", &self.info)?;
+        let failed = |e| io_error(&self.info, "look at blocks", e);
+        let Some(handles) = &self.handles else { return Ok(Released::default()) };
+        let (file, _) = handles.pick(Caching::Bypass);
+        if self.info.target.kind == TargetKind::Device {
+            let places = release::places(region);
+            let before = release::look(file, &places).map_err(failed)?;
+            self.discard(region)?;
+            let Some(handles) = &self.handles else { return Ok(Released::default()) };
+            let after = release::look(handles.pick(Caching::Bypass).0, &places);
+            return Ok(before.until(&after.map_err(|e| io_error(&self.info, "look at blocks", e))?));
+        }
+        let filesystem = self.info.target.filesystem.as_ref();
+        let source = filesystem.and_then(|fs| fs.source.as_deref()).unwrap_or_default();
+        let found = Found::find(file, region, Path::new(source)).map_err(RigError::Unsupported)?;
+        let trimmed = release::free(file, region).map_err(failed)?;
+        let released = found.look_again().map_err(failed)?;
+        Ok(Released { trimmed_bytes: trimmed, ..released })
+    }
+
     fn fill(&mut self, region: Region, content: workload::Content, seed: u64) -> Result<u64> {
         let workload = prepare::fill_workload(region, content, seed);
         self.admit(&workload)?;
@@ -325,7 +349,7 @@ impl Rig for Machine {
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
         self.alive()?;
         let start = self.clock.now();
-        let mut cached_bytes = None;
+        let (mut cached_bytes, mut released) = (None, None);
         let bytes = match preparation {
             Preparation::Fill { region, content, seed } => self.fill(region, content, seed)?,
             Preparation::Discard { region } => self.discard(region)?,
@@ -336,11 +360,15 @@ impl Rig for Machine {
                 0
             }
             Preparation::Empty => self.make_empty()?,
+            Preparation::Release { region } => {
+                released = Some(self.release(region)?);
+                region.bytes
+            }
             Preparation::Format { .. } => {
                 return Err(RigError::Unsupported("formatting to another block size".into()));
             }
         };
-        Ok(Prepared { elapsed_ns: self.clock.now() - start, bytes, cached_bytes })
+        Ok(Prepared { elapsed_ns: self.clock.now() - start, bytes, cached_bytes, released })
     }
 
     fn idle(&mut self, time: Duration) -> Result<()> {

@@ -74,7 +74,8 @@ pub(crate) fn written_share(file: &File, region: Region) -> Option<f64> {
     if !regular || region.bytes == 0 {
         return None;
     }
-    let written = sys::file::written_bytes(file, region.start, region.bytes).ok()?;
+    let pieces = sys::file::pieces(file, region.start, region.bytes).ok()?;
+    let written: u64 = pieces.iter().map(|piece| piece.bytes).sum();
     Some(written as f64 / region.bytes as f64)
 }
 

@@ -14,8 +14,8 @@ use std::time::Duration;
 use model::{Drive, DriveSpec, Health, LinkSpec, Status};
 use record::{Safety, State, Target, TargetKind};
 use rig::{
-    DeviceTraffic, Event, Measurement, Observer, Preparation, Prepared, Result, Rig, RigError,
-    StopReason, TargetInfo,
+    DeviceTraffic, Event, Measurement, Observer, Preparation, Prepared, Released, Result, Rig,
+    RigError, StopReason, TargetInfo,
 };
 use workload::{Closed, Op, OpKind, OpStream, Open, Pacing, Region, Workload};
 
@@ -25,6 +25,7 @@ use crate::clock::Clock;
 use crate::doctor::{self, Case};
 use crate::prepare;
 use crate::recorder::{Onset, Recorder};
+use crate::release;
 use crate::sampler::{Sampler, Seen, Subject};
 use crate::summary::summarise;
 use crate::worker::{Job, Ready, Terms};
@@ -165,6 +166,23 @@ impl Simulator {
         Ok(region.bytes)
     }
 
+    /// A discard, and what its blocks hold then.
+    fn release(&mut self, region: Region) -> Result<Released> {
+        let places = release::places(region);
+        let held: Vec<bool> = places.iter().map(|p| self.drive.is_mapped(p.at)).collect();
+        self.discard(region)?;
+        let mut released = Released::default();
+        for (place, held) in places.iter().zip(held) {
+            let bytes = u64::from(place.bytes);
+            released.looked_bytes += bytes;
+            let kept = !held || self.drive.is_mapped(place.at);
+            let zeros = !kept && self.drive.reads_zeros(place.at);
+            released.kept_bytes += if kept { bytes } else { 0 };
+            released.zero_bytes += if zeros { bytes } else { 0 };
+        }
+        Ok(released)
+    }
+
     /// One command outside of a workload.
     fn command(&mut self, op: Op) -> Result<()> {
         let completion = self.drive.submit(self.now, &op);
@@ -216,14 +234,19 @@ impl Rig for Simulator {
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
         self.alive()?;
         let start = self.now;
+        let mut released = None;
         let bytes = match preparation {
             Preparation::Fill { region, content, seed } => self.fill(region, content, seed)?,
             Preparation::Discard { region } => self.discard(region)?,
             Preparation::Flush => self.command(Op::FLUSH).map(|()| 0)?,
             Preparation::DropCaches | Preparation::Empty => 0,
+            Preparation::Release { region } => {
+                released = Some(self.release(region)?);
+                region.bytes
+            }
             Preparation::Format { block_bytes } => self.format(block_bytes).map(|()| 0)?,
         };
-        Ok(Prepared { elapsed_ns: self.now - start, bytes, ..Prepared::default() })
+        Ok(Prepared { elapsed_ns: self.now - start, bytes, released, ..Prepared::default() })
     }
 
     fn idle(&mut self, time: Duration) -> Result<()> {

@@ -27,6 +27,7 @@ mod states;
 mod sustain;
 #[cfg(test)]
 mod tests;
+mod trim;
 pub mod verdict;
 mod whole;
 mod zones;
@@ -42,6 +43,7 @@ static ALL: &[&dyn Method] = &[
     &authentic::Authentic,
     &sustain::Sustain,
     &states::StatesMethod,
+    &trim::TrimMethod,
     &zones::Zones,
     &align::Align,
     &heat::HeatMethod,

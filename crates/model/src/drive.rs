@@ -442,6 +442,11 @@ impl Drive {
         }
     }
 
+    /// Whether a read of this byte brings zeros: it holds nothing, and the drive says so.
+    pub fn reads_zeros(&self, byte: u64) -> bool {
+        self.discard_zeros && !self.is_mapped(byte)
+    }
+
     /// The page-mapped translation, where the drive has one; for checks.
     pub fn page_mapped(&self) -> Option<&PageMapped> {
         match &self.translation {

@@ -62,6 +62,12 @@ pub enum Preparation {
     /// Make a scratch file empty, so that the next workload makes it grow as a new file does. A
     /// device and a file of the user's have the size they have.
     Empty,
+    /// Give the region back as its user would, and look at what its blocks hold then: a device by a
+    /// discard, a file system by freeing the blocks and trimming. See [`Released`].
+    Release {
+        /// Where.
+        region: Region,
+    },
     /// Format to another logical block size (destroys everything).
     Format {
         /// New logical block size in bytes.
@@ -79,6 +85,21 @@ pub struct Prepared {
     /// Bytes of the target that the operating system still holds, where it was made to forget and
     /// tells.
     pub cached_bytes: Option<u64>,
+    /// What was found in blocks that were released.
+    pub released: Option<Released>,
+}
+
+/// What blocks hold after they were given back. What is neither zero nor kept is something else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Released {
+    /// Bytes that were read before and after, past all caches.
+    pub looked_bytes: u64,
+    /// Of those, bytes that read as zeros now, and did not before.
+    pub zero_bytes: u64,
+    /// Bytes that read as before.
+    pub kept_bytes: u64,
+    /// Bytes the file system says it trimmed; `None` on a device, and where it cannot trim.
+    pub trimmed_bytes: Option<u64>,
 }
 
 /// Why the rig could not do what was asked.

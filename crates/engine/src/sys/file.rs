@@ -54,14 +54,30 @@ struct Map {
     extents: [Extent; 128],
 }
 
-/// Bytes in a range of a file that were really written: holes and extents that are allocated but
-/// not written (which read as zeros without touching the drive) left out. An error where the file
-/// system has no extent map.
-pub(crate) fn written_bytes(file: &File, start: u64, length: u64) -> io::Result<u64> {
+/// A piece of a file and where it is on its device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// First byte in the file.
+    pub logical: u64,
+    /// First byte on the device.
+    pub physical: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// The bytes stand on the device as they are in the file: neither compressed nor encrypted, nor
+    /// within another block, nor still in memory.
+    pub plain: bool,
+}
+
+/// The pieces of a range of a file that were really written: holes and extents that are allocated
+/// but not written (which read as zeros without touching the drive) left out. An error where the
+/// file system has no extent map.
+pub(crate) fn pieces(file: &File, start: u64, length: u64) -> io::Result<Vec<Piece>> {
     const LAST: u32 = 1;
     const UNWRITTEN: u32 = 0x800;
+    /// Unknown place, not yet allocated, encoded, encrypted, not aligned, inline, packed tail.
+    const NOT_PLAIN: u32 = 0x2 | 0x4 | 0x8 | 0x80 | 0x100 | 0x200 | 0x400;
     const SYNC: u32 = 1;
-    let (mut at, end, mut written) = (start, start + length, 0);
+    let (mut at, end, mut pieces) = (start, start + length, Vec::new());
     while at < end {
         let mut map = Map {
             start: at,
@@ -76,10 +92,12 @@ pub(crate) fn written_bytes(file: &File, start: u64, length: u64) -> io::Result<
         check(unsafe { libc::ioctl(file.as_raw_fd(), FIEMAP as _, &raw mut map) })?;
         let extents = &map.extents[..(map.mapped as usize).min(map.extents.len())];
         for extent in extents {
-            let from = extent.logical.max(at);
+            let logical = extent.logical.max(at);
             let to = (extent.logical + extent.length).min(end);
-            if extent.flags & UNWRITTEN == 0 && to > from {
-                written += to - from;
+            if extent.flags & UNWRITTEN == 0 && to > logical {
+                let physical = extent.physical + (logical - extent.logical);
+                let plain = extent.flags & NOT_PLAIN == 0;
+                pieces.push(Piece { logical, physical, bytes: to - logical, plain });
             }
         }
         match extents.last() {
@@ -89,7 +107,18 @@ pub(crate) fn written_bytes(file: &File, start: u64, length: u64) -> io::Result<
             _ => break,
         }
     }
-    Ok(written)
+    Ok(pieces)
+}
+
+/// Makes the file system of an open directory or file give back all it has free; bytes it says it
+/// gave back.
+pub(crate) fn trim_free(place: &File) -> io::Result<u64> {
+    /// `FITRIM`, `include/uapi/linux/fs.h`.
+    const FITRIM: libc::c_ulong = 0xC018_5879;
+    let mut range = [0, u64::MAX, 0];
+    // SAFETY: FITRIM reads and writes three u64 at the pointer, which is live for the call.
+    check(unsafe { libc::ioctl(place.as_raw_fd(), FITRIM as _, range.as_mut_ptr()) })?;
+    Ok(range[1])
 }
 
 /// Bytes of a file that are in the page cache: `cachestat` where the kernel has it (Linux 6.5), else

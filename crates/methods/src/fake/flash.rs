@@ -1,6 +1,7 @@
 //! What the virtual drive of the tests does because it is flash: a cache that ends, mapped blocks,
 //! disorder left by random writes, a page that is crossed, heat. All off by default.
 
+use rig::Released;
 use workload::{Op, OpKind, Pattern, Region, Workload};
 
 /// Bytes that are mapped or not together.
@@ -132,6 +133,20 @@ impl Flash {
         let chunks = |r: std::ops::Range<u64>| (r.start / CHUNK) as usize..(r.end / CHUNK) as usize;
         self.mapped[chunks(filled)].fill(true);
         self.ragged[chunks(used)].fill(true);
+    }
+
+    /// Takes a region back, and tells what it holds then.
+    pub fn release(&mut self, region: Region) -> Released {
+        self.discard(region);
+        let chunk = (region.start / CHUNK) as usize;
+        let looked_bytes = region.bytes;
+        let kept_bytes = if self.mapped[chunk] { looked_bytes } else { 0 };
+        Released {
+            looked_bytes,
+            kept_bytes,
+            zero_bytes: looked_bytes - kept_bytes,
+            trimmed_bytes: None,
+        }
     }
 
     /// Takes a region back.

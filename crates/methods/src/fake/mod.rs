@@ -344,10 +344,15 @@ impl Rig for Fake {
         if self.interrupt()? {
             return Err(RigError::Interrupted);
         }
+        let mut released = None;
         let elapsed_ns = match preparation {
             Preparation::Fill { region, seed, .. } => self.fill(region, seed),
             Preparation::Discard { region } if self.info.discard => {
                 self.flash.discard(region);
+                1_000_000
+            }
+            Preparation::Release { region } if self.info.discard => {
+                released = Some(self.flash.release(region));
                 1_000_000
             }
             Preparation::Format { block_bytes } if self.formats => {
@@ -358,7 +363,7 @@ impl Rig for Fake {
             other => return Err(RigError::Unsupported(format!("{other:?}"))),
         };
         self.now_ns += elapsed_ns;
-        Ok(Prepared { elapsed_ns, ..Prepared::default() })
+        Ok(Prepared { elapsed_ns, released, ..Prepared::default() })
     }
 
     fn idle(&mut self, time: Duration) -> Result<()> {

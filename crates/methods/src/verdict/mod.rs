@@ -21,6 +21,7 @@ mod steady;
 #[cfg(test)]
 pub(crate) mod testing;
 mod throttle;
+mod trim;
 mod untrimmed;
 
 use record::{Evidence, Unit, Verdict};
@@ -36,6 +37,7 @@ pub(crate) use misaligned::Shift;
 pub(crate) use ram::PageCache;
 pub(crate) use steady::Steadiness;
 pub(crate) use throttle::Warmth;
+pub(crate) use trim::Trim;
 pub(crate) use untrimmed::States;
 
 /// Names of the rig's own findings that rules rest on.
@@ -53,6 +55,7 @@ pub struct Checks {
     pub(crate) working_sets: Option<Vec<WorkingSet>>,
     pub(crate) sustained: Option<Sustained>,
     pub(crate) states: Option<States>,
+    pub(crate) trim: Option<Trim>,
     pub(crate) shifts: Option<Vec<Shift>>,
     pub(crate) warmth: Option<Warmth>,
     pub(crate) steadiness: Vec<Steadiness>,
@@ -111,6 +114,10 @@ impl Ruling {
 
 /// All conclusions from what was measured on this target: the checks first, then the causes.
 pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdict> {
+    // Nothing was timed: there is nothing to say about what bounds it.
+    if seen.is_empty() && checks.trim.is_some() {
+        return whole_drive(target, checks).into_iter().map(|r| r.verdict).collect();
+    }
     let ram = ram::ram(target, seen, checks.page_cache.as_ref());
     // What memory answers says nothing about a cache, a link or a depth behind it.
     let in_memory = ram.answer == Answer::Yes;
@@ -148,6 +155,7 @@ fn whole_drive(target: &TargetInfo, checks: &Checks) -> Vec<Ruling> {
     if let Some(states) = &checks.states {
         rulings.extend([untrimmed::untrimmed(states), untrimmed::restored(states)]);
     }
+    rulings.extend(checks.trim.as_ref().map(trim::trim));
     rulings.extend(checks.steadiness.iter().map(steady::steady));
     rulings.extend(checks.warmth.as_ref().map(throttle::throttle));
     rulings.extend(checks.shifts.as_deref().map(misaligned::misaligned));

@@ -73,7 +73,8 @@ fn whoever_did_not_give_a_drive_away_is_refused_before_the_first_byte() {
         let mut out = Outcome::default();
         for kind in [TargetKind::Device, TargetKind::Directory, TargetKind::File] {
             fake.info.target.kind = kind;
-            if name == "zones" && kind == TargetKind::Device {
+            let elsewhere = [("zones", TargetKind::Device), ("trim", TargetKind::Directory)];
+            if elsewhere.contains(&(name, kind)) {
                 continue;
             }
             let options = Options::default();
@@ -317,4 +318,17 @@ fn lbaf_compares_formats_leaves_the_one_it_found_and_refuses_what_cannot_be_form
     let (_, result) = run(&mut fake, "lbaf", 20);
     assert!(result.expect_err("cannot").to_string().contains("not supported"));
     assert_eq!(fake.written, 0);
+}
+
+#[test]
+fn a_discard_that_does_something_is_seen_and_one_that_is_ignored_too() {
+    let flash = FlashTraits { full_cost: 5.0, unmapped_gain: 4.0, ..FlashTraits::default() };
+    let out = done(flash.clone(), "trim", 60);
+    let seen = verdict(&out, "TRIM WORKS").expect("all three signals");
+    assert!(seen.text.contains("100% of 256 MiB read as zeros"), "{}", seen.text);
+    assert!(value(&out, "trim-write-restored") > 3.0 * value(&out, "trim-write-used"));
+    assert!(value(&out, "trim-read-discarded") > 2.0 * value(&out, "trim-read-mapped"));
+    let out = done(FlashTraits { ignores_discard: true, ..flash }, "trim", 60);
+    let unseen = verdict(&out, "NO TRIM").expect("no signal");
+    assert!(unseen.text.contains("hold what they held"), "{}", unseen.text);
 }

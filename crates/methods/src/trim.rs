@@ -1,0 +1,245 @@
+//! `trim`: does a discard reach the drive, and what does it do there?
+//!
+//! A drive that takes the command may ignore it, and an adapter may swallow it. Three signals do not
+//! take its word: what the blocks hold afterwards; whether reading them still takes the time of
+//! flash; whether random writes on a used drive get faster. In a directory there is the first one
+//! alone, by the way of the file system: blocks of a scratch file are found on the device, freed,
+//! trimmed, and read past the file system.
+
+use record::{Metric, Plan, Safety, Step, TargetKind, Unit};
+use rig::{Preparation, Released, Rig, RigError, TargetInfo};
+use workload::{Content, Mix, Region, Workload};
+
+use crate::Outcome;
+use crate::ground::Ground;
+use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::schedule;
+use crate::session::Session;
+use crate::verdict::Trim;
+use crate::whole::Whole;
+
+/// Seconds of random writes that make a full drive a used one.
+const AGE_SECONDS: f64 = 60.0;
+
+/// Seconds of random writes before and after everything is discarded.
+const WRITE_SECONDS: f64 = 30.0;
+
+/// Seconds of one replicate of reads.
+const READ_SECONDS: f64 = 1.0;
+
+/// Rounds of reads: two pairs, forth and back.
+const READ_ROUNDS: u32 = 4;
+
+/// Rounds of the writes, each with a fill of its own.
+const WRITE_ROUNDS: u32 = 2;
+
+/// Seconds by default, with two fills.
+const SECONDS: f64 = 300.0;
+
+/// Outstanding random writes, as in `states`.
+const OUTSTANDING: u32 = 3;
+
+/// What is given back before the reads, and what is kept beside it, at most: bytes.
+const CANARY_MOST: u64 = 1 << 30;
+
+/// The canary in a directory, bytes: what is looked at, and no more.
+const SCRATCH: u64 = 64 << 20;
+
+/// Words for the two sides of the reads, and of the writes.
+const READS: [&str; 2] = ["trim-read-mapped", "trim-read-discarded"];
+const WRITES: [&str; 2] = ["trim-write-used", "trim-write-restored"];
+
+/// The method.
+pub(crate) struct TrimMethod;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "trim",
+    summary: "does a discard reach the drive, and what does it do there",
+    about: "On a drive: fills it and writes at random until it is used; gives a part of it back \
+            and looks at what its blocks hold, and whether reads of them still take the time of \
+            flash; then holds random writes before against random writes after everything was \
+            given back; twice. In a directory: writes a scratch file, finds its blocks on the \
+            device, frees them, trims (fstrim), and reads the blocks past the file system, which \
+            needs root. The verdict says which of the signals were seen.",
+    safety: Safety::Destroys,
+    seconds: SECONDS,
+    writes: "the whole drive twice, and random writes for three minutes; 64 MiB in a directory",
+};
+
+impl Method for TrimMethod {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        if target.target.kind == TargetKind::Directory {
+            let ground = scratch(target, options)?;
+            return Ok(ground.plan(target, vec![ground.fill_step(1.0), release_step()], &[]));
+        }
+        let whole = Whole::new(&INFO, target, options)?;
+        let rounds = whole.rounds(WRITE_ROUNDS);
+        let once = [
+            whole.fill_step("fill", whole.bytes()),
+            whole.step(&writes(&whole, "trim-age", AGE_SECONDS), 1),
+            whole.step(&writes(&whole, WRITES[0], WRITE_SECONDS), 1),
+            whole.step(&writes(&whole, WRITES[1], WRITE_SECONDS), 1),
+        ];
+        let times = |step: &Step| Step {
+            seconds: step.seconds * f64::from(rounds),
+            repeats: rounds,
+            write_bytes_max: step.write_bytes_max * u64::from(rounds),
+            ..step.clone()
+        };
+        let mut steps: Vec<Step> = once.iter().map(times).collect();
+        let read = |name: &&str| reads(&whole, name, canaries(&whole)[0]);
+        steps.push(release_step());
+        steps.extend(READS.iter().map(|name| whole.step(&read(name), READ_ROUNDS)));
+        steps.push(Whole::discard_step("discard"));
+        Ok(whole.plan(steps, &[]))
+    }
+
+    fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let result = match rig.target().target.kind {
+            TargetKind::Directory => {
+                let ground = scratch(rig.target(), options)?;
+                in_directory(&mut Session::new(rig, out), &ground)
+            }
+            _ => {
+                let whole = Whole::new(&INFO, rig.target(), options)?;
+                on_drive(&mut Session::new(rig, out), &whole)
+            }
+        };
+        out.checkpoint();
+        result
+    }
+}
+
+/// The ground of the file-system form.
+fn scratch(target: &TargetInfo, options: &Options) -> Result<Ground, MethodError> {
+    let size = options.size.unwrap_or(SCRATCH.min(target.bytes));
+    Ground::new(target, &Options { size: Some(size), ..options.clone() }, SECONDS)
+}
+
+fn release_step() -> Step {
+    Step { name: "release".into(), seconds: 1.0, repeats: 1, write_bytes_max: 0 }
+}
+
+fn in_directory(session: &mut Session<'_, '_>, ground: &Ground) -> Result<(), MethodError> {
+    session.checks.trim = Some(Trim { by_file_system: true, ..Trim::default() });
+    let region = Region::first(session.begin(ground, ground.seconds)?);
+    session.release(region)
+}
+
+fn on_drive(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodError> {
+    let takes = whole.discard;
+    session.checks.trim = Some(Trim { refused: !takes, ..Trim::default() });
+    session.checkpoint();
+    if !takes {
+        return session.discard(whole, "discard", whole.everything).map(drop);
+    }
+    let mut rates = [Vec::new(), Vec::new()];
+    for round in 0..whole.rounds(WRITE_ROUNDS) {
+        session.fill_region(whole, "fill", whole.ground.region())?;
+        session.measure(&writes(whole, "trim-age", AGE_SECONDS), round)?;
+        let used = writes(whole, WRITES[0], WRITE_SECONDS);
+        rates[0].push(session.rate_kept(&used, round)?);
+        if round == 0 {
+            let [given, _] = canaries(whole);
+            session.release(given)?;
+            compare_reads(session, whole)?;
+        }
+        session.discard(whole, "discard", whole.everything)?;
+        let restored = writes(whole, WRITES[1], WRITE_SECONDS);
+        rates[1].push(session.rate_kept(&restored, round)?);
+        for (name, rates) in WRITES.iter().zip(&rates) {
+            session.put_rates(name, rates);
+        }
+        session.trim().writes = rates.clone();
+        session.checkpoint();
+    }
+    Ok(())
+}
+
+/// Reads of what was given back against reads of what was not, in turns.
+fn compare_reads(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodError> {
+    let [given, kept] = canaries(whole);
+    let sides = [reads(whole, READS[0], kept), reads(whole, READS[1], given)];
+    let mut rates = [Vec::new(), Vec::new()];
+    for round in 0..READ_ROUNDS {
+        for side in schedule::order(sides.len(), round) {
+            rates[side].push(session.rate(&sides[side], round)?);
+        }
+    }
+    for (name, rates) in READS.iter().zip(&rates) {
+        session.put_rates(name, rates);
+    }
+    session.trim().reads = rates;
+    session.checkpoint();
+    Ok(())
+}
+
+impl Session<'_, '_> {
+    fn trim(&mut self) -> &mut Trim {
+        self.checks.trim.get_or_insert_default()
+    }
+
+    /// A measured replicate whose course is kept; bytes per second.
+    fn rate_kept(&mut self, w: &Workload, round: u32) -> Result<f64, MethodError> {
+        let m = self.measure(&Ground::replicate(w, round), round)?;
+        Ok(m.throughput(None).unwrap_or(0.0))
+    }
+
+    /// Gives a region back and keeps what its blocks hold then, or why nobody can look.
+    fn release(&mut self, region: Region) -> Result<(), MethodError> {
+        self.rig.note(rig::Event::Step { name: "release".into(), replicate: 0 });
+        match self.rig.prepare(Preparation::Release { region }) {
+            Ok(prepared) => self.keep(prepared.released.filter(looked)),
+            Err(RigError::Unsupported(why)) => self.trim().unseen = Some(why),
+            Err(error) => return Err(error.into()),
+        }
+        self.checkpoint();
+        Ok(())
+    }
+
+    fn keep(&mut self, released: Option<Released>) {
+        self.trim().released = released;
+        let Some(Released { looked_bytes, zero_bytes, kept_bytes, .. }) = released else { return };
+        let shares = [("zeros", zero_bytes), ("kept", kept_bytes)];
+        for (what, bytes) in shares {
+            let share = bytes as f64 / looked_bytes as f64;
+            let metric = Metric::single(format!("trim-canary.{what}"), Unit::Number, share);
+            self.out.put_metric(metric);
+        }
+    }
+}
+
+fn looked(released: &Released) -> bool {
+    released.looked_bytes > 0
+}
+
+/// Two parts of the drive of the same size: one to give back, one to keep.
+fn canaries(whole: &Whole) -> [Region; 2] {
+    let large = u64::from(whole.ground.large);
+    let bytes = (whole.bytes() / 4).min(CANARY_MOST) / large * large;
+    let half = whole.bytes() / 2 / large * large;
+    [Region::first(bytes), Region { start: half, bytes }]
+}
+
+fn writes(whole: &Whole, name: &str, seconds: f64) -> Workload {
+    let mut w = whole.random(name, Mix::WRITE, whole.ground.small, whole.seconds(seconds), 8);
+    w.depth = OUTSTANDING;
+    w.content = Content::Random;
+    w
+}
+
+fn reads(whole: &Whole, name: &str, region: Region) -> Workload {
+    let seconds = whole.seconds(READ_SECONDS);
+    let mut w = whole.random(name, Mix::READ, whole.ground.small, seconds, 9);
+    w.region = region;
+    w
+}

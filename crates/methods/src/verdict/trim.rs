@@ -1,0 +1,183 @@
+//! TRIM: does a discard do anything, by signals that do not take the drive's word for it?
+//!
+//! Any one of them is enough, for a drive may show one and not another: some give old content until
+//! the block is needed, a RAM disc has no flash to be faster than, a drive with much spare flash
+//! writes no faster for being empty. Without any, it does nothing that anybody would notice.
+
+use analysis::{Comparison, compare};
+use record::Unit;
+use rig::Released;
+use workload::units::{binary, decimal};
+
+use super::{Ruling, percent};
+
+/// Blocks changed: at least this share of what was looked at.
+const CHANGED_FROM: f64 = 0.9;
+
+/// Reads are answered without flash, and writes are restored, when even the lower end of the ratio's
+/// interval is above this.
+const FASTER_FROM: f64 = 1.1;
+
+/// What was seen of discards.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trim {
+    /// The drive takes none.
+    pub refused: bool,
+    /// They went by way of a file system.
+    pub by_file_system: bool,
+    /// What blocks held then.
+    pub released: Option<Released>,
+    /// Why nobody could look at them.
+    pub unseen: Option<String>,
+    /// Rates of reads: of what was kept, and of what was given back, bytes per second.
+    pub reads: [Vec<f64>; 2],
+    /// Rates of random writes: used, and after everything was given back, bytes per second.
+    pub writes: [Vec<f64>; 2],
+}
+
+pub(crate) fn trim(seen: &Trim) -> Ruling {
+    if seen.refused {
+        return Ruling::no("NO TRIM", "The drive, or what is between, takes no discards.");
+    }
+    let content = seen.released.map(content);
+    let reads = ratio(&seen.reads).map(|c| reads(&c));
+    let writes = ratio(&seen.writes).map(|c| writes(&c));
+    let signals: Vec<Signal> = [content, reads, writes].into_iter().flatten().collect();
+    let mut words: Vec<String> = signals.iter().map(|s| s.words.clone()).collect();
+    words.extend(seen.unseen.as_ref().map(|why| format!("nobody could look at the blocks: {why}")));
+    words.extend(said(seen));
+    let words = words.join("; ");
+    let ruling = if signals.iter().any(|s| s.seen == Some(true)) {
+        Ruling::yes("TRIM WORKS", format!("Discards reach the drive: {words}."))
+    } else if !signals.is_empty() && signals.iter().all(|s| s.seen == Some(false)) {
+        Ruling::no("NO TRIM", format!("Discards do nothing that can be seen: {words}."))
+    } else {
+        let open = if words.is_empty() { "it was not measured".into() } else { words };
+        Ruling::unknown(format!("Whether discards reach the drive is unknown: {open}."))
+    };
+    signals.iter().fold(ruling, |ruling, s| ruling.with(s.name, s.value, Unit::Number))
+}
+
+/// What one look told: `None` for what it cannot decide.
+struct Signal {
+    seen: Option<bool>,
+    words: String,
+    name: &'static str,
+    value: f64,
+}
+
+fn content(released: Released) -> Signal {
+    let share = |bytes: u64| bytes as f64 / released.looked_bytes as f64;
+    let changed = 1.0 - share(released.kept_bytes);
+    let looked = binary(released.looked_bytes);
+    let words = match share(released.zero_bytes) {
+        zeros if zeros >= CHANGED_FROM => format!("{} of {looked} read as zeros", percent(zeros)),
+        _ if changed > 0.0 => format!("{} of {looked} hold something else", percent(changed)),
+        _ => format!("{looked} hold what they held"),
+    };
+    let seen = match changed {
+        c if c >= CHANGED_FROM => Some(true),
+        // A drive may give what it holds until the block is needed.
+        c if c == 0.0 => Some(false),
+        _ => None,
+    };
+    Signal { seen, words, name: "blocks changed", value: changed }
+}
+
+fn reads(c: &Comparison) -> Signal {
+    let words = match faster(c) {
+        Some(true) => format!("they are read {:.2} times as fast as blocks in flash", c.ratio),
+        _ => format!("they are read at {} of the rate of others", percent(c.ratio)),
+    };
+    Signal { seen: faster(c), words, name: "reads, discarded / mapped", value: c.ratio }
+}
+
+fn writes(c: &Comparison) -> Signal {
+    let words = match faster(c) {
+        Some(true) => format!("random writes get {:.2} times as fast", c.ratio),
+        _ => format!("random writes run at {} of the rate before", percent(c.ratio)),
+    };
+    Signal { seen: faster(c), words, name: "writes, restored / used", value: c.ratio }
+}
+
+/// Two pairs give a wide interval: where it is open to both sides, a ratio beyond all noise still
+/// decides, twice [`FASTER_FROM`].
+fn faster(c: &Comparison) -> Option<bool> {
+    let low = c.low.unwrap_or(0.0);
+    let high = c.high.unwrap_or(f64::INFINITY);
+    match () {
+        () if low > FASTER_FROM || c.ratio > 2.0 * FASTER_FROM => Some(true),
+        () if high < FASTER_FROM || c.ratio < FASTER_FROM => Some(false),
+        () => None,
+    }
+}
+
+fn ratio(rates: &[Vec<f64>; 2]) -> Option<Comparison> {
+    let n = rates[0].len().min(rates[1].len());
+    compare(&rates[0][..n], &rates[1][..n])
+}
+
+/// What the file system said of it.
+fn said(seen: &Trim) -> Option<String> {
+    let released = seen.released.filter(|_| seen.by_file_system)?;
+    Some(match released.trimmed_bytes {
+        Some(0) => "fstrim says 0 bytes: it had told the drive before, or had nothing free".into(),
+        Some(bytes) => format!("fstrim says {}", decimal(bytes)),
+        None => "the file system or the device below cannot trim".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::*;
+
+    fn released(zero: u64, kept: u64) -> Option<Released> {
+        Some(Released {
+            looked_bytes: 100,
+            zero_bytes: zero,
+            kept_bytes: kept,
+            trimmed_bytes: None,
+        })
+    }
+
+    fn rates(ratio: f64) -> [Vec<f64>; 2] {
+        [vec![100.0, 101.0, 99.0], vec![101.0 * ratio, 100.0 * ratio, 100.0 * ratio]]
+    }
+
+    #[test]
+    fn any_signal_is_enough() {
+        let seen = |released, reads, writes| Trim {
+            released,
+            reads: rates(reads),
+            writes: rates(writes),
+            ..Trim::default()
+        };
+        let answer = |t: Trim| trim(&t).answer;
+        assert_eq!(answer(seen(released(100, 0), 1.0, 1.0)), Answer::Yes);
+        assert_eq!(answer(seen(released(0, 0), 1.0, 1.0)), Answer::Yes);
+        assert_eq!(answer(seen(released(0, 100), 3.0, 1.0)), Answer::Yes);
+        assert_eq!(answer(seen(released(0, 100), 1.0, 4.7)), Answer::Yes);
+        assert_eq!(answer(seen(released(0, 100), 1.0, 1.0)), Answer::No);
+        assert_eq!(answer(seen(released(20, 80), 1.0, 1.0)), Answer::Unknown);
+        assert_eq!(answer(Trim::default()), Answer::Unknown);
+        assert_eq!(answer(Trim { refused: true, ..Trim::default() }), Answer::No);
+    }
+
+    #[test]
+    fn two_noisy_pairs_do_not_hide_a_fivefold_gain() {
+        let writes = [vec![2.4, 2.6], vec![11.0, 12.8]];
+        assert_eq!(trim(&Trim { writes, ..Trim::default() }).answer, Answer::Yes);
+    }
+
+    #[test]
+    fn a_file_system_that_says_nothing_is_quoted() {
+        let released = released(0, 100).map(|r| Released { trimmed_bytes: Some(0), ..r });
+        let seen = Trim { by_file_system: true, released, ..Trim::default() };
+        assert!(trim(&seen).verdict.text.contains("fstrim says 0 bytes"));
+        let why = Some("no root".into());
+        let ruling = trim(&Trim { by_file_system: true, unseen: why, ..Trim::default() });
+        assert_eq!(ruling.answer, Answer::Unknown);
+        assert!(ruling.verdict.text.contains("nobody could look at the blocks: no root"));
+    }
+}
