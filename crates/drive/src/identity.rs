@@ -2,13 +2,14 @@
 //!
 //! Each bus keeps model, serial and firmware in another place; what is not told stays unknown. SATA
 //! drives are asked through the copy of their IDENTIFY data that the kernel keeps (`vpd_pg89`),
-//! because the SCSI names sysfs shows for them are cut to 16 and 4 characters.
+//! because the SCSI names sysfs shows for them are cut to 16 and 4 characters. What takes commands to
+//! find out is added by `ask`.
 
 use std::path::{Path, PathBuf};
 
 use record::{DriveIdentity, Health};
 
-use crate::ata::Identify;
+use crate::answer::ata::Identify;
 use crate::link;
 use crate::machine::{Machine, printable, read_text};
 use crate::node::{Node, numbered_as};
@@ -44,6 +45,10 @@ pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdenti
             temperature_warn_c: sensor.and_then(|s| s.warn_c),
             ..Health::default()
         },
+        hardware_id: None,
+        formats: Vec::new(),
+        details: Vec::new(),
+        missing: Vec::new(),
     }
 }
 
@@ -239,7 +244,7 @@ fn parse_hex(text: &str) -> Option<u32> {
 
 /// Makers by the identifier in the CID. The associations publish no list; these are the ones that
 /// are agreed on where cards are collected.
-fn card_maker(id: u32) -> Option<&'static str> {
+pub(crate) fn card_maker(id: u32) -> Option<&'static str> {
     Some(match id {
         0x01 => "Panasonic",
         0x02 | 0x11 => "Toshiba",

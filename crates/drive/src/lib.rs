@@ -1,14 +1,15 @@
 //! The real drive: list, identify, watch, guard and open.
 //!
-//! Everything here reads the kernel's own files (`/sys`, `/proc`), needs no library and no
-//! privilege beyond what the device nodes ask, and names what it could not find out. The way in is
-//! [`open`]: it takes what the user typed, checks all that could go wrong (`docs/devices.md`), and
+//! Everything here comes from the kernel's own files (`/sys`, `/proc`) and from commands that ask the
+//! drive; it needs no library, and names what it could not find out and what that takes. The way in
+//! is [`open`]: it takes what the user typed, checks all that could go wrong (`docs/devices.md`), and
 //! returns a file with what is known of the drive behind it. I/O itself is the engine's.
 
 #![deny(unsafe_code)]
 
 mod allow;
-mod ata;
+mod answer;
+mod ask;
 mod contents;
 mod error;
 mod guard;
@@ -29,6 +30,7 @@ mod usage;
 mod watch;
 
 pub use allow::Allowance;
+pub use ask::health;
 pub use contents::Content;
 pub use error::{DriveError, ErrorKind};
 pub use guard::Guard;

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use record::Link;
 
-use crate::ata::Identify;
+use crate::answer::ata::Identify;
 use crate::identity::{Bus, usb_device};
 use crate::machine::{Machine, read_text};
 use crate::node::{Node, numbered_as};

@@ -6,8 +6,8 @@ use record::{DriveIdentity, FileSystem};
 use serde::Serialize;
 
 use crate::allow::{Allowance, allowance};
+use crate::ask;
 use crate::contents::{self, Content};
-use crate::identity;
 use crate::locate::filesystem;
 use crate::machine::Machine;
 use crate::mounts::{Mounts, swaps};
@@ -100,7 +100,7 @@ pub(crate) fn is_shown(node: &Node) -> bool {
 
 fn device(machine: &Machine, mounts: &Mounts, node: &Node) -> BlockDevice {
     let ram = Walk::new(machine, mounts).under_node(node).ram;
-    let drive = identity::identify(machine, node, ram);
+    let drive = ask::fully(machine, node, ram);
     let image = File::open(machine.path(node.path())).ok();
     let block_bytes = drive.logical_block_bytes.unwrap_or(512);
     let on_it = |file: &File| contents::surface(file, node.bytes().unwrap_or(0), block_bytes);

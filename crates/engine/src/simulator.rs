@@ -62,7 +62,22 @@ impl Simulator {
         let drive = Drive::new(&spec, *spec.seed);
         let info = Simulator::info(&spec, spec_text);
         let replicates = HashMap::new();
-        Simulator { spec, drive, info, now: 0, interrupt, observer, replicates, interrupted: false }
+        let now = 0;
+        let mut simulator = Simulator {
+            spec,
+            drive,
+            info,
+            now,
+            interrupt,
+            observer,
+            replicates,
+            interrupted: false,
+        };
+        let health = simulator.health();
+        if let Some(drive) = &mut simulator.info.target.drive {
+            drive.health = health;
+        }
+        simulator
     }
 
     /// What a method may know of a drive of that description.
@@ -87,6 +102,20 @@ impl Simulator {
             ram: false,
             discard: true,
             state: State::Fresh,
+        }
+    }
+
+    /// Wear, traffic and temperature by the virtual drive's own counters.
+    pub fn health(&self) -> record::Health {
+        let told = self.drive.health();
+        record::Health {
+            temperature_c: Some(told.temperature_c),
+            wear_percent: Some(told.wear_percent),
+            written_bytes: Some(told.counters.written_bytes),
+            read_bytes: Some(told.counters.read_bytes),
+            flash_written_bytes: Some(told.programmed_bytes),
+            spare_percent: Some(told.spare_percent),
+            ..record::Health::default()
         }
     }
 

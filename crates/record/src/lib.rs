@@ -25,4 +25,4 @@ pub use origin::{Origin, OriginKind};
 pub use plan::{Plan, Safety, Step};
 pub use run::{LatencyProfile, Run, SCHEMA, State};
 pub use series::{Column, Series};
-pub use target::{DriveIdentity, FileSystem, Health, Link, Target, TargetKind};
+pub use target::{Detail, DriveIdentity, FileSystem, Health, Link, Target, TargetKind};

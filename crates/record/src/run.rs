@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Environment, Finding, Histogram, IoErrors, Metric, Origin, Plan, Series, Target, Verdict,
+    Environment, Finding, Health, Histogram, IoErrors, Metric, Origin, Plan, Series, Target,
+    Verdict,
 };
 
 /// Name and version of the schema. Only additions keep the number.
@@ -66,6 +67,14 @@ pub struct Run {
     pub state_before: State,
     /// State of the drive after.
     pub state_after: State,
+    /// When the drive was last known to be in the state before, RFC 3339: the end of the run that
+    /// left it so. Nothing is known of what others did since.
+    #[serde(default)]
+    pub state_as_of: Option<String>,
+    /// Wear, errors and temperature after the run, where the drive tells; those before are in
+    /// `target.drive.health`.
+    #[serde(default)]
+    pub health_after: Option<Health>,
     /// Named values.
     pub metrics: Vec<Metric>,
     /// Values over time.

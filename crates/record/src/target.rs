@@ -50,6 +50,75 @@ pub struct Health {
     pub rated_bytes: Option<u64>,
     /// Media errors counted by the drive.
     pub media_errors: Option<u64>,
+    /// Bytes read by hosts over the drive's life.
+    #[serde(default)]
+    pub read_bytes: Option<u64>,
+    /// Bytes written to the flash over the drive's life, its own housekeeping included.
+    #[serde(default)]
+    pub flash_written_bytes: Option<u64>,
+    /// Spare blocks left, percent.
+    #[serde(default)]
+    pub spare_percent: Option<f64>,
+    /// Sectors or blocks that were replaced by spares.
+    #[serde(default)]
+    pub reallocated: Option<u64>,
+    /// Transfers that arrived damaged (CRC errors of the link).
+    #[serde(default)]
+    pub link_errors: Option<u64>,
+    /// Errors the drive entered into its log.
+    #[serde(default)]
+    pub logged_errors: Option<u64>,
+    /// Hours under power.
+    #[serde(default)]
+    pub power_on_hours: Option<u64>,
+    /// Times it was switched on.
+    #[serde(default)]
+    pub power_cycles: Option<u64>,
+    /// Times it lost power without being told before.
+    #[serde(default)]
+    pub unsafe_shutdowns: Option<u64>,
+    /// Further temperature sensors, degrees Celsius, in the drive's order.
+    #[serde(default)]
+    pub sensors_c: Vec<f64>,
+    /// What the drive itself warns of: `spare below threshold`, `read-only`.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+}
+
+impl Health {
+    /// What is known here, and from `other` what is not.
+    #[must_use]
+    pub fn or(self, other: Health) -> Health {
+        let longer = |a: Vec<_>, b: Vec<_>| if a.is_empty() { b } else { a };
+        Health {
+            temperature_c: self.temperature_c.or(other.temperature_c),
+            temperature_warn_c: self.temperature_warn_c.or(other.temperature_warn_c),
+            wear_percent: self.wear_percent.or(other.wear_percent),
+            written_bytes: self.written_bytes.or(other.written_bytes),
+            rated_bytes: self.rated_bytes.or(other.rated_bytes),
+            media_errors: self.media_errors.or(other.media_errors),
+            read_bytes: self.read_bytes.or(other.read_bytes),
+            flash_written_bytes: self.flash_written_bytes.or(other.flash_written_bytes),
+            spare_percent: self.spare_percent.or(other.spare_percent),
+            reallocated: self.reallocated.or(other.reallocated),
+            link_errors: self.link_errors.or(other.link_errors),
+            logged_errors: self.logged_errors.or(other.logged_errors),
+            power_on_hours: self.power_on_hours.or(other.power_on_hours),
+            power_cycles: self.power_cycles.or(other.power_cycles),
+            unsafe_shutdowns: self.unsafe_shutdowns.or(other.unsafe_shutdowns),
+            sensors_c: longer(self.sensors_c, other.sensors_c),
+            warnings: if self.warnings.is_empty() { other.warnings } else { self.warnings },
+        }
+    }
+}
+
+/// Something a drive tells of itself that has no field of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    /// What: `TRIM`, `allocation unit`.
+    pub name: String,
+    /// Its value, for a person.
+    pub value: String,
 }
 
 /// Who a drive is. What the kernel does not tell stays unknown.
@@ -91,6 +160,19 @@ pub struct DriveIdentity {
     pub link: Option<Link>,
     /// Wear and temperature.
     pub health: Health,
+    /// What names this kind of hardware, or this very piece: VID:PID of USB, the CID of a card, the
+    /// world-wide name elsewhere.
+    #[serde(default)]
+    pub hardware_id: Option<String>,
+    /// Logical block sizes it can be formatted to, bytes, without metadata.
+    #[serde(default)]
+    pub formats: Vec<u32>,
+    /// What else it tells of itself.
+    #[serde(default)]
+    pub details: Vec<Detail>,
+    /// What could not be asked, and what that takes: `health log: root`.
+    #[serde(default)]
+    pub missing: Vec<String>,
 }
 
 /// The file system a directory or file lies in.

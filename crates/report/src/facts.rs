@@ -52,10 +52,18 @@ pub(crate) fn when(run: &Run) -> String {
     if run.origin.as_ref().is_some_and(|origin| !origin.start_known) {
         return format!("start {UNKNOWN}");
     }
-    let started = &run.started;
-    match (started.get(..10), started.get(10..11), started.get(11..16)) {
+    to_the_minute(&run.started)
+}
+
+/// Since when nothing is known of the drive but its state before.
+pub(crate) fn as_of(run: &Run) -> Option<String> {
+    run.state_as_of.as_deref().map(to_the_minute)
+}
+
+fn to_the_minute(time: &str) -> String {
+    match (time.get(..10), time.get(10..11), time.get(11..16)) {
         (Some(date), Some("T"), Some(minute)) => format!("{date} {minute}"),
-        _ => started.clone(),
+        _ => time.to_string(),
     }
 }
 
@@ -90,11 +98,13 @@ pub(crate) fn drive(run: &Run, private: bool) -> Vec<String> {
     items.extend(blocks(drive));
     items.extend(drive.health.wear_percent.map(|w| format!("wear {w:.0}%")));
     items.extend(drive.health.temperature_c.map(|c| format!("{c:.0} C")));
+    items.extend(drive.health.warnings.iter().map(|w| format!("warns: {w}")));
     if drive.ram {
         items.push("memory, not flash".to_string());
     }
     if run.state_before != State::Unknown {
-        items.push(format!("state {}", state(run.state_before)));
+        let as_of = as_of(run).map(|time| format!(" as of {time}")).unwrap_or_default();
+        items.push(format!("state {}{as_of}", state(run.state_before)));
     }
     let missing = missing(run.state_before, drive, private);
     if !missing.is_empty() {

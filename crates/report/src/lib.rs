@@ -20,6 +20,7 @@ mod style;
 pub mod table;
 mod terminal;
 mod times;
+mod wear;
 
 pub use csv::{csv, csv_series};
 pub use html::html;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use methods::Outcome;
-use record::{Environment, Finding, IoErrors, Plan, Run, SCHEMA, State, Unit};
+use record::{Environment, Finding, Health, IoErrors, Plan, Run, SCHEMA, State, Unit};
 use rig::{Event, Interval, TargetInfo};
 use store::{Point, Store, StoreError, new_id};
 
@@ -48,6 +48,8 @@ impl Recording {
             plan: Some(plan),
             state_before: info.state,
             state_after: State::Unknown,
+            state_as_of: None,
+            health_after: None,
             metrics: Vec::new(),
             series: Vec::new(),
             latencies: Vec::new(),
@@ -79,6 +81,11 @@ impl Recording {
         self.run.target = info.target.clone();
         describe(&mut self.run.environment);
         self.keep();
+    }
+
+    /// Wear and errors after the run, as the drive tells them.
+    pub fn note_health(&mut self, health: Option<Health>) {
+        self.run.health_after = health;
     }
 
     /// Keeps what an event says.

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use drive::{OpenRequest, Planned};
 use engine::{Machine, Options, Simulator};
-use record::{Safety, State, Target, TargetKind};
+use record::{Health, Safety, State, Target, TargetKind};
 use rig::{Observer, Rig, TargetInfo};
 
 use crate::cli::{InstrumentArgs, TargetArgs};
@@ -43,6 +43,14 @@ impl Stand {
         match self {
             Stand::Real(machine) => machine.as_mut(),
             Stand::Virtual(simulator) => simulator.as_mut(),
+        }
+    }
+
+    /// Wear, errors and temperature as the drive tells them now.
+    pub fn health(&mut self) -> Option<Health> {
+        match self {
+            Stand::Real(machine) => drive::health(machine.target().target.drive.as_ref()?),
+            Stand::Virtual(simulator) => Some(simulator.health()),
         }
     }
 }

@@ -47,6 +47,8 @@ fn without_bulk(run: &Run) -> Run {
         plan: run.plan.clone(),
         state_before: run.state_before,
         state_after: run.state_after,
+        state_as_of: run.state_as_of.clone(),
+        health_after: run.health_after.clone(),
         metrics: Vec::new(),
         series: Vec::new(),
         latencies: run.latencies.clone(),

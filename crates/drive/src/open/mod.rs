@@ -14,9 +14,9 @@ use std::path::Path;
 use record::{DriveIdentity, FileSystem, Safety, State, Target, TargetKind};
 use rig::TargetInfo;
 
+use crate::ask;
 use crate::error::DriveError;
 use crate::guard::{Guard, Identity};
-use crate::identity;
 use crate::machine::Machine;
 use crate::stack::Stack;
 use crate::watch::Watch;
@@ -154,7 +154,7 @@ struct Facts<'a> {
 
 impl Facts<'_> {
     fn info(self, machine: &Machine, stack: &Stack) -> TargetInfo {
-        let identify = |node| identity::identify(machine, node, stack.ram);
+        let identify = |node| ask::fully(machine, node, stack.ram);
         let drive: Option<DriveIdentity> = stack.drive.as_ref().map(identify);
         let target = Target {
             spec: self.spec.to_string(),

@@ -10,6 +10,7 @@ use crate::facts::{self, Doubt};
 use crate::grid;
 use crate::quantity::{self, UNKNOWN};
 use crate::table::Align::{Left, Right};
+use crate::wear;
 
 pub(super) fn conclusions(run: &Run) -> Markup {
     let doubts = facts::doubts(run);
@@ -73,11 +74,49 @@ pub(super) fn drive(run: &Run) -> Markup {
         section {
             h2 { "Drive" }
             @match &run.target.drive {
-                Some(drive) => (sheet::facts(&known(drive))),
+                Some(drive) => {
+                    (sheet::facts(&known(drive)))
+                    (told(drive))
+                    (wear(run))
+                }
                 None => p { (facts::drive(run, true).join(", ")) },
             }
         }
     }
+}
+
+/// What the drive tells besides, and what could not be asked.
+fn told(drive: &DriveIdentity) -> Markup {
+    markup! {
+        @if !drive.details.is_empty() {
+            details {
+                summary { "What else it tells of itself" }
+                dl {
+                    @for detail in &drive.details {
+                        div { dt { (detail.name) } dd { (detail.value) } }
+                    }
+                }
+            }
+        }
+        @for missing in &drive.missing { p.note { "Not told: " (missing) } }
+    }
+}
+
+/// The drive's counters before and after the run.
+fn wear(run: &Run) -> Markup {
+    let rows = wear::rows(run);
+    let headings = [("Counter", Left), ("Before", Right), ("After", Right), ("In this run", Right)];
+    let cells = markup! {
+        @for row in &rows {
+            tr {
+                th scope="row" { (row.name) }
+                td.number { (row.before) }
+                td.number { (row.after) }
+                td.number { (row.added) }
+            }
+        }
+    };
+    markup! { @if !rows.is_empty() { (sheet::sheet("The drive's own counters", &headings, cells)) } }
 }
 
 fn identity(drive: &DriveIdentity) -> Vec<Fact> {
@@ -88,6 +127,7 @@ fn identity(drive: &DriveIdentity) -> Vec<Fact> {
         ("Serial number", drive.serial.clone()),
         ("Firmware", drive.firmware.clone()),
         ("Bus", Some(drive.bus.clone())),
+        ("Hardware", drive.hardware_id.clone()),
     ]
 }
 
@@ -98,6 +138,7 @@ fn form(drive: &DriveIdentity) -> Vec<Fact> {
         ("Capacity", drive.bytes.map(|b| format!("{} ({b} bytes)", decimal(b)))),
         ("Logical block", bytes(drive.logical_block_bytes)),
         ("Physical block, as declared", bytes(drive.physical_block_bytes)),
+        ("Can be formatted to blocks of", formats(drive)),
         ("Spinning", yes_no(drive.rotational)),
         ("Read-only", yes_no(drive.read_only)),
         ("Volatile write cache", yes_no(drive.write_cache)),
@@ -120,9 +161,25 @@ fn link_and_health(drive: &DriveIdentity) -> Vec<Fact> {
         ("Warns from", celsius(health.temperature_warn_c)),
         ("Rated life used", health.wear_percent.map(percent)),
         ("Written in its life", health.written_bytes.map(decimal)),
+        ("Of that to the flash", health.flash_written_bytes.map(decimal)),
         ("Rated for", health.rated_bytes.map(decimal)),
-        ("Media errors", health.media_errors.map(|n| n.to_string())),
+        ("Spare blocks left", health.spare_percent.map(percent)),
+        ("Media errors", count(health.media_errors)),
+        ("Replaced blocks", count(health.reallocated)),
+        ("Link errors", count(health.link_errors)),
+        ("Hours under power", count(health.power_on_hours)),
+        ("Times switched on", count(health.power_cycles)),
+        ("Warns of", (!health.warnings.is_empty()).then(|| health.warnings.join(", "))),
     ]
+}
+
+fn count(count: Option<u64>) -> Option<String> {
+    count.map(|n| n.to_string())
+}
+
+fn formats(drive: &DriveIdentity) -> Option<String> {
+    let sizes: Vec<String> = drive.formats.iter().map(|b| binary(u64::from(*b))).collect();
+    (!sizes.is_empty()).then(|| sizes.join(", "))
 }
 
 fn yes_no(value: Option<bool>) -> Option<String> {
@@ -194,7 +251,13 @@ pub(super) fn plan(run: &Run) -> Markup {
         ("Destroys", Some(plan.destroys.clone().unwrap_or_else(|| "nothing".to_string()))),
         ("Planned time", finite(plan.seconds).map(span)),
         ("Writes at most", Some(decimal(plan.write_bytes_max))),
-        ("State before", state(run.state_before)),
+        (
+            "State before",
+            state(run.state_before).map(|state| match facts::as_of(run) {
+                Some(time) => format!("{state} as of {time}"),
+                None => state,
+            }),
+        ),
         ("State after", state(run.state_after)),
     ];
     markup! {

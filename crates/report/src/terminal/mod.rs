@@ -17,6 +17,7 @@ use crate::names::Direction;
 use crate::quantity;
 use crate::spark::sparkline;
 use crate::style::{Ink, Style};
+use crate::wear;
 use page::Page;
 
 /// Notes shown at most; warnings and worse are all shown.
@@ -71,6 +72,7 @@ fn header(page: &mut Page, run: &Run) {
     page.items("drive", &facts::drive(run, true));
     page.items("target", &facts::target(run, true));
     page.items("host", &facts::host(run));
+    page.items("wear", &wear::line(run));
 }
 
 /// Throughput over time of the workloads that went on long enough to have a course.

@@ -75,7 +75,22 @@ pub fn nvme() -> DriveIdentity {
             written_bytes: Some(12_400_000_000_000),
             rated_bytes: Some(600_000_000_000_000),
             media_errors: Some(0),
+            read_bytes: Some(20_100_000_000_000),
+            flash_written_bytes: Some(18_600_000_000_000),
+            spare_percent: Some(100.0),
+            reallocated: None,
+            link_errors: None,
+            logged_errors: Some(3),
+            power_on_hours: Some(4321),
+            power_cycles: Some(117),
+            unsafe_shutdowns: Some(9),
+            sensors_c: vec![41.0, 48.0],
+            warnings: Vec::new(),
         },
+        hardware_id: Some("eui.0025385b71b0a1c2".into()),
+        formats: vec![512, 4096],
+        details: vec![Detail { name: "version".into(), value: "NVMe 1.4".into() }],
+        missing: Vec::new(),
     }
 }
 
@@ -107,6 +122,12 @@ pub fn quick() -> Run {
     run.seconds = Some(58.4);
     run.complete = true;
     run.state_after = State::Used;
+    run.health_after = Some(Health {
+        temperature_c: Some(52.0),
+        written_bytes: Some(12_431_000_000_000),
+        flash_written_bytes: Some(18_644_000_000_000),
+        ..nvme().health
+    });
     let mut noise = Noise::new(7);
     for cell in &CELLS {
         add_cell(&mut run, cell, &mut noise);
@@ -414,6 +435,8 @@ pub fn empty() -> Run {
         }),
         state_before: State::Used,
         state_after: State::Unknown,
+        state_as_of: None,
+        health_after: None,
         metrics: vec![],
         series: vec![],
         latencies: vec![],

@@ -24,7 +24,9 @@ pub fn run(args: &ListArgs) -> Result {
         return Ok(ExitCode::SUCCESS);
     }
     let style = screen::style();
-    let text = drives.iter().map(|drive| block(drive, &style)).collect::<Vec<_>>().join("\n");
+    let in_full = args.path.is_some();
+    let blocks = drives.iter().map(|drive| block(drive, in_full, &style));
+    let text = blocks.collect::<Vec<_>>().join("\n");
     present::print(if text.is_empty() { "no block devices here\n" } else { &text })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -44,7 +46,7 @@ fn behind(path: &Path) -> Result<Vec<BlockDevice>> {
     Ok(drive::list().into_iter().filter(|d| d.drive.name == name).collect())
 }
 
-fn block(device: &BlockDevice, style: &Style) -> String {
+fn block(device: &BlockDevice, in_full: bool, style: &Style) -> String {
     let id = &device.drive;
     let mut text = title(device, style);
     let mut table = Table::new(&[Align::Left, Align::Left]).gap(2);
@@ -57,6 +59,13 @@ fn block(device: &BlockDevice, style: &Style) -> String {
     row("link", link(id));
     row("blocks", blocks(id));
     row("state", state(id));
+    row("life", life(id));
+    if in_full {
+        told(id, style, &mut row);
+    }
+    for missing in &id.missing {
+        row("not told", vec![missing.clone()]);
+    }
     row("on it", inside(&device.inside));
     for partition in &device.partitions {
         row(&partition.name, partition_words(partition));
@@ -88,7 +97,11 @@ fn identity(id: &DriveIdentity) -> Vec<String> {
     let known = |label: &str, value: &Option<String>| {
         format!("{label} {}", value.as_deref().unwrap_or("unknown"))
     };
-    vec![id.bus.clone(), known("serial", &id.serial), known("firmware", &id.firmware)]
+    let mut words = vec![id.bus.clone()];
+    // The names of other buses are long, and stand with what the drive tells in full.
+    words.extend(id.hardware_id.clone().filter(|_| id.bus == "usb"));
+    words.extend([known("serial", &id.serial), known("firmware", &id.firmware)]);
+    words
 }
 
 fn link(id: &DriveIdentity) -> Vec<String> {
@@ -122,6 +135,39 @@ fn blocks(id: &DriveIdentity) -> Vec<String> {
     words
 }
 
+/// Columns that labels take in the long form; the text beside them is wrapped.
+const LABELS: usize = 24;
+
+/// All that the drive tells of itself.
+fn told(id: &DriveIdentity, style: &Style, row: &mut impl FnMut(&str, Vec<String>)) {
+    row("hardware", id.hardware_id.iter().cloned().collect());
+    for detail in &id.details {
+        let text = screen::wrap(&detail.value, style.width.saturating_sub(LABELS).max(20));
+        for (i, line) in text.lines().enumerate() {
+            row(if i == 0 { &detail.name } else { "" }, vec![line.to_string()]);
+        }
+    }
+}
+
+/// What the drive has been through, by its own counters.
+fn life(id: &DriveIdentity) -> Vec<String> {
+    let health = &id.health;
+    let mut words = Vec::new();
+    words.extend(health.wear_percent.map(|w| format!("wear {w:.0}%")));
+    words.extend(health.spare_percent.map(|s| format!("spare {s:.0}%")));
+    words.extend(health.written_bytes.map(|b| format!("{} written", units::decimal(b))));
+    words.extend(health.flash_written_bytes.map(|b| format!("{} to flash", units::decimal(b))));
+    words.extend(health.power_on_hours.map(|h| format!("{h} h")));
+    let errors = [
+        ("media errors", health.media_errors),
+        ("replaced blocks", health.reallocated),
+        ("link errors", health.link_errors),
+    ];
+    words.extend(errors.iter().filter_map(|(name, n)| Some(format!("{} {name}", (*n)?))));
+    words.extend(health.warnings.iter().map(|w| format!("WARNS: {w}")));
+    words
+}
+
 fn state(id: &DriveIdentity) -> Vec<String> {
     let mut words = Vec::new();
     let mut flag = |value: Option<bool>, yes: &str| {
@@ -134,7 +180,6 @@ fn state(id: &DriveIdentity) -> Vec<String> {
     flag(id.read_only, "read-only");
     flag(id.write_cache, "volatile write cache");
     words.extend(id.health.temperature_c.map(|t| format!("{t:.0} C")));
-    words.extend(id.health.wear_percent.map(|w| format!("wear {w:.0}%")));
     words
 }
 

@@ -87,7 +87,10 @@ fn enter(
     let mut outcome = Outcome::with_checkpoints(|outcome| lock(&shared).checkpoint(outcome));
     let ended = target::open(args, Arc::clone(interrupt), Box::new(live)).and_then(|mut stand| {
         describe(&shared, &mut stand)?;
-        (job.act)(stand.rig(), &mut outcome)
+        let ended = (job.act)(stand.rig(), &mut outcome);
+        // Also of a run that was cut short: the drive has its wear all the same.
+        lock(&shared).note_health(stand.health());
+        ended
     });
     bar.finish_and_clear();
     let mut recording = lock(&shared);

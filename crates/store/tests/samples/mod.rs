@@ -32,6 +32,8 @@ pub fn run(method: &str, model: &str, serial: &str) -> Run {
         plan: Some(plan()),
         state_before: State::Unknown,
         state_after: State::Unknown,
+        state_as_of: None,
+        health_after: None,
         metrics: Vec::new(),
         series: Vec::new(),
         latencies: Vec::new(),

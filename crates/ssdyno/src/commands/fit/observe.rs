@@ -148,6 +148,8 @@ mod tests {
             plan: Some(plan),
             state_before: State::Fresh,
             state_after: State::Used,
+            state_as_of: None,
+            health_after: None,
             metrics,
             series: Vec::new(),
             latencies: Vec::new(),

@@ -1,0 +1,316 @@
+//! What a SATA drive says of itself: the words of IDENTIFY DEVICE, and the commands that ask more.
+//!
+//! The kernel keeps the words in VPD page 0x89 (ATA Information, SAT-3 12.4.2), where anybody may
+//! read them: 60 bytes of header, then the 512 bytes of the drive. Words are little-endian, text has
+//! its bytes swapped. Sources: ACS-3, 7.12.7 (IDENTIFY DEVICE); SAT-3, 12.2.2 (ATA PASS-THROUGH).
+
+use super::bytes;
+use crate::node::Node;
+
+const HEADER_BYTES: usize = 60;
+const WORDS: usize = 256;
+/// Bytes of the answer to IDENTIFY DEVICE and of every page of SMART data and logs.
+pub(crate) const PAGE_BYTES: usize = 512;
+
+/// The answer to IDENTIFY DEVICE.
+#[derive(Debug)]
+pub(crate) struct Identify([u16; WORDS]);
+
+impl Identify {
+    /// From the kernel's copy.
+    pub fn of(disk: &Node) -> Option<Identify> {
+        Identify::parse(&std::fs::read(disk.dir.join("device/vpd_pg89")).ok()?)
+    }
+
+    /// From the VPD page.
+    pub fn parse(page: &[u8]) -> Option<Identify> {
+        Identify::parse_words(page.get(HEADER_BYTES..)?)
+    }
+
+    /// From the words alone, as the drive sends them. All zeroes are no answer.
+    pub fn parse_words(data: &[u8]) -> Option<Identify> {
+        let data = data.get(..2 * WORDS)?;
+        let mut words = [0; WORDS];
+        for (word, bytes) in words.iter_mut().zip(data.chunks_exact(2)) {
+            *word = u16::from_le_bytes([bytes[0], bytes[1]]);
+        }
+        words.iter().any(|word| *word != 0).then_some(Identify(words))
+    }
+
+    /// Words 10 to 19.
+    pub fn serial(&self) -> Option<String> {
+        self.text(10, 20)
+    }
+
+    /// Words 23 to 26.
+    pub fn firmware(&self) -> Option<String> {
+        self.text(23, 27)
+    }
+
+    /// Words 27 to 46.
+    pub fn model(&self) -> Option<String> {
+        self.text(27, 47)
+    }
+
+    /// The fastest generation of SATA the drive can do (word 76, bits 1 to 3); 0 and FFFFh: not told.
+    pub fn generation_max(&self) -> Option<u32> {
+        let word = self.told(76)?;
+        (1..=3).rev().find(|bit| word & (1 << bit) != 0)
+    }
+
+    /// Turns a minute (word 217); 0: it does not rotate.
+    pub fn rotation(&self) -> Option<u16> {
+        match self.0[217] {
+            1 => Some(0),
+            rpm @ 0x401..=0xfffe => Some(rpm),
+            _ => None,
+        }
+    }
+
+    /// It takes DATA SET MANAGEMENT with TRIM (word 169, bit 0).
+    pub fn trims(&self) -> bool {
+        self.told(169).is_some_and(|word| word & 1 != 0)
+    }
+
+    /// What blocks read as after TRIM (word 69): always zeroes (RZAT, bit 5), always the same (DRAT,
+    /// bit 14), or anything.
+    pub fn after_trim(&self) -> AfterTrim {
+        match self.told(69).unwrap_or(0) {
+            word if word & 0x4000 == 0 => AfterTrim::Anything,
+            word if word & 0x20 == 0 => AfterTrim::Same,
+            _ => AfterTrim::Zeroes,
+        }
+    }
+
+    /// Ranges of one TRIM command, in units of 64 (word 105); 0: not told.
+    pub fn trim_ranges(&self) -> Option<u32> {
+        self.told(105).map(|blocks| 64 * u32::from(blocks))
+    }
+
+    /// Logical and physical sector, bytes (words 106, 117, 118).
+    pub fn sectors(&self) -> (u32, u32) {
+        let Some(word) = self.valid(106) else { return (512, 512) };
+        let long = u32::from(self.0[117]) | u32::from(self.0[118]) << 16;
+        let logical = match word & 0x1000 {
+            0 => 512,
+            _ => long.saturating_mul(2).max(512),
+        };
+        let power = if word & 0x2000 == 0 { 0 } else { u32::from(word & 15) };
+        (logical, logical.saturating_mul(1 << power))
+    }
+
+    /// Where in a physical sector logical sector 0 lies, bytes (word 209).
+    pub fn alignment_bytes(&self) -> u32 {
+        let (logical, _) = self.sectors();
+        let offset = self.valid(209).map_or(0, |word| u32::from(word & 0x3fff));
+        offset.saturating_mul(logical)
+    }
+
+    /// SMART is there and switched on (words 82 and 85, bit 0).
+    pub fn smart(&self) -> bool {
+        let on = |n: usize| self.told(n).is_some_and(|word| word & 1 != 0);
+        on(82) && on(85)
+    }
+
+    /// The general purpose logs are there (word 84 or 87, bit 5).
+    pub fn logs(&self) -> bool {
+        let has = |n: usize| self.valid(n).is_some_and(|word| word & 0x20 != 0);
+        has(84) || has(87)
+    }
+
+    /// A password is set, and whether it is locked by it (word 128, bits 1 and 2).
+    pub fn security(&self) -> Option<&'static str> {
+        match self.told(128)? & 6 {
+            6 => Some("locked by a password"),
+            2 => Some("a password is set"),
+            _ => None,
+        }
+    }
+
+    /// A word that the drive fills in: neither all zeroes nor all ones.
+    fn told(&self, n: usize) -> Option<u16> {
+        Some(self.0[n]).filter(|word| *word != 0 && *word != u16::MAX)
+    }
+
+    /// A word whose two highest bits say that it is valid.
+    fn valid(&self, n: usize) -> Option<u16> {
+        Some(self.0[n]).filter(|word| word & 0xc000 == 0x4000)
+    }
+
+    fn text(&self, from: usize, to: usize) -> Option<String> {
+        let bytes: Vec<u8> = self.0[from..to].iter().flat_map(|word| word.to_be_bytes()).collect();
+        super::text(&bytes)
+    }
+}
+
+/// What trimmed blocks read as, by the drive's own word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterTrim {
+    Zeroes,
+    Same,
+    Anything,
+}
+
+impl AfterTrim {
+    pub fn words(self) -> &'static str {
+        match self {
+            AfterTrim::Zeroes => "reads zeroes afterwards (RZAT)",
+            AfterTrim::Same => "reads the same afterwards, whatever that is (DRAT)",
+            AfterTrim::Anything => "reads anything afterwards",
+        }
+    }
+}
+
+/// An ATA command that reads one page, as ATA PASS-THROUGH (16): PIO data-in, one block, its length
+/// in the sector count.
+pub(crate) fn pass_through(command: u8, feature: u8, address: [u8; 6]) -> [u8; 16] {
+    const PIO_IN: u8 = 4 << 1;
+    // From the device, in blocks, length in the count; no registers asked back.
+    const FLAGS: u8 = 0x0e;
+    // A 48-bit command has the upper halves beside the lower ones.
+    let long = command == READ_LOG_EXT;
+    let [low, mid, high, low_2, mid_2, high_2] = address;
+    let protocol = PIO_IN | u8::from(long);
+    [0x85, protocol, FLAGS, 0, feature, 0, 1, low_2, low, mid_2, mid, high_2, high, 0, command, 0]
+}
+
+/// IDENTIFY DEVICE.
+pub(crate) const IDENTIFY: u8 = 0xec;
+/// SMART, with its sub-commands in the feature register and C24Fh in the address.
+const SMART: u8 = 0xb0;
+const SMART_READ_DATA: u8 = 0xd0;
+/// READ LOG EXT.
+const READ_LOG_EXT: u8 = 0x2f;
+/// The log of device statistics.
+const STATISTICS: u8 = 0x04;
+
+/// IDENTIFY DEVICE as a command.
+pub(crate) fn identify_command() -> [u8; 16] {
+    pass_through(IDENTIFY, 0, [0; 6])
+}
+
+/// SMART READ DATA as a command.
+pub(crate) fn smart_command() -> [u8; 16] {
+    pass_through(SMART, SMART_READ_DATA, [0, 0x4f, 0xc2, 0, 0, 0])
+}
+
+/// One page of the device statistics as a command.
+pub(crate) fn statistics_command(page: u8) -> [u8; 16] {
+    pass_through(READ_LOG_EXT, 0, [STATISTICS, page, 0, 0, 0, 0])
+}
+
+/// A value of the device statistics (ACS-3, A.5): supported and valid in the two highest bits, the
+/// value in the lower 32 or 56, by its kind.
+pub(crate) fn statistic(page: &[u8], number: u8, at: usize, bits: u32) -> Option<u64> {
+    let header = bytes(page, 0).map(u64::from_le_bytes)?;
+    let value = bytes(page, at).map(u64::from_le_bytes)?;
+    // The header names its page in byte 2.
+    let ours = header >> 16 & 0xff == u64::from(number);
+    (ours && value >> 62 == 3).then_some(value & ((1 << bits) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn page(fields: &[(usize, &str)], word_76: u16) -> Vec<u8> {
+        let mut page = vec![b' '; HEADER_BYTES + 2 * WORDS];
+        for (word, text) in fields {
+            for (i, byte) in text.bytes().enumerate() {
+                page[HEADER_BYTES + 2 * word + (i ^ 1)] = byte;
+            }
+        }
+        page[HEADER_BYTES + 152..][..2].copy_from_slice(&word_76.to_le_bytes());
+        page
+    }
+
+    fn words(set: &[(usize, u16)]) -> Identify {
+        let mut words = [0; WORDS];
+        words[0] = 0x40;
+        set.iter().for_each(|(n, word)| words[*n] = *word);
+        Identify(words)
+    }
+
+    #[test]
+    fn text_has_its_bytes_swapped() {
+        let model = "Acme SSD 870 EVO Example 1TB";
+        let page = page(&[(10, "S6PUNX0T123456"), (23, "SVT02B6Q"), (27, model)], 0x000e);
+        let identify = Identify::parse(&page).expect("whole page");
+        assert_eq!(identify.model().as_deref(), Some(model));
+        assert_eq!(identify.serial().as_deref(), Some("S6PUNX0T123456"));
+        assert_eq!(identify.firmware().as_deref(), Some("SVT02B6Q"));
+        assert_eq!(identify.generation_max(), Some(3));
+    }
+
+    #[test]
+    fn what_is_not_told_is_unknown() {
+        let identify = Identify::parse(&page(&[], 0xffff)).expect("whole page");
+        assert_eq!((identify.model(), identify.generation_max()), (None, None));
+        assert!(Identify::parse(&[0; 100]).is_none());
+        assert!(Identify::parse_words(&[0; 512]).is_none(), "zeroes are no answer");
+        let nothing = words(&[]);
+        assert_eq!(nothing.rotation(), None);
+        assert_eq!((nothing.sectors(), nothing.alignment_bytes()), ((512, 512), 0));
+        assert!(!nothing.trims() && !nothing.smart() && !nothing.logs());
+    }
+
+    #[test]
+    fn sectors_and_their_alignment() {
+        let advanced = words(&[(106, 0x6003), (209, 0x4001)]);
+        assert_eq!((advanced.sectors(), advanced.alignment_bytes()), ((512, 4096), 512));
+        let native = words(&[(106, 0x5000), (117, 2048)]);
+        assert_eq!(native.sectors(), (4096, 4096));
+    }
+
+    #[test]
+    fn trim_and_what_it_leaves() {
+        let of = |word_69| words(&[(169, 1), (69, word_69), (105, 8)]);
+        assert!(of(0).trims());
+        assert_eq!(of(0).after_trim(), AfterTrim::Anything);
+        assert_eq!(of(0x4000).after_trim(), AfterTrim::Same);
+        assert_eq!(of(0x4020).after_trim(), AfterTrim::Zeroes);
+        assert_eq!(of(0x0020).after_trim(), AfterTrim::Anything, "RZAT means nothing without DRAT");
+        assert_eq!(of(0).trim_ranges(), Some(512));
+        assert_eq!(
+            (words(&[(217, 1)]).rotation(), words(&[(217, 7200)]).rotation()),
+            (Some(0), Some(7200))
+        );
+    }
+
+    #[test]
+    fn commands_are_those_of_the_standard() {
+        assert_eq!(identify_command(), [0x85, 8, 0x0e, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xec, 0]);
+        assert_eq!(
+            smart_command(),
+            [0x85, 8, 0x0e, 0, 0xd0, 0, 1, 0, 0, 0, 0x4f, 0, 0xc2, 0, 0xb0, 0]
+        );
+        assert_eq!(
+            statistics_command(7),
+            [0x85, 9, 0x0e, 0, 0, 0, 1, 0, 4, 0, 7, 0, 0, 0, 0x2f, 0]
+        );
+    }
+
+    #[test]
+    fn a_statistic_counts_only_when_it_is_valid() {
+        let mut page = vec![0; PAGE_BYTES];
+        page[2] = 7;
+        page[8..16].copy_from_slice(&(3u64 << 62 | 12).to_le_bytes());
+        page[16..24].copy_from_slice(&(1u64 << 63 | 5).to_le_bytes());
+        assert_eq!(statistic(&page, 7, 8, 8), Some(12));
+        assert_eq!(statistic(&page, 1, 8, 8), None, "another page");
+        assert_eq!(statistic(&page, 7, 16, 8), None, "supported and not valid");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..700)) {
+            if let Some(identify) = Identify::parse(&bytes) {
+                let _ = (identify.model(), identify.serial(), identify.generation_max());
+                let _ = (identify.sectors(), identify.alignment_bytes(), identify.after_trim());
+                let _ = (identify.rotation(), identify.trim_ranges(), identify.security());
+            }
+            statistic(&bytes, 7, 8, 56);
+        }
+    }
+}

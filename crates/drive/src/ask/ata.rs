@@ -1,0 +1,98 @@
+//! Asks a SATA drive: IDENTIFY where the kernel does not keep it, SMART, device statistics.
+
+use std::fs::File;
+use std::io;
+
+use record::Health;
+
+use super::Asked;
+use crate::answer::ata::{
+    Identify, PAGE_BYTES, identify_command, smart_command, statistic, statistics_command,
+};
+use crate::answer::smart;
+use crate::sys;
+
+pub(super) fn ask(asked: &mut Asked<'_>) {
+    asked.id.hardware_id = asked.disk.text("device/wwid");
+    let identify = match Identify::of(asked.disk) {
+        Some(kept) => Ok(kept),
+        None => asked.with(identify),
+    };
+    if let Some(identify) = asked.or_missing("IDENTIFY", identify) {
+        tell(asked, &identify);
+    }
+}
+
+/// IDENTIFY, asked of the drive itself.
+pub(super) fn identify(file: &File) -> io::Result<Identify> {
+    let data = page(file, &identify_command())?;
+    Identify::parse_words(&data).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+fn page(file: &File, command: &[u8]) -> io::Result<Vec<u8>> {
+    let mut data = vec![0; PAGE_BYTES];
+    let received = sys::scsi::read(file, command, &mut data)?;
+    data.truncate(received);
+    Ok(data)
+}
+
+/// Enters what a drive tells of itself.
+pub(super) fn tell(asked: &mut Asked<'_>, identify: &Identify) {
+    match identify.rotation() {
+        Some(0) => asked.detail("rotation", "none"),
+        Some(rpm) => asked.detail("rotation", format!("{rpm} rpm")),
+        None => asked.detail("rotation", "not told"),
+    }
+    let trim = match (identify.trims(), identify.trim_ranges()) {
+        (false, _) => "no".to_string(),
+        (true, None) => identify.after_trim().words().to_string(),
+        (true, Some(ranges)) => {
+            format!("{}, {ranges} ranges a command", identify.after_trim().words())
+        }
+    };
+    asked.detail("TRIM", trim);
+    let (logical, physical) = identify.sectors();
+    let offset = match identify.alignment_bytes() {
+        0 => String::new(),
+        bytes => format!(", the first {bytes} B into a physical one"),
+    };
+    asked.detail("sectors", format!("{logical} B in {physical} B{offset}"));
+    identify.security().into_iter().for_each(|word| asked.detail("security", word));
+    let health = asked.with(|file| health(file, identify));
+    if let Some(told) = asked.or_missing("SMART and wear", health) {
+        asked.id.health = std::mem::take(&mut asked.id.health).or(told);
+    }
+}
+
+/// SMART attributes; the device statistics of the standard, where there are any, come first.
+fn health(file: &File, identify: &Identify) -> io::Result<Health> {
+    if !identify.smart() {
+        return Err(io::Error::other("the drive has none, or it is switched off"));
+    }
+    let attributes = smart::attributes(&page(file, &smart_command())?);
+    let by_attributes = smart::health(&attributes, &identify.model().unwrap_or_default());
+    let by_statistics = match identify.logs() {
+        true => statistics(file, identify.sectors().0),
+        false => Health::default(),
+    };
+    Ok(by_statistics.or(by_attributes))
+}
+
+/// From the pages of ACS-3, A.5: general (1), general errors (4), temperature (5), transport (6) and
+/// solid state device (7). A page that is not there is left out.
+fn statistics(file: &File, sector_bytes: u32) -> Health {
+    let value = |number: u8, at: usize, bits: u32| {
+        statistic(&page(file, &statistics_command(number)).ok()?, number, at, bits)
+    };
+    let bytes = |at| value(1, at, 48).map(|n| n.saturating_mul(u64::from(sector_bytes)));
+    Health {
+        power_cycles: value(1, 8, 32),
+        power_on_hours: value(1, 16, 32),
+        written_bytes: bytes(24),
+        read_bytes: bytes(40),
+        media_errors: value(4, 8, 32),
+        link_errors: value(6, 24, 32),
+        wear_percent: value(7, 8, 8).map(|percent| percent as f64),
+        ..Health::default()
+    }
+}

@@ -1,0 +1,97 @@
+//! NVMe admin commands through the kernel's driver.
+//!
+//! Source: `include/uapi/linux/nvme_ioctl.h`. The ioctl gives a negative errno, 0, or the status the
+//! drive answered with. It needs CAP_SYS_ADMIN; from Linux 6.2 on identify and most logs only need
+//! the node to be readable.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// `NVME_IOCTL_ADMIN_CMD`: `_IOWR('N', 0x41, struct nvme_passthru_cmd)`.
+const ADMIN_CMD: libc::c_ulong = 0xC048_4E41;
+
+/// `struct nvme_passthru_cmd`.
+#[repr(C)]
+#[derive(Default)]
+struct Passthru {
+    opcode: u8,
+    flags: u8,
+    reserved: u16,
+    nsid: u32,
+    cdw2: u32,
+    cdw3: u32,
+    metadata: u64,
+    addr: u64,
+    metadata_len: u32,
+    data_len: u32,
+    cdw10: u32,
+    cdw11: u32,
+    cdw12: u32,
+    cdw13: u32,
+    cdw14: u32,
+    cdw15: u32,
+    timeout_ms: u32,
+    result: u32,
+}
+
+const _: () = assert!(size_of::<Passthru>() == 72);
+
+/// An admin command that reads or moves no data.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Admin {
+    /// Opcode; its lowest two bits are the direction, which must not be host to controller.
+    pub opcode: u8,
+    /// Namespace, or all ones for every one.
+    pub nsid: u32,
+    /// Command dword 10.
+    pub cdw10: u32,
+    /// Command dword 11.
+    pub cdw11: u32,
+    /// How long the kernel waits, milliseconds; 0: its own default of a minute.
+    pub timeout_ms: u32,
+}
+
+/// Issues an admin command; what the drive answers is put into `data`.
+pub(crate) fn admin(file: &File, command: &Admin, data: &mut [u8]) -> io::Result<()> {
+    if command.opcode & 3 == 1 {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a command that sends data"));
+    }
+    let mut passthru = Passthru {
+        opcode: command.opcode,
+        nsid: command.nsid,
+        addr: if data.is_empty() { 0 } else { data.as_mut_ptr() as u64 },
+        data_len: data.len() as u32,
+        cdw10: command.cdw10,
+        cdw11: command.cdw11,
+        timeout_ms: command.timeout_ms,
+        ..Passthru::default()
+    };
+    // SAFETY: the structure is the kernel's own, live and exclusive for the call. The kernel copies
+    // at most `data_len` bytes to `addr`, which is the exclusively borrowed `data`; the command has
+    // ended, or was aborted, when the call returns.
+    let status = unsafe { libc::ioctl(file.as_raw_fd(), ADMIN_CMD as _, &raw mut passthru) };
+    match status {
+        0 => Ok(()),
+        status if status < 0 => Err(io::Error::last_os_error()),
+        status => Err(io::Error::other(refusal(status as u32))),
+    }
+}
+
+/// A status in words: the generic ones and those of format and sanitize (NVMe 1.4, 4.6.1).
+fn refusal(status: u32) -> String {
+    let text = match status & 0x7ff {
+        0x001 => "it does not know the command",
+        0x002 => "a field of the command is wrong for it",
+        0x006 => "an internal error",
+        0x00b => "no such namespace, or not this one alone",
+        0x01c => "a sanitize failed, and has to be done again first",
+        0x01d => "a sanitize is going on",
+        0x020 => "the namespace is write protected",
+        0x109 => "it has no such log",
+        0x10a => "it has no such format",
+        0x286 => "access denied",
+        _ => "an error",
+    };
+    format!("the drive answers {text} (NVMe status {:#05x})", status & 0x7ff)
+}

@@ -1,0 +1,159 @@
+//! What a run did to the drive by the drive's own counters: their values before and after.
+//!
+//! Counters count in large units and late (NVMe in 512,000 bytes, some SATA drives in GiB), so a
+//! difference of 0 after a short run is the drive's word and no proof.
+
+use record::{Health, Run};
+use workload::units::decimal;
+
+/// One of the counters, and one of the values that are no counts.
+type Count = fn(&Health) -> Option<u64>;
+type Share = fn(&Health) -> Option<f64>;
+
+/// A counter, before and after.
+pub(crate) struct Row {
+    /// `Written by hosts`.
+    pub name: &'static str,
+    pub before: String,
+    pub after: String,
+    /// What the run added; empty for what is no count.
+    pub added: String,
+}
+
+/// Health before and after; nothing where the drive did not tell afterwards.
+fn both(run: &Run) -> Option<(&Health, &Health)> {
+    Some((&run.target.drive.as_ref()?.health, run.health_after.as_ref()?))
+}
+
+/// All counters the drive has.
+pub(crate) fn rows(run: &Run) -> Vec<Row> {
+    let Some((before, after)) = both(run) else { return Vec::new() };
+    let bytes: [(&'static str, Count); 3] = [
+        ("Written by hosts", |h| h.written_bytes),
+        ("Written to flash", |h| h.flash_written_bytes),
+        ("Read by hosts", |h| h.read_bytes),
+    ];
+    let counts: [(&'static str, Count); 4] = [
+        ("Media errors", |h| h.media_errors),
+        ("Replaced blocks", |h| h.reallocated),
+        ("Link errors", |h| h.link_errors),
+        ("Logged errors", |h| h.logged_errors),
+    ];
+    let shares: [(&'static str, &str, Share); 3] = [
+        ("Rated life used", "%", |h| h.wear_percent),
+        ("Spare blocks left", "%", |h| h.spare_percent),
+        ("Temperature", " C", |h| h.temperature_c),
+    ];
+    let mut rows = Vec::new();
+    for (name, of) in bytes {
+        rows.extend(row(name, of(before), of(after), decimal));
+    }
+    for (name, of) in counts {
+        rows.extend(row(name, of(before), of(after), |n| n.to_string()));
+    }
+    for (name, unit, of) in shares {
+        let (Some(b), Some(a)) = (of(before), of(after)) else { continue };
+        let show = |value: f64| format!("{value:.0}{unit}");
+        rows.push(Row { name, before: show(b), after: show(a), added: String::new() });
+    }
+    rows
+}
+
+fn row(
+    name: &'static str,
+    before: Option<u64>,
+    after: Option<u64>,
+    show: impl Fn(u64) -> String,
+) -> Option<Row> {
+    let (before, after) = (before?, after?);
+    // A counter that went back was reset, or is another drive's.
+    let added = after.checked_sub(before).map(&show);
+    let added = added.unwrap_or_else(|| "unknown".into());
+    Some(Row { name, before: show(before), after: show(after), added })
+}
+
+/// The same in a line: traffic by the drive's count, flash against host, and what became worse.
+pub(crate) fn line(run: &Run) -> Vec<String> {
+    let Some((before, after)) = both(run) else { return Vec::new() };
+    let more = |of: Count| of(after)?.checked_sub(of(before)?);
+    let mut items = Vec::new();
+    let host = more(|h| h.written_bytes);
+    let flash = more(|h| h.flash_written_bytes);
+    items.extend(match (host, flash) {
+        (Some(host @ 1..), Some(flash)) => {
+            let times = flash as f64 / host as f64;
+            let (host, flash) = (decimal(host), decimal(flash));
+            Some(format!("host wrote {host}, flash {flash} (x{times:.2}), by its own count"))
+        }
+        (Some(host), _) => Some(format!("host wrote {}, by its own count", decimal(host))),
+        (None, flash) => flash.map(|b| format!("{} to flash, by its own count", decimal(b))),
+    });
+    let worse: [(&'static str, Count); 4] = [
+        ("media errors", |h| h.media_errors),
+        ("replaced blocks", |h| h.reallocated),
+        ("link errors", |h| h.link_errors),
+        ("logged errors", |h| h.logged_errors),
+    ];
+    for (name, of) in worse {
+        items.extend(more(of).filter(|n| *n > 0).map(|n| format!("{n} new {name}")));
+    }
+    let wear = before.wear_percent.zip(after.wear_percent).filter(|(b, a)| b != a);
+    items.extend(wear.map(|(b, a)| format!("wear {b:.0}% -> {a:.0}%")));
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{DriveIdentity, Run};
+
+    use super::*;
+
+    fn run(before: Health, after: Option<Health>) -> Run {
+        let drive = serde_json::to_value(DriveIdentity { health: before, ..Default::default() });
+        let run = serde_json::json!({
+            "schema": record::SCHEMA, "id": "1", "started": "", "seconds": null, "method": "quick",
+            "target": {
+                "spec": "x", "kind": "device", "path": null, "bytes": 0, "filesystem": null,
+                "direct": null, "drive": drive.expect("plain data"),
+            },
+            "environment": serde_json::to_value(record::Environment::default()).expect("plain data"),
+            "plan": {
+                "safety": "reads", "seconds": 0.0, "write_bytes_max": 0, "region_bytes": 0,
+                "destroys": null, "steps": [],
+            },
+            "state_before": "unknown", "state_after": "unknown", "metrics": [], "series": [],
+            "verdicts": [], "warnings": [], "errors": [], "complete": true,
+            "health_after": serde_json::to_value(after).expect("plain data"),
+        });
+        serde_json::from_value(run).expect("a run")
+    }
+
+    fn health(written: u64, flash: u64, link_errors: u64) -> Health {
+        Health {
+            written_bytes: Some(written),
+            flash_written_bytes: Some(flash),
+            link_errors: Some(link_errors),
+            wear_percent: Some(2.0),
+            ..Health::default()
+        }
+    }
+
+    #[test]
+    fn what_a_run_added_is_the_difference() {
+        let run = run(health(1000, 2000, 5), Some(health(3_001_000, 5_002_000, 7)));
+        let line = line(&run);
+        assert_eq!(line[0], "host wrote 3.00 MB, flash 5.00 MB (x1.67), by its own count");
+        assert!(line.contains(&"2 new link errors".to_string()), "{line:?}");
+        assert!(!line.iter().any(|item| item.starts_with("wear")), "{line:?}");
+        let added: Vec<_> = rows(&run).into_iter().map(|r| (r.name, r.added)).collect();
+        assert_eq!(added[2], ("Link errors", "2".to_string()));
+    }
+
+    #[test]
+    fn a_counter_that_went_back_and_a_drive_that_does_not_tell() {
+        let back = run(health(1000, 0, 0), Some(health(0, 0, 0)));
+        assert_eq!(rows(&back)[0].added, "unknown");
+        assert!(line(&run(health(1000, 0, 0), None)).is_empty());
+        assert!(rows(&run(health(1, 1, 1), Some(Health::default()))).is_empty());
+    }
+}
