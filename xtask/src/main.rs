@@ -9,6 +9,7 @@ mod bench;
 mod deb;
 mod dist;
 mod floors;
+mod fuzz;
 mod guest;
 mod packages;
 mod run;
@@ -22,6 +23,7 @@ cargo xtask test     everything that must hold: format, lints, house rules, test
 cargo xtask tidy     the house rules alone
 cargo xtask guest    a Linux guest with NVMe, SATA, USB and SD drives: its tests, or a shell
 cargo xtask bench    how good the instrument is, against fio; into benches/RESULTS.md
+cargo xtask fuzz     a parser of other tools' words, for a while: NAME [--time 10m] [--seed N]
 cargo xtask dist     a static binary, manual pages, completions and a .deb, in target/dist
 ";
 
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         "test" => test::run(),
         "tidy" => tidy::run(),
         "bench" => bench::run(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "fuzz" => fuzz::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "dist" => dist::run(),
         "guest" => guest::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "" | "help" | "-h" | "--help" => {

@@ -12,3 +12,16 @@ pub struct FioError {
     /// What to do about it.
     pub advice: Option<String>,
 }
+
+impl FioError {
+    /// What is wrong, where.
+    pub(crate) fn new(place: impl Into<String>, what: impl Into<String>) -> FioError {
+        FioError { place: place.into(), what: what.into(), advice: None }
+    }
+
+    /// The same with what to do.
+    pub(crate) fn advise(mut self, advice: impl Into<String>) -> FioError {
+        self.advice = Some(advice.into());
+        self
+    }
+}

@@ -7,12 +7,29 @@
 //!
 //! Meaning follows fio 3.42 (HOWTO and behaviour); the tests hold it against an installed fio.
 
+mod assemble;
+mod commandline;
+mod docs;
+mod draft;
 mod error;
+mod fuzzed;
+mod help;
 mod job;
+mod jobfile;
+mod options;
 mod plan;
+mod resolve;
+mod section;
+mod switches;
+#[cfg(test)]
+mod testing;
+mod value;
 mod world;
 
+pub use commandline::parse;
+pub use docs::markdown;
 pub use error::FioError;
+pub(crate) use fuzzed::{FUZZ_COMMAND_LINE, FUZZ_JOB_FILE};
 pub use job::*;
 pub use plan::{Eta, Format, Globals, Note, Plan, Request};
 pub use world::{Here, World};

@@ -52,8 +52,8 @@ impl World for Here {
     }
 
     fn memory_mib(&self) -> u64 {
-        let pages = rustix::system::sysinfo().totalram as u64;
-        pages * u64::from(rustix::system::sysinfo().mem_unit) >> 20
+        let about = rustix::system::sysinfo();
+        (about.totalram as u64 * u64::from(about.mem_unit)) >> 20
     }
 
     fn page_bytes(&self) -> u64 {

@@ -28,8 +28,10 @@ use std::time::Duration;
 /// One job section with everything inherited from `[global]` and the defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Name of the section, or what `--name=` gave.
+    /// What results are shown under: the section's name, or what `name=` made of it.
     pub name: String,
+    /// Name of the section, which names of files are made from.
+    pub section: String,
     /// `description=`, shown with the results.
     pub description: Option<String>,
     /// Where the section begins: `file:line`, or `command line`.
@@ -77,6 +79,7 @@ impl Default for Job {
     fn default() -> Job {
         Job {
             name: String::new(),
+            section: String::new(),
             description: None,
             origin: String::new(),
             numjobs: 1,
@@ -104,7 +107,7 @@ impl Default for Job {
 impl Job {
     /// Paths of the files of clone `clone` (from 0), in the order of their numbers.
     pub fn paths(&self, clone: u32) -> Vec<String> {
-        self.files.paths(&self.name, clone)
+        self.files.paths(&self.section, clone)
     }
 }
 

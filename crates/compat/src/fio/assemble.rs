@@ -1,0 +1,178 @@
+//! Sections into jobs: what a job has from `[global]`, what each option does, who waits for whom.
+
+use std::cell::RefCell;
+
+use super::draft::Draft;
+use super::options::{self, Entry, Standing};
+use super::resolve;
+use super::section::{Given, Section};
+use super::value::Value;
+use super::{FioError, Job, Note, World};
+
+/// What becomes of options that are not served.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rules {
+    /// They are left out with a warning.
+    pub warn_unsupported: bool,
+    /// Jobs that change data are an error.
+    pub readonly: bool,
+}
+
+/// The jobs of some sections.
+pub(crate) fn jobs(
+    sections: &[Section],
+    rules: Rules,
+    world: &dyn World,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<Job>, FioError> {
+    let mut builder =
+        Builder { rules, world, notes, global: Draft::default(), jobs: Vec::new(), group: 0 };
+    for section in sections {
+        builder.section(section)?;
+    }
+    if builder.jobs.is_empty() {
+        let advice = "a job begins with --name=NAME, or with [NAME] in a job file";
+        return Err(FioError::new("command line", "there is no job").advise(advice));
+    }
+    Ok(builder.jobs)
+}
+
+struct Builder<'a> {
+    rules: Rules,
+    world: &'a dyn World,
+    notes: &'a mut Vec<Note>,
+    global: Draft,
+    jobs: Vec<Job>,
+    group: u32,
+}
+
+impl Builder<'_> {
+    fn section(&mut self, section: &Section) -> Result<(), FioError> {
+        if section.global() {
+            let mut global = std::mem::take(&mut self.global);
+            self.options(&mut global, section)?;
+            self.global = global;
+            return Ok(());
+        }
+        let mut draft = self.global.clone();
+        let name = section.name.clone().unwrap_or_default();
+        draft.job.origin = section.place.clone();
+        (draft.job.name, draft.job.section) = (name.clone(), name);
+        draft.stonewall |= section.stonewall;
+        self.options(&mut draft, section)?;
+        self.job(draft, section)
+    }
+
+    /// In a job file fio takes some options before the others, whatever the order of the lines.
+    fn options(&mut self, draft: &mut Draft, section: &Section) -> Result<(), FioError> {
+        let mut options: Vec<_> = section.options.iter().collect();
+        if section.place != COMMAND_LINE {
+            options.sort_by_key(|given| rank(&given.name));
+        }
+        options.into_iter().try_for_each(|given| self.option(draft, given))
+    }
+
+    fn option(&mut self, draft: &mut Draft, given: &Given) -> Result<(), FioError> {
+        let wrong = |what: &str| FioError::new(&given.place, format!("{}: {what}", given.shown()));
+        let found = known(&given.name);
+        let Some(entry) = found else { return Err(unknown(given)) };
+        let value = given.value.as_deref().map(str::trim).unwrap_or_default();
+        if value.is_empty() && !entry.bare {
+            return Err(wrong("needs a value").advise(format!("{}=VALUE", given.name)));
+        }
+        match entry.standing {
+            Standing::Idle(_) => Ok(()),
+            Standing::Refused { fine, .. } if fine.contains(&value) => Ok(()),
+            Standing::Refused { why, .. } if self.rules.warn_unsupported => {
+                self.note(&given.place, format!("{}: left out: {why}", given.shown()));
+                Ok(())
+            }
+            Standing::Refused { why, .. } => {
+                let advice = "--warn-unsupported leaves out what is not served, and says so";
+                Err(wrong(&format!("not served: {why}")).advise(advice))
+            }
+            Standing::Served { set, .. } => {
+                let notes = RefCell::default();
+                let text = given.value.as_deref();
+                let value = Value { text, world: self.world, kb: draft.kb, notes: &notes };
+                let done = set(draft, &value).map_err(|what| wrong(&what));
+                for text in notes.into_inner() {
+                    self.note(&given.place, format!("{}: {text}", given.name));
+                }
+                done
+            }
+        }
+    }
+
+    fn note(&mut self, place: &str, text: String) {
+        self.notes.push(Note { place: place.into(), text });
+    }
+
+    fn job(&mut self, draft: Draft, section: &Section) -> Result<(), FioError> {
+        let wrong = |what: String| {
+            FioError::new(&section.place, format!("job '{}': {what}", draft.job.name))
+        };
+        let wait_for = draft.wait_for.as_deref().map(|name| self.waited_for(name)).transpose();
+        let wait_for = wait_for.map_err(wrong)?;
+        let mut notes = Vec::new();
+        let mut job = resolve::job(&draft, self.world, &mut notes).map_err(wrong)?;
+        for text in notes {
+            self.note(&section.place, format!("job '{}': {text}", job.name));
+        }
+        if self.rules.readonly && (job.access.rw.writes() || job.access.rw.trims()) {
+            return Err(wrong(format!(
+                "rw={} is not allowed with --readonly",
+                job.access.rw.name()
+            )));
+        }
+        let clones: u32 = self.jobs.iter().map(|job| job.numjobs).sum();
+        if clones + job.numjobs > resolve::MOST_CLONES {
+            return Err(wrong(format!("more than {} jobs in all", resolve::MOST_CLONES)));
+        }
+        if !self.jobs.is_empty() && (draft.stonewall || draft.new_group) {
+            self.group += 1;
+        }
+        job.group = self.group;
+        job.schedule.stonewall = draft.stonewall;
+        job.schedule.wait_for = wait_for;
+        self.jobs.push(job);
+        Ok(())
+    }
+
+    /// The job of that name, which must stand before and be the only one.
+    fn waited_for(&self, name: &str) -> Result<usize, String> {
+        let mut named = self.jobs.iter().enumerate().filter(|(_, job)| job.name == name);
+        match (named.next(), named.next()) {
+            (Some((index, _)), None) => Ok(index),
+            (None, _) => Err(format!("wait_for={name}: no job of that name stands before")),
+            (Some(_), Some(_)) => Err(format!("wait_for={name}: several jobs have that name")),
+        }
+    }
+}
+
+/// Where options of the command line stand.
+pub(crate) const COMMAND_LINE: &str = "command line";
+
+/// Which options fio takes first, and which last: names of files want their directory, and an
+/// engine's options the engine.
+fn rank(name: &str) -> u32 {
+    match name {
+        "kb_base" | "unit_base" | "cpus_allowed_policy" => 0,
+        "filename" | "filename_format" => 2,
+        _ if options::find(name).is_some() => 1,
+        _ => 3,
+    }
+}
+
+fn unknown(given: &Given) -> FioError {
+    let error = FioError::new(&given.place, format!("{}: fio has no such option", given.shown()));
+    match options::nearest(&given.name) {
+        Some(name) => error.advise(format!("{name}, if that was meant")),
+        None => error.advise("--cmdhelp=all lists the options"),
+    }
+}
+
+/// The option a word names, wherever it is listed.
+pub(crate) fn known(name: &str) -> Option<&'static Entry> {
+    options::find(name).or_else(|| options::engine_option(name))
+}

@@ -1,0 +1,241 @@
+//! fio's command line: words into sections and globals.
+//!
+//! `--opt=value`, `--opt value`, one dash as good as two, a name cut short where it stays clear,
+//! job files anywhere between. `--name=` begins a job; what stands before the first is for all.
+
+use std::collections::VecDeque;
+
+use super::assemble::{COMMAND_LINE, Rules, known};
+use super::section::{Given, Section};
+use super::switches::{self, Asked, Settings, Switch, Takes};
+use super::{FioError, Note, Plan, Request, World, assemble, help, jobfile, options};
+
+/// Most words; arbitrary, above what a shell passes on.
+const MOST_WORDS: usize = 1 << 20;
+
+/// What a command line asks for; `words` are those behind `fio`.
+pub fn parse(words: &[String], world: &dyn World) -> Result<Request, FioError> {
+    let mut reader = Reader::default();
+    if words.len() > MOST_WORDS {
+        return Err(wrong("too many words"));
+    }
+    reader.words = words.iter().map(String::as_str).collect();
+    reader.read()?;
+    let Reader { settings, mut sections, files, mut notes, .. } = reader;
+    if let Some(answer) = settings.answer {
+        return help::answer(&answer).map(Request::Answer);
+    }
+    for (index, file) in files.iter().enumerate() {
+        let read = jobfile::sections(file, &settings.sections, world, &mut notes);
+        let mut read = read.map_err(|error| teach(error, file))?;
+        if let (Some(first), 1..) = (read.iter_mut().find(|s| !s.global()), index) {
+            first.stonewall = true;
+        }
+        sections.append(&mut read);
+    }
+    if settings.showcmd {
+        return Ok(Request::Answer(help::command(&sections)));
+    }
+    let rules = Rules { warn_unsupported: settings.warn_unsupported, readonly: settings.readonly };
+    let jobs = assemble::jobs(&sections, rules, world, &mut notes)?;
+    if let (Some(note), true) = (notes.first(), settings.warnings_fatal) {
+        let error = FioError::new(&note.place, &note.text);
+        return Err(error.advise("leave out --warnings-fatal to go on nevertheless"));
+    }
+    if settings.parse_only {
+        return Ok(Request::Answer(String::new()));
+    }
+    Ok(Request::Run(Box::new(Plan { globals: settings.globals, jobs, notes })))
+}
+
+fn wrong(what: impl Into<String>) -> FioError {
+    FioError::new(COMMAND_LINE, what)
+}
+
+/// A job file that cannot be read may be an option with a slip in front of it.
+fn teach(error: FioError, file: &str) -> FioError {
+    let word = file.trim_start_matches(['=', '-', '–', '—']);
+    let name = word.split('=').next().unwrap_or_default().trim();
+    let cannot_be_read = error.place == COMMAND_LINE && error.what.contains("cannot be read");
+    if !cannot_be_read || known(name).is_none() || !(word.contains('=') || word != file) {
+        return error;
+    }
+    let what = format!("'{file}' is taken for a job file: options begin with two dashes");
+    wrong(what).advise(format!("--{word}"))
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    words: VecDeque<&'a str>,
+    settings: Settings,
+    sections: Vec<Section>,
+    files: Vec<String>,
+    notes: Vec<Note>,
+    /// Within a `--name` that `--section` leaves out.
+    skip: bool,
+}
+
+/// What a word with dashes names.
+enum Named {
+    Switch(&'static Switch),
+    Option(&'static options::Entry),
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self) -> Result<(), FioError> {
+        while let Some(word) = self.words.pop_front() {
+            // A dash of print, as word processors make of two.
+            if let Some(rest) = word.strip_prefix(['–', '—'])
+                && known(rest.split('=').next().unwrap_or_default()).is_some()
+            {
+                let what = format!("'{word}' begins with a long dash, where fio wants two short");
+                return Err(wrong(what).advise(format!("--{rest}")));
+            }
+            match word.trim() {
+                "--" => self.end_of_options()?,
+                trimmed if trimmed.starts_with('-') && trimmed != "-" => self.dashed(word)?,
+                _ => self.files.push(word.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// After `--` all words are job files; but one that is an option's is the rest of a word that
+    /// a line break went through.
+    fn end_of_options(&mut self) -> Result<(), FioError> {
+        let next = self.words.front().copied().unwrap_or_default();
+        match next.split_once('=') {
+            Some((name, _)) if known(name.trim()).is_some() => {
+                self.words.pop_front();
+                let text = format!("'-- {next}' is read as --{next}, with a line break in between");
+                self.notes.push(Note { place: COMMAND_LINE.into(), text });
+                self.dashed(&format!("--{next}"))
+            }
+            _ => {
+                self.files.extend(self.words.drain(..).map(String::from));
+                Ok(())
+            }
+        }
+    }
+
+    fn dashed(&mut self, word: &str) -> Result<(), FioError> {
+        let body = word.trim_start();
+        let body = body.strip_prefix("--").or_else(|| body.strip_prefix('-')).unwrap_or(body);
+        let (name, value) = match body.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_string())),
+            None => (body, None),
+        };
+        match self.named(name.trim())? {
+            Named::Switch(switch) => self.switch(switch, value),
+            Named::Option(entry) => {
+                let name = entry.names().find(|full| *full == name.trim()).unwrap_or(entry.name);
+                let value = match value {
+                    None if !entry.bare || takes_a_log(name) => self.next_value(),
+                    value => value,
+                };
+                self.option(name, value)
+            }
+        }
+    }
+
+    /// The switch or option of that name, or the only one that begins so.
+    fn named(&self, name: &str) -> Result<Named, FioError> {
+        if let Some(switch) = switches::find(name) {
+            return Ok(Named::Switch(switch));
+        }
+        if let Some(entry) = known(name) {
+            return Ok(Named::Option(entry));
+        }
+        let begins = |full: &&str| name.len() > 1 && full.starts_with(name);
+        let switch = switches::SWITCHES.iter().map(|switch| switch.name);
+        let mut longer: Vec<_> =
+            switch.chain(options::all().flat_map(options::Entry::names)).filter(begins).collect();
+        longer.dedup();
+        if let [only] = longer[..] {
+            return match (switches::find(only), known(only)) {
+                (Some(switch), _) => Ok(Named::Switch(switch)),
+                (None, Some(entry)) => Ok(Named::Option(entry)),
+                (None, None) => Err(wrong(format!("--{name}: no such option"))),
+            };
+        }
+        let error = wrong(format!("--{name}: fio has no such option"));
+        let near = switches::nearest(name).or_else(|| options::nearest(name));
+        Err(match near {
+            Some(near) => error.advise(format!("--{near}, if that was meant")),
+            None => error.advise("--cmdhelp=all lists the options"),
+        })
+    }
+
+    /// The next word, if it can be a value.
+    fn next_value(&mut self) -> Option<String> {
+        let next = self.words.front().filter(|next| !next.starts_with("--"))?.to_string();
+        self.words.pop_front();
+        Some(next)
+    }
+
+    fn switch(&mut self, switch: &Switch, value: Option<String>) -> Result<(), FioError> {
+        let shown = match &value {
+            Some(value) => format!("--{}={value}", switch.name),
+            None => format!("--{}", switch.name),
+        };
+        let value = match (switch.takes, value) {
+            (Takes::Value, None) => match self.next_value() {
+                Some(value) => Some(value),
+                None => return Err(wrong(format!("{shown}: needs a value"))),
+            },
+            (Takes::Nothing, Some(_)) => return Err(wrong(format!("{shown}: takes no value"))),
+            (_, value) => value,
+        };
+        match switch.asked {
+            Asked::Idle(_) => Ok(()),
+            Asked::Refused(why) => {
+                if self.settings.warn_unsupported {
+                    let text = format!("{shown}: left out: {why}");
+                    self.notes.push(Note { place: COMMAND_LINE.into(), text });
+                    return Ok(());
+                }
+                let advice = "leave it out, or --warn-unsupported in front of it";
+                Err(wrong(format!("{shown}: not served: {why}")).advise(advice))
+            }
+            Asked::Served { set, .. } => {
+                let value = value.unwrap_or_default();
+                set(&mut self.settings, &value).map_err(|what| wrong(format!("{shown}: {what}")))
+            }
+        }
+    }
+
+    fn option(&mut self, name: &str, value: Option<String>) -> Result<(), FioError> {
+        if name == "name" {
+            let Some(name) = value.filter(|name| !name.is_empty()) else {
+                return Err(wrong("--name: needs a value"));
+            };
+            let wanted = &self.settings.sections;
+            self.skip =
+                !wanted.is_empty() && !wanted.contains(&name) && !name.starts_with("global");
+            if !self.skip {
+                self.begin(Some(name));
+            }
+            return Ok(());
+        }
+        if self.skip {
+            return Ok(());
+        }
+        if self.sections.is_empty() {
+            self.begin(None);
+        }
+        if let Some(section) = self.sections.last_mut() {
+            section.options.push(Given { place: COMMAND_LINE.into(), name: name.into(), value });
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, name: Option<String>) {
+        let section = Section { name, place: COMMAND_LINE.into(), ..Section::default() };
+        self.sections.push(section);
+    }
+}
+
+/// Logs may stand alone in a job file and not on a command line, where the next word is theirs.
+fn takes_a_log(name: &str) -> bool {
+    name.starts_with("write_") && name.ends_with("_log")
+}

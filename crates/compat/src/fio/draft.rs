@@ -1,0 +1,112 @@
+//! A job while its options come in: what is set at once, and what waits until all are known.
+//!
+//! Options go into the [`Job`] where one option is one field. Where fio looks at several together
+//! (`bs` under `bsrange`, the queue's batches under its depth) they are kept here, and `resolve.rs`
+//! makes the rest of the job of them.
+
+use std::time::Duration;
+
+use super::{Criterion, Job, PerKind, Share, Threshold, VerifyKind, ZoneMode};
+
+/// A job, or what `[global]` holds, before the options are looked at together.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    /// Where options go that stand alone.
+    pub job: Job,
+    /// `kb_base`: 1024 or 1000.
+    pub kb: u64,
+    pub bs: PerKind<u64>,
+    pub range: PerKind<Option<(u64, u64)>>,
+    pub split: PerKind<Vec<Share>>,
+    /// 0 for the smallest block.
+    pub align: PerKind<u64>,
+    /// 0 for the depth.
+    pub batch: u32,
+    pub complete_max: u32,
+    /// 0 for the depth.
+    pub low: u32,
+    pub stonewall: bool,
+    pub new_group: bool,
+    pub wait_for: Option<String>,
+    pub nrfiles: u32,
+    pub openfiles: u32,
+    /// What `refill_buffers` says, if it does.
+    pub refill: Option<bool>,
+    pub randseed_given: bool,
+    pub zone: ZoneWords,
+    pub verify: Option<VerifyKind>,
+    pub verify_interval: u64,
+    pub steady: SteadyWords,
+    pub latency: LatencyWords,
+}
+
+/// What was said of zones.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ZoneWords {
+    pub mode: Option<ZoneMode>,
+    pub size: u64,
+    pub range: u64,
+    pub skip: u64,
+}
+
+/// What was said of steadiness.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SteadyWords {
+    pub criterion: Criterion,
+    pub slope: bool,
+    pub limit: Threshold,
+    /// Zero for not asked for.
+    pub duration: Duration,
+    pub ramp: Duration,
+    pub interval: Duration,
+}
+
+/// What was said of a latency to keep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LatencyWords {
+    /// Zero for not asked for.
+    pub target: Duration,
+    pub window: Duration,
+    pub percentile: f64,
+    pub run: bool,
+}
+
+impl Default for Draft {
+    fn default() -> Draft {
+        Draft {
+            job: Job::default(),
+            kb: 1024,
+            bs: PerKind::all(4096),
+            range: PerKind::default(),
+            split: PerKind::default(),
+            align: PerKind::default(),
+            batch: 1,
+            complete_max: 0,
+            low: 0,
+            stonewall: false,
+            new_group: false,
+            wait_for: None,
+            nrfiles: 1,
+            openfiles: 0,
+            refill: None,
+            randseed_given: false,
+            zone: ZoneWords::default(),
+            verify: None,
+            verify_interval: 0,
+            steady: SteadyWords {
+                criterion: Criterion::Iops,
+                slope: true,
+                limit: Threshold::Percent(0.01),
+                duration: Duration::ZERO,
+                ramp: Duration::ZERO,
+                interval: Duration::from_secs(1),
+            },
+            latency: LatencyWords {
+                target: Duration::ZERO,
+                window: Duration::ZERO,
+                percentile: 100.0,
+                run: false,
+            },
+        }
+    }
+}

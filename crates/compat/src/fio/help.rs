@@ -1,0 +1,107 @@
+//! What is printed instead of a run: `--help`, `--cmdhelp`, `--enghelp`, `--version`, `--showcmd`.
+
+use super::FioError;
+use super::assemble::{COMMAND_LINE, known};
+use super::options::{self, ENGINE_OPTIONS, ENGINES, Entry, Standing};
+use super::section::Section;
+use super::switches::Answer;
+
+const HELP: &str = "\
+ssdyno fio takes fio's command line and job files:
+
+  ssdyno fio --name=test --filename=test.dat --size=1g --bs=4k --rw=randread --iodepth=32
+  ssdyno fio --output-format=json jobs.fio
+  ssdyno fio --warn-unsupported jobs.fio   what is not served is left out, with a warning
+  ssdyno fio --parse-only jobs.fio         only says whether it could run
+  ssdyno fio --cmdhelp=all                 every option of fio: served, accepted, refused and why
+  ssdyno fio --cmdhelp=bs                  one option
+  ssdyno fio --enghelp                     the engines
+";
+
+/// The answer to a question.
+pub(crate) fn answer(answer: &Answer) -> Result<String, FioError> {
+    Ok(match answer {
+        Answer::Help => HELP.into(),
+        // Scripts look for the first word; the number is that of the language understood.
+        Answer::Version => format!("fio-3.42 (as understood by ssdyno {})\n", VERSION),
+        Answer::Options(name) if name.is_empty() || name == "all" => all_options(),
+        Answer::Options(name) => one_option(name)?,
+        Answer::Engines(name) => engines(name),
+    })
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn all_options() -> String {
+    let groups = ENGINE_OPTIONS.iter().flat_map(|group| group.entries);
+    let lines = options::all()
+        .chain(groups)
+        .map(|entry| format!("{:28} {}\n", entry.name, standing(entry)));
+    lines.collect()
+}
+
+fn standing(entry: &Entry) -> String {
+    match entry.standing {
+        Standing::Served { remark: "", .. } => "served".into(),
+        Standing::Served { remark, .. } => format!("served: {remark}"),
+        Standing::Idle(why) => format!("accepted without effect: {why}"),
+        Standing::Refused { why, fine: [] } => format!("refused: {why}"),
+        Standing::Refused { why, fine } => format!("refused, except {}: {why}", fine.join(", ")),
+    }
+}
+
+fn one_option(name: &str) -> Result<String, FioError> {
+    let Some(entry) = known(name) else {
+        let error =
+            FioError::new(COMMAND_LINE, format!("--cmdhelp={name}: fio has no such option"));
+        return Err(match options::nearest(name) {
+            Some(near) => error.advise(format!("--cmdhelp={near}")),
+            None => error.advise("--cmdhelp=all"),
+        });
+    };
+    let names: Vec<_> = entry.names().collect();
+    Ok(format!("{}: {}\n", names.join(", "), standing(entry)))
+}
+
+fn engines(name: &str) -> String {
+    let mut text = String::new();
+    for entry in ENGINES.iter().filter(|entry| name.is_empty() || entry.names.contains(&name)) {
+        let standing = match (entry.engine, entry.remark) {
+            (Some(_), "") => "served".to_string(),
+            (Some(_), remark) => format!("served: {remark}"),
+            (None, why) => format!("refused: {why}"),
+        };
+        text += &format!("{}: {standing}\n", entry.names.join(", "));
+    }
+    text
+}
+
+/// The command line that says the same as some sections, ready for a shell.
+pub(crate) fn command(sections: &[Section]) -> String {
+    let mut words = vec!["fio".to_string()];
+    for section in sections {
+        // What is global comes before the jobs it is for, and needs no name at the start.
+        if let Some(name) = section.name.as_ref().filter(|_| !section.global() || words.len() > 1) {
+            words.push(format!("--name={}", quoted(name)));
+        }
+        if section.stonewall {
+            words.push("--stonewall".into());
+        }
+        for option in &section.options {
+            words.push(match &option.value {
+                Some(value) => format!("--{}={}", option.name, quoted(value)),
+                None => format!("--{}", option.name),
+            });
+        }
+    }
+    words.join(" ") + "\n"
+}
+
+/// A word a shell takes as it is.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./:,=%+@".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}

@@ -1,0 +1,176 @@
+//! Every option of fio, as data: its names, and whether it is served, accepted or refused.
+//!
+//! A served option carries the function that takes its value, so that what this table says of it
+//! cannot differ from what is done. The rest carries the reason, which is what the user reads.
+//! `docs/fio.md` is made from it.
+
+mod access;
+mod content;
+mod engines;
+mod files;
+mod idle;
+mod job;
+mod refused;
+mod report;
+mod run;
+mod steady;
+
+use super::draft::Draft;
+use super::value::{Parsed, Value};
+
+pub(crate) use engines::{ENGINE_OPTIONS, ENGINES, engine_option};
+
+/// Takes a value.
+pub(crate) type Setter = fn(&mut Draft, &Value) -> Parsed<()>;
+
+/// One option.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    /// fio's name.
+    pub name: &'static str,
+    /// fio's other names for it.
+    pub aliases: &'static [&'static str],
+    /// Whether it may stand alone, without a value.
+    pub bare: bool,
+    /// What becomes of it.
+    pub standing: Standing,
+}
+
+/// What becomes of an option.
+#[derive(Clone, Copy)]
+pub(crate) enum Standing {
+    /// It does what it does in fio; with a remark where there is something to add.
+    Served {
+        /// Takes the value.
+        set: Setter,
+        /// For the documentation.
+        remark: &'static str,
+    },
+    /// Accepted and without effect, because none is missed: why.
+    Idle(&'static str),
+    /// An error: why. With one of some values it is accepted, because they ask for nothing.
+    Refused {
+        /// The reason.
+        why: &'static str,
+        /// Values that ask for nothing.
+        fine: &'static [&'static str],
+    },
+}
+
+/// A served option.
+const fn served(name: &'static str, aliases: &'static [&'static str], set: Setter) -> Entry {
+    Entry { name, aliases, bare: false, standing: Standing::Served { set, remark: "" } }
+}
+
+/// An option accepted without effect.
+const fn idle(name: &'static str, why: &'static str) -> Entry {
+    Entry { name, aliases: &[], bare: false, standing: Standing::Idle(why) }
+}
+
+/// An option refused, unless with a value that asks for nothing.
+const fn refused(name: &'static str, fine: &'static [&'static str], why: &'static str) -> Entry {
+    Entry { name, aliases: &[], bare: false, standing: Standing::Refused { why, fine } }
+}
+
+impl Entry {
+    /// The same, which may stand alone.
+    const fn bare(self) -> Entry {
+        Entry { bare: true, ..self }
+    }
+
+    /// The same with other names.
+    const fn also(self, aliases: &'static [&'static str]) -> Entry {
+        Entry { aliases, ..self }
+    }
+
+    /// The same with a remark.
+    const fn says(self, remark: &'static str) -> Entry {
+        match self.standing {
+            Standing::Served { set, .. } => {
+                Entry { standing: Standing::Served { set, remark }, ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// Whether this is one of its names.
+    pub fn is(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+
+    /// All its names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+}
+
+/// All of them, in the order they are documented in.
+pub(crate) fn all() -> impl Iterator<Item = &'static Entry> {
+    let tables = [
+        job::OPTIONS,
+        access::OPTIONS,
+        files::OPTIONS,
+        run::OPTIONS,
+        content::OPTIONS,
+        report::OPTIONS,
+        steady::OPTIONS,
+        idle::OPTIONS,
+        refused::OPTIONS,
+    ];
+    tables.into_iter().flatten()
+}
+
+/// The option of that name.
+pub(crate) fn find(name: &str) -> Option<&'static Entry> {
+    all().find(|entry| entry.is(name))
+}
+
+/// The known option nearest to a misspelt one, if any is near.
+pub(crate) fn nearest(word: &str) -> Option<&'static str> {
+    // Longer words are no option's; and the cost of comparing is bounded.
+    if word.len() > 64 {
+        return None;
+    }
+    let like = |name: &&str| name.len().abs_diff(word.len()) <= 3;
+    let names = all().flat_map(Entry::names).filter(like);
+    let (distance, name) = names.map(|name| (distance(word, name), name)).min_by_key(|d| d.0)?;
+    (distance * 3 <= word.len().max(3)).then_some(name)
+}
+
+/// Letters to change, add or take away to make one word the other.
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, other) in b.iter().enumerate() {
+            let change = corner + usize::from(letter != *other);
+            corner = row[j + 1];
+            row[j + 1] = change.min(corner + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_stands_twice() {
+        let mut names: Vec<_> = all().flat_map(Entry::names).collect();
+        names.sort_unstable();
+        let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
+    }
+
+    #[test]
+    fn slips_find_their_option() {
+        assert_eq!(nearest("rwmixred"), Some("rwmixread"));
+        assert_eq!(nearest("iodpeth"), Some("iodepth"));
+        assert_eq!(nearest("blocksise"), Some("blocksize"));
+        assert_eq!(nearest("xyzzy-plugh"), None);
+        assert_eq!(nearest(""), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! Options of fio that are not served, with the reason; values that ask for nothing are accepted.
+
+use super::{Entry, refused};
+
+const TRIMS: &str = "trims between writes and verification are not served";
+const TRACE: &str = "fio's I/O logs are not read or written; a trace has a format of its own here";
+const PLACE: &str = "data placement (FDP, streams) is not served";
+const PROGRAMS: &str = "programs named in a job file are not run";
+const HISTOGRAM: &str = "histograms over time are in the record: ssdyno show RUN --json";
+const NUMA: &str = "memory is not bound to NUMA nodes; cpus_allowed= is served";
+const RIGHTS: &str = "ssdyno keeps the user and group it was started with";
+
+pub(super) const OPTIONS: &[Entry] = &[
+    refused("opendir", &[], "files are not gathered from a directory; list them in filename="),
+    refused("lockfile", &["none"], "files are not locked"),
+    refused("filetype", &["none"], "the type of a file is what the system says it is"),
+    refused("bs_is_seq_rand", &["0"], "sizes go by direction, not by order"),
+    refused("random_sequence_stride", &["0"], "random_distribution=sequence is not served"),
+    refused("percentage_sequential", &[], "removed from fio; write percentage_random="),
+    refused("rwmixcycle", &[], "removed from fio; leave it out"),
+    refused("sprandom", &["0"], "ssdyno prepares used drives itself: prepare --to used"),
+    refused("num_range", &["1"], "a trim has one range"),
+    refused("io_submit_mode", &["inline"], "operations are handed over by the thread of the job"),
+    refused("sync_file_range", &[], "sync_file_range is not called; fdatasync= is served"),
+    refused("write_barrier", &["0"], "Linux has no barrier writes any more; take fdatasync="),
+    refused("write_hint", &["none"], "write life time hints are not given"),
+    refused("atomic", &["0"], "atomic writes are not served"),
+    refused("end_syncfs", &["0"], "syncfs is not called; end_fsync= is served"),
+    refused("mem", &["malloc", "shm", "mmap"], "buffers are plain memory").also(&["iomem"]),
+    refused("lockmem", &["0"], "memory is not taken away from the machine"),
+    refused("verify_policy", &["completed"], "what completed is checked, and not what was fsynced"),
+    refused("verify_pattern_interval", &["0"], "a pattern begins with each verify interval"),
+    refused("experimental_verify", &["0"], "checks come from the seed and not from a second run"),
+    refused("verify_state_load", &["0"], "the state of an earlier run is not kept"),
+    refused("trim_percentage", &["0"], TRIMS),
+    refused("trim_backlog", &["0"], TRIMS),
+    refused("trim_backlog_batch", &["0"], TRIMS),
+    refused(
+        "dedupe_mode",
+        &["repeat"],
+        "copies are of the block before; a working set is not served",
+    ),
+    refused("dedupe_global", &["0"], "each job makes its own content"),
+    refused("write_iolog", &[], TRACE),
+    refused("read_iolog", &[], TRACE),
+    refused("merge_blktrace_file", &[], TRACE),
+    refused("merge_blktrace_scalars", &[], TRACE),
+    refused("merge_blktrace_iters", &[], TRACE),
+    refused("exec_prerun", &[], PROGRAMS),
+    refused("exec_postrun", &[], PROGRAMS),
+    refused("ioscheduler", &[], "settings of the machine are not changed behind its back"),
+    refused("fdp", &["0"], PLACE),
+    refused("dataplacement", &["none"], PLACE).also(&["data_placement"]),
+    refused("plid_select", &[], PLACE).also(&["fdp_pli_select"]),
+    refused("plids", &[], PLACE).also(&["fdp_pli"]),
+    refused("dp_scheme", &[], PLACE),
+    refused("priohint", &["0"], "I/O priority hints are not given"),
+    refused("thinkcycles", &["0"], "pauses are times: thinktime_spin="),
+    refused("numa_cpu_nodes", &[], NUMA),
+    refused("numa_mem_policy", &["default"], NUMA),
+    refused("gpu_dev_id", &[], "no I/O goes to GPU memory"),
+    refused("log_hist_msec", &["0"], HISTOGRAM),
+    refused("log_hist_coarseness", &["0"], HISTOGRAM),
+    refused("write_hist_log", &[], HISTOGRAM).bare(),
+    refused("log_prio", &["0"], "priorities are not logged"),
+    refused("log_issue_time", &["0"], "times of submission are not logged"),
+    refused("log_store_compressed", &["0"], "logs are text"),
+    refused("log_alternate_epoch_clock_id", &["0"], "only CLOCK_REALTIME is served"),
+    refused("block_error_percentiles", &["0"], "trim errors are counted and have no histogram"),
+    refused("profile", &[], "fio's built-in benchmarks are not served; see ssdyno methods"),
+    refused("cgroup", &[], "jobs stay in the cgroup ssdyno was started in"),
+    refused("uid", &[], RIGHTS),
+    refused("gid", &[], RIGHTS),
+    refused("flow", &["0"], "jobs do not wait for one another between operations"),
+];

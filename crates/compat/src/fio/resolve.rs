@@ -1,0 +1,253 @@
+//! What fio decides once it has all options of a job: sizes from three options, a queue's batches
+//! under its depth, what one option implies for another, and what cannot go together.
+
+use super::draft::Draft;
+use super::value::Parsed;
+use super::{
+    Blocks, Distribution, Job, LatencyTarget, PerKind, Steady, VerifyKind, World, Zone, ZoneMode,
+};
+
+/// Most clones a plan may have, as in fio.
+pub(crate) const MOST_CLONES: u32 = 4096;
+
+/// Bytes of the header fio puts into each verify interval.
+const HEADER_BYTES: u64 = 48;
+
+/// A finished job. What is wrong names the option.
+pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> Parsed<Job> {
+    let mut job = draft.job.clone();
+    blocks(draft, &mut job, notes);
+    queue(draft, &mut job);
+    files(draft, &mut job, world);
+    time(&mut job, notes);
+    pace(&mut job)?;
+    zone(draft, &mut job)?;
+    verify(draft, &mut job, notes)?;
+    content(draft, &mut job);
+    logs(&mut job);
+    steady(draft, &mut job)?;
+    latency(draft, &mut job);
+    if let (Some(super::Amount::Bytes(size)), least) = (job.space.size, job.access.min_bs())
+        && size < least
+    {
+        return Err(format!("size={size} is smaller than the smallest block, {least} bytes"));
+    }
+    Ok(job)
+}
+
+fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) {
+    let access = &mut job.access;
+    let one = |split: &Vec<super::Share>, range: Option<(u64, u64)>, bs: u64| match range {
+        _ if !split.is_empty() => Blocks::Split(split.clone()),
+        Some((min, max)) if min < max => Blocks::Range { min, max },
+        Some((min, _)) => Blocks::Fixed(min),
+        None => Blocks::Fixed(bs),
+    };
+    access.blocks = PerKind {
+        read: one(&draft.split.read, draft.range.read, draft.bs.read),
+        write: one(&draft.split.write, draft.range.write, draft.bs.write),
+        trim: one(&draft.split.trim, draft.range.trim, draft.bs.trim),
+    };
+    let least = access.blocks.clone().map(|blocks| blocks.min());
+    let given =
+        |given: u64, least: u64| if access.rw.random() && given > 0 { given } else { least };
+    access.block_align = PerKind {
+        read: given(draft.align.read, least.read),
+        write: given(draft.align.write, least.write),
+        trim: given(draft.align.trim, least.trim),
+    };
+    if access.block_align != least && !access.norandommap {
+        access.norandommap = true;
+        notes.push("blockalign= turns the random map off (norandommap), as in fio".into());
+    }
+    access.norandommap |= access.distribution != Distribution::Random;
+    access.randrepeat &= !draft.randseed_given;
+}
+
+fn queue(draft: &Draft, job: &mut Job) {
+    let queue = &mut job.queue;
+    let under = |given: u32| if given == 0 { queue.depth } else { given.min(queue.depth) };
+    (queue.batch, queue.low) = (under(draft.batch), under(draft.low));
+    queue.complete_max = draft.complete_max.max(queue.complete_min);
+    let changes = job.access.rw.writes() || job.access.rw.trims();
+    queue.serialize_overlap &= changes && queue.depth > 1;
+}
+
+fn files(draft: &Draft, job: &mut Job, world: &dyn World) {
+    let files = &mut job.files;
+    files.nrfiles = draft.nrfiles;
+    if files.names.is_empty() && files.nrfiles == 1 && world.is_special(&job.section) {
+        files.names.push(job.section.clone());
+    }
+    if !files.names.is_empty() {
+        files.nrfiles = files.nrfiles.min(files.names.len() as u32);
+    }
+    files.openfiles = match draft.openfiles {
+        0 => files.nrfiles,
+        open => open.min(files.nrfiles),
+    };
+    files.overwrite |= job.access.rw.reads();
+    files.invalidate &= !files.pre_read;
+}
+
+fn time(job: &mut Job, notes: &mut Vec<String>) {
+    let schedule = &mut job.schedule;
+    if schedule.time_based && schedule.runtime.is_none() {
+        schedule.time_based = false;
+        notes.push("time_based has no effect without runtime=, as in fio".into());
+    }
+}
+
+fn pace(job: &mut Job) -> Parsed<()> {
+    let pace = &mut job.pace;
+    let any = |values: [bool; 3]| values.contains(&true);
+    let rate = any(pace.rate.each().map(Option::is_some));
+    let iops = any(pace.rate_iops.each().map(Option::is_some));
+    if rate && iops {
+        return Err("rate= and rate_iops= exclude each other".into());
+    }
+    let under = |least: Option<u64>, rate: Option<u64>| matches!((least, rate), (Some(l), Some(r)) if l > r);
+    let wide = |rates: &PerKind<Option<u32>>| rates.map(|rate| rate.map(u64::from));
+    for (option, least, rate) in [
+        ("rate_min=", pace.rate_min, pace.rate),
+        ("rate_iops_min=", wide(&pace.rate_iops_min), wide(&pace.rate_iops)),
+    ] {
+        if any([0, 1, 2].map(|kind| under(*least.each()[kind], *rate.each()[kind]))) {
+            return Err(format!("{option} asks for more than is allowed"));
+        }
+    }
+    pace.think.spin = pace.think.spin.min(pace.think.time);
+    Ok(())
+}
+
+fn zone(draft: &Draft, job: &mut Job) -> Parsed<()> {
+    let words = draft.zone;
+    job.access.zone = match words.mode {
+        None if words.size > 0 => {
+            return Err("zonesize= needs zonemode=strided".into());
+        }
+        Some(ZoneMode::Strided) if words.size == 0 => {
+            return Err("zonemode=strided needs zonesize=".into());
+        }
+        // fio: zones work with one file only, and are left out with more.
+        Some(mode) if job.files.openfiles == 1 => {
+            let range = if words.range == 0 { words.size } else { words.range };
+            Some(Zone { mode, size: words.size, range, skip: words.skip })
+        }
+        _ => None,
+    };
+    Ok(())
+}
+
+fn verify(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
+    let verify = &mut job.verify;
+    verify.kind = draft.verify.unwrap_or_default();
+    if verify.kind == VerifyKind::None {
+        return Ok(());
+    }
+    let pattern = matches!(verify.kind, VerifyKind::Pattern | VerifyKind::PatternHeader);
+    if pattern && verify.pattern.is_empty() {
+        return Err("verify=pattern needs verify_pattern=".into());
+    }
+    let writes = &job.access.blocks.write;
+    let (least, most) = (writes.min(), writes.max());
+    let mut interval = draft.verify_interval;
+    if most != least && interval == 0 {
+        interval = least;
+    }
+    if interval > least {
+        interval = least;
+    } else if job.access.rw.reads() {
+        interval = interval.min(job.access.blocks.read.min());
+    }
+    if interval == 0 || least % interval != 0 || most % interval != 0 {
+        interval = gcd(least, most);
+    }
+    verify.interval = interval;
+    let headerless = matches!(verify.kind, VerifyKind::Pattern | VerifyKind::Null);
+    if !headerless && verify.offset + HEADER_BYTES > interval {
+        return Err(format!(
+            "verify_offset={}: the header would not fit into the interval of {interval} bytes",
+            verify.offset
+        ));
+    }
+    if job.access.rw.writes()
+        && !job.access.rw.reads()
+        && verify.do_verify
+        && job.schedule.time_based
+        && verify.backlog.is_none()
+    {
+        notes.push("nothing will be read back: the time is used up by writing".into());
+    }
+    Ok(())
+}
+
+/// Euclid; a loop, because the numbers come from outside.
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+fn content(draft: &Draft, job: &mut Job) {
+    let content = &mut job.content;
+    content.refill = match draft.refill {
+        Some(refill) => refill,
+        None if content.pattern.is_some() => content.compress_percent > 0 || job.access.rw.reads(),
+        None => (1..100).contains(&content.compress_percent) || job.verify.kind != VerifyKind::None,
+    };
+    content.refill |= content.dedupe_percent > 0;
+    // All of it compressible is zeroes.
+    if content.compress_percent == 100 {
+        (content.zero, content.compress_percent) = (true, 0);
+    }
+}
+
+/// A log without a prefix has the name of the job.
+fn logs(job: &mut Job) {
+    let logs = &mut job.logs;
+    for log in [&mut logs.bw, &mut logs.iops, &mut logs.lat] {
+        if log.as_deref() == Some("") {
+            *log = Some(job.name.clone());
+        }
+    }
+    let reporting = &mut job.reporting;
+    reporting.lat_percentiles &= !reporting.disable_lat;
+    reporting.clat_percentiles &= !reporting.disable_clat;
+    reporting.slat_percentiles &= !reporting.disable_slat;
+}
+
+fn steady(draft: &Draft, job: &mut Job) -> Parsed<()> {
+    let words = draft.steady;
+    if words.duration.is_zero() {
+        return Ok(());
+    }
+    let (duration, interval) = (words.duration.as_micros(), words.interval.as_micros());
+    if interval < 1_000_000 {
+        return Err("ss_interval= must be at least 1 s".into());
+    }
+    if duration <= interval || duration % interval != 0 {
+        return Err("ss_dur= must be a multiple of ss_interval=, and more than one".into());
+    }
+    job.steady = Some(Steady {
+        criterion: words.criterion,
+        slope: words.slope,
+        limit: words.limit,
+        duration: words.duration,
+        ramp: words.ramp,
+        interval: words.interval,
+    });
+    Ok(())
+}
+
+fn latency(draft: &Draft, job: &mut Job) {
+    let words = draft.latency;
+    let target = LatencyTarget {
+        target: words.target,
+        window: words.window,
+        percentile: words.percentile,
+        run: words.run,
+    };
+    job.latency_target = Some(target).filter(|target| !target.target.is_zero());
+}

@@ -1,0 +1,213 @@
+//! Options of fio's command line that are not of a job, as data like those that are.
+
+use std::time::Duration;
+
+use super::value::{Parsed, put, time};
+use super::{Eta, Format, Globals};
+
+/// One of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Switch {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether a value follows.
+    pub takes: Takes,
+    /// What becomes of it.
+    pub asked: Asked,
+}
+
+/// Whether a value follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// None does.
+    Nothing,
+    /// One may, with a `=`.
+    Perhaps,
+    /// One does.
+    Value,
+}
+
+/// What becomes of it.
+#[derive(Clone, Copy)]
+pub(crate) enum Asked {
+    /// It does what it does in fio.
+    Served {
+        /// Takes the value.
+        set: fn(&mut Settings, &str) -> Parsed<()>,
+        /// For the documentation.
+        remark: &'static str,
+    },
+    /// Accepted without effect: why.
+    Idle(&'static str),
+    /// An error: why.
+    Refused(&'static str),
+}
+
+/// What the switches say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    pub globals: Globals,
+    pub warn_unsupported: bool,
+    pub warnings_fatal: bool,
+    pub readonly: bool,
+    pub parse_only: bool,
+    pub showcmd: bool,
+    /// `--section`: the only ones to take.
+    pub sections: Vec<String>,
+    /// What to print instead of running.
+    pub answer: Option<Answer>,
+}
+
+/// Something to print.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// `--help`.
+    Help,
+    /// `--version`.
+    Version,
+    /// `--cmdhelp[=NAME]`.
+    Options(String),
+    /// `--enghelp[=NAME]`.
+    Engines(String),
+}
+
+const SERVER: &str = "jobs run here; there is no server of fio";
+const TRIGGERS: &str = "programs named on the command line are not run";
+const OWN_TESTS: &str = "it tests fio itself";
+
+const fn served(
+    name: &'static str,
+    takes: Takes,
+    set: fn(&mut Settings, &str) -> Parsed<()>,
+) -> Switch {
+    Switch { name, takes, asked: Asked::Served { set, remark: "" } }
+}
+
+const fn refused(name: &'static str, takes: Takes, why: &'static str) -> Switch {
+    Switch { name, takes, asked: Asked::Refused(why) }
+}
+
+const fn idle(name: &'static str, takes: Takes, why: &'static str) -> Switch {
+    Switch { name, takes, asked: Asked::Idle(why) }
+}
+
+impl Switch {
+    const fn says(self, remark: &'static str) -> Switch {
+        match self.asked {
+            Asked::Served { set, .. } => Switch { asked: Asked::Served { set, remark }, ..self },
+            _ => self,
+        }
+    }
+}
+
+/// All of them.
+pub(crate) const SWITCHES: &[Switch] = &[
+    served("warn-unsupported", Takes::Nothing, |s, _| put(&mut s.warn_unsupported, true))
+        .says("not fio's: what is not served is left out with a warning"),
+    served("output", Takes::Value, |s, v| put(&mut s.globals.output, Some(v.into()))),
+    served("output-format", Takes::Value, |s, v| put(&mut s.globals.formats, formats(v)?))
+        .says("`normal`, `json`, `json+`, several with commas"),
+    served("eta", Takes::Value, |s, v| {
+        s.globals.eta = match v {
+            "auto" => Eta::Auto,
+            "always" => Eta::Always,
+            "never" => Eta::Never,
+            _ => return Err("is none of auto, always, never".into()),
+        };
+        Ok(())
+    }),
+    served("eta-interval", Takes::Value, |s, v| {
+        s.globals.eta_interval = time(v, Duration::from_secs(1))?;
+        match s.globals.eta_interval < Duration::from_millis(250) {
+            true => Err("is shorter than 250 ms".into()),
+            false => Ok(()),
+        }
+    }),
+    served("eta-newline", Takes::Value, |s, v| {
+        put(&mut s.globals.eta_newline, Some(some_time(v)?))
+    }),
+    served("status-interval", Takes::Value, |s, v| {
+        put(&mut s.globals.status_interval, Some(some_time(v)?))
+    }),
+    served("aux-path", Takes::Value, |s, v| put(&mut s.globals.aux_path, Some(v.into()))),
+    served("readonly", Takes::Nothing, |s, _| put(&mut s.readonly, true)),
+    served("section", Takes::Value, |s, v| match v {
+        "global" => Err("[global] alone is no job".into()),
+        _ => {
+            s.sections.push(v.into());
+            Ok(())
+        }
+    }),
+    served("parse-only", Takes::Nothing, |s, _| put(&mut s.parse_only, true)),
+    served("showcmd", Takes::Nothing, |s, _| put(&mut s.showcmd, true)),
+    served("warnings-fatal", Takes::Nothing, |s, _| put(&mut s.warnings_fatal, true)),
+    served("help", Takes::Nothing, |s, _| put(&mut s.answer, Some(Answer::Help))),
+    served("version", Takes::Nothing, |s, _| put(&mut s.answer, Some(Answer::Version))),
+    served("cmdhelp", Takes::Perhaps, |s, v| put(&mut s.answer, Some(Answer::Options(v.into())))),
+    served("enghelp", Takes::Perhaps, |s, v| put(&mut s.answer, Some(Answer::Engines(v.into())))),
+    idle("max-jobs", Takes::Value, "it has no effect in fio"),
+    idle("alloc-size", Takes::Value, "memory is taken as it is needed"),
+    idle("terse-version", Takes::Value, "it is about terse output, which is not served"),
+    refused("minimal", Takes::Nothing, "terse output; take --output-format=json"),
+    refused("append-terse", Takes::Perhaps, "terse output; take --output-format=normal,json"),
+    refused("latency-log", Takes::Value, "removed from fio; write_lat_log= is a job's option"),
+    refused("bandwidth-log", Takes::Perhaps, "write_bw_log= is a job's option"),
+    refused("debug", Takes::Value, "it shows the inside of fio"),
+    refused("inflate-log", Takes::Value, "logs are never compressed"),
+    refused("idle-prof", Takes::Value, "the processor's idle time is not profiled"),
+    refused("server", Takes::Perhaps, SERVER),
+    refused("daemonize", Takes::Value, SERVER),
+    refused("client", Takes::Value, SERVER),
+    refused("remote-config", Takes::Value, SERVER),
+    refused("cpuclock-test", Takes::Nothing, OWN_TESTS),
+    refused("crctest", Takes::Perhaps, OWN_TESTS),
+    refused("memcpytest", Takes::Perhaps, OWN_TESTS),
+    refused("trigger-file", Takes::Value, TRIGGERS),
+    refused("trigger-timeout", Takes::Value, TRIGGERS),
+    refused("trigger", Takes::Value, TRIGGERS),
+    refused("trigger-remote", Takes::Value, TRIGGERS),
+    refused("merge-blktrace-only", Takes::Nothing, "traces of blktrace are not read"),
+];
+
+/// The switch of that name, or of that letter.
+pub(crate) fn find(name: &str) -> Option<&'static Switch> {
+    let name = match name {
+        "h" => "help",
+        "v" => "version",
+        "o" => "output",
+        name => name,
+    };
+    SWITCHES.iter().find(|switch| switch.name == name)
+}
+
+/// The switch one or two letters away, if there is one; job options are looked at afterwards.
+pub(crate) fn nearest(word: &str) -> Option<&'static str> {
+    let word = word.replace('_', "-");
+    let near = |switch: &&Switch| super::options::distance(&word, switch.name) <= 1;
+    SWITCHES.iter().find(near).filter(|_| word.len() > 3).map(|switch| switch.name)
+}
+
+fn formats(text: &str) -> Parsed<Vec<Format>> {
+    let mut formats = Vec::new();
+    for word in text.split(',') {
+        let format = match word.trim() {
+            "normal" => Format::Normal,
+            "json" => Format::Json,
+            "json+" => Format::JsonPlus,
+            "terse" | "minimal" | "csv" => return Err("terse output is not served".into()),
+            other => return Err(format!("'{other}' is none of normal, json, json+")),
+        };
+        // One of each is enough, and bounds the list.
+        if !formats.contains(&format) {
+            formats.push(format);
+        }
+    }
+    Ok(formats)
+}
+
+fn some_time(text: &str) -> Parsed<Duration> {
+    match time(text, Duration::from_secs(1))? {
+        short if short < Duration::from_millis(1) => Err("is shorter than 1 ms".into()),
+        time => Ok(time),
+    }
+}

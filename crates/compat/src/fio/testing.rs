@@ -1,0 +1,56 @@
+//! For tests: a world without files, and values in it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+
+use super::World;
+use super::value::Value;
+
+/// A world that has what it was given.
+#[derive(Debug, Default)]
+pub(crate) struct Small {
+    pub files: HashMap<String, String>,
+    pub env: HashMap<String, String>,
+}
+
+impl Small {
+    /// A world with files.
+    pub fn with(files: &[(&str, &str)]) -> Small {
+        let file = |(name, text): &(&str, &str)| (name.to_string(), text.to_string());
+        Small { files: files.iter().map(file).collect(), env: HashMap::new() }
+    }
+}
+
+impl World for Small {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        let file = self.files.get(path).map(|text| text.clone().into_bytes());
+        file.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        self.env.get(name).cloned()
+    }
+
+    fn is_special(&self, path: &str) -> bool {
+        path.starts_with("/dev/")
+    }
+
+    fn cpus(&self) -> u64 {
+        4
+    }
+
+    fn memory_mib(&self) -> u64 {
+        2048
+    }
+
+    fn page_bytes(&self) -> u64 {
+        4096
+    }
+}
+
+/// Calls `f` with a value of the text, with `kb_base=1024`.
+pub(crate) fn with_value<T>(text: &str, f: impl FnOnce(&Value) -> T) -> T {
+    let notes = RefCell::default();
+    f(&Value { text: Some(text), world: &Small::default(), kb: 1024, notes: &notes })
+}

@@ -1,0 +1,54 @@
+//! Names of errors, for `ignore_error=`.
+
+use rustix::io::Errno;
+
+use super::Parsed;
+
+/// The errors that files and devices answer I/O with. Others can be given by number.
+const NAMES: &[(&str, Errno)] = &[
+    ("EPERM", Errno::PERM),
+    ("ENOENT", Errno::NOENT),
+    ("EINTR", Errno::INTR),
+    ("EIO", Errno::IO),
+    ("ENXIO", Errno::NXIO),
+    ("EBADF", Errno::BADF),
+    ("EAGAIN", Errno::AGAIN),
+    ("EWOULDBLOCK", Errno::AGAIN),
+    ("ENOMEM", Errno::NOMEM),
+    ("EACCES", Errno::ACCESS),
+    ("EFAULT", Errno::FAULT),
+    ("EBUSY", Errno::BUSY),
+    ("ENODEV", Errno::NODEV),
+    ("EINVAL", Errno::INVAL),
+    ("EFBIG", Errno::FBIG),
+    ("ENOSPC", Errno::NOSPC),
+    ("EROFS", Errno::ROFS),
+    ("ENODATA", Errno::NODATA),
+    ("ETIME", Errno::TIME),
+    ("EREMOTEIO", Errno::REMOTEIO),
+    ("EDQUOT", Errno::DQUOT),
+    ("ENOMEDIUM", Errno::NOMEDIUM),
+    ("EILSEQ", Errno::ILSEQ),
+    ("EOPNOTSUPP", Errno::OPNOTSUPP),
+    ("ETIMEDOUT", Errno::TIMEDOUT),
+    ("ECANCELED", Errno::CANCELED),
+    ("EBADE", Errno::BADE),
+    ("ENOLINK", Errno::NOLINK),
+    ("ESTALE", Errno::STALE),
+];
+
+/// The number of an error given by name or number.
+pub(crate) fn errno(text: &str) -> Parsed<i32> {
+    let text = text.trim();
+    if let Some((_, errno)) = NAMES.iter().find(|(name, _)| *name == text) {
+        return Ok(errno.raw_os_error());
+    }
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => i32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    };
+    match number {
+        Some(number @ 1..=4095) => Ok(number),
+        _ => Err(format!("'{text}' is no error known here; give its number")),
+    }
+}
