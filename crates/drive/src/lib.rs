@@ -37,5 +37,5 @@ pub use guard::Guard;
 pub use list::{BlockDevice, Inside, Partition, list};
 pub use locate::{Location, locate};
 pub use machine::Machine;
-pub use open::{OpenRequest, Opened, Planned, open, plan_open};
+pub use open::{OpenRequest, Opened, Planned, open, plan_open, room};
 pub use watch::{Sample, Watch};

@@ -11,6 +11,7 @@ use crate::machine::Machine;
 use crate::mounts::{Mount, Mounts};
 use crate::node::Node;
 use crate::stack::{Stack, Walk, mount_of};
+use crate::watch::Watch;
 
 /// Where a file or directory lies.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +32,13 @@ pub struct Location {
     pub ram: bool,
     #[serde(skip)]
     pub(crate) stack: Stack,
+}
+
+impl Location {
+    /// A watch on the devices whose counters show the traffic.
+    pub fn watch(&self) -> Watch {
+        Watch::on(&self.stack.disks)
+    }
 }
 
 /// Finds the file system of a path and the drive behind it; for a device node the drive it stands

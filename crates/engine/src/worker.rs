@@ -238,10 +238,10 @@ impl<'a, B: Backend> State<'a, B> {
                 pushed += 1;
             }
             self.end.calls += u64::from(pushed > 0);
-            self.end.handed[batch_class(pushed as usize)] += 1;
+            self.end.handed[batch_class(pushed as usize)] += u64::from(pushed > 0);
             let wait = self.wait(pacer.wake_at(), pushed == batch, limits.time_ns);
             self.backend.turn(wait, &mut self.done)?;
-            self.end.returned[batch_class(self.done.len())] += 1;
+            self.end.returned[batch_class(self.done.len())] += u64::from(!self.done.is_empty());
             now = self.now();
             stamp = (self.done.len() <= 1).then_some(now);
             if now >= self.recorder.interval_end() {

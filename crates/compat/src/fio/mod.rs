@@ -17,8 +17,10 @@ mod help;
 mod job;
 mod jobfile;
 mod options;
+pub mod output;
 mod plan;
 mod resolve;
+pub mod run;
 mod section;
 mod switches;
 #[cfg(test)]

@@ -62,6 +62,8 @@ pub struct Opened {
     pub orphans_removed: usize,
 }
 
+pub use scratch::room_in as room;
+
 /// Opens a directory, file or block device of this machine.
 pub fn open(spec: &str, request: &OpenRequest) -> Result<Opened, DriveError> {
     let machine = Machine::here();

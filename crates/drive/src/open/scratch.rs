@@ -111,6 +111,12 @@ fn kept_free(total: u64, by_name: bool) -> u64 {
     if by_name && total < SMALL_BYTES { tenth } else { tenth.max(GIB) }
 }
 
+/// Bytes that files may take of the file system of a directory and leave enough free, in whole MiB.
+pub fn room_in(directory: &Path) -> Result<u64, DriveError> {
+    let filesystem = Machine::here().locate(directory)?.filesystem;
+    Ok(room(filesystem.bytes.unwrap_or(0), filesystem.free_bytes.unwrap_or(0), true))
+}
+
 fn whole_mib(bytes: u64) -> u64 {
     bytes - bytes % MIB
 }

@@ -1,6 +1,7 @@
 //! The command line: what can be typed, and the help for it.
 
 mod drives;
+mod fio;
 mod io;
 mod partition;
 mod records;
@@ -13,6 +14,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 pub use self::drives::{DrivesArgs, DrivesCommand, FitArgs, ReplicateArgs};
+pub use self::fio::FioArgs;
 pub use self::io::{Access, FlightArgs, IoArgs, PlaceArgs};
 pub use self::partition::PartitionArgs;
 pub use self::records::{ExportArgs, RmArgs, RunsArgs, ShowArgs};
@@ -54,6 +56,9 @@ pub enum Command {
     List(ListArgs),
     /// One workload by hand, in the words storage people know
     Io(Box<IoArgs>),
+    /// What fio would run: its command line and job files, its results and what they hide
+    #[command(disable_help_flag = true)]
+    Fio(FioArgs),
     /// The tests: what each does, how long, what it writes and may destroy
     Methods(MethodsArgs),
     /// The virtual drives: what each is, and where its figures come from

@@ -2,6 +2,7 @@
 
 pub mod doctor;
 pub mod drives;
+pub mod fio;
 pub mod fit;
 pub mod io;
 pub mod list;

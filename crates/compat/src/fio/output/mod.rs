@@ -1,0 +1,40 @@
+//! What a plan did, in fio's forms: the text people know, the JSON that tools read, and logs.
+//!
+//! The shape is fio's, so that eyes and programs find their way. Three things are deliberately not:
+//! latency is taken from before the call that submits an operation (fio leaves that call out of
+//! `clat`), a percentile with fewer than ten samples beyond it is left away, and what bears on
+//! whether to believe the numbers stands below them.
+
+mod json;
+mod logs;
+mod normal;
+mod numbers;
+mod record;
+mod shown;
+
+pub use json::json;
+pub use logs::write_logs;
+pub use normal::{announce, normal};
+pub use record::{latencies, metrics};
+pub(crate) use shown::Shown;
+
+/// What is called fio's version in outputs: whose layout they have.
+pub const LAYOUT: &str = "fio-3.33";
+
+use super::run::{JobRun, Ran};
+
+/// The results as they are shown: clones of a group as one where `group_reporting` says so.
+pub(crate) fn shown<'r>(ran: &'r Ran<'r>) -> Vec<Shown<'r>> {
+    let mut groups: Vec<Vec<&JobRun<'_>>> = Vec::new();
+    for run in ran.jobs.iter().filter(|run| run.job.reporting.stats) {
+        let same = |group: &&mut Vec<&JobRun<'_>>| {
+            let first = group[0].job;
+            first.reporting.group && run.job.reporting.group && first.group == run.job.group
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(run),
+            None => groups.push(vec![run]),
+        }
+    }
+    groups.into_iter().map(Shown::of).collect()
+}

@@ -1,0 +1,466 @@
+//! The files of a job: which, how large, whether they may be written, laid out as fio does it.
+//!
+//! A file that is not there is made; one that is as large as needed is kept as it is; files stay
+//! afterwards unless `unlink` says otherwise. What is made here is marked, so that the next run may
+//! write it again. Everything else that holds data is written only when the user gave it away: a
+//! file by its size, a device by its serial number.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use drive::{Guard, OpenRequest, Opened};
+use record::Safety;
+use rustix::fs::{
+    Advice, FallocateFlags, OFlags, XattrFlags, fadvise, fallocate, fgetxattr, fsetxattr,
+};
+use workload::{Content, Filler, units};
+
+use super::RunError;
+use crate::fio::{Amount, Engine, FadviseHint, Fallocate, Job, SyncMode};
+
+/// The mark of a file that ssdyno made.
+const MARK: &str = "user.ssdyno";
+
+/// Files are laid out in writes of this size, bytes.
+const LAYOUT_BLOCK: u64 = 1 << 20;
+
+/// Smallest unit that a length given as a share is cut to, bytes.
+const SHARE_GRID: u64 = 4096;
+
+/// One file of one clone.
+#[derive(Clone, Debug)]
+pub(super) struct Use {
+    pub path: PathBuf,
+    /// First byte used, and number of bytes.
+    pub start: u64,
+    pub bytes: u64,
+}
+
+/// A file or device of the run.
+#[derive(Debug)]
+struct Known {
+    device: bool,
+    /// Bytes there now; `None`: it is not there.
+    bytes: Option<u64>,
+    ours: bool,
+    /// The end of what any job uses.
+    end: u64,
+    /// It must hold data before the jobs begin.
+    content: bool,
+    /// Some job changes it.
+    changed: bool,
+    fallocate: Fallocate,
+    create_fsync: bool,
+    /// A job makes it when it opens it.
+    on_open: bool,
+}
+
+/// Every file of a run.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    known: BTreeMap<PathBuf, Known>,
+    /// Devices and files that were given away, or only read, with what guards them.
+    opened: HashMap<PathBuf, Opened>,
+}
+
+/// What laying out did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LaidOut {
+    /// Files made or written in full, and their bytes.
+    pub files: Vec<(PathBuf, u64)>,
+}
+
+impl Files {
+    /// Looks at the files of a clone and says what of them it uses. Nothing is changed.
+    pub(super) fn look(&mut self, job: &Job, clone: u32) -> Result<Vec<Use>, RunError> {
+        let paths = job.paths(clone);
+        let sizes = shares(job, paths.len() as u64);
+        let mut uses = Vec::with_capacity(paths.len());
+        for (path, size) in paths.into_iter().map(PathBuf::from).zip(sizes) {
+            let known = self.find(&path, job)?;
+            let there = known.bytes.unwrap_or(0);
+            let first = offset(job, clone, there);
+            let bytes = match size {
+                Some(Amount::Bytes(bytes)) if known.device => {
+                    bytes.min(there.saturating_sub(first))
+                }
+                Some(Amount::Bytes(bytes)) => bytes,
+                Some(Amount::Percent(_)) | None if known.bytes.is_none() => {
+                    return Err(RunError::usage(
+                        format!(
+                            "{}: {} is not there, and no size says how large to make it",
+                            job.origin,
+                            path.display()
+                        ),
+                        "size=1g",
+                    ));
+                }
+                Some(Amount::Percent(percent)) => {
+                    let share = Amount::Percent(percent).of(there) / SHARE_GRID * SHARE_GRID;
+                    share.min(there.saturating_sub(first))
+                }
+                None => there.saturating_sub(first),
+            };
+            if bytes < job.access.min_bs() {
+                return Err(RunError::usage(
+                    format!(
+                        "{}: {bytes} bytes of {} are used, less than a block",
+                        job.origin,
+                        path.display()
+                    ),
+                    "a larger size, or a smaller bs",
+                ));
+            }
+            known.end = known.end.max(first + bytes);
+            uses.push(Use { path, start: first, bytes });
+        }
+        Ok(uses)
+    }
+
+    fn find(&mut self, path: &Path, job: &Job) -> Result<&mut Known, RunError> {
+        if !self.known.contains_key(path) {
+            self.known.insert(path.to_path_buf(), look_at(path)?);
+        }
+        let Some(known) = self.known.get_mut(path) else { unreachable!("just inserted") };
+        let rw = job.access.rw;
+        known.content |= rw.reads() || job.files.overwrite || job.verify.only;
+        known.changed |= (rw.writes() || rw.trims()) && !job.verify.only;
+        known.on_open |= job.files.create_on_open;
+        known.fallocate = job.files.fallocate;
+        known.create_fsync |= job.files.create_fsync;
+        if !known.device && rw.trims() {
+            let text = format!(
+                "{}: {} is a file, and only devices are trimmed",
+                job.origin,
+                path.display()
+            );
+            return Err(RunError::usage(text, "filename=/dev/..."));
+        }
+        if known.bytes.is_none() && !job.files.allow_file_create {
+            let text =
+                format!("{}: {} is not there, and allow_file_create=0", job.origin, path.display());
+            return Err(RunError::usage(text, "make it first"));
+        }
+        Ok(known)
+    }
+
+    /// Whether everything may be done that the jobs would do: what holds data and is not ours was
+    /// given away, and what is made leaves room.
+    pub(super) fn admit(&mut self, given: &[String]) -> Result<(), RunError> {
+        let mut wanted: BTreeMap<PathBuf, u64> = BTreeMap::new();
+        for (path, known) in &self.known {
+            let there = known.bytes.unwrap_or(0);
+            let grows = !known.device && there < known.end;
+            let overwrites = known.changed || (grows && known.content);
+            if there > 0 && !known.ours && overwrites {
+                let opened = given_away(path, known, given)?;
+                self.opened.insert(path.clone(), opened);
+            } else if known.device || (there > 0 && !overwrites) {
+                let request = OpenRequest { size: None, wants: Safety::Reads, destroy: None };
+                let spec = path.to_string_lossy();
+                self.opened.insert(path.clone(), drive::open(&spec, &request)?);
+            }
+            if grows {
+                *wanted.entry(directory(path)).or_default() += known.end - there;
+            }
+        }
+        for (directory, bytes) in wanted {
+            let room = drive::room(&directory)?;
+            if bytes > room {
+                let text = format!(
+                    "the files need {} more in {}, and no more than {} may be taken: a tenth of \
+                     the file system stays free",
+                    units::binary(bytes),
+                    directory.display(),
+                    units::binary(room),
+                );
+                return Err(RunError::usage(text, "a smaller size, or another directory"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that laying out writes.
+    pub(super) fn layout_bytes(&self) -> u64 {
+        self.known.values().filter(|k| k.needs_content()).map(|k| k.end).sum()
+    }
+
+    /// Makes what is not there, and fills what is read before it is written.
+    pub(super) fn lay_out(
+        &self,
+        seed: u64,
+        mut progress: impl FnMut(&Path, u64) -> bool,
+    ) -> Result<LaidOut, RunError> {
+        let mut done = LaidOut::default();
+        for (path, known) in &self.known {
+            if known.device || known.bytes.is_some_and(|bytes| bytes >= known.end) {
+                continue;
+            }
+            let failed = |e| RunError::io(format!("lay out {}", path.display()), e);
+            if !progress(path, known.end) {
+                return Err(RunError::Interrupted);
+            }
+            if known.on_open && !known.content {
+                continue;
+            }
+            known.lay_out(path, seed).map_err(failed)?;
+            done.files.push((path.clone(), known.end));
+        }
+        Ok(done)
+    }
+
+    /// Opens a file for a clone.
+    pub(super) fn open(&self, job: &Job, path: &Path) -> Result<File, RunError> {
+        let writes = (job.access.rw.writes() || job.access.rw.trims()) && !job.verify.only;
+        let mut options = OpenOptions::new();
+        options.read(!writes || job.access.rw.reads() || verifies(job) || job.files.overwrite);
+        options.write(writes).custom_flags(open_flags(job));
+        let device = self
+            .opened
+            .get(path)
+            .filter(|opened| opened.info.target.kind == record::TargetKind::Device);
+        let opened = match device {
+            // By way of the descriptor that was checked: the name may by now mean another device.
+            Some(opened) => options.open(format!("/proc/self/fd/{}", opened.file.as_raw_fd())),
+            None => options.create(writes).truncate(false).mode(0o644).open(path),
+        };
+        let file = opened.map_err(|e| open_failed(job, path, e))?;
+        if writes && device.is_none() && self.known.get(path).is_some_and(|k| k.bytes.is_none()) {
+            mark(&file);
+        }
+        advise(job, &file).map_err(|e| RunError::io(format!("open {}", path.display()), e))?;
+        Ok(file)
+    }
+
+    /// Asks every guard again.
+    pub(super) fn check_again(&self) -> Result<(), RunError> {
+        let check = |opened: &Opened| Guard::check_again(&opened.guard);
+        Ok(self.opened.values().try_for_each(check)?)
+    }
+
+    /// What was opened with the drive behind it known, if anything was.
+    pub(super) fn opened(&self, path: &Path) -> Option<&Opened> {
+        self.opened.get(path)
+    }
+
+    /// What is lost of what was given away.
+    pub(super) fn destroys(&self) -> Option<String> {
+        let lost: Vec<String> = self.opened.values().filter_map(|o| o.destroys.clone()).collect();
+        (!lost.is_empty()).then(|| lost.join("; "))
+    }
+
+    /// Every regular file and its length now, for the last word on what stays.
+    pub(super) fn left(&self) -> Vec<(PathBuf, u64)> {
+        let there = |(path, known): (&PathBuf, &Known)| {
+            let bytes = path.metadata().ok().filter(|_| !known.device)?.len();
+            Some((path.clone(), bytes))
+        };
+        self.known.iter().filter_map(there).collect()
+    }
+}
+
+impl Known {
+    fn needs_content(&self) -> bool {
+        !self.device && self.content && self.bytes.is_none_or(|bytes| bytes < self.end)
+    }
+
+    fn lay_out(&self, path: &Path, seed: u64) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o644);
+        let file = options.open(path)?;
+        if self.bytes.is_none() {
+            mark(&file);
+        }
+        allocate(&file, self.fallocate, self.end)?;
+        if !self.content {
+            return Ok(());
+        }
+        let filler = Filler::new(Content::Random, seed);
+        let mut buffer = vec![0; LAYOUT_BLOCK.min(self.end) as usize];
+        filler.fill(&mut buffer, 0);
+        let mut at = 0;
+        while at < self.end {
+            let bytes = LAYOUT_BLOCK.min(self.end - at) as usize;
+            filler.touch(&mut buffer[..bytes], at + 1);
+            file.write_all_at(&buffer[..bytes], at)?;
+            at += bytes as u64;
+        }
+        if self.create_fsync { file.sync_all() } else { Ok(()) }
+    }
+}
+
+/// Gives a new file its length and its space, in the way asked for.
+fn allocate(file: &File, how: Fallocate, end: u64) -> io::Result<()> {
+    let flags = match how {
+        Fallocate::None => return Ok(()),
+        Fallocate::Truncate => return file.set_len(end),
+        Fallocate::Keep => FallocateFlags::KEEP_SIZE,
+        Fallocate::Native | Fallocate::Posix => FallocateFlags::empty(),
+    };
+    match fallocate(file, flags, 0, end) {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(end),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Bytes used of each file, where the job says so.
+fn shares(job: &Job, count: u64) -> Vec<Option<Amount>> {
+    let least = job.access.min_bs().max(1);
+    if let Some((low, high)) = job.space.filesize {
+        // Drawn evenly between the two, from the job's seed.
+        let mut draw = job.access.randseed;
+        let one = |_| {
+            draw = draw.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            let size = low + ((u128::from(draw) * u128::from(high - low + 1)) >> 64) as u64;
+            Some(Amount::Bytes(if low == high { low } else { (size / least * least).max(low) }))
+        };
+        return (0..count).map(one).collect();
+    }
+    let Some(Amount::Bytes(all)) = job.space.size else {
+        return vec![job.space.size; count as usize];
+    };
+    let (each, rest) = (all / count.max(1), all % count.max(1));
+    let more = rest / least;
+    (0..count).map(|i| Some(Amount::Bytes(each + if i < more { least } else { 0 }))).collect()
+}
+
+/// First byte used of a file that is `there` bytes long now.
+fn offset(job: &Job, clone: u32, there: u64) -> u64 {
+    let least = job.access.min_bs().max(1);
+    let grid = if job.space.offset_align > 0 { job.space.offset_align } else { least };
+    let place = |amount: Amount| match amount {
+        Amount::Bytes(bytes) => bytes,
+        share => share.of(there).next_multiple_of(grid),
+    };
+    place(job.space.offset) + u64::from(clone) * place(job.space.offset_increment)
+}
+
+fn look_at(path: &Path) -> Result<Known, RunError> {
+    let failed = |e| RunError::io(format!("look at {}", path.display()), e);
+    let mut known = Known {
+        device: false,
+        bytes: None,
+        ours: false,
+        end: 0,
+        content: false,
+        changed: false,
+        fallocate: Fallocate::Native,
+        create_fsync: false,
+        on_open: false,
+    };
+    let meta = match path.metadata() {
+        Ok(meta) => meta,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let directory = directory(path);
+            if !directory.is_dir() {
+                let text = format!("the directory {} is not there", directory.display());
+                return Err(RunError::usage(text, "make it, or name another"));
+            }
+            return Ok(known);
+        }
+        Err(e) => return Err(failed(e)),
+    };
+    known.device = meta.file_type().is_block_device();
+    if known.device {
+        let request = OpenRequest { size: None, wants: Safety::Reads, destroy: None };
+        let planned = drive::plan_open(&path.to_string_lossy(), &request)?;
+        known.bytes = Some(planned.info.bytes);
+    } else if meta.is_file() {
+        known.bytes = Some(meta.len());
+        known.ours = meta.len() == 0 || File::open(path).is_ok_and(|file| is_marked(&file));
+        // Two names of one file would be laid out twice.
+        known.ours &= meta.nlink() == 1;
+    } else {
+        let text = format!("{} is neither a file nor a block device", path.display());
+        return Err(RunError::usage(text, "name a file, or a directory with directory="));
+    }
+    Ok(known)
+}
+
+fn directory(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Opens what holds data and is not ours, if one of the words given is the one that gives it away.
+fn given_away(path: &Path, known: &Known, given: &[String]) -> Result<Opened, RunError> {
+    let spec = path.to_string_lossy();
+    let request = |word: &String| OpenRequest {
+        size: None,
+        wants: Safety::Destroys,
+        destroy: Some(word.clone()),
+    };
+    let right = given.iter().find(|word| drive::plan_open(&spec, &request(word)).is_ok());
+    if let Some(word) = right {
+        return Ok(drive::open(&spec, &request(word))?);
+    }
+    if let Some(word) = given.first() {
+        // Says what is wrong with it.
+        return Ok(drive::open(&spec, &request(word))?);
+    }
+    let (what, word) = match known.device {
+        true => {
+            ("a device", "SERIAL gives it away by its serial number, or else its size in bytes")
+        }
+        false => ("not a file that ssdyno made", "BYTES gives it away by its size in bytes"),
+    };
+    let text = format!("{spec} holds data and is {what}: the job would overwrite it");
+    Err(RunError::Refused { text, advice: format!("--destroy={word}; or name another file") })
+}
+
+fn mark(file: &File) {
+    // Where the file system has no such marks, the next run asks for --destroy.
+    let _ = fsetxattr(file, MARK, b"fio", XattrFlags::empty());
+}
+
+fn is_marked(file: &File) -> bool {
+    fgetxattr(file, MARK, &mut [0u8; 16]).is_ok()
+}
+
+/// Whether a job checks what it reads.
+pub(super) fn verifies(job: &Job) -> bool {
+    !matches!(job.verify.kind, crate::fio::VerifyKind::None | crate::fio::VerifyKind::Null)
+}
+
+fn open_flags(job: &Job) -> i32 {
+    let sync = match job.syncing.sync {
+        SyncMode::None => OFlags::empty(),
+        SyncMode::Sync => OFlags::SYNC,
+        SyncMode::Dsync => OFlags::DSYNC,
+    };
+    let direct = if job.syncing.direct { OFlags::DIRECT } else { OFlags::empty() };
+    (sync | direct).bits() as i32
+}
+
+fn open_failed(job: &Job, path: &Path, error: io::Error) -> RunError {
+    let refuses = error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error());
+    if refuses && job.syncing.direct {
+        let text =
+            format!("{}: the file system of {} refuses direct=1", job.origin, path.display());
+        return RunError::usage(text, "direct=0, and results of the page cache");
+    }
+    RunError::io(format!("open {}", path.display()), error)
+}
+
+/// Tells the kernel what fio tells it: forget what is cached, and what comes.
+fn advise(job: &Job, file: &File) -> io::Result<()> {
+    if job.files.invalidate && !job.syncing.direct && job.engine != Engine::Null {
+        fadvise(file, 0, None, Advice::DontNeed)?;
+    }
+    let random = job.access.rw.random();
+    let advice = match job.files.fadvise {
+        FadviseHint::None => return Ok(()),
+        FadviseHint::ByWorkload if random => Advice::Random,
+        FadviseHint::ByWorkload | FadviseHint::Sequential => Advice::Sequential,
+        FadviseHint::Random => Advice::Random,
+        FadviseHint::NoReuse => Advice::NoReuse,
+    };
+    if file.metadata()?.is_file() { Ok(fadvise(file, 0, None, advice)?) } else { Ok(()) }
+}

@@ -1,0 +1,229 @@
+//! A clone of a job as the engine takes it.
+
+use std::sync::Arc;
+
+use engine::{BackendKind, Member, Place, Terms};
+use workload::{BlockSizes, Caching, Content, Mix, Pacing, Pattern, Region, Stop, Workload};
+
+use super::files::{Use, verifies};
+use super::stream::{Outline, Stream};
+use crate::fio::{Amount, Blocks, CpuPolicy, Engine, Job, PerKind, RateProcess};
+
+/// Best effort, the class of those that name only a level.
+const CLASS_BEST_EFFORT: u8 = 2;
+
+/// The operations of a clone that uses these files.
+pub(super) fn outline(job: &Job, clone: u32, uses: &[Use]) -> Outline {
+    let all: u64 = uses.iter().map(|u| u.bytes).sum();
+    let pass_bytes = match job.space.io_size {
+        Some(Amount::Bytes(bytes)) => bytes,
+        Some(share) => share.of(all),
+        None => all,
+    };
+    let largest = uses.iter().map(|u| u.start + u.bytes).max().unwrap_or(1);
+    let shift = if uses.len() == 1 { 63 } else { 64 - largest.leading_zeros() };
+    let flush = job.syncing.fsync.max(job.syncing.fdatasync);
+    Outline {
+        access: job.access.clone(),
+        service: job.files.service,
+        shift,
+        files: uses.iter().map(|u| (u.start, u.bytes)).collect(),
+        pass_bytes,
+        by_bytes: job.space.io_size.is_some(),
+        passes: (!job.schedule.time_based).then_some(job.schedule.loops),
+        ops_max: job.space.number_ios.unwrap_or(u64::MAX),
+        flush_every: if job.access.rw.writes() { flush } else { 0 },
+        verify_only: job.verify.only,
+        seed: seed(job, clone),
+    }
+}
+
+/// The seed of a clone. Equal jobs of one plan are told apart by their number alone, so that a job
+/// that verifies knows the stamps of the one that wrote.
+pub(super) fn seed(job: &Job, clone: u32) -> u64 {
+    job.access.randseed.wrapping_add(u64::from(clone).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// The clone, without its files.
+pub(super) fn member<'a>(job: &Job, clone: u32, outline: Outline) -> Member<'a, Stream> {
+    let workload = workload(job, clone, &outline);
+    Member {
+        workload,
+        source: Stream::new(Arc::new(outline)),
+        backend: backend(job.engine),
+        files: None,
+        direct: job.syncing.direct,
+        start_ns: start_ns(job, clone),
+        terms: terms(job),
+        place: place(job, clone),
+        ends_all: job.schedule.exitall,
+    }
+}
+
+fn workload(job: &Job, clone: u32, outline: &Outline) -> Workload {
+    let rw = job.access.rw;
+    let percent = job.access.mix_read_percent;
+    let writes = rw.writes() && !job.verify.only;
+    let reads = rw.reads() || job.verify.only;
+    let mix = match (reads, writes, rw.trims()) {
+        (true, true, _) => Mix { read: percent, write: 100 - percent, flush: 0, discard: 0 },
+        (_, write, trim) => {
+            Mix { read: reads.into(), write: write.into(), flush: 0, discard: trim.into() }
+        }
+    };
+    let region = match outline.files[..] {
+        [(start, bytes)] => Region { start, bytes },
+        _ => Region { start: 0, bytes: (outline.files.len() as u64) << outline.shift },
+    };
+    let pattern = if rw.random() { Pattern::Uniform } else { Pattern::Sequential };
+    let largest = job.access.max_bs() as u32;
+    let depth = if job.engine.asynchronous() { job.queue.depth } else { 1 };
+    Workload {
+        blocks: BlockSizes::Split(vec![(grid(job), 1), (largest, 1)]),
+        content: content(job),
+        pacing: pacing(job),
+        depth,
+        batch: job.queue.batch.clamp(1, depth),
+        stop: Stop {
+            time_ns: job.schedule.runtime.map(|t| t.as_nanos() as u64),
+            ..Stop::default()
+        },
+        flush_at_end: writes && (job.syncing.end_fsync || job.syncing.fsync_on_close),
+        caching: if job.syncing.direct { Caching::Bypass } else { Caching::Buffered },
+        verify: verifies(job) && (job.verify.do_verify || !writes),
+        seed: seed(job, clone),
+        ..Workload::new(job.name.clone(), pattern, mix, largest, region)
+    }
+}
+
+/// What every offset and size is a multiple of.
+fn grid(job: &Job) -> u32 {
+    let access = &job.access;
+    let sizes = access.blocks.each().map(Blocks::min).into_iter();
+    let parts = sizes.chain(access.block_align.each().map(|align| *align));
+    let grid = parts.filter(|n| *n > 0).fold(0, gcd);
+    if access.bs_unaligned { 1 } else { grid.max(1) as u32 }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn content(job: &Job) -> Content {
+    match &job.content {
+        content if content.zero => Content::Zeros,
+        content if content.dedupe_percent >= 100 => Content::Repeated,
+        content if content.compress_percent > 0 => {
+            Content::Compressible(f64::from(content.compress_percent) / 100.0)
+        }
+        _ => Content::Random,
+    }
+}
+
+/// Operations per second of each direction that has a rate.
+fn rates(job: &Job) -> PerKind<Option<f64>> {
+    let mean = |blocks: &Blocks| match blocks {
+        Blocks::Fixed(bytes) => *bytes as f64,
+        // Even between the bounds, where what lies above is cut to the upper.
+        Blocks::Range { min, max } => (*min + *max) as f64 / 2.0,
+        Blocks::Split(shares) => {
+            let sum = shares.iter().map(|s| s.bytes as f64 * f64::from(s.percent)).sum::<f64>();
+            sum / shares.iter().map(|s| f64::from(s.percent)).sum::<f64>().max(1.0)
+        }
+    };
+    let by_bytes = |rate: Option<u64>, blocks: &Blocks| rate.map(|rate| rate as f64 / mean(blocks));
+    let (pace, blocks) = (&job.pace, &job.access.blocks);
+    let one = |ops: Option<u32>, bytes, blocks| ops.map(f64::from).or(by_bytes(bytes, blocks));
+    let rw = job.access.rw;
+    let used = |used: bool, rate: Option<f64>| rate.filter(|_| used);
+    PerKind {
+        read: used(rw.reads(), one(pace.rate_iops.read, pace.rate.read, &blocks.read)),
+        write: used(rw.writes(), one(pace.rate_iops.write, pace.rate.write, &blocks.write)),
+        trim: used(rw.trims(), one(pace.rate_iops.trim, pace.rate.trim, &blocks.trim)),
+    }
+}
+
+/// Whether the job has a schedule.
+pub(super) fn rated(job: &Job) -> bool {
+    rates(job).each().iter().any(|rate| rate.is_some())
+}
+
+/// Whether only one of two directions has a rate.
+pub(super) fn half_rated(job: &Job) -> bool {
+    let rates = rates(job);
+    job.access.rw.reads() && job.access.rw.writes() && rates.read.is_some() != rates.write.is_some()
+}
+
+fn pacing(job: &Job) -> Pacing {
+    let rate: f64 = rates(job).each().into_iter().flatten().sum();
+    let think = job.pace.think;
+    match job.pace.process {
+        _ if rate == 0.0 && !think.time.is_zero() => {
+            Pacing::Pauses { every: think.blocks.max(1), pause_ns: think.time.as_nanos() as u64 }
+        }
+        _ if rate == 0.0 => Pacing::Closed,
+        RateProcess::Linear => Pacing::Fixed { rate },
+        RateProcess::Poisson => Pacing::Poisson { rate },
+    }
+}
+
+/// The share of reads of a mix whose directions have rates: that of the rates.
+pub(super) fn mix_read_percent(job: &Job) -> u32 {
+    match rates(job) {
+        PerKind { read: Some(read), write: Some(write), .. } => {
+            (100.0 * read / (read + write)).round() as u32
+        }
+        _ => job.access.mix_read_percent,
+    }
+}
+
+fn backend(engine: Engine) -> BackendKind {
+    match engine {
+        Engine::IoUring | Engine::Posixaio => BackendKind::Uring,
+        Engine::Libaio => BackendKind::Aio,
+        Engine::Null => BackendKind::Null,
+        Engine::Sync | Engine::Psync | Engine::Vsync | Engine::Pvsync | Engine::Pvsync2 => {
+            BackendKind::Psync
+        }
+        // Refused before this.
+        Engine::Mmap => BackendKind::Psync,
+    }
+}
+
+fn start_ns(job: &Job, clone: u32) -> u64 {
+    let delay = job.schedule.startdelay;
+    let (low, high) = (delay.low.as_nanos() as u64, delay.high.as_nanos() as u64);
+    let draw = seed(job, clone).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    low + ((u128::from(draw) * u128::from(high.saturating_sub(low) + 1)) >> 64) as u64
+}
+
+fn terms(job: &Job) -> Terms {
+    let queue = &job.queue;
+    let drained = queue.depth.saturating_sub(queue.low);
+    let goes_on = job.errors.go_on.read && job.errors.go_on.write;
+    let each = job.logs.average.is_zero();
+    let logs = &job.logs;
+    Terms {
+        ramp_ns: job.schedule.ramp_time.as_nanos() as u64,
+        reap: queue.complete_min.max(drained).max(1),
+        failures_max: if goes_on { u32::MAX / 4 } else { 1 },
+        log: each && (logs.bw.is_some() || logs.iops.is_some() || logs.lat.is_some()),
+    }
+}
+
+fn place(job: &Job, clone: u32) -> Place {
+    let machine = &job.machine;
+    let cpus = match machine.cpu_policy {
+        CpuPolicy::Split if !machine.cpus.is_empty() => {
+            vec![machine.cpus[clone as usize % machine.cpus.len()] as usize]
+        }
+        _ => machine.cpus.iter().map(|cpu| *cpu as usize).collect(),
+    };
+    let class = machine.prioclass.unwrap_or(CLASS_BEST_EFFORT);
+    let asked = machine.prio.is_some() || machine.prioclass.is_some();
+    Place {
+        cpus,
+        nice: (machine.nice != 0).then_some(machine.nice),
+        io_priority: asked.then(|| (class, machine.prio.unwrap_or(0))),
+    }
+}

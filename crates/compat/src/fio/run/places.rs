@@ -1,0 +1,262 @@
+//! Which place of a file a random operation goes to: every block once, all alike, or by popularity.
+//!
+//! Distributions are fio's, with their habits: a normal one is the mean of twelve even draws, whose
+//! standard deviation is a twelfth of what the option says, and zipf and pareto scatter their ranks
+//! over the file unless a centre is given.
+
+use libm::{ceil, log, pow};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use workload::{Permutation, Zipf};
+
+use crate::fio::{Distribution, PerKind, Spread};
+
+/// Even draws whose mean is one normal draw; fio's number.
+const GAUSS_DRAWS: u32 = 12;
+
+/// A number in [0, 1) from the upper 53 bits of a draw.
+pub(super) fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
+    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A number below `n`, at least 1.
+pub(super) fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
+    ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
+}
+
+/// Draws places of a file that is `count` places long.
+#[derive(Clone, Debug)]
+pub(super) enum Places {
+    /// Each once.
+    Once(Once),
+    /// All alike.
+    Even { count: u64 },
+    /// By popularity; rank 0 is the most popular place.
+    Ranked { ranks: Ranks, scatter: Scatter },
+    /// Around the middle, or another centre.
+    Normal { count: u64, width: f64, center: f64 },
+    /// By zones, for each direction: share of accesses up to here, first place, places.
+    Zoned(PerKind<Vec<(f64, u64, u64)>>),
+}
+
+/// Popularity by rank.
+#[derive(Clone, Debug)]
+pub(super) enum Ranks {
+    Zipf(Zipf),
+    Pareto { count: u64, power: f64 },
+}
+
+/// Where a rank lies in the file.
+#[derive(Clone, Debug)]
+pub(super) enum Scatter {
+    At(Permutation),
+    From { first: u64, count: u64 },
+}
+
+impl Places {
+    /// Places of the given distribution, without regard to what was visited.
+    pub(super) fn repeating(
+        distribution: &Distribution,
+        count: u64,
+        bytes: u64,
+        seed: u64,
+    ) -> Places {
+        let count = count.max(1);
+        let scatter = |spread: &Spread| match spread.center {
+            Some(center) => Scatter::From { first: (center * count as f64) as u64, count },
+            None => Scatter::At(Permutation::new(count, seed)),
+        };
+        match distribution {
+            Distribution::Random => Places::Even { count },
+            Distribution::Zipf(spread) => Places::Ranked {
+                ranks: Ranks::Zipf(Zipf::new(count, spread.value)),
+                scatter: scatter(spread),
+            },
+            Distribution::Pareto(spread) => Places::Ranked {
+                ranks: Ranks::Pareto { count, power: log(spread.value) / log(1.0 - spread.value) },
+                scatter: scatter(spread),
+            },
+            Distribution::Normal(spread) => {
+                let width = ceil(count as f64 * spread.value / 100.0).min(count as f64 / 2.0);
+                Places::Normal { count, width, center: spread.center.unwrap_or(0.5) }
+            }
+            Distribution::Zoned(zones) => {
+                let share = |percent: u32| f64::from(percent) / 100.0;
+                let per_zone = |z: &Vec<_>| {
+                    z.iter()
+                        .map(|z: &crate::fio::ZonePercent| {
+                            (share(z.access_percent), share(z.size_percent))
+                        })
+                        .collect()
+                };
+                Places::Zoned(zones.clone().map(|z| zone_places(&per_zone(&z), count)))
+            }
+            Distribution::ZonedAbs(zones) => Places::Zoned(zones.clone().map(|list| {
+                let mut rest = 1.0;
+                let shares = list.iter().map(|z| {
+                    let share = match z.bytes {
+                        0 => rest,
+                        some => some as f64 / bytes.max(1) as f64,
+                    };
+                    rest = (rest - share).max(0.0);
+                    (f64::from(z.access_percent) / 100.0, share)
+                });
+                zone_places(&shares.collect::<Vec<_>>(), count)
+            })),
+        }
+    }
+
+    /// The next place for direction `kind` (read, write, trim); `None` when each was visited.
+    #[inline]
+    pub(super) fn next(&mut self, kind: usize, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
+        Some(match self {
+            Places::Once(once) => return once.next(),
+            Places::Even { count } => below(rng, *count),
+            Places::Ranked { ranks, scatter } => scatter.place(ranks.draw(rng)),
+            Places::Normal { count, width, center } => {
+                let even = |rng: &mut _| unit(rng) * *width - *width / 2.0;
+                let sum: f64 = (0..GAUSS_DRAWS).map(|_| even(rng)).sum();
+                let at = *center * *count as f64 + sum / f64::from(GAUSS_DRAWS);
+                (at.max(0.0) as u64) % *count
+            }
+            Places::Zoned(zones) => {
+                let draw = unit(rng);
+                let zones = zones.each()[kind];
+                let (_, first, count) = zones.iter().find(|z| draw < z.0).or(zones.last())?;
+                first + below(rng, *count)
+            }
+        })
+    }
+}
+
+/// Shares of access and space as places, with the upper bound of each zone's share of accesses.
+fn zone_places(shares: &Vec<(f64, f64)>, count: u64) -> Vec<(f64, u64, u64)> {
+    let (mut access, mut space) = (0.0, 0.0);
+    let place = |share: f64| ((share * count as f64) as u64).min(count - 1);
+    let zone = |&(accesses, part): &(f64, f64)| {
+        let first = place(space);
+        space += part;
+        access += accesses;
+        let end = ((space * count as f64) as u64).clamp(first + 1, count.max(first + 1));
+        (access, first, end - first)
+    };
+    shares.iter().map(zone).collect()
+}
+
+impl Ranks {
+    fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
+        match self {
+            Ranks::Zipf(zipf) => zipf.sample(rng),
+            Ranks::Pareto { count, power } => ((count - 1) as f64 * pow(unit(rng), *power)) as u64,
+        }
+    }
+}
+
+impl Scatter {
+    fn place(&self, rank: u64) -> u64 {
+        match self {
+            Scatter::At(order) => order.get(rank),
+            Scatter::From { first, count } => (first + rank) % count,
+        }
+    }
+}
+
+/// Every place once, in random order. Operations larger than a place take the places after theirs
+/// with them, which is what the map is for.
+#[derive(Clone, Debug)]
+pub(super) struct Once {
+    order: Permutation,
+    at: u64,
+    seed: u64,
+    /// One bit for each place; empty where every operation takes one place only.
+    taken: Vec<u64>,
+}
+
+impl Once {
+    /// `mapped`: operations may take several places.
+    pub(super) fn new(count: u64, seed: u64, mapped: bool) -> Once {
+        let words = if mapped { count.div_ceil(64) } else { 0 };
+        let taken = vec![0; words as usize];
+        Once { order: Permutation::new(count, seed), at: 0, seed, taken }
+    }
+
+    fn is_taken(&self, place: u64) -> bool {
+        self.taken.get((place / 64) as usize).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        while self.at < self.order.len() {
+            let place = self.order.get(self.at);
+            self.at += 1;
+            if self.taken.is_empty() || !self.is_taken(place) {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    /// Takes up to `wanted` places from `place` on, and says how many were free in a row.
+    pub(super) fn take(&mut self, place: u64, wanted: u64) -> u64 {
+        if self.taken.is_empty() {
+            return wanted;
+        }
+        let end = (place + wanted).min(self.order.len());
+        let free = (place..end).take_while(|p| !self.is_taken(*p)).count() as u64;
+        for taken in place..place + free {
+            self.taken[(taken / 64) as usize] |= 1 << (taken % 64);
+        }
+        free
+    }
+
+    /// Begins again, in another order.
+    pub(super) fn restart(&mut self) {
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.order = Permutation::new(self.order.len(), self.seed);
+        self.at = 0;
+        self.taken.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+
+    #[test]
+    fn large_operations_leave_no_place_out_and_take_none_twice() {
+        let mut once = Once::new(1000, 5, true);
+        let mut seen = vec![0; 1000];
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        while let Some(place) = once.next() {
+            let wanted = 1 + below(&mut rng, 16);
+            let got = once.take(place, wanted);
+            assert!((1..=wanted).contains(&got));
+            (place..place + got).for_each(|p| seen[p as usize] += 1);
+        }
+        assert!(seen.iter().all(|n| *n == 1));
+        once.restart();
+        assert!(once.next().is_some());
+    }
+
+    #[test]
+    fn zones_get_their_share() {
+        let zone =
+            |access_percent, size_percent| crate::fio::ZonePercent { access_percent, size_percent };
+        let zones = PerKind::all(vec![zone(60, 10), zone(30, 20), zone(10, 70)]);
+        let mut places = Places::repeating(&Distribution::Zoned(zones), 1000, 4_096_000, 1);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut counts = [0; 3];
+        for _ in 0..20_000 {
+            let place = places.next(0, &mut rng).expect("never ends");
+            counts[match place {
+                ..100 => 0,
+                100..300 => 1,
+                _ => 2,
+            }] += 1;
+        }
+        for (count, share) in counts.into_iter().zip([0.6, 0.3, 0.1]) {
+            assert!((f64::from(count) / 20_000.0 - share).abs() < 0.02, "{counts:?}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What the language knows and the engine does not do: said before anything is touched, never left
+//! away in silence.
+
+use super::RunError;
+use crate::fio::{ExitWhat, Job, VerifyKind};
+
+/// What of a job cannot be done here, if anything.
+pub(super) fn refuse(job: &Job) -> Result<(), RunError> {
+    let found = RULES.iter().find(|rule| (rule.asked)(job));
+    let Some(rule) = found else { return Ok(()) };
+    let text = format!("{}: {} is not served: {}", job.origin, rule.option, rule.why);
+    Err(RunError::usage(text, "leave it out, or run this job with fio"))
+}
+
+struct Rule {
+    option: &'static str,
+    why: &'static str,
+    asked: fn(&Job) -> bool,
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        option: "ioengine=mmap",
+        why: "a file that another program shortens would end the run with a signal",
+        asked: |job| job.engine == crate::fio::Engine::Mmap,
+    },
+    Rule {
+        option: "ramp_size",
+        why: "ramps end after a time here (ramp_time)",
+        asked: |job| job.schedule.ramp_size > 0,
+    },
+    Rule {
+        option: "exit_what=group or all",
+        why: "exitall ends the jobs that run at the same time (exit_what=stonewall)",
+        asked: |job| job.schedule.exitall && job.schedule.exit_what == ExitWhat::All,
+    },
+    Rule {
+        option: "serialize_overlap",
+        why: "overlapping operations are told apart by the verifier instead",
+        asked: |job| job.queue.serialize_overlap,
+    },
+    Rule {
+        option: "rate_min",
+        why: "a rate that is missed is shown by the response time",
+        asked: |job| {
+            job.pace.rate_min.each().iter().any(|r| r.is_some())
+                || job.pace.rate_iops_min.each().iter().any(|r| r.is_some())
+        },
+    },
+    Rule {
+        option: "max_latency",
+        why: "an operation that takes long is shown, and ends nothing",
+        asked: |job| job.pace.max_latency.each().iter().any(|l| l.is_some()),
+    },
+    Rule {
+        option: "thinktime_spin",
+        why: "pauses sleep",
+        asked: |job| !job.pace.think.spin.is_zero(),
+    },
+    Rule {
+        option: "thinktime_iotime",
+        why: "pauses come after a number of operations (thinktime_blocks)",
+        asked: |job| !job.pace.think.iotime.is_zero(),
+    },
+    Rule {
+        option: "thinktime together with rate",
+        why: "a schedule has no pauses",
+        asked: |job| !job.pace.think.time.is_zero() && super::member::rated(job),
+    },
+    Rule {
+        option: "rate for one direction of a mix",
+        why: "both directions of a mix follow one schedule; give both a rate",
+        asked: |job| super::member::half_rated(job),
+    },
+    Rule {
+        option: "buffer_pattern",
+        why: "what is written is random, compressible, repeated or zeros",
+        asked: |job| job.content.pattern.is_some(),
+    },
+    Rule {
+        option: "dedupe_percentage between 1 and 99",
+        why: "all blocks are copies, or none",
+        asked: |job| (1..100).contains(&job.content.dedupe_percent),
+    },
+    Rule {
+        option: "verify_pattern",
+        why: "what is verified carries stamps of its own",
+        asked: |job| matches!(job.verify.kind, VerifyKind::Pattern | VerifyKind::PatternHeader),
+    },
+    Rule {
+        option: "verify_backlog",
+        why: "what was written is read back at the end",
+        asked: |job| job.verify.backlog.is_some(),
+    },
+    Rule {
+        option: "verify with loops",
+        why: "what was written is read back once, at the end",
+        asked: |job| super::files::verifies(job) && job.schedule.loops > 1,
+    },
+    Rule {
+        option: "fill_device",
+        why: "a file system is never filled here: a tenth of it stays free",
+        asked: |job| job.space.fill_device,
+    },
+    Rule {
+        option: "file_append",
+        why: "files of the user's are not made longer",
+        asked: |job| job.space.file_append,
+    },
+    Rule {
+        option: "unlink_each_loop",
+        why: "files are laid out once",
+        asked: |job| job.files.unlink_each_loop,
+    },
+    Rule {
+        option: "latency_target",
+        why: "the depth stays what it was set to; ssdyno run DIR measures latency by depth",
+        asked: |job| job.latency_target.is_some(),
+    },
+    Rule {
+        option: "steadystate",
+        why: "jobs end by time or amount; ssdyno run DIR -m snia looks for the steady state",
+        asked: |job| job.steady.is_some(),
+    },
+    Rule {
+        option: "wait_for",
+        why: "jobs wait for all before them (stonewall)",
+        asked: |job| job.schedule.wait_for.is_some(),
+    },
+];

@@ -1,0 +1,450 @@
+//! The operations of one clone of a job, in fio's order: which direction, which file, where, how
+//! many bytes, when a flush; and when there are no more.
+//!
+//! Pure, and deterministic from the seed. An address is a file's number in the upper bits and the
+//! place in it below ([`engine::Files`]).
+
+use std::sync::Arc;
+
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use workload::{Op, OpKind, Source};
+
+use super::places::{Once, Places, below, unit};
+use crate::fio::{Access, Blocks, FileService, Rw, Sequencer, ServiceOrder};
+
+/// Read, write, trim, as [`crate::fio::PerKind`] has them.
+const KINDS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
+
+/// What a stream draws from.
+#[derive(Clone, Debug)]
+pub(super) struct Outline {
+    pub access: Access,
+    pub service: FileService,
+    /// Bits of an address for the place in a file.
+    pub shift: u32,
+    /// First byte and number of bytes used, of each file.
+    pub files: Vec<(u64, u64)>,
+    /// Bytes moved in a pass over the files (`size`, or `io_size`).
+    pub pass_bytes: u64,
+    /// `io_size` was given: a pass ends with its bytes, not with the files.
+    pub by_bytes: bool,
+    /// Passes; `None`: again and again.
+    pub passes: Option<u32>,
+    /// `number_ios`.
+    pub ops_max: u64,
+    /// A flush after so many writes.
+    pub flush_every: u32,
+    /// What is read is what this job wrote before: writes become reads.
+    pub verify_only: bool,
+    pub seed: u64,
+}
+
+/// Draws of a size for what is left of a file before the smallest is taken.
+const DRAWS_MAX: u32 = 10_000;
+
+/// One clone's operations.
+#[derive(Clone, Debug)]
+pub(super) struct Stream {
+    outline: Arc<Outline>,
+    files: Vec<Walk>,
+    current: usize,
+    served: u32,
+    bytes_left: u64,
+    passes_left: Option<u32>,
+    ops_left: u64,
+    writes: u32,
+    flush_due: bool,
+    /// The write that follows a trim, and the address of the last write.
+    pending: Option<Op>,
+    last: u64,
+    rng: Xoshiro256PlusPlus,
+    /// Operations of the first round that are still to be read back.
+    replay: Option<u64>,
+}
+
+/// The way through one file.
+#[derive(Clone, Debug)]
+struct Walk {
+    start: u64,
+    bytes: u64,
+    /// Where the next operation in order begins, by direction.
+    next: [u64; 3],
+    /// Where the last operation began.
+    last: u64,
+    /// Operations since the last random place.
+    in_row: u32,
+    /// Bytes of a place.
+    grid: u64,
+    places: Option<Places>,
+    /// Zone that I/O stays in, and bytes moved in it.
+    zone: Option<(u64, u64)>,
+}
+
+impl Stream {
+    pub(super) fn new(outline: Arc<Outline>) -> Stream {
+        let walk = |(i, &(start, bytes)): (usize, &(u64, u64))| {
+            Walk::new(&outline, outline.seed ^ (i as u64).rotate_left(48), start, bytes)
+        };
+        Stream {
+            files: outline.files.iter().enumerate().map(walk).collect(),
+            current: 0,
+            served: 0,
+            bytes_left: outline.pass_bytes,
+            passes_left: outline.passes,
+            ops_left: outline.ops_max,
+            writes: 0,
+            flush_due: false,
+            pending: None,
+            last: 0,
+            rng: Xoshiro256PlusPlus::seed_from_u64(outline.seed),
+            replay: None,
+            outline,
+        }
+    }
+
+    #[inline]
+    fn draw(&mut self) -> Option<Op> {
+        if let Some(write) = self.pending.take() {
+            return Some(write);
+        }
+        if self.ops_left == 0 || (self.bytes_left == 0 && !self.next_pass()) {
+            return None;
+        }
+        if self.flush_due {
+            self.flush_due = false;
+            return Some(Op { offset: self.last, ..Op::FLUSH });
+        }
+        let kind = self.kind();
+        let op = self.place(kind)?;
+        self.bytes_left = self.bytes_left.saturating_sub(u64::from(op.bytes));
+        self.ops_left -= 1;
+        match (self.outline.access.rw, op.kind) {
+            (Rw::TrimWrite | Rw::RandTrimWrite, OpKind::Discard) => {
+                self.pending = Some(Op { kind: OpKind::Write, ..op });
+            }
+            (_, OpKind::Write) => self.written(&op),
+            _ => {}
+        }
+        Some(op)
+    }
+
+    fn written(&mut self, op: &Op) {
+        self.last = op.offset;
+        self.writes += 1;
+        if self.outline.flush_every > 0 && self.writes.is_multiple_of(self.outline.flush_every) {
+            self.flush_due = true;
+        }
+    }
+
+    /// The direction of the next operation, as an index.
+    #[inline]
+    fn kind(&mut self) -> usize {
+        match self.outline.access.rw {
+            Rw::Read | Rw::RandRead => 0,
+            Rw::Write | Rw::RandWrite => 1,
+            Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite => 2,
+            Rw::ReadWrite | Rw::RandRw => {
+                let read =
+                    below(&mut self.rng, 100) < u64::from(self.outline.access.mix_read_percent);
+                usize::from(!read)
+            }
+        }
+    }
+
+    /// The next operation in this direction, on whichever file's turn it is.
+    #[inline]
+    fn place(&mut self, kind: usize) -> Option<Op> {
+        loop {
+            for _ in 0..self.files.len() {
+                let file = self.serve();
+                let outline = &self.outline;
+                if let Some((offset, bytes)) = self.files[file].next(outline, kind, &mut self.rng) {
+                    let offset = (file as u64) << outline.shift | offset;
+                    return Some(Op { kind: KINDS[kind], offset, bytes: bytes as u32 });
+                }
+                self.served = u32::MAX;
+            }
+            // Every file was gone through; with nothing left to do in any, that is the end.
+            let again = self.outline.by_bytes || self.outline.passes.is_none();
+            let goes_on = again && self.files.iter().any(|walk| walk.holds(&self.outline, kind));
+            if !goes_on && !self.next_pass() {
+                return None;
+            }
+            let outline = &self.outline;
+            self.files.iter_mut().for_each(|walk| walk.restart(outline));
+            if !self.files.iter().any(|walk| walk.holds(outline, kind)) {
+                return None;
+            }
+        }
+    }
+
+    /// The file whose turn it is.
+    #[inline]
+    fn serve(&mut self) -> usize {
+        let FileService { order, every } = self.outline.service;
+        let count = self.files.len();
+        if count == 1 {
+            return 0;
+        }
+        let turn_over =
+            self.served == u32::MAX || (order != ServiceOrder::Sequential && self.served >= every);
+        if turn_over {
+            self.current = match order {
+                ServiceOrder::Random if self.served != u32::MAX => {
+                    below(&mut self.rng, count as u64) as usize
+                }
+                _ => (self.current + 1) % count,
+            };
+            self.served = 0;
+        }
+        self.served += 1;
+        self.current
+    }
+
+    /// Begins another pass, if there is one.
+    #[cold]
+    fn next_pass(&mut self) -> bool {
+        match &mut self.passes_left {
+            Some(..=1) => return false,
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        self.bytes_left = self.outline.pass_bytes;
+        let outline = &self.outline;
+        self.files.iter_mut().for_each(|walk| walk.restart(outline));
+        true
+    }
+}
+
+impl Source for Stream {
+    #[inline]
+    fn next_op(&mut self) -> Option<Op> {
+        let Some(left) = &mut self.replay else {
+            let op = self.draw()?;
+            let reads = self.outline.verify_only && op.kind == OpKind::Write;
+            return Some(if reads { Op { kind: OpKind::Read, ..op } } else { op });
+        };
+        let mut left = *left;
+        while left > 0 {
+            left -= 1;
+            self.replay = Some(left);
+            let op = self.draw()?;
+            if op.kind == OpKind::Write {
+                return Some(Op { kind: OpKind::Read, ..op });
+            }
+        }
+        None
+    }
+
+    fn read_back(&mut self, issued: u64) -> bool {
+        if !self.outline.access.rw.writes() || self.outline.verify_only {
+            return false;
+        }
+        *self = Stream { replay: Some(issued), ..Stream::new(Arc::clone(&self.outline)) };
+        true
+    }
+}
+
+impl Walk {
+    fn new(outline: &Outline, seed: u64, start: u64, bytes: u64) -> Walk {
+        let access = &outline.access;
+        let used = |kind: usize| uses(access.rw, kind);
+        let aligned = (0..3).filter(|k| used(*k)).map(|k| *access.block_align.each()[k]);
+        let grid = aligned.min().unwrap_or(4096).max(1);
+        let largest = (0..3).filter(|k| used(*k)).map(|k| access.blocks.each()[k].max()).max();
+        let zone_bytes = access.zone.map_or(bytes, |zone| zone.range.min(bytes));
+        let count = zone_bytes / grid;
+        let places = (access.rw.random() && count > 0).then(|| {
+            if access.norandommap || access.zone.is_some() {
+                return Places::repeating(&access.distribution, count, bytes, seed);
+            }
+            Places::Once(Once::new(count, seed, largest.is_some_and(|max| max > grid)))
+        });
+        let mut walk = Walk {
+            start,
+            bytes,
+            next: [start; 3],
+            last: start,
+            in_row: 0,
+            grid,
+            places,
+            zone: access.zone.map(|_| (0, 0)),
+        };
+        walk.rewind(outline);
+        walk
+    }
+
+    fn rewind(&mut self, outline: &Outline) {
+        let backwards = !outline.access.rw.random() && outline.access.sequence_add < 0;
+        let first = if backwards { self.start + self.bytes } else { self.start };
+        (self.next, self.last, self.in_row) = ([first; 3], self.start, 0);
+        self.zone = outline.access.zone.map(|_| (0, 0));
+    }
+
+    fn restart(&mut self, outline: &Outline) {
+        self.rewind(outline);
+        if let Some(Places::Once(once)) = &mut self.places {
+            once.restart();
+        }
+    }
+
+    /// Whether the file can hold an operation of this direction at all.
+    fn holds(&self, outline: &Outline, kind: usize) -> bool {
+        self.bytes >= outline.access.blocks.each()[kind].min()
+    }
+
+    fn end(&self) -> u64 {
+        self.start + self.bytes
+    }
+
+    /// Offset and bytes of the next operation; `None` when the file was gone through.
+    #[inline]
+    fn next(
+        &mut self,
+        outline: &Outline,
+        kind: usize,
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Option<(u64, u64)> {
+        let access = &outline.access;
+        let zone = self.enter_zone(access);
+        let found = match access.rw.random() && self.jumps(access, kind, rng) {
+            true => self.jump(access, kind, zone, rng),
+            false => self.follow(access, kind, zone, rng),
+        }?;
+        self.next[kind] = found.0 + found.1;
+        self.last = found.0;
+        if let Some((_, moved)) = &mut self.zone {
+            *moved += found.1;
+        }
+        Some(found)
+    }
+
+    /// The bounds of the zone that I/O is in; the whole file without zones.
+    fn enter_zone(&mut self, access: &Access) -> (u64, u64) {
+        let (Some(rules), Some((at, moved))) = (&access.zone, &mut self.zone) else {
+            return (self.start, self.end());
+        };
+        if *moved >= rules.size {
+            (*at, *moved) = (*at + rules.range + rules.skip, 0);
+            if *at + access.min_bs() > self.bytes {
+                *at = 0;
+            }
+            self.next = [self.start + *at; 3];
+        }
+        let first = self.start + *at;
+        (first, (first + rules.range).min(self.start + self.bytes))
+    }
+
+    /// Whether the next operation of a random direction goes to a random place.
+    #[inline]
+    fn jumps(&mut self, access: &Access, kind: usize, rng: &mut Xoshiro256PlusPlus) -> bool {
+        if access.random_every > 1 {
+            let jumps = self.in_row == 0;
+            self.in_row = (self.in_row + 1) % access.random_every;
+            return jumps;
+        }
+        let percent = *access.percentage_random.each()[kind];
+        percent >= 100 || below(rng, 100) < u64::from(percent)
+    }
+
+    #[inline]
+    fn jump(
+        &mut self,
+        access: &Access,
+        kind: usize,
+        zone: (u64, u64),
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Option<(u64, u64)> {
+        let place = self.places.as_mut()?.next(kind, rng)?;
+        let align = *access.block_align.each()[kind];
+        let mut offset = zone.0 + place * self.grid;
+        let bytes = draw_size(access, kind, zone.1 - zone.0, rng)?;
+        if let Some(Places::Once(once)) = &mut self.places {
+            // What would be visited twice, or lies behind the end, is cut off.
+            let free = once.take(place, bytes.div_ceil(self.grid)) * self.grid;
+            return Some((offset, bytes.min(free)));
+        }
+        if align > self.grid {
+            offset = zone.0 + (offset - zone.0) / align * align;
+        }
+        if offset + bytes > zone.1 {
+            offset = zone.0 + (zone.1 - zone.0 - bytes) / self.grid * self.grid;
+        }
+        Some((offset, bytes))
+    }
+
+    /// The operation after the last one of this direction.
+    #[inline]
+    fn follow(
+        &mut self,
+        access: &Access,
+        kind: usize,
+        zone: (u64, u64),
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Option<(u64, u64)> {
+        let random = access.rw.random();
+        if random && access.random_every > 1 && access.sequencer == Sequencer::Identical {
+            let bytes = draw_size(access, kind, zone.1.saturating_sub(self.last), rng)?;
+            return Some((self.last, bytes));
+        }
+        let mut offset = self.next[kind];
+        let add = if random { 0 } else { access.sequence_add };
+        if add != 0 && offset != self.start {
+            offset = offset.checked_add_signed(add).unwrap_or(u64::MAX);
+            if offset >= self.end() || offset < self.start {
+                offset = if add > 0 { self.start } else { self.end().saturating_add_signed(add) };
+            }
+        }
+        // Reads between random places, zones and holes go round; a plain pass ends here.
+        let round = random || self.zone.is_some() || add != 0;
+        if offset >= zone.1 || zone.1 - offset < access.blocks.each()[kind].min() {
+            if !round {
+                return None;
+            }
+            offset = zone.0;
+        }
+        Some((offset, draw_size(access, kind, zone.1.checked_sub(offset)?, rng)?))
+    }
+}
+
+/// Whether a job of that kind does anything in this direction.
+fn uses(rw: Rw, kind: usize) -> bool {
+    [rw.reads(), rw.writes(), rw.trims()][kind]
+}
+
+/// The bytes of an operation where `room` bytes are left; `None` where none fits.
+#[inline]
+fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
+    let blocks = access.blocks.each()[kind];
+    if blocks.min() > room {
+        return None;
+    }
+    if let Blocks::Fixed(bytes) = blocks {
+        return Some(*bytes);
+    }
+    // Drawn again until it fits. The smallest does, but may have no share.
+    for _ in 0..DRAWS_MAX {
+        let bytes = match blocks {
+            Blocks::Fixed(bytes) => *bytes,
+            Blocks::Range { min, max } => {
+                let drawn = (*min as f64 + *max as f64 * unit(rng)) as u64;
+                let whole = if access.bs_unaligned { drawn } else { drawn / min * min };
+                whole.clamp(*min, *max)
+            }
+            Blocks::Split(shares) => {
+                let draw = below(rng, 100) as u32;
+                let mut sum = 0;
+                let found = shares.iter().find(|share| {
+                    sum += share.percent;
+                    draw < sum
+                });
+                found.or(shares.last())?.bytes
+            }
+        };
+        if bytes <= room && bytes > 0 {
+            return Some(bytes);
+        }
+    }
+    Some(blocks.min())
+}

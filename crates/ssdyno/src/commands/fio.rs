@@ -1,0 +1,250 @@
+//! `ssdyno fio ...`: what was typed for fio, run and shown by ssdyno.
+//!
+//! The words are fio's and `compat` reads them; a few of ours are taken out before: `--destroy`,
+//! `--store` and `--dry-run`, as everywhere else.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+
+use compat::fio::{self, Eta, Format, Plan, Request, output, run};
+use methods::Outcome;
+use record::{Safety, State, Step, TargetKind};
+
+use crate::cli::{FioArgs, OutputArgs, StoreArgs};
+use crate::failure::{Failure, INTERRUPTED, IO, Result, USAGE};
+use crate::live::{Live, lock};
+use crate::recording::Recording;
+use crate::{interrupt, present, screen};
+
+const OWN_HELP: &str = "
+Of ssdyno's own:
+  --destroy=SERIAL   give a device away to be overwritten, or a file by its size in bytes
+  --store=FILE       the store that keeps the record
+  --dry-run          what would be done, and stop
+
+Files are laid out and kept as fio does; what fio hides (response time, depth that is a fiction,
+reads that never left RAM) stands below its own figures.
+";
+
+/// Runs what fio would run.
+pub fn run(args: &FioArgs) -> Result {
+    let (own, words) = Own::split(&args.words)?;
+    let help = words.is_empty() || words.iter().any(|w| w == "--help" || w == "-h");
+    let words = if help { vec!["--help".to_string()] } else { words };
+    let request = fio::parse(&words, &fio::Here).map_err(usage)?;
+    match request {
+        Request::Answer(text) => {
+            let own = if help { OWN_HELP } else { "" };
+            present::print(&format!("{text}{own}"))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Run(plan) => execute(&own, &plan),
+    }
+}
+
+/// What is ours among the words.
+#[derive(Debug, Default, PartialEq)]
+struct Own {
+    destroy: Vec<String>,
+    store: Option<PathBuf>,
+    dry_run: bool,
+}
+
+impl Own {
+    fn split(words: &[String]) -> Result<(Own, Vec<String>)> {
+        let (mut own, mut rest) = (Own::default(), Vec::new());
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_string())),
+                None => (word.as_str(), None),
+            };
+            let mut value = || {
+                let given = value.clone().or_else(|| words.next().cloned());
+                given.ok_or_else(|| Failure::new(USAGE, format!("{name} needs a value")))
+            };
+            match name {
+                "--destroy" => own.destroy.push(value()?),
+                "--store" => own.store = Some(value()?.into()),
+                "--dry-run" => own.dry_run = true,
+                _ => rest.push(word.clone()),
+            }
+        }
+        Ok((own, rest))
+    }
+}
+
+fn usage(error: fio::FioError) -> Failure {
+    let failure = Failure::new(USAGE, &error);
+    match error.advice {
+        Some(advice) => failure.advise(advice),
+        None => failure,
+    }
+}
+
+fn failed(error: run::RunError) -> Failure {
+    let code = error.kind().map_or(INTERRUPTED, |kind| kind.exit_code());
+    let failure = Failure::new(code, &error);
+    match error.advice() {
+        Some(advice) => failure.advise(advice),
+        None => failure,
+    }
+}
+
+fn execute(own: &Own, plan: &Plan) -> Result {
+    for note in &plan.notes {
+        screen::say(&format!("ssdyno: {}: {}", note.place, note.text));
+    }
+    let prepared = run::prepare(plan, &own.destroy).map_err(failed)?;
+    let cost = cost(plan, &prepared);
+    if own.dry_run {
+        let spec = &prepared.info().target.spec;
+        present::print(&present::plan("fio", spec, &cost, &screen::style()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let interrupt = interrupt::flag()?;
+    let text = plan.globals.formats.contains(&Format::Normal);
+    let to_screen = plan.globals.output.is_none();
+    if text && to_screen {
+        present::print(&output::announce(plan))?;
+    }
+    let store = StoreArgs { store: own.store.clone() };
+    let recording = Recording::begin(&store, "fio", prepared.info(), cost.clone())?;
+    let shared = Arc::new(Mutex::new(recording));
+    let quiet = match plan.globals.eta {
+        Eta::Never => true,
+        Eta::Always => false,
+        Eta::Auto => !std::io::stderr().is_terminal(),
+    };
+    let shown = OutputArgs { json: false, events: false, html: None, quiet };
+    let mut live = Live::new(Arc::clone(&shared), &cost, &shown);
+    let bar = live.bar();
+    let mut laying_out = |path: &Path, bytes: u64| {
+        if text && to_screen {
+            let line = format!(
+                "Laying out IO file ({} / {}MiB)\n",
+                path.display(),
+                bytes.div_ceil(1 << 20)
+            );
+            // A screen that has gone shows in the results.
+            let _ = present::print(&line);
+        }
+    };
+    let mut setting =
+        run::Setting { interrupt: &interrupt, observer: &mut live, laying_out: &mut laying_out };
+    let ran = prepared.run(&mut setting);
+    bar.finish_and_clear();
+    let mut recording = lock(&shared);
+    let ran = match ran {
+        Ok(ran) => ran,
+        Err(error) => {
+            let failure = failed(error);
+            recording.finish(&Outcome::default(), Some(failure.text()))?;
+            return Err(failure);
+        }
+    };
+    let cut_short = ran.interrupted.then(|| "interrupted".to_string());
+    let kept = recording.finish(&outcome(&ran), cut_short);
+    write_results(plan, &ran, recording.run().number)?;
+    kept?;
+    Ok(ExitCode::from(code(&ran)))
+}
+
+fn code(ran: &run::Ran<'_>) -> u8 {
+    match ran.jobs.iter().any(|job| job.error() != 0) {
+        _ if ran.interrupted => INTERRUPTED,
+        true => IO,
+        false => 0,
+    }
+}
+
+/// The results in every form asked for, to where they were asked for.
+fn write_results(plan: &Plan, ran: &run::Ran<'_>, number: Option<i64>) -> Result<()> {
+    let globals = &plan.globals;
+    let mut text = String::new();
+    if globals.output.is_some() && globals.formats.contains(&Format::Normal) {
+        text += &output::announce(plan);
+    }
+    for format in &globals.formats {
+        match format {
+            Format::Normal => {
+                text += &output::normal(ran);
+                if let Some(number) = number {
+                    text += &format!("\nKept as run {number}: ssdyno show {number}\n");
+                }
+            }
+            Format::Json | Format::JsonPlus => {
+                let json = output::json(ran, *format == Format::JsonPlus);
+                let json = serde_json::to_string_pretty(&json)
+                    .map_err(|e| Failure::new(IO, format!("the results have no JSON form: {e}")))?;
+                text += &json;
+                text.push('\n');
+            }
+        }
+    }
+    let directory = globals.aux_path.as_deref().map_or(Path::new("."), Path::new);
+    output::write_logs(ran, directory)
+        .map_err(|e| Failure::new(IO, format!("the logs cannot be written: {e}")))?;
+    match &globals.output {
+        None => present::print(&text),
+        Some(path) => std::fs::write(path, text)
+            .map_err(|e| Failure::new(IO, format!("{path} cannot be written: {e}"))),
+    }
+}
+
+/// What it costs, as the record has it.
+fn cost(plan: &Plan, prepared: &run::Prepared<'_>) -> record::Plan {
+    let info = prepared.info();
+    let safety = match info.target.kind {
+        TargetKind::Directory => Safety::Scratch,
+        _ => info.allowed,
+    };
+    let seconds: f64 = prepared.seconds();
+    let write_bytes_max = prepared.write_bytes_max();
+    let step = |job: &fio::Job| Step {
+        name: job.name.clone(),
+        seconds: job.schedule.runtime.map_or(0.0, |t| t.as_secs_f64()),
+        repeats: job.numjobs,
+        write_bytes_max: 0,
+    };
+    record::Plan {
+        safety,
+        seconds,
+        write_bytes_max,
+        region_bytes: info.bytes,
+        destroys: prepared.destroys(),
+        steps: plan.jobs.iter().map(step).collect(),
+        workloads: Vec::new(),
+        command: std::env::args().collect(),
+    }
+}
+
+fn outcome(ran: &run::Ran<'_>) -> Outcome<'static> {
+    Outcome {
+        metrics: output::metrics(ran),
+        latencies: output::latencies(ran),
+        series: ran.stages.iter().map(|stage| stage.series.clone()).collect(),
+        warnings: ran.stages.iter().flat_map(|stage| stage.findings.clone()).collect(),
+        errors: ran.stages.iter().flat_map(|stage| stage.errors.clone()).collect(),
+        state_after: State::Unknown,
+        ..Outcome::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ours_is_taken_out() {
+        let words = ["--name=a", "--destroy=S1", "--store", "f.db", "--size=1m", "--dry-run"];
+        let (own, rest) = Own::split(&words.map(String::from)).expect("understood");
+        assert_eq!(rest, ["--name=a", "--size=1m"]);
+        assert_eq!(own.destroy, ["S1"]);
+        assert_eq!(own.store.as_deref(), Some(Path::new("f.db")));
+        assert!(own.dry_run);
+        assert!(Own::split(&["--destroy".to_string()]).is_err());
+    }
+}
