@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use compat::fio::{self, Eta, Format, Plan, Request, output, run};
 use methods::Outcome;
-use record::{Safety, State, Step, TargetKind};
+use record::{Safety, Step, TargetKind};
 
 use crate::cli::{FioArgs, OutputArgs, StoreArgs};
 use crate::failure::{Failure, INTERRUPTED, IO, Result, USAGE};
@@ -222,15 +222,13 @@ fn cost(plan: &Plan, prepared: &run::Prepared<'_>) -> record::Plan {
 }
 
 fn outcome(ran: &run::Ran<'_>) -> Outcome<'static> {
-    Outcome {
-        metrics: output::metrics(ran),
-        latencies: output::latencies(ran),
-        series: ran.stages.iter().map(|stage| stage.series.clone()).collect(),
-        warnings: ran.stages.iter().flat_map(|stage| stage.findings.clone()).collect(),
-        errors: ran.stages.iter().flat_map(|stage| stage.errors.clone()).collect(),
-        state_after: State::Unknown,
-        ..Outcome::default()
-    }
+    let mut outcome = Outcome::default();
+    outcome.metrics = output::metrics(ran);
+    outcome.latencies = output::latencies(ran);
+    outcome.series = ran.stages.iter().map(|stage| stage.series.clone()).collect();
+    outcome.warnings = ran.stages.iter().flat_map(|stage| stage.findings.clone()).collect();
+    outcome.errors = ran.stages.iter().flat_map(|stage| stage.errors.clone()).collect();
+    outcome
 }
 
 #[cfg(test)]
