@@ -130,7 +130,7 @@ impl Places {
 }
 
 /// Shares of access and space as places, with the upper bound of each zone's share of accesses.
-fn zone_places(shares: &Vec<(f64, f64)>, count: u64) -> Vec<(f64, u64, u64)> {
+fn zone_places(shares: &[(f64, f64)], count: u64) -> Vec<(f64, u64, u64)> {
     let (mut access, mut space) = (0.0, 0.0);
     let place = |share: f64| ((share * count as f64) as u64).min(count - 1);
     let zone = |&(accesses, part): &(f64, f64)| {
