@@ -80,17 +80,11 @@ impl Places {
                 let width = ceil(count as f64 * spread.value / 100.0).min(count as f64 / 2.0);
                 Places::Normal { count, width, center: spread.center.unwrap_or(0.5) }
             }
-            Distribution::Zoned(zones) => {
+            Distribution::Zoned(zones) => Places::Zoned(zones.clone().map(|list| {
                 let share = |percent: u32| f64::from(percent) / 100.0;
-                let per_zone = |z: &Vec<_>| {
-                    z.iter()
-                        .map(|z: &crate::fio::ZonePercent| {
-                            (share(z.access_percent), share(z.size_percent))
-                        })
-                        .collect()
-                };
-                Places::Zoned(zones.clone().map(|z| zone_places(&per_zone(&z), count)))
-            }
+                let shares = list.iter().map(|z| (share(z.access_percent), share(z.size_percent)));
+                zone_places(&shares.collect::<Vec<_>>(), count)
+            })),
             Distribution::ZonedAbs(zones) => Places::Zoned(zones.clone().map(|list| {
                 let mut rest = 1.0;
                 let shares = list.iter().map(|z| {
