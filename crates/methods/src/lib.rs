@@ -11,12 +11,14 @@ mod align;
 mod authentic;
 mod by_hand;
 mod cell;
+mod command;
 mod digest;
 #[cfg(test)]
 mod fake;
 mod ground;
 mod heat;
 mod lbaf;
+mod mark;
 mod method;
 mod outcome;
 mod quick;
@@ -34,7 +36,7 @@ mod zones;
 
 pub use by_hand::by_hand;
 pub use digest::Digest;
-pub use method::{Method, MethodError, MethodInfo, Options};
+pub use method::{Method, MethodError, MethodInfo, Options, Reference};
 pub use outcome::Outcome;
 
 /// See [`all`].
@@ -48,6 +50,8 @@ static ALL: &[&dyn Method] = &[
     &align::Align,
     &heat::HeatMethod,
     &lbaf::Lbaf,
+    &mark::Mark,
+    &command::Command,
     &snia::IOPS,
     &snia::THROUGHPUT,
     &snia::LATENCY,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use record::{Plan, Safety};
-use rig::{Rig, RigError, TargetInfo};
+use rig::{Exit, Rig, RigError, TargetInfo};
 
 use crate::Outcome;
 
@@ -35,11 +35,35 @@ pub struct Options {
     pub seed: u64,
     /// How often each workload is repeated, at least 1; from 2 on there are intervals.
     pub replicates: Option<u32>,
+    /// `mark`: only the figures of the old tool.
+    pub legacy: bool,
+    /// `mark`: what scores are compared with.
+    pub reference: Reference,
+    /// `command`: the program and its arguments.
+    pub command: Vec<String>,
+}
+
+/// The RAM disc that scores are compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reference {
+    /// One of the machine around the drive, measured in turn with the drive.
+    #[default]
+    Ram,
+    /// The published one of RISC OS (document 000).
+    RiscOsRamFs,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { size: None, time: None, seed: 1, replicates: None }
+        Options {
+            size: None,
+            time: None,
+            seed: 1,
+            replicates: None,
+            legacy: false,
+            reference: Reference::Ram,
+            command: Vec::new(),
+        }
     }
 }
 
@@ -47,6 +71,11 @@ impl Default for Options {
 pub trait Method: Sync {
     /// What it is, for people.
     fn info(&self) -> &'static MethodInfo;
+
+    /// Whether it compares with a disc in memory, see [`Rig::reference`].
+    fn wants_reference(&self) -> bool {
+        false
+    }
 
     /// What it would do to this target and what that costs. Touches nothing.
     fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError>;
@@ -90,6 +119,18 @@ pub enum MethodError {
         bytes: u64,
         /// Bytes it takes.
         least: u64,
+    },
+    /// The disc in memory that was there a moment ago is not there any more.
+    #[error("the disc in memory to compare with is gone")]
+    NoReference,
+    /// There is no program to run.
+    #[error("no command was given; it comes after --, as in: -m command -- make -j4")]
+    NoCommand,
+    /// A program of the user's failed.
+    #[error("the command ended with {exit}")]
+    CommandFailed {
+        /// How it ended.
+        exit: Exit,
     },
     /// A workload ended because the target failed; the errors are in the outcome.
     #[error("too many I/O errors in {workload}")]

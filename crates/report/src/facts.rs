@@ -143,9 +143,10 @@ pub(crate) fn target(run: &Run, private: bool) -> Vec<String> {
     let target = &run.target;
     let place = target.path.as_ref().unwrap_or(&target.spec);
     let what = match target.kind {
-        TargetKind::Directory => match &run.plan {
-            Some(plan) => format!("scratch file of {}", binary(plan.region_bytes)),
-            None => "directory".to_string(),
+        // Where it is 0, programs of the user's ran there.
+        TargetKind::Directory => match run.plan.as_ref().map(|plan| plan.region_bytes) {
+            Some(bytes) if bytes > 0 => format!("scratch file of {}", binary(bytes)),
+            _ => "directory".to_string(),
         },
         TargetKind::File => "file".to_string(),
         TargetKind::Device => "device".to_string(),
@@ -154,7 +155,7 @@ pub(crate) fn target(run: &Run, private: bool) -> Vec<String> {
         TargetKind::Unknown if place.is_empty() => return vec![UNKNOWN.to_string()],
         TargetKind::Unknown => return vec![place.clone()],
     };
-    let inside = if target.kind == TargetKind::Directory { "in " } else { "" };
+    let inside = if what.starts_with("scratch") { "in " } else { "" };
     let mut items = match private {
         true if target.kind != TargetKind::Null => vec![format!("{what} {inside}{place}")],
         _ => vec![what],

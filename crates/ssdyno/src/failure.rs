@@ -100,6 +100,9 @@ impl From<MethodError> for Failure {
             MethodError::Errors { .. } => Failure::new(IO, error),
             MethodError::Unknown { .. } => Failure::new(USAGE, error).advise("ssdyno methods"),
             MethodError::Option { .. } | MethodError::TooSmall { .. } => Failure::new(USAGE, error),
+            MethodError::NoCommand => Failure::new(USAGE, error),
+            MethodError::NoReference => Failure::new(IO, error),
+            MethodError::CommandFailed { .. } => Failure::new(CHECK_FAILED, error),
         }
     }
 }

@@ -95,6 +95,8 @@ pub fn announce(number: Option<i64>, method: &str, target: &str, plan: &Plan) ->
         line += &format!("about {}, ", units::span(plan.seconds));
     }
     line += &match plan.write_bytes_max {
+        // Nothing of the target is worked on: somebody else's program does it.
+        0 if plan.region_bytes == 0 => "writes what the command writes".to_string(),
         0 => "reads only".to_string(),
         bytes => format!("writes {} at most", units::decimal(bytes)),
     };

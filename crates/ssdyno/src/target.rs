@@ -55,6 +55,35 @@ impl Stand {
     }
 }
 
+impl Stand {
+    /// The same with a disc in memory beside it, where this machine has one to give. A virtual
+    /// drive has no machine around it.
+    pub fn with_reference(self, interrupt: &Arc<AtomicBool>) -> Stand {
+        match self {
+            Stand::Real(machine) => {
+                let reference = ram_disc(interrupt).map(Box::new);
+                Stand::Real(Box::new(machine.with_reference(reference)))
+            }
+            Stand::Virtual(simulator) => Stand::Virtual(simulator),
+        }
+    }
+}
+
+/// Where file systems in memory usually are.
+const RAM_DISCS: [&str; 4] = ["/dev/shm", "/run/shm", "/tmp", "/run"];
+
+/// A scratch file on a file system that lives in memory: the first directory that has room.
+fn ram_disc(interrupt: &Arc<AtomicBool>) -> Option<Machine> {
+    let places = RAM_DISCS.iter().flat_map(|place| [64u64, 16].map(|mib| (place, mib << 20)));
+    let opened = places.into_iter().find_map(|(place, size)| {
+        let request = OpenRequest { size: Some(size), wants: Safety::Scratch, destroy: None };
+        let planned = drive::plan_open(place, &request).ok()?;
+        planned.info.ram.then(|| drive::open(place, &request).ok()).flatten()
+    });
+    let quiet = Box::new(|_: &rig::Event| {});
+    Machine::new(opened?, Options::default(), Arc::clone(interrupt), quiet).ok()
+}
+
 /// Opens the target and puts it on the dynamometer.
 pub fn open(
     args: &TargetArgs,

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use record::{IoErrors, Safety, Series, TargetKind, Unit};
 use rig::{
-    DeviceTraffic, Event, KindStats, Measurement, Preparation, Prepared, Result, Rig, RigError,
-    StopReason, TargetInfo, Temperature,
+    CommandRun, DeviceTraffic, Event, Exit, KindStats, Measurement, Preparation, Prepared, Result,
+    Rig, RigError, StopReason, TargetInfo, Temperature,
 };
 use workload::{Caching, Content, OpKind, OpStream, Pattern, Region, Workload};
 
@@ -89,6 +89,10 @@ pub(crate) struct Fake {
     pub written: u64,
     /// Every workload as it was issued.
     pub issued: Vec<Workload>,
+    /// A disc in memory beside it.
+    pub reference: Option<Box<Fake>>,
+    /// How commands end, one after the other; 0 when there are no more.
+    pub exits: Vec<i32>,
     dice: u64,
     flash: Flash,
 }
@@ -111,6 +115,8 @@ impl Fake {
             filled: 0,
             written: 0,
             issued: Vec::new(),
+            reference: None,
+            exits: Vec::new(),
             dice: 1,
         }
     }
@@ -177,7 +183,10 @@ impl Fake {
         let written = self.whole() || w.region.end() <= self.filled;
         assert!(w.mix.read == 0 || written, "{} reads holes", w.name);
         assert!(!w.mix.changes_data() || w.stop.bytes.is_some(), "{} has no byte bound", w.name);
-        assert!(!w.mix.changes_data() || w.flush_at_end || w.flush_every.is_some(), "{}", w.name);
+        // What is written through the cache on purpose is not meant to be durable.
+        let durable = w.flush_at_end || w.flush_every.is_some() || w.sync_writes;
+        let cached = w.caching == Caching::Buffered;
+        assert!(!w.mix.changes_data() || durable || cached, "{}", w.name);
     }
 
     /// It is a drive, and no scratch file: what was never written may be read.
@@ -370,6 +379,29 @@ impl Rig for Fake {
         self.flash.pass(time.as_nanos() as u64, false);
         self.now_ns += time.as_nanos() as u64;
         self.alive()
+    }
+
+    fn command(&mut self, words: &[String]) -> Result<CommandRun> {
+        if self.interrupt()? || words.is_empty() {
+            return Err(RigError::Interrupted);
+        }
+        let code = if self.exits.is_empty() { 0 } else { self.exits.remove(0) };
+        let moved = |written_bytes| DeviceTraffic { written_bytes, ..DeviceTraffic::default() };
+        self.now_ns += 1_000_000_000;
+        Ok(CommandRun {
+            elapsed_ns: (1e9 * self.jitter()) as u64,
+            sync_ns: 50_000_000,
+            user_ns: 250_000_000,
+            system_ns: 250_000_000,
+            memory_bytes_max: 1 << 20,
+            exit: Exit::Code(code),
+            device: Some(moved(4096)),
+            device_synced: Some(moved(65_536)),
+        })
+    }
+
+    fn reference(&mut self) -> Option<&mut dyn Rig> {
+        self.reference.as_deref_mut().map(|fake| fake as &mut dyn Rig)
     }
 
     fn note(&mut self, _: Event) {}

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use methods::Reference;
 use workload::units;
 
 use super::TargetArgs;
@@ -20,8 +21,27 @@ pub struct RunArgs {
     /// How often each workload is repeated; intervals need two
     #[arg(long, value_name = "N")]
     pub replicates: Option<u32>,
+    /// mark: only the figures of the old tool, which take a second each
+    #[arg(long)]
+    pub legacy: bool,
+    /// mark: what scores are compared with: ram, a RAM disc of this machine measured in turn with
+    /// the drive, or riscos-ramfs, the published one of RISC OS
+    #[arg(long, value_name = "DISC", default_value = "ram", hide_default_value = true)]
+    #[arg(value_parser = reference)]
+    pub reference: Reference,
     #[command(flatten)]
     pub on: TargetArgs,
+    /// command: the program to run in the directory, and its arguments
+    #[arg(last = true, value_name = "COMMAND", help_heading = "Test")]
+    pub command: Vec<String>,
+}
+
+fn reference(text: &str) -> Result<Reference, String> {
+    match text {
+        "ram" => Ok(Reference::Ram),
+        "riscos-ramfs" => Ok(Reference::RiscOsRamFs),
+        _ => Err("must be ram or riscos-ramfs".into()),
+    }
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -30,6 +50,7 @@ Examples:
   ssdyno run . --time 10s --size 256MiB     a short look
   ssdyno run /dev/sdb                       a whole drive, reads only
   ssdyno run /dev/sdb --destroy=S6Z1NJ0W    and writes: everything on it is lost
+  ssdyno run . -m command -- make -j4       a program, timed, and what it made the drive do
   ssdyno run . --json | jq .metrics         for programs";
 
 #[derive(Debug, Args)]

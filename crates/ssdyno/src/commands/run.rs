@@ -2,12 +2,25 @@
 
 use std::process::ExitCode;
 
-use methods::{Method, Options};
+use methods::{Method, Options, Reference};
 
 use super::session::{self, Job};
 use crate::cli::RunArgs;
-use crate::failure::Result;
+use crate::failure::{Failure, Result, USAGE};
 use crate::interrupt;
+
+/// What goes with one method only is not swallowed by another.
+fn check(args: &RunArgs) -> Result<()> {
+    let asked = |method: &str| args.method.iter().any(|name| name == method);
+    let wrong = |text: &str| Err(Failure::new(USAGE, text));
+    if !args.command.is_empty() && !asked("command") {
+        return wrong("a command after -- goes with -m command");
+    }
+    if (args.legacy || args.reference != Reference::default()) && !asked("mark") {
+        return wrong("--legacy and --reference go with -m mark");
+    }
+    Ok(())
+}
 
 /// Runs every method asked for, in order; the first that does not come to a good end is the last.
 pub fn run(args: &RunArgs) -> Result {
@@ -21,7 +34,11 @@ pub fn run(args: &RunArgs) -> Result {
         time: args.time,
         seed: args.on.instrument.seed,
         replicates: args.replicates,
+        legacy: args.legacy,
+        reference: args.reference,
+        command: args.command.clone(),
     };
+    check(args)?;
     let interrupt = interrupt::flag()?;
     for method in methods {
         let job = Job {

@@ -87,6 +87,9 @@ fn enter(
     let mut outcome = Outcome::with_checkpoints(|outcome| lock(&shared).checkpoint(outcome));
     let ended = target::open(args, Arc::clone(interrupt), Box::new(live)).and_then(|mut stand| {
         describe(&shared, &mut stand)?;
+        if methods::find(job.method).is_ok_and(|method| method.wants_reference()) {
+            stand = stand.with_reference(interrupt);
+        }
         let ended = (job.act)(stand.rig(), &mut outcome);
         // Also of a run that was cut short: the drive has its wear all the same.
         lock(&shared).note_health(stand.health());

@@ -1,0 +1,192 @@
+//! `command`: a program of the user's, timed again and again, with the I/O it caused on the drive.
+//!
+//! Time is from the start of the program to its end; what it wrote may then still be in memory, so
+//! the file system is synced afterwards and what the device did is counted until then. Repetitions
+//! are replicates only where the program does the same each time: the first often finds a colder
+//! cache, and that is said, not averaged away.
+
+use record::{Finding, Level, Metric, Plan, Safety, State, Step, TargetKind, Unit};
+use rig::{CommandRun, DeviceTraffic, Event, Exit, Rig, RigError, TargetInfo};
+use workload::units::binary;
+
+use crate::Outcome;
+use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::verdict::Ruling;
+
+/// How often a program runs, unless the user says otherwise: the least that gives an interval that
+/// means something.
+const RUNS: u32 = 3;
+
+/// The first run counts as colder when it takes longer than the others by this share.
+const COLD: f64 = 1.2;
+
+/// The method.
+pub(crate) struct Command;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "command",
+    summary: "how long does a program take, and what I/O does it cause",
+    about: "Runs a command line in the directory, three times or --replicates: ssdyno run DIR -m \
+            command -- make -j4. With a device or a file as the target it runs where ssdyno was \
+            started, and the device is watched. What comes out is its time with an interval, its \
+            processor time, its memory, what was read from and written to the drive until its end, \
+            and what was written until a sync after it, with the time of the sync. Other programs \
+            that use the drive meanwhile are in those bytes. Nothing is dropped from caches \
+            between runs. Its output is thrown away, what it says on stderr is shown; a command \
+            that fails is not repeated.",
+    safety: Safety::Scratch,
+    seconds: 60.0,
+    writes: "what the command writes",
+};
+
+impl Method for Command {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        let name = name(options)?;
+        if target.target.kind == TargetKind::Virtual {
+            let text = format!("running '{name}': no machine is around a virtual drive");
+            return Err(RigError::Unsupported(text).into());
+        }
+        let step = Step { name, seconds: 0.0, repeats: runs(options), write_bytes_max: 0 };
+        Ok(Plan {
+            safety: Safety::Scratch,
+            seconds: 0.0,
+            write_bytes_max: 0,
+            region_bytes: 0,
+            destroys: None,
+            steps: vec![step],
+            workloads: Vec::new(),
+            command: Vec::new(),
+        })
+    }
+
+    fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let name = name(options)?;
+        out.state_after = State::Unknown;
+        let mut done: Vec<CommandRun> = Vec::new();
+        for replicate in 0..runs(options) {
+            rig.note(Event::Step { name: name.clone(), replicate });
+            let run = rig.command(&options.command)?;
+            // A program that the user ended with the run is no sample.
+            rig.idle(std::time::Duration::from_nanos(1))?;
+            done.push(run);
+            publish(&done, out);
+            out.checkpoint();
+            if run.exit != Exit::Code(0) {
+                out.note(failed(run.exit));
+                out.checkpoint();
+                return Err(MethodError::CommandFailed { exit: run.exit });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn failed(exit: Exit) -> Finding {
+    let text = format!("the command ended with {exit}: it was not repeated, its time says nothing");
+    Finding::new("command-failed", Level::Bad, text)
+}
+
+fn runs(options: &Options) -> u32 {
+    options.replicates.unwrap_or(RUNS).max(1)
+}
+
+/// The command as it was typed, near enough for a person.
+fn name(options: &Options) -> Result<String, MethodError> {
+    if options.command.is_empty() {
+        Err(MethodError::NoCommand)
+    } else {
+        Ok(options.command.join(" "))
+    }
+}
+
+/// Everything about the runs so far.
+fn publish(done: &[CommandRun], out: &mut Outcome<'_>) {
+    let ns = Unit::Nanoseconds;
+    put(out, "command.time", ns, done, |r| Some(r.elapsed_ns as f64));
+    put(out, "command.user", ns, done, |r| Some(r.user_ns as f64));
+    put(out, "command.system", ns, done, |r| Some(r.system_ns as f64));
+    put(out, "command.sync", ns, done, |r| Some(r.sync_ns as f64));
+    put(out, "command.memory", Unit::Bytes, done, |r| Some(r.memory_bytes_max as f64));
+    let bytes = Unit::Bytes;
+    let device = |of: fn(&DeviceTraffic) -> u64, synced: bool| {
+        move |r: &CommandRun| {
+            let device = if synced { r.device_synced } else { r.device };
+            device.as_ref().map(|d| of(d) as f64)
+        }
+    };
+    put(out, "command.device-read", bytes, done, device(|d| d.read_bytes, false));
+    put(out, "command.device-written", bytes, done, device(|d| d.written_bytes, false));
+    put(out, "command.device-written-synced", bytes, done, device(|d| d.written_bytes, true));
+    put(out, "command.device-discarded", bytes, done, device(|d| d.discarded_bytes, true));
+    let depth = |r: &CommandRun| r.device.map(|d| d.depth);
+    put(out, "command.device-depth", Unit::Number, done, depth);
+    let code = |r: &CommandRun| match r.exit {
+        Exit::Code(code) => Some(f64::from(code)),
+        Exit::Signal(signal) => Some(f64::from(-signal)),
+    };
+    put(out, "command.exit", Unit::Number, done, code);
+    out.verdicts = vec![ruling(done).verdict];
+    note_cold(done, out);
+}
+
+/// A metric of all runs; none where it is not known of one.
+fn put(
+    out: &mut Outcome<'_>,
+    name: &str,
+    unit: Unit,
+    done: &[CommandRun],
+    of: impl Fn(&CommandRun) -> Option<f64>,
+) {
+    let samples: Option<Vec<f64>> = done.iter().map(of).collect();
+    if let Some(samples) = samples {
+        let metric: Metric = analysis::metric(name, unit, samples);
+        out.put_metric(metric);
+    }
+}
+
+fn note_cold(done: &[CommandRun], out: &mut Outcome<'_>) {
+    let [first, rest @ ..] = done else { return };
+    let slowest = rest.iter().map(|r| r.elapsed_ns).max().unwrap_or(u64::MAX);
+    let told = out.warnings.iter().any(|w| w.name == "first-run-cold");
+    if rest.len() + 1 == RUNS as usize && !told && first.elapsed_ns as f64 > COLD * slowest as f64 {
+        let text = "the first run took longer than any other: it found colder caches";
+        let advice = "leave it out, or drop caches before each, as the question is";
+        out.note(Finding::new("first-run-cold", Level::Note, text).advise(advice));
+    }
+}
+
+/// Where the time went, as far as this can be told.
+fn ruling(done: &[CommandRun]) -> Ruling {
+    let mean = |of: fn(&CommandRun) -> u64| {
+        done.iter().map(|r| of(r) as f64).sum::<f64>() / done.len().max(1) as f64
+    };
+    let (elapsed, cpu) = (mean(|r| r.elapsed_ns), mean(|r| r.user_ns + r.system_ns));
+    let share = cpu / elapsed.max(1.0);
+    let moved = |r: &CommandRun| r.device_synced.map(|d| d.read_bytes + d.written_bytes);
+    let moved: Option<Vec<u64>> = done.iter().map(moved).collect();
+    let drive = moved.map_or("the drive cannot be watched".to_string(), |moved| {
+        let mean = moved.iter().sum::<u64>() / moved.len().max(1) as u64;
+        format!("{} went to or came from the drive, sync included", binary(mean))
+    });
+    let failed = done.last().filter(|r| r.exit != Exit::Code(0));
+    let text = match failed {
+        Some(run) => format!("The command ended with {}: its time says nothing.", run.exit),
+        None => format!(
+            "It kept {share:.2} processors busy ({:.2} s of {:.2} s), and {drive}.",
+            cpu / 1e9,
+            elapsed / 1e9
+        ),
+    };
+    let ruling =
+        if failed.is_some() { Ruling::no("FAILED", text) } else { Ruling::yes("COMMAND", text) };
+    ruling.with("processor time / time", share, Unit::Number)
+}

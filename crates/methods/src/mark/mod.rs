@@ -1,0 +1,331 @@
+//! `mark` (RISCOSMark): whole files of 8 MiB, and a byte at a time, scored against a RAM disc.
+//!
+//! The legacy part does what the old tool does: one file again and again, through whatever cache
+//! there is, until 1.00 s has passed on a clock of 10 ms. The honest part passes the page cache,
+//! writes random content and makes it durable, takes longer, and is repeated; the RAM disc beside it
+//! is measured by the same code in the same session, in turn with the drive.
+
+mod score;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use record::{Finding, Level, Metric, Plan, Step, Unit};
+use rig::{Measurement, Preparation, Rig, TargetInfo};
+use workload::{Caching, Calls, Content, Mix, OpKind, Pattern, Region, Stop, Workload};
+
+use self::score::{Column, Score, riscos_call_ns};
+use self::summary::Scores;
+use crate::ground::Ground;
+use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::schedule;
+use crate::session::{Session, complete};
+use crate::{Outcome, Reference};
+
+/// The file that is loaded and saved, bytes.
+const FILE: u64 = 8 << 20;
+
+/// Buffer of a stream, bytes: what C libraries take on most file systems.
+const STREAM: u32 = 4096;
+
+/// The old tool ends with the first file that is done this long after the start, nanoseconds.
+const LEGACY_NS: u64 = 1_000_000_000;
+
+/// Bytes worked on at most, unless the user says otherwise: many files.
+const REGION: u64 = 256 << 20;
+
+/// Bytes of the RAM disc that are used at most.
+const REFERENCE: u64 = 64 << 20;
+
+/// Seconds for everything: 10 s for each figure on the drive and on the RAM disc, and the legacy
+/// part, which takes a second for each.
+const SECONDS: f64 = 90.0;
+const LEGACY_SECONDS: f64 = 9.0;
+const LEGACY_EACH: f64 = 1.1;
+
+/// How often a replicate of a write may go over its region.
+const PASSES_MAX: u64 = 8;
+
+/// Indices of rates.
+const RAM: usize = 0;
+const DRIVE: usize = 1;
+
+/// What the legacy part writes at most: a second at the rate of memory.
+const LEGACY_WRITES: u64 = 16 << 30;
+
+/// The method.
+pub(crate) struct Mark;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "mark",
+    summary: "RISCOSMark: files and single bytes, against a RAM disc",
+    about: "Loads and saves a file of 8 MiB (HD), and reads and writes a byte at a time through a \
+            stream with a buffer of 4 KiB (FS), on the drive and on a RAM disc of this machine \
+            (tmpfs) in turn. First as the old tool does it: one file again and again through the \
+            cache until 1.00 s has passed on a clock of 10 ms; the score is floor(N * 8192 * 100 / \
+            T) KiB/s, with what one tick more or less would make of it. Then honestly: past the \
+            page cache, random content, saved files made durable inside the time, 10 s for each \
+            figure in four parts, with intervals and the ratio to the RAM disc. --legacy leaves \
+            the second part out. --reference riscos-ramfs compares with the published RAM disc of \
+            RISC OS (397433, 1362629, 4928, 5134 KiB/s), which is also taken where no RAM disc \
+            can be measured. On a virtual drive a stream call takes what it takes there: 198 ns a \
+            byte read, 190 written.",
+    safety: record::Safety::Scratch,
+    seconds: SECONDS,
+    writes: "the scratch file once, then what fits into half a minute",
+};
+
+impl Method for Mark {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn wants_reference(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        let marks = Marks::new(target, options)?;
+        let mut steps: Vec<Step> =
+            marks.ground.writes.then(|| marks.ground.fill_step(2.0)).into_iter().collect();
+        steps.extend(marks.columns().map(|column| marks.legacy_step(column)));
+        if !options.legacy {
+            steps.extend(marks.columns().map(|column| marks.honest_step(column)));
+        }
+        let plan = marks.ground.plan(target, steps, &[]);
+        let workloads = marks.columns().map(|column| marks.honest(column, marks.region()));
+        let workloads = workloads.flat_map(serde_json::to_value).collect();
+        Ok(Plan { seconds: marks.seconds(), workloads, ..plan })
+    }
+
+    fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let marks = Marks::new(rig.target(), options)?;
+        let mut session = Session::new(rig, out);
+        let result = measure(&mut session, marks);
+        session.checkpoint();
+        result
+    }
+}
+
+/// What is measured, and where.
+struct Marks {
+    ground: Ground,
+    /// Bytes of the RAM disc beside the drive; 0 without one.
+    reference: u64,
+    legacy_only: bool,
+    published: bool,
+}
+
+impl Marks {
+    fn new(target: &TargetInfo, options: &Options) -> Result<Marks, MethodError> {
+        let size = options.size.unwrap_or(REGION);
+        let mut ground =
+            Ground::new(target, &Options { size: Some(size), ..options.clone() }, SECONDS)?;
+        ground.bytes -= ground.bytes % FILE;
+        if ground.bytes < FILE {
+            return Err(MethodError::TooSmall { bytes: target.bytes, least: FILE });
+        }
+        ground.size_given = options.size.is_some();
+        let published = options.reference == Reference::RiscOsRamFs;
+        Ok(Marks { ground, reference: 0, legacy_only: options.legacy, published })
+    }
+
+    fn columns(&self) -> impl Iterator<Item = Column> + '_ {
+        Column::ALL.into_iter().filter(|column| self.ground.writes || !column.writes())
+    }
+
+    fn region(&self) -> Region {
+        self.ground.region()
+    }
+
+    /// Seconds for one replicate of an honest figure: drive and RAM disc take the same.
+    fn each(&self) -> f64 {
+        let parts = (2 * Column::ALL.len()) as f64 * f64::from(self.ground.rounds);
+        ((self.ground.seconds - LEGACY_SECONDS) / parts).max(0.25)
+    }
+
+    fn seconds(&self) -> f64 {
+        let discs = if self.published { 1.0 } else { 2.0 };
+        let honest =
+            if self.legacy_only { 0.0 } else { self.each() * f64::from(self.ground.rounds) };
+        discs * self.columns().count() as f64 * (LEGACY_EACH + honest)
+    }
+
+    fn legacy_step(&self, column: Column) -> Step {
+        let name = self.legacy(column).name;
+        let write_bytes_max = if column.writes() { LEGACY_WRITES } else { 0 };
+        Step { name, seconds: 1.0, repeats: 1, write_bytes_max }
+    }
+
+    fn honest_step(&self, column: Column) -> Step {
+        self.ground.step(&self.honest(column, self.region()))
+    }
+
+    /// What the old tool does, in the first 8 MiB.
+    fn legacy(&self, column: Column) -> Workload {
+        let mut w = self.workload(column, "legacy", Region::first(FILE));
+        (w.caching, w.content) = (Caching::Buffered, Content::Repeated);
+        w.stop = Stop::after_ns(LEGACY_NS);
+        w.stop.bytes = column.writes().then_some(LEGACY_WRITES);
+        w
+    }
+
+    fn honest(&self, column: Column, region: Region) -> Workload {
+        let mut w = self.workload(column, "mark", region);
+        w.stop.time_ns = Some((self.each() * 1e9) as u64);
+        if column.writes() {
+            w.stop.bytes = Some(PASSES_MAX * region.bytes);
+            // Every file that is saved is safe before the next one.
+            w.flush_every = column.whole_files().then_some(1);
+            w.flush_at_end = true;
+        }
+        w
+    }
+
+    fn workload(&self, column: Column, kind: &str, region: Region) -> Workload {
+        let mix = if column.writes() { Mix::WRITE } else { Mix::READ };
+        let block = if column.whole_files() { FILE as u32 } else { STREAM };
+        let block = block.next_multiple_of(self.ground.small.min(FILE as u32));
+        let name = format!("{kind}-{}", column.name());
+        let mut w = Workload::new(name, Pattern::Sequential, mix, block, region);
+        w.seed = self.ground.seed_of(column as u32);
+        w.calls = match column.whole_files() {
+            true => Calls::Plain,
+            false => Calls::Bytes { host_ns: riscos_call_ns(column) },
+        };
+        w
+    }
+}
+
+fn measure(session: &mut Session<'_, '_>, mut marks: Marks) -> Result<(), MethodError> {
+    let bytes = session.begin(&marks.ground, f64::INFINITY)?;
+    marks.ground.bytes = bytes - bytes % FILE;
+    marks.reference = open_reference(session, &marks)?;
+    let mut scores = Scores::new(marks.published, marks.reference > 0);
+    legacy(session, &marks, &mut scores)?;
+    if marks.legacy_only { Ok(()) } else { honest(session, &marks, &mut scores) }
+}
+
+/// Writes the RAM disc once; gives its bytes, or 0 where there is none.
+fn open_reference(session: &mut Session<'_, '_>, marks: &Marks) -> Result<u64, MethodError> {
+    if marks.published {
+        return Ok(0);
+    }
+    let bytes = match session.rig.reference() {
+        None => 0,
+        Some(reference) => {
+            let bytes = REFERENCE.min(reference.target().bytes) / FILE * FILE;
+            if bytes > 0 {
+                let (region, seed) = (Region::first(bytes), marks.ground.seed);
+                reference.prepare(Preparation::Fill { region, content: Content::Random, seed })?;
+            }
+            bytes
+        }
+    };
+    if bytes == 0 {
+        let text =
+            "no RAM disc could be measured here: the published one of RISC OS is the reference";
+        session.out.note(Finding::new("reference-published", Level::Note, text));
+    }
+    Ok(bytes)
+}
+
+fn legacy(
+    session: &mut Session<'_, '_>,
+    marks: &Marks,
+    scores: &mut Scores,
+) -> Result<(), MethodError> {
+    for column in marks.columns() {
+        let w = marks.legacy(column);
+        let drive = session.probe(&w, 0)?;
+        let ram = match marks.reference {
+            0 => None,
+            _ => legacy_score(&on_reference(session, &w)?),
+        };
+        if let Some(score) = legacy_score(&drive) {
+            session.out.put_metric(legacy_metric(&w.name, score));
+            scores.put(column, score, ram);
+        }
+        if let Some(ram) = ram {
+            session.out.put_metric(legacy_metric(&format!("{}.ram", w.name), ram));
+        }
+        session.checks.told = vec![scores.verdict()];
+        session.checkpoint();
+    }
+    Ok(())
+}
+
+fn legacy_score(m: &Measurement) -> Option<Score> {
+    let bytes: u64 = m.kinds.iter().flatten().map(|kind| kind.bytes).sum();
+    Score::new(bytes / 1024, m.elapsed_ns)
+}
+
+/// The interval is that of the clock, not of replicates.
+fn legacy_metric(name: &str, score: Score) -> Metric {
+    let bytes = |kib: u64| kib as f64 * 1024.0;
+    let metric = Metric::single(name, Unit::BytesPerSecond, bytes(score.kib));
+    Metric { low: Some(bytes(score.low)), high: Some(bytes(score.high)), ..metric }
+}
+
+/// Runs a workload on the RAM disc.
+fn on_reference(session: &mut Session<'_, '_>, w: &Workload) -> Result<Measurement, MethodError> {
+    let reference = session.rig.reference().ok_or(MethodError::NoReference)?;
+    let measurement = reference.measure(w)?;
+    complete(reference, measurement)
+}
+
+fn honest(
+    session: &mut Session<'_, '_>,
+    marks: &Marks,
+    scores: &mut Scores,
+) -> Result<(), MethodError> {
+    let columns: Vec<Column> = marks.columns().collect();
+    let mut rates = vec![[Vec::new(), Vec::new()]; columns.len()];
+    for round in 0..marks.ground.rounds {
+        for index in schedule::order(columns.len(), round) {
+            let column = columns[index];
+            let drive = Ground::replicate(&marks.honest(column, marks.region()), round);
+            let ram = Workload { region: Region::first(marks.reference), ..drive.clone() };
+            // Drive, disc, disc, drive.
+            let order = if round % 2 == 0 { [DRIVE, RAM] } else { [RAM, DRIVE] };
+            for which in order {
+                let m = match which {
+                    DRIVE => session.measure(&drive, round)?,
+                    _ if marks.reference > 0 => on_reference(session, &ram)?,
+                    _ => continue,
+                };
+                rates[index][which].push(rate(column, &m));
+            }
+            put(session, column, &rates[index]);
+            scores.put_honest(column, &rates[index]);
+            session.checks.told = vec![scores.verdict()];
+            session.checkpoint();
+        }
+    }
+    Ok(())
+}
+
+/// Bytes per second of the data; its flushes are in the time.
+fn rate(column: Column, m: &Measurement) -> f64 {
+    let kind = if column.writes() { OpKind::Write } else { OpKind::Read };
+    m.throughput(Some(kind)).unwrap_or(0.0)
+}
+
+fn put(session: &mut Session<'_, '_>, column: Column, [ram, drive]: &[Vec<f64>; 2]) {
+    let name = format!("mark-{}", column.name());
+    session.put_rates(&name, drive);
+    if !ram.is_empty() {
+        session.put_rates(&format!("{name}.ram"), ram);
+    }
+    let n = ram.len().min(drive.len());
+    if let Some(c) = analysis::compare(&ram[..n], &drive[..n]) {
+        let metric = Metric::single(format!("{name}.ratio"), Unit::Number, c.ratio);
+        let samples = drive.iter().zip(ram).map(|(drive, ram)| drive / ram).collect();
+        session.out.put_metric(Metric { low: c.low, high: c.high, n: c.n, samples, ..metric });
+    }
+}
