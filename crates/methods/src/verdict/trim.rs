@@ -78,7 +78,7 @@ fn content(released: Released) -> Signal {
     let seen = match changed {
         c if c >= CHANGED_FROM => Some(true),
         // A drive may give what it holds until the block is needed.
-        c if c == 0.0 => Some(false),
+        0.0 => Some(false),
         _ => None,
     };
     Signal { seen, words, name: "blocks changed", value: changed }

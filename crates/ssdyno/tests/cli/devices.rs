@@ -88,3 +88,15 @@ fn a_small_card_with_fat_is_measured() {
     let refused = ["run", mounted.text(), "--size", "31MiB"];
     place.ssdyno(&refused).refuses(3, "have to stay free");
 }
+
+#[test]
+fn what_a_file_system_gives_back_is_looked_at() {
+    or_skip!(root());
+    let device = or_skip!(Loop::new(256 * MIB, "mkfs.ext4 -q", &[]));
+    let mounted = or_skip!(Mounted::new(&[&device.path]));
+    let place = Place::under(std::path::Path::new(mounted.text()));
+    let run = ["run", ".", "-m", "trim", "--size", "16MiB", "--json", "--quiet"];
+    let record = place.ssdyno(&run).good().json();
+    assert_eq!(metric(&record, "trim-canary.zeros"), Some(1.0));
+    assert!(record["verdicts"].to_string().contains("TRIM WORKS"), "{}", record["verdicts"]);
+}
