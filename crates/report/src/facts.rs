@@ -195,10 +195,11 @@ pub(crate) fn host(run: &Run) -> Vec<String> {
     items.extend(machine.hypervisor.as_ref().map(|h| format!("under {h}")));
     items.push(machine.backend.clone().unwrap_or_else(|| unknown("backend")));
     items.push(caching(run.target.direct).to_string());
-    items.push(match machine.instrument_ns_per_io {
-        Some(ns) => format!("instrument {} per I/O", latency(ns)),
-        None => unknown("instrument's cost"),
-    });
+    match machine.instrument_ns_per_io {
+        Some(ns) => items.push(format!("instrument {} per I/O", latency(ns))),
+        None if run.origin.is_some() => {}
+        None => items.push(unknown("instrument's cost")),
+    }
     items
 }
 

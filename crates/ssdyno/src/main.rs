@@ -11,6 +11,7 @@ mod failure;
 mod interrupt;
 mod live;
 mod present;
+mod published;
 mod recording;
 mod screen;
 mod target;

@@ -49,7 +49,8 @@ pub fn page_name(number: i64) -> String {
 
 /// Writes the page of a run, to `path` or into `directory`, and says where it is.
 pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<PathBuf> {
-    let name = run.number.map_or_else(|| format!("{}.html", run.id), page_name);
+    let file = |id: &str| format!("{}.html", id.replace([':', '/'], "-"));
+    let name = run.number.map_or_else(|| file(&run.id), page_name);
     let path = path.map_or_else(|| directory.join(name), Path::to_path_buf);
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     let made = parent.map_or(Ok(()), fs::create_dir_all);

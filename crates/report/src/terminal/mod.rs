@@ -110,7 +110,9 @@ fn conclusions(page: &mut Page, run: &Run) {
     }
     let doubts = facts::doubts(run);
     let notes = doubts.iter().filter(|d| d.finding.level == Level::Note).count();
-    let shown = doubts.len() - notes.saturating_sub(NOTES_MAX);
+    // What an author wrote beside his figures belongs to them.
+    let notes_max = if run.origin.is_some() { usize::MAX } else { NOTES_MAX };
+    let shown = doubts.len() - notes.saturating_sub(notes_max);
     doubts[..shown].iter().for_each(|doubt| distrust(page, doubt));
     if shown < doubts.len() {
         page.labelled("distrust", Ink::Dim, &format!("- and {} more notes", doubts.len() - shown));

@@ -23,6 +23,9 @@ pub struct RunsArgs {
     /// The latest so many
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<u32>,
+    /// What others published instead of what was measured here
+    #[arg(long, conflicts_with_all = ["since", "until"])]
+    pub published: bool,
     /// JSON on stdout
     #[arg(long)]
     pub json: bool,
@@ -32,7 +35,7 @@ pub struct RunsArgs {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Number, start of the id, or `last`
+    /// Number, start of the id, `last`, or a published one: `pub:003/m225-fresh`
     #[arg(default_value = "last")]
     pub run: String,
     /// As a page with charts, in FILE or beside the store

@@ -1,6 +1,7 @@
 //! `ssdyno runs`, `show`, `export`, `rm`: the records.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use record::{Metric, Run};
@@ -11,10 +12,16 @@ use store::{Filter, RunSummary, Store};
 
 use crate::cli::{ExportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
 use crate::failure::{Failure, IO, Result};
-use crate::{present, screen};
+use crate::{present, published, screen};
+
+/// Columns for the drive in the list of what is published, so that the result has some too.
+const DRIVE_COLUMNS: usize = 26;
 
 /// Lists the records, the latest first.
 pub fn list(args: &RunsArgs) -> Result {
+    if args.published {
+        return list_published(args);
+    }
     let store = open(&args.store)?;
     let day = |text: &String| store::day(text);
     let filter = Filter {
@@ -30,12 +37,44 @@ pub fn list(args: &RunsArgs) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Lists what others published, in the order of the documents.
+fn list_published(args: &RunsArgs) -> Result {
+    let mut runs = published::all()?;
+    let wanted = args.drive.as_ref().map(|text| text.to_lowercase());
+    runs.retain(|run| {
+        let machine = run.environment.board.as_deref().unwrap_or_default();
+        let names = [drive_name(run), machine, run.id.as_str()];
+        let drive = |text: &String| names.iter().any(|name| name.to_lowercase().contains(text));
+        wanted.as_ref().is_none_or(drive) && args.method.as_ref().is_none_or(|m| *m == run.method)
+    });
+    runs.truncate(args.limit.map_or(usize::MAX, |n| n as usize));
+    let text = match args.json {
+        true => present::json(&runs)?,
+        false => published_table(&runs),
+    };
+    present::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn drive_name(run: &Run) -> &str {
+    let model = run.target.drive.as_ref().and_then(|drive| drive.model.as_deref());
+    model.unwrap_or("unknown")
+}
+
+/// The record that is meant, and the directory for pages made of it.
+pub fn load(selector: &str, args: &StoreArgs) -> Result<(Run, PathBuf)> {
+    if selector.starts_with(published::PREFIX) {
+        let store = args.store.clone().map_or_else(store::default_path, Ok)?;
+        return Ok((published::find(selector)?, present::reports_beside(&store)));
+    }
+    let store = open(args)?;
+    Ok((store.load(store.find(selector)?)?, present::reports_beside(store.path())))
+}
+
 /// Shows one record.
 pub fn show(args: &ShowArgs) -> Result {
-    let store = open(&args.store)?;
-    let run = store.load(store.find(&args.run)?)?;
+    let (run, reports) = load(&args.run, &args.store)?;
     if let Some(path) = &args.html {
-        let reports = present::reports_beside(store.path());
         let page = present::write_page(&run, path.as_deref(), &reports)?;
         present::print(&format!("{}\n", page.display()))?;
         return if args.open { open_page(&page) } else { Ok(ExitCode::SUCCESS) };
@@ -99,11 +138,8 @@ fn find_all(store: &Store, selectors: &[String]) -> Result<Vec<i64>> {
 }
 
 fn runs_table(runs: &[RunSummary]) -> String {
-    if runs.is_empty() {
-        return "no runs match\n".to_string();
-    }
-    let columns = [Align::Right, Align::Left, Align::Left, Align::Left, Align::Left, Align::Left];
-    let mut table = Table::new(&columns);
+    let left = Align::Left;
+    let mut table = Table::new(&[Align::Right, left, left, left, left, left]);
     table.heading(["run", "started", "method", "drive", "target", "result"]);
     for run in runs {
         let (ink, result) = match (run.complete, run.running, &run.cut_short) {
@@ -114,14 +150,41 @@ fn runs_table(runs: &[RunSummary]) -> String {
         };
         table.row([
             Cell::new(Ink::Strong, run.number.to_string()),
-            Cell::dim(run.started.get(..16).unwrap_or(&run.started).replace('T', " ")),
+            Cell::dim(minute(&run.started)),
             Cell::from(run.method.as_str()),
             Cell::from(run.drive.as_deref().unwrap_or("unknown")),
             Cell::from(run.target.as_str()),
             Cell::new(ink, result),
         ]);
     }
-    table.render(&screen::style())
+    rendered(&table, runs.is_empty())
+}
+
+/// The same of what is published.
+fn published_table(runs: &[Run]) -> String {
+    let mut table = Table::new(&[Align::Left; 5]);
+    table.heading(["run", "year", "method", "drive", "result"]);
+    for run in runs {
+        let year = run.started.get(..4).unwrap_or_default();
+        let drive: String = drive_name(run).chars().take(DRIVE_COLUMNS).collect();
+        table.row([
+            Cell::new(Ink::Strong, run.id.as_str()),
+            Cell::dim(year),
+            Cell::from(run.method.as_str()),
+            Cell::from(drive),
+            Cell::from(headline(&run.metrics)),
+        ]);
+    }
+    rendered(&table, runs.is_empty())
+}
+
+fn rendered(table: &Table, empty: bool) -> String {
+    if empty { "no runs match\n".to_string() } else { table.render(&screen::style()) }
+}
+
+/// `2026-11-21 20:50`.
+fn minute(started: &str) -> String {
+    started.get(..16).unwrap_or(started).replace('T', " ")
 }
 
 /// The first metrics in a few words.

@@ -215,3 +215,28 @@ fn lists_without_a_store() {
     assert!(place.ssdyno(&["list", "--json"]).good().json().is_array());
     assert!(!place.path("data").exists());
 }
+
+#[test]
+fn what_others_published_is_listed_and_shown() {
+    let place = Place::new();
+    let list = |args: &[&str]| {
+        let said = place.ssdyno(&[&["runs", "--published", "--json"], args].concat()).good().json();
+        said.as_array().expect("a list").clone()
+    };
+    assert!(list(&[]).len() > 80);
+    assert_eq!(list(&["-n", "2"]).len(), 2);
+    assert_eq!(list(&["--drive", "m225"]).len(), 7);
+    assert_eq!(list(&["--method", "speed"]).len(), 28);
+    let text = place.ssdyno(&["runs", "--published", "--drive", "C300"]).good().out;
+    assert!(text.contains("pub:003/c300-aligned") && text.contains("129 MB/s"), "{text}");
+    let shown = place.ssdyno(&["show", "pub:003/m225-fresh"]).good().out;
+    assert!(shown.contains("published: not measured by ssdyno"), "{shown}");
+    assert!(shown.contains("SSD, TRIM and IOMeter") && shown.contains("page 3"), "{shown}");
+    let record = place.ssdyno(&["show", "pub:003/m225-fresh", "--json"]).good().json();
+    assert_eq!(record["plan"], Value::Null);
+    assert_eq!(record["metrics"][0]["value"], 215.5e6);
+    let page = place.ssdyno(&["show", "pub:003/m225-fresh", "--html"]).good().out;
+    assert!(fs::read_to_string(page.trim()).expect("a page").contains("</html>"));
+    place.ssdyno(&["show", "pub:003/x"]).refuses(2, "nothing published is called 'pub:003/x'");
+    place.ssdyno(&["runs", "--published", "--since", "2010-01-01"]).refuses(2, "--since");
+}

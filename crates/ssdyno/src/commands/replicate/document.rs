@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Result, USAGE};
+use crate::published::{self, Meant};
 
 /// Names and texts.
 const DOCUMENTS: [(&str, &str); 5] = [
@@ -60,7 +61,7 @@ pub enum Step {
 
 /// A published figure.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Written")]
 pub struct Figure {
     /// What it is, for people.
     pub what: String,
@@ -74,7 +75,6 @@ pub struct Figure {
     pub to: Option<f64>,
     pub unit: Unit,
     /// Share by which it may differ.
-    #[serde(default)]
     pub tolerance: f64,
     /// For figures published as a limit.
     pub bound: Option<Bound>,
@@ -82,6 +82,68 @@ pub struct Figure {
     pub source: String,
     /// Why the model cannot meet it.
     pub reason: Option<String>,
+}
+
+/// A figure as it is written in the file: with its value, or with the place of it in the data
+/// (`published/figures`), where each figure stands once.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    what: String,
+    experiment: String,
+    read: Reading,
+    /// `003/m225-fresh/random-write`.
+    of: Option<String>,
+    /// The figure was printed rounded to whole numbers.
+    #[serde(default)]
+    rounded: bool,
+    published: Option<f64>,
+    to: Option<f64>,
+    unit: Option<Unit>,
+    #[serde(default)]
+    tolerance: f64,
+    bound: Option<Bound>,
+    source: Option<String>,
+    reason: Option<String>,
+}
+
+impl TryFrom<Written> for Figure {
+    type Error = String;
+
+    fn try_from(written: Written) -> std::result::Result<Figure, String> {
+        let Written { what, experiment, read, tolerance, reason, .. } = written;
+        let (published, to, unit, bound, source) = match &written.of {
+            Some(path) => of(path, written.rounded)?,
+            None => {
+                let missing = || format!("{what}: no published, unit or source, and no `of`");
+                let published = written.published.ok_or_else(missing)?;
+                let unit = written.unit.ok_or_else(missing)?;
+                let source = written.source.clone().ok_or_else(missing)?;
+                (published, written.to, unit, None, source)
+            }
+        };
+        let bound = written.bound.or(bound);
+        let source = written.source.unwrap_or(source);
+        Ok(Figure { what, experiment, read, published, to, unit, tolerance, bound, source, reason })
+    }
+}
+
+type Found = (f64, Option<f64>, Unit, Option<Bound>, String);
+
+/// The figure of that path in the data; a rounded one may be half a unit to both sides.
+fn of(path: &str, rounded: bool) -> std::result::Result<Found, String> {
+    let (figure, place) = published::figure(path)?;
+    let unit = Unit::ALL.into_iter().find(|unit| unit.name_and_scale().0 == figure.unit);
+    let unit = unit.ok_or_else(|| format!("{path}: in {}", figure.unit))?;
+    let bound = match figure.meant {
+        Meant::AtLeast => Some(Bound::AtLeast),
+        Meant::AtMost => Some(Bound::AtMost),
+        Meant::Exactly | Meant::About => None,
+    };
+    Ok(match rounded {
+        true => (figure.value - 0.5, Some(figure.value + 0.5), unit, bound, place),
+        false => (figure.value, figure.to, unit, bound, place),
+    })
 }
 
 /// How a figure is read from the record of an experiment.
@@ -160,6 +222,16 @@ pub enum Unit {
 }
 
 impl Unit {
+    const ALL: [Unit; 7] = [
+        Unit::GbPerSecond,
+        Unit::MbPerSecond,
+        Unit::KibPerSecond,
+        Unit::KbPerSecond,
+        Unit::Gigabytes,
+        Unit::Seconds,
+        Unit::Times,
+    ];
+
     /// Its name, and how many of the record's units (bytes per second, bytes, nanoseconds) it is.
     pub fn name_and_scale(self) -> (&'static str, f64) {
         match self {

@@ -1,0 +1,274 @@
+//! What others published, as data (`published/figures/*.toml`), and as records marked so: they are
+//! listed, shown and compared like runs of one's own. What was not printed is unknown.
+
+mod figure;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use record::{
+    DriveIdentity, Environment, FileSystem, Finding, Level, Metric, Origin, OriginKind, Run,
+    SCHEMA, State, Target, TargetKind,
+};
+use serde::Deserialize;
+
+use self::figure::Printed;
+pub use self::figure::{Figure, Meant};
+use crate::failure::{Failure, Result, USAGE};
+
+/// What the ids begin with: `pub:003/m225-fresh`.
+pub const PREFIX: &str = "pub:";
+
+/// Names and texts.
+const DOCUMENTS: [(&str, &str); 5] = [
+    ("000", include_str!("../../../../published/figures/000.toml")),
+    ("001", include_str!("../../../../published/figures/001.toml")),
+    ("002", include_str!("../../../../published/figures/002.toml")),
+    ("003", include_str!("../../../../published/figures/003.toml")),
+    ("004", include_str!("../../../../published/figures/004.toml")),
+];
+
+/// A publication.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    title: String,
+    by: String,
+    /// Year or day.
+    published: String,
+    #[serde(rename = "about")]
+    _about: String,
+    /// Holds for every run that does not say otherwise.
+    common: Entry,
+    #[serde(rename = "column", default)]
+    columns: Vec<Column>,
+    #[serde(rename = "run")]
+    runs: Vec<Entry>,
+}
+
+/// A figure that several runs have.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Column {
+    name: String,
+    unit: String,
+    /// What it is, for people.
+    #[serde(rename = "what")]
+    _what: String,
+    /// Metrics of ssdyno's records that are of the same quantity.
+    #[serde(default)]
+    same_as: Vec<String>,
+}
+
+/// One line of a table, or what a text says of one thing: what was measured, with what, where.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Entry {
+    id: String,
+    drive: Option<String>,
+    serial: Option<String>,
+    firmware: Option<String>,
+    machine: Option<String>,
+    system: Option<String>,
+    filesystem: Option<String>,
+    state: Option<State>,
+    direct: Option<bool>,
+    method: Option<String>,
+    tool: Option<String>,
+    version: Option<String>,
+    command: Option<String>,
+    started: Option<String>,
+    place: Option<String>,
+    figures: BTreeMap<String, Printed>,
+    notes: Vec<String>,
+}
+
+/// All published runs, in the order of the documents.
+pub fn all() -> Result<Vec<Run>> {
+    let mut runs = Vec::new();
+    for (name, _) in DOCUMENTS {
+        let document = document(name)?;
+        runs.extend(document.runs.iter().map(|entry| run(name, &document, entry)));
+    }
+    Ok(runs)
+}
+
+/// The published run of that id.
+pub fn find(id: &str) -> Result<Run> {
+    let path = id.strip_prefix(PREFIX).unwrap_or(id);
+    let (name, entry) = path.split_once('/').unwrap_or((path, ""));
+    let unknown = || {
+        Failure::new(USAGE, format!("nothing published is called '{id}'"))
+            .advise("ssdyno runs --published")
+    };
+    DOCUMENTS.iter().find(|(known, _)| *known == name).ok_or_else(unknown)?;
+    let document = document(name)?;
+    let found = document.runs.iter().find(|e| e.id == entry).ok_or_else(unknown)?;
+    Ok(run(name, &document, found))
+}
+
+/// A figure by its path, `003/m225-fresh/random-write`, and where it is printed.
+pub fn figure(path: &str) -> std::result::Result<(Figure, String), String> {
+    let unknown = || format!("no published figure '{path}'");
+    let mut parts = path.splitn(3, '/');
+    let mut part = || parts.next().ok_or_else(unknown);
+    let (name, entry, figure) = (part()?, part()?, part()?);
+    let document = document(name).map_err(|e| e.text())?;
+    let entry = document.runs.iter().find(|e| e.id == entry).ok_or_else(unknown)?;
+    let found = read(&document, entry).into_iter().find(|(name, _)| name == figure);
+    let place = entry.place.clone().or_else(|| document.common.place.clone());
+    Ok((found.ok_or_else(unknown)?.1, place.unwrap_or_default()))
+}
+
+/// Names that stand for the same quantity as a metric of a published run, its own first.
+pub fn names(run: &Run, metric: &str) -> Vec<String> {
+    let path = run.id.strip_prefix(PREFIX).and_then(|path| path.split_once('/'));
+    let document = path.and_then(|(name, _)| document(name).ok());
+    let column = document.and_then(|d| d.columns.into_iter().find(|c| c.name == metric));
+    let same = column.map(|c| c.same_as).unwrap_or_default();
+    [metric.to_string()].into_iter().chain(same).collect()
+}
+
+fn document(name: &str) -> Result<Document> {
+    let text = DOCUMENTS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
+    let wrong = |e| Failure::new(USAGE, format!("published/figures/{name}.toml: {e}"));
+    toml::from_str(text).map_err(wrong)
+}
+
+/// The figures of an entry: columns first, in their order.
+fn read(document: &Document, entry: &Entry) -> Vec<(String, Figure)> {
+    let column = |name: &str| document.columns.iter().position(|c| c.name == name);
+    let mut named: Vec<_> = entry.figures.iter().collect();
+    named.sort_by_key(|(name, _)| column(name).unwrap_or(usize::MAX));
+    let read = |(name, printed): (&String, &Printed)| {
+        let unit = column(name).map(|i| document.columns[i].unit.as_str());
+        Some((name.clone(), Figure::read(printed, unit)?))
+    };
+    named.into_iter().filter_map(read).collect()
+}
+
+fn run(name: &str, document: &Document, entry: &Entry) -> Run {
+    let entry = &entry.or(&document.common);
+    let figures = read(document, entry);
+    Run {
+        schema: SCHEMA.to_string(),
+        id: format!("{PREFIX}{name}/{}", entry.id),
+        number: None,
+        started: entry.started.clone().unwrap_or_else(|| moment(&document.published)),
+        seconds: None,
+        method: entry.method.clone().unwrap_or_else(|| "text".to_string()),
+        target: entry.target(),
+        environment: Environment {
+            ssdyno: env!("CARGO_PKG_VERSION").to_string(),
+            board: entry.machine.clone(),
+            os: entry.system.clone(),
+            ..Environment::default()
+        },
+        plan: None,
+        state_before: entry.state.unwrap_or_default(),
+        state_after: State::Unknown,
+        metrics: figures.iter().flat_map(|(name, figure)| metrics(name, figure)).collect(),
+        series: Vec::new(),
+        latencies: Vec::new(),
+        verdicts: Vec::new(),
+        warnings: notes(entry, &figures),
+        errors: Vec::new(),
+        complete: true,
+        cut_short: None,
+        origin: Some(entry.origin(document)),
+    }
+}
+
+/// A year or a day as a moment: its beginning, UTC.
+fn moment(published: &str) -> String {
+    let day = if published.len() == 4 { format!("{published}-01-01") } else { published.into() };
+    format!("{day}T00:00:00Z")
+}
+
+/// A figure as a metric; the ends of a range are a metric each, for nobody knows what lies between.
+fn metrics(name: &str, figure: &Figure) -> Vec<Metric> {
+    let (unit, scale) = figure.scale();
+    let suffix = match figure.unit {
+        "%" if !name.ends_with("-percent") => "-percent",
+        "GBP" => "-gbp",
+        _ => "",
+    };
+    let metric =
+        |end: &str, value: f64| Metric::single(format!("{name}{suffix}{end}"), unit, value * scale);
+    match (figure.to, figure.meant) {
+        (Some(to), _) => vec![metric(".lowest", figure.value), metric(".highest", to)],
+        (None, Meant::AtLeast) => vec![metric(".at-least", figure.value)],
+        (None, Meant::AtMost) => vec![metric(".at-most", figure.value)],
+        (None, _) => vec![metric("", figure.value)],
+    }
+}
+
+fn notes(entry: &Entry, figures: &[(String, Figure)]) -> Vec<Finding> {
+    let about = figures.iter().filter(|(_, f)| f.meant == Meant::About);
+    let about =
+        about.map(|(name, f)| format!("{name} was printed as about {} {}", f.value, f.unit));
+    let texts = entry.notes.iter().cloned().chain(about);
+    let numbered = texts.enumerate();
+    numbered.map(|(i, text)| Finding::new(&format!("note-{}", i + 1), Level::Note, text)).collect()
+}
+
+impl Entry {
+    /// This one, and where it says nothing what all of the document have in common.
+    fn or(&self, common: &Entry) -> Entry {
+        let (own, all) = (self.clone(), common.clone());
+        Entry {
+            id: own.id,
+            drive: own.drive.or(all.drive),
+            serial: own.serial.or(all.serial),
+            firmware: own.firmware.or(all.firmware),
+            machine: own.machine.or(all.machine),
+            system: own.system.or(all.system),
+            filesystem: own.filesystem.or(all.filesystem),
+            state: own.state.or(all.state),
+            direct: own.direct.or(all.direct),
+            method: own.method.or(all.method),
+            tool: own.tool.or(all.tool),
+            version: own.version.or(all.version),
+            command: own.command.or(all.command),
+            started: own.started.or(all.started),
+            place: own.place.or(all.place),
+            figures: own.figures,
+            notes: own.notes,
+        }
+    }
+
+    fn target(&self) -> Target {
+        let drive = self.drive.as_ref().map(|name| DriveIdentity {
+            bus: "bus unknown".to_string(),
+            model: Some(name.clone()),
+            serial: self.serial.clone(),
+            firmware: self.firmware.clone(),
+            ..DriveIdentity::default()
+        });
+        let filesystem =
+            self.filesystem.as_ref().map(|f| FileSystem { kind: f.clone(), ..Default::default() });
+        Target {
+            spec: String::new(),
+            kind: TargetKind::Unknown,
+            path: None,
+            bytes: None,
+            drive,
+            layers: Vec::new(),
+            filesystem,
+            direct: self.direct,
+        }
+    }
+
+    fn origin(&self, document: &Document) -> Origin {
+        Origin {
+            kind: OriginKind::Published,
+            tool: self.tool.clone(),
+            version: self.version.clone(),
+            source: format!("{} ({}, {})", document.title, document.by, document.published),
+            place: self.place.clone(),
+            command: self.command.clone(),
+            start_known: self.started.is_some(),
+        }
+    }
+}
