@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Environment, Finding, Health, Histogram, IoErrors, Metric, Origin, Plan, Series, Target,
-    Verdict,
+    TargetKind, Verdict,
 };
 
 /// Name and version of the schema. Only additions keep the number.
@@ -99,6 +99,45 @@ pub struct Run {
 }
 
 impl Run {
+    /// A record that no run of ssdyno left, in which nothing is known yet but where it came from.
+    /// `ssdyno` is the version that reads it.
+    pub fn elsewhere(ssdyno: &str, method: &str, origin: Origin) -> Run {
+        let target = Target {
+            spec: String::new(),
+            kind: TargetKind::Unknown,
+            path: None,
+            bytes: None,
+            drive: None,
+            layers: Vec::new(),
+            filesystem: None,
+            direct: None,
+        };
+        Run {
+            schema: SCHEMA.to_string(),
+            id: String::new(),
+            number: None,
+            started: String::new(),
+            seconds: None,
+            method: method.to_string(),
+            target,
+            environment: Environment { ssdyno: ssdyno.to_string(), ..Environment::default() },
+            plan: None,
+            state_before: State::Unknown,
+            state_after: State::Unknown,
+            state_as_of: None,
+            health_after: None,
+            metrics: Vec::new(),
+            series: Vec::new(),
+            latencies: Vec::new(),
+            verdicts: Vec::new(),
+            warnings: Vec::new(),
+            errors: Vec::new(),
+            complete: true,
+            cut_short: None,
+            origin: Some(origin),
+        }
+    }
+
     /// The metric of that name.
     pub fn metric(&self, name: &str) -> Option<&Metric> {
         self.metrics.iter().find(|m| m.name == name)

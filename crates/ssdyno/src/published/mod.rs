@@ -8,8 +8,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use record::{
-    DriveIdentity, Environment, FileSystem, Finding, Level, Metric, Origin, OriginKind, Run,
-    SCHEMA, State, Target, TargetKind,
+    DriveIdentity, FileSystem, Finding, Level, Metric, Origin, OriginKind, Run, State, Target,
 };
 use serde::Deserialize;
 
@@ -151,33 +150,17 @@ fn read(document: &Document, entry: &Entry) -> Vec<(String, Figure)> {
 fn run(name: &str, document: &Document, entry: &Entry) -> Run {
     let entry = &entry.or(&document.common);
     let figures = read(document, entry);
-    Run {
-        schema: SCHEMA.to_string(),
-        id: format!("{PREFIX}{name}/{}", entry.id),
-        number: None,
-        started: entry.started.clone().unwrap_or_else(|| moment(&document.published)),
-        seconds: None,
-        method: entry.method.clone().unwrap_or_else(|| "text".to_string()),
-        target: entry.target(),
-        environment: Environment {
-            ssdyno: env!("CARGO_PKG_VERSION").to_string(),
-            board: entry.machine.clone(),
-            os: entry.system.clone(),
-            ..Environment::default()
-        },
-        plan: None,
-        state_before: entry.state.unwrap_or_default(),
-        state_after: State::Unknown,
-        metrics: figures.iter().flat_map(|(name, figure)| metrics(name, figure)).collect(),
-        series: Vec::new(),
-        latencies: Vec::new(),
-        verdicts: Vec::new(),
-        warnings: notes(entry, &figures),
-        errors: Vec::new(),
-        complete: true,
-        cut_short: None,
-        origin: Some(entry.origin(document)),
-    }
+    let method = entry.method.as_deref().unwrap_or("text");
+    let mut run = Run::elsewhere(env!("CARGO_PKG_VERSION"), method, entry.origin(document));
+    run.id = format!("{PREFIX}{name}/{}", entry.id);
+    run.started = entry.started.clone().unwrap_or_else(|| moment(&document.published));
+    run.target = entry.target(run.target);
+    run.environment.board.clone_from(&entry.machine);
+    run.environment.os.clone_from(&entry.system);
+    run.state_before = entry.state.unwrap_or_default();
+    run.metrics = figures.iter().flat_map(|(name, figure)| metrics(name, figure)).collect();
+    run.warnings = notes(entry, &figures);
+    run
 }
 
 /// A year or a day as a moment: its beginning, UTC.
@@ -238,7 +221,7 @@ impl Entry {
         }
     }
 
-    fn target(&self) -> Target {
+    fn target(&self, unknown: Target) -> Target {
         let drive = self.drive.as_ref().map(|name| DriveIdentity {
             bus: "bus unknown".to_string(),
             model: Some(name.clone()),
@@ -248,16 +231,7 @@ impl Entry {
         });
         let filesystem =
             self.filesystem.as_ref().map(|f| FileSystem { kind: f.clone(), ..Default::default() });
-        Target {
-            spec: String::new(),
-            kind: TargetKind::Unknown,
-            path: None,
-            bytes: None,
-            drive,
-            layers: Vec::new(),
-            filesystem,
-            direct: self.direct,
-        }
+        Target { drive, filesystem, direct: self.direct, ..unknown }
     }
 
     fn origin(&self, document: &Document) -> Origin {
