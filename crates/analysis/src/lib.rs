@@ -10,6 +10,7 @@
 
 mod changepoint;
 mod compare;
+mod cost;
 mod estimate;
 mod latency;
 #[cfg(test)]
@@ -21,6 +22,7 @@ pub use changepoint::{Change, Piece, Steps, medians, steps};
 pub use compare::{
     Comparison, EQUIVALENT_WITHIN, Outcome, compare, compare_among, smallest_detectable,
 };
+pub use cost::Cost;
 pub use estimate::{Estimate, estimate, metric};
 pub use latency::LatencyReplicates;
 pub use steady::{Slope, WINDOW, independent, warm_up};

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use crate::error::DriveError;
 use crate::identity;
+use crate::key::DriveKey;
 use crate::machine::{DevNumber, Machine};
 use crate::node::Node;
 use crate::usage;
@@ -29,7 +30,7 @@ enum Kind {
 struct Held {
     machine: Machine,
     path: PathBuf,
-    /// Opened with O_EXCL where the device is given away; nobody can mount it meanwhile.
+    /// Opened with O_EXCL where the device is given away or lent; nobody can mount it meanwhile.
     file: File,
     exclusive: bool,
     identity: Identity,
@@ -85,6 +86,13 @@ impl Guard {
     ) -> Guard {
         let machine = machine.clone();
         Guard(Kind::Device(Box::new(Held { machine, path, file, exclusive, identity })))
+    }
+
+    /// What tells the device from others later; `None` where the target is no device.
+    pub fn key(&self) -> Option<DriveKey> {
+        let Kind::Device(held) = &self.0 else { return None };
+        let node = Node::numbered(&held.machine, held.identity.number)?;
+        DriveKey::of(&held.machine, &node)
     }
 
     /// Whether the target is still what was opened: serial number, size and device number, and for a

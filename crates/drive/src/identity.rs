@@ -37,6 +37,7 @@ pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdenti
         read_only: flag(disk, "ro"),
         write_cache: disk.text("queue/write_cache").map(|mode| mode == "write back"),
         discard_max_bytes: disk.value("queue/discard_max_bytes"),
+        transfer_max_bytes: disk.value::<u64>("queue/max_sectors_kb").map(|kib| kib << 10),
         scheduler: disk.text("queue/scheduler").map(|all| chosen(&all)),
         ram: ram || disk.is_ram(),
         link: link::of(machine, disk, bus),

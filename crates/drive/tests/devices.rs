@@ -78,7 +78,7 @@ fn a_wrong_word_is_refused_and_the_right_one_is_granted_exclusively() {
         refused(open(&device.path, &request));
     }
     let word = (8 * MIB).to_string();
-    let merely = open(&device.path, &OpenRequest { wants: Safety::Borrows, ..destroy(&word) });
+    let merely = open(&device.path, &OpenRequest { wants: Safety::Reads, ..destroy(&word) });
     assert_eq!(merely.expect("opens").info.allowed, Safety::Reads);
 
     let opened = open(&device.path, &destroy(&word)).expect("granted");

@@ -3,7 +3,7 @@
 
 use record::Safety;
 use rig::{Result, RigError, TargetInfo};
-use workload::{Caching, Workload};
+use workload::{Caching, Content, Workload};
 
 /// Whether the workload may and can run on a target like this. Whether the file system takes
 /// O_DIRECT is not known before it was opened; until then it is taken to.
@@ -14,7 +14,7 @@ pub fn admit(workload: &Workload, info: &TargetInfo) -> Result<()> {
         let text = format!("region ends at byte {end}, the target has {}", info.bytes);
         return Err(RigError::Unsupported(text));
     }
-    if workload.mix.changes_data() {
+    if workload.mix.changes_data() && !gives_back(workload, info) {
         admit_change(&format!("workload {} writes", workload.name), info)?;
     }
     if workload.mix.discard > 0 && !info.discard {
@@ -25,10 +25,26 @@ pub fn admit(workload: &Workload, info: &TargetInfo) -> Result<()> {
 
 /// Whether data may be changed at all.
 pub(crate) fn admit_change(what: &str, info: &TargetInfo) -> Result<()> {
-    if info.allowed < Safety::Scratch {
-        return Err(RigError::Refused(format!("{what}, and this target is for reads only")));
+    let instead = match info.allowed {
+        Safety::Reads => "this target is for reads only",
+        Safety::Borrows => "what is borrowed may only be overwritten with its own content",
+        Safety::Scratch | Safety::Destroys => return Ok(()),
+    };
+    Err(RigError::Refused(format!("{what}, and {instead}")))
+}
+
+/// Whether what a workload writes is what was there, on a target that is lent for that.
+fn gives_back(workload: &Workload, info: &TargetInfo) -> bool {
+    let original = workload.content == Content::Original && workload.mix.discard == 0;
+    original && info.allowed == Safety::Borrows
+}
+
+/// Whether blocks may be overwritten with their own content.
+pub(crate) fn admit_borrowing(info: &TargetInfo) -> Result<()> {
+    match info.allowed {
+        Safety::Borrows => Ok(()),
+        _ => admit_change("its blocks would be borrowed", info),
     }
-    Ok(())
 }
 
 /// What goes past the page cache has to consist of the drive's own blocks.

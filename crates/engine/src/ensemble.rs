@@ -123,7 +123,8 @@ impl Stage<'_> {
         let workloads: Vec<_> = members.iter().map(|m| m.workload.clone()).collect();
         let parts = members.into_iter().zip(&workloads).map(|(m, workload)| m.part(workload));
         let sampler = Sampler::new(subject, &mut *self.observer, self.watch.as_deref_mut());
-        let crew = Crew { clock: self.clock, interval_ns: self.interval_ns, halt: &halt };
+        let interval_ns = self.interval_ns;
+        let crew = Crew { clock: self.clock, interval_ns, halt: &halt, loans: None };
         let seen = crew.run(parts.collect(), |origin, reports| sampler.watch(origin, reports))?;
         Ok(self.performance(&descriptions, &workloads, seen))
     }

@@ -13,6 +13,7 @@ use workload::{Calls, Closed, Open, Pace, Pacing, Pauses, Source, Workload};
 use crate::backend::{Aio, Backend, ByBytes, Null, Psync, Uring};
 use crate::clock::Clock;
 use crate::files::Files;
+use crate::loans::Loans;
 use crate::probe::BackendKind;
 use crate::recorder::{Onset, Recorder, Report};
 use crate::sys;
@@ -52,6 +53,8 @@ pub(crate) struct Crew<'a> {
     pub clock: Clock,
     pub interval_ns: u64,
     pub halt: &'a AtomicBool,
+    /// Of the original content, where the workload writes that.
+    pub loans: Option<&'a Loans>,
 }
 
 /// Time left for every thread to come out of the barrier before the first operation is due,
@@ -190,7 +193,15 @@ impl Go<'_> {
             onset,
             self.sender,
         );
-        let job = Job { workload, number: lane, lanes: 1, stop: crew.halt, files, terms };
+        let job = Job {
+            workload,
+            number: lane,
+            lanes: 1,
+            stop: crew.halt,
+            files,
+            loans: crew.loans,
+            terms,
+        };
         let ready = backend.map(|backend| Ready::new(backend, &job, recorder));
         self.start.wait();
         self.start.wait();

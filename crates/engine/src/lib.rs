@@ -18,6 +18,7 @@ mod ensemble;
 mod files;
 mod handles;
 mod jobs;
+mod loans;
 mod machine;
 mod prepare;
 mod probe;

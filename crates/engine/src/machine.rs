@@ -14,7 +14,7 @@ use rig::{
     CommandRun, Event, Measurement, Observer, Preparation, Prepared, Released, Result, Rig,
     RigError, StopReason, TargetInfo,
 };
-use workload::{Caching, OpStream, Region, Workload};
+use workload::{Caching, Content, OpStream, Region, Workload};
 
 use crate::admit;
 use crate::backend::discard;
@@ -24,6 +24,7 @@ use crate::doctor::{self, Case};
 use crate::files::Files;
 use crate::handles::Handles;
 use crate::jobs::{Crew, Part, Place};
+use crate::loans::{self, Loans};
 use crate::prepare;
 use crate::probe::{self, BackendKind};
 use crate::release::{self, Found};
@@ -46,11 +47,13 @@ pub struct Options {
     pub pin: bool,
     /// Length of the intervals of series, nanoseconds.
     pub interval_ns: u64,
+    /// Where borrowed blocks are kept; `None`: nothing of the user's is borrowed.
+    pub journal: Option<journal::Place>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { backend: None, pin: false, interval_ns: 100_000_000 }
+        Options { backend: None, pin: false, interval_ns: 100_000_000, journal: None }
     }
 }
 
@@ -69,6 +72,7 @@ pub struct Machine {
     observer: Box<dyn Observer>,
     /// Executions so far, by workload.
     replicates: HashMap<String, u32>,
+    loans: Loans,
     ended: Option<fn() -> RigError>,
     /// The scratch file was made empty: the next workload makes it grow.
     empty: bool,
@@ -137,6 +141,7 @@ impl Machine {
             interrupt,
             observer,
             replicates: HashMap::new(),
+            loans: Loans::default(),
             ended: None,
             empty: false,
             reference: None,
@@ -164,7 +169,7 @@ impl Machine {
         let stop = workload::Stop { ops: Some(ops), ..Default::default() };
         let workload = Workload { stop, jobs: 1, flush_at_end: false, ..workload.clone() };
         let halt = AtomicBool::new(false);
-        let crew = Crew { clock: self.clock, interval_ns: u64::MAX / 2, halt: &halt };
+        let crew = Crew { clock: self.clock, interval_ns: u64::MAX / 2, halt: &halt, loans: None };
         let parts = parts(&workload, BackendKind::Null, None, false);
         let parts = parts.map_err(|e| io_error(&self.info, "null backend", e))?;
         let end = crew.run(parts, |_, reports| {
@@ -191,6 +196,10 @@ impl Machine {
     fn admit(&self, workload: &Workload) -> Result<()> {
         self.alive()?;
         admit::admit(workload, &self.info)?;
+        if writes_original(workload) && self.handles.is_some() && !self.loans.cover(workload) {
+            let text = format!("workload {} writes what was not borrowed", workload.name);
+            return Err(RigError::Refused(text));
+        }
         if workload.mix.changes_data() { self.check_again() } else { Ok(()) }
     }
 
@@ -218,7 +227,8 @@ impl Machine {
         let parts = parts(workload, self.backend, file.map(Files::one), self.options.pin);
         let parts = parts.map_err(|e| io_error(&self.info, "pin jobs", e))?;
         let interval_ns = self.options.interval_ns;
-        let crew = Crew { clock: self.clock, interval_ns, halt: &halt };
+        let loans = file.filter(|_| writes_original(workload)).map(|_| &self.loans);
+        let crew = Crew { clock: self.clock, interval_ns, halt: &halt, loans };
         let subject = Subject {
             name: &workload.name,
             replicate: *replicate,
@@ -313,7 +323,7 @@ impl Machine {
         Ok(Released { trimmed_bytes: trimmed, ..released })
     }
 
-    fn fill(&mut self, region: Region, content: workload::Content, seed: u64) -> Result<u64> {
+    fn fill(&mut self, region: Region, content: Content, seed: u64) -> Result<u64> {
         let workload = prepare::fill_workload(region, content, seed);
         self.admit(&workload)?;
         let measurement = self.run(&workload)?;
@@ -324,6 +334,22 @@ impl Machine {
         self.info.state = State::Filled;
         self.alive()?;
         Ok(region.bytes)
+    }
+
+    fn borrow(&mut self, region: Region) -> Result<u64> {
+        admit::admit_borrowing(&self.info)?;
+        self.check_again()?;
+        let Some(handles) = &self.handles else { return Ok(0) };
+        let (info, file) = (&self.info, handles.buffered());
+        let key = self.guard.as_ref().and_then(Guard::key);
+        let target = loans::Target { info, file, key };
+        self.loans.borrow(region, &target, self.options.journal.as_ref())?;
+        Ok(region.bytes)
+    }
+
+    fn restore(&mut self) -> Result<u64> {
+        let Some(handles) = &self.handles else { return Ok(0) };
+        self.loans.restore(&loans::Target { info: &self.info, file: handles.buffered(), key: None })
     }
 
     fn with_file<T: Default>(
@@ -347,11 +373,16 @@ impl Rig for Machine {
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
-        self.alive()?;
+        // What was borrowed goes back however the run ended.
+        if preparation != Preparation::Restore {
+            self.alive()?;
+        }
         let start = self.clock.now();
         let (mut cached_bytes, mut released) = (None, None);
         let bytes = match preparation {
             Preparation::Fill { region, content, seed } => self.fill(region, content, seed)?,
+            Preparation::Borrow { region } => self.borrow(region)?,
+            Preparation::Restore => self.restore()?,
             Preparation::Discard { region } => self.discard(region)?,
             Preparation::Flush => self.with_file("flush", |file| file.sync_data()).map(|()| 0)?,
             Preparation::DropCaches => {
@@ -436,6 +467,10 @@ fn parts<'a>(
         })
     };
     (0..workload.jobs).map(part).collect()
+}
+
+fn writes_original(workload: &Workload) -> bool {
+    workload.content == Content::Original && workload.mix.write > 0
 }
 
 pub(crate) fn hot_limit(info: &TargetInfo) -> Option<f64> {

@@ -32,6 +32,12 @@ pub(crate) fn fill_workload(region: Region, content: Content, seed: u64) -> Work
     }
 }
 
+/// The workload that reads a region once from end to end.
+pub(crate) fn read_workload(name: &str, region: Region) -> Workload {
+    let write = fill_workload(region, Content::Random, 0);
+    Workload { name: name.into(), mix: Mix::READ, flush_at_end: false, ..write }
+}
+
 /// Makes a regular file reach to `end` with space of its own, so that writing it does not also
 /// grow it. File systems that cannot reserve get a sparse file.
 pub(crate) fn reserve(file: &File, end: u64) -> io::Result<()> {

@@ -48,6 +48,7 @@ pub struct Simulator {
     interrupt: Arc<AtomicBool>,
     observer: Box<dyn Observer>,
     replicates: HashMap<String, u32>,
+    borrowed: Vec<Region>,
     interrupted: bool,
 }
 
@@ -71,6 +72,7 @@ impl Simulator {
             interrupt,
             observer,
             replicates,
+            borrowed: Vec::new(),
             interrupted: false,
         };
         let health = simulator.health();
@@ -181,6 +183,20 @@ impl Simulator {
         Ok(region.bytes)
     }
 
+    /// No data move: what borrowing and giving back cost is the reading of all of it.
+    fn borrow(&mut self, region: Region) -> Result<u64> {
+        self.run(&prepare::read_workload("borrow", region))?;
+        self.borrowed.push(region);
+        self.alive().map(|()| region.bytes)
+    }
+
+    fn restore(&mut self) -> Result<u64> {
+        for region in std::mem::take(&mut self.borrowed) {
+            self.run(&prepare::read_workload("compare", region))?;
+        }
+        Ok(0)
+    }
+
     fn discard(&mut self, region: Region) -> Result<u64> {
         let mut at = region.start;
         while at < region.end() {
@@ -261,11 +277,16 @@ impl Rig for Simulator {
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
-        self.alive()?;
+        // What was borrowed goes back however the run ended.
+        if preparation != Preparation::Restore {
+            self.alive()?;
+        }
         let start = self.now;
         let mut released = None;
         let bytes = match preparation {
             Preparation::Fill { region, content, seed } => self.fill(region, content, seed)?,
+            Preparation::Borrow { region } => self.borrow(region)?,
+            Preparation::Restore => self.restore()?,
             Preparation::Discard { region } => self.discard(region)?,
             Preparation::Flush => self.command(Op::FLUSH).map(|()| 0)?,
             Preparation::DropCaches | Preparation::Empty => 0,
@@ -307,7 +328,15 @@ fn simulate(
     let open = workload.pacing.is_open();
     let recorder = Recorder::new(0, open, interval_ns, &workload.name, Onset::default(), sender);
     let lanes = workload.jobs;
-    let job = Job { workload, number: 0, lanes, stop: halt, files: None, terms: Terms::default() };
+    let job = Job {
+        workload,
+        number: 0,
+        lanes,
+        stop: halt,
+        files: None,
+        loans: None,
+        terms: Terms::default(),
+    };
     let streams = (0..lanes).map(|lane| OpStream::new(workload, lane)).collect();
     thread::scope(|scope| {
         let worker = scope.spawn(|| {
@@ -343,6 +372,7 @@ fn moved(before: &Health, after: &Health) -> DeviceTraffic {
 fn identity(spec: &DriveSpec, bytes: u64) -> record::DriveIdentity {
     let buses: Vec<String> = spec.link.iter().map(|link| link.bus.value.clone()).collect();
     let ceilings = spec.link.iter().filter_map(LinkSpec::ceiling);
+    let transfers = spec.link.iter().map(|link| link.transfer_bytes.0).filter(|most| *most > 0);
     let link = record::Link {
         kind: "virtual".into(),
         now: (!buses.is_empty()).then(|| buses.join(" + ")),
@@ -361,6 +391,7 @@ fn identity(spec: &DriveSpec, bytes: u64) -> record::DriveIdentity {
         read_only: Some(false),
         write_cache: Some(!*spec.buffer.protected),
         discard_max_bytes: Some(if *spec.discard.honoured { u64::from(u32::MAX) } else { 0 }),
+        transfer_max_bytes: transfers.min(),
         link: Some(link),
         ..record::DriveIdentity::default()
     }

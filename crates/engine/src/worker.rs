@@ -11,6 +11,7 @@ use workload::{Closed, Filler, Op, OpKind, Pace, Source, Workload};
 
 use crate::backend::{Backend, Completion, Wait};
 use crate::files::Files;
+use crate::loans::Loans;
 use crate::recorder::{JobEnd, Logged, Recorder};
 use crate::sys::thread;
 use crate::verify::Verifier;
@@ -44,6 +45,8 @@ pub(crate) struct Job<'a> {
     pub stop: &'a AtomicBool,
     /// For reading back what was written, when the workload verifies, and for the last flush.
     pub files: Option<Files<'a>>,
+    /// What writes of the original content carry.
+    pub loans: Option<&'a Loans>,
     pub terms: Terms,
 }
 
@@ -267,7 +270,11 @@ impl<'a, B: Backend> State<'a, B> {
         if let Some(verifier) = &mut self.verifier {
             verifier.issue(slot, op, self.backend.buffer(slot, op.bytes));
         } else if op.kind == OpKind::Write && B::CARRIES_DATA {
-            self.filler.touch(self.backend.buffer(slot, op.bytes), self.issued + 1);
+            let buffer = self.backend.buffer(slot, op.bytes);
+            match self.job.loans {
+                None => self.filler.touch(buffer, self.issued + 1),
+                Some(loans) => loans.copy_to(op.offset, buffer),
+            }
         }
         let prepared = op.kind == OpKind::Write || self.verifier.is_some();
         let issued = stamp.filter(|_| !prepared).unwrap_or_else(|| self.now());

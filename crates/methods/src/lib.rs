@@ -25,6 +25,7 @@ mod quick;
 mod schedule;
 mod session;
 mod snia;
+mod speed;
 mod states;
 mod sustain;
 #[cfg(test)]
@@ -49,6 +50,7 @@ static ALL: &[&dyn Method] = &[
     &zones::Zones,
     &align::Align,
     &heat::HeatMethod,
+    &speed::Speed,
     &lbaf::Lbaf,
     &mark::Mark,
     &command::Command,

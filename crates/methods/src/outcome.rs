@@ -113,7 +113,8 @@ impl<'h> Outcome<'h> {
         self.list_warnings();
     }
 
-    fn add_errors(&mut self, new: &IoErrors) {
+    /// Adds I/O errors, or failed checks.
+    pub(crate) fn add_errors(&mut self, new: &IoErrors) {
         let same = |e: &&mut IoErrors| {
             (&e.op, &e.kind, &e.workload) == (&new.op, &new.kind, &new.workload)
         };

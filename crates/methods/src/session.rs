@@ -79,7 +79,7 @@ impl<'a, 'h> Session<'a, 'h> {
     pub fn execute(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
         self.rig.note(Event::Step { name: w.name.clone(), replicate });
         self.out.issued(w);
-        self.mark_written(w.mix.changes_data());
+        self.mark_written(w.mix.changes_data() && w.content != Content::Original);
         let measurement = self.rig.measure(w)?;
         // What is read through the cache on purpose says nothing about the rest.
         if w.caching == Caching::Bypass {

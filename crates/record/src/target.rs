@@ -152,6 +152,9 @@ pub struct DriveIdentity {
     pub write_cache: Option<bool>,
     /// Largest discard in bytes; 0: none.
     pub discard_max_bytes: Option<u64>,
+    /// Largest transfer in one command, as the kernel is set, bytes.
+    #[serde(default)]
+    pub transfer_max_bytes: Option<u64>,
     /// I/O scheduler.
     pub scheduler: Option<String>,
     /// Memory and not flash (zram, brd, tmpfs).

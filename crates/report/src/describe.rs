@@ -85,5 +85,6 @@ fn content(content: &Content) -> String {
         Content::Compressible(share) => format!("{:.0}% compressible", share * 100.0),
         Content::Repeated => "repeated content".to_string(),
         Content::Zeros => "zeros".to_string(),
+        Content::Original => "what was there".to_string(),
     }
 }

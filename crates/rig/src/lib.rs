@@ -50,6 +50,15 @@ pub enum Preparation {
         /// Seed of the content.
         seed: u64,
     },
+    /// Keep what is in the region, so that it may be written with its own content
+    /// ([`Content::Original`]). What is the user's is first kept in a journal on another drive.
+    Borrow {
+        /// Where.
+        region: Region,
+    },
+    /// Compare all that was borrowed with what is there now, put back what differs, and forget it.
+    /// Also works on a run that was ended. `Prepared::bytes` is what had to be put back.
+    Restore,
     /// Give the region back to the drive.
     Discard {
         /// Where.

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 
 use drive::DriveError;
+use journal::JournalError;
 use methods::MethodError;
 use rig::RigError;
 use store::StoreError;
@@ -50,6 +51,11 @@ impl Failure {
         self.text.clone()
     }
 
+    /// What to try.
+    pub fn advice(&self) -> Option<&str> {
+        self.advice.as_deref()
+    }
+
     /// The exit code.
     #[cfg(test)]
     pub fn code(&self) -> u8 {
@@ -73,6 +79,16 @@ fn one_line(text: &str) -> String {
 
 impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Failure {
+        let failure = Failure::new(error.kind().exit_code(), &error);
+        match error.advice() {
+            Some(advice) => failure.advise(advice),
+            None => failure,
+        }
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Failure {
         let failure = Failure::new(error.kind().exit_code(), &error);
         match error.advice() {
             Some(advice) => failure.advise(advice),

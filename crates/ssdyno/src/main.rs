@@ -45,6 +45,7 @@ fn run(cli: Cli) -> Result {
         Command::Show(args) => commands::runs::show(&args),
         Command::Export(args) => commands::runs::export(&args),
         Command::Rm(args) => commands::runs::remove(&args),
+        Command::Recover(args) => commands::recover::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man { directory } => commands::manual::man(directory.as_deref()),

@@ -1,12 +1,15 @@
 //! From what the user typed to a rig: a real target, a virtual drive, or `null:`, which is none.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use drive::{OpenRequest, Planned};
 use engine::{Machine, Options, Simulator};
-use record::{Health, Safety, State, Target, TargetKind};
+use journal::Place;
+use record::{Health, Plan, Safety, State, Target, TargetKind};
 use rig::{Observer, Rig, TargetInfo};
+use workload::units;
 
 use crate::cli::{InstrumentArgs, TargetArgs};
 use crate::failure::Result;
@@ -26,7 +29,20 @@ pub fn plan(args: &TargetArgs) -> Result<Planned> {
     if let Some(spec) = virtual_drive::described(&args.target) {
         return Ok(Planned { info: Simulator::info(&spec?, &args.target), destroys: None });
     }
-    Ok(drive::plan_open(&args.target, &request(args))?)
+    let planned = drive::plan_open(&args.target, &request(args))?;
+    if planned.info.allowed == Safety::Borrows {
+        let place = Place::at(args.borrow.journal.as_deref())?;
+        place.check(Path::new(&args.target))?;
+    }
+    Ok(planned)
+}
+
+/// What is borrowed, and where it is kept meanwhile, in a line.
+pub fn lending(args: &TargetArgs, plan: &Plan) -> Option<String> {
+    let borrows = plan.safety == Safety::Borrows && args.borrow.allowed;
+    let place = borrows.then(|| Place::at(args.borrow.journal.as_deref()))?.ok()?;
+    let (bytes, dir) = (units::binary(plan.region_bytes), place.dir().display());
+    Some(format!("borrows   {bytes} of {}, kept meanwhile in {dir}", args.target))
 }
 
 /// A target on the dynamometer.
@@ -91,7 +107,11 @@ pub fn open(
     observer: Box<dyn Observer>,
 ) -> Result<Stand> {
     let InstrumentArgs { backend, pin, .. } = args.instrument;
-    let options = Options { backend, pin, ..Options::default() };
+    let journal = match args.borrow.allowed {
+        true => Some(Place::at(args.borrow.journal.as_deref())?),
+        false => None,
+    };
+    let options = Options { backend, pin, journal, ..Options::default() };
     if args.target == NULL {
         let info = null_info(args.size.unwrap_or(NULL_BYTES));
         return Ok(Stand::Real(Box::new(Machine::null(info, options, interrupt, observer))));
@@ -106,7 +126,11 @@ pub fn open(
 
 fn request(args: &TargetArgs) -> OpenRequest {
     // A directory gives scratch at most; a device is given away only by its name.
-    let wants = if args.destroy.is_some() { Safety::Destroys } else { Safety::Scratch };
+    let wants = match (&args.destroy, args.borrow.allowed) {
+        (Some(_), _) => Safety::Destroys,
+        (None, true) => Safety::Borrows,
+        (None, false) => Safety::Scratch,
+    };
     OpenRequest { size: args.size, wants, destroy: args.destroy.clone() }
 }
 

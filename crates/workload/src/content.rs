@@ -26,6 +26,8 @@ pub enum Content {
     Repeated,
     /// Zeros.
     Zeros,
+    /// What was there: the blocks have to be borrowed first.
+    Original,
 }
 
 impl Content {
@@ -76,6 +78,8 @@ impl Filler {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ index.rotate_left(32));
         match self.content {
             Content::Zeros => buffer.fill(0),
+            // Comes with each operation, from whoever keeps it.
+            Content::Original => {}
             Content::Random => rng.fill_bytes(buffer),
             Content::Repeated => {
                 let mut page = [0; PAGE];
@@ -98,7 +102,7 @@ impl Filler {
     /// differs each time.
     #[inline]
     pub fn touch(&self, buffer: &mut [u8], nonce: u64) {
-        if matches!(self.content, Content::Zeros | Content::Repeated) {
+        if matches!(self.content, Content::Zeros | Content::Repeated | Content::Original) {
             return;
         }
         let unique = nonce.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.seed;

@@ -1,5 +1,5 @@
-//! A block device: for reads as it is; for writing only when it was given away by name, nobody uses
-//! it, and the kernel grants it exclusively (rule 2 of safety).
+//! A block device: for reads as it is; for writing only when it was given away by name or lent, nobody
+//! uses it, and the kernel grants it exclusively (rules 2 and 4 of safety).
 
 use std::fs::{File, OpenOptions};
 use std::io::Error;
@@ -39,7 +39,7 @@ pub(super) fn plan(
     let bytes = usable_bytes(spec, &node, block_bytes, request.size)?;
     let allowed = allowed(machine, spec, &node, &identity, request)?;
     let given_away = allowed == Safety::Destroys;
-    let file = open_node(&path, false, given_away)?;
+    let file = open_node(&path, false, allowed >= Safety::Borrows)?;
     let destroys = given_away.then(|| lost(&node, &file, block_bytes));
     let stack = Walk::new(machine, &Mounts::of(machine)).under_node(&node);
     let facts = Facts {
@@ -89,21 +89,22 @@ fn allowed(
     identity: &Identity,
     request: &OpenRequest,
 ) -> Result<Safety, DriveError> {
-    let Some(given) = &request.destroy else { return Ok(Safety::Reads) };
     let path = spec.to_string();
     let (expected, word) = identity.confirmation();
-    if *given != word {
-        return Err(DriveError::Unconfirmed { path, given: given.clone(), expected });
-    }
-    if request.wants != Safety::Destroys {
-        return Ok(Safety::Reads);
-    }
+    let granted = match &request.destroy {
+        Some(given) if *given != word => {
+            return Err(DriveError::Unconfirmed { path, given: given.clone(), expected });
+        }
+        Some(_) if request.wants == Safety::Destroys => Safety::Destroys,
+        _ if request.wants == Safety::Borrows => Safety::Borrows,
+        _ => return Ok(Safety::Reads),
+    };
     let read_only = |node: &Node| node.value::<u8>("ro") == Some(1);
     if read_only(node) || read_only(&node.disk()) {
         return Err(DriveError::ReadOnly { what: path });
     }
     let reasons = usage::uses_of(machine, node);
-    if reasons.is_empty() { Ok(Safety::Destroys) } else { Err(DriveError::InUse { path, reasons }) }
+    if reasons.is_empty() { Ok(granted) } else { Err(DriveError::InUse { path, reasons }) }
 }
 
 /// What is on a device that is given away.
@@ -143,7 +144,7 @@ pub(super) fn open(
     allowed: Safety,
     identity: Identity,
 ) -> Result<(File, Guard), DriveError> {
-    let write = allowed == Safety::Destroys;
+    let write = allowed >= Safety::Borrows;
     let held = open_node(path, write, write)?;
     let file = open_node(path, write, false)?;
     let guard = Guard::device(machine, path.to_path_buf(), held, write, identity);

@@ -28,7 +28,8 @@ pub struct OpenRequest {
     /// where it is not given; of a file or device the first so many, all where it is not given.
     pub size: Option<u64>,
     /// The most the caller would do. A directory always gives `scratch`; a file or device gives
-    /// `destroys` when that is wanted and confirmed, else `reads`.
+    /// `destroys` when that is wanted and confirmed, a device `borrows` when that is wanted and nobody
+    /// uses it; else it is `reads`.
     pub wants: Safety,
     /// The confirmation (`--destroy`): the serial number of the drive; the size in bytes of a file,
     /// and of a device without a serial number. A wrong one is refused, whatever is wanted.

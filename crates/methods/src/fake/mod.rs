@@ -84,6 +84,8 @@ pub(crate) struct Fake {
     /// The region that the drive's cache holds.
     cached: u64,
     fill_seeds: Vec<u64>,
+    /// What was borrowed and not given back.
+    pub borrowed: Vec<Region>,
     /// Everything up to here was written, bytes.
     pub filled: u64,
     pub written: u64,
@@ -112,6 +114,7 @@ impl Fake {
             formats: false,
             cached: 0,
             fill_seeds: Vec::new(),
+            borrowed: Vec::new(),
             filled: 0,
             written: 0,
             issued: Vec::new(),
@@ -362,6 +365,14 @@ impl Rig for Fake {
             }
             Preparation::Release { region } if self.info.discard => {
                 released = Some(self.flash.release(region));
+                1_000_000
+            }
+            Preparation::Borrow { region } => {
+                self.borrowed.push(region);
+                1_000_000
+            }
+            Preparation::Restore => {
+                self.borrowed.clear();
                 1_000_000
             }
             Preparation::Format { block_bytes } if self.formats => {

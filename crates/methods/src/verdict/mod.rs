@@ -17,6 +17,7 @@ mod link;
 mod misaligned;
 mod mix;
 mod ram;
+mod speed;
 mod steady;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -35,6 +36,7 @@ pub(crate) use device_cache::WorkingSet;
 pub(crate) use flush::FlushTimes;
 pub(crate) use misaligned::Shift;
 pub(crate) use ram::PageCache;
+pub(crate) use speed::{CommandTimes, Legacy, PlaceRates};
 pub(crate) use steady::Steadiness;
 pub(crate) use throttle::Warmth;
 pub(crate) use trim::Trim;
@@ -61,6 +63,9 @@ pub struct Checks {
     pub(crate) steadiness: Vec<Steadiness>,
     /// What a method concludes by itself.
     pub(crate) told: Vec<Ruling>,
+    pub(crate) speed: Option<Legacy>,
+    pub(crate) places: Vec<PlaceRates>,
+    pub(crate) command: Vec<CommandTimes>,
 }
 
 impl Checks {
@@ -165,6 +170,9 @@ fn whole_drive(target: &TargetInfo, checks: &Checks) -> Vec<Ruling> {
     rulings.extend(checks.steadiness.iter().map(steady::steady));
     rulings.extend(checks.warmth.as_ref().map(throttle::throttle));
     rulings.extend(checks.shifts.as_deref().map(misaligned::misaligned));
+    rulings.extend(checks.speed.as_ref().map(speed::legacy));
+    rulings.extend(checks.places.iter().filter(|p| p.places.len() > 1).map(speed::places));
+    rulings.extend(checks.command.iter().map(speed::per_command));
     rulings
 }
 

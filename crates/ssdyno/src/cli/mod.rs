@@ -5,6 +5,7 @@ mod fio;
 mod io;
 mod partition;
 mod records;
+mod recover;
 mod run;
 mod target;
 
@@ -18,8 +19,9 @@ pub use self::fio::FioArgs;
 pub use self::io::{Access, FlightArgs, IoArgs, PlaceArgs};
 pub use self::partition::PartitionArgs;
 pub use self::records::{ExportArgs, RmArgs, RunsArgs, ShowArgs};
+pub use self::recover::RecoverArgs;
 pub use self::run::{DoctorArgs, ListArgs, MethodsArgs, RunArgs};
-pub use self::target::{InstrumentArgs, OutputArgs, StoreArgs, TargetArgs};
+pub use self::target::{BorrowArgs, InstrumentArgs, OutputArgs, StoreArgs, TargetArgs};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -75,6 +77,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Remove records
     Rm(RmArgs),
+    /// After a kill or a loss of power: compare what was borrowed, put back what differs
+    Recover(RecoverArgs),
     /// Is this machine fit to measure?
     Doctor(DoctorArgs),
     /// Completions for a shell, on stdout

@@ -26,6 +26,8 @@ pub struct TargetArgs {
     /// Give it away to be overwritten: a device by its serial number, or else by its size in bytes
     #[arg(long, value_name = "SERIAL")]
     pub destroy: Option<String>,
+    #[command(flatten)]
+    pub borrow: BorrowArgs,
     /// Show what would be done and what it costs, and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -35,6 +37,18 @@ pub struct TargetArgs {
     pub output: OutputArgs,
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Target")]
+pub struct BorrowArgs {
+    /// Lend a device: its blocks may be overwritten with their own content, after a journal of them
+    /// was synced on another drive
+    #[arg(long = "borrow", conflicts_with = "destroy")]
+    pub allowed: bool,
+    /// Where borrowed blocks are kept meanwhile [default: in the XDG state directory]
+    #[arg(long, value_name = "DIR")]
+    pub journal: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
 use workload::units;
 
+use super::recover;
 use crate::cli::ListArgs;
 use crate::failure::{Failure, Result, USAGE};
 use crate::{present, screen};
@@ -27,6 +28,7 @@ pub fn run(args: &ListArgs) -> Result {
     let in_full = args.path.is_some();
     let blocks = drives.iter().map(|drive| block(drive, in_full, &style));
     let text = blocks.collect::<Vec<_>>().join("\n");
+    recover::mention(None);
     present::print(if text.is_empty() { "no block devices here\n" } else { &text })?;
     Ok(ExitCode::SUCCESS)
 }

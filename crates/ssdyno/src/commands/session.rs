@@ -13,6 +13,7 @@ use record::{Plan, Run, TargetKind};
 use rig::{Rig, TargetInfo};
 use workload::{Mix, Pattern, Region, Workload};
 
+use super::recover;
 use crate::cli::TargetArgs;
 use crate::failure::{Failure, Result};
 use crate::live::{Live, Shared, lock};
@@ -78,8 +79,10 @@ fn enter(
 ) -> Result<Recorded> {
     let recording = Recording::begin(&args.store, job.method, info, plan.clone())?;
     if !args.output.quiet {
+        recover::mention(args.borrow.journal.as_deref());
         let number = recording.run().number;
         screen::say(&present::announce(number, job.method, &args.target, &plan));
+        target::lending(args, &plan).iter().for_each(|line| screen::say(line));
     }
     let shared = Arc::new(Mutex::new(recording));
     let live = Live::new(Arc::clone(&shared), &plan, &args.output);

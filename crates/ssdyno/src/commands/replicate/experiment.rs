@@ -10,7 +10,7 @@ use rig::{Preparation, Rig, TargetInfo};
 use workload::{Region, Workload, units};
 
 use super::document::{Experiment, Step};
-use crate::cli::{Cli, Command, InstrumentArgs, OutputArgs, ReplicateArgs, TargetArgs};
+use crate::cli::{BorrowArgs, Cli, Command, InstrumentArgs, OutputArgs, ReplicateArgs, TargetArgs};
 use crate::commands::io;
 use crate::commands::session::{self, Job, Recorded};
 use crate::failure::{Failure, Result, USAGE};
@@ -29,6 +29,7 @@ pub fn run(
         target,
         size: None,
         destroy: None,
+        borrow: BorrowArgs { allowed: false, journal: None },
         dry_run: false,
         instrument: InstrumentArgs { backend: None, pin: false, seed: 1 },
         output,

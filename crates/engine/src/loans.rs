@@ -1,0 +1,118 @@
+//! What is borrowed from the target: its original bytes, in memory for the writes that carry them,
+//! and in a journal on another drive where they are the user's.
+
+use std::fs::File;
+
+use drive::ErrorKind;
+use journal::{Borrowed, Journal, JournalError, Place};
+use record::{Safety, TargetKind};
+use rig::{Result, RigError, TargetInfo};
+use workload::{Region, Workload};
+
+/// Borrowed bytes are kept in memory, too, bytes.
+const BYTES_MOST: u64 = 1 << 30;
+
+/// Everything that is borrowed now.
+#[derive(Default)]
+pub(crate) struct Loans(Vec<Loan>);
+
+struct Loan {
+    borrowed: Borrowed,
+    /// None where the bytes are not the user's, or were given away.
+    journal: Option<Journal>,
+}
+
+impl Loans {
+    /// Borrows a region: when this returns, all of it may be overwritten with its own content.
+    pub(crate) fn borrow(
+        &mut self,
+        region: Region,
+        target: &Target<'_>,
+        place: Option<&Place>,
+    ) -> Result<()> {
+        let sum: u64 = self.0.iter().map(|loan| loan.borrowed.region().bytes).sum();
+        if sum + region.bytes > BYTES_MOST {
+            let text = format!("borrowing {} bytes at once", sum + region.bytes);
+            return Err(RigError::Unsupported(text));
+        }
+        let borrowed = Borrowed::read(target.file, region).map_err(|e| target.io("borrow", e))?;
+        let journal = match target.info.allowed {
+            Safety::Borrows => Some(target.keep(&borrowed, place)?),
+            _ => None,
+        };
+        self.0.push(Loan { borrowed, journal });
+        Ok(())
+    }
+
+    /// Whether all that a workload writes is borrowed.
+    pub(crate) fn cover(&self, workload: &Workload) -> bool {
+        let (start, end) = (workload.region.start, workload.region.end());
+        let covers = |r: Region| r.start <= start && end <= r.end();
+        self.0.iter().any(|loan| covers(loan.borrowed.region()))
+    }
+
+    /// Copies what belongs at `offset` of the target.
+    pub(crate) fn copy_to(&self, offset: u64, buffer: &mut [u8]) {
+        let copied = self.0.iter().any(|loan| loan.borrowed.copy_to(offset, buffer));
+        assert!(copied, "only what is borrowed is written");
+    }
+
+    /// Compares all that was borrowed with what is there, puts back what differs, and forgets it.
+    /// Gives the bytes that had to be put back. What cannot be put back stays in its journal.
+    pub(crate) fn restore(&mut self, target: &Target<'_>) -> Result<u64> {
+        // One that cannot be put back is no reason to leave the others.
+        let loans = std::mem::take(&mut self.0).into_iter();
+        let all: Vec<Result<u64>> = loans.map(|loan| loan.restore(target)).collect();
+        all.into_iter().sum()
+    }
+}
+
+impl Loan {
+    fn restore(self, target: &Target<'_>) -> Result<u64> {
+        let Loan { borrowed, journal } = self;
+        let kept = journal.as_ref().map(|j| j.path().display().to_string());
+        let back = borrowed.differing(target.file).and_then(|blocks| {
+            if !blocks.is_empty() {
+                borrowed.put_back(target.file, &blocks)?;
+            }
+            Ok(borrowed.bytes_of(&blocks))
+        });
+        let bytes = back.map_err(|source| target.not_back(source, kept))?;
+        journal.map_or(Ok(()), Journal::close).map_err(refused_or_failed)?;
+        Ok(bytes)
+    }
+}
+
+/// Where loans come from.
+pub(crate) struct Target<'a> {
+    pub info: &'a TargetInfo,
+    pub file: &'a File,
+    pub key: Option<drive::DriveKey>,
+}
+
+impl Target<'_> {
+    fn keep(&self, borrowed: &Borrowed, place: Option<&Place>) -> Result<Journal> {
+        let refused = |text: &str| RigError::Refused(format!("{text}: nothing was overwritten"));
+        let place = place.ok_or_else(|| refused("nothing is borrowed without a journal"))?;
+        let key = self.key.as_ref().filter(|_| self.info.target.kind == TargetKind::Device);
+        let key = key.ok_or_else(|| refused("only a device can be borrowed"))?;
+        place.keep(key, borrowed).map_err(refused_or_failed)
+    }
+
+    fn io(&self, what: &str, source: std::io::Error) -> RigError {
+        RigError::Io { context: format!("{what} on {}", self.info.target.spec), source }
+    }
+
+    fn not_back(&self, source: std::io::Error, kept: Option<String>) -> RigError {
+        let where_ = kept.map(|path| format!(" (kept in {path} for ssdyno recover)"));
+        let what = format!("put back what was borrowed{}", where_.unwrap_or_default());
+        self.io(&what, source)
+    }
+}
+
+fn refused_or_failed(error: JournalError) -> RigError {
+    match (error.kind(), error) {
+        (ErrorKind::Io, JournalError::Io { context, source }) => RigError::Io { context, source },
+        (_, error) => RigError::Refused(error.to_string()),
+    }
+}

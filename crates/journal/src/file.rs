@@ -1,0 +1,142 @@
+//! A journal as a file.
+//!
+//! ```text
+//!   0  8  "SSDYNOJ1"
+//!   8  8  length of the header, little-endian
+//!  16  8  xxh3 of the header, little-endian
+//!  24     the header as JSON: drive, region, a checksum for each block
+//!         the original bytes
+//! ```
+//!
+//! Its name is the mark that it is complete: it ends in `.part` until everything is synced, then in
+//! `.journal`. Nothing is overwritten before. A lock (`flock`) is held by the run it belongs to; the
+//! kernel drops it when the run dies.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use drive::DriveKey;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use workload::Region;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{BLOCK, Borrowed, JournalError};
+
+const MAGIC: &[u8; 8] = b"SSDYNOJ1";
+
+/// Longest header that is believed, bytes: the checksums of 100 GiB.
+const HEADER_MAX: u64 = 32 << 20;
+
+/// Whose bytes a journal holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The drive they were borrowed from.
+    pub drive: DriveKey,
+    /// Where on it.
+    pub region: Region,
+    /// When, seconds since 1970.
+    pub made_s: u64,
+    block_bytes: u64,
+    checksums: Vec<u64>,
+}
+
+impl Header {
+    pub(crate) fn new(drive: &DriveKey, borrowed: &Borrowed, made_s: u64) -> Header {
+        Header {
+            drive: drive.clone(),
+            region: borrowed.region(),
+            made_s,
+            block_bytes: BLOCK as u64,
+            checksums: borrowed.checksums().to_vec(),
+        }
+    }
+
+    /// Whether a drive may be written by it without a doubt.
+    fn check(&self) -> Result<(), String> {
+        let blocks = self.region.bytes.div_ceil(BLOCK as u64);
+        let end = self.region.start.checked_add(self.region.bytes);
+        match () {
+            () if self.block_bytes != BLOCK as u64 => Err("its blocks are of another size".into()),
+            () if self.checksums.len() as u64 != blocks => Err("checksums are missing".into()),
+            () if end.is_none_or(|end| end > self.drive.bytes) => {
+                Err("its region leaves the drive".into())
+            }
+            () => Ok(()),
+        }
+    }
+}
+
+/// Writes a journal. The caller syncs and names it.
+pub(crate) fn write(file: &mut File, header: &Header, bytes: &[u8]) -> io::Result<()> {
+    let header = serde_json::to_vec(header)?;
+    let head = [&MAGIC[..], &(header.len() as u64).to_le_bytes(), &xxh3_64(&header).to_le_bytes()];
+    file.write_all(&head.concat())?;
+    file.write_all(&header)?;
+    file.write_all(bytes)
+}
+
+/// Reads the header of a journal, and leaves the file at the bytes behind it.
+pub(crate) fn read_header(file: &mut impl Read, path: &Path) -> Result<Header, JournalError> {
+    let damaged = |what: String| JournalError::Damaged { path: path.to_path_buf(), what };
+    let mut head = [0; 24];
+    file.read_exact(&mut head).map_err(|e| damaged(e.to_string()))?;
+    let number = |at: usize| head[at..at + 8].try_into().map(u64::from_le_bytes);
+    let (Ok(length), Ok(checksum)) = (number(8), number(16)) else {
+        return Err(damaged("its head is too short".into()));
+    };
+    if &head[..8] != MAGIC || length > HEADER_MAX {
+        return Err(damaged("it is no journal".into()));
+    }
+    let mut header = vec![0; length as usize];
+    file.read_exact(&mut header).map_err(|e| damaged(e.to_string()))?;
+    if xxh3_64(&header) != checksum {
+        return Err(damaged("the checksum of its header is wrong".into()));
+    }
+    let header: Header = serde_json::from_slice(&header).map_err(|e| damaged(e.to_string()))?;
+    header.check().map_err(damaged)?;
+    Ok(header)
+}
+
+/// Takes the lock of a journal; `false` where a run has it.
+pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(JournalError::io("lock", path, error)),
+    }
+}
+
+/// A journal that a run left behind, read and locked.
+#[derive(Debug)]
+pub struct Kept {
+    /// Its path.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub header: Header,
+    /// What it holds.
+    pub borrowed: Borrowed,
+    /// Holds the lock.
+    _file: File,
+}
+
+impl Kept {
+    /// Reads a journal and takes its lock.
+    pub fn open(path: &Path) -> Result<Kept, JournalError> {
+        let file = File::open(path).map_err(|e| JournalError::io("read", path, e))?;
+        if !lock(&file, path)? {
+            return Err(JournalError::Held { path: path.to_path_buf() });
+        }
+        let mut reader = BufReader::new(&file);
+        let header = read_header(&mut reader, path)?;
+        // What is missing at the end is damaged like any other block: its checksum is wrong.
+        let mut bytes = Vec::new();
+        let there = reader.take(header.region.bytes).read_to_end(&mut bytes);
+        there.map_err(|e| JournalError::io("read", path, e))?;
+        bytes.resize(header.region.bytes as usize, 0);
+        let borrowed = Borrowed::of(header.region, bytes, header.checksums.clone());
+        Ok(Kept { path: path.to_path_buf(), header, borrowed, _file: file })
+    }
+}

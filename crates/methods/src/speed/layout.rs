@@ -1,0 +1,260 @@
+//! Where `speed` reads and writes, in which chunks, how often, and what that costs.
+
+use record::{Plan, Safety, Step, TargetKind};
+use rig::TargetInfo;
+use workload::units::binary_tight;
+use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
+
+use crate::ground::Ground;
+use crate::{MethodError, Options};
+
+/// Read and written back at each place, as the old tool did.
+const LENGTH: u64 = 32 << 20;
+
+/// A chunk of more is cut by most hosts.
+const CHUNK_MOST: u64 = 1 << 20;
+
+/// The smallest chunk of the sweep.
+const CHUNK_LEAST: u32 = 4 << 10;
+
+/// Sizes in the sweep at most: with more of them each gets less time.
+const SIZES_MOST: usize = 6;
+
+/// Seconds of one size in one direction in one round of the sweep, in the usual time.
+const CHUNK_SECONDS: f64 = 0.5;
+
+/// The usual time, which `--time` stretches or shortens.
+const USUAL_SECONDS: f64 = super::SECONDS;
+
+/// What a drive is taken to do where nothing is known of its link, bytes per second.
+const USUAL_RATE: f64 = 100e6;
+
+/// The share of a link that drives fill one transfer at a time.
+const USUAL_SHARE: f64 = 0.4;
+
+/// Where on the drive.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// `start`, `middle` or `end`.
+    pub label: &'static str,
+    pub region: Region,
+}
+
+impl Place {
+    /// The workload's name, and its metric's: the start has that of the old tool.
+    pub fn name(&self, kind: OpKind) -> String {
+        match self.label {
+            "start" => format!("speed-{}", kind.name()),
+            label => format!("speed-{}-{label}", kind.name()),
+        }
+    }
+}
+
+/// Everything that target and options decide.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub places: Vec<Place>,
+    /// The largest transfer, bytes.
+    pub chunk: u32,
+    /// Sizes of the sweep, ascending, bytes.
+    pub sizes: Vec<u32>,
+    /// What was read may be written back.
+    pub writes: bool,
+    /// Nobody's data are there: the places are filled first, so that no hole is read.
+    pub fills: bool,
+    pub rounds: u32,
+    pub rounds_given: bool,
+    pub seconds: f64,
+    pub seed: u64,
+    rate: f64,
+}
+
+impl Layout {
+    pub fn new(
+        target: &TargetInfo,
+        options: &Options,
+        seconds: f64,
+    ) -> Result<Layout, MethodError> {
+        let size = Some(options.size.unwrap_or(target.bytes.max(crate::ground::LEAST_BYTES)));
+        let ground = Ground::new(target, &Options { size, ..options.clone() }, seconds)?;
+        let kind = target.target.kind;
+        let users = matches!(kind, TargetKind::File | TargetKind::Device);
+        let chunk = largest_transfer(target).min(ground.bytes / 4);
+        let chunk = previous_power_of_two(chunk).max(u64::from(target.logical_block_bytes));
+        let drive = target.target.drive.as_ref();
+        let ceiling = drive.and_then(|d| d.link.as_ref()).and_then(|l| l.ceiling_bytes_per_s);
+        Ok(Layout {
+            places: places(kind, ground.bytes, chunk),
+            chunk: chunk as u32,
+            sizes: sizes(chunk as u32, target.logical_block_bytes),
+            writes: target.allowed >= if users { Safety::Borrows } else { Safety::Scratch },
+            fills: matches!(kind, TargetKind::Directory | TargetKind::Virtual),
+            rounds: ground.rounds,
+            rounds_given: ground.rounds_given,
+            seconds: ground.seconds,
+            seed: ground.seed,
+            rate: ceiling.map_or(USUAL_RATE, |c| USUAL_SHARE * c),
+        })
+    }
+
+    /// Reads, and writes where they are allowed.
+    pub fn kinds(&self) -> Vec<OpKind> {
+        if self.writes { vec![OpKind::Read, OpKind::Write] } else { vec![OpKind::Read] }
+    }
+
+    /// Once over a place.
+    pub fn pass(&self, place: &Place, kind: OpKind) -> Workload {
+        self.in_order(place.name(kind), kind, self.chunk, place.region)
+    }
+
+    /// A moment in chunks of another size, at the start.
+    pub fn chunk(&self, kind: OpKind, size: u32) -> Workload {
+        let mut w = self.in_order(chunk_name(kind, size), kind, size, self.places[0].region);
+        let seconds = CHUNK_SECONDS * self.seconds / USUAL_SECONDS;
+        w.stop.time_ns = Some((seconds * 1e9) as u64);
+        w
+    }
+
+    fn in_order(&self, name: String, kind: OpKind, block: u32, region: Region) -> Workload {
+        let mix = if kind == OpKind::Write { Mix::WRITE } else { Mix::READ };
+        let mut w = Workload::new(name, Pattern::Sequential, mix, block, region);
+        w.stop = Stop { bytes: Some(region.bytes), coverage: Some(1.0), ..Stop::default() };
+        w.seed = self.seed;
+        if kind == OpKind::Write {
+            (w.content, w.flush_at_end) = (Content::Original, true);
+        }
+        w
+    }
+
+    pub fn plan(&self, target: &TargetInfo) -> Plan {
+        let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
+        let (mut steps, mut workloads) = (Vec::new(), Vec::new());
+        if self.fills {
+            steps.push(self.step("fill", self.bytes(), self.bytes()));
+        }
+        for (place, kind) in
+            self.places.iter().flat_map(|p| self.kinds().into_iter().map(move |k| (p, k)))
+        {
+            workloads.push((self.pass(place, kind), place.region.bytes as f64 / self.rate));
+        }
+        for (kind, size) in
+            self.kinds().into_iter().flat_map(|k| self.sizes.iter().map(move |s| (k, *s)))
+        {
+            let w = self.chunk(kind, size);
+            let seconds = w.stop.time_ns.unwrap_or(0) as f64 / 1e9;
+            workloads.push((w, seconds));
+        }
+        steps.extend(workloads.iter().map(|(w, seconds)| self.measured(w, *seconds)));
+        if self.writes {
+            steps.push(self.step("borrow", self.bytes(), 0));
+            steps.push(self.step("compare", self.bytes(), 0));
+        }
+        Plan {
+            safety: match (self.writes, users) {
+                (false, _) => Safety::Reads,
+                (true, true) => Safety::Borrows,
+                (true, false) => Safety::Scratch,
+            },
+            seconds: steps.iter().map(|s| s.seconds).sum(),
+            write_bytes_max: steps.iter().map(|s| s.write_bytes_max).sum(),
+            region_bytes: self.bytes(),
+            destroys: None,
+            steps,
+            workloads: workloads.iter().flat_map(|(w, _)| serde_json::to_value(w)).collect(),
+            command: Vec::new(),
+        }
+    }
+
+    /// Bytes of all places.
+    fn bytes(&self) -> u64 {
+        self.places.iter().map(|place| place.region.bytes).sum()
+    }
+
+    fn step(&self, name: &str, bytes: u64, write_bytes_max: u64) -> Step {
+        let seconds = bytes as f64 / self.rate;
+        Step { name: name.into(), seconds, repeats: 1, write_bytes_max }
+    }
+
+    fn measured(&self, w: &Workload, seconds: f64) -> Step {
+        let written = if w.mix.changes_data() { w.region.bytes } else { 0 };
+        Step {
+            name: w.name.clone(),
+            seconds: seconds * f64::from(self.rounds),
+            repeats: self.rounds,
+            write_bytes_max: written * u64::from(self.rounds),
+        }
+    }
+}
+
+/// `speed-read-16KiB`.
+pub(super) fn chunk_name(kind: OpKind, size: u32) -> String {
+    format!("speed-{}-{}", kind.name(), binary_tight(u64::from(size)))
+}
+
+/// What the drive takes in one command, as far as it is known, bytes.
+fn largest_transfer(target: &TargetInfo) -> u64 {
+    let drive = target.target.drive.as_ref();
+    let most = drive.and_then(|d| d.transfer_max_bytes).filter(|most| *most > 0);
+    most.unwrap_or(CHUNK_MOST).min(CHUNK_MOST)
+}
+
+fn previous_power_of_two(n: u64) -> u64 {
+    1 << n.max(1).ilog2()
+}
+
+/// Start, middle and end of a drive. Where a file begins on its drive is not known, so places in it
+/// say nothing.
+fn places(kind: TargetKind, bytes: u64, chunk: u64) -> Vec<Place> {
+    let whole = matches!(kind, TargetKind::Device | TargetKind::Virtual | TargetKind::Null);
+    let length = LENGTH.min(bytes / if whole { 3 } else { 1 }) / chunk * chunk;
+    let at = |label, start: u64| {
+        // On whole MiB where there are that many, for the sake of alignment.
+        let grid = if start >= 1 << 20 { 1 << 20 } else { chunk };
+        Place { label, region: Region { start: start / grid * grid, bytes: length } }
+    };
+    let start = at("start", 0);
+    match whole {
+        true => vec![start, at("middle", (bytes - length) / 2), at("end", bytes - length)],
+        false => vec![start],
+    }
+}
+
+/// Powers of two up to the largest transfer: all of them where there are few, else every second.
+fn sizes(chunk: u32, block: u32) -> Vec<u32> {
+    let least = CHUNK_LEAST.max(block);
+    let all = std::iter::successors(Some(chunk), |size| Some(size / 2)).take_while(|s| *s >= least);
+    let all: Vec<u32> = all.collect();
+    let step = if all.len() > SIZES_MOST { 2 } else { 1 };
+    let mut sizes: Vec<u32> = all.into_iter().step_by(step).collect();
+    sizes.reverse();
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_end_with_the_largest_transfer() {
+        const K: u32 = 1 << 10;
+        assert_eq!(sizes(16 * K, 512), [4 * K, 8 * K, 16 * K]);
+        assert_eq!(sizes(128 * K, 512), [4 * K, 8 * K, 16 * K, 32 * K, 64 * K, 128 * K]);
+        assert_eq!(sizes(1024 * K, 512), [4 * K, 16 * K, 64 * K, 256 * K, 1024 * K]);
+        assert_eq!(sizes(4 * K, 4096), [4 * K]);
+    }
+
+    #[test]
+    fn places_do_not_touch_and_stay_inside() {
+        for bytes in [4 << 20, 8 << 20, 64 << 20, 96 << 20, 100_000_000_000, (4 << 20) + 512] {
+            for chunk in [16 << 10, 128 << 10, 1 << 20] {
+                let places = places(TargetKind::Device, bytes, chunk);
+                let regions: Vec<Region> = places.iter().map(|p| p.region).collect();
+                for pair in regions.windows(2) {
+                    assert!(pair[0].end() <= pair[1].start, "{bytes} {chunk} {regions:?}");
+                }
+                assert!(regions[2].end() <= bytes && regions[0].bytes >= chunk, "{regions:?}");
+                assert!(regions.iter().all(|r| r.start % chunk == 0 && r.bytes % chunk == 0));
+            }
+        }
+    }
+}

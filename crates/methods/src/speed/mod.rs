@@ -1,0 +1,242 @@
+//! `speed`: Open Firmware's `.speed`, and what it left open.
+//!
+//! The first 32 MiB are read in chunks of the largest transfer, one at a time, and the same bytes are
+//! written back. The old tool did that once, at block 0, and asked itself whether other blocks or
+//! another time would give other numbers: so the middle and the end are measured too, in alternating
+//! order, again and again; and chunks of several sizes tell what a command costs beside its data.
+//! The blocks of a drive that is in use are borrowed for that: they go into a journal first, and
+//! are compared at the end. The layout is in `layout.rs`.
+
+mod layout;
+
+use record::{Finding, IoErrors, Level, Plan, Unit};
+use rig::{Event, Measurement, Preparation, Rig, TargetInfo};
+use workload::units::decimal;
+use workload::{Content, OpKind};
+
+use crate::Outcome;
+use crate::ground::Ground;
+use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::schedule;
+use crate::session::Session;
+use crate::verdict::{CommandTimes, Legacy, PlaceRates};
+
+use layout::Layout;
+
+/// Seconds for everything on a drive of 20 MB/s and more; a slower one gets fewer passes.
+const SECONDS: f64 = 90.0;
+
+/// Share of the time that belongs to the passes.
+const PASSES_SHARE: f64 = 0.7;
+
+/// No round of passes is begun that would end later than this multiple of their time.
+const PATIENCE: f64 = 1.5;
+
+/// The unit of the old tool's numbers: a tenth of a MB/s.
+const TENTH_MB: f64 = 1e5;
+
+/// The method.
+pub(crate) struct Speed;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "speed",
+    summary: "what does Open Firmware's .speed say, elsewhere and later, and what does a command cost",
+    about: "Reads the first 32 MiB in chunks of the largest transfer, one at a time, and writes the \
+            same bytes back, flush included; so do the middle and the end of a drive, four times in \
+            alternating order. Then chunks from 4 KiB up to the largest transfer are read and \
+            written: a fit of T = t0 + size/B tells what a command costs beside its data. What comes \
+            out is the number as .speed printed it, in decimal MB/s, as a range where passes differ, \
+            and beside it the rate with flush and interval. In a directory a scratch file is used. A \
+            device is only read, unless it is lent with --borrow (or given away with --destroy): then \
+            its blocks are overwritten with their own content, after a journal of them was synced on \
+            another drive (--journal DIR), and compared in the end. After a kill or a loss of power \
+            'ssdyno recover' compares them and puts back what differs.",
+    safety: record::Safety::Borrows,
+    seconds: SECONDS,
+    writes: "32 MiB at three places, four times and a little more, with the bytes that were there",
+};
+
+impl Method for Speed {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        Ok(Layout::new(target, options, SECONDS)?.plan(target))
+    }
+
+    fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let layout = Layout::new(rig.target(), options, SECONDS)?;
+        let mut session = Session::new(rig, out);
+        let result = measure(&mut session, &layout);
+        // However it ended. That something could not be put back is worse than anything before.
+        let restored = if layout.writes { restore(&mut session) } else { Ok(()) };
+        session.finish();
+        restored.and(result)
+    }
+}
+
+fn measure(session: &mut Session<'_, '_>, layout: &Layout) -> Result<(), MethodError> {
+    if !layout.writes {
+        let text = "this target may only be read: nothing was written back";
+        let note = Finding::new("reads-only", Level::Note, text);
+        session.out.note(note.advise("--borrow overwrites blocks with their own content"));
+    }
+    if layout.fills {
+        session.rig.note(Event::Step { name: "fill".into(), replicate: 0 });
+        for place in &layout.places {
+            let (region, seed) = (place.region, layout.seed.wrapping_sub(1 + place.region.start));
+            session.rig.prepare(Preparation::Fill { region, content: Content::Random, seed })?;
+        }
+    }
+    passes(session, layout)?;
+    chunks(session, layout)
+}
+
+/// Rates of one direction at one place.
+#[derive(Clone, Default)]
+struct Passes {
+    /// As the old tool counted: without the flush.
+    legacy: Vec<f64>,
+    honest: Vec<f64>,
+}
+
+impl Passes {
+    fn add(&mut self, kind: OpKind, m: &Measurement) {
+        let Some(moved) = m.kind(kind) else { return };
+        // One at a time the times of the operations are all the time there is: what the processor
+        // does between them is not the drive's.
+        let (bytes, ns) = (moved.bytes as f64, moved.service.sum());
+        let flush_ns = m.kind(OpKind::Flush).map_or(0, |flush| flush.service.sum());
+        self.legacy.push(bytes * 1e9 / ns.max(1) as f64);
+        self.honest.push(bytes * 1e9 / (ns + flush_ns).max(1) as f64);
+    }
+}
+
+fn passes(session: &mut Session<'_, '_>, layout: &Layout) -> Result<(), MethodError> {
+    let mut rates = vec![[Passes::default(), Passes::default()]; layout.places.len()];
+    let begun_ns = session.rig.elapsed_ns();
+    for round in 0..layout.rounds {
+        let spent = session.rig.elapsed_ns().saturating_sub(begun_ns) as f64 / 1e9;
+        let end = spent + spent / f64::from(round.max(1));
+        let late = end > PATIENCE * PASSES_SHARE * layout.seconds;
+        if round > 0 && late && !layout.rounds_given {
+            let text = format!("the drive is slow: {round} passes were run, not {}", layout.rounds);
+            session.out.note(Finding::new("rounds-cut", Level::Note, text));
+            break;
+        }
+        for index in schedule::order(layout.places.len(), round) {
+            let place = &layout.places[index];
+            for kind in layout.kinds() {
+                if kind == OpKind::Write && round == 0 {
+                    session
+                        .rig
+                        .note(Event::Step { name: "borrow".into(), replicate: index as u32 });
+                    session.rig.prepare(Preparation::Borrow { region: place.region })?;
+                }
+                let w = Ground::replicate(&layout.pass(place, kind), round);
+                let m = session.measure(&w, round)?;
+                rates[index][kind as usize].add(kind, &m);
+            }
+        }
+        put_passes(session, layout, &rates);
+        session.checkpoint();
+    }
+    Ok(())
+}
+
+fn put_passes(session: &mut Session<'_, '_>, layout: &Layout, rates: &[[Passes; 2]]) {
+    for kind in layout.kinds() {
+        for (place, rates) in layout.places.iter().zip(rates) {
+            session.put_rates(&place.name(kind), &rates[kind as usize].honest);
+        }
+        let tenths = |rate: &f64| (rate / TENTH_MB).round() * TENTH_MB;
+        let legacy: Vec<f64> = rates[0][kind as usize].legacy.iter().map(tenths).collect();
+        session.put_rates(&format!("speed-{}.legacy", kind.name()), &legacy);
+    }
+    let side = |kind: OpKind| rates[0][kind as usize].legacy.clone();
+    session.checks.speed = Some(Legacy {
+        rates: [side(OpKind::Read), side(OpKind::Write)],
+        bytes: layout.places[0].region.bytes,
+        chunk: layout.chunk,
+    });
+    let places = layout.kinds().into_iter().map(|kind| PlaceRates {
+        kind,
+        places: layout.places.iter().map(|place| place.label).collect(),
+        rates: rates.iter().map(|rates| rates[kind as usize].honest.clone()).collect(),
+    });
+    session.checks.places = places.collect();
+}
+
+fn chunks(session: &mut Session<'_, '_>, layout: &Layout) -> Result<(), MethodError> {
+    let cells: Vec<(OpKind, u32)> = layout
+        .kinds()
+        .into_iter()
+        .flat_map(|kind| layout.sizes.iter().map(move |size| (kind, *size)))
+        .collect();
+    // Times in nanoseconds and rates, of each cell in each round. The median: what one command in a
+    // hundred has to wait for is not what a command costs.
+    let mut times = vec![Vec::new(); cells.len()];
+    let mut rates = vec![Vec::new(); cells.len()];
+    for round in 0..layout.rounds {
+        for index in schedule::order(cells.len(), round) {
+            let (kind, size) = cells[index];
+            let m = session.moment(&Ground::replicate(&layout.chunk(kind, size), round), round)?;
+            let median = m.kind(kind).and_then(|k| k.service.quantile(0.5));
+            let median = median.map_or(f64::NAN, |ns| ns as f64);
+            times[index].push(median);
+            rates[index].push(f64::from(size) * 1e9 / median);
+        }
+        for ((kind, size), rates) in cells.iter().zip(&rates) {
+            session.put_rates(&layout::chunk_name(*kind, *size), rates);
+        }
+        put_costs(session, layout, &times);
+        session.checkpoint();
+    }
+    Ok(())
+}
+
+fn put_costs(session: &mut Session<'_, '_>, layout: &Layout, times: &[Vec<f64>]) {
+    session.checks.command.clear();
+    for (kind, times) in layout.kinds().into_iter().zip(times.chunks(layout.sizes.len())) {
+        let rounds = times[0].len();
+        let of = |round: usize| layout.sizes.iter().zip(times).map(move |(s, t)| (*s, t[round]));
+        let fits = (0..rounds).map(|round| analysis::Cost::fit(&of(round).collect::<Vec<_>>()));
+        let costs: Vec<analysis::Cost> = fits.flatten().collect();
+        if costs.len() == rounds {
+            let name = |what: &str| format!("speed-{}.{what}", kind.name());
+            let samples = costs.iter().map(|c| c.command_ns).collect();
+            let metric = analysis::metric(name("command-time"), Unit::Nanoseconds, samples);
+            session.out.put_metric(metric);
+            let samples: Vec<f64> = costs.iter().map(|c| c.bytes_per_s).collect();
+            session.put_rates(&name("transfer-rate"), &samples);
+        }
+        session.checks.command.push(CommandTimes { kind, chunk: layout.chunk, costs, rounds });
+    }
+}
+
+/// Compares all that was borrowed, and says if something was not as it had been.
+fn restore(session: &mut Session<'_, '_>) -> Result<(), MethodError> {
+    session.rig.note(Event::Step { name: "compare".into(), replicate: 0 });
+    let changed = session.rig.prepare(Preparation::Restore)?.bytes;
+    if changed > 0 {
+        let text = format!(
+            "{} read back otherwise than they had been written, and were put back",
+            decimal(changed)
+        );
+        session.out.note(Finding::new("content-changed", Level::Bad, text));
+        session.out.add_errors(&IoErrors {
+            op: "verify".into(),
+            kind: "changed".into(),
+            workload: "compare".into(),
+            count: 1,
+            first_offsets: Vec::new(),
+        });
+    }
+    Ok(())
+}
