@@ -59,6 +59,7 @@ pub fn nvme() -> DriveIdentity {
         read_only: Some(false),
         write_cache: Some(true),
         discard_max_bytes: Some(2_199_023_255_040),
+        transfer_max_bytes: None,
         scheduler: Some("none".into()),
         ram: false,
         link: Some(Link {
