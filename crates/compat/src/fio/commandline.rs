@@ -146,24 +146,23 @@ impl<'a> Reader<'a> {
         if let Some(entry) = known(name) {
             return Ok(Named::Option(entry));
         }
+        let names = || {
+            let switches = switches::SWITCHES.iter().map(|switch| switch.name);
+            switches.chain(options::all().flat_map(options::Entry::names))
+        };
         let begins = |full: &&str| name.len() > 1 && full.starts_with(name);
-        let switch = switches::SWITCHES.iter().map(|switch| switch.name);
-        let mut longer: Vec<_> =
-            switch.chain(options::all().flat_map(options::Entry::names)).filter(begins).collect();
+        let mut longer: Vec<_> = names().filter(begins).collect();
         longer.dedup();
-        if let [only] = longer[..] {
-            return match (switches::find(only), known(only)) {
-                (Some(switch), _) => Ok(Named::Switch(switch)),
-                (None, Some(entry)) => Ok(Named::Option(entry)),
-                (None, None) => Err(wrong(format!("--{name}: no such option"))),
-            };
+        match longer[..] {
+            [only] => self.named(only),
+            _ => {
+                let error = wrong(format!("--{name}: fio has no such option"));
+                Err(match options::nearest_of(name, names()) {
+                    Some(near) => error.advise(format!("--{near}, if that was meant")),
+                    None => error.advise("--cmdhelp=all lists the options"),
+                })
+            }
         }
-        let error = wrong(format!("--{name}: fio has no such option"));
-        let near = switches::nearest(name).or_else(|| options::nearest(name));
-        Err(match near {
-            Some(near) => error.advise(format!("--{near}, if that was meant")),
-            None => error.advise("--cmdhelp=all lists the options"),
-        })
     }
 
     /// The next word, if it can be a value.

@@ -39,7 +39,7 @@ pub fn markdown() -> String {
         let standing = if engine.engine.is_some() { "served" } else { "refused" };
         page += &row(&quoted(engine.names.iter().copied()), standing, engine.remark);
     }
-    page += "\n## Options of engines\n";
+    page += "\n## Options of engines and profiles\n";
     for group in ENGINE_OPTIONS {
         page += &format!("\n{}:\n\n| option | | |\n|---|---|---|\n", group.engines);
         group.entries.iter().for_each(|entry| page += &entry_row(entry));

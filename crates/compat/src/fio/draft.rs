@@ -25,6 +25,8 @@ pub(crate) struct Draft {
     pub complete_max: u32,
     /// 0 for the depth.
     pub low: u32,
+    /// Threads of fio that hand over operations.
+    pub offload: bool,
     pub stonewall: bool,
     pub new_group: bool,
     pub wait_for: Option<String>,
@@ -83,6 +85,7 @@ impl Default for Draft {
             batch: 1,
             complete_max: 0,
             low: 0,
+            offload: false,
             stonewall: false,
             new_group: false,
             wait_for: None,

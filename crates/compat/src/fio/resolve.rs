@@ -17,7 +17,7 @@ const HEADER_BYTES: u64 = 48;
 pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> Parsed<Job> {
     let mut job = draft.job.clone();
     blocks(draft, &mut job, notes);
-    queue(draft, &mut job);
+    queue(draft, &mut job)?;
     files(draft, &mut job, world);
     time(&mut job, notes);
     pace(&mut job)?;
@@ -64,13 +64,19 @@ fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) {
     access.randrepeat &= !draft.randseed_given;
 }
 
-fn queue(draft: &Draft, job: &mut Job) {
+fn queue(draft: &Draft, job: &mut Job) -> Parsed<()> {
+    // There fio's threads make a deep queue of an engine that has none.
+    if draft.offload && !job.engine.asynchronous() && job.queue.depth > 1 {
+        let engine = job.engine.name();
+        return Err(format!("io_submit_mode=offload is not served with ioengine={engine}"));
+    }
     let queue = &mut job.queue;
     let under = |given: u32| if given == 0 { queue.depth } else { given.min(queue.depth) };
     (queue.batch, queue.low) = (under(draft.batch), under(draft.low));
     queue.complete_max = draft.complete_max.max(queue.complete_min);
     let changes = job.access.rw.writes() || job.access.rw.trims();
     queue.serialize_overlap &= changes && queue.depth > 1;
+    Ok(())
 }
 
 fn files(draft: &Draft, job: &mut Job, world: &dyn World) {

@@ -180,13 +180,6 @@ pub(crate) fn find(name: &str) -> Option<&'static Switch> {
     SWITCHES.iter().find(|switch| switch.name == name)
 }
 
-/// The switch one or two letters away, if there is one; job options are looked at afterwards.
-pub(crate) fn nearest(word: &str) -> Option<&'static str> {
-    let word = word.replace('_', "-");
-    let near = |switch: &&Switch| super::options::distance(&word, switch.name) <= 1;
-    SWITCHES.iter().find(near).filter(|_| word.len() > 3).map(|switch| switch.name)
-}
-
 fn formats(text: &str) -> Parsed<Vec<Format>> {
     let mut formats = Vec::new();
     for word in text.split(',') {

@@ -86,6 +86,7 @@ pub(crate) struct EngineOption {
 }
 
 const NOT_SERVED: &str = "its engines are not served";
+const PROFILES: &str = "fio's built-in benchmarks are not served; see ssdyno methods";
 const PRIORITY: &str = "priorities are by job, not by operation: prio=, prioclass=";
 
 /// Options of engines.
@@ -236,6 +237,22 @@ pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
             refused("cuda_io", &[], NOT_SERVED),
             refused("rocm_io", &[], NOT_SERVED),
             refused("no_completion_thread", &[], NOT_SERVED),
+        ],
+    },
+    EngineOption {
+        engines: "fio's built-in profiles act and tiobench",
+        entries: &[
+            idle("threads", "it has no effect in fio without profile=tiobench; thread is another"),
+            refused("block", &[], PROFILES),
+            refused("numruns", &[], PROFILES),
+            refused("dir", &[], PROFILES),
+            refused("device-names", &[], PROFILES),
+            refused("load", &[], PROFILES),
+            refused("test-duration", &[], PROFILES),
+            refused("threads-per-queue", &[], PROFILES),
+            refused("read-req-num-512-blocks", &[], PROFILES),
+            refused("large-block-op-kbytes", &[], PROFILES),
+            refused("prep", &[], PROFILES),
         ],
     },
 ];

@@ -127,18 +127,27 @@ pub(crate) fn find(name: &str) -> Option<&'static Entry> {
 
 /// The known option nearest to a misspelt one, if any is near.
 pub(crate) fn nearest(word: &str) -> Option<&'static str> {
+    nearest_of(word, all().flat_map(Entry::names))
+}
+
+/// The nearest of some names, if any is near.
+pub(crate) fn nearest_of(
+    word: &str,
+    names: impl Iterator<Item = &'static str>,
+) -> Option<&'static str> {
     // Longer words are no option's; and the cost of comparing is bounded.
     if word.len() > 64 {
         return None;
     }
+    let word = word.to_ascii_lowercase();
     let like = |name: &&str| name.len().abs_diff(word.len()) <= 3;
-    let names = all().flat_map(Entry::names).filter(like);
-    let (distance, name) = names.map(|name| (distance(word, name), name)).min_by_key(|d| d.0)?;
+    let distances = names.filter(like).map(|name| (distance(&word, name), name));
+    let (distance, name) = distances.min_by_key(|near| near.0)?;
     (distance * 3 <= word.len().max(3)).then_some(name)
 }
 
 /// Letters to change, add or take away to make one word the other.
-pub(crate) fn distance(a: &str, b: &str) -> usize {
+fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, letter) in a.chars().enumerate() {

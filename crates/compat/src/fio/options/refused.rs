@@ -20,7 +20,6 @@ pub(super) const OPTIONS: &[Entry] = &[
     refused("rwmixcycle", &[], "removed from fio; leave it out"),
     refused("sprandom", &["0"], "ssdyno prepares used drives itself: prepare --to used"),
     refused("num_range", &["1"], "a trim has one range"),
-    refused("io_submit_mode", &["inline"], "operations are handed over by the thread of the job"),
     refused("sync_file_range", &[], "sync_file_range is not called; fdatasync= is served"),
     refused("write_barrier", &["0"], "Linux has no barrier writes any more; take fdatasync="),
     refused("write_hint", &["none"], "write life time hints are not given"),

@@ -26,6 +26,10 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     served("iodepth_low", &[], |d, v| put(&mut d.low, v.count32(0, DEEPEST)?)),
     served("serialize_overlap", &[], |d, v| put(&mut d.job.queue.serialize_overlap, v.flag()?)),
+    served("io_submit_mode", &[], |d, v| {
+        put(&mut d.offload, v.word(&[("inline", false), ("offload", true)])?)
+    })
+    .says("`offload` with an asynchronous engine, where operations are handed over when they are due anyway"),
     served("rate", &[], |d, v| {
         v.per_kind(&mut d.job.pace.rate, |text| Ok(none(v.size(text)?.bytes()?)))
     }),
