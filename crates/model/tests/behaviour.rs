@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Bench, MB, large, mean};
+use common::oracle::large;
+use common::{Bench, MB, mean};
 use model::{Drive, DriveSpec, Held, Status};
 use workload::OpKind::{Discard, Read, Write};
 use workload::{Op, OpKind};

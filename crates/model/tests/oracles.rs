@@ -1,125 +1,10 @@
-//! Write amplification of the translation against closed forms.
-//!
-//! Uniform random writes over a full drive with one frontier for host and moved data, which is the
-//! drive the closed forms describe. FIFO and greedy with large superblocks: A = alpha / (alpha +
-//! W0(-alpha e^-alpha)) (Desnoyers 2012); greedy with b pages per superblock: the finite-size
-//! correction of the same paper; d-choices: the fixed point of Van Houdt's mean-field equations
-//! (2013). alpha is physical over logical pages; the superblock that is always free counts in
-//! neither.
+//! Write amplification of the translation against closed forms: see `common/oracle.rs`. More sizes of
+//! superblocks are in the example `matrix`, which takes minutes.
 
-use model::ftl::Untimed;
 mod common;
 
-use common::{lambert_w, large};
+use common::oracle::{Pages, choices, closed, greedy, large};
 use model::ftl::collect::Policy;
-use model::ftl::page::{Layout, PageMapped, Rules};
-use model::ftl::slc::Slc;
-use model::ftl::superblock::{Wear, mix};
-
-/// A drive for the closed forms, filled once in order.
-struct Bench {
-    drive: PageMapped,
-    logical: u32,
-    seed: u64,
-}
-
-impl Bench {
-    fn new(policy: Policy, alpha: f64, pages: u32, blocks: u32) -> Bench {
-        let logical = (f64::from((blocks - 1) * pages) / alpha) as u32;
-        let layout = Layout {
-            logical_pages: logical,
-            superblocks: blocks,
-            spares: 0,
-            superblock_pages: pages,
-            unit_pages: [pages.min(32), pages.min(8)],
-        };
-        let rules = Rules {
-            policy,
-            shared_frontier: true,
-            slc: Slc::none(),
-            wear: Wear { endurance: u32::MAX / 2, seed: 0 },
-            level_lead: 0,
-            idle_free: 0,
-            idle_fold: false,
-            seed: 1,
-        };
-        let mut bench = Bench { drive: PageMapped::new(layout, rules), logical, seed: 0 };
-        bench.write(0, logical);
-        bench
-    }
-
-    fn write(&mut self, lpn: u32, n: u32) {
-        self.drive.write(0, lpn, n, &mut Untimed).expect("there is room");
-    }
-
-    fn below(&mut self, n: u32) -> u32 {
-        self.seed += 1;
-        ((u128::from(mix(self.seed)) * u128::from(n)) >> 64) as u32
-    }
-
-    /// `times` the drive's pages of `step`s.
-    fn run(&mut self, times: f64, mut step: impl FnMut(&mut Bench)) {
-        (0..(times * f64::from(self.logical)) as u64).for_each(|_| step(self));
-    }
-
-    /// Write amplification of `step`s over `measure` drive writes after `settle` ones.
-    fn amplification(
-        &mut self,
-        settle: f64,
-        measure: f64,
-        mut step: impl FnMut(&mut Bench),
-    ) -> f64 {
-        self.run(settle, &mut step);
-        let before = self.drive.work();
-        self.run(measure, &mut step);
-        let after = self.drive.work();
-        1.0 + (after.moved - before.moved) as f64 / (after.host - before.host) as f64
-    }
-
-    fn uniform(&mut self) -> f64 {
-        self.amplification(3.0, 2.0, |bench| {
-            let lpn = bench.below(bench.logical);
-            bench.write(lpn, 1);
-        })
-    }
-}
-
-fn greedy(alpha: f64, pages: u32) -> f64 {
-    let b = f64::from(pages);
-    let k = alpha * (1.0 + 1.0 / (2.0 * b));
-    let x0 = 0.5 - b / alpha * lambert_w(-k * (-k).exp());
-    b / (b - x0 + 1.0)
-}
-
-/// d-choices by the fixed point: w[i], the share of superblocks with i live pages, obeys
-/// w[i+1] = C/(i+1) (1 - (1 - W[i])^d) with W the running sum; C and w[0] follow from sum w = 1 and
-/// sum i w[i] = b / alpha, and A = alpha C.
-fn choices(alpha: f64, pages: u32, d: u32) -> f64 {
-    let shares = |c: f64, w0: f64| {
-        let (mut sum, mut mean) = (w0, 0.0);
-        for i in 1..=pages {
-            let hit = -(f64::from(d) * (-sum.min(1.0 - 1e-16)).ln_1p()).exp_m1();
-            let w = c / f64::from(i) * hit;
-            sum += w;
-            mean += f64::from(i) * w;
-        }
-        (sum, mean)
-    };
-    let mean = |c: f64| {
-        let w0 = bisect(-700.0, 0.0, |log| shares(c, f64::exp(log)).0 < 1.0).exp();
-        shares(c, w0).1
-    };
-    alpha * bisect(0.0, 60.0, |c| mean(c) < f64::from(pages) / alpha)
-}
-
-/// Where `below` turns from true to false.
-fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..80 {
-        let middle = (low + high) / 2.0;
-        if below(middle) { low = middle } else { high = middle }
-    }
-    low
-}
 
 fn within(name: &str, found: f64, expected: f64, tolerance: f64) {
     let error = found / expected - 1.0;
@@ -148,23 +33,28 @@ fn closed_forms_give_the_known_table() {
     }
 }
 
+/// Five drive writes of a policy against its closed form.
+fn meets(policy: Policy, op: f64, pages: u32, blocks: u32) {
+    let found = Pages::new(policy, 1.0 + op, pages, blocks).uniform();
+    let expected = closed(policy, 1.0 + op, pages).expect("it has one");
+    within(&format!("{policy:?} {op} b={pages}"), found, expected, 0.01);
+}
+
 #[test]
 fn greedy_meets_its_closed_form() {
     for op in OPS {
         for (pages, blocks) in [(64, 4096), (128, 4096), (1024, 1024)] {
-            let found = Bench::new(Policy::Greedy, 1.0 + op, pages, blocks).uniform();
-            within(&format!("greedy {op} b={pages}"), found, greedy(1.0 + op, pages), 0.01);
+            meets(Policy::Greedy, op, pages, blocks);
         }
     }
-    let found = Bench::new(Policy::Greedy, 1.28, 16_384, 160).uniform();
-    within("greedy 0.28 b=16384", found, greedy(1.28, 16_384), 0.01);
 }
 
 #[test]
 fn fifo_meets_its_closed_form() {
     for op in OPS {
-        let found = Bench::new(Policy::Fifo, 1.0 + op, 128, 4096).uniform();
-        within(&format!("fifo {op}"), found, large(1.0 + op), 0.01);
+        for (pages, blocks) in [(128, 4096), (1024, 1024)] {
+            meets(Policy::Fifo, op, pages, blocks);
+        }
     }
 }
 
@@ -172,9 +62,16 @@ fn fifo_meets_its_closed_form() {
 fn choices_meet_their_closed_form() {
     for op in OPS {
         for d in [1, 2, 10] {
-            let found = Bench::new(Policy::Choices(d), 1.0 + op, 64, 8192).uniform();
-            within(&format!("{d}-choices {op}"), found, choices(1.0 + op, 64, d), 0.01);
+            meets(Policy::Choices(d), op, 64, 8192);
         }
+    }
+}
+
+/// With superblocks as large as those of drives.
+#[test]
+fn large_superblocks_meet_their_closed_form() {
+    for policy in [Policy::Greedy, Policy::Fifo] {
+        meets(policy, 0.28, 16_384, 160);
     }
 }
 
@@ -184,7 +81,7 @@ fn choices_meet_their_closed_form() {
 #[expect(clippy::approx_constant, reason = "3.142 is no pi")]
 fn discards_act_as_reserve() {
     for (q, figure) in [(0.1, 3.142), (0.2, 1.881), (0.3, 1.319)] {
-        let mut bench = Bench::new(Policy::Greedy, 1.07, 1024, 512);
+        let mut bench = Pages::new(Policy::Greedy, 1.07, 1024, 512);
         let share = (q * f64::from(u32::MAX)) as u32;
         let found = bench.amplification(4.0, 3.0, |bench| {
             let discard = bench.below(u32::MAX) < share;
@@ -203,7 +100,7 @@ fn discards_act_as_reserve() {
 #[test]
 fn unused_space_acts_as_reserve() {
     for (f, figure) in [(0.5, 1.203), (0.75, 1.881), (0.9, 3.334)] {
-        let mut bench = Bench::new(Policy::Greedy, 1.07, 1024, 512);
+        let mut bench = Pages::new(Policy::Greedy, 1.07, 1024, 512);
         let (logical, span) = (bench.logical, (f * f64::from(bench.logical)) as u32);
         bench.drive.discard(span, logical - span);
         let found = bench.amplification(3.0, 2.0, |bench| {

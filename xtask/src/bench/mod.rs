@@ -33,11 +33,12 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         [what] => (what, Effort { seconds: 2, repeats: 5 }),
         // So short that nothing but the benchmark itself is tested, and nothing written down.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
-        _ => bail!("say what to bench: cargo xtask bench engine|model [--tiny]"),
+        _ => bail!("say what to bench: cargo xtask bench engine|model|model-matrix [--tiny]"),
     };
     match what {
         "engine" => engine::run(effort),
         "model" => model::run(effort),
-        _ => bail!("there is no benchmark '{what}'; there are: engine, model"),
+        "model-matrix" => model::matrix(effort),
+        _ => bail!("there is no benchmark '{what}'; there are: engine, model, model-matrix"),
     }
 }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 
 use super::{Effort, results};
-use crate::run::{cargo, output};
+use crate::run::{capture, cargo, output};
 
 /// A goal, and the line of the example that tells how far it is met.
 struct Goal {
@@ -83,6 +83,19 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
         results::write("model", "cargo xtask bench model", &text)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the example that holds every policy at every spare against closed forms and ten drive
+/// writes. Nothing in it depends on the machine, and all of it is a goal: it fails where one is off.
+pub fn matrix(effort: Effort) -> Result<ExitCode> {
+    let size = if effort.repeats > 1 { "whole" } else { "tiny" };
+    let (met, text) =
+        capture(&mut cargo(&["run", "-q", "-p", "model", "--example", "matrix", size]))?;
+    print!("{text}");
+    if effort.repeats > 1 {
+        results::write("model, matrix", "cargo xtask bench model-matrix", &text)?;
+    }
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn table(said: &[String]) -> Result<String> {

@@ -1,6 +1,9 @@
 //! A closed loop over a virtual drive: so many commands in flight, the next when one is done.
 #![allow(dead_code, reason = "every test file uses a part")]
 
+pub mod oracle;
+pub mod written;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -138,19 +141,4 @@ impl Bench {
 /// Mean rate of parts of equal size: the harmonic mean.
 pub fn mean(rates: &[f64]) -> f64 {
     rates.len() as f64 / rates.iter().map(|r| 1.0 / r).sum::<f64>()
-}
-
-/// The principal branch of Lambert's W for x in (-1/e, 0), by Newton's method.
-pub fn lambert_w(x: f64) -> f64 {
-    let mut w: f64 = -0.5;
-    for _ in 0..200 {
-        let e = w.exp();
-        w = (w - (w * e - x) / (e * (w + 1.0))).max(-0.999_999);
-    }
-    w
-}
-
-/// Write amplification of FIFO, and of greedy with large superblocks (Desnoyers 2012).
-pub fn large(alpha: f64) -> f64 {
-    alpha / (alpha + lambert_w(-alpha * (-alpha).exp()))
 }

@@ -20,7 +20,11 @@ pub struct DrivesArgs {
 pub enum DrivesCommand {
     /// Every figure of a virtual drive, and where it comes from
     Show {
-        /// A preset, a file of your own, or either with ?key=value
+        /// A preset, a file of your own, or either with ?key=value&key=value
+        ///
+        /// Keys are those that are listed, or short: capacity, op, slc, link, temperature, seed, ...
+        /// Each changes itself alone: with capacity=64GB the cache of a 1 TB drive stays as large as
+        /// it was, until slc=2GB says otherwise.
         name: String,
         /// JSON on stdout
         #[arg(long)]

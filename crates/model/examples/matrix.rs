@@ -1,0 +1,81 @@
+//! Every policy at every spare: write amplification against the closed forms, and ten drive writes
+//! at random without a stall. Prints Markdown tables; ends with 1 where anything is off. Takes
+//! minutes; `tiny` as an argument takes the smallest of each.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::process::ExitCode;
+
+use common::oracle::{Pages, closed};
+use common::written::{POLICIES, Written};
+use model::ftl::collect::Policy;
+
+/// Share by which write amplification may be off its closed form.
+const TOLERANCE: f64 = 0.01;
+
+/// Pages in a superblock, and superblocks: enough of them that their number hardly shows.
+const SIZES: [(u32, u32); 3] = [(128, 8192), (1024, 2048), (16_384, 200)];
+
+/// Capacity and mapping unit. The state of a drive grows with its mapping units, and ten drive
+/// writes take as many times the time: coarser units on larger drives, half a million to a million.
+const DRIVES: [(&str, &str); 3] = [("4GiB", "8192"), ("64GiB", "131072"), ("1TiB", "1048576")];
+
+fn main() -> ExitCode {
+    let tiny = std::env::args().any(|word| word == "tiny");
+    let off = amplification(tiny) + endurance(tiny);
+    println!("\n{off} cases are off.");
+    if off == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn amplification(tiny: bool) -> usize {
+    println!(
+        "Write amplification of uniform random writes, five drive writes, and how far it is from"
+    );
+    println!("its closed form (goal: within {:.0}%).\n", TOLERANCE * 100.0);
+    println!("| policy | pages per superblock | OP 7% | OP 15% | OP 28% | OP 50% |");
+    println!("|---|---|---|---|---|---|");
+    let policies = [1, 2, 10].map(Policy::Choices);
+    let sizes = &SIZES[..if tiny { 1 } else { SIZES.len() }];
+    let mut missed = 0;
+    for policy in [Policy::Greedy, Policy::Fifo].into_iter().chain(policies) {
+        for &(pages, blocks) in sizes {
+            print!("| {} | {pages} |", String::from(policy));
+            for op in [0.07, 0.15, 0.28, 0.5] {
+                let found = Pages::new(policy, 1.0 + op, pages, blocks).uniform();
+                let form = closed(policy, 1.0 + op, pages).expect("all of these have one");
+                let off = found / form - 1.0;
+                let mark = if off.abs() > TOLERANCE { " MISSED" } else { "" };
+                missed += usize::from(!mark.is_empty());
+                print!(" {found:.3} ({:+.2}%){mark} |", off * 100.0);
+            }
+            println!();
+        }
+    }
+    missed
+}
+
+fn endurance(tiny: bool) -> usize {
+    println!(
+        "\nTen drive writes of random mapping units with full timing: the longest command and the"
+    );
+    println!("write amplification over all ten (goal: nothing refused, nothing above 3 s).\n");
+    println!("| drive | mapping unit | policy | OP 2% | OP 7% | OP 15% | OP 28% | OP 50% |");
+    println!("|---|---|---|---|---|---|---|---|");
+    let drives = &DRIVES[..if tiny { 1 } else { DRIVES.len() }];
+    let mut problems = 0;
+    for &(capacity, unit) in drives {
+        for policy in POLICIES {
+            print!("| {capacity} | {unit} | {policy} |");
+            for op in ["0.02", "0.07", "0.15", "0.28", "0.5"] {
+                let written = Written::of(capacity, unit, op, policy);
+                let problem = written.problem().map(|p| format!(" {p}")).unwrap_or_default();
+                problems += usize::from(!problem.is_empty());
+                let ms = written.longest_ns as f64 / 1e6;
+                print!(" {ms:.0} ms, {:.2}{problem} |", written.amplification);
+            }
+            println!();
+        }
+    }
+    problems
+}

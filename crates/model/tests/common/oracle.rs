@@ -1,0 +1,144 @@
+//! Write amplification in closed form, and the drive that the closed forms describe: uniform random
+//! writes over a full drive with one frontier for host and moved data.
+//!
+//! FIFO and greedy with large superblocks: A = alpha / (alpha + W0(-alpha e^-alpha)) (Desnoyers
+//! 2012); greedy with b pages per superblock: the finite-size correction of the same paper;
+//! d-choices: the fixed point of Van Houdt's mean-field equations (2013). alpha is physical over
+//! logical pages; the superblock that is always free counts in neither.
+
+use model::ftl::Untimed;
+use model::ftl::collect::Policy;
+use model::ftl::page::{Layout, PageMapped, Rules};
+use model::ftl::slc::Slc;
+use model::ftl::superblock::{Wear, mix};
+
+/// A drive for the closed forms, filled once in order.
+pub struct Pages {
+    pub drive: PageMapped,
+    pub logical: u32,
+    seed: u64,
+}
+
+impl Pages {
+    pub fn new(policy: Policy, alpha: f64, pages: u32, blocks: u32) -> Pages {
+        let logical = (f64::from((blocks - 1) * pages) / alpha) as u32;
+        let layout = Layout {
+            logical_pages: logical,
+            superblocks: blocks,
+            spares: 0,
+            superblock_pages: pages,
+            unit_pages: [pages.min(32), pages.min(8)],
+        };
+        let rules = Rules {
+            policy,
+            shared_frontier: true,
+            slc: Slc::none(),
+            wear: Wear { endurance: u32::MAX / 2, seed: 0 },
+            level_lead: 0,
+            idle_free: 0,
+            idle_fold: false,
+            seed: 1,
+        };
+        let mut bench = Pages { drive: PageMapped::new(layout, rules), logical, seed: 0 };
+        bench.write(0, logical);
+        bench
+    }
+
+    pub fn write(&mut self, lpn: u32, n: u32) {
+        self.drive.write(0, lpn, n, &mut Untimed).expect("there is room");
+    }
+
+    pub fn below(&mut self, n: u32) -> u32 {
+        self.seed += 1;
+        ((u128::from(mix(self.seed)) * u128::from(n)) >> 64) as u32
+    }
+
+    /// `times` the drive's pages of `step`s.
+    pub fn run(&mut self, times: f64, mut step: impl FnMut(&mut Pages)) {
+        (0..(times * f64::from(self.logical)) as u64).for_each(|_| step(self));
+    }
+
+    /// Write amplification of `step`s over `measure` drive writes after `settle` ones.
+    pub fn amplification(
+        &mut self,
+        settle: f64,
+        measure: f64,
+        mut step: impl FnMut(&mut Pages),
+    ) -> f64 {
+        self.run(settle, &mut step);
+        let before = self.drive.work();
+        self.run(measure, &mut step);
+        let after = self.drive.work();
+        1.0 + (after.moved - before.moved) as f64 / (after.host - before.host) as f64
+    }
+
+    pub fn uniform(&mut self) -> f64 {
+        self.amplification(3.0, 2.0, |bench| {
+            let lpn = bench.below(bench.logical);
+            bench.write(lpn, 1);
+        })
+    }
+}
+
+/// Write amplification of greedy with `pages` per superblock.
+pub fn greedy(alpha: f64, pages: u32) -> f64 {
+    let b = f64::from(pages);
+    let k = alpha * (1.0 + 1.0 / (2.0 * b));
+    let x0 = 0.5 - b / alpha * lambert_w(-k * (-k).exp());
+    b / (b - x0 + 1.0)
+}
+
+/// d-choices by the fixed point: w[i], the share of superblocks with i live pages, obeys
+/// w[i+1] = C/(i+1) (1 - (1 - W[i])^d) with W the running sum; C and w[0] follow from sum w = 1 and
+/// sum i w[i] = b / alpha, and A = alpha C.
+pub fn choices(alpha: f64, pages: u32, d: u32) -> f64 {
+    let shares = |c: f64, w0: f64| {
+        let (mut sum, mut mean) = (w0, 0.0);
+        for i in 1..=pages {
+            let hit = -(f64::from(d) * (-sum.min(1.0 - 1e-16)).ln_1p()).exp_m1();
+            let w = c / f64::from(i) * hit;
+            sum += w;
+            mean += f64::from(i) * w;
+        }
+        (sum, mean)
+    };
+    let mean = |c: f64| {
+        let w0 = bisect(-700.0, 0.0, |log| shares(c, f64::exp(log)).0 < 1.0).exp();
+        shares(c, w0).1
+    };
+    alpha * bisect(0.0, 60.0, |c| mean(c) < f64::from(pages) / alpha)
+}
+
+/// Where `below` turns from true to false.
+fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..80 {
+        let middle = (low + high) / 2.0;
+        if below(middle) { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// The principal branch of Lambert's W for x in (-1/e, 0), by Newton's method.
+pub fn lambert_w(x: f64) -> f64 {
+    let mut w: f64 = -0.5;
+    for _ in 0..200 {
+        let e = w.exp();
+        w = (w - (w * e - x) / (e * (w + 1.0))).max(-0.999_999);
+    }
+    w
+}
+
+/// Write amplification of FIFO, and of greedy with large superblocks (Desnoyers 2012).
+pub fn large(alpha: f64) -> f64 {
+    alpha / (alpha + lambert_w(-alpha * (-alpha).exp()))
+}
+
+/// The closed form of a policy that has one.
+pub fn closed(policy: Policy, alpha: f64, pages: u32) -> Option<f64> {
+    match policy {
+        Policy::Greedy => Some(greedy(alpha, pages)),
+        Policy::Fifo => Some(large(alpha)),
+        Policy::Choices(d) => Some(choices(alpha, pages, d)),
+        Policy::CostBenefit => None,
+    }
+}

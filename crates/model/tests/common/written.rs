@@ -1,0 +1,67 @@
+//! Ten drive writes at random, and what came of them: did anybody wait for long, does all add up?
+
+use model::{DriveSpec, Status};
+use workload::{Op, OpKind};
+
+use super::Bench;
+
+/// Every kind of policy there is.
+pub const POLICIES: [&str; 4] = ["greedy", "fifo", "4-choices", "cost-benefit"];
+
+/// The drive writes.
+const TIMES: u64 = 10;
+
+/// A command that takes longer has stalled: far beyond the collection of one superblock, and well
+/// before the time-outs of hosts. Arbitrary between the two.
+const STALL_NS: u64 = 3_000_000_000;
+
+/// What came of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// Writes that were not done.
+    pub refused: u64,
+    /// The longest a write took, nanoseconds.
+    pub longest_ns: u64,
+    /// Pages programmed per page written, over the whole time.
+    pub amplification: f64,
+    /// Live pages, mapped pages and logical pages are as many.
+    pub adds_up: bool,
+}
+
+impl Written {
+    /// Ten drive writes of random mapping units, the first in order, one after the other.
+    pub fn of(capacity: &str, unit: &str, op: &str, policy: &str) -> Written {
+        let pairs = [("capacity", capacity), ("unit", unit), ("op", op), ("policy", policy)];
+        let pairs = [&pairs[..], &[("slc", "1GiB"), ("endurance", "100000")]].concat();
+        let spec = DriveSpec::preset("samsung-980-pro-1t").expect("known");
+        let mut bench = Bench::new(&spec.with_overrides(&pairs).expect("known"));
+        let size: u64 = unit.parse().expect("a number");
+        let units = bench.drive.bytes() / size;
+        let (mut refused, mut longest_ns) = (0, 0);
+        for i in 0..TIMES * units {
+            let at = if i < units { i } else { bench.below(units) };
+            let op = Op { kind: OpKind::Write, offset: at * size, bytes: size as u32 };
+            let end = bench.drive.submit(bench.now, &op);
+            refused += u64::from(end.status != Status::Ok);
+            longest_ns = longest_ns.max(end.done_ns - bench.now);
+            bench.now = end.done_ns;
+        }
+        let (work, page) = (bench.drive.work(), bench.drive.page_mapped().expect("page-mapped"));
+        let moved = (work.moved + work.folded) as f64;
+        let mapped = page.map().mapped();
+        let adds_up =
+            page.blocks().census().0 == mapped && mapped == u64::from(page.layout().logical_pages);
+        let amplification = 1.0 + moved / work.host as f64;
+        Written { refused, longest_ns, amplification, adds_up }
+    }
+
+    /// What is wrong, if anything is.
+    pub fn problem(&self) -> Option<&'static str> {
+        match self {
+            Written { refused: 1.., .. } => Some("writes were refused"),
+            Written { adds_up: false, .. } => Some("pages do not add up"),
+            Written { longest_ns: STALL_NS.., .. } => Some("stalled"),
+            _ => None,
+        }
+    }
+}
