@@ -105,7 +105,7 @@ impl Builder<'_> {
     }
 
     fn note(&mut self, place: &str, text: String) {
-        self.notes.push(Note { place: place.into(), text });
+        self.notes.push(Note::new(place, text));
     }
 
     fn job(&mut self, draft: Draft, section: &Section) -> Result<(), FioError> {

@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
             Some((name, _)) if known(name.trim()).is_some() => {
                 self.words.pop_front();
                 let text = format!("'-- {next}' is read as --{next}, with a line break in between");
-                self.notes.push(Note { place: COMMAND_LINE.into(), text });
+                self.notes.push(Note::new(COMMAND_LINE, text));
                 self.dashed(&format!("--{next}"))
             }
             _ => {
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
             Asked::Refused(why) => {
                 if self.settings.warn_unsupported {
                     let text = format!("{shown}: left out: {why}");
-                    self.notes.push(Note { place: COMMAND_LINE.into(), text });
+                    self.notes.push(Note::new(COMMAND_LINE, text));
                     return Ok(());
                 }
                 let advice = "leave it out, or --warn-unsupported in front of it";

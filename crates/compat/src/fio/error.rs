@@ -16,12 +16,25 @@ pub struct FioError {
 impl FioError {
     /// What is wrong, where.
     pub(crate) fn new(place: impl Into<String>, what: impl Into<String>) -> FioError {
-        FioError { place: place.into(), what: what.into(), advice: None }
+        FioError { place: line(place.into()), what: line(what.into()), advice: None }
     }
 
     /// The same with what to do.
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> FioError {
-        self.advice = Some(advice.into());
+        self.advice = Some(line(advice.into()));
         self
+    }
+}
+
+/// Longest line of an error, in letters; what is beyond was somebody's input.
+const LONGEST: usize = 400;
+
+/// One line that a terminal can show, whatever the input it speaks of.
+pub(crate) fn line(text: String) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => text[..end].chars().map(plain).chain("...".chars()).collect(),
+        None if text.contains(char::is_control) => text.chars().map(plain).collect(),
+        None => text,
     }
 }

@@ -129,10 +129,9 @@ impl Reader<'_> {
             out.push_str(before);
             match self.world.env(name) {
                 Some(value) => out.push_str(&value),
-                None => self.notes.push(Note {
-                    place: place.into(),
-                    text: format!("${{{name}}} is not set, and empty as in fio"),
-                }),
+                None => self
+                    .notes
+                    .push(Note::new(place, format!("${{{name}}} is not set, and empty as in fio"))),
             }
             rest = behind;
             if out.len() > LONGEST_LINE {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Job;
+use super::error::line;
 
 /// What a fio command line asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +33,13 @@ pub struct Note {
     pub place: String,
     /// What, in one line.
     pub text: String,
+}
+
+impl Note {
+    /// What is to be known, where.
+    pub(crate) fn new(place: impl Into<String>, text: impl Into<String>) -> Note {
+        Note { place: line(place.into()), text: line(text.into()) }
+    }
 }
 
 /// Options of the command line that belong to no job.

@@ -26,14 +26,15 @@ pub struct Target {
 /// Every parser of this crate.
 pub const TARGETS: &[Target] = &[crate::fio::FUZZ_COMMAND_LINE, crate::fio::FUZZ_JOB_FILE];
 
-/// A number for what a parser said: the letters of the text outside of quotes, so that two errors
-/// of one kind count as the same.
+/// A number for what a parser said: the letters of the text but for what is between its first and
+/// last quote, which is of the input, so that two errors of one kind count as the same.
 pub fn outcome(said: &str) -> u64 {
+    let (head, tail) = match (said.find('\''), said.rfind('\'')) {
+        (Some(first), Some(last)) => (&said[..first], &said[last..]),
+        _ => (said, ""),
+    };
     let mut hasher = DefaultHasher::new();
-    for (index, part) in said.split('\'').enumerate() {
-        if index % 2 == 0 {
-            part.chars().filter(|c| c.is_alphabetic()).take(200).for_each(|c| c.hash(&mut hasher));
-        }
-    }
+    let letters = head.chars().chain(tail.chars()).filter(|c| c.is_alphabetic());
+    letters.take(200).for_each(|letter| letter.hash(&mut hasher));
     hasher.finish()
 }
