@@ -33,12 +33,16 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         [what] => (what, Effort { seconds: 2, repeats: 5 }),
         // So short that nothing but the benchmark itself is tested, and nothing written down.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
-        _ => bail!("say what to bench: cargo xtask bench engine|model|model-matrix [--tiny]"),
+        _ => bail!(
+            "say what to bench: cargo xtask bench engine|model|amplification|endurance [--tiny]"
+        ),
     };
     match what {
         "engine" => engine::run(effort),
         "model" => model::run(effort),
-        "model-matrix" => model::matrix(effort),
-        _ => bail!("there is no benchmark '{what}'; there are: engine, model, model-matrix"),
+        "amplification" | "endurance" => model::matrix(what, effort),
+        _ => bail!(
+            "there is no benchmark '{what}'; there are: engine, model, amplification, endurance"
+        ),
     }
 }

@@ -17,7 +17,7 @@ const COST_BENEFIT_LOOKS: u32 = 10_000;
 pub enum Policy {
     /// The one with the fewest live pages.
     Greedy,
-    /// The one that was closed first.
+    /// The one that was closed first, of the SLC cache as long as there is one.
     Fifo,
     /// The emptiest of this many drawn at random; 1 is a random victim.
     Choices(u32),
@@ -70,10 +70,9 @@ impl Draws {
 pub fn victim(policy: Policy, blocks: &mut Superblocks, draws: &mut Draws) -> Option<u32> {
     match policy {
         Policy::Greedy => blocks.emptiest(),
-        Policy::Fifo => {
-            let oldest = [blocks.oldest(false), blocks.oldest(true)];
-            oldest.into_iter().flatten().max_by_key(|&sb| blocks.age(sb))
-        }
+        // The cache first: all of its flash but a third comes back, while what was written once and
+        // never overwritten gives none.
+        Policy::Fifo => blocks.oldest(true).or_else(|| blocks.oldest(false)),
         Policy::Choices(d) => {
             let drawn = (0..d).filter_map(|_| random_candidate(blocks, draws));
             drawn.min_by_key(|&sb| blocks.live(sb)).or_else(|| blocks.emptiest())
