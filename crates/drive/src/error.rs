@@ -113,6 +113,12 @@ pub enum DriveError {
         /// What changed.
         what: String,
     },
+    /// The drive cannot do it.
+    #[error("{text}")]
+    Incapable {
+        /// What was asked, and why it cannot be.
+        text: String,
+    },
     /// The system or the drive failed.
     #[error("{context}: {source}")]
     Io {
@@ -128,7 +134,9 @@ impl DriveError {
     pub fn kind(&self) -> ErrorKind {
         use DriveError::*;
         match self {
-            NotFound { .. } | NotATarget { .. } | BadSize { .. } => ErrorKind::Usage,
+            NotFound { .. } | NotATarget { .. } | BadSize { .. } | Incapable { .. } => {
+                ErrorKind::Usage
+            }
             Io { .. } => ErrorKind::Io,
             _ => ErrorKind::Refused,
         }
@@ -149,7 +157,7 @@ impl DriveError {
             Permission { .. } => Some("sudo, or a directory on the drive instead".into()),
             InUse { .. } => Some("without --destroy, which only reads".into()),
             Unconfirmed { .. } => Some("ssdyno list, which shows what --destroy needs".into()),
-            Changed { .. } | Io { .. } => None,
+            Changed { .. } | Incapable { .. } | Io { .. } => None,
         }
     }
 

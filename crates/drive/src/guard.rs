@@ -27,11 +27,11 @@ enum Kind {
 
 /// A block device and who it was when it was opened.
 #[derive(Debug)]
-struct Held {
+pub(crate) struct Held {
     machine: Machine,
     path: PathBuf,
     /// Opened with O_EXCL where the device is given away or lent; nobody can mount it meanwhile.
-    file: File,
+    pub file: File,
     exclusive: bool,
     identity: Identity,
 }
@@ -95,6 +95,13 @@ impl Guard {
         DriveKey::of(&held.machine, &node)
     }
 
+    pub(crate) fn held(&self) -> Option<&Held> {
+        match &self.0 {
+            Kind::Device(held) => Some(held),
+            Kind::Nothing | Kind::Scratch(_) => None,
+        }
+    }
+
     /// Whether the target is still what was opened: serial number, size and device number, and for a
     /// device that is given away that nobody mounted or holds it since.
     pub fn check_again(&self) -> Result<(), DriveError> {
@@ -115,6 +122,16 @@ impl Drop for Guard {
 }
 
 impl Held {
+    /// The device, as the kernel has it now.
+    pub fn node(&self) -> Option<Node> {
+        Node::numbered(&self.machine, self.identity.number)
+    }
+
+    /// Nobody else can use it, because it was given away or lent.
+    pub fn is_exclusive(&self) -> bool {
+        self.exclusive
+    }
+
     fn check(&self) -> Result<(), DriveError> {
         let path = self.path.display().to_string();
         let changed = |what: String| DriveError::Changed { path: path.clone(), what };

@@ -1,5 +1,7 @@
 //! The rig of real targets: checks what a method asks for, runs it, and makes a measurement of it.
 
+mod erase;
+
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
@@ -8,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use drive::{Guard, Opened, Watch};
+use drive::{Guard, OpenRequest, Opened, Watch};
 use record::{Finding, Level, Safety, State, TargetKind};
 use rig::{
     CommandRun, Event, Measurement, Observer, Preparation, Prepared, Released, Result, Rig,
@@ -77,6 +79,8 @@ pub struct Machine {
     /// The scratch file was made empty: the next workload makes it grow.
     empty: bool,
     reference: Option<Box<Machine>>,
+    /// What it was opened with, to open it again after a format.
+    request: Option<OpenRequest>,
 }
 
 impl Machine {
@@ -87,7 +91,7 @@ impl Machine {
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Result<Machine> {
-        let Opened { info, file, watch, guard, orphans_removed, .. } = opened;
+        let Opened { info, file, watch, guard, orphans_removed, request, .. } = opened;
         let writable = info.allowed > Safety::Reads;
         let handles =
             Handles::new(file, writable).map_err(|source| io_error(&info, "open", source))?;
@@ -101,6 +105,7 @@ impl Machine {
         machine.handles = Some(handles);
         machine.watch = Some(watch);
         machine.guard = Some(guard);
+        machine.request = Some(request);
         let orphans = (orphans_removed > 0).then(|| {
             let text = format!("{orphans_removed} scratch files of killed runs were removed");
             Finding::new("orphans-removed", Level::Note, text)
@@ -145,7 +150,13 @@ impl Machine {
             ended: None,
             empty: false,
             reference: None,
+            request: None,
         }
+    }
+
+    /// What the drive is known to have been through, from an earlier run.
+    pub fn assume(&mut self, state: State) {
+        self.info.state = state;
     }
 
     /// The same with a disc in memory beside it, for methods that compare with one.
@@ -369,7 +380,11 @@ impl Rig for Machine {
 
     fn measure(&mut self, workload: &Workload) -> Result<Measurement> {
         self.admit(workload)?;
-        self.run(workload)
+        let measurement = self.run(workload)?;
+        if workload.mix.changes_data() && self.info.target.kind == TargetKind::Device {
+            self.info.state = State::Used;
+        }
+        Ok(measurement)
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
@@ -395,9 +410,12 @@ impl Rig for Machine {
                 released = Some(self.release(region)?);
                 region.bytes
             }
-            Preparation::Format { .. } => {
-                return Err(RigError::Unsupported("formatting to another block size".into()));
+            Preparation::Erase { region, how } => {
+                released = Some(self.erase(region, how)?);
+                region.bytes
             }
+            Preparation::TrimFree => self.trim_free()?,
+            Preparation::Format { block_bytes } => self.format(block_bytes).map(|()| 0)?,
         };
         Ok(Prepared { elapsed_ns: self.clock.now() - start, bytes, cached_bytes, released })
     }

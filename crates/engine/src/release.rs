@@ -26,6 +26,10 @@ const STRETCHES: u64 = 64;
 /// What is compared, bytes: no drive has smaller blocks.
 const SECTOR: usize = 512;
 
+/// Where the content of canaries begins, and its increment: arbitrary, the latter odd.
+const CANARY_SEED: u64 = 0x5d1a_9c3e_7b20_64f1;
+const CANARY_STEP: u64 = 1_442_695_040_888_963_407;
+
 /// A place that is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -46,6 +50,23 @@ pub(crate) fn places(region: Region) -> Vec<Place> {
     let place =
         |at: u64| Place { at: region.start + at, bytes: STRETCH.min(region.bytes - at) as u32 };
     starts.map(place).collect()
+}
+
+/// Writes content that compresses to nothing else and never was there before, so that what becomes
+/// of it can be seen.
+pub(crate) fn put_canaries(file: &File, places: &[Place]) -> io::Result<()> {
+    let mut arena = Arena::new(1, STRETCH as usize)?;
+    let mut state = CANARY_SEED;
+    for place in places {
+        let buffer = arena.slot(0, place.bytes);
+        for word in buffer.chunks_exact_mut(8) {
+            // A linear congruential generator: any bytes that are not zeroes would do.
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(CANARY_STEP);
+            word.copy_from_slice(&state.to_le_bytes());
+        }
+        file.write_all_at(buffer, place.at)?;
+    }
+    file.sync_data()
 }
 
 /// Reads the places of a file or device that was opened past the cache.

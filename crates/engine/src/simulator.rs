@@ -14,8 +14,8 @@ use std::time::Duration;
 use model::{Drive, DriveSpec, Health, LinkSpec, Status};
 use record::{Safety, State, Target, TargetKind};
 use rig::{
-    DeviceTraffic, Event, Measurement, Observer, Preparation, Prepared, Released, Result, Rig,
-    RigError, StopReason, TargetInfo,
+    DeviceTraffic, Erase, Event, Measurement, Observer, Preparation, Prepared, Released, Result,
+    Rig, RigError, StopReason, TargetInfo,
 };
 use workload::{Closed, Op, OpKind, OpStream, Open, Pacing, Region, Workload};
 
@@ -104,6 +104,7 @@ impl Simulator {
             ram: false,
             discard: true,
             state: State::Fresh,
+            formats: spec.formats.clone(),
         }
     }
 
@@ -228,6 +229,24 @@ impl Simulator {
         Ok(released)
     }
 
+    /// A drive that is not real keeps no copies: all ways but a format and zeroes are a discard.
+    fn erase(&mut self, region: Region, how: Erase) -> Result<Released> {
+        for place in release::places(region) {
+            self.command(Op { kind: OpKind::Write, offset: place.at, bytes: place.bytes })?;
+        }
+        match how {
+            Erase::Discard | Erase::SecureDiscard | Erase::Sanitize => self.release(region),
+            Erase::Zero => {
+                self.fill(region, workload::Content::Zeros, 1)?;
+                Ok(Released::default())
+            }
+            Erase::Format { block_bytes } => {
+                self.format(block_bytes)?;
+                Ok(Released::default())
+            }
+        }
+    }
+
     /// One command outside of a workload.
     fn command(&mut self, op: Op) -> Result<()> {
         let completion = self.drive.submit(self.now, &op);
@@ -293,6 +312,14 @@ impl Rig for Simulator {
             Preparation::Release { region } => {
                 released = Some(self.release(region)?);
                 region.bytes
+            }
+            Preparation::Erase { region, how } => {
+                released = Some(self.erase(region, how)?);
+                region.bytes
+            }
+            Preparation::TrimFree => {
+                let text = "trimming free space: a virtual drive holds no file system";
+                return Err(RigError::Unsupported(text.into()));
             }
             Preparation::Format { block_bytes } => self.format(block_bytes).map(|()| 0)?,
         };

@@ -320,6 +320,7 @@ fn drive_null(bytes: u64) -> rig::TargetInfo {
         logical_block_bytes: 512,
         allowed: Safety::Destroys,
         ram: false,
+        formats: Vec::new(),
         discard: true,
         state: record::State::Unknown,
     }

@@ -22,6 +22,7 @@ pub fn by_hand(
     out.issued(workload);
     out.state_after = rig.target().state;
     let mut measurement = rig.measure(workload)?;
+    out.state_after = rig.target().state;
     out.keep_doubts(&workload.name, &measurement);
     figures(&measurement).into_iter().for_each(|metric| out.put_metric(metric));
     for kind in OpKind::ALL {

@@ -4,13 +4,14 @@
 //! Formatting destroys everything; the drive is left in the format in which it was found.
 
 use record::{Metric, Plan, Unit};
-use rig::{Event, Preparation, Rig, TargetInfo};
+use rig::{Event, Preparation, Rig, RigError, TargetInfo};
 use workload::OpKind::{Read, Write};
 use workload::units::binary;
 use workload::{BlockSizes, OpKind, Pattern, Region, Workload};
 
 use crate::Outcome;
 use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::prepare::cannot_format;
 use crate::session::Session;
 use crate::whole::{Whole, mix_of};
 
@@ -50,6 +51,7 @@ impl Method for Lbaf {
 
     fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
         let whole = Whole::new(&INFO, target, options)?;
+        check(target)?;
         let workloads = workloads(&whole);
         let rounds = RUNS;
         let mut steps = vec![Whole::idle_step("format", f64::from(rounds + 1))];
@@ -67,6 +69,7 @@ impl Method for Lbaf {
         out: &mut Outcome<'_>,
     ) -> Result<(), MethodError> {
         let whole = Whole::new(&INFO, rig.target(), options)?;
+        check(rig.target())?;
         let found = rig.target().logical_block_bytes;
         let mut session = Session::new(rig, out);
         let result = measure(&mut session, &whole, found);
@@ -76,6 +79,14 @@ impl Method for Lbaf {
             format(&mut session, found)?;
         }
         result
+    }
+}
+
+/// Both formats can be had; else nothing is touched.
+fn check(target: &TargetInfo) -> Result<(), MethodError> {
+    match [512, 4096].into_iter().find(|block| !target.formats.contains(block)) {
+        None => Ok(()),
+        Some(missing) => Err(RigError::Unsupported(cannot_format(target, missing)).into()),
     }
 }
 

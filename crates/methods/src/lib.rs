@@ -21,6 +21,7 @@ mod lbaf;
 mod mark;
 mod method;
 mod outcome;
+mod prepare;
 mod quick;
 mod schedule;
 mod session;
@@ -39,6 +40,7 @@ pub use by_hand::by_hand;
 pub use digest::Digest;
 pub use method::{Method, MethodError, MethodInfo, Options, Reference};
 pub use outcome::Outcome;
+pub use prepare::Prepare;
 
 /// See [`all`].
 static ALL: &[&dyn Method] = &[

@@ -67,8 +67,8 @@ pub struct Run {
     pub state_before: State,
     /// State of the drive after.
     pub state_after: State,
-    /// When the drive was last known to be in the state before, RFC 3339: the end of the run that
-    /// left it so. Nothing is known of what others did since.
+    /// When the run began that left the drive in the state before, RFC 3339. What others did since
+    /// is known only as far as the drive counts what it is given to write.
     #[serde(default)]
     pub state_as_of: Option<String>,
     /// Wear, errors and temperature after the run, where the drive tells; those before are in

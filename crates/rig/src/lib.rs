@@ -36,6 +36,40 @@ pub struct TargetInfo {
     pub discard: bool,
     /// What the drive is known to have been through.
     pub state: State,
+    /// Logical block sizes it can be formatted to, bytes; none where it cannot be formatted, or not
+    /// by way of this target.
+    pub formats: Vec<u32>,
+}
+
+/// How everything is erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Erase {
+    /// A discard: the drive is told that the blocks hold nothing.
+    Discard,
+    /// A discard that the drive has to make good at once, with all copies.
+    SecureDiscard,
+    /// Zeroes are written.
+    Zero,
+    /// The drive is formatted to logical blocks of this many bytes.
+    Format {
+        /// Bytes of a block.
+        block_bytes: u32,
+    },
+    /// The drive erases all its flash, spares included.
+    Sanitize,
+}
+
+impl Erase {
+    /// The word for records and screens.
+    pub fn name(self) -> &'static str {
+        match self {
+            Erase::Discard => "discard",
+            Erase::SecureDiscard => "secure-discard",
+            Erase::Zero => "zero",
+            Erase::Format { .. } => "format",
+            Erase::Sanitize => "sanitize",
+        }
+    }
 }
 
 /// What can be done to a drive between measurements.
@@ -77,6 +111,16 @@ pub enum Preparation {
         /// Where.
         region: Region,
     },
+    /// Write canaries, erase the region (by format and sanitize: the whole drive), and look at what
+    /// the blocks hold then. See [`Released`].
+    Erase {
+        /// Where.
+        region: Region,
+        /// By which means.
+        how: Erase,
+    },
+    /// Make the file system that a scratch file lies in discard all it has free. Nothing is lost.
+    TrimFree,
     /// Format to another logical block size (destroys everything).
     Format {
         /// New logical block size in bytes.

@@ -40,6 +40,7 @@ fn run(cli: Cli) -> Result {
         Command::Methods(args) => commands::methods::run(&args),
         Command::Drives(args) => commands::drives::run(&args),
         Command::Replicate(args) => commands::replicate::run(&args),
+        Command::Prepare(args) => commands::prepare::run(args),
         Command::Partition(args) => commands::partition::run(&args),
         Command::Runs(args) => commands::runs::list(&args),
         Command::Show(args) => commands::runs::show(&args),

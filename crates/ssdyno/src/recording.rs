@@ -7,7 +7,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use methods::Outcome;
-use record::{Environment, Finding, Health, IoErrors, Plan, Run, SCHEMA, State, Unit};
+use record::{
+    DriveIdentity, Environment, Finding, Health, IoErrors, Plan, Run, SCHEMA, State, TargetKind,
+    Unit,
+};
 use rig::{Event, Interval, TargetInfo};
 use store::{Point, Store, StoreError, new_id};
 
@@ -88,6 +91,24 @@ impl Recording {
         self.run.health_after = health;
     }
 
+    /// The state of the drive by what earlier runs left, and since when nothing is known of it.
+    pub fn recall(&mut self) -> State {
+        let run = &mut self.run;
+        let whole = |drive: &&DriveIdentity| {
+            run.target.kind == TargetKind::Device && drive.path == run.target.path
+        };
+        let drive = run.target.drive.as_ref().filter(whole);
+        // A store that cannot be asked knows of no state; it will tell when it is written to.
+        let last = drive.and_then(|drive| {
+            let last = self.store.state_before(drive, self.number).ok().flatten();
+            last.filter(|last| !last.was_written_since(drive))
+        });
+        if let Some(last) = last {
+            (run.state_before, run.state_as_of) = (last.state, Some(last.as_of));
+        }
+        run.state_before
+    }
+
     /// Keeps what an event says.
     pub fn event(&mut self, event: &Event) {
         match event {
@@ -129,6 +150,10 @@ impl Recording {
         self.run.verdicts.clone_from(&outcome.verdicts);
         self.run.errors.clone_from(&outcome.errors);
         self.run.state_after = outcome.state_after;
+        let plan = self.run.plan.as_ref();
+        if plan.is_some_and(|plan| plan.write_bytes_max == 0 && plan.destroys.is_none()) {
+            self.run.state_after = self.run.state_before;
+        }
         if let Some(plan) = &mut self.run.plan {
             plan.workloads.clone_from(&outcome.workloads);
         }

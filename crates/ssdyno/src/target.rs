@@ -62,6 +62,13 @@ impl Stand {
         }
     }
 
+    /// What the drive is known to have been through. A virtual drive knows that itself.
+    pub fn assume(&mut self, state: State) {
+        if let Stand::Real(machine) = self {
+            machine.assume(state);
+        }
+    }
+
     /// Wear, errors and temperature as the drive tells them now.
     pub fn health(&mut self) -> Option<Health> {
         match self {
@@ -153,5 +160,6 @@ fn null_info(bytes: u64) -> TargetInfo {
         ram: false,
         discard: true,
         state: State::Unknown,
+        formats: Vec::new(),
     }
 }

@@ -21,6 +21,7 @@ mod place;
 mod rows;
 mod schema;
 mod series;
+mod state;
 mod store;
 mod writer;
 
@@ -36,4 +37,5 @@ pub use find::{Filter, RunSummary};
 pub use id::new_id;
 pub use live::Point;
 pub use place::default_path;
+pub use state::LastState;
 pub use store::Store;

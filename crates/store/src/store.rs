@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use record::Run;
+use record::{DriveIdentity, Run};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::file::{self, Fsync, Journal, Opened};
 use crate::find::{Filter, RunSummary};
 use crate::live::{Live, Point};
 use crate::rows::{self, Body};
+use crate::state::{self, LastState};
 use crate::writer::Writer;
 use crate::{StoreError, find, place};
 
@@ -156,6 +157,15 @@ impl Store {
     /// false and no `cut_short`.
     pub fn load(&self, number: i64) -> Result<Run, StoreError> {
         Ok(self.load_with_standing(number)?.0)
+    }
+
+    /// The state a whole drive was in before run `number`, as far as its runs here tell.
+    pub fn state_before(
+        &self,
+        drive: &DriveIdentity,
+        number: i64,
+    ) -> Result<Option<LastState>, StoreError> {
+        self.read(|conn| state::last(conn, drive, number))
     }
 
     /// The runs that pass the filter, the latest first.

@@ -160,6 +160,13 @@ impl Namespace {
         })
     }
 
+    /// The number of the format with these blocks and no metadata, the fastest where there are
+    /// several.
+    pub fn format_of(&self, block_bytes: u32) -> Option<u8> {
+        let fits = |f: &&BlockFormat| f.block_bytes == block_bytes && f.metadata_bytes == 0;
+        self.formats.iter().filter(fits).min_by_key(|f| f.performance).map(|f| f.index)
+    }
+
     /// Block sizes without metadata, ascending.
     pub fn block_sizes(&self) -> Vec<u32> {
         let plain = self.formats.iter().filter(|f| f.metadata_bytes == 0);
@@ -237,6 +244,27 @@ pub(crate) fn firmware_slots(log: &[u8]) -> Option<String> {
     (!slots.is_empty()).then(|| slots.join(", "))
 }
 
+/// How a sanitize stands (log 81h, NVMe 1.4 figure 253).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sanitizing {
+    /// Share done, 0 to 1.
+    GoingOn(f64),
+    Done,
+    Failed,
+    Never,
+}
+
+/// The state of the last sanitize.
+pub(crate) fn sanitizing(log: &[u8]) -> Option<Sanitizing> {
+    let word = |at| bytes(log, at).map(u16::from_le_bytes);
+    Some(match word(2)? & 7 {
+        0 => Sanitizing::Never,
+        1 | 4 => Sanitizing::Done,
+        2 => Sanitizing::GoingOn(f64::from(word(0)?) / 65536.0),
+        _ => Sanitizing::Failed,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -283,6 +311,7 @@ mod tests {
         let namespace = Namespace::parse(&data).expect("whole");
         assert_eq!((namespace.size, namespace.current), (131_072, 1));
         assert_eq!(namespace.block_sizes(), [512, 4096]);
+        assert_eq!((namespace.format_of(4096), namespace.format_of(520)), (Some(2), None));
         assert_eq!(namespace.discarded_reads, Some("zeros"));
         assert_eq!((namespace.nguid, namespace.write_blocks), (None, None));
     }
@@ -324,6 +353,16 @@ mod tests {
         assert_eq!(firmware_slots(&log).as_deref(), Some("1: 4B2P, 2: 4B2Q (runs)"));
     }
 
+    #[test]
+    fn a_sanitize_as_it_goes() {
+        let log =
+            |progress: u16, status: u16| [progress.to_le_bytes(), status.to_le_bytes()].concat();
+        assert_eq!(sanitizing(&log(0x8000, 2)), Some(Sanitizing::GoingOn(0.5)));
+        assert_eq!(sanitizing(&log(0xffff, 0x101)), Some(Sanitizing::Done));
+        assert_eq!(sanitizing(&log(0, 3)), Some(Sanitizing::Failed));
+        assert_eq!(sanitizing(&[]), None);
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_read(data in prop::collection::vec(any::<u8>(), 0..700)) {
@@ -331,7 +370,7 @@ mod tests {
             if let Some(namespace) = Namespace::parse(&data) {
                 let _ = namespace.block_sizes();
             }
-            let _ = (health(&data), flash_written(&data), firmware_slots(&data));
+            let _ = (health(&data), flash_written(&data), firmware_slots(&data), sanitizing(&data));
             has_log(&data, 0xc0);
         }
     }

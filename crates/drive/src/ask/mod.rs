@@ -6,7 +6,7 @@
 
 mod ata;
 mod card;
-mod nvme;
+pub(crate) mod nvme;
 mod scsi;
 mod usb;
 

@@ -61,6 +61,8 @@ pub struct Opened {
     pub destroys: Option<String>,
     /// Scratch files of killed runs that were found in the directory and removed.
     pub orphans_removed: usize,
+    /// What it was opened with, to open it again after a format.
+    pub request: OpenRequest,
 }
 
 pub use scratch::room_in as room;
@@ -68,7 +70,7 @@ pub use scratch::room_in as room;
 /// Opens a directory, file or block device of this machine.
 pub fn open(spec: &str, request: &OpenRequest) -> Result<Opened, DriveError> {
     let machine = Machine::here();
-    plan(&machine, spec, request)?.carry_out(&machine)
+    plan(&machine, spec, request)?.carry_out(&machine, request)
 }
 
 /// Checks everything [`open`] checks, creates nothing and opens nothing for writing.
@@ -87,7 +89,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn carry_out(self, machine: &Machine) -> Result<Opened, DriveError> {
+    fn carry_out(self, machine: &Machine, request: &OpenRequest) -> Result<Opened, DriveError> {
         let path = Path::new(self.info.target.path.as_deref().unwrap_or_default());
         let mut orphans_removed = 0;
         let allowed = self.info.allowed;
@@ -101,7 +103,8 @@ impl Plan {
         };
         let watch = Watch::on(&self.stack.disks);
         let (info, destroys) = (self.info, self.destroys);
-        Ok(Opened { info, file, watch, guard, destroys, orphans_removed })
+        let request = request.clone();
+        Ok(Opened { info, file, watch, guard, destroys, orphans_removed, request })
     }
 }
 
@@ -159,6 +162,10 @@ impl Facts<'_> {
     fn info(self, machine: &Machine, stack: &Stack) -> TargetInfo {
         let identify = |node| ask::fully(machine, node, stack.ram);
         let drive: Option<DriveIdentity> = stack.drive.as_ref().map(identify);
+        // A format is one of the whole drive: a file or a partition must not ask for it.
+        let whole = self.kind == TargetKind::Device && stack.layers.is_empty();
+        let formats = drive.as_ref().filter(|_| whole).map(|drive| drive.formats.clone());
+        let formats = formats.unwrap_or_default();
         let target = Target {
             spec: self.spec.to_string(),
             kind: self.kind,
@@ -177,6 +184,7 @@ impl Facts<'_> {
             ram: stack.ram,
             discard: self.discard,
             state: State::Unknown,
+            formats,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 #![allow(unsafe_code)]
 
+pub(crate) mod block;
 pub(crate) mod nvme;
 pub(crate) mod scsi;
 mod table;

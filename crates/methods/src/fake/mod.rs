@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use record::{IoErrors, Safety, Series, TargetKind, Unit};
 use rig::{
-    CommandRun, DeviceTraffic, Event, Exit, KindStats, Measurement, Preparation, Prepared, Result,
-    Rig, RigError, StopReason, TargetInfo, Temperature,
+    CommandRun, DeviceTraffic, Erase, Event, Exit, KindStats, Measurement, Preparation, Prepared,
+    Result, Rig, RigError, StopReason, TargetInfo, Temperature,
 };
 use workload::{Caching, Content, OpKind, OpStream, Pattern, Region, Workload};
 
@@ -80,7 +80,6 @@ pub(crate) struct Fake {
     pub calls: u32,
     pub interrupt_at: Option<u32>,
     pub interrupted: bool,
-    formats: bool,
     /// The region that the drive's cache holds.
     cached: u64,
     fill_seeds: Vec<u64>,
@@ -111,7 +110,6 @@ impl Fake {
             calls: 0,
             interrupt_at: None,
             interrupted: false,
-            formats: false,
             cached: 0,
             fill_seeds: Vec::new(),
             borrowed: Vec::new(),
@@ -150,8 +148,9 @@ impl Fake {
     }
 
     /// The same, and it can be formatted to another block size.
-    pub fn that_formats(self) -> Fake {
-        Fake { formats: true, ..self }
+    pub fn that_formats(mut self) -> Fake {
+        self.info.formats = vec![512, 4096];
+        self
     }
 
     /// Between 1 - noise and 1 + noise.
@@ -375,10 +374,14 @@ impl Rig for Fake {
                 self.borrowed.clear();
                 1_000_000
             }
-            Preparation::Format { block_bytes } if self.formats => {
+            Preparation::Format { block_bytes } if self.info.formats.contains(&block_bytes) => {
                 self.info.logical_block_bytes = block_bytes;
                 self.flash = Flash::new(self.traits.flash.clone(), self.info.bytes);
                 1_000_000_000
+            }
+            Preparation::Erase { region, how: Erase::Discard } if self.info.discard => {
+                released = Some(self.flash.release(region));
+                1_000_000
             }
             other => return Err(RigError::Unsupported(format!("{other:?}"))),
         };

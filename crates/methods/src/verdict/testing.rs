@@ -26,6 +26,7 @@ pub(crate) fn target() -> TargetInfo {
         ram: false,
         discard: false,
         state: State::Unknown,
+        formats: Vec::new(),
     }
 }
 

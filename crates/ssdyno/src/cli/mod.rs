@@ -4,6 +4,7 @@ mod drives;
 mod fio;
 mod io;
 mod partition;
+mod prepare;
 mod records;
 mod recover;
 mod run;
@@ -18,6 +19,7 @@ pub use self::drives::{DrivesArgs, DrivesCommand, FitArgs, ReplicateArgs};
 pub use self::fio::FioArgs;
 pub use self::io::{Access, FlightArgs, IoArgs, PlaceArgs};
 pub use self::partition::PartitionArgs;
+pub use self::prepare::{EraseArgs, PrepareArgs, StateWanted};
 pub use self::records::{ExportArgs, RmArgs, RunsArgs, ShowArgs};
 pub use self::recover::RecoverArgs;
 pub use self::run::{DoctorArgs, ListArgs, MethodsArgs, RunArgs};
@@ -61,6 +63,8 @@ pub enum Command {
     /// What fio would run: its command line and job files, its results and what they hide
     #[command(disable_help_flag = true)]
     Fio(FioArgs),
+    /// Bring a drive into a state: fresh, filled, used, trimmed
+    Prepare(PrepareArgs),
     /// The tests: what each does, how long, what it writes and may destroy
     Methods(MethodsArgs),
     /// The virtual drives: what each is, and where its figures come from

@@ -214,6 +214,7 @@ mod tests {
             logical_block_bytes: 4096,
             allowed,
             ram: false,
+            formats: Vec::new(),
             discard: false,
             state: record::State::Unknown,
         }

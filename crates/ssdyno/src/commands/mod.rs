@@ -9,6 +9,7 @@ pub mod list;
 pub mod manual;
 pub mod methods;
 pub mod partition;
+pub mod prepare;
 pub mod recover;
 pub mod replicate;
 pub mod run;

@@ -93,6 +93,7 @@ fn enter(
         if methods::find(job.method).is_ok_and(|method| method.wants_reference()) {
             stand = stand.with_reference(interrupt);
         }
+        stand.assume(lock(&shared).recall());
         let ended = (job.act)(stand.rig(), &mut outcome);
         // Also of a run that was cut short: the drive has its wear all the same.
         lock(&shared).note_health(stand.health());

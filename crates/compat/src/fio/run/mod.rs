@@ -228,6 +228,7 @@ fn nothing(bytes: u64) -> TargetInfo {
         logical_block_bytes: 512,
         allowed: Safety::Destroys,
         ram: false,
+        formats: Vec::new(),
         discard: true,
         state: record::State::Unknown,
     }

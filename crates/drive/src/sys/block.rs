@@ -1,0 +1,32 @@
+//! Erasing blocks other than by a plain discard: secure discard, zeroes.
+//!
+//! Sources: `include/uapi/linux/fs.h`, the kernel's `block/ioctl.c`.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+const BLKSECDISCARD: libc::c_ulong = 0x127d;
+const BLKZEROOUT: libc::c_ulong = 0x127f;
+
+/// What is done to a range of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Range {
+    SecureDiscard,
+    Zero,
+}
+
+/// Does it to `bytes` from `offset` on of a block device opened for writing.
+pub(crate) fn give_back(file: &File, how: Range, offset: u64, bytes: u64) -> io::Result<()> {
+    let request = match how {
+        Range::SecureDiscard => BLKSECDISCARD,
+        Range::Zero => BLKZEROOUT,
+    };
+    let range = [offset, bytes];
+    // SAFETY: both read two u64 from the pointer, which is live for the call.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), request as _, range.as_ptr()) })
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

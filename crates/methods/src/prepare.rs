@@ -1,0 +1,323 @@
+//! `ssdyno prepare`: brings a drive into a state and looks whether it is in it.
+//!
+//! Not a test, because nothing is measured for its own sake; it goes through the same door as one,
+//! so that a virtual drive is prepared like a real one. Fresh is everything given back; filled, once
+//! over everything in order; used, then at random until the rate is steady; trimmed, then everything
+//! given back. What was erased is looked at: canaries were written before. Of a directory only the
+//! free space of its file system can be trimmed, which loses nothing.
+
+use analysis::{Slope, WINDOW};
+use record::{
+    Evidence, Finding, IoErrors, Level, Metric, Plan, Safety, State, Step, TargetKind, Unit,
+    Verdict,
+};
+use rig::{Erase, Event, Preparation, Released, Rig, RigError, TargetInfo};
+use workload::units::{binary, decimal};
+use workload::{Mix, Stop, Workload};
+
+use crate::Outcome;
+use crate::ground::Ground;
+use crate::method::{MethodError, MethodInfo, Options};
+use crate::session::Session;
+use crate::whole::{DEPTH, Whole};
+
+/// Share of the drive written at random in a round of ageing, and rounds: at least once over it, at
+/// most three times. A drive that is not steady by then does not become so by writing.
+const ROUND_SHARE: f64 = 0.1;
+const ROUNDS_LEAST: u32 = 10;
+const ROUNDS_MOST: u32 = 30;
+
+/// Written before an erase, to be looked for after it: 64 MiB spread over the drive.
+const CANARY_BYTES: u64 = 64 << 20;
+
+/// Name of the ageing in plans and records.
+const AGE: &str = "age";
+
+static INFO: MethodInfo = MethodInfo {
+    name: "prepare",
+    summary: "brings the drive into a state",
+    about: "See ssdyno prepare --help.",
+    safety: Safety::Destroys,
+    seconds: 60.0,
+    writes: "nothing to fresh, the whole drive once to filled, up to four times to used and trimmed",
+};
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug)]
+pub struct Prepare {
+    /// The state wanted: any but unknown.
+    pub to: State,
+    /// How everything is erased first.
+    pub by: Erase,
+}
+
+impl Prepare {
+    /// What it would do to this target and what that costs. Touches nothing.
+    pub fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        if target.target.kind == TargetKind::Directory {
+            self.only_trims()?;
+            return Ok(trim_plan(target));
+        }
+        let whole = Whole::new(&INFO, target, options)?;
+        self.check(&whole, target)?;
+        let mut steps = vec![erase_step(&whole, self.by)];
+        if self.to != State::Fresh {
+            steps.push(whole.fill_step("fill", whole.bytes()));
+        }
+        if matches!(self.to, State::Used | State::Trimmed) {
+            steps.push(whole.step(&age(&whole), ROUNDS_MOST));
+        }
+        if self.to == State::Trimmed {
+            steps.push(erase_step(&whole, Erase::Discard));
+        }
+        Ok(whole.plan(steps, &[]))
+    }
+
+    /// Does it. `out` says how far it came, also when it ends with an error.
+    pub fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let mut session = Session::new(rig, out);
+        let mut seen = Vec::new();
+        let result = match session.rig.target().target.kind {
+            TargetKind::Directory => self.trim(&mut session, &mut seen),
+            _ => self.on_drive(&mut session, options, &mut seen),
+        };
+        session.finish();
+        out.verdicts = seen;
+        out.checkpoint();
+        result
+    }
+
+    fn on_drive(
+        &self,
+        session: &mut Session<'_, '_>,
+        options: &Options,
+        seen: &mut Vec<Verdict>,
+    ) -> Result<(), MethodError> {
+        let whole = Whole::new(&INFO, session.rig.target(), options)?;
+        self.check(&whole, session.rig.target())?;
+        let discards = self.by != Erase::Discard || whole.discard;
+        if discards {
+            erase(session, &whole, self.by, seen)?;
+        } else {
+            let text = "the drive takes no discards: what was on it before is written over";
+            session.out.note(Finding::new("no-discard", Level::Note, text));
+        }
+        if self.to == State::Fresh {
+            return Ok(());
+        }
+        // A format changes the block size.
+        let whole = Whole::new(&INFO, session.rig.target(), options)?;
+        session.fill_region(&whole, "fill", whole.ground.region())?;
+        if matches!(self.to, State::Used | State::Trimmed) {
+            seen.push(until_steady(session, &whole, options)?);
+        }
+        if self.to == State::Trimmed {
+            erase(session, &whole, Erase::Discard, seen)?;
+            if session.out.state_after == State::Fresh {
+                session.out.state_after = State::Trimmed;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the drive can do what is asked, as far as is known before.
+    fn check(&self, whole: &Whole, target: &TargetInfo) -> Result<(), MethodError> {
+        let unsupported = |text: String| Err(RigError::Unsupported(text).into());
+        let given_back = matches!(self.to, State::Fresh | State::Trimmed);
+        if given_back && !whole.discard && (self.by == Erase::Discard || self.to == State::Trimmed)
+        {
+            let way = if self.to == State::Fresh { "; --zero writes zeroes instead" } else { "" };
+            return unsupported(format!("it takes no discards{way}"));
+        }
+        match self.by {
+            Erase::Format { block_bytes } if !target.formats.contains(&block_bytes) => {
+                unsupported(cannot_format(target, block_bytes))
+            }
+            Erase::Format { .. } | Erase::Sanitize if whole.everything.bytes < target.bytes => {
+                unsupported("a part of the drive cannot be formatted or sanitized alone".into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn only_trims(&self) -> Result<(), MethodError> {
+        if self.to == State::Trimmed && self.by == Erase::Discard {
+            return Ok(());
+        }
+        let text = "a directory can only be trimmed, by its file system: --to trimmed; all else \
+                    needs a whole drive that is given away";
+        Err(RigError::Refused(text.into()).into())
+    }
+
+    /// Free space by way of the file system.
+    fn trim(
+        &self,
+        session: &mut Session<'_, '_>,
+        seen: &mut Vec<Verdict>,
+    ) -> Result<(), MethodError> {
+        self.only_trims()?;
+        session.rig.note(Event::Step { name: "trim".into(), replicate: 0 });
+        let bytes = session.rig.prepare(Preparation::TrimFree)?.bytes;
+        session.out.put_metric(Metric::single("trimmed", Unit::Bytes, bytes as f64));
+        let text = match bytes {
+            0 => "the file system says that it discarded 0 bytes: all that is free was trimmed \
+                  before, or it did not try"
+                .to_string(),
+            bytes => format!(
+                "the file system says that it discarded {} of free space; what the drive did with \
+                 that it cannot say (method trim can)",
+                decimal(bytes)
+            ),
+        };
+        seen.push(Verdict { name: "TRIMMED".into(), text, evidence: Vec::new() });
+        Ok(())
+    }
+}
+
+/// Why a drive cannot be formatted to blocks of that size.
+pub(crate) fn cannot_format(target: &TargetInfo, block_bytes: u32) -> String {
+    let sizes: Vec<String> = target.formats.iter().map(u32::to_string).collect();
+    match sizes.as_slice() {
+        [] => format!("{} cannot be formatted to another block size", target.target.spec),
+        sizes => format!(
+            "{} has no format with blocks of {block_bytes} bytes, only of {}",
+            target.target.spec,
+            sizes.join(" and ")
+        ),
+    }
+}
+
+fn trim_plan(target: &TargetInfo) -> Plan {
+    Plan {
+        safety: Safety::Scratch,
+        seconds: 1.0,
+        write_bytes_max: 0,
+        region_bytes: target.target.filesystem.as_ref().and_then(|fs| fs.free_bytes).unwrap_or(0),
+        destroys: None,
+        steps: vec![Whole::discard_step("trim")],
+        workloads: Vec::new(),
+        command: Vec::new(),
+    }
+}
+
+fn erase_step(whole: &Whole, how: Erase) -> Step {
+    match how {
+        Erase::Zero => whole.fill_step(how.name(), whole.bytes()),
+        _ => {
+            let write_bytes_max = whole.everything.bytes.min(CANARY_BYTES);
+            Step { write_bytes_max, ..Whole::discard_step(how.name()) }
+        }
+    }
+}
+
+/// Erases everything and says what was seen of it.
+fn erase(
+    session: &mut Session<'_, '_>,
+    whole: &Whole,
+    how: Erase,
+    seen: &mut Vec<Verdict>,
+) -> Result<(), MethodError> {
+    session.rig.note(Event::Step { name: how.name().into(), replicate: 0 });
+    session.out.state_after = State::Unknown;
+    let done = session.rig.prepare(Preparation::Erase { region: whole.everything, how })?;
+    let metric = Metric::single(how.name(), Unit::Nanoseconds, done.elapsed_ns as f64);
+    session.out.put_metric(metric);
+    let released = done.released.filter(|r| r.looked_bytes > 0);
+    let kept = released.map_or(0, |r| r.kept_bytes);
+    // Blocks full of zeroes are in use, unless the drive makes holes of them.
+    let reached = if how == Erase::Zero { State::Filled } else { State::Fresh };
+    session.out.state_after = if kept == 0 { reached } else { State::Unknown };
+    if let Some(released) = released {
+        seen.push(verdict(how, &released));
+    }
+    match (kept, how) {
+        (0, _) => Ok(()),
+        (_, Erase::Discard) => {
+            let text = "blocks still read as before: the drive ignored the discard, or does not \
+                        show it; its state is not known";
+            session.out.note(Finding::new("discard-not-seen", Level::Warn, text));
+            Ok(())
+        }
+        (kept, _) => {
+            session.out.errors.push(IoErrors {
+                op: "verify".into(),
+                kind: format!("kept after {}", how.name()),
+                workload: String::new(),
+                count: kept / 512,
+                first_offsets: Vec::new(),
+            });
+            Ok(())
+        }
+    }
+}
+
+fn verdict(how: Erase, released: &Released) -> Verdict {
+    let Released { looked_bytes, zero_bytes, kept_bytes, .. } = *released;
+    let done = match how {
+        Erase::Format { block_bytes } => format!("format to blocks of {block_bytes} bytes"),
+        how => how.name().to_string(),
+    };
+    let looked = binary(looked_bytes);
+    let share = |bytes: u64| bytes as f64 / looked_bytes as f64;
+    let (name, text) = match (zero_bytes, kept_bytes) {
+        (zero, 0) if zero == looked_bytes => {
+            ("ERASED", format!("{done}: {looked} of canaries read as zeroes"))
+        }
+        (_, 0) => ("ERASED", format!("{done}: none of {looked} of canaries is left")),
+        (_, kept) => {
+            ("NOT ERASED", format!("{done}: {} of {looked} of canaries are left", binary(kept)))
+        }
+    };
+    let evidence = vec![
+        Evidence::new("zeroes", share(zero_bytes), Unit::Number),
+        Evidence::new("left", share(kept_bytes), Unit::Number),
+    ];
+    Verdict { name: name.into(), text, evidence }
+}
+
+/// Random writes over everything, a tenth of it in a round, until five rounds are steady by the rule
+/// of SNIA and everything was written over once.
+fn until_steady(
+    session: &mut Session<'_, '_>,
+    whole: &Whole,
+    options: &Options,
+) -> Result<Verdict, MethodError> {
+    let w = age(whole);
+    let began_ns = session.rig.elapsed_ns();
+    let limit_ns = options.time.map_or(u64::MAX, |time| time.as_nanos() as u64);
+    let (mut rates, mut steady) = (Vec::new(), false);
+    for round in 0..ROUNDS_MOST {
+        let measurement = session.moment(&Ground::replicate(&w, round), round)?;
+        rates.push(measurement.throughput(None).unwrap_or(0.0));
+        let window = rates.len().checked_sub(WINDOW).and_then(|from| Slope::of(&rates[from..]));
+        steady = window.is_some_and(|slope| slope.is_pts_steady());
+        let late = session.rig.elapsed_ns() - began_ns >= limit_ns;
+        if late || (steady && round + 1 >= ROUNDS_LEAST) {
+            break;
+        }
+    }
+    let rounds = rates.len();
+    let settled = &rates[rounds.saturating_sub(WINDOW)..];
+    session.put_rates(AGE, settled);
+    session.out.state_after = State::Used;
+    let times = ROUND_SHARE * rounds as f64;
+    let (name, text) = match steady {
+        true => ("STEADY", format!("steady after {times:.1} times the drive at random")),
+        false => ("NOT STEADY", format!("not steady after {times:.1} times the drive at random")),
+    };
+    let evidence = vec![Evidence::new("rounds", rounds as f64, Unit::Number)];
+    Ok(Verdict { name: name.into(), text, evidence })
+}
+
+fn age(whole: &Whole) -> Workload {
+    let mut w = whole.random(AGE, Mix::WRITE, whole.ground.small, 1.0, 9);
+    let small = u64::from(whole.ground.small);
+    let bytes = ((whole.bytes() as f64 * ROUND_SHARE) as u64 / small).max(1) * small;
+    (w.depth, w.stop) = (DEPTH, Stop { bytes: Some(bytes), ..Stop::default() });
+    w
+}

@@ -1,0 +1,65 @@
+//! `prepare`: a drive brought into a state.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use workload::units;
+
+use super::TargetArgs;
+
+const EXAMPLES: &str = "\
+Examples:
+  ssdyno prepare /dev/sdb --to fresh --destroy=SERIAL         all blocks discarded
+  ssdyno prepare /dev/nvme1n1 --to fresh --lbaf 4096 --destroy=SERIAL
+  ssdyno prepare /dev/sdb --to used --destroy=SERIAL          filled, then aged until steady
+  sudo ssdyno prepare /mnt --to trimmed                       free space only; nothing is lost
+  ssdyno prepare sim:samsung-980-pro-2t?capacity=8GiB --to used
+
+Later runs on the drive begin with the state it was left in, as of then. A virtual drive is prepared
+and forgotten: every run of one begins fresh.";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StateWanted {
+    /// Everything discarded
+    Fresh,
+    /// Written once, in order
+    Filled,
+    /// Filled, then written at random until the rate is steady
+    Used,
+    /// Used, then everything discarded; of a directory: its free space
+    Trimmed,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct PrepareArgs {
+    /// The state wanted
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub to: StateWanted,
+    #[command(flatten)]
+    pub by: EraseArgs,
+    /// Age no longer than this: 30s, 5m
+    #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
+    pub time: Option<Duration>,
+    #[command(flatten)]
+    pub on: TargetArgs,
+}
+
+/// How everything is erased first [default: a discard].
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+#[command(next_help_heading = "Erase by")]
+pub struct EraseArgs {
+    /// A discard that the drive has to make good at once
+    #[arg(long)]
+    pub secure: bool,
+    /// Zeroes
+    #[arg(long)]
+    pub zero: bool,
+    /// An NVMe format to blocks of this size: 512, 4096
+    #[arg(long, value_name = "BYTES")]
+    pub lbaf: Option<u32>,
+    /// An NVMe sanitize
+    #[arg(long)]
+    pub sanitize: bool,
+}
