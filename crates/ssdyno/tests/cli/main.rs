@@ -7,6 +7,7 @@ mod devices;
 mod io_words;
 mod kill;
 mod partition;
+mod prepare;
 mod records;
 mod run;
 mod trouble;

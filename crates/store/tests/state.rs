@@ -1,0 +1,84 @@
+//! The state a drive was left in, by the runs on it.
+
+mod samples;
+
+use record::{DriveIdentity, Health, Run, State, TargetKind};
+use samples::run;
+use store::Store;
+
+const BYTES: u64 = 1 << 40;
+
+/// A run on a whole drive that left it in that state.
+fn left(state: State) -> Run {
+    let mut it = run("prepare", "X1", "S1");
+    it.target.kind = TargetKind::Device;
+    it.target.bytes = Some(BYTES);
+    it.target.drive = Some(DriveIdentity { bytes: Some(BYTES), ..drive(&it) });
+    (it.state_after, it.complete) = (state, true);
+    it.health_after = Some(Health { written_bytes: Some(5 << 40), ..Health::default() });
+    it
+}
+
+fn drive(run: &Run) -> DriveIdentity {
+    run.target.drive.clone().expect("has one")
+}
+
+/// The state by these runs, in this order.
+fn state(runs: &[Run]) -> Option<State> {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut store = Store::open(Some(&dir.path().join("runs.sqlite"))).expect("a new store");
+    for run in runs {
+        store.import(run).expect("taken in");
+    }
+    let asked = drive(&left(State::Unknown));
+    store.state_before(&asked, i64::MAX).expect("readable").map(|last| last.state)
+}
+
+fn reads_only() -> Run {
+    let mut it = left(State::Unknown);
+    it.plan.iter_mut().for_each(|plan| plan.write_bytes_max = 0);
+    it
+}
+
+#[test]
+fn the_latest_run_that_could_change_it_decides() {
+    assert_eq!(state(&[]), None);
+    assert_eq!(state(&[left(State::Fresh)]), Some(State::Fresh));
+    assert_eq!(state(&[left(State::Fresh), left(State::Used)]), Some(State::Used));
+    assert_eq!(state(&[left(State::Fresh), reads_only()]), Some(State::Fresh));
+    assert_eq!(state(&[left(State::Fresh), left(State::Unknown)]), None);
+    let killed = Run { complete: false, ..left(State::Filled) };
+    assert_eq!(state(&[left(State::Fresh), killed]), None);
+    let mut scratch = left(State::Unknown);
+    scratch.target.kind = TargetKind::Directory;
+    assert_eq!(state(&[left(State::Fresh), scratch]), None, "a file system on it was written to");
+}
+
+#[test]
+fn other_drives_and_parts_of_this_one_say_nothing() {
+    let mut partition = left(State::Fresh);
+    partition.target.bytes = Some(BYTES / 2);
+    assert_eq!(state(&[partition]), None);
+    let mut twin = left(State::Fresh);
+    twin.target.drive.iter_mut().for_each(|d| d.hardware_id = Some("another namespace".into()));
+    assert_eq!(state(&[twin]), None);
+    let mut stranger = left(State::Fresh);
+    stranger.target.drive.iter_mut().for_each(|d| d.serial = Some("S2".into()));
+    assert_eq!(state(&[stranger]), None);
+}
+
+#[test]
+fn what_was_written_since_by_the_drives_own_count_is_seen() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut store = Store::open(Some(&dir.path().join("runs.sqlite"))).expect("a new store");
+    store.import(&left(State::Fresh)).expect("taken in");
+    let mut now = drive(&left(State::Unknown));
+    let last = store.state_before(&now, i64::MAX).expect("readable").expect("known");
+    assert_eq!(last.as_of, "2026-11-21T14:30:00+01:00");
+    for (more, seen) in [(0, false), (BYTES / 2000, false), (BYTES / 500, true)] {
+        now.health.written_bytes = Some((5 << 40) + more);
+        assert_eq!(last.was_written_since(&now), seen, "{more}");
+    }
+    now.health.written_bytes = None;
+    assert!(!last.was_written_since(&now), "a drive that does not tell");
+}

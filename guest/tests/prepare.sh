@@ -1,0 +1,53 @@
+# Prepare on real kernel devices: formats as nvme-cli sees them, discards that reach the image, states
+# that later runs begin with, and what is refused.
+# drives: nvme pair ssd usb scratch
+# modules: ext4
+# needs: nvme mkfs.ext4
+# seconds: 240
+store="--store /tmp/runs.db --quiet"
+block() { cat "/sys/block/${1##*/}/queue/logical_block_size"; }
+prepare() { local name=$1; shift; ssdyno prepare "$(device $name)" --destroy="$(serial $name)" $store "$@"; }
+refused() { local code=$1 what=$2 name=$3; shift 3; exits "$code" "$what" prepare $name "$@"; }
+state() { ssdyno show last --store /tmp/runs.db --json | jq -r .$1; }
+
+nvme=$(device nvme)
+holds "format to 4096" prepare nvme --to fresh --lbaf 4096
+says "ERASED"
+is "block size of the kernel" "$(block "$nvme")" 4096
+is "format in use by nvme-cli" "$(nvme id-ns "$nvme" | grep -c 'lbads:12.*in use')" 1
+holds "fills the 4Kn drive" prepare nvme --to filled
+is "state after" "$(state state_after)" filled
+holds "runs on it" ssdyno run "$nvme" --time 2s --size 32MiB $store
+is "state it began with" "$(state state_before)" filled
+holds "format back to 512" prepare nvme --to fresh --lbaf 512
+is "block size of the kernel" "$(block "$nvme")" 512
+is "image after the format" "$(host blocks nvme)" 0
+holds "lbaf" ssdyno run "$nvme" -m lbaf --time 5s --size 16MiB --destroy="$(serial nvme)" $store
+is "left in the format it had" "$(block "$nvme")" 512
+
+# The drive's own counter and ours.
+before=$(nvme smart-log "$nvme" -o json | jq .data_units_written)
+holds "fill that is counted" prepare nvme --to filled
+after=$(nvme smart-log "$nvme" -o json | jq .data_units_written)
+added=$(ssdyno show last --store /tmp/runs.db --json |
+    jq '(.health_after.written_bytes - .target.drive.health.written_bytes) / 512000')
+is "units written by nvme-cli and by the record" "$((after - before))" "$added"
+
+holds "SATA" prepare ssd --to filled
+holds "SATA discard" prepare ssd --to fresh
+says "ERASED"
+is "image of the SATA drive" "$(host blocks ssd)" 0
+holds "USB by zeroes" prepare usb --to fresh --zero
+says "read as zeroes"
+
+refused 2 "a format it does not have" nvme --to fresh --lbaf 520
+refused 2 "sanitize where there is none" nvme --to fresh --sanitize
+refused 2 "a format of SATA" ssd --to fresh --lbaf 4096
+refused 2 "discard where there is none" usb --to fresh
+exits 3 "not given away" ssdyno prepare "$nvme" --to fresh $store
+mkfs.ext4 -q "$nvme"; mkdir -p /mnt; mount "$nvme" /mnt
+refused 3 "mounted" nvme --to fresh --lbaf 4096
+dd if=/dev/urandom of=/mnt/x bs=1M count=16 2>/dev/null; sync; rm /mnt/x
+holds "free space" ssdyno prepare /mnt --to trimmed $store
+says "TRIMMED"
+umount /mnt
