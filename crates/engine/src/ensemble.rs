@@ -5,6 +5,7 @@
 //! sampler; what each job did is kept apart.
 
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use drive::Watch;
@@ -14,7 +15,7 @@ use workload::{Source, Workload};
 use crate::clock::Clock;
 use crate::doctor::{self, Case};
 use crate::files::Files;
-use crate::jobs::{Crew, Part, Place};
+use crate::jobs::{Crew, EndsAll, Part, Place};
 use crate::machine::hot_limit;
 use crate::prepare;
 use crate::probe::BackendKind;
@@ -43,8 +44,10 @@ pub struct Member<'a, S> {
     pub terms: Terms,
     /// Where it runs.
     pub place: Place,
-    /// Its end is the end of all.
-    pub ends_all: bool,
+    /// Numbers of the members that must have ended before it begins.
+    pub after: Range<usize>,
+    /// Whether its end is the end of all.
+    pub ends_all: EndsAll,
 }
 
 /// What one job did.
@@ -236,7 +239,7 @@ impl Description {
 
 impl<'a, S> Member<'a, S> {
     fn part(self, workload: &'a Workload) -> Part<'a, S> {
-        let Member { source, backend, files, start_ns, terms, place, ends_all, .. } = self;
-        Part { workload, lane: 0, source, backend, files, start_ns, terms, place, ends_all }
+        let Member { source, backend, files, start_ns, terms, place, after, ends_all, .. } = self;
+        Part { workload, lane: 0, source, backend, files, start_ns, terms, place, after, ends_all }
     }
 }

@@ -2,11 +2,14 @@
 //! at the same moment.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
+use rig::StopReason;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use workload::{Calls, Closed, Open, Pace, Pacing, Pauses, Source, Workload};
 
@@ -15,7 +18,7 @@ use crate::clock::Clock;
 use crate::files::Files;
 use crate::loans::Loans;
 use crate::probe::BackendKind;
-use crate::recorder::{Onset, Recorder, Report};
+use crate::recorder::{Recorder, Report};
 use crate::sys;
 use crate::sys::arena::Arena;
 use crate::worker::{Job, Ready, Terms};
@@ -33,8 +36,22 @@ pub(crate) struct Part<'a, S> {
     pub start_ns: u64,
     pub terms: Terms,
     pub place: Place,
-    /// Its end is the end of all.
-    pub ends_all: bool,
+    /// Numbers of the parts that must have ended before it begins.
+    pub after: Range<usize>,
+    /// Whether its end is the end of all.
+    pub ends_all: EndsAll,
+}
+
+/// Whether the end of a job is the end of all that run with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EndsAll {
+    /// It is not.
+    #[default]
+    Never,
+    /// It is when the job ended in an error.
+    OnError,
+    /// It is, whatever ended the job.
+    Always,
 }
 
 /// Where in the machine a job runs, and how urgently.
@@ -61,6 +78,9 @@ pub(crate) struct Crew<'a> {
 /// nanoseconds. Without it an open loop would begin with late operations.
 const RUN_UP_NS: u64 = 100_000;
 
+/// How often a job that waits for others looks whether they have ended.
+const WAITING_STEP: Duration = Duration::from_millis(1);
+
 impl Crew<'_> {
     /// Runs all jobs. `watch` is called on this thread, with the moment the workload begins, while
     /// they run. The first error of a job is returned after all have ended.
@@ -72,11 +92,13 @@ impl Crew<'_> {
         let (sender, reports) = channel();
         let start = Barrier::new(parts.len() + 1);
         let origin = AtomicU64::new(u64::MAX);
+        let ended: Vec<_> = parts.iter().map(|_| AtomicBool::new(false)).collect();
         thread::scope(|scope| {
             let threads: Vec<_> = (0..)
                 .zip(parts)
                 .map(|(number, part)| {
                     let go = Go {
+                        ended: &ended,
                         crew: self,
                         number,
                         sender: sender.clone(),
@@ -105,8 +127,9 @@ impl Crew<'_> {
 /// A job about to be started.
 struct Go<'a> {
     crew: &'a Crew<'a>,
-    /// Its number among all parts.
+    /// Its number among all parts, and which of them have ended.
     number: u32,
+    ended: &'a [AtomicBool],
     sender: Sender<Report>,
     start: &'a Barrier,
     origin: &'a AtomicU64,
@@ -115,16 +138,27 @@ struct Go<'a> {
 impl Go<'_> {
     fn job<S: Source>(self, part: Part<'_, S>) -> io::Result<()> {
         let (halt, ends_all) = (self.crew.halt, part.ends_all);
+        let (ended, number) = (self.ended, self.number as usize);
         let placed = part.place.take();
         sys::file::exact_timers();
         let result = self.with_backend(part, placed);
-        if result.is_err() || ends_all {
+        let ends = match (&result, ends_all) {
+            (Err(_), _) | (_, EndsAll::Always) => true,
+            (Ok(StopReason::Errors), EndsAll::OnError) => true,
+            _ => false,
+        };
+        if ends {
             halt.store(true, Ordering::Relaxed);
         }
-        result
+        ended[number].store(true, Ordering::Release);
+        result.map(drop)
     }
 
-    fn with_backend<S: Source>(self, part: Part<'_, S>, placed: io::Result<()>) -> io::Result<()> {
+    fn with_backend<S: Source>(
+        self,
+        part: Part<'_, S>,
+        placed: io::Result<()>,
+    ) -> io::Result<StopReason> {
         let calls = part.workload.calls;
         let kind = part.backend.making(calls);
         let depth = match kind {
@@ -161,7 +195,7 @@ impl Go<'_> {
         self,
         part: Part<'_, S>,
         backend: io::Result<B>,
-    ) -> io::Result<()> {
+    ) -> io::Result<StopReason> {
         let Workload { pacing, jobs, seed, .. } = *part.workload;
         match pacing {
             Pacing::Closed => self.paced(part, backend, Closed),
@@ -181,17 +215,16 @@ impl Go<'_> {
         part: Part<'_, S>,
         backend: io::Result<B>,
         pacer: P,
-    ) -> io::Result<()> {
-        let Part { workload, lane, source, files, start_ns, terms, .. } = part;
+    ) -> io::Result<StopReason> {
+        let Part { workload, lane, source, files, start_ns, terms, after, .. } = part;
         let crew = self.crew;
-        let onset = Onset { ramp_ns: terms.ramp_ns, first: start_ns / crew.interval_ns };
         let recorder = Recorder::new(
             self.number,
             workload.pacing.is_open(),
             crew.interval_ns,
             &workload.name,
-            onset,
-            self.sender,
+            terms.ramp_ns,
+            self.sender.clone(),
         );
         let job = Job {
             workload,
@@ -205,7 +238,24 @@ impl Go<'_> {
         let ready = backend.map(|backend| Ready::new(backend, &job, recorder));
         self.start.wait();
         self.start.wait();
-        ready?.run(pacer, vec![source], self.origin.load(Ordering::Acquire) + start_ns)
+        let origin = self.origin.load(Ordering::Acquire);
+        let begin = self.begin_after(after, origin) + start_ns;
+        let mut ready = ready?;
+        ready.begins_in((begin - origin) / crew.interval_ns);
+        ready.run(pacer, vec![source], begin)
+    }
+
+    /// Waits for the parts that must have ended before, and gives the moment from which this one's
+    /// time runs: that, or the start of all.
+    fn begin_after(&self, parts: Range<usize>, origin: u64) -> u64 {
+        if parts.is_empty() {
+            return origin;
+        }
+        let all_ended = || self.ended[parts.clone()].iter().all(|e| e.load(Ordering::Acquire));
+        while !all_ended() && !self.crew.halt.load(Ordering::Relaxed) {
+            thread::sleep(WAITING_STEP);
+        }
+        self.crew.clock.now().max(origin)
     }
 }
 

@@ -35,7 +35,7 @@ pub use admit::admit;
 pub use clock::Clock;
 pub use ensemble::{Member, Performance, Performed, Stage};
 pub use files::Files;
-pub use jobs::Place;
+pub use jobs::{EndsAll, Place};
 pub use machine::{Machine, Options};
 pub use probe::BackendKind;
 pub use recorder::Logged;

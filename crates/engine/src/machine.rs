@@ -25,7 +25,7 @@ use crate::command;
 use crate::doctor::{self, Case};
 use crate::files::Files;
 use crate::handles::Handles;
-use crate::jobs::{Crew, Part, Place};
+use crate::jobs::{Crew, EndsAll, Part, Place};
 use crate::loans::{self, Loans};
 use crate::prepare;
 use crate::probe::{self, BackendKind};
@@ -481,7 +481,8 @@ fn parts<'a>(
             start_ns: 0,
             terms: Terms::default(),
             place: if pin { Place::pinned(lane)? } else { Place::default() },
-            ends_all: false,
+            after: 0..0,
+            ends_all: EndsAll::Never,
         })
     };
     (0..workload.jobs).map(part).collect()

@@ -92,15 +92,6 @@ pub struct Logged {
     pub op: Op,
 }
 
-/// Where in the run the counts of a job begin.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Onset {
-    /// What is counted before this is forgotten, nanoseconds since the job began.
-    pub ramp_ns: u64,
-    /// The interval of the measurement in which the job begins.
-    pub first: u64,
-}
-
 pub(crate) struct Recorder {
     job: u32,
     open: bool,
@@ -108,20 +99,24 @@ pub(crate) struct Recorder {
     interval_ns: u64,
     index: u64,
     interval_end: u64,
-    onset: Onset,
+    /// What is counted before this is forgotten, nanoseconds since the job began; 0 when it is over.
+    ramp_ns: u64,
+    /// The interval of the measurement in which the job begins.
+    first: u64,
     out: Sender<Report>,
     workload: String,
     pub(crate) errors: Vec<IoErrors>,
 }
 
 impl Recorder {
-    /// A recorder; `open` says that there are due times.
+    /// A recorder; `open` says that there are due times. What is counted in the first `ramp_ns` is
+    /// forgotten.
     pub(crate) fn new(
         job: u32,
         open: bool,
         interval_ns: u64,
         workload: &str,
-        onset: Onset,
+        ramp_ns: u64,
         out: Sender<Report>,
     ) -> Recorder {
         let kinds = Box::new([(); 4].map(|()| fresh(open)));
@@ -131,12 +126,18 @@ impl Recorder {
             kinds,
             interval_ns,
             index: 0,
-            interval_end: if onset.ramp_ns > 0 { onset.ramp_ns } else { interval_ns },
-            onset,
+            interval_end: if ramp_ns > 0 { ramp_ns } else { interval_ns },
+            ramp_ns,
+            first: 0,
             out,
             workload: workload.to_string(),
             errors: Vec::new(),
         }
+    }
+
+    /// Counts begin in that interval of the measurement.
+    pub(crate) fn begins_in(&mut self, interval: u64) {
+        self.first = interval;
     }
 
     /// Counts a completed operation.
@@ -161,7 +162,7 @@ impl Recorder {
     #[cold]
     pub(crate) fn publish(&mut self, now: u64, temperature_c: Option<f64>) {
         let open = self.open;
-        if std::mem::take(&mut self.onset.ramp_ns) > 0 {
+        if std::mem::take(&mut self.ramp_ns) > 0 {
             // The end of the ramp, or of the job within it: nothing counted so far is to be kept.
             self.kinds.iter_mut().for_each(|stats| *stats = fresh(open));
             return self.enter_interval(now / self.interval_ns);
@@ -174,7 +175,7 @@ impl Recorder {
         if kinds.iter().any(Option::is_some) {
             // The watcher outlives the workers; when it is gone nobody wants the counts.
             let (job, whole) = (self.job, now >= self.interval_end);
-            let index = self.onset.first + self.index;
+            let index = self.first + self.index;
             let report = Report::Interval { job, index, whole, kinds, temperature_c };
             let _ = self.out.send(report);
         }

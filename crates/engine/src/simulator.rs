@@ -24,7 +24,7 @@ use crate::backend::Sim;
 use crate::clock::Clock;
 use crate::doctor::{self, Case};
 use crate::prepare;
-use crate::recorder::{Onset, Recorder};
+use crate::recorder::Recorder;
 use crate::release;
 use crate::sampler::{Sampler, Seen, Subject};
 use crate::summary::summarise;
@@ -353,7 +353,7 @@ fn simulate(
 ) -> io::Result<Seen> {
     let (sender, reports) = channel();
     let open = workload.pacing.is_open();
-    let recorder = Recorder::new(0, open, interval_ns, &workload.name, Onset::default(), sender);
+    let recorder = Recorder::new(0, open, interval_ns, &workload.name, 0, sender);
     let lanes = workload.jobs;
     let job = Job {
         workload,

@@ -61,11 +61,13 @@ pub struct Terms {
     pub failures_max: u32,
     /// Keep every operation.
     pub log: bool,
+    /// The last flush is part of the time, and not counted as an operation.
+    pub flush_apart: bool,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Terms { ramp_ns: 0, reap: 1, failures_max: FAILURES_MAX, log: false }
+        Terms { ramp_ns: 0, reap: 1, failures_max: FAILURES_MAX, log: false, flush_apart: false }
     }
 }
 
@@ -105,14 +107,19 @@ impl<'a, B: Backend> Ready<'a, B> {
         Ready(State::new(backend, job, recorder))
     }
 
+    /// The counts of this job begin in that interval of the measurement.
+    pub(crate) fn begins_in(&mut self, interval: u64) {
+        self.0.recorder.begins_in(interval);
+    }
+
     /// Runs the job from `origin` on the backend's clock to its end, and hands the result to the
-    /// recorder's listener.
+    /// recorder's listener. Gives what ended it.
     pub(crate) fn run<P: Pace, S: Source>(
         self,
         mut pacer: P,
         mut sources: Vec<S>,
         origin: u64,
-    ) -> io::Result<()> {
+    ) -> io::Result<StopReason> {
         let mut state = State { origin, ..self.0 };
         state.wait_for_start();
         let before = thread::usage();
@@ -128,8 +135,9 @@ impl<'a, B: Backend> Ready<'a, B> {
         outcome?;
         state.end.backlog = state.backlog(&mut pacer);
         state.verify_written()?;
+        let stop = state.end.stop;
         state.finish();
-        Ok(())
+        Ok(stop)
     }
 }
 
@@ -368,6 +376,9 @@ impl<'a, B: Backend> State<'a, B> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        if let (true, Some(files)) = (self.job.terms.flush_apart, self.job.files) {
+            return files.starts().try_for_each(|address| files.flush(address));
+        }
         let starts = self.job.files.map(|files| files.starts().collect()).unwrap_or(vec![0]);
         for offset in starts {
             let now = self.now();

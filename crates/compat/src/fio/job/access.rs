@@ -234,8 +234,8 @@ pub enum Distribution {
 pub struct Spread {
     /// Theta, power or deviation.
     pub value: f64,
-    /// Where the most popular place lies, 0 to 1 of the file. Without, zipf and pareto scatter
-    /// theirs at random and normal has the middle.
+    /// Where the most popular place lies, 0 to 1 of the file; the others are scattered all the same,
+    /// as in fio. Without, it is scattered, too.
     pub center: Option<f64>,
 }
 

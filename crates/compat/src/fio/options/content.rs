@@ -16,22 +16,27 @@ pub(super) const OPTIONS: &[Entry] = &[
         d.job.content.pattern = Some(filled.bytes);
         (d.job.content.scramble, d.job.content.zero) = (false, false);
         Ok(())
-    }),
+    })
+    .unrun("writes carry random, compressible or repeated bytes, or zeros"),
     served("buffer_compress_percentage", &[], |d, v| {
         put(&mut d.job.content.compress_percent, v.count32(0, 100)?)
     }),
     served("buffer_compress_chunk", &[], |d, v| {
         put(&mut d.job.content.compress_chunk, v.count32(1, 1 << 30)?)
-    }),
+    })
+    .says("chunks are 4 KiB whatever it says"),
     served("dedupe_percentage", &[], |d, v| {
         put(&mut d.job.content.dedupe_percent, v.count32(0, 100)?)
-    }),
+    })
+    .says("0 or 100; what lies between is refused when it is run"),
     served("verify", &[], |d, v| put(&mut d.verify, Some(v.word(KINDS)?)))
         .says("a header of ours stands for fio's; files are not checked by the other"),
     served("do_verify", &[], |d, v| put(&mut d.job.verify.do_verify, v.flag()?)),
     served("verify_only", &[], |d, v| put(&mut d.job.verify.only, v.set()?)).bare(),
-    served("verify_interval", &[], |d, v| put(&mut d.verify_interval, v.count(0, 1 << 30)?)),
-    served("verify_offset", &[], |d, v| put(&mut d.job.verify.offset, v.count(0, 1 << 30)?)),
+    served("verify_interval", &[], |d, v| put(&mut d.verify_interval, v.count(0, 1 << 30)?))
+        .says("each 512 bytes carry a stamp whatever it says"),
+    served("verify_offset", &[], |d, v| put(&mut d.job.verify.offset, v.count(0, 1 << 30)?))
+        .says("each 512 bytes begin with their stamp whatever it says"),
     served("verify_pattern", &[], |d, v| {
         let filled = pattern(v)?;
         d.job.verify.pattern = filled.bytes;
@@ -39,16 +44,22 @@ pub(super) const OPTIONS: &[Entry] = &[
             filled.offsets_at.into_iter().map(|at| PatternFormat { at }).collect();
         d.verify = d.verify.or(Some(VerifyKind::Pattern));
         Ok(())
-    }),
-    served("verify_fatal", &[], |d, v| put(&mut d.job.verify.fatal, v.flag()?)),
-    served("verify_dump", &[], |d, v| put(&mut d.job.verify.dump, v.flag()?)),
-    served("verify_async", &[], |d, v| put(&mut d.job.verify.async_threads, v.count32(0, 1024)?)),
+    })
+    .unrun("what is verified carries stamps of its own: verify=crc32c"),
+    served("verify_fatal", &[], |d, v| put(&mut d.job.verify.fatal, v.flag()?))
+        .unrun("differences are counted and end nothing"),
+    served("verify_dump", &[], |d, v| put(&mut d.job.verify.dump, v.flag()?))
+        .says("what differs is counted and its first places told"),
+    served("verify_async", &[], |d, v| put(&mut d.job.verify.async_threads, v.count32(0, 1024)?))
+        .says("checks are made where the job runs"),
     served("verify_backlog", &[], |d, v| {
         put(&mut d.job.verify.backlog, Some(v.bytes()?).filter(|blocks| *blocks > 0))
-    }),
+    })
+    .unrun("what was written is read back at the end"),
     served("verify_backlog_batch", &[], |d, v| {
         put(&mut d.job.verify.backlog_batch, Some(v.bytes()?).filter(|blocks| *blocks > 0))
-    }),
+    })
+    .unrun("what was written is read back at the end"),
 ];
 
 const KINDS: &[(&str, VerifyKind)] = &[

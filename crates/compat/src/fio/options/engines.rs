@@ -29,14 +29,18 @@ const fn not(names: &'static [&'static str], remark: &'static str) -> EngineEntr
 /// All of them, served ones first.
 pub(crate) const ENGINES: &[EngineEntry] = &[
     served(&["psync"], Engine::Psync, "the default, as in fio"),
-    served(&["sync"], Engine::Sync, ""),
-    served(&["vsync"], Engine::Vsync, ""),
-    served(&["pvsync"], Engine::Pvsync, ""),
-    served(&["pvsync2"], Engine::Pvsync2, ""),
+    served(&["sync"], Engine::Sync, "done as psync, and the result says so"),
+    served(&["vsync"], Engine::Vsync, "done as psync, and the result says so"),
+    served(&["pvsync"], Engine::Pvsync, "done as psync, and the result says so"),
+    served(&["pvsync2"], Engine::Pvsync2, "done as psync, and the result says so"),
     served(&["libaio"], Engine::Libaio, ""),
     served(&["io_uring"], Engine::IoUring, ""),
     served(&["posixaio"], Engine::Posixaio, "done by io_uring, and the result says so"),
-    served(&["mmap"], Engine::Mmap, ""),
+    served(
+        &["mmap"],
+        Engine::Mmap,
+        "read, refused when it is run: a file that shrinks would end the run with a signal",
+    ),
     served(&["null"], Engine::Null, ""),
     not(&["cpuio"], "it does no I/O; load the processor with another program"),
     not(&["exec"], "programs named in a job file are not run; see ssdyno run -m command"),

@@ -18,7 +18,8 @@ pub(super) const OPTIONS: &[Entry] = &[
         .says("names of `[global]` and of the job add up, as in fio"),
     served("filename_format", &[], |d, v| put(&mut d.job.files.filename_format, v.text()?.into())),
     served("nrfiles", &["nr_files"], |d, v| put(&mut d.nrfiles, v.count32(1, MAX_FILES)?)),
-    served("openfiles", &[], |d, v| put(&mut d.openfiles, v.count32(0, MAX_FILES)?)),
+    served("openfiles", &[], |d, v| put(&mut d.openfiles, v.count32(0, MAX_FILES)?))
+        .says("all files of a job are open at once"),
     served("file_service_type", &[], |d, v| put(&mut d.job.files.service, service(v)?)),
     served("fallocate", &[], |d, v| {
         let words = [
@@ -50,7 +51,8 @@ pub(super) const OPTIONS: &[Entry] = &[
     served("pre_read", &[], |d, v| put(&mut d.job.files.pre_read, v.flag()?)),
     served("invalidate", &[], |d, v| put(&mut d.job.files.invalidate, v.flag()?)),
     served("unlink", &[], |d, v| put(&mut d.job.files.unlink, v.flag()?)),
-    served("unlink_each_loop", &[], |d, v| put(&mut d.job.files.unlink_each_loop, v.flag()?)),
+    served("unlink_each_loop", &[], |d, v| put(&mut d.job.files.unlink_each_loop, v.flag()?))
+        .unrun("files are laid out once"),
     served("direct", &[], |d, v| put(&mut d.job.syncing.direct, v.flag()?)),
     served("buffered", &[], |d, v| put(&mut d.job.syncing.direct, !v.flag()?)),
     served("sync", &[], |d, v| {

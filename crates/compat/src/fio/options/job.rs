@@ -29,7 +29,8 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     served("time_based", &[], |d, v| put(&mut d.job.schedule.time_based, v.set()?)).bare(),
     served("ramp_time", &[], |d, v| put(&mut d.job.schedule.ramp_time, v.time(SECOND)?)),
-    served("ramp_size", &[], |d, v| put(&mut d.job.schedule.ramp_size, v.bytes()?)),
+    served("ramp_size", &[], |d, v| put(&mut d.job.schedule.ramp_size, v.bytes()?))
+        .unrun("a ramp ends after a time here: ramp_time="),
     served("loops", &[], |d, v| put(&mut d.job.schedule.loops, v.count32(0, u32::MAX)?.max(1))),
     served("exitall", &[], |d, v| put(&mut d.job.schedule.exitall, v.set()?)).bare(),
     served("exit_what", &[], |d, v| {
@@ -39,16 +40,20 @@ pub(super) const OPTIONS: &[Entry] = &[
             ("all", ExitWhat::All),
         ];
         put(&mut d.job.schedule.exit_what, v.word(&words)?)
-    }),
+    })
+    .says("`group` ends the jobs that run at the same time, as `stonewall` does"),
     served("exitall_on_error", &[], |d, v| put(&mut d.job.schedule.exitall_on_error, v.set()?))
-        .bare(),
+        .bare()
+        .says("jobs that run at the same time end"),
     served("size", &[], |d, v| put(&mut d.job.space.size, nothing_is_none(v.amount()?))),
     served("io_size", &["io_limit"], |d, v| {
         put(&mut d.job.space.io_size, nothing_is_none(v.amount()?))
     }),
     served("filesize", &[], |d, v| put(&mut d.job.space.filesize, Some(file_size(v)?))),
-    served("fill_device", &["fill_fs"], |d, v| put(&mut d.job.space.fill_device, v.flag()?)),
-    served("file_append", &[], |d, v| put(&mut d.job.space.file_append, v.flag()?)),
+    served("fill_device", &["fill_fs"], |d, v| put(&mut d.job.space.fill_device, v.flag()?))
+        .unrun("a tenth of a file system always stays free"),
+    served("file_append", &[], |d, v| put(&mut d.job.space.file_append, v.flag()?))
+        .unrun("files of others are not made longer"),
     served("offset", &["fileoffset"], |d, v| put(&mut d.job.space.offset, v.amount()?)),
     served("offset_increment", &[], |d, v| put(&mut d.job.space.offset_increment, v.amount()?)),
     served("offset_align", &[], |d, v| {

@@ -12,17 +12,20 @@ pub(super) const OPTIONS: &[Entry] = &[
     served("kb_base", &[], |d, v| {
         d.kb = v.word(&[("1024", 1024), ("1000", 1000)])?;
         put(&mut d.job.reporting.kb_base, d.kb as u32)
-    }),
+    })
+    .says("of what is read; results are shown both ways"),
     served("unit_base", &[], |d, v| {
         put(&mut d.job.reporting.bits, v.word(&[("0", false), ("8", false), ("1", true)])?)
     }),
     served("clat_percentiles", &[], |d, v| put(&mut d.job.reporting.clat_percentiles, v.flag()?)),
     served("lat_percentiles", &[], |d, v| put(&mut d.job.reporting.lat_percentiles, v.flag()?)),
-    served("slat_percentiles", &[], |d, v| put(&mut d.job.reporting.slat_percentiles, v.flag()?)),
+    served("slat_percentiles", &[], |d, v| put(&mut d.job.reporting.slat_percentiles, v.flag()?))
+        .says("the submitting call is part of the latency and not taken apart"),
     served("percentile_list", &[], percentiles),
     served("significant_figures", &[], |d, v| {
         put(&mut d.job.reporting.significant_figures, v.count32(1, 10)?)
-    }),
+    })
+    .says("four, whatever it says"),
     served("disk_util", &[], |d, v| put(&mut d.job.reporting.disk_util, v.flag()?)),
     served("gtod_reduce", &[], gtod_reduce),
     served("disable_lat", &[], |d, v| put(&mut d.job.reporting.disable_lat, v.flag()?)),
@@ -41,13 +44,16 @@ pub(super) const OPTIONS: &[Entry] = &[
             ("2", UnifiedRw::Both),
         ];
         put(&mut d.job.reporting.unified, v.word(&words)?)
-    }),
+    })
+    .unrun("directions are shown apart"),
     served("stats", &[], |d, v| put(&mut d.job.reporting.stats, v.flag()?)),
     served("bwavgtime", &[], |d, v| put(&mut d.job.reporting.bw_avg_time, v.millis()?)),
     served("iopsavgtime", &[], |d, v| put(&mut d.job.reporting.iops_avg_time, v.millis()?)),
     served("write_bw_log", &[], |d, v| put(&mut d.job.logs.bw, prefix(v))).bare(),
     served("write_iops_log", &[], |d, v| put(&mut d.job.logs.iops, prefix(v))).bare(),
-    served("write_lat_log", &[], |d, v| put(&mut d.job.logs.lat, prefix(v))).bare(),
+    served("write_lat_log", &[], |d, v| put(&mut d.job.logs.lat, prefix(v)))
+        .bare()
+        .says("there is no slat log: the submitting call is part of the latency"),
     served("per_job_logs", &[], |d, v| put(&mut d.job.logs.shared_file, !v.flag()?)),
     served("log_avg_msec", &[], |d, v| put(&mut d.job.logs.average, v.millis()?)),
     served("log_window_value", &["log_max_value"], |d, v| {
@@ -78,9 +84,13 @@ pub(super) const OPTIONS: &[Entry] = &[
             ("1", only(true, true, true)),
         ];
         put(&mut d.job.errors.go_on, v.word(&words)?)
-    }),
-    served("ignore_error", &[], ignored),
-    served("error_dump", &[], |d, v| put(&mut d.job.errors.dump, v.flag()?)),
+    })
+    .says(
+        "`io` and `all` go on after failed operations; differences found by verify never end a job",
+    ),
+    served("ignore_error", &[], ignored).unrun("errors are counted; continue_on_error=io goes on"),
+    served("error_dump", &[], |d, v| put(&mut d.job.errors.dump, v.flag()?))
+        .says("errors are always told"),
 ];
 
 /// `1:50:99.9`, ascending; the most digits behind a point are kept for printing.

@@ -25,7 +25,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         put(&mut d.complete_max, v.count32(0, DEEPEST)?)
     }),
     served("iodepth_low", &[], |d, v| put(&mut d.low, v.count32(0, DEEPEST)?)),
-    served("serialize_overlap", &[], |d, v| put(&mut d.job.queue.serialize_overlap, v.flag()?)),
+    served("serialize_overlap", &[], |d, v| put(&mut d.job.queue.serialize_overlap, v.flag()?)).unrun("operations that overlap are issued together; verify leaves them out"),
     served("io_submit_mode", &[], |d, v| {
         put(&mut d.offload, v.word(&[("inline", false), ("offload", true)])?)
     })
@@ -35,11 +35,11 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     served("rate_min", &["ratemin"], |d, v| {
         v.per_kind(&mut d.job.pace.rate_min, |text| Ok(none(v.size(text)?.bytes()?)))
-    }),
+    }).unrun("a rate that is missed shows in the response time"),
     served("rate_iops", &[], |d, v| v.per_kind(&mut d.job.pace.rate_iops, |text| iops(v, text))),
     served("rate_iops_min", &[], |d, v| {
         v.per_kind(&mut d.job.pace.rate_iops_min, |text| iops(v, text))
-    }),
+    }).unrun("a rate that is missed shows in the response time"),
     served("rate_process", &[], |d, v| {
         let words = [("linear", RateProcess::Linear), ("poisson", RateProcess::Poisson)];
         put(&mut d.job.pace.process, v.word(&words)?)
@@ -47,7 +47,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     served("rate_cycle", &["ratecycle"], |d, v| put(&mut d.job.pace.cycle, v.millis()?)),
     served("rate_ignore_thinktime", &[], |d, v| put(&mut d.job.pace.ignore_thinktime, v.flag()?)),
     served("thinktime", &[], |d, v| put(&mut d.job.pace.think.time, v.time(MICRO)?)),
-    served("thinktime_spin", &[], |d, v| put(&mut d.job.pace.think.spin, v.time(MICRO)?)),
+    served("thinktime_spin", &[], |d, v| put(&mut d.job.pace.think.spin, v.time(MICRO)?)).unrun("pauses sleep"),
     served("thinktime_blocks", &[], |d, v| {
         put(&mut d.job.pace.think.blocks, v.count32(0, u32::MAX)?.max(1))
     }),
@@ -56,18 +56,18 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     served("thinktime_iotime", &[], |d, v| {
         put(&mut d.job.pace.think.iotime, v.time(Duration::from_secs(1))?)
-    }),
+    }).unrun("pauses come after a number of operations: thinktime_blocks="),
     served("max_latency", &[], |d, v| {
         let time = |text: &str| Ok(Some(time(text, MICRO)?).filter(|time| !time.is_zero()));
         v.per_kind(&mut d.job.pace.max_latency, time)
-    }),
-    served("latency_target", &[], |d, v| put(&mut d.latency.target, v.time(MICRO)?)),
-    served("latency_window", &[], |d, v| put(&mut d.latency.window, v.time(MICRO)?)),
+    }).unrun("an operation that takes long is shown and ends nothing"),
+    served("latency_target", &[], |d, v| put(&mut d.latency.target, v.time(MICRO)?)).unrun("the depth stays what it was set to"),
+    served("latency_window", &[], |d, v| put(&mut d.latency.window, v.time(MICRO)?)).unrun("the depth stays what it was set to"),
     served("latency_percentile", &[], |d, v| match v.text()?.parse() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => put(&mut d.latency.percentile, percent),
         _ => Err(format!("'{}' is not within 0 to 100", v.text()?)),
-    }),
-    served("latency_run", &[], |d, v| put(&mut d.latency.run, v.flag()?)),
+    }).unrun("the depth stays what it was set to"),
+    served("latency_run", &[], |d, v| put(&mut d.latency.run, v.flag()?)).unrun("the depth stays what it was set to"),
 ];
 
 fn engine(d: &mut Draft, v: &Value) -> Parsed<()> {

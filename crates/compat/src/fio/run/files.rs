@@ -217,7 +217,8 @@ impl Files {
     pub(super) fn open(&self, job: &Job, path: &Path) -> Result<File, RunError> {
         let writes = (job.access.rw.writes() || job.access.rw.trims()) && !job.verify.only;
         let mut options = OpenOptions::new();
-        options.read(!writes || job.access.rw.reads() || verifies(job) || job.files.overwrite);
+        let reads = job.access.rw.reads() || verifies(job) || job.files.pre_read;
+        options.read(!writes || reads);
         options.write(writes).custom_flags(open_flags(job));
         let device = self
             .opened
@@ -231,6 +232,9 @@ impl Files {
         let file = opened.map_err(|e| open_failed(job, path, e))?;
         if writes && device.is_none() && self.known.get(path).is_some_and(|k| k.bytes.is_none()) {
             mark(&file);
+        }
+        if job.files.pre_read {
+            read_through(&file).map_err(|e| RunError::io(format!("read {}", path.display()), e))?;
         }
         advise(job, &file).map_err(|e| RunError::io(format!("open {}", path.display()), e))?;
         Ok(file)
@@ -406,13 +410,17 @@ fn given_away(path: &Path, known: &Known, given: &[String]) -> Result<Opened, Ru
         return Ok(drive::open(&spec, &request(word))?);
     }
     let (what, word) = match known.device {
-        true => {
-            ("a device", "SERIAL gives it away by its serial number, or else its size in bytes")
+        true => ("a device", "SERIAL, its serial number or else its size in bytes".to_string()),
+        false => {
+            let bytes = known.bytes.unwrap_or(0);
+            ("not a file that ssdyno made", format!("{bytes}, its size in bytes"))
         }
-        false => ("not a file that ssdyno made", "BYTES gives it away by its size in bytes"),
     };
     let text = format!("{spec} holds data and is {what}: the job would overwrite it");
-    Err(RunError::Refused { text, advice: format!("--destroy={word}; or name another file") })
+    Err(RunError::Refused {
+        text,
+        advice: format!("--destroy={word}, gives it away; or name another"),
+    })
 }
 
 fn mark(file: &File) {
@@ -447,6 +455,18 @@ fn open_failed(job: &Job, path: &Path, error: io::Error) -> RunError {
         return RunError::usage(text, "direct=0, and results of the page cache");
     }
     RunError::io(format!("open {}", path.display()), error)
+}
+
+/// Reads a file once, so that the page cache holds what fits.
+fn read_through(file: &File) -> io::Result<()> {
+    let mut buffer = vec![0; LAYOUT_BLOCK as usize];
+    let mut at = 0;
+    loop {
+        match file.read_at(&mut buffer, at)? {
+            0 => return Ok(()),
+            bytes => at += bytes as u64,
+        }
+    }
 }
 
 /// Tells the kernel what fio tells it: forget what is cached, and what comes.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{BackendKind, Member, Place, Terms};
+use engine::{BackendKind, EndsAll, Member, Place, Terms};
 use workload::{BlockSizes, Caching, Content, Mix, Pacing, Pattern, Region, Stop, Workload};
 
 use super::files::{Use, verifies};
@@ -56,7 +56,12 @@ pub(super) fn member<'a>(job: &Job, clone: u32, outline: Outline) -> Member<'a, 
         start_ns: start_ns(job, clone),
         terms: terms(job),
         place: place(job, clone),
-        ends_all: job.schedule.exitall,
+        after: 0..0,
+        ends_all: match &job.schedule {
+            schedule if schedule.exitall => EndsAll::Always,
+            schedule if schedule.exitall_on_error => EndsAll::OnError,
+            _ => EndsAll::Never,
+        },
     }
 }
 
@@ -105,7 +110,8 @@ fn grid(job: &Job) -> u32 {
     if access.bs_unaligned { 1 } else { grid.max(1) as u32 }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+/// The greatest common divisor; that of 0 and a number is the number.
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
@@ -208,6 +214,7 @@ fn terms(job: &Job) -> Terms {
         reap: queue.complete_min.max(drained).max(1),
         failures_max: if goes_on { u32::MAX / 4 } else { 1 },
         log: each && (logs.bw.is_some() || logs.iops.is_some() || logs.lat.is_some()),
+        flush_apart: true,
     }
 }
 

@@ -20,11 +20,16 @@ use engine::{BackendKind, Clock, Performed, Stage};
 use record::{Safety, Target, TargetKind};
 use rig::{Measurement, Observer, StopReason, TargetInfo};
 
-use super::{Engine, Job, Plan};
+use super::{Engine, ExitWhat, Job, Plan};
 use crate::fio::SyncMode;
 pub use disks::DiskUse;
 pub use files::LaidOut;
 use files::{Files, Use};
+
+/// Bounds of the intervals in which a run is sampled, nanoseconds: shorter ones cost too much, longer
+/// ones show too little.
+const SHORTEST_INTERVAL_NS: u64 = 1_000_000;
+const LONGEST_INTERVAL_NS: u64 = 100_000_000;
 
 /// Why a plan could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -108,6 +113,8 @@ struct Actor<'p> {
     /// Its number among the clones of its job, from 0.
     number: u32,
     stage: usize,
+    /// The job whose clones must all have ended before.
+    waits_for: Option<&'p Job>,
     uses: Vec<Use>,
 }
 
@@ -135,7 +142,15 @@ pub struct JobRun<'p> {
 impl JobRun<'_> {
     /// The error number that ended it; 0 for none.
     pub fn error(&self) -> i32 {
-        if self.did.measurement.errors.is_empty() { 0 } else { 5 }
+        const IO_ERROR: i32 = 5;
+        const ILLEGAL_SEQUENCE: i32 = 84;
+        let errors = &self.did.measurement.errors;
+        match errors.iter().any(|error| error.op != "verify") {
+            true => IO_ERROR,
+            false if errors.is_empty() => 0,
+            // As fio has it for what verify found.
+            false => ILLEGAL_SEQUENCE,
+        }
     }
 }
 
@@ -169,7 +184,8 @@ pub fn prepare<'p>(plan: &'p Plan, given: &[String]) -> Result<Prepared<'p>, Run
                 Engine::Null => imagined(job, number),
                 _ => files.look(job, number)?,
             };
-            clones.push(Actor { job, number, stage, uses });
+            let waits_for = job.schedule.wait_for.and_then(|index| plan.jobs.get(index));
+            clones.push(Actor { job, number, stage, waits_for, uses });
         }
     }
     files.admit(given)?;
@@ -318,6 +334,9 @@ impl<'p> Prepared<'p> {
             }
             self.files.check_again()?;
             self.stage(stage, clock, setting, &mut ran)?;
+            if self.clones.iter().any(|clone| clone.stage == stage && ends_everything(clone.job)) {
+                break;
+            }
         }
         ran.disks = disks::since(&before);
         ran.interrupted |= ran.stages.iter().any(|m| m.stop == StopReason::Interrupted)
@@ -357,6 +376,7 @@ impl<'p> Prepared<'p> {
             let shift = outline.shift;
             shifts.push(shift);
             let mut member = member::member(clone.job, clone.number, outline);
+            member.after = waited_for(&clones, clone.waits_for);
             member.files =
                 (member.backend != BackendKind::Null).then(|| handed(clone.job, files, shift));
             member
@@ -398,14 +418,29 @@ fn handed<'f>(job: &Job, files: &'f [std::fs::File], shift: u32) -> engine::File
     if job.syncing.fdatasync > 0 && job.syncing.fsync == 0 { files } else { files.flushed_whole() }
 }
 
-/// Short enough for the shortest average that was asked for.
+/// The clones of that job among those of a stage; none where they ran in an earlier one.
+fn waited_for(clones: &[&Actor<'_>], job: Option<&Job>) -> std::ops::Range<usize> {
+    let is = |clone: &&&Actor<'_>| job.is_some_and(|job| std::ptr::eq(clone.job, job));
+    let first = clones.iter().position(|clone| is(&clone)).unwrap_or(0);
+    first..first + clones.iter().filter(is).count()
+}
+
+/// A length of which every average that was asked for is a multiple, and short.
 fn interval_ns(clones: &[&Actor<'_>]) -> u64 {
     let asked = clones.iter().flat_map(|clone| {
         let (logs, shown) = (&clone.job.logs, &clone.job.reporting);
         [logs.average, shown.bw_avg_time, shown.iops_avg_time]
     });
-    let shortest = asked.filter(|t| !t.is_zero()).min().map_or(u64::MAX, |t| t.as_nanos() as u64);
-    shortest.clamp(1_000_000, 100_000_000)
+    let common = asked.fold(0, |common, time| member::gcd(common, time.as_nanos() as u64));
+    let common = if common == 0 { LONGEST_INTERVAL_NS } else { common };
+    let parts = common.div_ceil(LONGEST_INTERVAL_NS);
+    let even = (parts..=common).find(|parts| common.is_multiple_of(*parts));
+    (common / even.unwrap_or(parts)).max(SHORTEST_INTERVAL_NS)
+}
+
+/// Whether the end of a job keeps those from beginning that have not begun.
+fn ends_everything(job: &Job) -> bool {
+    job.schedule.exitall && job.schedule.exit_what == ExitWhat::All
 }
 
 fn unix_ns() -> u64 {

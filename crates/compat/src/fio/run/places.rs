@@ -1,8 +1,8 @@
 //! Which place of a file a random operation goes to: every block once, all alike, or by popularity.
 //!
-//! Distributions are fio's, with their habits: a normal one is the mean of twelve even draws, whose
-//! standard deviation is a twelfth of what the option says, and zipf and pareto scatter their ranks
-//! over the file unless a centre is given.
+//! Distributions are fio's, with their habits: all of them scatter their ranks over the file, a
+//! centre only says where the first lies; and a normal one is the mean of twelve even draws over the
+//! whole file, moved by an even draw as wide as the option says.
 
 use libm::{ceil, log, pow};
 use rand_core::Rng;
@@ -33,8 +33,6 @@ pub(super) enum Places {
     Even { count: u64 },
     /// By popularity; rank 0 is the most popular place.
     Ranked { ranks: Ranks, scatter: Scatter },
-    /// Around the middle, or another centre.
-    Normal { count: u64, width: f64, center: f64 },
     /// By zones, for each direction: share of accesses up to here, first place, places.
     Zoned(PerKind<Vec<(f64, u64, u64)>>),
 }
@@ -44,13 +42,15 @@ pub(super) enum Places {
 pub(super) enum Ranks {
     Zipf(Zipf),
     Pareto { count: u64, power: f64 },
+    Normal { count: u64, width: f64 },
 }
 
 /// Where a rank lies in the file.
 #[derive(Clone, Debug)]
-pub(super) enum Scatter {
-    At(Permutation),
-    From { first: u64, count: u64 },
+pub(super) struct Scatter {
+    order: Permutation,
+    /// Added to every place.
+    shift: u64,
 }
 
 impl Places {
@@ -62,10 +62,7 @@ impl Places {
         seed: u64,
     ) -> Places {
         let count = count.max(1);
-        let scatter = |spread: &Spread| match spread.center {
-            Some(center) => Scatter::From { first: (center * count as f64) as u64, count },
-            None => Scatter::At(Permutation::new(count, seed)),
-        };
+        let scatter = |spread: &Spread| Scatter::new(count, seed, spread.center);
         match distribution {
             Distribution::Random => Places::Even { count },
             Distribution::Zipf(spread) => Places::Ranked {
@@ -78,7 +75,7 @@ impl Places {
             },
             Distribution::Normal(spread) => {
                 let width = ceil(count as f64 * spread.value / 100.0).min(count as f64 / 2.0);
-                Places::Normal { count, width, center: spread.center.unwrap_or(0.5) }
+                Places::Ranked { ranks: Ranks::Normal { count, width }, scatter: scatter(spread) }
             }
             Distribution::Zoned(zones) => Places::Zoned(zones.clone().map(|list| {
                 let share = |percent: u32| f64::from(percent) / 100.0;
@@ -107,12 +104,6 @@ impl Places {
             Places::Once(once) => return once.next(),
             Places::Even { count } => below(rng, *count),
             Places::Ranked { ranks, scatter } => scatter.place(ranks.draw(rng)),
-            Places::Normal { count, width, center } => {
-                let even = |rng: &mut _| unit(rng) * *width - *width / 2.0;
-                let sum: f64 = (0..GAUSS_DRAWS).map(|_| even(rng)).sum();
-                let at = *center * *count as f64 + sum / f64::from(GAUSS_DRAWS);
-                (at.max(0.0) as u64) % *count
-            }
             Places::Zoned(zones) => {
                 let draw = unit(rng);
                 let zones = zones.each()[kind];
@@ -142,16 +133,29 @@ impl Ranks {
         match self {
             Ranks::Zipf(zipf) => zipf.sample(rng),
             Ranks::Pareto { count, power } => ((count - 1) as f64 * pow(unit(rng), *power)) as u64,
+            Ranks::Normal { count, width } => {
+                let even = (0..GAUSS_DRAWS).map(|_| unit(rng)).sum::<f64>();
+                let mean = even / f64::from(GAUSS_DRAWS) * *count as f64;
+                let mut moved = (unit(rng) - 0.5) * width;
+                while !(0.0..*count as f64).contains(&(mean + moved)) {
+                    moved /= 2.0;
+                }
+                (mean + moved) as u64
+            }
         }
     }
 }
 
 impl Scatter {
+    fn new(count: u64, seed: u64, center: Option<f64>) -> Scatter {
+        let order = Permutation::new(count, seed);
+        let first = |center: f64| (center * count as f64) as u64 % count;
+        let shift = center.map_or(0, |center| first(center) + count - order.get(0));
+        Scatter { order, shift }
+    }
+
     fn place(&self, rank: u64) -> u64 {
-        match self {
-            Scatter::At(order) => order.get(rank),
-            Scatter::From { first, count } => (first + rank) % count,
-        }
+        (self.order.get(rank) + self.shift) % self.order.len()
     }
 }
 

@@ -2,7 +2,7 @@
 //! away in silence.
 
 use super::RunError;
-use crate::fio::{ExitWhat, Job, VerifyKind};
+use crate::fio::{Job, UnifiedRw, VerifyKind};
 
 /// What of a job cannot be done here, if anything.
 pub(super) fn refuse(job: &Job) -> Result<(), RunError> {
@@ -28,11 +28,6 @@ const RULES: &[Rule] = &[
         option: "ramp_size",
         why: "ramps end after a time here (ramp_time)",
         asked: |job| job.schedule.ramp_size > 0,
-    },
-    Rule {
-        option: "exit_what=group or all",
-        why: "exitall ends the jobs that run at the same time (exit_what=stonewall)",
-        asked: |job| job.schedule.exitall && job.schedule.exit_what == ExitWhat::All,
     },
     Rule {
         option: "serialize_overlap",
@@ -123,8 +118,24 @@ const RULES: &[Rule] = &[
         asked: |job| job.steady.is_some(),
     },
     Rule {
-        option: "wait_for",
-        why: "jobs wait for all before them (stonewall)",
-        asked: |job| job.schedule.wait_for.is_some(),
+        option: "verify_fatal",
+        why: "differences are counted and end nothing",
+        asked: |job| job.verify.fatal,
     },
+    Rule {
+        option: "ignore_error",
+        why: "errors are counted; continue_on_error=io goes on",
+        asked: |job| {
+            let errors = &job.errors;
+            [&errors.ignore_read, &errors.ignore_write, &errors.ignore_verify]
+                .iter()
+                .any(|list| !list.is_empty())
+        },
+    },
+    Rule {
+        option: "unified_rw_reporting",
+        why: "directions are shown apart",
+        asked: |job| job.reporting.unified != UnifiedRw::None,
+    },
+    Rule { option: "unit_base=1", why: "results are in bytes", asked: |job| job.reporting.bits },
 ];

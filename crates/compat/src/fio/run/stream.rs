@@ -54,7 +54,8 @@ pub(super) struct Stream {
     passes_left: Option<u32>,
     ops_left: u64,
     writes: u32,
-    flush_due: bool,
+    /// The last operation was a flush.
+    flushed: bool,
     /// The write that follows a trim, and the address of the last write.
     pending: Option<Op>,
     last: u64,
@@ -94,7 +95,7 @@ impl Stream {
             passes_left: outline.passes,
             ops_left: outline.ops_max,
             writes: 0,
-            flush_due: false,
+            flushed: false,
             pending: None,
             last: 0,
             rng: Xoshiro256PlusPlus::seed_from_u64(outline.seed),
@@ -106,15 +107,17 @@ impl Stream {
     #[inline]
     fn draw(&mut self) -> Option<Op> {
         if let Some(write) = self.pending.take() {
+            self.written(&write);
             return Some(write);
         }
         if self.ops_left == 0 || (self.bytes_left == 0 && !self.next_pass()) {
             return None;
         }
-        if self.flush_due {
-            self.flush_due = false;
+        if self.flush_is_due() {
+            self.flushed = true;
             return Some(Op { offset: self.last, ..Op::FLUSH });
         }
+        self.flushed = false;
         let kind = self.kind();
         let op = self.place(kind)?;
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(op.bytes));
@@ -132,9 +135,14 @@ impl Stream {
     fn written(&mut self, op: &Op) {
         self.last = op.offset;
         self.writes += 1;
-        if self.outline.flush_every > 0 && self.writes.is_multiple_of(self.outline.flush_every) {
-            self.flush_due = true;
-        }
+    }
+
+    /// As fio has it: before each operation, while the number of writes is such. In a mix the reads
+    /// that follow such a write are flushed, too.
+    #[inline]
+    fn flush_is_due(&self) -> bool {
+        let every = self.outline.flush_every;
+        every > 0 && self.writes > 0 && self.writes.is_multiple_of(every) && !self.flushed
     }
 
     /// The direction of the next operation, as an index.
@@ -276,9 +284,7 @@ impl Walk {
     }
 
     fn rewind(&mut self, outline: &Outline) {
-        let backwards = !outline.access.rw.random() && outline.access.sequence_add < 0;
-        let first = if backwards { self.start + self.bytes } else { self.start };
-        (self.next, self.last, self.in_row) = ([first; 3], self.start, 0);
+        (self.next, self.last, self.in_row) = ([self.start; 3], self.start, 0);
         self.zone = outline.access.zone.map(|_| (0, 0));
     }
 
