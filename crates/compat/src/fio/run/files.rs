@@ -20,16 +20,14 @@ use rustix::fs::{
 use workload::{Content, Filler, units};
 
 use super::RunError;
-use crate::fio::{Amount, Engine, FadviseHint, Fallocate, Job, SyncMode};
+use super::sizes::{Place, extent};
+use crate::fio::{Engine, FadviseHint, Fallocate, Job, SyncMode};
 
 /// The mark of a file that ssdyno made.
 const MARK: &str = "user.ssdyno";
 
 /// Files are laid out in writes of this size, bytes.
 const LAYOUT_BLOCK: u64 = 1 << 20;
-
-/// Smallest unit that a length given as a share is cut to, bytes.
-const SHARE_GRID: u64 = 4096;
 
 /// One file of one clone.
 #[derive(Clone, Debug)]
@@ -78,32 +76,20 @@ impl Files {
     /// Looks at the files of a clone and says what of them it uses. Nothing is changed.
     pub(super) fn look(&mut self, job: &Job, clone: u32) -> Result<Vec<Use>, RunError> {
         let paths = job.paths(clone);
-        let sizes = shares(job, paths.len() as u64);
+        let count = paths.len() as u64;
         let mut uses = Vec::with_capacity(paths.len());
-        for (path, size) in paths.into_iter().map(PathBuf::from).zip(sizes) {
+        for (index, path) in (0..).zip(paths.into_iter().map(PathBuf::from)) {
             let known = self.find(&path, job)?;
-            let there = known.bytes.unwrap_or(0);
-            let first = offset(job, clone, there);
-            let bytes = match size {
-                Some(Amount::Bytes(bytes)) if known.device => {
-                    bytes.min(there.saturating_sub(first))
-                }
-                Some(Amount::Bytes(bytes)) => bytes,
-                Some(Amount::Percent(_)) | None if known.bytes.is_none() => {
-                    return Err(RunError::usage(
-                        format!(
-                            "{}: {} is not there, and no size says how large to make it",
-                            job.origin,
-                            path.display()
-                        ),
-                        "size=1g",
-                    ));
-                }
-                Some(Amount::Percent(percent)) => {
-                    let share = Amount::Percent(percent).of(there) / SHARE_GRID * SHARE_GRID;
-                    share.min(there.saturating_sub(first))
-                }
-                None => there.saturating_sub(first),
+            let place = Place { index, count, there: known.bytes, device: known.device };
+            let Some((first, bytes)) = extent(job, clone, place) else {
+                return Err(RunError::usage(
+                    format!(
+                        "{}: {} is not there, and no size says how large to make it",
+                        job.origin,
+                        path.display()
+                    ),
+                    "size=1g",
+                ));
             };
             if bytes < job.access.min_bs() {
                 return Err(RunError::usage(
@@ -310,38 +296,6 @@ fn allocate(file: &File, how: Fallocate, end: u64) -> io::Result<()> {
         Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(end),
         Err(e) => Err(e.into()),
     }
-}
-
-/// Bytes used of each file, where the job says so.
-fn shares(job: &Job, count: u64) -> Vec<Option<Amount>> {
-    let least = job.access.min_bs().max(1);
-    if let Some((low, high)) = job.space.filesize {
-        // Drawn evenly between the two, from the job's seed.
-        let mut draw = job.access.randseed;
-        let one = |_| {
-            draw = draw.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            let size = low + ((u128::from(draw) * u128::from(high - low + 1)) >> 64) as u64;
-            Some(Amount::Bytes(if low == high { low } else { (size / least * least).max(low) }))
-        };
-        return (0..count).map(one).collect();
-    }
-    let Some(Amount::Bytes(all)) = job.space.size else {
-        return vec![job.space.size; count as usize];
-    };
-    let (each, rest) = (all / count.max(1), all % count.max(1));
-    let more = rest / least;
-    (0..count).map(|i| Some(Amount::Bytes(each + if i < more { least } else { 0 }))).collect()
-}
-
-/// First byte used of a file that is `there` bytes long now.
-fn offset(job: &Job, clone: u32, there: u64) -> u64 {
-    let least = job.access.min_bs().max(1);
-    let grid = if job.space.offset_align > 0 { job.space.offset_align } else { least };
-    let place = |amount: Amount| match amount {
-        Amount::Bytes(bytes) => bytes,
-        share => share.of(there).next_multiple_of(grid),
-    };
-    place(job.space.offset) + u64::from(clone) * place(job.space.offset_increment)
 }
 
 fn look_at(path: &Path) -> Result<Known, RunError> {

@@ -18,7 +18,11 @@ pub(super) fn outline(job: &Job, clone: u32, uses: &[Use]) -> Outline {
     let pass_bytes = match job.space.io_size {
         Some(Amount::Bytes(bytes)) => bytes,
         Some(share) => share.of(all),
-        None => all,
+        None => match job.space.size {
+            // Files with a size of their own may hold more.
+            Some(Amount::Bytes(size)) => all.min(size),
+            _ => all,
+        },
     };
     let largest = uses.iter().map(|u| u.start + u.bytes).max().unwrap_or(1);
     let shift = if uses.len() == 1 { 63 } else { 64 - largest.leading_zeros() };

@@ -9,6 +9,7 @@ mod files;
 mod member;
 mod places;
 mod refuse;
+mod sizes;
 mod stream;
 
 use std::path::{Path, PathBuf};
