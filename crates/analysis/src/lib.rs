@@ -20,7 +20,8 @@ mod student;
 
 pub use changepoint::{Change, Piece, Steps, medians, steps};
 pub use compare::{
-    Comparison, EQUIVALENT_WITHIN, Outcome, compare, compare_among, smallest_detectable,
+    Comparison, EQUIVALENT_WITHIN, Outcome, compare, compare_among, compare_blocks,
+    smallest_detectable,
 };
 pub use cost::Cost;
 pub use estimate::{Estimate, estimate, metric};

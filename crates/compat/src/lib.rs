@@ -8,3 +8,4 @@
 
 pub mod fio;
 pub mod fuzz;
+pub mod import;

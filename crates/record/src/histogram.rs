@@ -48,6 +48,18 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Counts one value so many times, as it stands in a table. Counts stay below `u64::MAX`.
+    pub fn record_many(&mut self, value: u64, times: u64) {
+        let times = times.min(u64::MAX - self.count);
+        if times > 0 {
+            self.counts[bucket(value)] += times;
+            self.count += times;
+            self.sum += u128::from(value) * u128::from(times);
+            self.min = self.min.min(value);
+            self.max = self.max.max(value);
+        }
+    }
+
     /// Adds everything `other` counted.
     pub fn merge(&mut self, other: &Histogram) {
         if other.count == 0 {
@@ -193,6 +205,17 @@ impl<'de> Deserialize<'de> for Histogram {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn many_at_once_are_the_same_as_one_by_one() {
+        let (mut one, mut many) = (super::Histogram::default(), super::Histogram::default());
+        (0..5).for_each(|_| one.record(777));
+        many.record_many(777, 5);
+        many.record_many(9, 0);
+        assert_eq!(one, many);
+        many.record_many(u64::MAX, u64::MAX);
+        assert_eq!(many.count(), u64::MAX);
+    }
+
     use super::*;
     use proptest::prelude::*;
 

@@ -25,6 +25,15 @@ pub fn new_id() -> Result<String, StoreError> {
     Ok(id(now.as_millis() as u64, random))
 }
 
+/// The id of a record that was read from `content` and began at `ms` milliseconds since 1970 (0:
+/// unknown): the same for the same content. 80 bits of a hash stand for the random ones.
+pub fn id_of(ms: i64, content: &[u8]) -> String {
+    let hash = xxhash_rust::xxh3::xxh3_128(content).to_be_bytes();
+    let mut bits = [0; 10];
+    bits.copy_from_slice(&hash[..10]);
+    id(ms.clamp(0, (1 << 48) - 1) as u64, bits)
+}
+
 fn id(ms: u64, random: [u8; 10]) -> String {
     let random = random.iter().fold(0u128, |bits, &byte| bits << 8 | u128::from(byte));
     let bits = u128::from(ms) << 80 | random;
@@ -41,6 +50,14 @@ mod tests {
     fn agrees_with_the_example_of_the_ulid_specification() {
         assert_eq!(&id(1_469_918_176_385, [0; 10])[..10], "01ARYZ6S41");
         assert_eq!(id((1 << 48) - 1, [255; 10]), "7ZZZZZZZZZZZZZZZZZZZZZZZZZ");
+    }
+
+    #[test]
+    fn the_same_content_has_the_same_id() {
+        assert_eq!(id_of(7, b"a"), id_of(7, b"a"));
+        assert_ne!(id_of(7, b"a"), id_of(7, b"b"));
+        assert!(id_of(-5, b"a") < id_of(1, b"a"));
+        assert_eq!(id_of(0, b"a").len(), 26);
     }
 
     #[test]

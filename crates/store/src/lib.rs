@@ -34,7 +34,7 @@ mod samples;
 pub use dates::day;
 pub use error::StoreError;
 pub use find::{Filter, RunSummary};
-pub use id::new_id;
+pub use id::{id_of, new_id};
 pub use live::Point;
 pub use place::default_path;
 pub use state::LastState;

@@ -24,7 +24,19 @@ pub struct Target {
 }
 
 /// Every parser of this crate.
-pub const TARGETS: &[Target] = &[crate::fio::FUZZ_COMMAND_LINE, crate::fio::FUZZ_JOB_FILE];
+pub const TARGETS: &[Target] = &[
+    crate::fio::FUZZ_COMMAND_LINE,
+    crate::fio::FUZZ_JOB_FILE,
+    crate::import::FUZZ_OWN,
+    crate::import::FUZZ_FIO_JSON,
+    crate::import::FUZZ_FIO,
+    crate::import::FUZZ_IOZONE,
+    crate::import::FUZZ_DISKMARK,
+    crate::import::FUZZ_F3,
+    crate::import::FUZZ_HDPARM,
+    crate::import::FUZZ_FLASHBENCH,
+    crate::import::FUZZ_DD,
+];
 
 /// A number for what a parser said: the letters of the text but for what is between its first and
 /// last quote, which is of the input, so that two errors of one kind count as the same.

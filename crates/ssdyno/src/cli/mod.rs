@@ -2,6 +2,7 @@
 
 mod drives;
 mod fio;
+mod import;
 mod io;
 mod partition;
 mod prepare;
@@ -17,10 +18,11 @@ use clap::{Parser, Subcommand};
 
 pub use self::drives::{DrivesArgs, DrivesCommand, FitArgs, ReplicateArgs};
 pub use self::fio::FioArgs;
+pub use self::import::ImportArgs;
 pub use self::io::{Access, FlightArgs, IoArgs, PlaceArgs};
 pub use self::partition::PartitionArgs;
 pub use self::prepare::{EraseArgs, PrepareArgs, StateWanted};
-pub use self::records::{ExportArgs, RmArgs, RunsArgs, ShowArgs};
+pub use self::records::{CompareArgs, ExportArgs, RmArgs, RunsArgs, ShowArgs};
 pub use self::recover::RecoverArgs;
 pub use self::run::{DoctorArgs, ListArgs, MethodsArgs, RunArgs};
 pub use self::target::{BorrowArgs, InstrumentArgs, OutputArgs, StoreArgs, TargetArgs};
@@ -77,8 +79,12 @@ pub enum Command {
     Runs(RunsArgs),
     /// One record: as text, or --html, --json, --markdown, --csv
     Show(ShowArgs),
+    /// Two records beside each other: what may be said of the difference, and what not
+    Compare(CompareArgs),
     /// Records as JSON lines or CSV, for other programs
     Export(ExportArgs),
+    /// Results of other tools: fio, iozone, dd, hdparm, f3, CrystalDiskMark, ...
+    Import(ImportArgs),
     /// Remove records
     Rm(RmArgs),
     /// After a kill or a loss of power: compare what was borrowed, put back what differs

@@ -63,6 +63,23 @@ pub struct ShowArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ssdyno compare 12 15                      two runs
+  ssdyno compare last pub:003/m225-fresh    with what was published: ssdyno runs --published")]
+pub struct CompareArgs {
+    /// Number, start of the id, `last`, or a published one: `pub:003/m225-fresh`
+    pub a: String,
+    /// What is held against it
+    pub b: String,
+    /// JSON on stdout
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
 pub struct ExportArgs {
     /// Numbers, starts of ids, or `last`; all when none is given
     pub runs: Vec<String>,

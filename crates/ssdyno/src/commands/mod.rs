@@ -1,9 +1,11 @@
 //! The commands, one file each.
 
+pub mod compare;
 pub mod doctor;
 pub mod drives;
 pub mod fio;
 pub mod fit;
+pub mod import;
 pub mod io;
 pub mod list;
 pub mod manual;

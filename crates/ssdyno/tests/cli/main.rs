@@ -4,6 +4,7 @@
 mod bad_input;
 mod common;
 mod devices;
+mod elsewhere;
 mod io_words;
 mod kill;
 mod partition;

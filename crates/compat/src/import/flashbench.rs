@@ -1,0 +1,86 @@
+//! flashbench: the tables of `-a` (read times before, on and behind boundaries), and of `--open-au`
+//! and `--find-fat` (rates by block size, a column for each erase block tried).
+
+use record::{Run, Unit};
+
+use super::found::{binary, put, run};
+use super::lines::{ImportError, Lines, number, size};
+
+/// Words of the table of -a, and the names here.
+const TIMES: [(&str, &str); 4] =
+    [("pre ", "before"), ("on ", "on"), ("post ", "behind"), ("diff ", "difference")];
+
+pub(crate) fn begins(lines: &Lines<'_>) -> bool {
+    lines.peek().is_some_and(|line| is_aligned(line) || rates(line).is_some())
+}
+
+fn is_aligned(line: &str) -> bool {
+    line.trim_start().starts_with("align ") && line.contains("pre ") && line.contains("diff ")
+}
+
+pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
+    let mut run = run("flashbench", "flashbench", None, lines.number());
+    while let Some(line) = lines.peek() {
+        if is_aligned(line) {
+            lines.next();
+            boundary(&mut run, line).ok_or_else(|| lines.wrong("not a row of flashbench -a"))?;
+        } else if let Some((block, rates)) = rates(line) {
+            lines.next();
+            for (i, rate) in rates.iter().enumerate() {
+                let column = if rates.len() > 1 { format!("-{}", i + 1) } else { String::new() };
+                let name = format!("flashbench-rate-{}{column}", binary(block));
+                put(&mut run, name, Unit::BytesPerSecond, *rate);
+            }
+        } else {
+            break;
+        }
+    }
+    Ok(vec![run])
+}
+
+/// `align 4194304  pre 1.2ms  on 1.6ms  post 1.1ms  diff 425µs`: each boundary and the four times.
+fn boundary(run: &mut Run, line: &str) -> Option<()> {
+    let (bytes, _) = number(line.trim_start().strip_prefix("align ")?)?;
+    let at = binary(bytes as u64);
+    for (word, name) in TIMES {
+        let ns = line.split_once(word).and_then(|(_, rest)| time_ns(rest))?;
+        // A difference below zero is noise that a metric cannot hold.
+        put(run, format!("boundary-{at}.{name}"), Unit::Nanoseconds, ns);
+    }
+    Some(())
+}
+
+/// `1.24ms`, `425µs`, `-17ns`.
+fn time_ns(text: &str) -> Option<f64> {
+    let text = text.trim_start();
+    let (sign, digits) = text.strip_prefix('-').map_or((1.0, text), |rest| (-1.0, rest));
+    let (value, unit) = number(digits)?;
+    let scale = match unit.split_whitespace().next()? {
+        "ns" => 1.0,
+        "µs" | "us" | "\u{3bc}s" | "\u{fffd}s" | "\u{fffd}\u{fffd}s" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return None,
+    };
+    Some(sign * value * scale)
+}
+
+/// `4MiB    8.79M/s  8.8M/s`: block and rates. The letters are powers of ten.
+fn rates(line: &str) -> Option<(u64, Vec<f64>)> {
+    let mut words = line.split_whitespace();
+    let block = words.next()?;
+    let bytes = block.ends_with('B').then(|| size(block)).flatten()?;
+    let rate = |word: &str| {
+        let (value, unit) = number(word.strip_suffix("/s")?)?;
+        let scale = match unit {
+            "" => 1.0,
+            "K" => 1e3,
+            "M" => 1e6,
+            "G" => 1e9,
+            _ => return None,
+        };
+        Some(value * scale)
+    };
+    let rates: Option<Vec<f64>> = words.map(rate).collect();
+    rates.filter(|rates| !rates.is_empty()).map(|rates| (bytes, rates))
+}

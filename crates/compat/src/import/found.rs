@@ -1,0 +1,194 @@
+//! What a parser found, as a record: named as ssdyno names its own metrics, so that the two can be
+//! compared, and with nothing in it that was not in the text.
+
+use record::{Finding, Level, Metric, Origin, OriginKind, Run, Unit};
+
+/// A percentile with fewer operations beyond it is not taken over (statistics: R9).
+const SAMPLES_BEYOND: f64 = 10.0;
+
+/// An empty record of a tool's result that begins at a line.
+pub(crate) fn run(method: &str, tool: &str, version: Option<String>, line: usize) -> Run {
+    let origin = Origin {
+        kind: OriginKind::Imported,
+        tool: Some(tool.to_string()),
+        version,
+        source: String::new(),
+        place: Some(format!("line {line}")),
+        command: None,
+        start_known: false,
+    };
+    Run::elsewhere(env!("CARGO_PKG_VERSION"), method, origin)
+}
+
+/// The same with the tool's command line or settings.
+pub(crate) fn with_command(mut run: Run, command: Option<String>) -> Run {
+    if let Some(origin) = &mut run.origin {
+        origin.command = command;
+    }
+    run
+}
+
+/// Enters when it started, where that is known.
+pub(crate) fn start(run: &mut Run, started: Option<String>) {
+    if let (Some(started), Some(origin)) = (started, &mut run.origin) {
+        run.started = started;
+        origin.start_known = true;
+    }
+}
+
+/// Adds a value that the tool gave once. Below zero or infinite is none.
+pub(crate) fn put(run: &mut Run, name: impl Into<String>, unit: Unit, value: f64) {
+    if value.is_finite() && value >= 0.0 {
+        run.metrics.push(Metric::single(name, unit, value));
+    }
+}
+
+/// Adds a note.
+pub(crate) fn note(run: &mut Run, name: &str, text: impl Into<String>) {
+    run.warnings.push(Finding::new(name, Level::Note, text));
+}
+
+/// What was issued, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub random: bool,
+    pub mixed: bool,
+    pub block_bytes: Option<u64>,
+    pub depth: Option<u64>,
+    pub jobs: u64,
+    /// Tells workloads of one shape apart.
+    pub extra: Option<String>,
+}
+
+impl Shape {
+    /// `rand-read-4KiB-q32`; without sizes only the direction.
+    pub fn name(&self, direction: &str) -> String {
+        let order = match (self.mixed, self.random) {
+            (true, _) => "mixed",
+            (_, true) => "rand",
+            _ => "seq",
+        };
+        let jobs = if self.jobs > 1 { format!("-jobs{}", self.jobs) } else { String::new() };
+        let extra = self.extra.as_ref().map_or(String::new(), |extra| format!("-{extra}"));
+        match (self.block_bytes, self.depth) {
+            (Some(bytes), Some(depth)) => {
+                format!("{order}-{direction}{jobs}{extra}-{}-q{depth}", binary(bytes))
+            }
+            _ => format!("{direction}{jobs}{extra}"),
+        }
+    }
+
+    /// Whether its rate is told in operations, as ssdyno tells it.
+    pub fn in_operations(&self) -> bool {
+        self.random || self.mixed || self.block_bytes.is_none()
+    }
+}
+
+/// `4KiB`, `1MiB`, `1000B`.
+pub(crate) fn binary(bytes: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let fits = units.into_iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    fits.map_or_else(|| format!("{bytes}B"), |(unit, name)| format!("{}{name}", bytes / unit))
+}
+
+/// What a tool says of one direction of one workload.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Side {
+    pub bytes_per_s: Option<f64>,
+    pub iops: Option<f64>,
+    /// Operations, where they were counted.
+    pub operations: Option<u64>,
+    pub max_ns: Option<f64>,
+    /// Share (0 to 1) and nanoseconds.
+    pub percentiles: Vec<(f64, f64)>,
+}
+
+/// Adds the rate and the latencies of one direction; a name that is taken gets a word more.
+pub(crate) fn put_side(run: &mut Run, shape: &Shape, direction: &str, side: &Side) -> String {
+    let mut shape = shape.clone();
+    let mut count = 1;
+    while run.metric(&shape.name(direction)).is_some() {
+        count += 1;
+        shape.extra = Some(format!("job{count}"));
+    }
+    let name = shape.name(direction);
+    let rate = if shape.in_operations() { side.iops } else { side.bytes_per_s };
+    let unit = if shape.in_operations() { Unit::Iops } else { Unit::BytesPerSecond };
+    match rate.or(None) {
+        Some(value) => put(run, name.as_str(), unit, value),
+        None => {
+            if let Some(value) = side.bytes_per_s {
+                put(run, name.as_str(), Unit::BytesPerSecond, value);
+            }
+        }
+    }
+    for (label, share) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
+        let found = side.percentiles.iter().find(|(q, _)| (q - share).abs() < 1e-9);
+        let Some((_, ns)) = found else { continue };
+        let beyond = side.operations.map(|n| n as f64 * (1.0 - share));
+        if beyond.is_none_or(|beyond| beyond + 1e-6 >= SAMPLES_BEYOND) {
+            put(run, format!("{name}.{label}"), Unit::Nanoseconds, *ns);
+        }
+    }
+    if let Some(ns) = side.max_ns {
+        put(run, format!("{name}.max"), Unit::Nanoseconds, ns);
+    }
+    name
+}
+
+/// `Tue Oct  3 18:02:42 2023` as RFC 3339, taken as UTC: the tools do not tell the zone.
+pub(crate) fn ctime(text: &str) -> Option<jiff::civil::DateTime> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let words: Vec<&str> = text.split_whitespace().take(5).collect();
+    let [_, month, day, time, year] = words.as_slice() else { return None };
+    let month = MONTHS.iter().position(|m| m == month)? + 1;
+    format!("{year:0>4}-{month:02}-{day:0>2}T{time}").parse().ok()
+}
+
+/// A local time of an unknown zone as RFC 3339.
+pub(crate) fn moment(time: jiff::civil::DateTime) -> String {
+    format!("{time}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_ssdynos_own_metrics() {
+        let mut shape = Shape {
+            random: true,
+            block_bytes: Some(4096),
+            depth: Some(32),
+            jobs: 1,
+            ..Shape::default()
+        };
+        assert_eq!(shape.name("read"), "rand-read-4KiB-q32");
+        (shape.jobs, shape.mixed) = (4, true);
+        assert_eq!(shape.name("write"), "mixed-write-jobs4-4KiB-q32");
+        shape.block_bytes = None;
+        assert_eq!(shape.name("read"), "read-jobs4");
+    }
+
+    #[test]
+    fn a_percentile_of_too_few_is_left_out() {
+        let shape =
+            Shape { random: true, block_bytes: Some(4096), depth: Some(1), ..Shape::default() };
+        let percentiles = vec![(0.5, 1e3), (0.99, 2e3), (0.999, 3e3)];
+        let side = Side { iops: Some(1.0), operations: Some(2000), percentiles, ..Side::default() };
+        let mut found = run("fio", "fio", None, 1);
+        put_side(&mut found, &shape, "read", &side);
+        let names: Vec<_> = found.metrics.iter().map(|m| m.name.as_str()).collect();
+        assert_eq!(names, ["rand-read-4KiB-q1", "rand-read-4KiB-q1.p50", "rand-read-4KiB-q1.p99"]);
+    }
+
+    #[test]
+    fn times_as_c_prints_them() {
+        let time = |text| ctime(text).map(moment);
+        assert_eq!(time("Tue Oct  3 18:02:42 2023"), Some("2023-10-03T18:02:42Z".to_string()));
+        for text in ["", "Tue Oct  3 18:02:42", "Tue Foo  3 18:02:42 2023", "a Oct 33 1:2:3 2023"] {
+            assert_eq!(time(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! hdparm -t and -T. Its MB are 2^20 bytes, of which it counts whole ones; the rate it prints is
+//! more exact than the bytes and seconds beside it.
+
+use record::{Run, TargetKind, Unit};
+
+use super::found::{put, run};
+use super::lines::{ImportError, Lines, after, number};
+
+/// What it says, the name here, and whether it goes past the page cache.
+const TIMINGS: [(&str, &str, Option<bool>); 5] = [
+    ("Timing O_DIRECT cached reads:", "cache-read", None),
+    ("Timing cached reads:", "cache-read", None),
+    ("Timing buffer-cache reads:", "cache-read", None),
+    ("Timing buffered disk reads:", "seq-read", Some(false)),
+    ("Timing O_DIRECT disk reads:", "seq-read", Some(true)),
+];
+
+fn timing(line: &str) -> Option<(&'static str, Option<bool>, &str)> {
+    TIMINGS.iter().find_map(|(words, name, direct)| {
+        line.trim().strip_prefix(words).map(|rest| (*name, *direct, rest))
+    })
+}
+
+fn device(line: &str) -> Option<&str> {
+    line.trim().strip_suffix(':').filter(|path| path.starts_with("/dev/"))
+}
+
+pub(crate) fn begins(lines: &Lines<'_>) -> bool {
+    let mut ahead = lines.clone();
+    let first = ahead.next().unwrap_or_default();
+    let timed = |line: Option<&str>| line.is_some_and(|line| timing(line).is_some());
+    timed(Some(first)) || device(first).is_some() && timed(ahead.peek())
+}
+
+pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
+    let mut run = run("hdparm", "hdparm", None, lines.number());
+    if let Some(path) = lines.peek().and_then(device) {
+        run.target.spec = path.to_string();
+        run.target.path = Some(path.to_string());
+        run.target.kind = TargetKind::Device;
+        lines.next();
+    }
+    while let Some((name, direct, rest)) = lines.peek().and_then(timing) {
+        lines.next();
+        let rate = after(rest, "=").and_then(number);
+        let (value, _) = rate
+            .filter(|(_, unit)| unit.trim().starts_with("MB/sec"))
+            .ok_or_else(|| lines.wrong("no rate in MB/sec"))?;
+        put(&mut run, name, Unit::BytesPerSecond, value * 1_048_576.0);
+        run.target.direct = direct.or(run.target.direct);
+    }
+    Ok(vec![run])
+}

@@ -1,0 +1,236 @@
+//! iozone: its listing, its table alone, or the tables that -R adds for spreadsheets.
+//!
+//! Columns of tests that were not run are blank, so a value is told by where it stands: numbers end
+//! at fixed columns, 16 and 24 for file and record size, then every 9 (every 8 before version 3.4xx,
+//! which writes KB for kB). Rates are KiB/s.
+
+use record::{Run, Unit};
+
+use super::found::{self, binary, ctime, moment, put, run};
+use super::lines::{ImportError, Lines, after};
+
+/// The tests in the order of the columns.
+const TESTS: [&str; 13] = [
+    "write",
+    "rewrite",
+    "read",
+    "reread",
+    "random-read",
+    "random-write",
+    "backward-read",
+    "record-rewrite",
+    "strided-read",
+    "fwrite",
+    "frewrite",
+    "fread",
+    "freread",
+];
+
+/// The headings of -R, and the columns they are of.
+const REPORTS: [(&str, usize); 13] = [
+    ("\"Writer report\"", 0),
+    ("\"Re-writer report\"", 1),
+    ("\"Reader report\"", 2),
+    ("\"Re-reader report\"", 3),
+    ("\"Random read report\"", 4),
+    ("\"Random write report\"", 5),
+    ("\"Backward read report\"", 6),
+    ("\"Record rewrite report\"", 7),
+    ("\"Stride read report\"", 8),
+    ("\"Fwrite report\"", 9),
+    ("\"Re-fwrite report\"", 10),
+    ("\"Fread report\"", 11),
+    ("\"Re-fread report\"", 12),
+];
+
+/// File size and record size in KiB, test and KiB/s.
+type Cell = (u64, u64, usize, f64);
+
+pub(crate) fn begins(lines: &Lines<'_>) -> bool {
+    lines.peek().is_some_and(|line| is_title(line) || is_heading(line) || report(line).is_some())
+}
+
+fn is_title(line: &str) -> bool {
+    line.trim_start().starts_with("Iozone: Performance Test of File I/O")
+}
+
+/// The second line over the table.
+fn is_heading(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    words.next().is_some_and(|w| w.eq_ignore_ascii_case("kB"))
+        && words.next() == Some("reclen")
+        && words.next() == Some("write")
+}
+
+/// Lines that may stand between tables and behind them.
+fn goes_on(line: &str) -> bool {
+    let words = ["random", "Excel output is below", "iozone test complete"];
+    let line = line.trim();
+    let known = line.is_empty() || words.iter().any(|word| line.starts_with(word));
+    known || is_heading(line) || report(line).is_some()
+}
+
+fn report(line: &str) -> Option<usize> {
+    let found = REPORTS.iter().find(|(words, _)| words.eq_ignore_ascii_case(line.trim()));
+    found.map(|(_, column)| *column)
+}
+
+pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
+    let begin = lines.number();
+    let mut run = run("iozone", "iozone", None, begin);
+    let (mut table, mut sheets) = (Vec::new(), Vec::new());
+    while let Some(line) = lines.peek() {
+        let read = !table.is_empty() || !sheets.is_empty();
+        if is_title(line) && lines.number() > begin || read && !goes_on(line) {
+            break;
+        }
+        lines.next();
+        if is_heading(line) {
+            rows(lines, line, &run, &mut table)?;
+        } else if let Some(column) = report(line) {
+            sheet(lines, column, &mut sheets)?;
+        } else {
+            fact(&mut run, line);
+        }
+    }
+    // With -R the same values stand in both.
+    let cells = if table.is_empty() { sheets } else { table };
+    if cells.is_empty() {
+        return Err(lines.wrong_at(begin, "the listing of iozone ends before its table"));
+    }
+    enter(&mut run, &cells);
+    Ok(vec![run])
+}
+
+fn fact(run: &mut Run, line: &str) {
+    let line = line.trim();
+    if let Some(command) = line.strip_prefix("Command line used:") {
+        *run = found::with_command(run.clone(), Some(command.trim().to_string()));
+        let file = command.split_whitespace().skip_while(|w| *w != "-f").nth(1);
+        run.target.spec = file.unwrap_or_default().to_string();
+        let direct = command.split_whitespace().any(|w| w == "-I");
+        run.target.direct = Some(direct);
+    } else if let Some(time) = line.strip_prefix("Run began:").and_then(ctime) {
+        found::start(run, Some(moment(time)));
+    } else if let (Some(version), Some(origin)) =
+        (after(line, "Version $Revision: "), &mut run.origin)
+    {
+        origin.version = version.split_whitespace().next().map(String::from);
+    }
+}
+
+fn rows(
+    lines: &mut Lines<'_>,
+    heading: &str,
+    run: &Run,
+    cells: &mut Vec<Cell>,
+) -> Result<(), ImportError> {
+    let width = if heading.trim_start().starts_with("KB") { 8 } else { 9 };
+    let command = run.origin.as_ref().and_then(|o| o.command.as_deref()).unwrap_or("");
+    let asked = tests_asked(command);
+    while let Some(line) = lines.peek() {
+        let line = line.trim_end();
+        if !line.trim_start().starts_with(|c: char| c.is_ascii_digit()) {
+            break;
+        }
+        lines.next();
+        let row = by_place(line, width).or_else(|| in_order(line, asked.as_deref()));
+        cells.extend(row.ok_or_else(|| lines.wrong("not a row of iozone's table"))?);
+    }
+    Ok(())
+}
+
+/// The words of a line, and the column behind each.
+fn words(line: &str) -> Vec<(&str, usize)> {
+    let start = line.as_ptr() as usize;
+    let end = |word: &str| word.as_ptr() as usize - start + word.len();
+    line.split_whitespace().map(|word| (word, end(word))).collect()
+}
+
+/// Values by where they stand. The blanks in front may be lost; those between may not.
+fn by_place(line: &str, width: usize) -> Option<Vec<Cell>> {
+    let words = words(line);
+    let [(file, first), (record, second), values @ ..] = words.as_slice() else { return None };
+    (second - first == 8 && !values.is_empty()).then_some(())?;
+    let (file, record) = (file.parse().ok()?, record.parse().ok()?);
+    let cell = |(word, end): &(&str, usize)| {
+        let offset = end - second;
+        let column = (offset / width).checked_sub(1).filter(|c| *c < TESTS.len())?;
+        offset.is_multiple_of(width).then_some((file, record, column, rate(word)?))
+    };
+    values.iter().map(cell).collect()
+}
+
+/// Values in their order, where all columns are there or the command line tells which are.
+fn in_order(line: &str, asked: Option<&[usize]>) -> Option<Vec<Cell>> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [file, record, values @ ..] = words.as_slice() else { return None };
+    let (file, record) = (file.parse().ok()?, record.parse().ok()?);
+    let all: Vec<usize> = (0..TESTS.len()).collect();
+    let columns = asked.unwrap_or(&all);
+    (values.len() == columns.len() && !values.is_empty()).then_some(())?;
+    let cell = |(word, column): (&&str, &usize)| Some((file, record, *column, rate(word)?));
+    values.iter().zip(columns).map(cell).collect()
+}
+
+fn rate(word: &str) -> Option<f64> {
+    word.parse::<u64>().ok().map(|kib| kib as f64)
+}
+
+/// The columns of the tests in `-i 0 -i 1`; `None` where all run.
+fn tests_asked(command: &str) -> Option<Vec<usize>> {
+    const COLUMNS: [&[usize]; 8] =
+        [&[0, 1], &[2, 3], &[4, 5], &[6], &[7], &[8], &[9, 10], &[11, 12]];
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let tests = words.windows(2).filter(|pair| pair[0] == "-i");
+    let columns = tests.filter_map(|pair| COLUMNS.get(pair[1].parse::<usize>().ok()?));
+    let mut columns: Vec<usize> = columns.flat_map(|c| c.iter().copied()).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    (!columns.is_empty()).then_some(columns)
+}
+
+/// A table of -R: record sizes across, file sizes down, both in quotes.
+fn sheet(lines: &mut Lines<'_>, column: usize, cells: &mut Vec<Cell>) -> Result<(), ImportError> {
+    let quoted = |word: &str| word.trim_matches('"').parse::<u64>().ok();
+    let heading = lines.next().unwrap_or_default();
+    let records: Option<Vec<u64>> = heading.split_whitespace().map(quoted).collect();
+    let records =
+        records.filter(|r| !r.is_empty()).ok_or_else(|| lines.wrong("no record sizes"))?;
+    while let Some(line) = lines.peek().filter(|line| line.trim_start().starts_with('"')) {
+        let mut words = line.split_whitespace();
+        let Some(file) = words.next().and_then(quoted) else { break };
+        lines.next();
+        let values: Option<Vec<f64>> = words.map(rate).collect();
+        let values = values.ok_or_else(|| lines.wrong("not a row of a table of -R"))?;
+        // Records larger than the file were not tried: the row is shorter.
+        cells.extend(records.iter().zip(values).map(|(r, v)| (file, *r, column, v)));
+    }
+    Ok(())
+}
+
+fn enter(run: &mut Run, cells: &[Cell]) {
+    let first = (cells[0].0, cells[0].1);
+    let alone = cells.iter().all(|c| (c.0, c.1) == first);
+    for (file, record, column, kib) in cells {
+        let test = TESTS[*column];
+        let bytes = |kib: &u64| binary(kib.saturating_mul(1024));
+        let name = match alone {
+            true => format!("iozone-{test}"),
+            false => format!("iozone-{test}-{}-{}", bytes(file), bytes(record)),
+        };
+        // 0: iozone prints it for what it left out.
+        if *kib > 0.0 {
+            put(run, name, Unit::BytesPerSecond, kib * 1024.0);
+        }
+    }
+    if alone {
+        put(run, "file-size", Unit::Bytes, first.0 as f64 * 1024.0);
+        put(run, "record-size", Unit::Bytes, first.1 as f64 * 1024.0);
+    }
+    let command = run.origin.as_ref().and_then(|o| o.command.as_deref()).unwrap_or("");
+    let flag = |flag: &str| command.split_whitespace().any(|w| w == flag);
+    if !command.is_empty() && !flag("-I") {
+        found::note(run, "page-cache", "buffered: what was read again may have come from memory");
+    }
+}

@@ -1,0 +1,170 @@
+//! A text line by line, with numbers for what cannot be read.
+
+use thiserror::Error;
+
+/// Characters of a line that a message quotes.
+const QUOTED: usize = 80;
+
+/// A text that is not what it was taken for.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("line {line}: {why}: '{text}'")]
+pub struct ImportError {
+    /// From 1.
+    pub line: usize,
+    /// The line, cut where it is long.
+    pub text: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// Where a parser is in a text.
+#[derive(Clone)]
+pub(crate) struct Lines<'a> {
+    text: &'a str,
+    /// Where each line begins, in bytes.
+    starts: Vec<usize>,
+    at: usize,
+}
+
+impl<'a> Lines<'a> {
+    pub fn new(text: &'a str) -> Lines<'a> {
+        let ends = text.match_indices('\n').map(|(i, _)| i + 1);
+        let starts = [0].into_iter().chain(ends).filter(|i| *i < text.len()).collect();
+        Lines { text, starts, at: 0 }
+    }
+
+    /// The line at hand, without what ends it.
+    pub fn peek(&self) -> Option<&'a str> {
+        let start = *self.starts.get(self.at)?;
+        let end = self.starts.get(self.at + 1).copied().unwrap_or(self.text.len());
+        Some(self.text[start..end].trim_end_matches(['\n', '\r']))
+    }
+
+    /// The same, and goes on to the next one.
+    pub fn next(&mut self) -> Option<&'a str> {
+        let line = self.peek()?;
+        self.at += 1;
+        Some(line)
+    }
+
+    /// The line `back` before the one at hand.
+    pub fn before(&self, back: usize) -> Option<&'a str> {
+        Lines { at: self.at.checked_sub(back)?, ..self.clone() }.peek()
+    }
+
+    /// Number of the line at hand, from 1.
+    pub fn number(&self) -> usize {
+        self.at + 1
+    }
+
+    /// Everything from the line at hand on.
+    pub fn rest(&self) -> &'a str {
+        self.starts.get(self.at).map_or("", |start| &self.text[*start..])
+    }
+
+    /// Goes on to the first line that begins at least so many bytes behind the line at hand.
+    pub fn skip(&mut self, bytes: usize) {
+        let Some(start) = self.starts.get(self.at) else { return };
+        let end = start + bytes;
+        self.at += self.starts[self.at..].partition_point(|s| *s < end);
+    }
+
+    /// An error at the line before the one at hand.
+    pub fn wrong(&self, why: impl Into<String>) -> ImportError {
+        self.wrong_at(self.at.max(1), why)
+    }
+
+    /// An error at the line of that number.
+    pub fn wrong_at(&self, number: usize, why: impl Into<String>) -> ImportError {
+        let line = Lines { at: number.saturating_sub(1), ..self.clone() }.peek().unwrap_or("");
+        let shown = line.trim().chars().filter(|c| !c.is_control()).take(QUOTED).collect();
+        ImportError { line: number, text: shown, why: why.into() }
+    }
+}
+
+/// What stands behind `word` in a line.
+pub(crate) fn after<'a>(line: &'a str, word: &str) -> Option<&'a str> {
+    line.split_once(word).map(|(_, rest)| rest)
+}
+
+/// The number at the beginning of a text, and what follows it. No sign, no exponent but `e-05`.
+pub(crate) fn number(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim_start();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let exponent = text[end..]
+        .strip_prefix("e-")
+        .map_or(0, |rest| 2 + rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
+    let value: f64 = text[..end + exponent].parse().ok()?;
+    value.is_finite().then_some((value, &text[end + exponent..]))
+}
+
+/// The number behind a word: `usr=` in `cpu : usr=5.06%`.
+pub(crate) fn number_after(line: &str, word: &str) -> Option<f64> {
+    number(after(line, word)?).map(|(value, _)| value)
+}
+
+/// A size such as `4k`, `4KiB`, `4096B`, `1M`: the letters are powers of 1024, as fio has them.
+pub(crate) fn size(text: &str) -> Option<u64> {
+    let (value, unit) = number(text)?;
+    let power = match unit.trim().chars().next().map(|c| c.to_ascii_lowercase()) {
+        None | Some('b') => 0,
+        Some('k') => 1,
+        Some('m') => 2,
+        Some('g') => 3,
+        Some('t') => 4,
+        Some(_) => return None,
+    };
+    let bytes = value * 1024f64.powi(power);
+    (bytes >= 0.0 && bytes < 2f64.powi(60)).then_some(bytes as u64)
+}
+
+/// How many bytes per second (or bytes) a unit is: `MB/s` is 10^6, `MiB/s` 2^20.
+pub(crate) fn unit_scale(unit: &str) -> Option<f64> {
+    let unit = unit.trim().trim_end_matches(['/', 's']);
+    let (letter, rest) = unit.split_at_checked(1)?;
+    let power = match letter.to_ascii_lowercase().as_str() {
+        "b" => return rest.is_empty().then_some(1.0),
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        _ => return None,
+    };
+    match rest {
+        "iB" => Some(1024f64.powi(power)),
+        "B" => Some(1000f64.powi(power)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_numbers_and_are_quoted() {
+        let mut lines = Lines::new("one\r\ntwo\n\nfour");
+        assert_eq!((lines.next(), lines.number(), lines.peek()), (Some("one"), 2, Some("two")));
+        assert_eq!(lines.rest(), "two\n\nfour");
+        lines.skip(4);
+        assert_eq!((lines.number(), lines.peek(), lines.before(1)), (3, Some(""), Some("two")));
+        lines.next();
+        lines.next();
+        assert_eq!(lines.wrong("odd").to_string(), "line 4: odd: 'four'");
+        assert_eq!((lines.peek(), lines.rest()), (None, ""));
+    }
+
+    #[test]
+    fn numbers_and_sizes() {
+        assert_eq!(number(" 5.44e-05 s"), Some((5.44e-05, " s")));
+        assert_eq!(number("12,5"), Some((12.0, ",5")));
+        assert_eq!((number("x"), number("1.2.3"), number("")), (None, None, None));
+        assert_eq!(size("4k"), Some(4096));
+        assert_eq!((size("4096B"), size("1MiB"), size("4x")), (Some(4096), Some(1 << 20), None));
+        assert_eq!(unit_scale("MB/s"), Some(1e6));
+        assert_eq!(
+            (unit_scale("MiB/s"), unit_scale("Byte"), unit_scale("")),
+            (Some(1048576.0), None, None)
+        );
+    }
+}

@@ -1,0 +1,188 @@
+//! Results of other tools, read from what they print.
+//!
+//! A text is gone through line by line: where a tool's result begins, its parser takes over and
+//! gives a record for each result; lines between results (prompts, warnings, the words of whoever
+//! wrote it down) are passed over. A line inside a result that cannot be read is an error that
+//! quotes it. What the tool did not print stays unknown.
+
+mod dd;
+mod diskmark;
+mod f3;
+mod fio_json;
+mod fio_text;
+mod flashbench;
+mod found;
+mod hdparm;
+mod iozone;
+mod lines;
+mod own;
+#[cfg(test)]
+mod tests;
+
+use record::Run;
+
+pub use self::lines::ImportError;
+use self::lines::Lines;
+use crate::fuzz::{Target, outcome};
+
+/// A tool's output that can be read.
+#[derive(Clone, Copy)]
+pub struct Format {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// What is read, for people.
+    pub about: &'static str,
+    /// Whether a result begins at the line at hand.
+    begins: fn(&Lines<'_>) -> bool,
+    /// Reads the result that begins there.
+    read: fn(&mut Lines<'_>) -> Result<Vec<Run>, ImportError>,
+}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Everything that is read. The first that knows a line has it.
+pub const FORMATS: [Format; 9] = [
+    Format {
+        name: "ssdyno",
+        about: "`ssdyno export`: JSON lines, or --csv",
+        begins: own::begins,
+        read: own::read,
+    },
+    Format {
+        name: "fio-json",
+        about: "fio --output-format=json or json+, of fio 2 and 3",
+        begins: fio_json::begins,
+        read: fio_json::read,
+    },
+    Format {
+        name: "fio",
+        about: "fio's normal output, of fio 2 and 3",
+        begins: fio_text::begins,
+        read: fio_text::read,
+    },
+    Format {
+        name: "iozone",
+        about: "iozone's listing, or its table alone, or the tables of -R",
+        begins: iozone::begins,
+        read: iozone::read,
+    },
+    Format {
+        name: "diskmark",
+        about: "the text of CrystalDiskMark 3 to 8 and of KDiskMark",
+        begins: diskmark::begins,
+        read: diskmark::read,
+    },
+    Format { name: "f3", about: "f3write, f3read, f3probe", begins: f3::begins, read: f3::read },
+    Format {
+        name: "hdparm",
+        about: "hdparm -t and -T",
+        begins: hdparm::begins,
+        read: hdparm::read,
+    },
+    Format {
+        name: "flashbench",
+        about: "flashbench -a, and --open-au and --find-fat",
+        begins: flashbench::begins,
+        read: flashbench::read,
+    },
+    Format {
+        name: "dd",
+        about: "the last lines of dd: GNU in any language, busybox, BSD",
+        begins: dd::begins,
+        read: dd::read,
+    },
+];
+
+/// The format of that name.
+pub fn format(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// All results in a text, in their order; only those of one format where one is given. The records
+/// have no id yet, and no start where the tool does not tell it.
+pub fn read(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> {
+    let formats = only.map_or(&FORMATS[..], std::slice::from_ref);
+    let mut lines = Lines::new(text);
+    let mut runs = Vec::new();
+    while lines.peek().is_some() {
+        let before = lines.number();
+        if let Some(format) = formats.iter().find(|format| (format.begins)(&lines)) {
+            runs.extend((format.read)(&mut lines)?);
+        }
+        if lines.number() == before {
+            lines.next();
+        }
+    }
+    if runs.is_empty() { Err(nothing(text, only)) } else { Ok(runs) }
+}
+
+/// There is no result: the first line that says anything is quoted.
+fn nothing(text: &str, only: Option<&Format>) -> ImportError {
+    let first = text.lines().position(|line| !line.trim().is_empty());
+    let why = match only {
+        Some(format) => format!("no result of {} begins here or below", format.name),
+        None => "no result of a known tool begins here or below".to_string(),
+    };
+    Lines::new(text).wrong_at(first.map_or(1, |i| i + 1), why)
+}
+
+/// The text of a file: UTF-8, or UTF-16 with its mark, as Windows tools write it.
+pub fn decode(bytes: &[u8]) -> String {
+    let wide = |big: bool| {
+        let pairs = bytes[2..].chunks_exact(2);
+        let units = pairs.map(|p| match big {
+            true => u16::from_be_bytes([p[0], p[1]]),
+            false => u16::from_le_bytes([p[0], p[1]]),
+        });
+        char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => wide(false),
+        [0xfe, 0xff, ..] => wide(true),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// A number for what came of reading, for the fuzzer.
+fn fuzz(bytes: &[u8], name: &str) -> u64 {
+    match read(&decode(bytes), format(name)) {
+        Ok(runs) => {
+            let names = runs.iter().flat_map(|run| run.metrics.iter().map(|m| m.name.as_str()));
+            outcome(&format!("ok {}", names.collect::<Vec<_>>().join(" ")))
+        }
+        Err(error) => outcome(&error.why),
+    }
+}
+
+macro_rules! targets {
+    ($($constant:ident $function:ident $name:literal $($sample:literal)*;)*) => {
+        $(
+            fn $function(bytes: &[u8]) -> u64 {
+                fuzz(bytes, $name)
+            }
+            /// Fuzzing of one format.
+            pub const $constant: Target = Target {
+                name: concat!("import-", $name),
+                run: $function,
+                corpus: &[$(include_str!(concat!("../../tests/import/", $sample))),*],
+            };
+        )*
+    };
+}
+
+targets! {
+    FUZZ_OWN fuzz_own "ssdyno" "export.jsonl" "export.csv";
+    FUZZ_FIO_JSON fuzz_fio_json "fio-json" "fio-mix.json" "fio-plus.json" "fio2.json";
+    FUZZ_FIO fuzz_fio "fio" "fio-mix.txt" "fio-jobs.txt" "fio2.txt";
+    FUZZ_IOZONE fuzz_iozone "iozone" "iozone.txt" "iozone-excel.txt";
+    FUZZ_DISKMARK fuzz_diskmark "diskmark" "cdm8.txt" "cdm3.txt" "kdiskmark.txt";
+    FUZZ_F3 fuzz_f3 "f3" "f3write.txt" "f3read.txt" "f3probe.txt";
+    FUZZ_HDPARM fuzz_hdparm "hdparm" "hdparm.txt";
+    FUZZ_FLASHBENCH fuzz_flashbench "flashbench" "flashbench-a.txt" "flashbench-au.txt";
+    FUZZ_DD fuzz_dd "dd" "dd.txt" "dd-others.txt";
+}

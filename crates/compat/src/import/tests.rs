@@ -1,0 +1,326 @@
+//! Outputs made with the tools themselves (`tests/import`), and texts of the same form with the
+//! figures of published runs; what cannot be read; and that nothing makes a parser panic.
+
+use proptest::prelude::*;
+use record::Unit;
+
+use super::*;
+
+macro_rules! sample {
+    ($name:literal) => {
+        include_str!(concat!("../../tests/import/", $name))
+    };
+}
+
+fn runs(text: &str) -> Vec<Run> {
+    read(text, None).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn one(text: &str) -> Run {
+    let mut runs = runs(text);
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    runs.remove(0)
+}
+
+/// Name and value of the metrics, rounded to whole numbers.
+fn values(run: &Run) -> Vec<(&str, u64)> {
+    run.metrics.iter().map(|m| (m.name.as_str(), m.value.unwrap_or(-1.0).round() as u64)).collect()
+}
+
+fn value(run: &Run, name: &str) -> f64 {
+    let metric = run.metric(name).unwrap_or_else(|| panic!("{name} in {:?}", values(run)));
+    metric.value.expect("known")
+}
+
+#[test]
+fn fio_text_and_json_of_one_kind_agree() {
+    let (text, json) = (one(sample!("fio-mix.txt")), one(sample!("fio-mix.json")));
+    let names = |run: &Run| run.metrics.iter().map(|m| m.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&text), names(&json));
+    assert!(names(&text).contains(&"mixed-read-4KiB-q16".to_string()), "{:?}", names(&text));
+    for run in [&text, &json] {
+        let origin = run.origin.as_ref().expect("from elsewhere");
+        assert_eq!(origin.version.as_deref(), Some("3.33"));
+        assert!(origin.start_known && run.started.starts_with("2026-11-22T00:32"));
+        // 2,048 operations of 8 MiB, 3 in 4 of them reads.
+        let rates = value(run, "mixed-read-4KiB-q16") / value(run, "mixed-write-4KiB-q16");
+        assert!((2.5..3.5).contains(&rates), "{rates}");
+    }
+    assert_eq!(json.target.direct, Some(true));
+    assert_eq!(text.target.direct, None, "the text does not tell");
+}
+
+#[test]
+fn the_bins_of_json_plus_are_a_histogram() {
+    let run = one(sample!("fio-plus.json"));
+    let profile = run.latency("rand-read-4KiB-q4", "read").expect("bins");
+    assert_eq!(profile.service.count(), 2048);
+    let median = value(&run, "rand-read-4KiB-q4.p50");
+    let here = profile.service.percentile(0.5).expect("many") as f64;
+    assert!((here / median - 1.0).abs() < 0.02, "{here} and {median}");
+    assert_eq!(run.metric("rand-read-4KiB-q4.p99.9"), None, "2 of 2,048 lie beyond");
+}
+
+#[test]
+fn several_jobs_are_told_apart() {
+    let run = one(sample!("fio-jobs.txt"));
+    let rates: Vec<_> = run.metrics.iter().filter(|m| !m.name.contains('.')).collect();
+    let names: Vec<_> = rates.iter().map(|m| m.name.as_str()).collect();
+    assert_eq!(names, ["rand-read-4KiB-q1", "rand-read-job2-4KiB-q1", "seq-write-64KiB-q1"]);
+    assert_eq!(value(&run, "rand-read-4KiB-q1").round(), (2048.0 / 0.154f64).round());
+    assert_eq!(rates[2].unit, Unit::BytesPerSecond);
+    assert_eq!(
+        one(sample!("fio-jobs.json")).metrics.iter().filter(|m| !m.name.contains('.')).count(),
+        3
+    );
+    let grouped = one(sample!("fio-group.txt"));
+    assert!(grouped.metric("rand-read-jobs3-4KiB-q1").is_some(), "{:?}", values(&grouped));
+}
+
+#[test]
+fn warnings_before_the_json_and_both_forms_at_once() {
+    let warned = format!("fio: something is not supported here\n{}", sample!("fio-mix.json"));
+    let run = one(&warned);
+    assert_eq!(run.origin.as_ref().and_then(|o| o.place.as_deref()), Some("line 2"));
+    assert_eq!(values(&run), values(&one(sample!("fio-mix.json"))));
+    assert_eq!(one(sample!("fio-both.txt")).metric("seq-read-64KiB-q1").map(|m| m.n), Some(1));
+}
+
+#[test]
+fn fio_2_has_kib_and_microseconds() {
+    for text in [sample!("fio2.txt"), sample!("fio2.json")] {
+        let run = one(text);
+        assert_eq!(value(&run, "mixed-read-4KiB-q64").round(), 6987.0);
+        assert_eq!(value(&run, "mixed-write-4KiB-q64").round(), 2335.0);
+        assert_eq!(value(&run, "mixed-read-4KiB-q64.p99"), 200_000.0);
+        assert_eq!(value(&run, "mixed-read-4KiB-q64.max"), 17_000_000.0);
+        assert_eq!(run.target.drive.as_ref().map(|d| d.name.as_str()), Some("nvme0n1"));
+    }
+    assert_eq!(value(&one(sample!("fio2.txt")), "mixed-write-4KiB-q64.max"), 12_000_000.0);
+}
+
+#[test]
+fn iozone_values_are_told_by_their_place() {
+    let found = runs(sample!("iozone.txt"));
+    let [full, bare] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(full.started, "2023-10-03T18:02:42Z");
+    assert_eq!(full.origin.as_ref().and_then(|o| o.version.as_deref()), Some("3.489"));
+    let rates = ["write", "rewrite", "read", "reread", "random-read", "random-write"]
+        .map(|test| value(full, &format!("iozone-{test}")) / 1024.0);
+    assert_eq!(rates, [2781.0, 4202.0, 996_001.0, 1_008_897.0, 986_084.0, 4180.0]);
+    assert_eq!(full.metric("iozone-backward-read"), None);
+    let names: Vec<_> = values(bare).into_iter().map(|(n, v)| (n.to_string(), v / 1024)).collect();
+    let expected = [
+        ("iozone-write-64KiB-4KiB", 100),
+        ("iozone-random-read-64KiB-4KiB", 300),
+        ("iozone-random-write-64KiB-4KiB", 400),
+        ("iozone-reread-64KiB-8KiB", 200),
+    ];
+    assert_eq!(names, expected.map(|(n, v)| (n.to_string(), v)));
+}
+
+#[test]
+fn iozone_for_spreadsheets_and_with_its_blanks_lost() {
+    let sheet = one(sample!("iozone-excel.txt"));
+    assert_eq!(value(&sheet, "iozone-rewrite-64KiB-8KiB"), 4300.0 * 1024.0);
+    assert_eq!(sheet.metrics.len(), 6);
+    let listing = sample!("iozone.txt").split("iozone test complete").next().unwrap_or("");
+    let squeezed: Vec<String> =
+        listing.lines().map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let run = one(&squeezed.join("\n"));
+    assert_eq!(value(&run, "iozone-random-write"), 4180.0 * 1024.0);
+}
+
+#[test]
+fn diskmarks_of_all_versions() {
+    let run = one(sample!("cdm8.txt"));
+    assert_eq!(value(&run, "seq-read-1MiB-q8"), 546_512_000.0);
+    assert_eq!(value(&run, "rand-read-4KiB-q32"), 60_090.1);
+    assert_eq!(value(&run, "rand-write-4KiB-q1.mean"), 51_930.0);
+    assert_eq!(value(&run, "mixed-both-1MiB-q8"), 383.5);
+    assert_eq!((run.started.as_str(), run.metrics.len()), ("2021-05-05T20:00:00Z", 14));
+    let old = one(sample!("cdm3.txt"));
+    assert_eq!(value(&old, "seq-read-1MiB-q1"), 215_500_000.0);
+    assert_eq!(value(&old, "rand-write-4KiB-q32"), 2954.1);
+    assert_eq!(value(&old, "rand-read-512KiB-q1").round(), (170.1e6f64 / 524_288.0).round());
+    let linux = one(sample!("kdiskmark.txt"));
+    assert_eq!(linux.origin.as_ref().and_then(|o| o.tool.as_deref()), Some("KDiskMark"));
+    assert_eq!(value(&linux, "rand-write-4KiB-q1"), 19_145.5);
+}
+
+#[test]
+fn a_file_of_windows_is_decoded() {
+    let wide: Vec<u8> = [0xff, 0xfe]
+        .into_iter()
+        .chain(sample!("cdm8.txt").encode_utf16().flat_map(u16::to_le_bytes))
+        .collect();
+    assert_eq!(values(&one(&decode(&wide))), values(&one(sample!("cdm8.txt"))));
+    assert_eq!(decode(b"\xef\xbb\xbfx"), "x");
+    assert_eq!(decode(&[0xff, 0xfe, 1]), "");
+}
+
+#[test]
+fn f3_in_its_units_of_1024() {
+    let written = one(sample!("f3write.txt"));
+    assert_eq!(value(&written, "seq-write"), 30.07 * 1_048_576.0);
+    let read = one(sample!("f3read.txt"));
+    assert_eq!(
+        values(&read),
+        [("data-ok", 108_544 * 512), ("data-lost", 0), ("seq-read", 131_072_000)]
+    );
+    assert!(read.errors.is_empty());
+    let probe = one(sample!("f3probe.txt"));
+    assert_eq!(value(&probe, "usable"), 15_742_975.0 * 512.0);
+    assert_eq!(value(&probe, "probe-write.mean"), 4.4e6);
+    assert!(probe.verdicts[0].text.contains("not what it says"));
+    let broken =
+        sample!("f3read.txt").replace("Corrupted: 0.00 Byte (0 ", "Corrupted: 0.00 Byte (7 ");
+    assert_eq!(one(&broken).errors.iter().map(|e| e.count).sum::<u64>(), 7);
+}
+
+#[test]
+fn hdparm_has_mb_of_1024() {
+    let run = one(sample!("hdparm.txt"));
+    assert_eq!(run.target.spec, "/dev/loop0");
+    assert_eq!(run.target.direct, Some(false));
+    let rates: Vec<f64> = run.metrics.iter().filter_map(|m| m.value).collect();
+    assert_eq!(rates, [1966.90 * 1_048_576.0, 280.59 * 1_048_576.0]);
+}
+
+#[test]
+fn flashbench_tables() {
+    let run = one(sample!("flashbench-a.txt"));
+    assert_eq!(value(&run, "boundary-4MiB.on"), 1.38e6);
+    assert_eq!(value(&run, "boundary-4MiB.difference"), 278e3);
+    assert_eq!(run.metric("boundary-8KiB.difference"), None, "below zero");
+    let run = one(sample!("flashbench-au.txt"));
+    let expected = [
+        ("flashbench-rate-4MiB", 8_790_000),
+        ("flashbench-rate-2MiB", 8_500_000),
+        ("flashbench-rate-64KiB", 719_000),
+    ];
+    assert_eq!(values(&run), expected);
+}
+
+#[test]
+fn dd_of_gnu_busybox_and_bsd_in_three_languages() {
+    let found = runs(sample!("dd.txt"));
+    assert_eq!(found.len(), 3, "a line of progress is no result: {found:?}");
+    assert_eq!(found[0].target.spec, "/mnt/test/z");
+    assert_eq!(found[0].target.direct, Some(true));
+    assert!(found[1].origin.as_ref().is_some_and(|o| o.command.is_none()));
+    let seconds: Vec<_> =
+        runs(sample!("dd-others.txt")).iter().filter_map(|run| run.seconds).collect();
+    assert_eq!(seconds, [0.148009, 0.5, 0.25, 0.125, 0.064]);
+    assert_eq!(
+        value(&one("67108864 bytes transferred in 0.5 secs (1 bytes/sec)"), "bytes"),
+        67_108_864.0
+    );
+}
+
+#[test]
+fn our_own_records_stay_what_they_are() {
+    let run = one(sample!("export.jsonl"));
+    assert_eq!(run.id, "01M80BQAXA8MM512X4A4P11BSR");
+    assert_eq!((run.number, run.method.as_str()), (None, "io"));
+    assert_eq!(run.origin.as_ref().and_then(|o| o.tool.as_deref()), Some("ssdyno"));
+    let table = one(sample!("export.csv"));
+    assert_eq!(table.metric("throughput"), run.metric("throughput"));
+    assert_eq!((table.id.as_str(), table.target.spec.as_str()), ("", "null:"));
+    let two = format!("{0}{0}", sample!("export.jsonl"));
+    assert_eq!(runs(&two).len(), 2);
+}
+
+#[test]
+fn a_log_of_several_tools_gives_a_run_for_each() {
+    let log =
+        [sample!("iozone.txt"), "Then:\n", sample!("fio2.txt"), sample!("hdparm.txt")].join("\n");
+    let tools: Vec<_> = runs(&log).iter().map(|run| run.method.clone()).collect();
+    assert_eq!(tools, ["iozone", "iozone", "fio", "hdparm"]);
+    let only = read(&log, format("fio")).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(only.len(), 1);
+}
+
+#[test]
+fn what_cannot_be_read_is_quoted_with_its_line() {
+    let said = |text: &str| read(text, None).map(|runs| runs.len()).expect_err(text).to_string();
+    assert_eq!(
+        said("\n\nhello\n"),
+        "line 3: no result of a known tool begins here or below: 'hello'"
+    );
+    assert!(said("").starts_with("line 1: "));
+    let cut = sample!("fio-mix.json").lines().take(20).collect::<Vec<_>>().join("\n");
+    assert!(said(&cut).starts_with("line 20: fio's JSON cannot be read"), "{}", said(&cut));
+    let cut = sample!("fio-mix.txt").lines().take(3).collect::<Vec<_>>().join("\n");
+    assert_eq!(
+        said(&cut).split(": '").next(),
+        Some("line 1: the output of fio ends before its results")
+    );
+    let odd = sample!("fio2.txt").replace("bw=27949KB/s", "bw=fast");
+    assert!(said(&odd).starts_with("line 6: not a line of rates: 'read : io="), "{}", said(&odd));
+    let odd = sample!("iozone.txt").replace("     2781", "     fast");
+    assert!(said(&odd).starts_with("line 13: not a row of iozone's table"), "{}", said(&odd));
+    let odd = sample!("cdm8.txt").replace("546.512 MB/s", "546.512 XB/s");
+    assert!(said(&odd).starts_with("line 8: not a row of results"), "{}", said(&odd));
+    let odd = sample!("hdparm.txt").replace("MB/sec", "parrots");
+    assert!(said(&odd).contains("no rate in MB/sec"), "{}", said(&odd));
+}
+
+#[test]
+fn nothing_that_was_not_told_is_known() {
+    for target in crate::fuzz::TARGETS.iter().filter(|t| t.name.starts_with("import-")) {
+        for text in target.corpus.iter().filter(|_| target.name != "import-ssdyno") {
+            for run in runs(text) {
+                assert_eq!((run.plan.is_none(), run.target.bytes, run.number), (true, None, None));
+                assert_eq!(run.environment.cpu.model, None);
+                assert!(run.metrics.iter().all(|m| m.n == 1 && m.low.is_none()), "{}", target.name);
+            }
+        }
+    }
+}
+
+/// A sample with some of its characters changed, doubled or gone.
+fn spoiled() -> impl Strategy<Value = String> {
+    let texts: Vec<&str> = crate::fuzz::TARGETS
+        .iter()
+        .filter(|t| t.name.starts_with("import-"))
+        .flat_map(|t| t.corpus.iter().copied())
+        .collect();
+    let letters = prop::sample::select(
+        "0.,:;()[]{}<>\"'= -+eE\n\r\t%µ\u{fffd}9kMGx".chars().collect::<Vec<_>>(),
+    );
+    let changes = prop::collection::vec((any::<prop::sample::Index>(), 0..4u8, letters), 1..20);
+    (prop::sample::select(texts), changes).prop_map(|(text, changes)| {
+        let mut letters: Vec<char> = text.chars().collect();
+        for (index, what, letter) in changes {
+            let at = index.index(letters.len().max(1)).min(letters.len().saturating_sub(1));
+            match what {
+                0 => letters.truncate(at + 1),
+                1 if !letters.is_empty() => drop(letters.remove(at)),
+                2 if !letters.is_empty() => letters[at] = letter,
+                _ => letters.insert(at, letter),
+            }
+        }
+        letters.into_iter().collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn no_text_makes_a_parser_panic(text in spoiled()) {
+        let found = read(&text, None);
+        for run in found.iter().flatten() {
+            prop_assert!(run.origin.is_some());
+        }
+        for format in &FORMATS {
+            let _ = read(&text, Some(format));
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_a_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = read(&decode(&bytes), None);
+    }
+}

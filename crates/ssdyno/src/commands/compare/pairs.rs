@@ -1,0 +1,192 @@
+//! What two records have in common, and in what they differ. Pure.
+
+use std::collections::BTreeSet;
+
+use analysis::{Comparison, Outcome, compare_blocks};
+use record::{Metric, Run, State, Unit};
+use serde::Serialize;
+
+use crate::published;
+
+/// One quantity in both records.
+#[derive(Debug, Serialize)]
+pub struct Pair {
+    pub name: String,
+    /// Its name in the second record, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_b: Option<String>,
+    pub unit: Unit,
+    pub a: Option<f64>,
+    pub b: Option<f64>,
+    pub n: [u32; 2],
+    /// B over A, with its 95% interval over all pairs together.
+    pub ratio: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// The smallest difference that would have been found four times out of five.
+    pub detectable: Option<f64>,
+    /// What may be said.
+    pub claim: &'static str,
+}
+
+/// A condition that is not the same in both, or not known of one.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    pub what: &'static str,
+    pub a: Option<String>,
+    pub b: Option<String>,
+}
+
+/// The quantities that both records have, in the order of the first.
+pub fn pairs(a: &Run, b: &Run) -> Vec<Pair> {
+    let mut taken = BTreeSet::new();
+    let mut both = Vec::new();
+    for metric in &a.metrics {
+        let names: Vec<String> = published::names(a, &metric.name);
+        let same = |other: &&Metric| {
+            let theirs = published::names(b, &other.name);
+            other.unit == metric.unit && theirs.iter().any(|name| names.contains(name))
+        };
+        let found = b.metrics.iter().filter(|m| !taken.contains(&m.name)).find(same);
+        if let Some(other) = found {
+            taken.insert(other.name.clone());
+            both.push((metric, other));
+        }
+    }
+    // Each interval is widened for the number of them, so that all together hold with 95%.
+    let tested = both.iter().filter(|(a, b)| values(a).len() > 1 && values(b).len() > 1).count();
+    both.into_iter().map(|(a, b)| pair(tested, a, b)).collect()
+}
+
+/// The replicates; the value where they were not kept.
+fn values(metric: &Metric) -> Vec<f64> {
+    match metric.samples.as_slice() {
+        [] => metric.value.into_iter().collect(),
+        samples => samples.to_vec(),
+    }
+}
+
+fn pair(tested: usize, a: &Metric, b: &Metric) -> Pair {
+    let found = compare_blocks(tested, &values(a), &values(b));
+    let bare = match (a.value, b.value) {
+        (Some(a), Some(b)) if a > 0.0 => Some(b / a),
+        _ => None,
+    };
+    Pair {
+        name: a.name.clone(),
+        name_b: (a.name != b.name).then(|| b.name.clone()),
+        unit: a.unit,
+        a: a.value,
+        b: b.value,
+        n: [a.n, b.n],
+        ratio: found.as_ref().map(|c| c.ratio).or(bare),
+        low: found.as_ref().and_then(|c| c.low),
+        high: found.as_ref().and_then(|c| c.high),
+        detectable: found.as_ref().and_then(|c| c.detectable),
+        claim: claim(a.unit, found.as_ref()),
+    }
+}
+
+fn claim(unit: Unit, found: Option<&Comparison>) -> &'static str {
+    let rate = matches!(unit, Unit::BytesPerSecond | Unit::Iops);
+    match found {
+        None => "unknown",
+        Some(c) if c.low.is_none() => "no claim",
+        Some(c) => match c.outcome {
+            Outcome::Faster if rate => "B faster",
+            Outcome::Slower if rate => "B slower",
+            Outcome::Faster => "B higher",
+            Outcome::Slower => "B lower",
+            Outcome::Equivalent => "same within 5%",
+            Outcome::Inconclusive => "inconclusive",
+        },
+    }
+}
+
+/// In what the circumstances differ, or may differ because one of them is unknown.
+pub fn differences(a: &Run, b: &Run) -> Vec<Difference> {
+    let conditions = |run: &Run| {
+        let drive = run.target.drive.as_ref();
+        let machine = &run.environment;
+        let tool = run.origin.as_ref().map(|o| o.tool_name());
+        let state = (run.state_before != State::Unknown).then_some(run.state_before);
+        [
+            ("drive", drive.and_then(|d| d.model.clone().or(Some(d.name.clone())))),
+            ("serial number", drive.and_then(|d| d.serial.clone())),
+            ("firmware", drive.and_then(|d| d.firmware.clone())),
+            ("link", drive.and_then(|d| d.link.as_ref()?.now.clone())),
+            ("state before", state.map(|s| format!("{s:?}").to_lowercase())),
+            ("file system", run.target.filesystem.as_ref().map(|f| f.kind.clone())),
+            ("page cache", run.target.direct.map(|d| if d { "bypassed" } else { "used" }.into())),
+            ("size", run.plan.as_ref().map(|p| workload::units::binary(p.region_bytes))),
+            ("method", Some(run.method.clone())),
+            ("tool", tool.unwrap_or_else(|| Some(format!("ssdyno {}", machine.ssdyno)))),
+            ("backend", machine.backend.clone()),
+            ("machine", machine.board.clone().or(machine.host.clone())),
+            ("processor", machine.cpu.model.clone()),
+            ("governor", machine.cpu.governor.clone()),
+            ("system", machine.os.clone()),
+            ("kernel", machine.kernel.clone()),
+        ]
+    };
+    let both = conditions(a).into_iter().zip(conditions(b));
+    let differ = both.filter(|((_, a), (_, b))| a != b);
+    differ.map(|((what, a), (_, b))| Difference { what, a, b }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn published(id: &str) -> Run {
+        published::find(id).unwrap_or_else(|e| panic!("{}", e.text()))
+    }
+
+    fn with(metrics: Vec<Metric>) -> Run {
+        Run { metrics, ..published("pub:003/m225-fresh") }
+    }
+
+    fn replicated(name: &str, samples: &[f64]) -> Metric {
+        analysis::metric(name, Unit::BytesPerSecond, samples.to_vec())
+    }
+
+    #[test]
+    fn one_value_each_is_no_claim() {
+        let found = pairs(&published("pub:003/m225-fresh"), &published("pub:003/m225-used"));
+        let names: Vec<_> = found.iter().map(|p| p.name.as_str()).collect();
+        assert_eq!(names, ["sequential-read", "sequential-write"]);
+        assert!(found.iter().all(|p| p.claim == "no claim" && p.low.is_none()));
+        assert_eq!(found[0].ratio.map(|r| (r * 1e3).round()), Some(755.0));
+    }
+
+    #[test]
+    fn replicates_are_told_apart_or_not() {
+        let a = with(vec![replicated("x", &[100.0, 101.0, 99.0]), replicated("y", &[50.0, 80.0])]);
+        let b = with(vec![replicated("x", &[130.0, 131.0, 129.0]), replicated("y", &[60.0, 90.0])]);
+        let claims: Vec<_> = pairs(&a, &b).iter().map(|p| p.claim).collect();
+        assert_eq!(claims, ["B faster", "inconclusive"]);
+        let claims: Vec<_> = pairs(&b, &a).iter().map(|p| p.claim).collect();
+        assert_eq!(claims, ["B slower", "inconclusive"]);
+    }
+
+    #[test]
+    fn a_published_figure_finds_the_metric_of_the_same_quantity() {
+        let published = published("pub:000/sandisk-128");
+        let own = with(vec![Metric::single("seq-read-8MiB-q1", Unit::BytesPerSecond, 3e8)]);
+        let found = pairs(&published, &Run { id: "own".into(), ..own });
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].name_b.as_deref(), Some("seq-read-8MiB-q1"));
+    }
+
+    #[test]
+    fn what_differs_and_what_is_not_known_is_told() {
+        let (a, mut b) = (published("pub:003/m225-fresh"), published("pub:003/m225-used"));
+        b.environment.kernel = Some("6.1".into());
+        let told = differences(&a, &b);
+        let find = |what| told.iter().find(|d| d.what == what);
+        assert_eq!(find("state before").and_then(|d| d.a.as_deref()), Some("fresh"));
+        let kernel = Difference { what: "kernel", a: None, b: Some("6.1".into()) };
+        assert_eq!(find("kernel"), Some(&kernel));
+        assert_eq!(find("drive"), None);
+    }
+}
