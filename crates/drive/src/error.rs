@@ -104,6 +104,8 @@ pub enum DriveError {
         given: String,
         /// `serial number`, `size in bytes`.
         expected: &'static str,
+        /// What would have been right, of a file, which no list shows.
+        is: Option<String>,
     },
     /// It is no longer the drive that was opened.
     #[error("{path} changed since it was opened: {what}")]
@@ -156,6 +158,9 @@ impl DriveError {
             }
             Permission { .. } => Some("sudo, or a directory on the drive instead".into()),
             InUse { .. } => Some("without --destroy, which only reads".into()),
+            Unconfirmed { is: Some(word), .. } => {
+                Some(format!("--destroy={word}, if it may be lost"))
+            }
             Unconfirmed { .. } => Some("ssdyno list, which shows what --destroy needs".into()),
             Changed { .. } | Incapable { .. } | Io { .. } => None,
         }

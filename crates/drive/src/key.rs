@@ -55,6 +55,12 @@ impl DriveKey {
         })
     }
 
+    /// The key of a device node; `None` for what is none.
+    pub fn at(device: &Path) -> Option<DriveKey> {
+        let machine = Machine::here();
+        DriveKey::of(&machine, &Node::at_path(&machine, device)?)
+    }
+
     /// Whether both are the same device, wherever each was found.
     pub fn is(&self, other: &DriveKey) -> bool {
         DriveKey { path: String::new(), ..self.clone() }

@@ -87,7 +87,10 @@ impl JournalError {
             NoHome | SameDrive { .. } | Memory { .. } | Full { .. } => {
                 Some("--journal DIR, a directory on another drive".into())
             }
-            Unfinished { .. } => Some("ssdyno recover".into()),
+            Unfinished { path, .. } => {
+                let dir = path.parent().unwrap_or(Path::new("."));
+                Some(format!("ssdyno recover --journal {}", dir.display()))
+            }
             Drive(error) => error.advice(),
             Damaged { .. } | Held { .. } | Io { .. } => None,
         }

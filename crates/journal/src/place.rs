@@ -74,6 +74,10 @@ impl Place {
         let there = self.dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("."));
         let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
         let drive = device.display().to_string();
+        let key = DriveKey::at(device);
+        if let Some(path) = key.map(|key| self.still_kept(&key)).transpose()?.flatten() {
+            return Err(JournalError::Unfinished { drive, path });
+        }
         match apart(there, device)? {
             Apart::Elsewhere => Ok(()),
             Apart::SameDrive => Err(JournalError::SameDrive { dir: self.dir.clone(), drive }),

@@ -126,7 +126,9 @@ pub fn plan(method: &str, target: &str, plan: &Plan, style: &Style) -> String {
     let safety = match plan.safety {
         Safety::Reads => "reads: touches nothing",
         Safety::Scratch => "scratch: a new file of its own, removed afterwards",
-        Safety::Borrows => "borrows: overwrites blocks and puts them back",
+        Safety::Borrows => {
+            "borrows: overwrites blocks with their own content, after a journal of them"
+        }
         Safety::Destroys => "destroys: content is lost",
     };
     let region = units::binary(plan.region_bytes);

@@ -93,7 +93,7 @@ fn allowed(
     let (expected, word) = identity.confirmation();
     let granted = match &request.destroy {
         Some(given) if *given != word => {
-            return Err(DriveError::Unconfirmed { path, given: given.clone(), expected });
+            return Err(DriveError::Unconfirmed { path, given: given.clone(), expected, is: None });
         }
         Some(_) if request.wants == Safety::Destroys => Safety::Destroys,
         _ if request.wants == Safety::Borrows => Safety::Borrows,

@@ -50,6 +50,7 @@ fn allowed(spec: &str, bytes: u64, request: &OpenRequest) -> Result<Safety, Driv
             path: spec.into(),
             given: given.clone(),
             expected: "size in bytes",
+            is: Some(bytes.to_string()),
         }),
         Some(_) if request.wants == Safety::Destroys => Ok(Safety::Destroys),
         _ => Ok(Safety::Reads),

@@ -182,6 +182,12 @@ impl Fake {
         assert!(w.stop.time_ns.is_some() || w.stop.coverage.is_some(), "{} is endless", w.name);
         assert!(!w.mix.changes_data() || self.info.allowed >= Safety::Scratch, "{}", w.name);
         assert!(w.shift_bytes.is_multiple_of(blocks), "{} is shifted by half a block", w.name);
+        let borrowed =
+            self.borrowed.iter().any(|r| r.start <= w.region.start && w.region.end() <= r.end());
+        let original = w.content == Content::Original;
+        assert!(!original || borrowed, "{} writes what was not borrowed", w.name);
+        let lent = self.info.allowed == Safety::Borrows && w.mix.changes_data();
+        assert!(!lent || original, "{} writes to a lent drive", w.name);
         let written = self.whole() || w.region.end() <= self.filled;
         assert!(w.mix.read == 0 || written, "{} reads holes", w.name);
         assert!(!w.mix.changes_data() || w.stop.bytes.is_some(), "{} has no byte bound", w.name);

@@ -38,8 +38,9 @@ fn table(methods: &[&MethodInfo]) -> String {
             Cell::new(Ink::Plain, info.summary),
         ]);
     }
-    let legend = "\nreads: touches nothing   scratch: a new file of its own, removed   \
-                  destroys: content is lost\nssdyno methods NAME tells all about one.\n";
+    let legend = "\nreads: touches nothing   scratch: a new file of its own, removed\n\
+                  borrows: blocks are overwritten with their own content   destroys: content is \
+                  lost\nssdyno methods NAME tells all about one.\n";
     table.render(&screen::style()) + legend
 }
 

@@ -1,9 +1,10 @@
 //! `ssdyno recover`: compares what killed runs had borrowed with the drives, and puts back what
 //! differs.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use drive::{DriveKey, OpenRequest};
+use drive::OpenRequest;
 use journal::{Header, Kept, Leftover, Place, State};
 use record::Safety;
 use serde::Serialize;
@@ -54,18 +55,19 @@ pub fn run(args: &RecoverArgs) -> Result {
     Ok(if closed { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
-/// A line for each journal that is left, for whoever starts something else; nothing mostly.
-pub fn mention(journal: Option<&std::path::Path>) {
-    let Ok(left) = Place::at(journal).and_then(|place| place.unfinished()) else { return };
-    if !left.is_empty() {
-        let n = left.len();
-        screen::say(&format!("note: {n} journals of borrowed blocks are left: ssdyno recover"));
+/// A line if journals are left, for whoever starts something else; nothing mostly.
+pub fn mention(journal: Option<&Path>) {
+    let Ok(place) = Place::at(journal) else { return };
+    if place.unfinished().is_ok_and(|left| !left.is_empty()) {
+        let which = journal.map(|dir| format!(" --journal {}", dir.display()));
+        let command = format!("ssdyno recover{}", which.unwrap_or_default());
+        screen::say(&format!("note: a run left blocks that it had borrowed: {command}"));
     }
 }
 
 fn concerns(left: &Leftover, args: &RecoverArgs) -> bool {
     let (Some(device), State::Whole(header)) = (&args.device, &left.state) else { return true };
-    candidates(header).is_ok_and(|found| found.contains(device))
+    drive::find(&header.drive).contains(device)
 }
 
 fn tell(outcome: &Outcome) -> Result<()> {
@@ -148,7 +150,10 @@ fn compare(
     let lost = differing.iter().filter(|block| damaged.contains(block)).count();
     if !args.replay {
         let text = format!("{found}: the run damaged them, or they were written since");
-        let advice = "ssdyno recover --replay, if nobody has written to the drive since";
+        let which = args.journal.as_ref().map(|dir| format!(" --journal {}", dir.display()));
+        let which = which.unwrap_or_default();
+        let advice =
+            format!("ssdyno recover{which} --replay, if nobody has written to the drive since");
         return Err(Failure::new(CHECK_FAILED, text).advise(advice));
     }
     kept.borrowed.put_back(&opened.file, &differing)?;
@@ -163,7 +168,7 @@ fn compare(
 
 /// The device of a journal: the only one that fits, or of several the one the user names.
 fn find(header: &Header, args: &RecoverArgs) -> Result<String> {
-    let found = candidates(header)?;
+    let found = drive::find(&header.drive);
     let fits = |device: &&String| args.device.as_ref().is_none_or(|named| named == *device);
     match found.iter().filter(fits).collect::<Vec<_>>().as_slice() {
         [] => {
@@ -177,11 +182,6 @@ fn find(header: &Header, args: &RecoverArgs) -> Result<String> {
             Err(Failure::new(REFUSED, text).advise("ssdyno recover DEVICE"))
         }
     }
-}
-
-fn candidates(header: &Header) -> Result<Vec<String>> {
-    let key: &DriveKey = &header.drive;
-    Ok(drive::find(key))
 }
 
 /// Without a serial number, content has to tell the drive from others of its size.

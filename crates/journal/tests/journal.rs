@@ -1,0 +1,219 @@
+//! What is kept comes back, whatever was done to the drive; and what was done to the journal is told.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use drive::{DriveKey, ErrorKind};
+use journal::{BLOCK, Borrowed, Journal, JournalError, Kept, Place, State};
+use proptest::prelude::*;
+use tempfile::TempDir;
+use workload::Region;
+
+/// Bytes of the drive: some blocks and a part of one.
+const BYTES: usize = 5 * BLOCK + 1000;
+
+/// A file that stands for a drive, and a place for journals.
+struct Bench {
+    dir: TempDir,
+    drive: File,
+    content: Vec<u8>,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let dir = TempDir::new().expect("a directory");
+        let content: Vec<u8> = (0..BYTES).map(|i| (i / 7 * 31 + i) as u8).collect();
+        let path = dir.path().join("drive");
+        fs::write(&path, &content).expect("written");
+        let drive = File::options().read(true).write(true).open(path).expect("opens");
+        Bench { dir, drive, content }
+    }
+
+    fn place(&self) -> Place {
+        Place::at(Some(&self.dir.path().join("a/b"))).expect("named")
+    }
+
+    fn keep(&self, borrowed: &Borrowed) -> Result<Journal, JournalError> {
+        self.place().keep(&key("S1"), borrowed)
+    }
+
+    fn now(&self) -> Vec<u8> {
+        let mut bytes = vec![0; BYTES];
+        self.drive.read_exact_at(&mut bytes, 0).expect("read");
+        bytes
+    }
+}
+
+fn key(serial: &str) -> DriveKey {
+    DriveKey {
+        path: "/dev/sdx".into(),
+        model: Some("ACME X1".into()),
+        serial: Some(serial.into()),
+        disk_bytes: BYTES as u64,
+        start: None,
+        bytes: BYTES as u64,
+        backing_file: None,
+    }
+}
+
+fn all() -> Region {
+    Region::first(BYTES as u64)
+}
+
+/// A journal whose run has died: the lock is gone, the file is there.
+fn left(bench: &Bench, region: Region) -> PathBuf {
+    let borrowed = Borrowed::read(&bench.drive, region).expect("read");
+    bench.keep(&borrowed).expect("kept").path().to_path_buf()
+}
+
+#[test]
+fn a_journal_is_there_until_it_is_closed() {
+    let bench = Bench::new();
+    assert!(bench.place().unfinished().expect("none").is_empty(), "without a directory");
+    let borrowed = Borrowed::read(&bench.drive, all()).expect("read");
+    let journal = bench.keep(&borrowed).expect("kept");
+    assert_eq!(journal.path().extension().and_then(|e| e.to_str()), Some("journal"));
+    assert!(bench.place().unfinished().expect("read").is_empty(), "its run goes on");
+    let opened = Kept::open(journal.path()).expect_err("held");
+    assert!(matches!(opened, JournalError::Held { .. }), "{opened}");
+    // Another region of the same run is no obstacle.
+    let part = Borrowed::read(&bench.drive, Region { start: 0, bytes: 512 }).expect("read");
+    bench.keep(&part).expect("kept").close().expect("closed");
+    journal.close().expect("closed");
+    assert_eq!(fs::read_dir(bench.place().dir()).expect("made").count(), 0);
+}
+
+#[test]
+fn the_journal_is_readable_by_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::new();
+    let path = left(&bench, all());
+    let mode =
+        |path: &std::path::Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    assert_eq!(mode(&path), 0o600);
+    assert_eq!(mode(bench.place().dir()), 0o700);
+}
+
+#[test]
+fn a_drive_with_blocks_in_a_journal_lends_no_more() {
+    let bench = Bench::new();
+    let path = left(&bench, all());
+    let borrowed = Borrowed::read(&bench.drive, all()).expect("read");
+    let error = bench.keep(&borrowed).expect_err("refused");
+    let advice = error.advice().expect("there is something to try");
+    assert!(error.kind() == ErrorKind::Refused && advice.starts_with("ssdyno recover --journal /"));
+    bench.place().keep(&key("S2"), &borrowed).expect("another drive").close().expect("closed");
+    bench.place().close(Kept::open(&path).expect("whole")).expect("closed");
+    bench.keep(&borrowed).expect("kept");
+}
+
+#[test]
+fn what_was_kept_is_what_is_read() {
+    let bench = Bench::new();
+    let region = Region { start: 512, bytes: 2 * BLOCK as u64 + 512 };
+    let kept = Kept::open(&left(&bench, region)).expect("whole");
+    assert_eq!((&kept.header.drive, kept.header.region), (&key("S1"), region));
+    assert_eq!(kept.borrowed.bytes(), &bench.content[512..512 + region.bytes as usize]);
+    assert_eq!((kept.borrowed.blocks(), kept.borrowed.damaged()), (3, vec![]));
+    let mut buffer = vec![0; 1000];
+    assert!(kept.borrowed.copy_to(1024, &mut buffer));
+    assert_eq!(buffer, bench.content[1024..2024]);
+    assert!(
+        !kept.borrowed.copy_to(511, &mut buffer)
+            && !kept.borrowed.copy_to(region.end(), &mut buffer)
+    );
+    assert!(!kept.borrowed.copy_to(region.end() - 999, &mut buffer));
+}
+
+#[test]
+fn a_drive_that_got_smaller_differs_and_cannot_be_put_right() {
+    let bench = Bench::new();
+    let kept = Kept::open(&left(&bench, all())).expect("whole");
+    bench.drive.set_len(2 * BLOCK as u64).expect("cut");
+    assert_eq!(kept.borrowed.differing(&bench.drive).expect("compared"), [2, 3, 4, 5]);
+}
+
+#[test]
+fn any_part_of_a_file_is_no_journal() {
+    let bench = Bench::new();
+    let path = left(&bench, all());
+    let whole = fs::read(&path).expect("read");
+    for length in (0..500).chain([1000]) {
+        fs::write(&path, &whole[..length]).expect("written");
+        let [found] = &bench.place().unfinished().expect("read")[..] else { panic!("one") };
+        let torn = matches!(found.state, State::Damaged(_));
+        assert!(torn || Kept::open(&path).is_ok(), "{length}: {found:?}");
+    }
+    fs::rename(&path, path.with_extension("part")).expect("renamed");
+    let [found] = &bench.place().unfinished().expect("read")[..] else { panic!("one") };
+    assert!(matches!(found.state, State::Torn), "{found:?}");
+    bench.place().remove(&found.path).expect("removed");
+    assert!(bench.place().unfinished().expect("read").is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Whatever is written over the drive is found, and put back.
+    #[test]
+    fn what_differs_is_put_back(
+        writes in prop::collection::vec((0..BYTES, prop::collection::vec(any::<u8>(), 1..3000)), 0..6),
+    ) {
+        let bench = Bench::new();
+        let kept = Kept::open(&left(&bench, all())).expect("whole");
+        let mut now = bench.content.clone();
+        for (at, bytes) in &writes {
+            let end = (at + bytes.len()).min(BYTES);
+            now[*at..end].copy_from_slice(&bytes[..end - at]);
+        }
+        bench.drive.write_all_at(&now, 0).expect("written");
+        let expected: Vec<usize> = (0..BYTES.div_ceil(BLOCK))
+            .filter(|i| now.chunks(BLOCK).nth(*i) != bench.content.chunks(BLOCK).nth(*i))
+            .collect();
+        let differing = kept.borrowed.differing(&bench.drive).expect("compared");
+        prop_assert_eq!(&differing, &expected);
+        kept.borrowed.put_back(&bench.drive, &differing).expect("put back");
+        prop_assert_eq!(bench.now(), bench.content.clone());
+    }
+
+    /// Whatever happens to the journal, nothing but original bytes is ever written.
+    #[test]
+    fn a_damaged_journal_writes_nothing_wrong(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 1..=255u8), 1..5),
+        cut in any::<prop::sample::Index>(),
+        cuts: bool,
+    ) {
+        let bench = Bench::new();
+        let path = left(&bench, all());
+        let mut bytes = fs::read(&path).expect("read");
+        for (at, change) in &flips {
+            let at = at.index(bytes.len());
+            bytes[at] ^= change;
+        }
+        if cuts {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        fs::write(&path, &bytes).expect("written");
+        let Ok(kept) = Kept::open(&path) else { return Ok(()) };
+        bench.drive.write_all_at(&vec![0; BYTES], 0).expect("written");
+        let (differing, damaged) =
+            (kept.borrowed.differing(&bench.drive).expect("compared"), kept.borrowed.damaged());
+        kept.borrowed.put_back(&bench.drive, &differing).expect("put back");
+        for (i, (now, was)) in bench.now().chunks(BLOCK).zip(bench.content.chunks(BLOCK)).enumerate() {
+            let left_alone = damaged.contains(&i) && now.iter().all(|byte| *byte == 0);
+            prop_assert!(now == was || left_alone, "block {i}");
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), ours: bool) {
+        let dir = TempDir::new().expect("a directory");
+        let path = dir.path().join("x.journal");
+        let head: &[u8] = if ours { b"SSDYNOJ1" } else { b"" };
+        fs::write(&path, [head, &bytes].concat()).expect("written");
+        prop_assert!(Kept::open(&path).is_err());
+        let place = Place::at(Some(dir.path())).expect("named");
+        prop_assert_eq!(place.unfinished().expect("read").len(), 1);
+    }
+}
