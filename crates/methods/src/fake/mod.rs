@@ -358,7 +358,8 @@ impl Rig for Fake {
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
-        if self.interrupt()? {
+        // What was borrowed goes back however the run ended.
+        if preparation != Preparation::Restore && self.interrupt()? {
             return Err(RigError::Interrupted);
         }
         let mut released = None;

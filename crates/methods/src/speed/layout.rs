@@ -11,8 +11,10 @@ use crate::{MethodError, Options};
 /// Read and written back at each place, as the old tool did.
 const LENGTH: u64 = 32 << 20;
 
+const MIB: u64 = 1 << 20;
+
 /// A chunk of more is cut by most hosts.
-const CHUNK_MOST: u64 = 1 << 20;
+const CHUNK_MOST: u64 = MIB;
 
 /// The smallest chunk of the sweep.
 const CHUNK_LEAST: u32 = 4 << 10;
@@ -206,11 +208,13 @@ fn previous_power_of_two(n: u64) -> u64 {
 /// say nothing.
 fn places(kind: TargetKind, bytes: u64, chunk: u64) -> Vec<Place> {
     let whole = matches!(kind, TargetKind::Device | TargetKind::Virtual | TargetKind::Null);
-    let length = LENGTH.min(bytes / if whole { 3 } else { 1 }) / chunk * chunk;
-    let at = |label, start: u64| {
-        // On whole MiB where there are that many, for the sake of alignment.
-        let grid = if start >= 1 << 20 { 1 << 20 } else { chunk };
-        Place { label, region: Region { start: start / grid * grid, bytes: length } }
+    let length = LENGTH.min(bytes / if whole { 3 } else { 1 });
+    // Whole MiB where there are that many, for the sake of alignment. On one grid they do not touch.
+    let grid = if length >= MIB { MIB.max(chunk) } else { chunk };
+    let length = length / grid * grid;
+    let at = |label, start: u64| Place {
+        label,
+        region: Region { start: start / grid * grid, bytes: length },
     };
     let start = at("start", 0);
     match whole {

@@ -8,6 +8,8 @@
 //! are compared at the end. The layout is in `layout.rs`.
 
 mod layout;
+#[cfg(test)]
+mod tests;
 
 use record::{Finding, IoErrors, Level, Plan, Unit};
 use rig::{Event, Measurement, Preparation, Rig, TargetInfo};
