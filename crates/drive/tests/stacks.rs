@@ -3,6 +3,7 @@
 mod common;
 
 use common::Built;
+use record::Safety;
 
 const GB: u64 = 1_000_000_000;
 
@@ -163,4 +164,27 @@ fn a_loop_over_itself_ends() {
         .mounts(&["27 1 7:3 / /data rw - ext4 /dev/loop3 rw"]);
     let (_, drive, disks, _) = found(&built, "/data");
     assert_eq!((drive.as_deref(), disks.as_slice()), (Some("loop3"), &["loop3".to_string()][..]));
+}
+
+#[test]
+fn what_stands_on_a_drive_keeps_it_from_being_overwritten() {
+    for (holder, number, own, words) in [
+        ("dm-0", "252:0", Some("vg-home"), "held by dm-0 (vg-home)"),
+        ("md0", "9:0", None, "held by md0"),
+        ("bcache0", "250:0", None, "held by bcache0"),
+    ] {
+        let built = machine();
+        made_of(&built, holder, number, &["sdb1"]);
+        built.dir(&format!("{}/sdb1/holders/{holder}", disk("sdb")));
+        if let Some(own) = own {
+            built.file(&format!("{}/dm/name", disk(holder)), own);
+        }
+        built.mounts(&["27 1 8:2 / / rw - ext4 /dev/sda2 rw"]);
+        let list = built.list();
+        let sdb = list.iter().find(|d| d.drive.name == "sdb").expect("listed");
+        let expected = format!("reads only: /dev/sdb1 is {words}");
+        assert_eq!(sdb.allowance.reason, expected);
+        assert_eq!(sdb.partitions[0].allowance.reason, expected, "and the partition itself");
+        assert_eq!((sdb.allowance.most, &sdb.allowance.confirm), (Some(Safety::Reads), &None));
+    }
 }

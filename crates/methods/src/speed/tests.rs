@@ -85,7 +85,7 @@ fn whatever_ends_a_run_what_was_borrowed_goes_back() {
 #[test]
 fn a_stick_that_was_not_lent_is_read_and_a_slow_one_gets_fewer_passes() {
     let mut fake = stick(Safety::Reads);
-    let (out, result) = run(&mut fake, 60);
+    let (out, result) = run(&mut fake, 30);
     result.expect("reads are allowed");
     assert_eq!(fake.written, 0);
     assert!(out.metrics.iter().all(|m| !m.name.contains("write")));

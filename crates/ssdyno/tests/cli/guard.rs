@@ -1,6 +1,6 @@
 //! The guard: every row of the table in docs/safety.md that loop devices can show, for `--destroy` and
 //! for `--borrow`. Each is refused in one line with exit code 3, and no byte of anything changes. Rows
-//! that need dm, md or drives that come and go are in `guest/tests/guard.sh`.
+//! that need dm or md are in `crates/drive/tests/stacks.rs`, drives that vanish in `guest/tests`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
