@@ -12,6 +12,5 @@ mod partition;
 mod prepare;
 mod records;
 mod run;
-mod speed;
 mod trouble;
 mod verdicts;
