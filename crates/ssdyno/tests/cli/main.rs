@@ -5,7 +5,6 @@ mod bad_input;
 mod common;
 mod devices;
 mod elsewhere;
-mod guard;
 mod io_words;
 mod kill;
 mod partition;
