@@ -5,6 +5,7 @@
 //! in turn (A B A B ...), because a machine's speed drifts; medians are compared, and the smallest
 //! processor times, which others on the machine can only make larger.
 
+mod compat;
 mod engine;
 mod goals;
 mod model;
@@ -38,11 +39,12 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ),
     };
     match what {
+        "compat" => compat::run(effort),
         "engine" => engine::run(effort),
         "model" => model::run(effort),
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
-            "there is no benchmark '{what}'; there are: engine, model, amplification, endurance"
+            "there is no benchmark '{what}'; there are: compat, engine, model, amplification, endurance"
         ),
     }
 }

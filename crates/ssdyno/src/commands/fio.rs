@@ -6,6 +6,7 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use compat::fio::{self, Eta, Format, Plan, Request, output, run};
@@ -105,42 +106,18 @@ fn execute(own: &Own, plan: &Plan) -> Result {
         return Ok(ExitCode::SUCCESS);
     }
     let interrupt = interrupt::flag()?;
-    let text = plan.globals.formats.contains(&Format::Normal);
-    let to_screen = plan.globals.output.is_none();
-    if text && to_screen {
+    if speaks(plan) {
         present::print(&output::announce(plan))?;
     }
     let store = StoreArgs { store: own.store.clone() };
     let recording = Recording::begin(&store, "fio", prepared.info(), cost.clone())?;
     let shared = Arc::new(Mutex::new(recording));
-    let quiet = match plan.globals.eta {
-        Eta::Never => true,
-        Eta::Always => false,
-        Eta::Auto => !std::io::stderr().is_terminal(),
-    };
-    let shown = OutputArgs { json: false, events: false, html: None, quiet };
-    let mut live = Live::new(Arc::clone(&shared), &cost, &shown);
-    let bar = live.bar();
-    let mut laying_out = |path: &Path, bytes: u64| {
-        if text && to_screen {
-            let line = format!(
-                "Laying out IO file ({} / {}MiB)\n",
-                path.display(),
-                bytes.div_ceil(1 << 20)
-            );
-            // A screen that has gone shows in the results.
-            let _ = present::print(&line);
-        }
-    };
-    let mut setting =
-        run::Setting { interrupt: &interrupt, observer: &mut live, laying_out: &mut laying_out };
-    let ran = prepared.run(&mut setting);
-    bar.finish_and_clear();
+    let ran =
+        perform(plan, prepared, Live::new(Arc::clone(&shared), &cost, &seen(plan)), &interrupt);
     let mut recording = lock(&shared);
     let ran = match ran {
         Ok(ran) => ran,
-        Err(error) => {
-            let failure = failed(error);
+        Err(failure) => {
             recording.finish(&Outcome::default(), Some(failure.text()))?;
             return Err(failure);
         }
@@ -150,6 +127,43 @@ fn execute(own: &Own, plan: &Plan) -> Result {
     write_results(plan, &ran, recording.run().number)?;
     kept?;
     Ok(ExitCode::from(code(&ran)))
+}
+
+/// Whether stdout is a screen for people, which is told what goes on.
+fn speaks(plan: &Plan) -> bool {
+    plan.globals.output.is_none() && plan.globals.formats.contains(&Format::Normal)
+}
+
+/// What is seen while it runs: the progress line, as `--eta` has it.
+fn seen(plan: &Plan) -> OutputArgs {
+    let quiet = match plan.globals.eta {
+        Eta::Never => true,
+        Eta::Always => false,
+        Eta::Auto => !std::io::stderr().is_terminal(),
+    };
+    OutputArgs { json: false, events: false, html: None, quiet }
+}
+
+fn perform<'p>(
+    plan: &Plan,
+    prepared: run::Prepared<'p>,
+    mut live: Live,
+    interrupt: &AtomicBool,
+) -> Result<run::Ran<'p>> {
+    let bar = live.bar();
+    let speaks = speaks(plan);
+    let mut laying_out = |path: &Path, bytes: u64| {
+        if speaks {
+            let mib = bytes.div_ceil(1 << 20);
+            let line = format!("Laying out IO file ({} / {mib}MiB)\n", path.display());
+            // A screen that has gone shows when the results are printed.
+            let _ = present::print(&line);
+        }
+    };
+    let mut setting = run::Setting { interrupt, observer: &mut live, laying_out: &mut laying_out };
+    let ran = prepared.run(&mut setting);
+    bar.finish_and_clear();
+    ran.map_err(failed)
 }
 
 fn code(ran: &run::Ran<'_>) -> u8 {

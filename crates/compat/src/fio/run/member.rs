@@ -7,7 +7,7 @@ use workload::{BlockSizes, Caching, Content, Mix, Pacing, Pattern, Region, Stop,
 
 use super::files::{Use, verifies};
 use super::stream::{Outline, Stream};
-use crate::fio::{Amount, Blocks, CpuPolicy, Engine, Job, PerKind, RateProcess};
+use crate::fio::{Access, Amount, Blocks, CpuPolicy, Engine, Job, PerKind, RateProcess};
 
 /// Best effort, the class of those that name only a level.
 const CLASS_BEST_EFFORT: u8 = 2;
@@ -24,13 +24,11 @@ pub(super) fn outline(job: &Job, clone: u32, uses: &[Use]) -> Outline {
             _ => all,
         },
     };
-    let largest = uses.iter().map(|u| u.start + u.bytes).max().unwrap_or(1);
-    let shift = if uses.len() == 1 { 63 } else { 64 - largest.leading_zeros() };
     let flush = job.syncing.fsync.max(job.syncing.fdatasync);
     Outline {
-        access: job.access.clone(),
+        access: Access { mix_read_percent: mix_read_percent(job), ..job.access.clone() },
         service: job.files.service,
-        shift,
+        shift: shift(uses),
         files: uses.iter().map(|u| (u.start, u.bytes)).collect(),
         pass_bytes,
         by_bytes: job.space.io_size.is_some(),
@@ -40,6 +38,12 @@ pub(super) fn outline(job: &Job, clone: u32, uses: &[Use]) -> Outline {
         verify_only: job.verify.only,
         seed: seed(job, clone),
     }
+}
+
+/// Bits of an address for the place in a file: one file has all of them.
+pub(super) fn shift(uses: &[Use]) -> u32 {
+    let largest = uses.iter().map(|u| u.start + u.bytes).max().unwrap_or(1);
+    if uses.len() == 1 { 63 } else { 64 - largest.leading_zeros() }
 }
 
 /// The seed of a clone. Equal jobs of one plan are told apart by their number alone, so that a job
@@ -178,7 +182,7 @@ fn pacing(job: &Job) -> Pacing {
 }
 
 /// The share of reads of a mix whose directions have rates: that of the rates.
-pub(super) fn mix_read_percent(job: &Job) -> u32 {
+fn mix_read_percent(job: &Job) -> u32 {
     match rates(job) {
         PerKind { read: Some(read), write: Some(write), .. } => {
             (100.0 * read / (read + write)).round() as u32

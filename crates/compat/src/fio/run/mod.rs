@@ -5,99 +5,29 @@
 //! of a stage is looked at together for what to distrust.
 
 mod disks;
+mod error;
 mod files;
 mod member;
 mod places;
 mod refuse;
 mod sizes;
+mod stage;
 mod stream;
+mod target;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use drive::{DriveError, ErrorKind, OpenRequest, Watch};
-use engine::{BackendKind, Clock, Performed, Stage};
-use record::{Safety, Target, TargetKind};
+use drive::Watch;
+use engine::{Clock, Performed};
 use rig::{Measurement, Observer, StopReason, TargetInfo};
 
 use super::{Engine, ExitWhat, Job, Plan};
 use crate::fio::SyncMode;
 pub use disks::DiskUse;
+pub use error::RunError;
 pub use files::LaidOut;
 use files::{Files, Use};
-
-/// Bounds of the intervals in which a run is sampled, nanoseconds: shorter ones cost too much, longer
-/// ones show too little.
-const SHORTEST_INTERVAL_NS: u64 = 1_000_000;
-const LONGEST_INTERVAL_NS: u64 = 100_000_000;
-
-/// Why a plan could not be run.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// It asks for what cannot be done.
-    #[error("{text}")]
-    Usage {
-        /// What, and where it was asked for.
-        text: String,
-        /// What to try.
-        advice: String,
-    },
-    /// It would destroy what was not given away.
-    #[error("{text}")]
-    Refused {
-        /// What would be lost.
-        text: String,
-        /// How to give it away.
-        advice: String,
-    },
-    /// A target cannot be used.
-    #[error(transparent)]
-    Drive(#[from] DriveError),
-    /// The system failed.
-    #[error("{context}: {source}")]
-    Io {
-        /// What was tried.
-        context: String,
-        /// The system's word.
-        source: std::io::Error,
-    },
-    /// The user ended it before the jobs began.
-    #[error("interrupted")]
-    Interrupted,
-}
-
-impl RunError {
-    fn usage(text: String, advice: &str) -> RunError {
-        RunError::Usage { text, advice: advice.to_string() }
-    }
-
-    fn io(context: String, source: std::io::Error) -> RunError {
-        RunError::Io { context, source }
-    }
-
-    /// Who has to do something about it; `None` where the user ended the run.
-    pub fn kind(&self) -> Option<ErrorKind> {
-        match self {
-            RunError::Usage { .. } => Some(ErrorKind::Usage),
-            RunError::Refused { .. } => Some(ErrorKind::Refused),
-            RunError::Drive(error) => Some(error.kind()),
-            RunError::Io { .. } => Some(ErrorKind::Io),
-            RunError::Interrupted => None,
-        }
-    }
-
-    /// What to try.
-    pub fn advice(&self) -> Option<String> {
-        match self {
-            RunError::Usage { advice, .. } | RunError::Refused { advice, .. } => {
-                Some(advice.clone())
-            }
-            RunError::Drive(error) => error.advice(),
-            RunError::Io { .. } | RunError::Interrupted => None,
-        }
-    }
-}
 
 /// A plan whose every check passed, and that has touched nothing yet.
 pub struct Prepared<'p> {
@@ -126,10 +56,6 @@ pub struct JobRun<'p> {
     pub job: &'p Job,
     /// Number of the clone, from 0.
     pub clone: u32,
-    /// How many files it had.
-    pub files: usize,
-    /// When it ended, nanoseconds since 1970.
-    pub ended_unix_ns: u64,
     /// When its stage began, nanoseconds since 1970.
     pub began_unix_ns: u64,
     /// Length of the intervals it was sampled in, nanoseconds.
@@ -190,7 +116,7 @@ pub fn prepare<'p>(plan: &'p Plan, given: &[String]) -> Result<Prepared<'p>, Run
         }
     }
     files.admit(given)?;
-    let (info, watch) = target(&clones, &files)?;
+    let (info, watch) = target::target(&clones, &files)?;
     Ok(Prepared { plan, files, clones, info, watch })
 }
 
@@ -203,52 +129,6 @@ fn imagined(job: &Job, clone: u32) -> Vec<Use> {
     };
     let one = |path: String| Use { path: path.into(), start: 0, bytes: each };
     paths.into_iter().map(one).collect()
-}
-
-/// What the first file lies on, for the record and the doctor.
-fn target(clones: &[Actor<'_>], files: &Files) -> Result<(TargetInfo, Watch), RunError> {
-    let real = clones.iter().find(|clone| clone.job.engine != Engine::Null);
-    let bytes: u64 = clones.iter().flat_map(|c| &c.uses).map(|u| u.bytes).sum();
-    let Some(path) = real.and_then(|clone| Some(clone.uses.first()?.path.clone())) else {
-        return Ok((nothing(bytes), Watch::nothing()));
-    };
-    if let Some(opened) = files.opened(&path) {
-        let watch = drive::locate(&path)?.watch();
-        return Ok((opened.info.clone(), watch));
-    }
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    };
-    // The smallest scratch file: only what the directory lies on is asked for.
-    let request = OpenRequest { size: Some(1), wants: Safety::Scratch, destroy: None };
-    let mut info = drive::plan_open(&directory.to_string_lossy(), &request)?.info;
-    (info.bytes, info.target.bytes) = (bytes, Some(bytes));
-    info.target.spec = path.display().to_string();
-    Ok((info, drive::locate(&directory)?.watch()))
-}
-
-fn nothing(bytes: u64) -> TargetInfo {
-    let target = Target {
-        spec: "null".to_string(),
-        kind: TargetKind::Null,
-        path: None,
-        bytes: Some(bytes),
-        drive: None,
-        layers: Vec::new(),
-        filesystem: None,
-        direct: None,
-    };
-    TargetInfo {
-        target,
-        bytes,
-        logical_block_bytes: 512,
-        allowed: Safety::Destroys,
-        ram: false,
-        formats: Vec::new(),
-        discard: true,
-        state: record::State::Unknown,
-    }
 }
 
 /// What a run needs from whoever starts it.
@@ -334,8 +214,12 @@ impl<'p> Prepared<'p> {
                 break;
             }
             self.files.check_again()?;
-            self.stage(stage, clock, setting, &mut ran)?;
-            if self.clones.iter().any(|clone| clone.stage == stage && ends_everything(clone.job)) {
+            let clones: Vec<_> = self.clones.iter().filter(|clone| clone.stage == stage).collect();
+            let on = (&self.info, &mut self.watch, clock);
+            let (jobs, whole) = stage::perform(&clones, &self.files, on, setting)?;
+            ran.jobs.extend(jobs);
+            ran.stages.push(whole);
+            if clones.iter().any(|clone| ends_everything(clone.job)) {
                 break;
             }
         }
@@ -346,106 +230,14 @@ impl<'p> Prepared<'p> {
             clone.uses.iter().for_each(|u| drop(std::fs::remove_file(&u.path)));
         }
         ran.left = self.files.left();
-        ran.ended_unix_ms = unix_ns() / 1_000_000;
+        ran.ended_unix_ms = stage::unix_ns() / 1_000_000;
         Ok(ran)
     }
-
-    fn stage(
-        &mut self,
-        stage: usize,
-        clock: Clock,
-        setting: &mut Setting<'_>,
-        ran: &mut Ran<'p>,
-    ) -> Result<(), RunError> {
-        let clones: Vec<_> = self.clones.iter().filter(|c| c.stage == stage).collect();
-        let mut open = Vec::new();
-        for clone in &clones {
-            let files = match clone.job.engine {
-                Engine::Null => Vec::new(),
-                _ => clone
-                    .uses
-                    .iter()
-                    .map(|u| self.files.open(clone.job, &u.path))
-                    .collect::<Result<Vec<_>, _>>()?,
-            };
-            open.push(files);
-        }
-        let mut shifts = Vec::new();
-        let members = clones.iter().zip(&open).map(|(clone, files)| {
-            let mut outline = member::outline(clone.job, clone.number, &clone.uses);
-            outline.access.mix_read_percent = member::mix_read_percent(clone.job);
-            let shift = outline.shift;
-            shifts.push(shift);
-            let mut member = member::member(clone.job, clone.number, outline);
-            member.after = waited_for(&clones, clone.waits_for);
-            member.files =
-                (member.backend != BackendKind::Null).then(|| handed(clone.job, files, shift));
-            member
-        });
-        let members: Vec<_> = members.collect();
-        let interval_ns = interval_ns(&clones);
-        let began_unix_ns = unix_ns();
-        let name = clones.first().map_or("", |clone| &clone.job.name);
-        let mut on = Stage {
-            name,
-            clock,
-            start_ns: clock.now(),
-            interval_ns,
-            info: &self.info,
-            watch: Some(&mut self.watch),
-            interrupt: setting.interrupt,
-            observer: setting.observer,
-        };
-        let done = on.perform(members).map_err(|e| RunError::io(name.to_string(), e))?;
-        for ((clone, did), shift) in clones.iter().zip(done.jobs).zip(shifts) {
-            ran.jobs.push(JobRun {
-                job: clone.job,
-                clone: clone.number,
-                files: clone.uses.len(),
-                ended_unix_ns: began_unix_ns + did.end_ns,
-                began_unix_ns,
-                interval_ns,
-                shift,
-                did,
-            });
-        }
-        ran.stages.push(done.whole);
-        Ok(())
-    }
-}
-
-fn handed<'f>(job: &Job, files: &'f [std::fs::File], shift: u32) -> engine::Files<'f> {
-    let files = engine::Files::several(files, shift);
-    if job.syncing.fdatasync > 0 && job.syncing.fsync == 0 { files } else { files.flushed_whole() }
-}
-
-/// The clones of that job among those of a stage; none where they ran in an earlier one.
-fn waited_for(clones: &[&Actor<'_>], job: Option<&Job>) -> std::ops::Range<usize> {
-    let is = |clone: &&&Actor<'_>| job.is_some_and(|job| std::ptr::eq(clone.job, job));
-    let first = clones.iter().position(|clone| is(&clone)).unwrap_or(0);
-    first..first + clones.iter().filter(is).count()
-}
-
-/// A length of which every average that was asked for is a multiple, and short.
-fn interval_ns(clones: &[&Actor<'_>]) -> u64 {
-    let asked = clones.iter().flat_map(|clone| {
-        let (logs, shown) = (&clone.job.logs, &clone.job.reporting);
-        [logs.average, shown.bw_avg_time, shown.iops_avg_time]
-    });
-    let common = asked.fold(0, |common, time| member::gcd(common, time.as_nanos() as u64));
-    let common = if common == 0 { LONGEST_INTERVAL_NS } else { common };
-    let parts = common.div_ceil(LONGEST_INTERVAL_NS);
-    let even = (parts..=common).find(|parts| common.is_multiple_of(*parts));
-    (common / even.unwrap_or(parts)).max(SHORTEST_INTERVAL_NS)
 }
 
 /// Whether the end of a job keeps those from beginning that have not begun.
 fn ends_everything(job: &Job) -> bool {
     job.schedule.exitall && job.schedule.exit_what == ExitWhat::All
-}
-
-fn unix_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_nanos() as u64)
 }
 
 /// How a job's engine was understood, where that is not what its name says.

@@ -1,0 +1,103 @@
+//! One stage of a plan: the jobs that run at the same time, from their files to what they did.
+
+use std::fs::File;
+use std::ops::Range;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use drive::Watch;
+use engine::{BackendKind, Clock, Member, Performance, Stage};
+use rig::TargetInfo;
+
+use super::files::Files;
+use super::stream::Stream;
+use super::{Actor, JobRun, RunError, Setting, member};
+use crate::fio::{Engine, Job};
+
+/// Bounds of the intervals in which a run is sampled, nanoseconds: shorter ones cost too much, longer
+/// ones show too little.
+const SHORTEST_INTERVAL_NS: u64 = 1_000_000;
+const LONGEST_INTERVAL_NS: u64 = 100_000_000;
+
+/// Opens the files of the clones, runs them, and gives what each did and all did together.
+pub(super) fn perform<'p>(
+    clones: &[&Actor<'p>],
+    files: &Files,
+    on: (&TargetInfo, &mut Watch, Clock),
+    setting: &mut Setting<'_>,
+) -> Result<(Vec<JobRun<'p>>, rig::Measurement), RunError> {
+    let open = clones.iter().map(|clone| opened(clone, files)).collect::<Result<Vec<_>, _>>()?;
+    let members: Vec<_> =
+        clones.iter().zip(&open).map(|(c, files)| cast(clones, c, files)).collect();
+    let (info, watch, clock) = on;
+    let (began_unix_ns, interval_ns) = (unix_ns(), interval_ns(clones));
+    let name = clones.first().map_or("", |clone| &clone.job.name);
+    let mut stage = Stage {
+        name,
+        clock,
+        start_ns: clock.now(),
+        interval_ns,
+        info,
+        watch: Some(watch),
+        interrupt: setting.interrupt,
+        observer: setting.observer,
+    };
+    let done = stage.perform(members).map_err(|e| RunError::io(name.to_string(), e))?;
+    let Performance { jobs, whole } = done;
+    let run = |(clone, did): (&&Actor<'p>, engine::Performed)| JobRun {
+        job: clone.job,
+        clone: clone.number,
+        began_unix_ns,
+        interval_ns,
+        shift: member::shift(&clone.uses),
+        did,
+    };
+    Ok((clones.iter().zip(jobs).map(run).collect(), whole))
+}
+
+/// The files of a clone, open; none for the engine that has none.
+fn opened(clone: &Actor<'_>, files: &Files) -> Result<Vec<File>, RunError> {
+    match clone.job.engine {
+        Engine::Null => Ok(Vec::new()),
+        _ => clone.uses.iter().map(|u| files.open(clone.job, &u.path)).collect(),
+    }
+}
+
+/// A clone as a member of its stage.
+fn cast<'f>(clones: &[&Actor<'_>], clone: &Actor<'_>, files: &'f [File]) -> Member<'f, Stream> {
+    let outline = member::outline(clone.job, clone.number, &clone.uses);
+    let shift = outline.shift;
+    let mut member = member::member(clone.job, clone.number, outline);
+    member.after = waited_for(clones, clone.waits_for);
+    member.files = (member.backend != BackendKind::Null).then(|| handed(clone.job, files, shift));
+    member
+}
+
+fn handed<'f>(job: &Job, files: &'f [File], shift: u32) -> engine::Files<'f> {
+    let files = engine::Files::several(files, shift);
+    if job.syncing.fdatasync > 0 && job.syncing.fsync == 0 { files } else { files.flushed_whole() }
+}
+
+/// The clones of that job among those of a stage; none where they ran in an earlier one.
+fn waited_for(clones: &[&Actor<'_>], job: Option<&Job>) -> Range<usize> {
+    let is = |clone: &&&Actor<'_>| job.is_some_and(|job| std::ptr::eq(clone.job, job));
+    let first = clones.iter().position(|clone| is(&clone)).unwrap_or(0);
+    first..first + clones.iter().filter(is).count()
+}
+
+/// A length of which every average that was asked for is a multiple, and short.
+fn interval_ns(clones: &[&Actor<'_>]) -> u64 {
+    let asked = clones.iter().flat_map(|clone| {
+        let (logs, shown) = (&clone.job.logs, &clone.job.reporting);
+        [logs.average, shown.bw_avg_time, shown.iops_avg_time]
+    });
+    let common = asked.fold(0, |common, time| member::gcd(common, time.as_nanos() as u64));
+    let common = if common == 0 { LONGEST_INTERVAL_NS } else { common };
+    let parts = common.div_ceil(LONGEST_INTERVAL_NS);
+    let even = (parts..=common).find(|parts| common.is_multiple_of(*parts));
+    (common / even.unwrap_or(parts)).max(SHORTEST_INTERVAL_NS)
+}
+
+/// Nanoseconds since 1970.
+pub(super) fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_nanos() as u64)
+}

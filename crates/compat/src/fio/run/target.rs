@@ -1,0 +1,57 @@
+//! What a plan's files lie on, as the record and the doctor know it.
+
+use std::path::PathBuf;
+
+use drive::{OpenRequest, Watch};
+use record::{Safety, Target, TargetKind};
+use rig::TargetInfo;
+
+use super::files::Files;
+use super::{Actor, RunError};
+use crate::fio::Engine;
+
+/// What the first file lies on, for the record and the doctor.
+pub(super) fn target(clones: &[Actor<'_>], files: &Files) -> Result<(TargetInfo, Watch), RunError> {
+    let real = clones.iter().find(|clone| clone.job.engine != Engine::Null);
+    let bytes: u64 = clones.iter().flat_map(|c| &c.uses).map(|u| u.bytes).sum();
+    let Some(path) = real.and_then(|clone| Some(clone.uses.first()?.path.clone())) else {
+        return Ok((nothing(bytes), Watch::nothing()));
+    };
+    if let Some(opened) = files.opened(&path) {
+        let watch = drive::locate(&path)?.watch();
+        return Ok((opened.info.clone(), watch));
+    }
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    };
+    // The smallest scratch file: only what the directory lies on is asked for.
+    let request = OpenRequest { size: Some(1), wants: Safety::Scratch, destroy: None };
+    let mut info = drive::plan_open(&directory.to_string_lossy(), &request)?.info;
+    (info.bytes, info.target.bytes) = (bytes, Some(bytes));
+    info.target.spec = path.display().to_string();
+    Ok((info, drive::locate(&directory)?.watch()))
+}
+
+fn nothing(bytes: u64) -> TargetInfo {
+    let target = Target {
+        spec: "null".to_string(),
+        kind: TargetKind::Null,
+        path: None,
+        bytes: Some(bytes),
+        drive: None,
+        layers: Vec::new(),
+        filesystem: None,
+        direct: None,
+    };
+    TargetInfo {
+        target,
+        bytes,
+        logical_block_bytes: 512,
+        allowed: Safety::Destroys,
+        ram: false,
+        formats: Vec::new(),
+        discard: true,
+        state: record::State::Unknown,
+    }
+}
