@@ -142,11 +142,10 @@ impl Go<'_> {
         let placed = part.place.take();
         sys::file::exact_timers();
         let result = self.with_backend(part, placed);
-        let ends = match (&result, ends_all) {
-            (Err(_), _) | (_, EndsAll::Always) => true,
-            (Ok(StopReason::Errors), EndsAll::OnError) => true,
-            _ => false,
-        };
+        let ends = matches!(
+            (&result, ends_all),
+            (Err(_), _) | (_, EndsAll::Always) | (Ok(StopReason::Errors), EndsAll::OnError)
+        );
         if ends {
             halt.store(true, Ordering::Relaxed);
         }
