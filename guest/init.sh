@@ -36,6 +36,7 @@ for name in $attached; do
 done
 
 if [ -z "$script" ]; then
+    export volumes ENV=/lib.sh
     setsid cttyhack sh
     host exit 0
 fi

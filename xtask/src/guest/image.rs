@@ -1,4 +1,4 @@
-//! What the guest boots into: an archive of busybox, `ssdyno` as it is handed to users, tools of
+//! What the guest boots into: an archive of busybox, `ssdyno`, tools of
 //! other makers to check it against, modules, and the scripts of `guest/`.
 
 use std::fs;
@@ -46,6 +46,7 @@ pub fn write(to: &Path, kernel: &Kernel, ssdyno: &Path) -> Result<()> {
     add(&mut archive, "/busybox/busybox", &busybox)?;
     libraries(&mut archive, &busybox)?;
     add(&mut archive, "/usr/bin/ssdyno", ssdyno)?;
+    libraries(&mut archive, ssdyno)?;
     for tool in TOOLS.iter().filter_map(|name| find(name)) {
         add(&mut archive, &format!("/usr/bin/{}", name(&tool)), &tool)?;
         libraries(&mut archive, &tool)?;

@@ -76,9 +76,9 @@ impl Ready {
         let kernel = Kernel::find()?;
         let target = metadata()?;
         let target = Path::new(target["target_directory"].as_str().context("cargo metadata")?);
-        let ssdyno = build(target)?;
         let dir = target.join("guest");
         std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+        let ssdyno = build(target, &dir)?;
         let initrd = dir.join("initrd");
         image::write(&initrd, &kernel, &ssdyno)?;
         let kernel = kernel.unpacked(&dir)?;
@@ -86,15 +86,12 @@ impl Ready {
     }
 }
 
-/// A binary that needs no libraries of the guest; optimised, for the guest's processor is slow.
-fn build(target: &Path) -> Result<PathBuf> {
-    let about = output(&mut program("rustc", &["-vV"]))?;
-    let host = about.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc -vV")?;
-    let place = target.join("static");
-    let mut build = cargo(&["build", "-q", "--release", "-p=ssdyno", "--target", host]);
-    build.arg("--target-dir").arg(&place);
-    build.env("RUSTFLAGS", "-Ctarget-feature=+crt-static");
-    build.env("CARGO_PROFILE_RELEASE_DEBUG", "0").env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
-    output(&mut build)?;
-    Ok(place.join(host).join("release/ssdyno"))
+/// The binary as the tests have it, without what is for debuggers. Not static: that would be a second
+/// build of everything, and its libraries come along as those of the tools do.
+fn build(target: &Path, dir: &Path) -> Result<PathBuf> {
+    output(&mut cargo(&["build", "-q", "-p=ssdyno"]))?;
+    let (built, stripped) = (target.join("debug/ssdyno"), dir.join("ssdyno"));
+    let paths = [stripped.to_string_lossy(), built.to_string_lossy()];
+    output(&mut program("strip", &["-o", &paths[0], &paths[1]]))?;
+    Ok(stripped)
 }

@@ -157,6 +157,6 @@ pub fn logs(command: &mut Command, dir: &Path) -> Result<()> {
 
 /// The console on this terminal, for a shell.
 pub fn terminal(command: &mut Command) {
-    command.args(["-chardev", "stdio,id=console,mux=on,signal=off", "-chardev", "null,id=out"]);
-    command.args(["-serial", "chardev:console", "-mon", "console"]);
+    command.args(["-chardev", "null,id=out", "-serial", "mon:stdio"]);
+    command.stdin(Stdio::inherit());
 }
