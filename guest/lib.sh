@@ -71,6 +71,15 @@ exits() {
     else fail "$what: exit $status, not $wanted"; cat /tmp/said; fi
 }
 
+# values PREFIX FILTER FILE: every value in what the jq filter gives of the file, as a variable:
+# .drive.link.now becomes ${PREFIX}_drive_link_now. One jq for all: processes are slow here.
+values() {
+    eval "$(jq -r --arg prefix "$1" "$2"' as $all | $all
+        | paths(type != "object" and type != "array") as $path
+        | $prefix + "_" + ($path | map(tostring) | join("_") | gsub("[^A-Za-z0-9]"; "_")) + "="
+        + ($all | getpath($path) | tostring | sub(" *$"; "") | @sh)' "$3")"
+}
+
 # says TEXT...: the last command of `exits` or `holds` said it.
 says() { if grep -qF -- "$*" /tmp/said; then pass "says: $*"; else fail "does not say: $*"; cat /tmp/said; fi; }
 
