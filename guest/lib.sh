@@ -12,6 +12,11 @@ host() {
     case $answer in error*) return 1 ;; esac
 }
 
+# Busybox takes its own before those in the path.
+for tool in blkdiscard fdisk losetup mkswap swapon; do
+    [ -x /usr/bin/$tool ] && eval "$tool() { /usr/bin/$tool \"\$@\"; }"
+done
+
 # load MODULE...: with what each needs; one that is built in is none to load.
 load() { for m; do modprobe "$m" 2>/dev/null; done; }
 

@@ -1,5 +1,6 @@
 # `ssdyno list --json` says of every kind of drive what other tools and the kernel say.
 # drives: pair ssd disk usb uas sd:64M scratch
+# modules: vfat nls_cp437 nls_ascii
 # seconds: 300
 
 # What all block devices have, against lsblk.
@@ -92,13 +93,13 @@ is "list has them all" "$(ssdyno list --json | jq length)" 8
 
 # What is on them, against blkid; a mounted one is not given away.
 mkfs.ext4 -q -L ground "$(device pair4k)"
-mkfs.vfat -n CARD "$(device sd)" >/dev/null
-mkfs.exfat -L STICK "$(device usb)" >/dev/null
-mkswap -q -L pages "$(device ssd)" >/dev/null
+mkfs.vfat -n CARD "$(device sd)" >/dev/null 2>&1
+mkfs.exfat "$(device usb)" >/dev/null
+mkswap -L pages "$(device ssd)" >/dev/null
 for name in pair4k sd usb ssd; do
     block=$(device $name)
     ssdyno list "$block" --json >/tmp/list; values our '.[0]' /tmp/list
-    is "$name holds" "$our_contents_0_kind $our_contents_0_label" \
+    is "$name holds" "$our_contents_0_kind ${our_contents_0_label#null}" \
         "$(blkid -p -o value -s TYPE "$block") $(blkid -p -o value -s LABEL "$block")"
 done
 mount "$(device sd)" /mnt
