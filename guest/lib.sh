@@ -79,7 +79,7 @@ exits() {
 # values PREFIX FILTER FILE: every value in what the jq filter gives of the file, as a variable:
 # .drive.link.now becomes ${PREFIX}_drive_link_now. One jq for all: processes are slow here.
 values() {
-    eval "$(jq -r --arg prefix "$1" "$2"' as $all | $all
+    eval "$(jq -r --arg prefix "$1" "($2)"' as $all | $all
         | paths(type != "object" and type != "array") as $path
         | $prefix + "_" + ($path | map(tostring) | join("_") | gsub("[^A-Za-z0-9]"; "_")) + "="
         + ($all | getpath($path) | tostring | sub(" *$"; "") | @sh)' "$3")"

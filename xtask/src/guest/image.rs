@@ -58,7 +58,10 @@ pub fn write(to: &Path, kernel: &Kernel, ssdyno: &Path) -> Result<()> {
     for script in super::script::all()? {
         add(&mut archive, &format!("/tests/{}.sh", script.name), &script.path)?;
     }
-    fs::write(to, archive.finish()).with_context(|| to.display().to_string())
+    // Another run may be starting from the one before.
+    let part = to.with_extension(std::process::id().to_string());
+    fs::write(&part, archive.finish()).with_context(|| part.display().to_string())?;
+    fs::rename(&part, to).with_context(|| to.display().to_string())
 }
 
 /// One more script, from outside of `guest/tests`: an archive to append to the first.

@@ -97,7 +97,8 @@ impl Builder {
             }
             "uas" => {
                 let (port, glob) = self.next_usb();
-                let bridge = json!({"driver": "usb-uas", "id": name, "port": port, "serial": serial(name)});
+                let bridge =
+                    json!({"driver": "usb-uas", "id": name, "port": port, "serial": serial(name)});
                 let disk = json!({"driver": "scsi-hd", "id": format!("{name}.0"),
                     "bus": format!("{name}.0"), "drive": name, "serial": serial(name),
                     "vendor": "ssdyno", "product": "uas disk", "ver": "1.5", "rotation_rate": 1});

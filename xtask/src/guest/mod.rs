@@ -81,6 +81,7 @@ impl Ready {
         let ssdyno = build(target, &dir)?;
         let initrd = dir.join("initrd");
         image::write(&initrd, &kernel, &ssdyno)?;
+        std::fs::remove_file(ssdyno)?;
         let kernel = kernel.unpacked(&dir)?;
         Ok(Ready { kernel, initrd, dir })
     }
@@ -90,7 +91,8 @@ impl Ready {
 /// build of everything, and its libraries come along as those of the tools do.
 fn build(target: &Path, dir: &Path) -> Result<PathBuf> {
     output(&mut cargo(&["build", "-q", "-p=ssdyno"]))?;
-    let (built, stripped) = (target.join("debug/ssdyno"), dir.join("ssdyno"));
+    let (built, stripped) =
+        (target.join("debug/ssdyno"), dir.join(format!("ssdyno.{}", std::process::id())));
     let paths = [stripped.to_string_lossy(), built.to_string_lossy()];
     output(&mut program("strip", &["-o", &paths[0], &paths[1]]))?;
     Ok(stripped)

@@ -58,7 +58,9 @@ fn empty(dir: &Path) -> Result<std::path::PathBuf> {
 }
 
 fn command(ready: &Ready) -> Command {
-    let mut command = program("qemu-system-x86_64", BOARD);
+    // Whoever interrupts the tests leaves no guest behind.
+    let mut command = program("setpriv", &["--pdeathsig", "KILL", "qemu-system-x86_64"]);
+    command.args(BOARD);
     command.arg("-kernel").arg(&ready.kernel).arg("-initrd").arg(&ready.initrd);
     command.args(["-append", "console=ttyS0 quiet panic=-1 nokaslr"]);
     command
@@ -108,6 +110,12 @@ impl Guest {
                     ensure!(self.boots == self.resets + 1, "the guest started again by itself");
                     format!("boot={} {told}", self.boots)
                 }
+                // Without an answer: the next start would take it for its own.
+                "reset" => {
+                    self.resets += 1;
+                    qemu.qmp("system_reset", json!({}))?;
+                    continue;
+                }
                 line => self.answer(qemu, line).unwrap_or_else(|e| format!("error: {e:#}")),
             };
             qemu.answer(&answer)?;
@@ -118,10 +126,6 @@ impl Guest {
     fn answer(&mut self, qemu: &mut Qemu, line: &str) -> Result<String> {
         let (what, name) = line.split_once(' ').unwrap_or((line, ""));
         match what {
-            "reset" => {
-                self.resets += 1;
-                qemu.qmp("system_reset", json!({}))?;
-            }
             "unplug" => qemu.qmp("device_del", json!({ "id": name }))?,
             "plug" => {
                 let mut drives = self.drives.iter().chain(&self.later);
