@@ -127,7 +127,7 @@ mod tests {
         let part = |index| extent(&job, 0, Place { index, count: 3, there: None, device: false });
         assert_eq!([part(0), part(1), part(2)], [Some((0, 34133)); 3]);
         let drawn = super::drawn(&super::tests::job(&["--filesize=4k-64k"]), 2, 4096, 65536);
-        assert!(drawn % 4096 == 0 && (4096..=65536).contains(&drawn));
+        assert!(drawn.is_multiple_of(4096) && (4096..=65536).contains(&drawn));
     }
 
     #[test]
