@@ -17,6 +17,7 @@ mod digest;
 mod fake;
 mod ground;
 mod heat;
+mod iozone;
 mod lbaf;
 mod mark;
 mod method;
@@ -38,6 +39,7 @@ mod zones;
 
 pub use by_hand::by_hand;
 pub use digest::Digest;
+pub use iozone::{Figure as IozoneFigure, Iozone, Row as IozoneRow};
 pub use method::{Method, MethodError, MethodInfo, Options, Reference};
 pub use outcome::Outcome;
 pub use prepare::Prepare;
@@ -56,6 +58,7 @@ static ALL: &[&dyn Method] = &[
     &lbaf::Lbaf,
     &mark::Mark,
     &command::Command,
+    &iozone::IozoneMethod,
     &snia::IOPS,
     &snia::THROUGHPUT,
     &snia::LATENCY,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use record::{Plan, Safety};
 use rig::{Exit, Rig, RigError, TargetInfo};
 
-use crate::Outcome;
+use crate::{Iozone, Outcome};
 
 /// What `ssdyno methods` shows of a method.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,8 @@ pub struct Options {
     pub reference: Reference,
     /// `command`: the program and its arguments.
     pub command: Vec<String>,
+    /// `iozone`: what its words ask for.
+    pub iozone: Option<Iozone>,
 }
 
 /// The RAM disc that scores are compared with.
@@ -63,6 +65,7 @@ impl Default for Options {
             legacy: false,
             reference: Reference::Ram,
             command: Vec::new(),
+            iozone: None,
         }
     }
 }

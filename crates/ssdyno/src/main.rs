@@ -37,6 +37,7 @@ fn run(cli: Cli) -> Result {
         Command::Run(args) => commands::run::run(&args),
         Command::Io(args) => commands::io::run(&args),
         Command::Fio(args) => commands::fio::run(&args),
+        Command::Iozone(args) => commands::iozone::run(&args),
         Command::Methods(args) => commands::methods::run(&args),
         Command::Drives(args) => commands::drives::run(&args),
         Command::Replicate(args) => commands::replicate::run(&args),

@@ -27,6 +27,7 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     crate::fio::FUZZ_COMMAND_LINE,
     crate::fio::FUZZ_JOB_FILE,
+    crate::iozone::FUZZ_COMMAND_LINE,
     crate::import::FUZZ_OWN,
     crate::import::FUZZ_FIO_JSON,
     crate::import::FUZZ_FIO,

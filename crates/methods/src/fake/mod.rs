@@ -336,6 +336,9 @@ impl Rig for Fake {
             self.cached = if fits { w.region.bytes } else { 0 };
         }
         self.written += written;
+        if w.pattern == Pattern::Sequential && w.region.start <= self.filled {
+            self.filled = self.filled.max(w.region.start + written.min(w.region.bytes));
+        }
         let (out_of_memory, t) =
             (!(self.traits.lies || w.caching == Caching::Buffered), &self.traits);
         out.device = Some(DeviceTraffic {
@@ -389,6 +392,11 @@ impl Rig for Fake {
             Preparation::Erase { region, how: Erase::Discard } if self.info.discard => {
                 released = Some(self.flash.release(region));
                 1_000_000
+            }
+            Preparation::DropCaches => 0,
+            Preparation::Empty => {
+                self.filled = 0;
+                0
             }
             other => return Err(RigError::Unsupported(format!("{other:?}"))),
         };

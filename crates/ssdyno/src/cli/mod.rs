@@ -4,6 +4,7 @@ mod drives;
 mod fio;
 mod import;
 mod io;
+mod iozone;
 mod partition;
 mod prepare;
 mod records;
@@ -20,6 +21,7 @@ pub use self::drives::{DrivesArgs, DrivesCommand, FitArgs, ReplicateArgs};
 pub use self::fio::FioArgs;
 pub use self::import::ImportArgs;
 pub use self::io::{Access, FlightArgs, IoArgs, PlaceArgs};
+pub use self::iozone::IozoneArgs;
 pub use self::partition::PartitionArgs;
 pub use self::prepare::{EraseArgs, PrepareArgs, StateWanted};
 pub use self::records::{CompareArgs, ExportArgs, RmArgs, RunsArgs, ShowArgs};
@@ -65,6 +67,9 @@ pub enum Command {
     /// What fio would run: its command line and job files, its results and what they hide
     #[command(disable_help_flag = true)]
     Fio(FioArgs),
+    /// iozone's command lines, and its table
+    #[command(disable_help_flag = true)]
+    Iozone(IozoneArgs),
     /// Bring a drive into a state: fresh, filled, used, trimmed
     Prepare(PrepareArgs),
     /// The tests: what each does, how long, what it writes and may destroy

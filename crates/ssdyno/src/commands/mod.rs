@@ -7,6 +7,7 @@ pub mod fio;
 pub mod fit;
 pub mod import;
 pub mod io;
+pub mod iozone;
 pub mod list;
 pub mod manual;
 pub mod methods;

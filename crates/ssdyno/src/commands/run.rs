@@ -37,6 +37,7 @@ pub fn run(args: &RunArgs) -> Result {
         legacy: args.legacy,
         reference: args.reference,
         command: args.command.clone(),
+        iozone: None,
     };
     check(args)?;
     let interrupt = interrupt::flag()?;

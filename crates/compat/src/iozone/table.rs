@@ -1,0 +1,228 @@
+//! iozone's table, from the record of a run: the same columns in the same places, KiB/s rounded down.
+
+use methods::{Iozone, IozoneFigure as Figure, IozoneRow as Row};
+use record::Run;
+
+use super::Command;
+
+/// The two lines above the figures.
+const HEAD: &str = "\
+                                                              random    random     bkwd    record    stride
+              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread
+";
+
+/// What stands above a figure in a block for a spreadsheet.
+const REPORTS: [&str; 13] = [
+    "Writer report",
+    "Re-writer report",
+    "Reader report",
+    "Re-Reader report",
+    "Random read report",
+    "Random write report",
+    "Backward read report",
+    "Record rewrite report",
+    "Stride read report",
+    "Fwrite report",
+    "Re-Fwrite report",
+    "Fread report",
+    "Re-Fread report",
+];
+
+/// Names of the figures that can be believed, as `methods` gives them, and their headings.
+const HONEST: [(&str, &str); 3] = [
+    ("cold-read", "cold read"),
+    ("cold-random-read", "cold random read"),
+    ("rewrite-random-content", "rewrite, random content"),
+];
+
+/// Everything iozone would print, and below it what it does not know.
+pub fn table(command: &Command, run: &Run, began: &str) -> String {
+    let mut text = format!("        ssdyno: iozone's table\n\n        Run began: {began}\n\n");
+    for line in &command.lines {
+        text += &format!("        {line}\n");
+    }
+    text += &format!(
+        "        Command line used: ssdyno iozone {}\n        Output is in kBytes/sec\n        \
+         Time Resolution = 0.000000001 seconds.\n        File stride size set to {} * record \
+         size.\n",
+        command.typed, command.run.stride
+    );
+    text += HEAD;
+    for row in &command.run.rows {
+        text += &line(row, run);
+    }
+    text += &honest(&command.run, run);
+    if command.excel {
+        text += "\nExcel output is below:\n";
+        text += &excel(&command.run, run);
+    }
+    text += "\niozone test complete.\n";
+    text
+}
+
+/// A row: what was not measured is blank.
+fn line(row: &Row, run: &Run) -> String {
+    let mut text = format!("{:>16}{:>8}", row.file_bytes >> 10, row.record_bytes >> 10);
+    for figure in Figure::ALL {
+        let width = match figure {
+            Figure::RecordRewrite | Figure::StridedRead => 10,
+            _ => 9,
+        };
+        let kib = kib(run, row, figure.name()).map_or(String::new(), |kib| kib.to_string());
+        // Seven digits fill a column: a figure always keeps a blank before it.
+        text += &if kib.len() < width { format!("{kib:>width$}") } else { format!(" {kib}") };
+    }
+    text.trim_end().to_string() + "\n"
+}
+
+/// KiB per second, rounded down, as iozone does.
+fn kib(run: &Run, row: &Row, figure: &str) -> Option<u64> {
+    let metric = run.metric(&format!("{}.{figure}", row.name()))?;
+    metric.value.map(|bytes_per_s| bytes_per_s as u64 >> 10)
+}
+
+/// The figures that can be believed, in a table of their own.
+fn honest(spec: &Iozone, run: &Run) -> String {
+    let known = |name: &str| spec.rows.iter().any(|row| kib(run, row, name).is_some());
+    let columns: Vec<_> = HONEST.into_iter().filter(|(name, _)| known(name)).collect();
+    if columns.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{:>16}{:>8}", "kB", "reclen");
+    for (_, heading) in &columns {
+        text += &format!("  {heading}");
+    }
+    text.push('\n');
+    for row in &spec.rows {
+        text += &format!("{:>16}{:>8}", row.file_bytes >> 10, row.record_bytes >> 10);
+        for (name, heading) in &columns {
+            let kib = kib(run, row, name).map_or(String::new(), |kib| kib.to_string());
+            text += &format!("  {kib:>width$}", width = heading.len());
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A block for each figure: a line for each file size, a column for each record size.
+pub fn excel(spec: &Iozone, run: &Run) -> String {
+    let (mut files, mut records): (Vec<u64>, Vec<u32>) =
+        spec.rows.iter().map(|row| (row.file_bytes, row.record_bytes)).unzip();
+    files.sort_unstable();
+    records.sort_unstable();
+    files.dedup();
+    records.dedup();
+    let mut text = String::new();
+    for figure in spec.figures() {
+        text += &format!("\n\"{}\"\n        ", REPORTS[figure as usize]);
+        let sizes: Vec<_> = records.iter().map(|bytes| format!("\"{}\"", bytes >> 10)).collect();
+        text += &(sizes.join(" ") + "\n");
+        for file_bytes in &files {
+            text += &format!("\"{}\"  ", file_bytes >> 10);
+            for record_bytes in &records {
+                let row = Row { file_bytes: *file_bytes, record_bytes: *record_bytes };
+                text += &format!(" {} ", kib(run, &row, figure.name()).unwrap_or(0));
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The table as CSV, with a heading; what was not measured is empty.
+pub fn csv(spec: &Iozone, run: &Run) -> String {
+    let names = Figure::ALL.iter().map(|f| f.name()).chain(HONEST.iter().map(|(name, _)| *name));
+    let names: Vec<&str> = names.collect();
+    let mut text = format!("file_kib,record_kib,{}\n", names.join(","));
+    for row in &spec.rows {
+        text += &format!("{},{}", row.file_bytes >> 10, row.record_bytes >> 10);
+        for name in &names {
+            text += &kib(run, row, name).map_or(",".to_string(), |kib| format!(",{kib}"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iozone::{Request, parse};
+    use record::{Metric, Unit};
+
+    /// A record as it is in the store, with these KiB/s.
+    fn run(row: Row, kib: &[(&str, u64)]) -> Run {
+        let text = include_str!("../../tests/samples/run.json");
+        let mut run: Run = serde_json::from_str(text).expect("a record");
+        let metric = |(name, kib): &(&str, u64)| {
+            let name = format!("{}.{name}", row.name());
+            Metric::single(name, Unit::BytesPerSecond, *kib as f64 * 1024.0 + 1000.0)
+        };
+        run.metrics = kib.iter().map(metric).collect();
+        run
+    }
+
+    fn command(line: &str) -> Box<Command> {
+        let words: Vec<String> = line.split_whitespace().map(String::from).collect();
+        match parse(&words) {
+            Ok(Request::Run(command)) => command,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const TYPED: &str = "-f /home/hbarta/iozone.tst -e -o -a -s 100M -r 4k -i 0 -i 1 -i 2";
+    const ROW: Row = Row { file_bytes: 100 << 20, record_bytes: 4096 };
+
+    #[test]
+    fn a_row_is_the_one_of_document_002_to_the_letter() {
+        let figures = [
+            ("write", 2781),
+            ("rewrite", 4202),
+            ("read", 996_001),
+            ("reread", 1_008_897),
+            ("random-read", 986_084),
+            ("random-write", 4180),
+        ];
+        let text = table(&command(TYPED), &run(ROW, &figures), "today");
+        let line =
+            "          102400       4     2781     4202   996001  1008897   986084     4180\n";
+        assert!(text.contains(line), "{text}");
+        for line in [
+            "        Include fsync in write timing\n        SYNC Mode. \n        Auto Mode\n",
+            "        File size set to 102400 kB\n        Record Size 4 kB\n",
+            "        Command line used: ssdyno iozone -f /home/hbarta/iozone.tst -e -o -a -s 100M",
+            "        Output is in kBytes/sec\n",
+            "        File stride size set to 17 * record size.\n",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_full_row_keeps_every_figure_under_its_heading() {
+        let figures: Vec<_> =
+            Figure::ALL.iter().enumerate().map(|(i, f)| (f.name(), 10_000 + i as u64)).collect();
+        let line = line(&ROW, &run(ROW, &figures));
+        let expected = "          102400       4    10000    10001    10002    10003    10004    \
+                        10005    10006     10007     10008    10009    10010    10011    10012\n";
+        assert_eq!(line, expected);
+        let alone = super::line(&ROW, &run(ROW, &[("freread", 7)]));
+        assert_eq!(alone.len(), expected.len());
+        let fast = super::line(&ROW, &run(ROW, &[("write", 123_456_789), ("rewrite", 1)]));
+        assert!(fast.contains("4 123456789        1"), "{fast}");
+    }
+
+    #[test]
+    fn spreadsheets_get_a_block_for_each_figure_or_a_line_for_each_row() {
+        let command = command("-i 0 -s 100m -r 4k -r 8k -R");
+        let run = run(ROW, &[("write", 5), ("cold-read", 6)]);
+        let excel = excel(&command.run, &run);
+        let block = "\"Writer report\"\n        \"4\" \"8\"\n\"102400\"   5  0 \n";
+        assert!(excel.contains(block), "{excel}");
+        let csv = csv(&command.run, &run);
+        let lines: Vec<_> = csv.lines().collect();
+        assert!(lines[0].starts_with("file_kib,record_kib,write,rewrite,read,"), "{csv}");
+        assert_eq!(lines[1], "102400,4,5,,,,,,,,,,,,,6,,");
+        assert_eq!(lines[2], "102400,8,,,,,,,,,,,,,,,,");
+    }
+}

@@ -1,0 +1,418 @@
+//! The words of an iozone command line.
+//!
+//! As with any getopt, letters without a value may be joined (`-eo`, `-az`), and a value may follow
+//! its letter at once (`-s100M`, `-i0`) or as the next word.
+
+use methods::Iozone;
+
+use super::size::parse as size;
+use super::sweep::Sizes;
+use super::{Command, IozoneError};
+
+type Result<T> = std::result::Result<T, IozoneError>;
+
+/// What a command line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// A run.
+    Run(Box<Command>),
+    /// A text to print and no run: help.
+    Answer(&'static str),
+}
+
+const HELP: &str = "\
+ssdyno iozone takes iozone's words:
+  -a            sweep files of 64 KiB to 512 MiB and records of 4 KiB to 16 MiB
+  -s, -r SIZE   file, record: a number of KiB, or 100m, 2g; several times for several
+  -i N          test, several times for several: 0 write/rewrite, 1 read/reread, 2 random,
+                3 backward read, 4 record rewrite, 5 strided read, 6 fwrite, 7 fread
+  -e -c         flush, close within the time of writes
+  -o            every write durable when it returns (O_SYNC)
+  -I            past the page cache (O_DIRECT)
+  -f FILE       where: its directory gets a scratch file, FILE itself is not touched;
+                a device, or sim:NAME
+  -n -g -y -q   least and largest file, least and largest record of -a
+  -z            small records of large files too
+  -j N          distance of strided reads, in records
+  -R            every figure once more as a block for a spreadsheet
+  -b FILE       the table as CSV
+  -+n           nothing a second time
+  -p -S -L -w -U -x ...   see docs/iozone.md for what is not served, and why
+";
+
+/// Letters with a value that are known and not served, and what to do instead.
+const REFUSED_VALUES: &[(char, &str, &str)] = &[
+    ('t', "threads", "ssdyno io DIR --jobs N"),
+    ('u', "processes at most", "ssdyno io DIR --jobs N"),
+    ('l', "processes at least", "ssdyno io DIR --jobs N"),
+    ('F', "a file for each thread", "ssdyno io DIR --jobs N"),
+    ('U', "remounting", "the honest figures drop the cache, and say whether it is empty"),
+    ('V', "checking a pattern", "ssdyno io DIR --rw randwrite --verify"),
+    ('d', "delays between threads", "ssdyno io DIR --rate IOPS"),
+    ('J', "delays before operations", "ssdyno io DIR --rate IOPS"),
+    ('H', "POSIX asynchronous I/O", "ssdyno io DIR --depth N"),
+    ('k', "POSIX asynchronous I/O", "ssdyno io DIR --depth N"),
+    ('P', "binding to processors", "ssdyno io DIR --pin"),
+    ('X', "telemetry of writes", "ssdyno fio --read_iolog ..."),
+    ('Y', "telemetry of reads", "ssdyno fio --read_iolog ..."),
+];
+
+/// Letters without a value that are known and not served.
+const REFUSED: &[(char, &str, &str)] = &[
+    ('B', "mmap", "ssdyno fio --ioengine=mmap ..."),
+    ('D', "msync of mmap", "ssdyno fio --ioengine=mmap ..."),
+    ('G', "msync of mmap", "ssdyno fio --ioengine=mmap ..."),
+    ('Z', "mixing mmap and file I/O", "ssdyno fio --ioengine=mmap ..."),
+    ('E', "pread and pwrite tests of their own", "-i 0 -i 1: all calls here are pread and pwrite"),
+    ('K', "jitter", "ssdyno io DIR --rate IOPS --poisson"),
+    ('N', "microseconds for each operation", "ssdyno show last --json: latencies"),
+    ('O', "operations per second", "ssdyno show last --json"),
+    ('Q', "offset and latency files", "ssdyno show last --json: latencies"),
+    ('T', "POSIX threads", "ssdyno io DIR --jobs N"),
+    ('W', "locking the file", "leave it out"),
+    ('m', "several buffers", "leave it out"),
+    ('v', "the version", "ssdyno --version"),
+];
+
+/// Reads a command line, without the program's name.
+pub fn parse(words: &[String]) -> Result<Request> {
+    let mut draft = Draft::default();
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+            let error = IozoneError::new(format!("'{word}' is no option of iozone's"));
+            return Err(error.advise("the file goes behind -f"));
+        };
+        if let Some(plus) = letters.strip_prefix('+') {
+            draft.plus(plus)?;
+            continue;
+        }
+        let mut letters = letters.chars();
+        while let Some(letter) = letters.next() {
+            if letter == 'h' || letter == '?' {
+                return Ok(Request::Answer(HELP));
+            }
+            if !takes_value(letter) {
+                draft.letter(letter)?;
+                continue;
+            }
+            let joined = letters.as_str();
+            let value = match joined.is_empty() {
+                false => Some(joined),
+                true => rest.next().map(String::as_str),
+            };
+            let value =
+                value.ok_or_else(|| IozoneError::new(format!("-{letter} needs a value")))?;
+            draft.value(letter, value)?;
+            break;
+        }
+    }
+    Ok(Request::Run(Box::new(draft.finish(words)?)))
+}
+
+fn takes_value(letter: char) -> bool {
+    "srifngyqjbSLC".contains(letter) && letter != 'C'
+        || REFUSED_VALUES.iter().any(|r| r.0 == letter)
+}
+
+#[derive(Default)]
+struct Draft {
+    sizes: Sizes,
+    tests: Vec<u32>,
+    flush: bool,
+    close: bool,
+    sync: bool,
+    direct: bool,
+    once: bool,
+    stride: Option<u64>,
+    file: Option<String>,
+    excel: bool,
+    csv: Option<String>,
+    lines: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Draft {
+    /// A letter without a value.
+    fn letter(&mut self, letter: char) -> Result<()> {
+        let line = match letter {
+            'a' => {
+                self.sizes.auto = true;
+                "Auto Mode"
+            }
+            'A' => {
+                (self.sizes.auto, self.sizes.all) = (true, true);
+                self.tests.extend([0, 1]);
+                "Auto Mode 2"
+            }
+            'z' => {
+                self.sizes.all = true;
+                "Cross over of record size disabled."
+            }
+            'e' => {
+                self.flush = true;
+                "Include fsync in write timing"
+            }
+            'c' => {
+                self.close = true;
+                "Include close in write timing"
+            }
+            'o' => {
+                self.sync = true;
+                "SYNC Mode. "
+            }
+            'I' => {
+                self.direct = true;
+                "O_DIRECT feature enabled"
+            }
+            'R' => {
+                self.excel = true;
+                "Excel chart generation enabled"
+            }
+            'w' => return self.note("-w: the scratch file is never left behind"),
+            'p' => {
+                return self.note("-p: the processor's cache is not purged; a record is new to it");
+            }
+            'x' | 'C' | 'M' => {
+                return self.note(&format!("-{letter} is about threads: nothing to do"));
+            }
+            _ => return Err(refused(letter, REFUSED)),
+        };
+        self.line(line);
+        Ok(())
+    }
+
+    /// A letter with a value.
+    fn value(&mut self, letter: char, value: &str) -> Result<()> {
+        let option = format!("-{letter}");
+        let kib = |line: &str, lines: &mut Vec<String>| -> Result<u64> {
+            let bytes = size(&option, value)?;
+            lines.push(line.replace("{}", &(bytes >> 10).to_string()));
+            Ok(bytes)
+        };
+        let lines = &mut self.lines;
+        match letter {
+            's' => self.sizes.files.push(kib("File size set to {} kB", lines)?),
+            'r' => self.sizes.records.push(kib("Record Size {} kB", lines)?),
+            'n' => {
+                let least = kib("Using minimum file size of {} kilobytes.", lines)?;
+                self.sizes.file_range[0] = Some(least);
+            }
+            'g' => {
+                let most = kib("Using maximum file size of {} kilobytes.", lines)?;
+                self.sizes.file_range[1] = Some(most);
+            }
+            'y' => {
+                self.sizes.record_range[0] = Some(kib("Using Minimum Record Size {} kB", lines)?)
+            }
+            'q' => {
+                self.sizes.record_range[1] = Some(kib("Using Maximum Record Size {} kB", lines)?)
+            }
+            'i' => self.test(value)?,
+            'j' => {
+                let records = value.parse().ok().filter(|n| (1..=1 << 20).contains(n));
+                let wrong =
+                    || IozoneError::new(format!("-j takes a number of records, not '{value}'"));
+                self.stride = Some(records.ok_or_else(wrong)?);
+            }
+            'f' => self.file = Some(value.to_string()),
+            'b' => self.csv = Some(value.to_string()),
+            'S' | 'L' => {
+                size(&option, value)?;
+                return self.note(&format!("{option}: the processor's cache has no part in this"));
+            }
+            _ => return Err(refused(letter, REFUSED_VALUES)),
+        }
+        Ok(())
+    }
+
+    fn test(&mut self, value: &str) -> Result<()> {
+        match value.parse::<u32>() {
+            Ok(test @ 0..=7) => self.tests.push(test),
+            Ok(test @ 8..=12) => {
+                let error = IozoneError::new(format!(
+                    "-i {test} is not served: it needs threads or \
+                    calls of its own"
+                ));
+                return Err(error.advise("-i 0 to -i 7; mixes: ssdyno io DIR --rw randrw --jobs N"));
+            }
+            _ => {
+                return Err(IozoneError::new(format!(
+                    "-i takes a test from 0 to 7, not '{value}'"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// An option behind `-+`.
+    fn plus(&mut self, option: &str) -> Result<()> {
+        if option == "n" {
+            self.once = true;
+            self.line("No retest option selected");
+            return Ok(());
+        }
+        let error = IozoneError::new(format!("-+{option} is not served"));
+        Err(error.advise("ssdyno iozone -h lists what is; ssdyno fio takes more"))
+    }
+
+    fn line(&mut self, line: &str) {
+        self.lines.push(line.to_string());
+    }
+
+    fn note(&mut self, note: &str) -> Result<()> {
+        self.notes.push(note.to_string());
+        Ok(())
+    }
+
+    fn finish(mut self, words: &[String]) -> Result<Command> {
+        self.tests.sort_unstable();
+        self.tests.dedup();
+        if self.tests.is_empty() {
+            self.tests.extend(0..=7);
+        }
+        if self.close {
+            self.note("-c: the scratch file stays open, as closing it writes nothing here")?;
+        }
+        if self.csv.as_ref().is_some_and(|path| path.ends_with(".xls")) {
+            self.note("-b: what is written is CSV, which every spreadsheet reads")?;
+        }
+        if !self.tests.contains(&0) {
+            self.note("without -i 0 the file is written once before, and not timed")?;
+        }
+        let rows = self.sizes.rows()?;
+        Ok(Command {
+            run: Iozone {
+                rows,
+                tests: self.tests,
+                flush: self.flush,
+                sync: self.sync,
+                direct: self.direct,
+                once: self.once,
+                stride: self.stride.unwrap_or(17),
+                honest: true,
+            },
+            file: self.file,
+            excel: self.excel,
+            csv: self.csv,
+            lines: self.lines,
+            notes: self.notes,
+            typed: words.join(" "),
+        })
+    }
+}
+
+fn refused(letter: char, table: &[(char, &str, &str)]) -> IozoneError {
+    match table.iter().find(|r| r.0 == letter) {
+        Some((_, what, instead)) => {
+            IozoneError::new(format!("-{letter} ({what}) is not served")).advise(instead)
+        }
+        None => IozoneError::new(format!("iozone has no option -{letter}"))
+            .advise("ssdyno iozone -h lists those that are served"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use methods::IozoneRow;
+    use proptest::prelude::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(String::from).collect()
+    }
+
+    fn run(line: &str) -> Command {
+        match parse(&words(line)) {
+            Ok(Request::Run(command)) => *command,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn error(line: &str) -> IozoneError {
+        parse(&words(line)).expect_err(line)
+    }
+
+    #[test]
+    fn the_command_line_of_document_002_as_written() {
+        let command = run("-f /home/hbarta/iozone.tst -e -o -a -s 100M -r 4k -i 0 -i 1 -i 2");
+        let expected = Iozone { honest: true, ..Iozone::default() };
+        assert_eq!(command.run, expected);
+        assert_eq!(command.file.as_deref(), Some("/home/hbarta/iozone.tst"));
+        let lines = [
+            "Include fsync in write timing",
+            "SYNC Mode. ",
+            "Auto Mode",
+            "File size set to 102400 kB",
+            "Record Size 4 kB",
+        ];
+        assert_eq!(command.lines, lines);
+        assert_eq!(command.notes, [""; 0]);
+    }
+
+    #[test]
+    fn letters_and_values_may_be_joined() {
+        let apart = run("-a -e -o -s 100M -r 4k -i 0 -i 1 -R -b x.csv");
+        let joined = run("-aeo -s100M -r4k -i0 -i1 -Rb x.csv");
+        assert_eq!((&apart.run, apart.excel), (&joined.run, joined.excel));
+        assert_eq!(joined.csv.as_deref(), Some("x.csv"));
+        assert_eq!(run("-azi0 -i1 -g4m").run.tests, [0, 1]);
+        assert!(run("-s 1m -+n").run.once);
+        let several = run("-r 4k -r 8k -s 16k -s 1m -i 5 -j 3 -I");
+        assert_eq!((several.run.rows.len(), several.run.stride, several.run.direct), (4, 3, true));
+        assert_eq!(run("").run.tests, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(run("").run.rows, [IozoneRow { file_bytes: 512 << 10, record_bytes: 4096 }]);
+        assert!(matches!(parse(&words("-h")), Ok(Request::Answer(text)) if text.contains("-i N")));
+    }
+
+    #[test]
+    fn what_is_not_served_is_named_with_what_to_do() {
+        for (line, what) in [
+            ("-t 4", "-t (threads) is not served"),
+            ("-B", "-B (mmap) is not served"),
+            ("-i 8", "-i 8 is not served"),
+            ("-+m hosts", "-+m is not served"),
+            ("-%", "iozone has no option -%"),
+        ] {
+            let error = error(line);
+            assert!(error.what.starts_with(what), "{line}: {error}");
+            assert!(error.advice.is_some(), "{line}");
+        }
+        for (line, what) in [
+            ("-s", "-s needs a value"),
+            ("-s 4x", "-s takes a size"),
+            ("-i nine", "-i takes a test"),
+            ("-j 0", "-j takes a number"),
+            ("file", "'file' is no option"),
+            ("-", "'-' is no option"),
+            ("-s 1k -r 4k", "no record fits"),
+            ("-a -n 4m -g 1m", "-n and -g: nothing"),
+        ] {
+            assert!(error(line).what.starts_with(what), "{line}: {}", error(line));
+        }
+    }
+
+    #[test]
+    fn what_is_understood_otherwise_is_said() {
+        assert_eq!(run("-w -p -c -i 1").notes.len(), 4);
+        assert!(run("-b out.xls").notes[0].contains("CSV"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_a_run_or_an_error(words: Vec<String>) {
+            let _ = parse(&words);
+        }
+
+        #[test]
+        fn likely_words_too(line in "(-[aeocIzRsrifngyqjbSLtBxw+]{1,3} ?[0-9kmg]{0,4} ){0,8}") {
+            if let Ok(Request::Run(command)) = parse(&words(&line)) {
+                prop_assert!(!command.run.rows.is_empty() && !command.run.tests.is_empty());
+                for row in &command.run.rows {
+                    prop_assert!(row.file_bytes >= u64::from(row.record_bytes));
+                    prop_assert_eq!(row.file_bytes % u64::from(row.record_bytes), 0);
+                }
+            }
+        }
+    }
+}

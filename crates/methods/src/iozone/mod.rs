@@ -1,0 +1,194 @@
+//! `iozone`: its thirteen figures as it has them, and beside them what can be believed.
+//!
+//! The legacy figures are one execution each, through the page cache unless `-I` is given, with the
+//! same content in every record. The honest ones are the first read after the cache was dropped (and
+//! it is looked at whether it was), and a rewrite of random content with its flush.
+
+mod rules;
+mod spec;
+#[cfg(test)]
+mod tests;
+
+use record::{Finding, Level, Metric, Plan, Step, TargetKind, Unit};
+use rig::{Event, Measurement, Preparation, Rig, TargetInfo};
+use workload::units::binary;
+use workload::{Content, OpKind, Region, Workload};
+
+pub use self::spec::{Figure, Iozone, Row};
+
+use self::rules::Seen;
+use crate::Outcome;
+use crate::ground::{Ground, LEAST_BYTES};
+use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::session::Session;
+
+/// Seconds of the default run on a drive that commits a record in a millisecond.
+const SECONDS: f64 = 90.0;
+
+/// Of what was dropped from the page cache, at most this share may still be there.
+const LEFT_MOST: f64 = 0.05;
+
+/// The method.
+pub(crate) struct IozoneMethod;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "iozone",
+    summary: "iozone's table, and which of its figures can be believed",
+    about: "Writes, rewrites, reads, rereads, and reads and writes at random, with records of 4 KiB \
+            in a file of 100 MiB (or --size), as iozone -e -o -a -s 100M -r 4k -i 0 -i 1 -i 2 does: \
+            through the page cache, every write durable when it returns. Beside it the first read \
+            after the cache was dropped, in order and at random, and a rewrite of random content. \
+            Verdicts say which reads came from memory, and whether the writes are anything but the \
+            time of a commit. ssdyno iozone takes iozone's own words and prints its table.",
+    safety: record::Safety::Scratch,
+    seconds: SECONDS,
+    writes: "the file four times",
+};
+
+impl Method for IozoneMethod {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
+        let run = Run::new(target, options)?;
+        let mut steps = Vec::new();
+        for row in &run.spec.rows {
+            let legacy = run.figures().into_iter().map(|f| run.spec.workload(*row, f, run.seed));
+            let honest = run.honest(*row).into_iter().map(|(_, w)| w);
+            steps.extend(legacy.chain(honest).map(|w| step(&w)));
+            steps.extend(run.fills().then(|| fill_step(*row)));
+        }
+        let plan = run.ground.plan(target, steps, &[]);
+        Ok(Plan { region_bytes: run.spec.file_bytes_max(), ..plan })
+    }
+
+    fn run(
+        &self,
+        rig: &mut dyn Rig,
+        options: &Options,
+        out: &mut Outcome<'_>,
+    ) -> Result<(), MethodError> {
+        let run = Run::new(rig.target(), options)?;
+        let mut session = Session::new(rig, out);
+        let result = measure(&mut session, &run);
+        session.checkpoint();
+        result
+    }
+}
+
+fn step(w: &Workload) -> Step {
+    let write_bytes_max = if w.mix.changes_data() { w.stop.bytes.unwrap_or(0) } else { 0 };
+    Step { name: w.name.clone(), seconds: 0.0, repeats: 1, write_bytes_max }
+}
+
+fn fill_step(row: Row) -> Step {
+    Step { name: "fill".into(), seconds: 0.0, repeats: 1, write_bytes_max: row.file_bytes }
+}
+
+/// A run on a target.
+struct Run {
+    spec: Iozone,
+    ground: Ground,
+    seed: u64,
+}
+
+impl Run {
+    fn new(target: &TargetInfo, options: &Options) -> Result<Run, MethodError> {
+        let spec = options.iozone.clone().unwrap_or_else(|| {
+            let mut spec = Iozone::default();
+            if let (Some(bytes), [row]) = (options.size, &mut spec.rows[..]) {
+                row.file_bytes = (bytes - bytes % 4096).max(LEAST_BYTES);
+            }
+            spec
+        });
+        let least = spec.file_bytes_max();
+        if target.bytes < least {
+            return Err(MethodError::TooSmall { bytes: target.bytes, least });
+        }
+        let ground = Ground::new(target, &Options { size: None, ..options.clone() }, SECONDS)?;
+        Ok(Run { spec, seed: ground.seed_of(9), ground })
+    }
+
+    /// The figures that this target allows.
+    fn figures(&self) -> Vec<Figure> {
+        let allowed = |f: &Figure| self.ground.writes || !f.writes();
+        self.spec.figures().into_iter().filter(allowed).collect()
+    }
+
+    fn honest(&self, row: Row) -> Vec<(&'static str, Workload)> {
+        let allowed = |w: &(&str, Workload)| self.ground.writes || !w.1.mix.changes_data();
+        self.spec.honest(row, self.seed).into_iter().filter(allowed).collect()
+    }
+
+    /// The file has to be made by somebody.
+    fn fills(&self) -> bool {
+        self.ground.writes && !self.spec.tests.contains(&0)
+    }
+}
+
+fn measure(session: &mut Session<'_, '_>, run: &Run) -> Result<(), MethodError> {
+    let mut seen = Seen::default();
+    if !run.ground.writes {
+        let text = "this target may only be read: the figures of writes are left out";
+        session.out.note(Finding::new("reads-only", Level::Note, text));
+    }
+    for row in &run.spec.rows {
+        if run.fills() {
+            fill(session, *row, run.seed)?;
+        }
+        for figure in run.figures() {
+            if figure.makes() && run.ground.writes {
+                session.rig.prepare(Preparation::Empty)?;
+            }
+            let w = run.spec.workload(*row, figure, run.seed);
+            let m = session.probe(&w, 0)?;
+            put(session, &w.name, &m);
+            seen.add(*row, figure, &m);
+            conclude(session, run, &seen);
+        }
+        for (name, w) in run.honest(*row) {
+            if !w.mix.changes_data() {
+                drop_caches(session, *row, &w.name)?;
+            }
+            let m = session.probe(&w, 0)?;
+            put(session, &w.name, &m);
+            seen.add_honest(name, &m);
+            conclude(session, run, &seen);
+        }
+    }
+    Ok(())
+}
+
+fn fill(session: &mut Session<'_, '_>, row: Row, seed: u64) -> Result<(), MethodError> {
+    session.rig.note(Event::Step { name: "fill".into(), replicate: 0 });
+    let (region, seed) = (Region::first(row.file_bytes), seed.wrapping_sub(row.file_bytes));
+    session.rig.prepare(Preparation::Fill { region, content: Content::Random, seed })?;
+    Ok(())
+}
+
+/// Makes the system forget the file, and says so where it did not.
+fn drop_caches(session: &mut Session<'_, '_>, row: Row, name: &str) -> Result<(), MethodError> {
+    let dropped = session.rig.prepare(Preparation::DropCaches)?;
+    let Some(left) = dropped.cached_bytes else { return Ok(()) };
+    session.out.put_metric(Metric::single(format!("{name}.cached"), Unit::Bytes, left as f64));
+    if left as f64 > LEFT_MOST * row.file_bytes as f64
+        && session.rig.target().target.kind != TargetKind::Virtual
+    {
+        let text = format!("{} of the file stayed in memory: {name} is not cold", binary(left));
+        session.out.note(Finding::new("cache-not-dropped", Level::Bad, text));
+    }
+    Ok(())
+}
+
+fn put(session: &mut Session<'_, '_>, name: &str, m: &Measurement) {
+    let kinds = [OpKind::Read, OpKind::Write];
+    let bytes: u64 = kinds.into_iter().filter_map(|k| m.kind(k)).map(|k| k.bytes).sum();
+    let rate = bytes as f64 * 1e9 / m.elapsed_ns.max(1) as f64;
+    session.out.put_metric(Metric::single(name, Unit::BytesPerSecond, rate));
+}
+
+fn conclude(session: &mut Session<'_, '_>, run: &Run, seen: &Seen) {
+    session.checks.told = seen.rulings(session.rig.target(), run.spec.sync);
+    session.checkpoint();
+}

@@ -1,0 +1,114 @@
+//! Which of iozone's figures are not about the drive. Pure.
+
+use record::Unit;
+use rig::{Measurement, TargetInfo};
+use workload::OpKind;
+use workload::units::throughput;
+
+use super::spec::{Figure, Row};
+use crate::verdict::Ruling;
+
+/// Reads of which the device delivered less than this share came from memory.
+const FROM_DEVICE: f64 = 0.5;
+
+/// Two rates this near are the same: what little order there is to gain from is not gained.
+const SAME: f64 = 0.15;
+
+/// What was measured, as far as the rules need it.
+#[derive(Default)]
+pub(super) struct Seen {
+    figures: Vec<(Row, Figure, Rate)>,
+    honest: Vec<(&'static str, f64)>,
+}
+
+struct Rate {
+    bytes_per_s: f64,
+    /// Share of what was read that the device delivered; `None` where it is not known.
+    from_device: Option<f64>,
+}
+
+fn rate(m: &Measurement) -> f64 {
+    m.throughput(None).unwrap_or(0.0)
+}
+
+impl Seen {
+    pub fn add(&mut self, row: Row, figure: Figure, m: &Measurement) {
+        let read = m.kind(OpKind::Read).map_or(0, |k| k.bytes);
+        let fetched = m.device.filter(|_| read > 0).map(|d| d.fetched_bytes() as f64 / read as f64);
+        self.figures.push((row, figure, Rate { bytes_per_s: rate(m), from_device: fetched }));
+    }
+
+    pub fn add_honest(&mut self, name: &'static str, m: &Measurement) {
+        self.honest.push((name, rate(m)));
+    }
+
+    pub fn rulings(&self, target: &TargetInfo, sync: bool) -> Vec<Ruling> {
+        self.memory(target).into_iter().chain(self.commits(sync)).collect()
+    }
+
+    /// Did reads come from memory?
+    fn memory(&self, target: &TargetInfo) -> Option<Ruling> {
+        let link = target.target.drive.as_ref().and_then(|d| d.link.as_ref()?.ceiling_bytes_per_s);
+        let served = |rate: &Rate| match (rate.from_device, link) {
+            _ if target.ram => true,
+            (Some(share), _) => share < FROM_DEVICE,
+            (None, Some(ceiling)) => rate.bytes_per_s > ceiling,
+            (None, None) => false,
+        };
+        let reads: Vec<_> = self.figures.iter().filter(|(_, figure, _)| !figure.writes()).collect();
+        let cached: Vec<_> = reads.iter().filter(|(_, _, rate)| served(rate)).collect();
+        let (_, _, fastest) =
+            cached.iter().max_by(|a, b| a.2.bytes_per_s.total_cmp(&b.2.bytes_per_s))?;
+        let mut names: Vec<&str> = cached.iter().map(|(_, figure, _)| figure.name()).collect();
+        names.dedup();
+        names.truncate(6);
+        let mut text = format!(
+            "{} of {} figures of reads came from memory ({}), at {} at most: they say nothing about the drive.",
+            cached.len(),
+            reads.len(),
+            names.join(", "),
+            throughput(fastest.bytes_per_s),
+        );
+        if let Some(ceiling) = link.filter(|ceiling| fastest.bytes_per_s > *ceiling) {
+            text += &format!(" The link carries {}.", throughput(ceiling));
+        }
+        if let Some((_, cold)) = self.honest.iter().find(|(name, _)| *name == "cold-read") {
+            text += &format!(" The first read after the cache was dropped: {}.", throughput(*cold));
+        }
+        let ruling = Ruling::yes("RAM", text);
+        let ruling = ruling.with("fastest read", fastest.bytes_per_s, Unit::BytesPerSecond);
+        Some(match fastest.from_device {
+            Some(share) => ruling.with("device bytes / application bytes", share, Unit::Number),
+            None => ruling,
+        })
+    }
+
+    /// Are durable writes anything but the time of a commit?
+    fn commits(&self, sync: bool) -> Option<Ruling> {
+        let (row, _, rewrite) = self.figures.iter().find(|(_, f, _)| *f == Figure::Rewrite)?;
+        let random = self.figures.iter().find(|(r, f, _)| r == row && *f == Figure::RandomWrite);
+        let (rewrite, random) = (rewrite.bytes_per_s, random?.2.bytes_per_s);
+        if !sync || rewrite <= 0.0 || random <= 0.0 {
+            return None;
+        }
+        let (ratio, record) = (random / rewrite, f64::from(row.record_bytes));
+        let commit_ns = record / rewrite * 1e9;
+        let commit = format!("{:.2} ms", commit_ns / 1e6);
+        let rates = format!("rewrite {}, random write {}", throughput(rewrite), throughput(random));
+        let ruling = match (ratio - 1.0).abs() < SAME {
+            true => Ruling::yes(
+                "FLUSH",
+                format!(
+                    "Writes are the time of a commit and nothing else: {rates}, {commit} for each \
+                     record whatever its place."
+                ),
+            ),
+            false => Ruling::no(
+                "NOT FLUSH",
+                format!("Order matters even where every write is durable: {rates}."),
+            ),
+        };
+        let ruling = ruling.with("random write / rewrite", ratio, Unit::Number);
+        Some(ruling.with("a commit", commit_ns, Unit::Nanoseconds))
+    }
+}

@@ -1,0 +1,222 @@
+//! What an iozone run consists of: rows of file and record sizes, and the figures of a row.
+
+use workload::units::binary_tight;
+use workload::{Caching, Calls, Content, Mix, Pattern, Region, Stop, Workload};
+
+/// A figure of the table, in the order of its columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Figure {
+    /// A new file, record after record.
+    Write,
+    /// The same file again.
+    Rewrite,
+    /// From its start to its end.
+    Read,
+    /// The same again.
+    Reread,
+    /// Every record once, in random order.
+    RandomRead,
+    /// Every record once, in the same random order.
+    RandomWrite,
+    /// From its end to its start.
+    BackwardRead,
+    /// One record again and again.
+    RecordRewrite,
+    /// With a distance between records, until all were read.
+    StridedRead,
+    /// A new file through a stream.
+    Fwrite,
+    /// The same file again.
+    Frewrite,
+    /// From its start to its end through a stream.
+    Fread,
+    /// The same again.
+    Freread,
+}
+
+impl Figure {
+    /// All columns.
+    pub const ALL: [Figure; 13] = [
+        Figure::Write,
+        Figure::Rewrite,
+        Figure::Read,
+        Figure::Reread,
+        Figure::RandomRead,
+        Figure::RandomWrite,
+        Figure::BackwardRead,
+        Figure::RecordRewrite,
+        Figure::StridedRead,
+        Figure::Fwrite,
+        Figure::Frewrite,
+        Figure::Fread,
+        Figure::Freread,
+    ];
+
+    /// Its name in metrics.
+    pub fn name(self) -> &'static str {
+        const NAMES: [&str; 13] = [
+            "write",
+            "rewrite",
+            "read",
+            "reread",
+            "random-read",
+            "random-write",
+            "backward-read",
+            "record-rewrite",
+            "strided-read",
+            "fwrite",
+            "frewrite",
+            "fread",
+            "freread",
+        ];
+        NAMES[self as usize]
+    }
+
+    /// The number behind `-i` that asks for it, 0 to 7.
+    pub fn test(self) -> u32 {
+        [0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 6, 7, 7][self as usize]
+    }
+
+    /// Whether it writes.
+    pub fn writes(self) -> bool {
+        use Figure::*;
+        matches!(self, Write | Rewrite | RandomWrite | RecordRewrite | Fwrite | Frewrite)
+    }
+
+    /// Whether it goes through a stream.
+    pub fn streams(self) -> bool {
+        self >= Figure::Fwrite
+    }
+
+    /// Whether it makes a file that was not there.
+    pub(crate) fn makes(self) -> bool {
+        matches!(self, Figure::Write | Figure::Fwrite)
+    }
+
+    /// Whether it is the second of its kind.
+    fn again(self) -> bool {
+        matches!(self, Figure::Rewrite | Figure::Reread | Figure::Frewrite | Figure::Freread)
+    }
+}
+
+/// File and record of a row, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Row {
+    /// The file, whole records of it.
+    pub file_bytes: u64,
+    /// A record.
+    pub record_bytes: u32,
+}
+
+impl Row {
+    /// Its name in metrics.
+    pub fn name(&self) -> String {
+        let size = |bytes| binary_tight(bytes);
+        format!("iozone-{}-{}", size(self.file_bytes), size(u64::from(self.record_bytes)))
+    }
+
+    fn records(&self) -> u64 {
+        self.file_bytes / u64::from(self.record_bytes)
+    }
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Iozone {
+    /// The rows, in order. Every file holds one record at least.
+    pub rows: Vec<Row>,
+    /// Tests asked for, by their numbers 0 to 7.
+    pub tests: Vec<u32>,
+    /// `-e`: the last flush is in the time of writes.
+    pub flush: bool,
+    /// `-o`: every write is durable when it returns.
+    pub sync: bool,
+    /// `-I`: past the page cache.
+    pub direct: bool,
+    /// `-+n`: nothing is done a second time.
+    pub once: bool,
+    /// `-j`: distance of strided reads, records.
+    pub stride: u64,
+    /// Beside the figures of the tool those that can be believed.
+    pub honest: bool,
+}
+
+impl Default for Iozone {
+    /// What document 002 ran: `-e -o -a -s 100M -r 4k -i 0 -i 1 -i 2`.
+    fn default() -> Iozone {
+        Iozone {
+            rows: vec![Row { file_bytes: 100 << 20, record_bytes: 4096 }],
+            tests: vec![0, 1, 2],
+            flush: true,
+            sync: true,
+            direct: false,
+            once: false,
+            stride: 17,
+            honest: true,
+        }
+    }
+}
+
+impl Iozone {
+    /// The figures of every row, in the order in which they are measured.
+    pub fn figures(&self) -> Vec<Figure> {
+        let asked = |f: &Figure| self.tests.contains(&f.test()) && !(self.once && f.again());
+        Figure::ALL.into_iter().filter(asked).collect()
+    }
+
+    /// Bytes of the largest file.
+    pub fn file_bytes_max(&self) -> u64 {
+        self.rows.iter().map(|row| row.file_bytes).max().unwrap_or(0)
+    }
+
+    /// The workload of a figure, as the tool has it.
+    pub(crate) fn workload(&self, row: Row, figure: Figure, seed: u64) -> Workload {
+        let record = u64::from(row.record_bytes);
+        let (pattern, region) = match figure {
+            Figure::RandomRead | Figure::RandomWrite => (Pattern::UniformOnce, row.file_bytes),
+            Figure::BackwardRead => (Pattern::Backwards, row.file_bytes),
+            Figure::StridedRead => {
+                (Pattern::Strided { stride_bytes: self.stride * record }, row.file_bytes)
+            }
+            Figure::RecordRewrite => (Pattern::Sequential, record),
+            _ => (Pattern::Sequential, row.file_bytes),
+        };
+        let mix = if figure.writes() { Mix::WRITE } else { Mix::READ };
+        let name = format!("{}.{}", row.name(), figure.name());
+        let mut w = Workload::new(name, pattern, mix, row.record_bytes, Region::first(region));
+        w.caching =
+            if self.direct && !figure.streams() { Caching::Bypass } else { Caching::Buffered };
+        (w.calls, w.content, w.seed) = (Calls::Plain, Content::Repeated, seed);
+        w.stop = Stop {
+            ops: Some(row.records()),
+            coverage: Some(row.file_bytes as f64 / region as f64),
+            ..w.stop
+        };
+        if figure.writes() {
+            w.stop.bytes = Some(row.file_bytes);
+            w.flush_at_end = self.flush;
+            w.sync_writes = self.sync && !figure.streams();
+        }
+        w
+    }
+
+    /// What of the tool's figures can be had in a way that can be believed: the first read of a file
+    /// that memory does not hold, and writes of what no drive can shrink.
+    pub(crate) fn honest(&self, row: Row, seed: u64) -> Vec<(&'static str, Workload)> {
+        let of = |name: &'static str, figure: Figure| {
+            let mut w = self.workload(row, figure, seed);
+            w.name = format!("{}.{name}", row.name());
+            w.content = Content::Random;
+            if figure.writes() {
+                w.flush_at_end = true;
+            }
+            (name, w)
+        };
+        let asked = |test: u32| self.honest && self.tests.contains(&test);
+        let mut all = Vec::new();
+        all.extend(asked(0).then(|| of("rewrite-random-content", Figure::Rewrite)));
+        all.extend(asked(1).then(|| of("cold-read", Figure::Read)));
+        all.extend(asked(2).then(|| of("cold-random-read", Figure::RandomRead)));
+        all
+    }
+}

@@ -1,0 +1,79 @@
+//! `iozone` on a virtual drive for tests.
+
+use workload::{Caching, Calls, Content, Pattern};
+
+use super::{Figure, Iozone, Row};
+use crate::fake::{Fake, Traits};
+use crate::{MethodError, Options, Outcome, find};
+
+fn spec(tests: &[u32]) -> Iozone {
+    let row = Row { file_bytes: 8 << 20, record_bytes: 4096 };
+    Iozone { rows: vec![row], tests: tests.to_vec(), ..Iozone::default() }
+}
+
+fn run(fake: &mut Fake, spec: Iozone) -> (Outcome<'static>, Result<(), MethodError>) {
+    let mut out = Outcome::default();
+    let options = Options { iozone: Some(spec), ..Options::default() };
+    let method = find("iozone").expect("exists");
+    let plan = method.plan(&fake.info, &options).expect("room");
+    let result = method.run(fake, &options, &mut out);
+    assert!(fake.written <= plan.write_bytes_max, "{} {}", fake.written, plan.write_bytes_max);
+    (out, result)
+}
+
+#[test]
+fn every_figure_moves_the_file_once_in_its_own_order() {
+    let mut fake = Fake::new(Traits::default());
+    let (out, result) = run(&mut fake, spec(&[0, 1, 2, 3, 4, 5, 6, 7]));
+    result.expect("nothing is wrong");
+    let names: Vec<_> = out.metrics.iter().map(|m| m.name.as_str()).collect();
+    for figure in Figure::ALL {
+        let name = format!("iozone-8MiB-4KiB.{}", figure.name());
+        assert!(names.contains(&name.as_str()), "{names:?}");
+        let w = fake.issued.iter().find(|w| w.name == name).expect("issued");
+        assert_eq!((w.stop.ops, w.calls), (Some(2048), Calls::Plain), "{name}");
+        assert_eq!((w.caching, w.content), (Caching::Buffered, Content::Repeated));
+        assert_eq!(w.sync_writes, figure.writes() && !figure.streams(), "{name}");
+        assert_eq!(w.flush_at_end, figure.writes(), "{name}");
+    }
+    let issued = |name: &str| {
+        let name = format!("iozone-8MiB-4KiB.{name}");
+        fake.issued.iter().find(|w| w.name == name).expect("issued")
+    };
+    assert_eq!(issued("backward-read").pattern, Pattern::Backwards);
+    assert_eq!(issued("strided-read").pattern, Pattern::Strided { stride_bytes: 17 * 4096 });
+    assert_eq!(issued("record-rewrite").region.bytes, 4096);
+    // One permutation for both, and every record once.
+    let (read, write) = (issued("random-read"), issued("random-write"));
+    assert_eq!((&read.pattern, read.seed), (&Pattern::UniformOnce, write.seed));
+    assert_eq!(issued("cold-read").caching, Caching::Buffered);
+    assert_eq!(issued("rewrite-random-content").content, Content::Random);
+}
+
+#[test]
+fn reads_out_of_memory_are_said_to_be() {
+    let (out, result) = run(&mut Fake::new(Traits::default()), spec(&[0, 1, 2]));
+    result.expect("nothing is wrong");
+    let ram = out.verdicts.iter().find(|v| v.name == "RAM").expect("told");
+    assert!(ram.text.starts_with("3 of 3 figures of reads came from memory"), "{}", ram.text);
+    assert!(ram.text.contains("after the cache was dropped"), "{}", ram.text);
+    let flush = out.verdicts.iter().find(|v| v.name.contains("FLUSH")).expect("told");
+    assert!(flush.evidence.iter().any(|e| e.name == "a commit" && e.value > 0.0), "{flush:?}");
+}
+
+#[test]
+fn without_a_first_write_the_file_is_made_and_what_may_not_be_written_is_left_out() {
+    let mut fake = Fake::new(Traits::default());
+    run(&mut fake, spec(&[1])).1.expect("nothing is wrong");
+    assert_eq!(fake.filled, 8 << 20);
+    let mut fake = Fake::read_only(Traits::default());
+    let (out, result) = run(&mut fake, Iozone { once: true, ..spec(&[0, 1, 2]) });
+    result.expect("reads are allowed");
+    assert_eq!((fake.written, out.warnings[0].name.as_str()), (0, "reads-only"));
+    assert!(out.metrics.iter().all(|m| !m.name.contains("write") && !m.name.contains("reread")));
+    let large = Row { file_bytes: 1 << 30, record_bytes: 4096 };
+    let options =
+        Options { iozone: Some(Iozone { rows: vec![large], ..spec(&[0]) }), ..Options::default() };
+    let small = find("iozone").expect("exists").plan(&fake.info, &options).expect_err("no room");
+    assert!(matches!(small, MethodError::TooSmall { .. }), "{small}");
+}

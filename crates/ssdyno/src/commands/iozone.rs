@@ -1,0 +1,196 @@
+//! `ssdyno iozone ...`: what was typed for iozone, run by ssdyno, and iozone's table of it.
+//!
+//! The words are iozone's and `compat` reads them; ours, which all begin with two dashes, are taken
+//! out before. The file behind `-f` only says where: a scratch file beside it is used.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use compat::iozone::{self, Command, Request};
+use methods::Options;
+use record::{Level, Run};
+
+use super::session::{self, Job, Recorded};
+use crate::cli::{InstrumentArgs, IozoneArgs, OutputArgs, StoreArgs, TargetArgs};
+use crate::failure::{Failure, IO, Result, USAGE};
+use crate::{interrupt, present, screen};
+
+const OWN_HELP: &str = "
+Of ssdyno's own:
+  --destroy=SERIAL   give a device behind -f away to be overwritten
+  --legacy           only iozone's figures, not those that can be believed
+  --store=FILE       the store that keeps the record
+  --json             the record as JSON, no table
+  --quiet            no progress on stderr
+  --dry-run          what would be done, and stop
+";
+
+/// A scratch file has at least this many bytes.
+const LEAST_BYTES: u64 = 4 << 20;
+
+/// Runs what iozone would run.
+pub fn run(args: &IozoneArgs) -> Result {
+    let (own, words) = Own::split(&args.words)?;
+    let mut command = match iozone::parse(&words).map_err(usage)? {
+        Request::Answer(text) => {
+            present::print(&format!("{text}{OWN_HELP}"))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Request::Run(command) => *command,
+    };
+    command.run.honest = !own.legacy;
+    execute(&own, &command)
+}
+
+/// What is ours among the words.
+#[derive(Debug, Default, PartialEq)]
+struct Own {
+    destroy: Option<String>,
+    store: Option<PathBuf>,
+    legacy: bool,
+    json: bool,
+    quiet: bool,
+    dry_run: bool,
+}
+
+impl Own {
+    fn split(words: &[String]) -> Result<(Own, Vec<String>)> {
+        let (mut own, mut rest) = (Own::default(), Vec::new());
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let (name, joined) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_string())),
+                None => (word.as_str(), None),
+            };
+            let mut value = || {
+                let given = joined.clone().or_else(|| words.next().cloned());
+                given.ok_or_else(|| Failure::new(USAGE, format!("{name} needs a value")))
+            };
+            match name {
+                "--destroy" => own.destroy = Some(value()?),
+                "--store" => own.store = Some(value()?.into()),
+                "--legacy" => own.legacy = true,
+                "--json" => own.json = true,
+                "--quiet" => own.quiet = true,
+                "--dry-run" => own.dry_run = true,
+                "--help" => rest.push("-h".to_string()),
+                _ => rest.push(word.clone()),
+            }
+        }
+        Ok((own, rest))
+    }
+}
+
+fn usage(error: iozone::IozoneError) -> Failure {
+    let failure = Failure::new(USAGE, &error);
+    match error.advice {
+        Some(advice) => failure.advise(advice),
+        None => failure,
+    }
+}
+
+fn execute(own: &Own, command: &Command) -> Result {
+    for note in &command.notes {
+        screen::say(&format!("ssdyno: {note}"));
+    }
+    let on = target(own, command);
+    let options = Options { iozone: Some(command.run.clone()), ..Options::default() };
+    let method = methods::find("iozone")?;
+    let job = Job {
+        method: "iozone",
+        plan: &|info| Ok(method.plan(info, &options)?),
+        act: &|rig, out| Ok(method.run(rig, &options, out)?),
+    };
+    let interrupt = interrupt::flag()?;
+    if own.dry_run {
+        return session::run(&on, &job, &interrupt);
+    }
+    let Recorded { run, ended, kept, .. } = session::record(&on, &job, &interrupt)?;
+    if own.json {
+        present::print(&present::record_json(&run, false)?)?;
+    } else {
+        present::print(&iozone::table(command, &run, &run.started))?;
+        present::print(&beside(&run))?;
+    }
+    if let Some(path) = &command.csv {
+        std::fs::write(path, iozone::csv(&command.run, &run))
+            .map_err(|e| Failure::new(IO, format!("-b: {path} cannot be written: {e}")))?;
+    }
+    ended?;
+    kept?;
+    Ok(present::exit_code(&run))
+}
+
+/// What iozone does not say: conclusions, doubts, and where the record is.
+fn beside(run: &Run) -> String {
+    let mut text = String::from("\n");
+    let width = screen::style().width.min(100);
+    for verdict in &run.verdicts {
+        text += &(screen::wrap(&format!("{}: {}", verdict.name, verdict.text), width) + "\n");
+    }
+    for warning in run.warnings.iter().filter(|w| w.level > Level::Note) {
+        text += &(screen::wrap(&format!("distrust: {}", warning.text), width) + "\n");
+    }
+    match run.number {
+        Some(number) => text + &format!("Kept as run {number}: ssdyno show {number}\n"),
+        None => text,
+    }
+}
+
+fn target(own: &Own, command: &Command) -> TargetArgs {
+    let target = place(command.file.as_deref());
+    let directory = Path::new(&target).is_dir();
+    TargetArgs {
+        size: directory.then(|| command.run.file_bytes_max().max(LEAST_BYTES)),
+        target,
+        destroy: own.destroy.clone(),
+        dry_run: own.dry_run,
+        instrument: InstrumentArgs { backend: None, pin: false, seed: 1 },
+        output: OutputArgs {
+            json: own.json,
+            events: false,
+            html: None,
+            quiet: own.quiet || own.json,
+        },
+        store: StoreArgs { store: own.store.clone() },
+    }
+}
+
+/// Where the file behind `-f` lies. A device and a virtual drive are themselves the place.
+fn place(file: Option<&str>) -> String {
+    let Some(file) = file else { return ".".into() };
+    let path = Path::new(file);
+    let itself = file.starts_with("sim:") || file == "null:" || path.is_dir();
+    if itself || path.exists() && !path.is_file() {
+        return file.to_string();
+    }
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => parent.display().to_string(),
+        None => ".".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ours_is_taken_out() {
+        let words = ["-e", "--store", "f.db", "-s", "1m", "--legacy", "--destroy=S1"];
+        let (own, rest) = Own::split(&words.map(String::from)).expect("understood");
+        assert_eq!(rest, ["-e", "-s", "1m"]);
+        assert_eq!(own.destroy.as_deref(), Some("S1"));
+        assert!(own.legacy && own.store.is_some() && !own.json);
+        assert!(Own::split(&["--store".to_string()]).is_err());
+    }
+
+    #[test]
+    fn a_file_says_where_and_is_not_touched() {
+        assert_eq!(place(None), ".");
+        assert_eq!(place(Some("iozone.tmp")), ".");
+        assert_eq!(place(Some("/no/such/place/iozone.tmp")), "/no/such/place");
+        assert_eq!(place(Some("/")), "/");
+        assert_eq!(place(Some("/dev/null")), "/dev/null");
+        assert_eq!(place(Some("sim:qlc-1t")), "sim:qlc-1t");
+    }
+}
