@@ -6,8 +6,7 @@ use record::Run;
 use super::Command;
 
 /// The two lines above the figures.
-const HEAD: &str = "\
-                                                              random    random     bkwd    record    stride
+const HEAD: &str = "                                                              random    random     bkwd    record    stride
               kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread
 ";
 
@@ -187,6 +186,7 @@ mod tests {
         let line =
             "          102400       4     2781     4202   996001  1008897   986084     4180\n";
         assert!(text.contains(line), "{text}");
+        assert!(text.contains(HEAD) && HEAD.starts_with(&" ".repeat(62)), "{text}");
         for line in [
             "        Include fsync in write timing\n        SYNC Mode. \n        Auto Mode\n",
             "        File size set to 102400 kB\n        Record Size 4 kB\n",
