@@ -43,6 +43,7 @@ pub const PRESETS: &[(&str, &str)] = &[
     preset!("sata-ssd-on-cm4"),
     preset!("sd-150x"),
     preset!("sd-class2"),
+    preset!("ssstc-256-on-cm4"),
     preset!("usb-16k"),
     preset!("v-series-240"),
     preset!("wd-sn530-256"),

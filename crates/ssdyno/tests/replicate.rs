@@ -99,8 +99,8 @@ fn documents_are_listed_and_unknown_ones_refused() {
     let list = replicate(place.path(), &["--json"]);
     let list = json(&list);
     let names: Vec<_> = list.as_array().expect("a list").iter().map(|d| &d["name"]).collect();
-    assert_eq!(names, ["000", "001", "003", "004", "fills"]);
-    let unknown = replicate(place.path(), &["002"]);
+    assert_eq!(names, ["000", "001", "002", "003", "004", "fills"]);
+    let unknown = replicate(place.path(), &["999"]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("no document '002'"));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("no document '999'"));
 }

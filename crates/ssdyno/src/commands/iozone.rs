@@ -11,7 +11,7 @@ use methods::Options;
 use record::{Level, Run};
 
 use super::session::{self, Job, Recorded};
-use crate::cli::{InstrumentArgs, IozoneArgs, OutputArgs, StoreArgs, TargetArgs};
+use crate::cli::{BorrowArgs, InstrumentArgs, IozoneArgs, OutputArgs, StoreArgs, TargetArgs};
 use crate::failure::{Failure, IO, Result, USAGE};
 use crate::{interrupt, present, screen};
 
@@ -144,6 +144,7 @@ fn target(own: &Own, command: &Command) -> TargetArgs {
         size: directory.then(|| command.run.file_bytes_max().max(LEAST_BYTES)),
         target,
         destroy: own.destroy.clone(),
+        borrow: BorrowArgs { allowed: false, journal: None },
         dry_run: own.dry_run,
         instrument: InstrumentArgs { backend: None, pin: false, seed: 1 },
         output: OutputArgs {
