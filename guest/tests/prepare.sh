@@ -26,9 +26,9 @@ is "block size of the kernel" "$(block "$nvme")" 512
 is "image after the format" "$(host blocks nvme)" 0
 
 # The drive's own counter and ours.
-before=$(nvme smart-log "$nvme" -o json | jq .data_units_written)
+before=$(nvme smart-log "$nvme" -o json | jq -r '.data_units_written | tonumber')
 holds "fill that is counted" prepare nvme --to filled
-after=$(nvme smart-log "$nvme" -o json | jq .data_units_written)
+after=$(nvme smart-log "$nvme" -o json | jq -r '.data_units_written | tonumber')
 added=$(ssdyno show last --store /tmp/runs.db --json |
     jq '(.health_after.written_bytes - .target.drive.health.written_bytes) / 512000')
 is "units written by nvme-cli and by the record" "$((after - before))" "$added"
