@@ -99,6 +99,36 @@ fn read_log(directory: &Path) -> Vec<Line> {
     text.lines().map(line).collect()
 }
 
+/// Whether a job would be let run.
+fn admitted(words: &[String]) -> bool {
+    let Ok(Request::Run(plan)) = parse(words, &Here) else { panic!("a plan of {words:?}") };
+    run::prepare(&plan, &[]).is_ok()
+}
+
+#[test]
+fn only_what_is_as_we_left_it_is_written_again() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("f");
+    let words = ["--name=a", "--size=64k", "--bs=4k", "--rw=randrw"].map(String::from);
+    let words = [vec![format!("--filename={}", path.display())], words.to_vec()].concat();
+    std::fs::write(&path, "a letter").expect("written");
+    assert!(!admitted(&words), "somebody's file");
+    std::fs::remove_file(&path).expect("removed");
+    let Ok(Request::Run(plan)) = parse(&words, &Here) else { panic!("a plan") };
+    let interrupt = AtomicBool::new(false);
+    let (mut nobody, mut silent) = (|_: &Event| {}, |_: &Path, _: u64| {});
+    let mut setting =
+        run::Setting { interrupt: &interrupt, observer: &mut nobody, laying_out: &mut silent };
+    run::prepare(&plan, &[]).and_then(|prepared| prepared.run(&mut setting)).expect("runs");
+    if !admitted(&words) {
+        println!("skipped: this file system keeps no marks");
+        return;
+    }
+    // In place, as an editor or a shell would.
+    std::fs::write(&path, vec![b'x'; 65_536]).expect("written");
+    assert!(!admitted(&words), "somebody wrote into it");
+}
+
 /// Runs a job and compares the counts exactly; `None` without fio.
 #[track_caller]
 fn same_counts(words: &str) -> Option<(Did, Did)> {

@@ -6,7 +6,7 @@
 //! file by its size, a device by its serial number.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -23,7 +23,7 @@ use super::RunError;
 use super::sizes::{Place, extent};
 use crate::fio::{Engine, FadviseHint, Fallocate, Job, SyncMode};
 
-/// The mark of a file that ssdyno made.
+/// The mark of a file that ssdyno made; it holds the time of the last change that was ours.
 const MARK: &str = "user.ssdyno";
 
 /// Files are laid out in writes of this size, bytes.
@@ -63,6 +63,8 @@ pub(super) struct Files {
     known: BTreeMap<PathBuf, Known>,
     /// Devices and files that were given away, or only read, with what guards them.
     opened: HashMap<PathBuf, Opened>,
+    /// Laying out has begun.
+    touched: bool,
 }
 
 /// What laying out did.
@@ -177,10 +179,11 @@ impl Files {
 
     /// Makes what is not there, and fills what is read before it is written.
     pub(super) fn lay_out(
-        &self,
+        &mut self,
         seed: u64,
         mut progress: impl FnMut(&Path, u64) -> bool,
     ) -> Result<LaidOut, RunError> {
+        self.touched = true;
         let mut done = LaidOut::default();
         for (path, known) in &self.known {
             if known.device || known.bytes.is_some_and(|bytes| bytes >= known.end) {
@@ -216,9 +219,6 @@ impl Files {
             None => options.create(writes).truncate(false).mode(0o644).open(path),
         };
         let file = opened.map_err(|e| open_failed(job, path, e))?;
-        if writes && device.is_none() && self.known.get(path).is_some_and(|k| k.bytes.is_none()) {
-            mark(&file);
-        }
         if job.files.pre_read {
             read_through(&file).map_err(|e| RunError::io(format!("read {}", path.display()), e))?;
         }
@@ -253,6 +253,19 @@ impl Files {
     }
 }
 
+/// However a run ended, what it made or wrote is marked as it was left.
+impl Drop for Files {
+    fn drop(&mut self) {
+        let ours = |known: &Known| !known.device && (known.ours || known.bytes.is_none());
+        if self.touched {
+            for (path, _) in self.known.iter().filter(|(_, known)| ours(known)) {
+                // It may be gone by now (unlink), or the file system has no marks.
+                let _ = mark(path);
+            }
+        }
+    }
+}
+
 impl Known {
     fn needs_content(&self) -> bool {
         !self.device && self.content && self.bytes.is_none_or(|bytes| bytes < self.end)
@@ -262,9 +275,6 @@ impl Known {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o644);
         let file = options.open(path)?;
-        if self.bytes.is_none() {
-            mark(&file);
-        }
         allocate(&file, self.fallocate, self.end)?;
         if !self.content {
             return Ok(());
@@ -330,7 +340,7 @@ fn look_at(path: &Path) -> Result<Known, RunError> {
         known.bytes = Some(planned.info.bytes);
     } else if meta.is_file() {
         known.bytes = Some(meta.len());
-        known.ours = meta.len() == 0 || File::open(path).is_ok_and(|file| is_marked(&file));
+        known.ours = meta.len() == 0 || is_marked(path, &meta);
         // Two names of one file would be laid out twice.
         known.ours &= meta.nlink() == 1;
     } else {
@@ -377,13 +387,25 @@ fn given_away(path: &Path, known: &Known, given: &[String]) -> Result<Opened, Ru
     })
 }
 
-fn mark(file: &File) {
-    // Where the file system has no such marks, the next run asks for --destroy.
-    let _ = fsetxattr(file, MARK, b"fio", XattrFlags::empty());
+/// Marks a file as ours as it is now. Where the file system has no such marks, the next run asks for
+/// --destroy.
+fn mark(path: &Path) -> io::Result<()> {
+    let file = File::open(path)?;
+    let stamp = stamp(&file.metadata()?);
+    Ok(fsetxattr(&file, MARK, stamp.as_bytes(), XattrFlags::empty())?)
 }
 
-fn is_marked(file: &File) -> bool {
-    fgetxattr(file, MARK, &mut [0u8; 16]).is_ok()
+/// Whether a file is as a run of ours left it: what somebody wrote into it since is theirs.
+fn is_marked(path: &Path, meta: &Metadata) -> bool {
+    let mut found = [0u8; 64];
+    let Ok(file) = File::open(path) else { return false };
+    let length = fgetxattr(&file, MARK, &mut found);
+    length.is_ok_and(|length| found.get(..length) == Some(stamp(meta).as_bytes()))
+}
+
+/// The time of a file's last change.
+fn stamp(meta: &Metadata) -> String {
+    format!("{}.{:09}", meta.mtime(), meta.mtime_nsec())
 }
 
 /// Whether a job checks what it reads.
