@@ -91,7 +91,6 @@ fn row(run: &mut Run, line: &str, major: u32, section: &Section) -> Option<()> {
     let scale = match unit.split_whitespace().next()? {
         "MB/s" => 1e6,
         "GB/s" => 1e9,
-        "IOPS" => return None,
         _ => return None,
     };
     let direction = direction(label).or(section.direction);
@@ -145,7 +144,7 @@ fn block_bytes(words: &str) -> Option<u64> {
         "MiB" | "MB" => 1 << 20,
         _ => return None,
     };
-    (value >= 1.0 && value < 1e6).then_some(value as u64 * scale)
+    (1.0..1e6).contains(&value).then_some(value as u64 * scale)
 }
 
 /// Test, date, system. `true` where the line was one of them.

@@ -114,7 +114,7 @@ pub(crate) fn put_side(run: &mut Run, shape: &Shape, direction: &str, side: &Sid
     let name = shape.name(direction);
     let rate = if shape.in_operations() { side.iops } else { side.bytes_per_s };
     let unit = if shape.in_operations() { Unit::Iops } else { Unit::BytesPerSecond };
-    match rate.or(None) {
+    match rate {
         Some(value) => put(run, name.as_str(), unit, value),
         None => {
             if let Some(value) = side.bytes_per_s {

@@ -17,7 +17,7 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
 
 /// A record begins with its schema, on one line or on several.
 fn is_record(line: &str, rest: &str) -> bool {
-    let inside = line.starts_with('{').then(|| rest[1..].trim_start()).unwrap_or_default();
+    let inside = if line.starts_with('{') { rest[1..].trim_start() } else { "" };
     inside.strip_prefix("\"schema\"").is_some_and(|rest| {
         rest.trim_start_matches([':', ' ']).starts_with(&format!("\"{SCHEMA}\""))
     })

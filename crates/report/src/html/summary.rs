@@ -19,7 +19,9 @@ const TILES_MAX: usize = 6;
 pub(super) fn subject(run: &Run) -> String {
     let drive = run.target.drive.as_ref();
     let model = drive.and_then(facts::model).or_else(|| drive.map(|d| d.name.clone()));
-    model.unwrap_or_else(|| run.target.spec.clone())
+    let named = |name: &String| !name.is_empty();
+    let known = model.filter(named).or(Some(run.target.spec.clone()).filter(named));
+    known.unwrap_or_else(|| "unknown drive".to_string())
 }
 
 pub(super) fn summary(run: &Run) -> Markup {
