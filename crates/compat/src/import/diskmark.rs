@@ -144,7 +144,8 @@ fn block_bytes(words: &str) -> Option<u64> {
         "MiB" | "MB" => 1 << 20,
         _ => return None,
     };
-    (1.0..1e6).contains(&value).then_some(value as u64 * scale)
+    // Lazily: a size out of range overflows.
+    (1.0..1e6).contains(&value).then(|| value as u64 * scale)
 }
 
 /// Test, date, system. `true` where the line was one of them.

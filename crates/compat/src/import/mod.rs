@@ -152,10 +152,16 @@ pub fn decode(bytes: &[u8]) -> String {
 fn fuzz(bytes: &[u8], name: &str) -> u64 {
     match read(&decode(bytes), format(name)) {
         Ok(runs) => {
-            let names = runs.iter().flat_map(|run| run.metrics.iter().map(|m| m.name.as_str()));
-            outcome(&format!("ok {}", names.collect::<Vec<_>>().join(" ")))
+            let metrics = runs.iter().flat_map(|run| &run.metrics);
+            // Powers of ten of the values, so that formats with few names lead somewhere too.
+            let power = |m: &record::Metric| m.value.unwrap_or(0.0).max(1e-9).log10() as i64;
+            let powers = metrics.clone().fold(0u64, |sum, m| {
+                sum.wrapping_mul(31).wrapping_add(power(m).unsigned_abs() % 31)
+            });
+            let names = metrics.map(|m| m.name.as_str()).collect::<Vec<_>>().join(" ");
+            outcome(&format!("ok {names}")) ^ powers
         }
-        Err(error) => outcome(&error.why),
+        Err(error) => outcome(&error.why) ^ error.line.min(16) as u64,
     }
 }
 

@@ -148,6 +148,13 @@ fn diskmarks_of_all_versions() {
     assert_eq!(value(&linux, "rand-write-4KiB-q1"), 19_145.5);
 }
 
+/// Found by the fuzzer: the product was worked out before it was known to be in range.
+#[test]
+fn a_block_that_no_number_holds_is_an_error() {
+    let huge = sample!("cdm8.txt").replace("SEQ    1MiB", "SEQ    18446744073709551615MiB");
+    assert!(read(&huge, None).is_ok(), "the block is unknown, the rate is not");
+}
+
 #[test]
 fn a_file_of_windows_is_decoded() {
     let wide: Vec<u8> = [0xff, 0xfe]
