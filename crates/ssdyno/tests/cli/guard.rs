@@ -1,0 +1,266 @@
+//! The guard: every row of the table in docs/safety.md that loop devices can show, for `--destroy` and
+//! for `--borrow`. Each is refused in one line with exit code 3, and no byte of anything changes. Rows
+//! that need dm or md are in `crates/drive/tests/stacks.rs`, drives that vanish in `guest/tests`.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+
+use crate::common::{Going, Loop, MIB, Mounted, Place, contents, or_skip, root, tool};
+
+const BYTES: u64 = 24 * MIB;
+
+/// The two ways to have a device overwritten.
+fn ways(bytes: u64, journal: &str) -> [Vec<String>; 2] {
+    let words = |text: &str| text.split(' ').map(String::from).collect();
+    [
+        words(&format!("-m quick --time 1s --destroy={bytes}")),
+        words(&format!("-m speed --time 1s --borrow --journal {journal}")),
+    ]
+}
+
+/// Asserts that a device is refused either way with these words, planned and run, and unchanged.
+fn refused(place: &Place, device: &str, bytes: u64, image: &std::path::Path, words: &str) {
+    let hash = || crate::common::hash(&fs::read(image).expect("the image"));
+    let before = hash();
+    for way in ways(bytes, &place.text("journal")) {
+        let way: Vec<&str> = way.iter().map(String::as_str).collect();
+        for more in [&["--dry-run"][..], &[]] {
+            place.ssdyno(&[&["run", device], &way[..], more].concat()).refuses(3, words);
+        }
+    }
+    assert_eq!(hash(), before, "{device}: {words}");
+    assert!(!place.path("journal").exists() && place.is_untouched());
+}
+
+fn device(make: &str, options: &[&str]) -> Result<Loop, String> {
+    root()?;
+    Loop::new(BYTES, make, options)
+}
+
+#[test]
+fn mounted() {
+    let device = or_skip!(device("mkfs.ext4 -q", &[]));
+    let mounted = or_skip!(Mounted::new(&["-o", "ro", &device.path]));
+    let words = format!("{} is mounted at {}", device.path, mounted.text());
+    refused(&Place::new(), &device.path, BYTES, &device.image, &words);
+}
+
+#[test]
+fn a_partition_mounted() {
+    let device = or_skip!(device("", &["-P"]));
+    let script = "label: dos\nstart=2048,size=16384,type=83\nstart=18432,size=16384,type=83\n";
+    let file = device.image.with_extension("layout");
+    fs::write(&file, script).expect("a file");
+    let command = format!("sfdisk -q {} < {}", device.path, file.display());
+    or_skip!(tool("sh", &["-c", &command]));
+    let first = format!("{}p1", device.path);
+    if !std::path::Path::new(&first).exists() {
+        println!("skipped: no partitions on loop devices here");
+        return;
+    }
+    or_skip!(tool("mkfs.ext4", &["-q", &first]));
+    let mounted = or_skip!(Mounted::new(&["-o", "ro", &first]));
+    let words = format!("{first} is mounted at {}", mounted.text());
+    let place = Place::new();
+    refused(&place, &device.path, BYTES, &device.image, &words);
+    refused(&place, &first, 8 * MIB, &device.image, &words);
+    // Its neighbour is nobody's, but its journal has to lie elsewhere.
+    let second = format!("{}p2", device.path);
+    drop(mounted);
+    let mounted = or_skip!(Mounted::new(&[&first]));
+    let journal = mounted.dir.join("journal");
+    let words = ["run", &second, "-m", "speed", "--borrow", "--journal"];
+    let said = place.ssdyno(&[&words[..], &[journal.to_str().expect("UTF-8")]].concat());
+    said.refuses(3, "on the drive itself");
+    said.refuses(3, "would lie on");
+    assert!(!journal.exists());
+}
+
+#[test]
+fn swap() {
+    let device = or_skip!(device("mkswap", &[]));
+    or_skip!(tool("swapon", &[&device.path]));
+    let result = std::panic::catch_unwind(|| {
+        let words = format!("{} is swap", device.path);
+        refused(&Place::new(), &device.path, BYTES, &device.image, &words);
+    });
+    tool("swapoff", &[&device.path]).expect("swapped off");
+    result.expect("refused");
+}
+
+#[test]
+fn held_by_a_loop_device_and_a_file_under_one() {
+    let device = or_skip!(device("", &[]));
+    let above = or_skip!(tool("losetup", &["-f", "--show", &device.path]));
+    let place = Place::new();
+    let result = std::panic::catch_unwind(|| {
+        let words = format!("is held by {}", above.trim_start_matches("/dev/"));
+        refused(&place, &device.path, BYTES, &device.image, &words);
+        let (before, image) = (device.hash(), device.image.to_str().expect("UTF-8"));
+        let destroy = format!("--destroy={BYTES}");
+        let words = format!("{} stands on it", device.name());
+        place.ssdyno(&["run", image, "--time", "1s", &destroy]).refuses(3, &words);
+        assert_eq!(device.hash(), before);
+    });
+    tool("losetup", &["-d", &above]).expect("detached");
+    result.expect("refused");
+}
+
+#[test]
+fn read_only() {
+    let device = or_skip!(device("", &["-r"]));
+    refused(&Place::new(), &device.path, BYTES, &device.image, "is read-only");
+}
+
+#[test]
+fn held_by_another_ssdyno() {
+    let device = or_skip!(device("", &[]));
+    let place = Place::new();
+    for way in ways(BYTES, &place.text("first")) {
+        let way: Vec<&str> = way.iter().map(String::as_str).collect();
+        let way: Vec<&str> = way.iter().map(|w| if *w == "1s" { "30s" } else { w }).collect();
+        let mut first = Going::start(&place, &[&["run", &device.path], &way[..]].concat());
+        first.until("\"event\":\"interval\"");
+        let other = Place::new();
+        for way in ways(BYTES, &other.text("journal")) {
+            let way: Vec<&str> = way.iter().map(String::as_str).collect();
+            let words = "the kernel says that somebody holds it";
+            other.ssdyno(&[&["run", &device.path], &way[..]].concat()).refuses(3, words);
+        }
+        assert!(!other.path("journal").exists() && other.is_untouched());
+        first.signal(2);
+        assert_eq!(first.end().code, 130);
+    }
+}
+
+#[test]
+fn not_named_or_named_wrongly() {
+    let device = or_skip!(device("", &[]));
+    let (place, before) = (Place::new(), device.hash());
+    for wrong in ["", "1", "24MiB", "S6Z1NJ0W"] {
+        let destroy = format!("--destroy={wrong}");
+        let run = ["run", &device.path, "--time", "1s", &destroy];
+        place.ssdyno(&run).refuses(3, "is not the size in bytes of");
+    }
+    for method in ["sustain", "states", "align"] {
+        let run = ["run", &device.path, "-m", method];
+        place.ssdyno(&run).refuses(3, "which was not given away");
+        let journal = place.text("journal");
+        place
+            .ssdyno(&[&run[..], &["--borrow", "--journal", &journal]].concat())
+            .refuses(3, "which was not given away");
+    }
+    let destroy = format!("--destroy={BYTES}");
+    let both = ["run", &device.path, "-m", "speed", "--borrow", &destroy];
+    place.ssdyno(&both).refuses(2, "cannot be used with");
+    assert_eq!(device.hash(), before);
+    assert!(place.is_untouched());
+}
+
+#[test]
+fn other_content_on_a_lent_device() {
+    let device = or_skip!(device("", &[]));
+    let (place, before) = (Place::new(), device.hash());
+    let journal = place.text("journal");
+    let io = ["io", &device.path, "--rw", "write", "--ops", "8", "--borrow", "--journal", &journal];
+    place.ssdyno(&io).refuses(3, "only be overwritten with its own content");
+    assert_eq!(device.hash(), before);
+    assert!(place.is_untouched());
+}
+
+#[test]
+fn a_journal_that_would_not_outlast_the_drive() {
+    let device = or_skip!(device("", &[]));
+    let (place, before) = (Place::new(), device.hash());
+    let run = |more: &[&str]| {
+        place.ssdyno(&[&["run", &device.path, "-m", "speed", "--borrow"], more].concat())
+    };
+    // Tests have no home.
+    run(&[]).refuses(3, "there is no place for the journal");
+    let memory = or_skip!(Mounted::new(&["-t", "tmpfs", "tmpfs"]));
+    run(&["--journal", memory.text()]).refuses(3, "would lie in memory");
+    assert_eq!(device.hash(), before);
+    assert!(place.is_untouched());
+}
+
+#[test]
+fn the_disk_of_the_root() {
+    let place = Place::new();
+    let listed = place.ssdyno(&["list", "/", "--json"]);
+    let Some(disk) = listed.json().get(0).cloned().filter(|_| listed.code == 0) else {
+        println!("skipped: no drive is known behind /");
+        return;
+    };
+    let path = disk["drive"]["path"].as_str().expect("a path").to_string();
+    let word = disk["drive"]["serial"].as_str().map(String::from);
+    let word = word.unwrap_or_else(|| disk["drive"]["bytes"].to_string());
+    let destroy = format!("--destroy={word}");
+    let journal = place.text("journal");
+    // Dry, in case the guard should err.
+    for way in [&[&destroy[..]][..], &["-m", "speed", "--borrow", "--journal", &journal]] {
+        let said = place.ssdyno(&[&["run", &path, "--dry-run"], way].concat());
+        assert_eq!(said.code, 3, "{said:?}");
+        let told =
+            said.err.contains("is mounted at /") || said.err.contains("the root file system");
+        assert!(told, "{said:?}");
+    }
+    assert!(place.is_untouched());
+}
+
+#[test]
+fn what_is_found_on_it_is_named() {
+    let device = or_skip!(device("", &[]));
+    let place = Place::new();
+    let mut label = b"LABELONE\x01\0\0\0\0\0\0\0\0\0\0\0\x20\0\0\0LVM2 001".to_vec();
+    label.resize(512, 0);
+    let table: [(u64, &[u8], &str); 4] = [
+        (0, b"LUKS\xba\xbe\0\x01", "crypto_LUKS"),
+        (512, &label, "LVM"),
+        (4096, b"\xfc\x4e\x2b\xa9\x01\0\0\0", "raid"),
+        (128 << 10, b"\x0c\xb1\xba\0\0\0\0\0", "zfs"),
+    ];
+    let file = File::options().write(true).open(&device.path).expect("opens");
+    for (at, magic, word) in table {
+        file.write_all_at(&vec![0; 1 << 20], 0).expect("blank");
+        file.write_all_at(magic, at).expect("written");
+        file.sync_all().expect("synced");
+        let before = device.hash();
+        let destroy = format!("--destroy={BYTES}");
+        let dry = place.ssdyno(&["run", &device.path, &destroy, "--dry-run"]).good().out;
+        let line =
+            dry.lines().find(|l| l.starts_with("destroys")).unwrap_or_default().to_lowercase();
+        assert!(line.contains(&word.to_lowercase()), "{word}: {dry}");
+        assert_eq!(device.hash(), before);
+    }
+}
+
+#[test]
+fn changed_in_mid_run() {
+    let device = or_skip!(device("", &[]));
+    let place = Place::new();
+    for way in ways(BYTES, &place.text("journal")) {
+        let way: Vec<&str> = way.iter().map(String::as_str).collect();
+        let way: Vec<&str> = way.iter().map(|w| if *w == "1s" { "30s" } else { w }).collect();
+        let mut run = Going::start(&place, &[&["run", &device.path], &way[..]].concat());
+        run.until("\"event\":\"interval\"");
+        let image = File::options().write(true).open(&device.image).expect("opens");
+        image.set_len(BYTES - MIB).expect("cut");
+        or_skip!(tool("losetup", &["-c", &device.path]));
+        let said = run.end();
+        assert_eq!(said.code, 3, "{said:?}");
+        let words = format!("it had {BYTES} bytes, now {}", BYTES - MIB);
+        assert!(said.err.contains("changed since it was opened") && said.err.contains(&words));
+        image.set_len(BYTES).expect("as before");
+        or_skip!(tool("losetup", &["-c", &device.path]));
+    }
+    assert_eq!(contents(&place.work()).len(), 1);
+}
+
+#[test]
+fn a_file_is_told_what_would_give_it_away() {
+    let place = Place::new();
+    let file = place.file("file", 8 * MIB);
+    let said = place.ssdyno(&["run", &file, "--destroy=1"]);
+    said.refuses(3, "'1' is not the size in bytes of");
+    assert!(said.err.contains("   try: --destroy=8388608, if it may be lost"), "{said:?}");
+}

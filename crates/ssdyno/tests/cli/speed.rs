@@ -1,0 +1,290 @@
+//! Borrowed blocks: whatever ends a run, every byte is as before; and what `recover` does with what
+//! is left. A kill alone damages nothing, because blocks are overwritten with their own content: so
+//! the tests also scribble over blocks, as a loss of power in the middle of a write could.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{
+    Going, Loop, MIB, Mounted, Place, Said, contents, metric, or_skip, root, verdicts,
+};
+
+const SIGKILL: i32 = 9;
+
+/// Size of the lent devices: three regions of 8 MiB.
+const BYTES: u64 = 24 * MIB;
+
+/// Moments at which a run is killed here; 100 of them take a minute and a half.
+const KILLS: u64 = 6;
+
+/// A device with content that differs from block to block, and a journal beside it.
+struct Lent {
+    device: Loop,
+    place: Place,
+    journal: String,
+    before: u64,
+}
+
+impl Lent {
+    fn new() -> Result<Lent, String> {
+        root()?;
+        let device = Loop::new(BYTES, "", &[])?;
+        let content: Vec<u8> = (0..BYTES).map(|i| (i / 512 * 37 + i) as u8).collect();
+        fs::write(&device.image, content).map_err(|e| e.to_string())?;
+        let place = Place::new();
+        let journal = place.text("journal");
+        Ok(Lent { before: device.hash(), device, place, journal })
+    }
+
+    fn words<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
+        let words = ["run", &self.device.path, "-m", "speed", "--time", "2s", "--borrow"];
+        [&words[..], &["--journal", &self.journal], more].concat()
+    }
+
+    fn run(&self) -> Said {
+        self.place.ssdyno(&self.words(&["--json", "--quiet"]))
+    }
+
+    /// Starts a run and kills it when this step begins.
+    fn killed_at(&self, step: &str) {
+        let mut run = Going::start(&self.place, &self.words(&[]));
+        run.until(&format!("\"name\":\"{step}\""));
+        run.signal(SIGKILL);
+        assert_eq!(run.end().code, -1);
+    }
+
+    fn recover(&self, words: &[&str]) -> Said {
+        self.place.ssdyno(&[&["recover", "--journal", &self.journal], words].concat())
+    }
+
+    /// Names of the journals that are left, of that kind.
+    fn left(&self, kind: &str) -> Vec<String> {
+        let Ok(names) = fs::read_dir(&self.journal) else { return Vec::new() };
+        let names = names.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.ends_with(kind)).collect()
+    }
+
+    /// Overwrites some blocks of the device.
+    fn scribble(&self, at: u64, bytes: usize) {
+        let device = File::options().write(true).open(&self.device.path).expect("opens");
+        device.write_all_at(&vec![0xa5; bytes], at).expect("written");
+        device.sync_all().expect("synced");
+        assert_ne!(self.device.hash(), self.before);
+    }
+
+    fn is_as_before(&self) {
+        assert_eq!(self.device.hash(), self.before, "left: {:?}", self.left(""));
+    }
+}
+
+fn state(said: &Said) -> Value {
+    said.json().as_array().expect("a list").first().cloned().unwrap_or_default()
+}
+
+#[test]
+fn a_lent_device_is_measured_and_every_byte_is_as_before() {
+    let lent = or_skip!(Lent::new());
+    let dry = lent.place.ssdyno(&lent.words(&["--dry-run"])).good().out;
+    assert!(dry.contains("borrows: overwrites blocks with their own content"), "{dry}");
+    assert!(!fs::exists(&lent.journal).expect("known"), "a dry run makes nothing");
+    let record = lent.run().good().json();
+    for name in ["speed-read", "speed-write", "speed-write-middle", "speed-read-end"] {
+        assert!(metric(&record, name).is_some_and(|rate| rate > 0.0), "{name}");
+    }
+    let tenths = metric(&record, "speed-write.legacy").expect("measured") / 1e5;
+    assert!(tenths > 0.0);
+    assert_eq!(record["plan"]["safety"], "borrows");
+    assert!(record["plan"]["destroys"].is_null());
+    assert!(record["errors"].as_array().is_some_and(Vec::is_empty), "{}", record["errors"]);
+    assert!(verdicts(&record).contains(&"SPEED"));
+    lent.is_as_before();
+    assert!(lent.left("").is_empty());
+    assert_eq!(lent.recover(&[]).good().out, format!("nothing is left in {}\n", lent.journal));
+}
+
+#[test]
+fn a_device_that_was_not_lent_is_only_read() {
+    let lent = or_skip!(Lent::new());
+    let run = ["run", &lent.device.path, "-m", "speed", "--time", "1s", "--json", "--quiet"];
+    let record = lent.place.ssdyno(&run).good().json();
+    assert_eq!(record["plan"]["safety"], "reads");
+    assert!(metric(&record, "speed-read").is_some() && metric(&record, "speed-write").is_none());
+    assert!(record["warnings"].to_string().contains("--borrow"), "{}", record["warnings"]);
+    lent.is_as_before();
+}
+
+#[test]
+fn a_run_killed_at_any_moment_costs_nothing() {
+    let lent = or_skip!(Lent::new());
+    let (mut random, mut whole) = (0x5eed_u64, 0);
+    for kill in 0..KILLS {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let moment = Duration::from_micros((random >> 33) % 1_500_000);
+        let mut command = lent.place.command(&lent.words(&["--quiet"]));
+        let output = std::process::Stdio::null;
+        let mut run = command.stdout(output()).stderr(output()).spawn().expect("starts");
+        std::thread::sleep(moment);
+        run.kill().expect("killed");
+        run.wait().expect("ends");
+        lent.is_as_before();
+        whole += lent.left(".journal").len();
+        lent.recover(&["--replay"]).good();
+        assert!(lent.left("").is_empty(), "kill {kill} after {moment:?}");
+        lent.is_as_before();
+    }
+    println!("{whole} journals were complete when {KILLS} runs were killed");
+}
+
+#[test]
+fn what_a_loss_of_power_damaged_is_put_back_once_asked_for() {
+    let lent = or_skip!(Lent::new());
+    lent.killed_at("speed-write-middle");
+    assert!(!lent.left(".journal").is_empty());
+    // Half a block of ours, and two whole ones.
+    lent.scribble(MIB + 300, 70_000);
+    let damaged = lent.device.hash();
+
+    let said = lent.recover(&["--json"]);
+    assert_eq!((said.code, &state(&said)["closed"]), (1, &false.into()), "{said:?}");
+    assert_eq!(state(&said)["differing"], 2);
+    assert_eq!(lent.device.hash(), damaged, "nothing is written unasked");
+    let text = lent.recover(&[]).out;
+    assert!(text.contains("131 kB of 8.39 MB on /dev/loop") && text.contains("--replay"), "{text}");
+
+    let run = lent.run();
+    run.refuses(3, "an earlier run left blocks");
+    let other = ["io", "null:", "--ops", "1", "--journal", &lent.journal];
+    let told = lent.place.ssdyno(&other).good().err;
+    assert!(told.starts_with("note: ") && told.contains("ssdyno recover"), "{told}");
+
+    let said = lent.recover(&["--replay", "--json"]).good();
+    assert_eq!((&state(&said)["put_back"], &state(&said)["closed"]), (&2.into(), &true.into()));
+    lent.is_as_before();
+    lent.recover(&["--replay"]).good();
+    lent.is_as_before();
+}
+
+#[test]
+fn a_journal_goes_back_to_its_own_drive_only() {
+    let lent = or_skip!(Lent::new());
+    lent.killed_at("speed-write");
+    lent.scribble(4096, 4096);
+    // Another of the same size in its place.
+    let other = or_skip!(Loop::new(BYTES, "", &[]));
+    let (image, path) = (lent.device.image.clone(), lent.device.path.clone());
+    let before = other.hash();
+    crate::common::tool("losetup", &["-d", &path]).expect("detached");
+    let said = lent.recover(&["--replay"]);
+    assert!(said.code == 1 && said.out.contains("the drive is not here"), "{said:?}");
+    let said = lent.recover(&["--replay", &other.path]);
+    assert_eq!(said.code, 0, "none of its journals: {said:?}");
+    assert_eq!(other.hash(), before);
+    crate::common::tool("losetup", &[&path, image.to_str().expect("UTF-8")]).expect("attached");
+    lent.recover(&["--replay"]).good();
+    lent.is_as_before();
+}
+
+#[test]
+fn what_is_mounted_by_now_is_not_written() {
+    or_skip!(root());
+    let device = or_skip!(Loop::new(BYTES, "mkfs.ext4 -q", &[]));
+    let (place, before) = (Place::new(), device.hash());
+    let journal = place.text("journal");
+    let lent = Lent { device, place, journal, before };
+    lent.killed_at("speed-write");
+    let mounted = or_skip!(Mounted::new(&["-o", "ro,noload", &lent.device.path]));
+    let said = lent.recover(&["--replay"]);
+    assert!(said.code == 1 && said.out.contains("is mounted at"), "{said:?}");
+    drop(mounted);
+    lent.recover(&[]).good();
+    lent.is_as_before();
+}
+
+#[test]
+fn a_torn_journal_means_that_nothing_was_overwritten() {
+    let lent = or_skip!(Lent::new());
+    lent.killed_at("speed-write");
+    let [name] = &lent.left(".journal")[..] else { panic!("{:?}", lent.left("")) };
+    let path = format!("{}/{name}", lent.journal);
+    let whole = fs::read(&path).expect("a journal");
+    fs::remove_file(&path).expect("removed");
+    let part = path.replace(".journal", ".part");
+    for length in [0, 10, 2000, whole.len() / 2, whole.len()] {
+        fs::write(&part, &whole[..length]).expect("written");
+        let said = lent.recover(&["--replay"]).good();
+        assert!(said.out.contains("nothing had been overwritten yet: removed"), "{said:?}");
+        assert!(lent.left("").is_empty());
+    }
+    // A complete one that was damaged later is neither believed nor thrown away.
+    let mut damaged = whole.clone();
+    damaged[100] ^= 1;
+    fs::write(&path, &damaged).expect("written");
+    let said = lent.recover(&["--replay"]);
+    assert!(said.code == 1 && said.out.contains("is damaged"), "{said:?}");
+    // Where only its bytes were damaged, checksums still tell that the drive is right.
+    damaged.clone_from(&whole);
+    let last = damaged.len() - 1;
+    damaged[last] ^= 1;
+    fs::write(&path, &damaged).expect("written");
+    lent.recover(&[]).good();
+    lent.is_as_before();
+}
+
+#[test]
+fn a_journal_without_room_stops_everything_before_the_first_write() {
+    let mut lent = or_skip!(Lent::new());
+    let small = or_skip!(Loop::new(6 * MIB, "mkfs.ext4 -q", &[]));
+    let mounted = or_skip!(Mounted::new(&[&small.path]));
+    lent.journal = mounted.dir.join("journal").to_str().expect("UTF-8").to_string();
+    let said = lent.run();
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("no room for the journal"), "{said:?}");
+    assert!(lent.left("").is_empty(), "{:?}", lent.left(""));
+    lent.is_as_before();
+    let [run] = &lent.place.runs()[..] else { panic!("a record is kept") };
+    assert!(run["cut_short"].to_string().contains("no room"), "{run}");
+}
+
+#[test]
+fn the_users_end_is_a_clean_one() {
+    let lent = or_skip!(Lent::new());
+    let mut run = Going::start(&lent.place, &lent.words(&[]));
+    run.until("\"name\":\"speed-write-middle\"");
+    run.signal(2);
+    assert_eq!(run.end().code, 130);
+    assert!(lent.left("").is_empty(), "{:?}", lent.left(""));
+    lent.is_as_before();
+}
+
+#[test]
+fn a_directory_a_file_and_a_virtual_drive_have_their_own_ways() {
+    let place = Place::new();
+    let before = contents(&place.work());
+    let run = |target: &str, more: &[&str]| {
+        let words = ["run", target, "-m", "speed", "--time", "2s", "--json", "--quiet"];
+        place.ssdyno(&[&words[..], more].concat()).good().json()
+    };
+    let record = run(".", &["--size", "8MiB"]);
+    assert_eq!(record["plan"]["safety"], "scratch");
+    assert!(
+        metric(&record, "speed-write").is_some() && metric(&record, "speed-write-end").is_none()
+    );
+    assert_eq!(contents(&place.work()), before);
+
+    let image = place.file("image", 8 * MIB);
+    fs::write(&image, vec![7; 8 << 20]).expect("written");
+    let record = run(&image, &[]);
+    assert!(metric(&record, "speed-write").is_none(), "a file is only read");
+    let record = run(&image, &["--destroy=8388608"]);
+    assert!(metric(&record, "speed-write").is_some());
+    assert_eq!(fs::read(&image).expect("a file"), vec![7; 8 << 20], "put back all the same");
+
+    // 6.4 MB/s for every stick, because of three transactions for each 16 KiB.
+    let record = run("sim:usb-16k", &["--time", "90s"]);
+    let legacy = metric(&record, "speed-read.legacy").expect("measured");
+    assert!((legacy / 6.4e6 - 1.0).abs() < 0.05, "{legacy}");
+    assert!(verdicts(&record).contains(&"PER-COMMAND"), "{:?}", verdicts(&record));
+}
