@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -198,7 +198,11 @@ impl Going {
     /// Reads on until a line with these words; that is where the run is now.
     pub fn until(&mut self, words: &str) -> String {
         loop {
-            let line = self.lines.next().unwrap_or_else(|| panic!("no line with {words}"));
+            let line = self.lines.next().unwrap_or_else(|| {
+                let mut said = String::new();
+                let read = self.child.stderr.as_mut().map(|err| err.read_to_string(&mut said));
+                panic!("no line with {words}: {read:?} {said}")
+            });
             let line = line.expect("UTF-8");
             if line.contains(words) {
                 return line;
