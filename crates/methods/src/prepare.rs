@@ -138,7 +138,7 @@ impl Prepare {
             Erase::Format { block_bytes } if !target.formats.contains(&block_bytes) => {
                 unsupported(cannot_format(target, block_bytes))
             }
-            Erase::Format { .. } | Erase::Sanitize if is_part(whole, target) => {
+            Erase::Format { .. } | Erase::Sanitize if whole.is_part() => {
                 unsupported("a part of the drive cannot be formatted or sanitized alone".into())
             }
             _ => Ok(()),
@@ -177,12 +177,6 @@ impl Prepare {
         seen.push(Verdict { name: "TRIMMED".into(), text, evidence: Vec::new() });
         Ok(())
     }
-}
-
-/// Whether only a part of the drive is worked on (`--size`).
-fn is_part(whole: &Whole, target: &TargetInfo) -> bool {
-    let drive = target.target.drive.as_ref().and_then(|drive| drive.bytes);
-    drive.is_some_and(|bytes| whole.everything.bytes < bytes)
 }
 
 /// Why a drive cannot be formatted to blocks of that size.

@@ -7,7 +7,9 @@ use super::section::Section;
 use super::switches::Answer;
 
 const HELP: &str = "\
-ssdyno fio takes fio's command line and job files:
+What fio would run, its results, and what they hide.
+
+Usage: ssdyno fio [OPTION]... [JOB FILE]...
 
   ssdyno fio --name=test --filename=test.dat --size=1g --bs=4k --rw=randread --iodepth=32
   ssdyno fio --output-format=json jobs.fio

@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    const TYPED: &str = "-f /home/hbarta/iozone.tst -e -o -a -s 100M -r 4k -i 0 -i 1 -i 2";
+    const TYPED: &str = "-f /data/iozone.tst -e -o -a -s 100M -r 4k -i 0 -i 1 -i 2";
     const ROW: Row = Row { file_bytes: 100 << 20, record_bytes: 4096 };
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
         for line in [
             "        Include fsync in write timing\n        SYNC Mode. \n        Auto Mode\n",
             "        File size set to 102400 kB\n        Record Size 4 kB\n",
-            "        Command line used: ssdyno iozone -f /home/hbarta/iozone.tst -e -o -a -s 100M",
+            "        Command line used: ssdyno iozone -f /data/iozone.tst -e -o -a -s 100M",
             "        Output is in kBytes/sec\n",
             "        File stride size set to 17 * record size.\n",
         ] {

@@ -21,7 +21,10 @@ pub enum Request {
 }
 
 const HELP: &str = "\
-ssdyno iozone takes iozone's words:
+What iozone would run, in its table, and which of it can be believed.
+
+Usage: ssdyno iozone [OPTION]...
+
   -a            sweep files of 64 KiB to 512 MiB and records of 4 KiB to 16 MiB
   -s, -r SIZE   file, record: a number of KiB, or 100m, 2g; several times for several
   -i N          test, several times for several: 0 write/rewrite, 1 read/reread, 2 random,
@@ -335,10 +338,10 @@ mod tests {
 
     #[test]
     fn the_command_line_of_document_002_as_written() {
-        let command = run("-f /home/hbarta/iozone.tst -e -o -a -s 100M -r 4k -i 0 -i 1 -i 2");
+        let command = run("-f /data/iozone.tst -e -o -a -s 100M -r 4k -i 0 -i 1 -i 2");
         let expected = Iozone { honest: true, ..Iozone::default() };
         assert_eq!(command.run, expected);
-        assert_eq!(command.file.as_deref(), Some("/home/hbarta/iozone.tst"));
+        assert_eq!(command.file.as_deref(), Some("/data/iozone.tst"));
         let lines = [
             "Include fsync in write timing",
             "SYNC Mode. ",

@@ -94,6 +94,11 @@ impl Whole {
         })
     }
 
+    /// Only a part of the drive is worked on (`--size`).
+    pub fn is_part(&self) -> bool {
+        self.part
+    }
+
     /// Bytes that are worked on.
     pub fn bytes(&self) -> u64 {
         self.ground.bytes
