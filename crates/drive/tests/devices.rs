@@ -120,7 +120,7 @@ fn a_mounted_partition_refuses_its_disk_but_not_its_neighbour() {
     run("mkfs.ext4", &["-q", &first]).expect("formatted");
     let planned = plan_open(&device.path, &destroy(&(16 * MIB).to_string())).expect("unused");
     let lost = planned.destroys.expect("said");
-    assert!(lost.ends_with("MBR partition table; 1: ext4; 2: partition"), "{lost}");
+    assert!(lost.ends_with("MBR partition table; 1: ext4; 2: partition 'Linux'"), "{lost}");
 
     let mounted = or_skip!(Mounted::new(&first, "rw"));
     let reason = format!("{first} is mounted at {}", mounted.text());

@@ -109,7 +109,9 @@ fn inside<I: Image + ?Sized>(image: &I, entry: &Entry) -> Vec<Content> {
     }
     for content in &mut found {
         content.partition = Some(entry.number);
-        let named = || entry.name.as_deref().or(entry.kind.name()).map(printable);
+        // What is recognised has a name of its own, if any.
+        let kind = entry.kind.name().filter(|_| content.kind == "partition");
+        let named = || entry.name.as_deref().or(kind).map(printable);
         content.label = content.label.take().or_else(named);
     }
     found
