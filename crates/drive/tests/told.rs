@@ -43,7 +43,8 @@ fn the_registers_of_an_sd_card() {
     assert_eq!((detail(drive, "OEM"), detail(drive, "name")), ("SD", "SU04G"));
     assert_eq!((detail(drive, "revision"), detail(drive, "date")), ("8.0", "2009-06"));
     assert_eq!(detail(drive, "serial"), "0x2e550112");
-    assert_eq!(detail(drive, "kind"), "SDHC or SDXC of 3.97 GB (3973840896 bytes)");
+    // (7579 + 1) x 512 KiB.
+    assert_eq!(detail(drive, "kind"), "SDHC or SDXC of 3.97 GB (3974103040 bytes)");
     assert_eq!(
         (detail(drive, "speed classes"), detail(drive, "allocation unit")),
         ("class 4", "4 MiB")
