@@ -73,7 +73,13 @@ impl Pages {
     }
 
     pub fn uniform(&mut self) -> f64 {
-        self.amplification(3.0, 2.0, |bench| {
+        self.uniform_over(2.0)
+    }
+
+    /// The same over so many drive writes: few large superblocks and a random choice among them
+    /// scatter.
+    pub fn uniform_over(&mut self, drive_writes: f64) -> f64 {
+        self.amplification(3.0, drive_writes, |bench| {
             let lpn = bench.below(bench.logical);
             bench.write(lpn, 1);
         })
