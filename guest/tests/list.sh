@@ -73,6 +73,7 @@ usb_drive() {
         "USB $((speed / 1000)) Gb/s, $(basename "$(readlink "$interface/driver")")"
 }
 
+detail() { jq -r ".[0].drive.details | .[] | select(.name == \"$1\") | .value" /tmp/list; }
 sd_drive() {
     local card width; common "$1" "$2"
     card=/sys/block/${2##*/}/device
@@ -81,6 +82,10 @@ sd_drive() {
     is "$1 name" "$our_drive_model" "$(cat $card/name)"
     is "$1 serial" "$our_drive_serial" "$(cat $card/serial)"
     is "$1 bus width" "${our_drive_link_now##* }" "x$width"
+    is "$1 manufacturer" "$(detail manufacturer | cut -c1-4)" "$(sed 's/^0x0000/0x/' $card/manfid)"
+    is "$1 OEM" "$(detail OEM | tr -d '\n' | hexdump -e '1/1 "%02x"')" "$(sed 's/^0x//' $card/oemid)"
+    is "$1 date" "$(detail date)" "$(sed 's,\(..\)/\(....\),\2-\1,' $card/date)"
+    is "$1 CID" "$our_drive_hardware_id" "$(cat $card/cid)"
 }
 
 nvme_drive pair "$(device pair)"

@@ -1,4 +1,5 @@
 # Methods on a drive of each kind end with sane records: first reads alone, then given away.
+# drives: scratch
 # each: nvme:64M pair:64M ssd:64M disk:64M usb:64M uas:64M sd:32M
 # seconds: 600
 case $drive in pair) drive=pair4k ;; esac
@@ -36,7 +37,18 @@ run "sustain" 4 --destroy="$(serial "$drive")" -m sustain --time 2s --size 16MiB
 run "zones" 4 --destroy="$(serial "$drive")" -m zones --time 10s
 read -r discards <"/sys/block/${block##*/}/queue/discard_max_bytes"
 run "trim" $((discards > 0)) --destroy="$(serial "$drive")" -m trim --time 2s --size 16MiB
-is "runs kept" "$(ssdyno runs --json | jq length)" 5
+
+# Its own content again, kept on another drive meanwhile.
+mkfs.ext4 -q "$(device scratch)"
+mount -t ext4 "$(device scratch)" /mnt
+sync
+before=$(host hash "$drive")
+run "speed" 6 -m speed --borrow --journal /mnt/journal --time 10s
+is "speed only borrows" "$run_safety" borrows
+is "speed changed the drive" "$(host hash "$drive")" "$before"
+is "nothing is left to recover" "$(ls /mnt/journal)" ""
+umount /mnt
+is "runs kept" "$(ssdyno runs --json | jq length)" 6
 
 # What is discarded is gone from the image: on all that discard, but for QEMU's card, which
 # overwrites.
