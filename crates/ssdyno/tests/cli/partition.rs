@@ -10,8 +10,8 @@ use crate::common::{Loop, MIB, Place, or_skip, root, tool};
 const LAYOUT: &str = "loader,filecore=1G,fat32=300M,ext4";
 
 /// What sfdisk reads: number, first sector, sectors and type of each partition.
-fn sfdisk(path: &str, sector: u64) -> Result<Vec<(u64, u64, u64, String)>, String> {
-    let told = tool("sfdisk", &["--json", "--sector-size", &sector.to_string(), path])?;
+fn sfdisk(path: &str) -> Result<Vec<(u64, u64, u64, String)>, String> {
+    let told = tool("sfdisk", &["--json", path])?;
     let told: Value = serde_json::from_str(&told).map_err(|e| e.to_string())?;
     let rows = told["partitiontable"]["partitions"].as_array().cloned().unwrap_or_default();
     let number = |row: &Value, field: &str| row[field].as_u64().unwrap_or(0);
@@ -29,7 +29,8 @@ fn ours(place: &Place, args: &[&str], sector: u64) -> Vec<(u64, u64, u64, String
     let number = |row: &Value, field: &str| row[field].as_u64().unwrap_or(0);
     let row = |row: &Value| {
         let code = row["type"]["code"].as_str().unwrap_or_default();
-        let kind = code.trim_start_matches('0').to_string();
+        // sfdisk writes a byte without leading zeros.
+        let kind = if code.len() == 2 { code.trim_start_matches('0') } else { code }.to_string();
         (number(row, "number"), number(row, "start") / sector, number(row, "bytes") / sector, kind)
     };
     rows.iter().map(row).collect()
@@ -51,8 +52,11 @@ fn sfdisk_reads_what_we_write_on_an_image() {
         let kinds: Vec<&str> = read.iter().map(|r| r.3.as_str()).collect();
         assert_eq!(kinds, ["c", "ad", "c", "83"]);
         assert!(read.iter().all(|r| r.1 * sector % MIB == 0));
-        assert_eq!(or_skip!(sfdisk(&image, sector)), read);
-        or_skip!(tool("sfdisk", &["--verify", "--sector-size", &size, &image]));
+        // It takes an image for one of 512-byte sectors; devices tell theirs.
+        if sector == 512 {
+            assert_eq!(or_skip!(sfdisk(&image)), read);
+            or_skip!(tool("sfdisk", &["--verify", &image]));
+        }
     }
 }
 
@@ -68,7 +72,7 @@ fn a_device_is_partitioned_on_its_own_sectors() {
         assert_eq!(device.hash(), before);
         place.ssdyno(&[&write[..], &["--destroy=3221225472"]].concat()).good();
         let read = ours(&place, &[&device.path], sector);
-        assert_eq!(or_skip!(sfdisk(&device.path, sector)), read);
+        assert_eq!(or_skip!(sfdisk(&device.path)), read);
     }
 }
 
@@ -89,7 +93,7 @@ fn we_read_what_sfdisk_writes() {
         drop(input);
         assert!(child.wait().expect("it ends").success());
         let places = |rows: Vec<(u64, u64, u64, String)>| rows.into_iter().map(|r| (r.1, r.2, r.3));
-        let theirs: Vec<_> = places(or_skip!(sfdisk(&image, 512))).collect();
+        let theirs: Vec<_> = places(or_skip!(sfdisk(&image))).collect();
         let read: Vec<_> = places(ours(&place, &[&image], 512)).collect();
         assert_eq!(theirs, read, "{table}");
     }
