@@ -2,7 +2,7 @@
 //! that nobody else began to use it.
 
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
+use std::io::{ErrorKind, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
@@ -138,9 +138,10 @@ impl Held {
         let meta =
             self.file.metadata().map_err(|e| DriveError::io(format!("cannot ask {path}"), e))?;
         let node = Node::numbered(&self.machine, DevNumber::of(meta.rdev()));
-        let node = node.ok_or_else(|| changed("the drive has gone".into()))?;
+        let gone = || DriveError::io(format!("{path} is not there any more"), ErrorKind::NotFound);
+        let node = node.ok_or_else(gone)?;
         let now = Identity::of(&self.machine, &node);
-        let now = now.ok_or_else(|| changed("the drive has gone".into()))?;
+        let now = now.filter(|now| !fading(&self.identity, now)).ok_or_else(gone)?;
         if now != self.identity {
             return Err(changed(difference(&self.identity, &now)));
         }
@@ -155,6 +156,15 @@ impl Held {
             if self.exclusive { usage::uses_of(&self.machine, &node) } else { Vec::new() };
         if reasons.is_empty() { Ok(()) } else { Err(DriveError::InUse { path, reasons }) }
     }
+}
+
+/// Whether a drive is on its way out: the kernel no longer tells what it told. Another in its place
+/// would have its own.
+fn fading(then: &Identity, now: &Identity) -> bool {
+    let lost = |was: bool, is: bool| was && !is;
+    lost(then.serial.is_some(), now.serial.is_some())
+        || lost(then.sequence.is_some(), now.sequence.is_some())
+        || lost(then.bytes > 0, now.bytes > 0)
 }
 
 fn difference(then: &Identity, now: &Identity) -> String {

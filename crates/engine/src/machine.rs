@@ -217,7 +217,10 @@ impl Machine {
     /// Whether the target still is the one that may be changed; asked before each phase.
     fn check_again(&self) -> Result<()> {
         let Some(guard) = &self.guard else { return Ok(()) };
-        guard.check_again().map_err(|e| RigError::Refused(e.to_string()))
+        guard.check_again().map_err(|e| match e.kind() {
+            drive::ErrorKind::Io => io_error(&self.info, "look at the drive", io::Error::other(e)),
+            _ => RigError::Refused(e.to_string()),
+        })
     }
 
     fn run(&mut self, workload: &Workload) -> Result<Measurement> {
