@@ -27,6 +27,8 @@ pub struct Verdict {
     pub skipped: Option<String>,
     /// What it printed, or why it could not be run.
     pub said: String,
+    /// It failed once before.
+    pub again: bool,
     /// It took.
     pub time: Duration,
 }
@@ -44,13 +46,25 @@ pub fn test(names: &[String], tell: impl Fn(&Verdict) + Sync) -> Result<Vec<Verd
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let work = || {
         while let Some(case) = next() {
-            let verdict = judge(&case, &ready);
+            let verdict = twice(&case, &ready);
             tell(&verdict);
             done.lock().unwrap_or_else(PoisonError::into_inner).push(verdict);
         }
     };
     thread::scope(|scope| (0..TOGETHER).for_each(|_| drop(scope.spawn(work))));
     Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// A case that fails is run once more: unplugging now and then ends QEMU itself. What it said the first
+/// time is kept, and told.
+fn twice(case: &Case, ready: &Ready) -> Verdict {
+    let first = judge(case, ready);
+    if first.ok {
+        return first;
+    }
+    let second = judge(case, ready);
+    let said = format!("{}--- the first try ---\n{}", second.said, first.said);
+    Verdict { said, again: true, time: first.time + second.time, ..second }
 }
 
 fn judge(case: &Case, ready: &Ready) -> Verdict {
@@ -61,6 +75,7 @@ fn judge(case: &Case, ready: &Ready) -> Verdict {
         ok: true,
         skipped: missing.map(|program| format!("no {program} on this machine")),
         said: String::new(),
+        again: false,
         time: Duration::ZERO,
     };
     if verdict.skipped.is_some() {
@@ -88,6 +103,7 @@ pub fn run(names: &[String]) -> Result<ExitCode> {
     let verdicts = test(names, |verdict| {
         let word = match (&verdict.skipped, verdict.ok) {
             (Some(why), true) => format!("skipped: {why}"),
+            (_, true) if verdict.again => format!("ok, but not at first\n{}", verdict.said),
             (_, true) => "ok".into(),
             (_, false) => format!("FAILED\n{}", verdict.said),
         };
