@@ -1,5 +1,6 @@
 # A drive that is pulled out in mid-run: the run ends with what it has, exit 4, and its record stays.
-# each: usb uas nvme
+# Not `uas`: QEMU 7.2 itself ended in three of five unpluggings of it.
+# each: usb nvme
 # seconds: 200
 block=$(device "$drive")
 mkfifo /tmp/events
