@@ -1,5 +1,5 @@
 # A drive that is pulled out in mid-run: the run ends with what it has, exit 4, and its record stays.
-# Not `uas`: QEMU 7.2 itself ended in three of five unpluggings of it.
+# Not `uas`: QEMU 7.2 itself ended in two of five unpluggings of it.
 # each: usb nvme
 # seconds: 200
 block=$(device "$drive")
