@@ -22,17 +22,19 @@ pub struct Cell {
     ink: Ink,
     /// Runs over the columns to its right.
     free: bool,
+    /// Cut at its beginning where it does not fit, not at its end.
+    tail: bool,
 }
 
 impl Cell {
     /// A cell in an ink.
     pub fn new(ink: Ink, text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), ink, free: false }
+        Cell { text: text.into(), ink, ..Cell::default() }
     }
 
     /// A cell that widens no column and runs over those to its right: the last one of its row.
     pub fn free(ink: Ink, text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), ink, free: true }
+        Cell { text: text.into(), ink, free: true, ..Cell::default() }
     }
 
     /// A dim cell.
@@ -40,8 +42,27 @@ impl Cell {
         Cell::new(Ink::Dim, text)
     }
 
+    /// A plain cell that keeps its end where it does not fit: a path, whose name is at its end.
+    pub fn path(text: impl Into<String>) -> Cell {
+        Cell { text: text.into(), tail: true, ..Cell::default() }
+    }
+
     fn width(&self) -> usize {
         self.text.chars().count()
+    }
+
+    /// The text in at most `width` characters.
+    fn cut(&self, width: usize, style: &Style) -> String {
+        let whole = self.width();
+        if whole <= width {
+            return self.text.clone();
+        }
+        let mark = style.either("…", "..");
+        let kept = width.saturating_sub(mark.chars().count());
+        match self.tail {
+            true => mark.chars().chain(self.text.chars().skip(whole - kept)).collect(),
+            false => self.text.chars().take(kept).chain(mark.chars()).collect(),
+        }
     }
 }
 
@@ -131,7 +152,7 @@ impl Table {
         let mut blanks = 0;
         for (column, cell) in row.iter().enumerate().take(widths.len()) {
             let width = if cell.free { cell.width() } else { widths[column] };
-            let text = cut(&cell.text, width, style);
+            let text = cell.cut(width, style);
             let pad = width - text.chars().count();
             let right = self.columns.get(column) == Some(&Align::Right);
             if !text.is_empty() {
@@ -144,16 +165,6 @@ impl Table {
         }
         line + "\n"
     }
-}
-
-/// The text in at most `width` characters.
-fn cut(text: &str, width: usize, style: &Style) -> String {
-    if text.chars().count() <= width {
-        return text.to_string();
-    }
-    let mark = style.either("…", "..");
-    let kept = width.saturating_sub(mark.chars().count());
-    text.chars().take(kept).chain(mark.chars()).take(width).collect()
 }
 
 #[cfg(test)]
@@ -185,6 +196,14 @@ nvme0n1           x
         let text = sample().render(&narrow);
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
         assert!(text.contains("a disk with a long de…"), "{text}");
+    }
+
+    #[test]
+    fn a_path_keeps_its_end() {
+        let mut table = Table::new(&[Align::Left, Align::Left]).elastic(0);
+        table.row([Cell::path("/a/directory/with/a/rather/long/name/fio.json"), "told".into()]);
+        let narrow = Style { width: 40, unicode: true, ..Style::PLAIN };
+        assert_eq!(table.render(&narrow), "…/with/a/rather/long/name/fio.json  told\n");
     }
 
     #[test]

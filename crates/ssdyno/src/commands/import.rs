@@ -121,7 +121,7 @@ fn enter(found: &mut [Entered], args: &ImportArgs) -> Result<()> {
 
 fn table(found: &[Entered], dry_run: bool) -> String {
     let mut table =
-        Table::new(&[Align::Right, Align::Left, Align::Left, Align::Right, Align::Left]);
+        Table::new(&[Align::Right, Align::Left, Align::Left, Align::Right, Align::Left]).elastic(2);
     table.heading(["run", "tool", "from", "values", ""]);
     for Entered { run, file, known } in found {
         let origin = run.origin.as_ref();
@@ -135,7 +135,7 @@ fn table(found: &[Entered], dry_run: bool) -> String {
         table.row([
             Cell::new(Ink::Strong, run.number.map_or("-".to_string(), |n| n.to_string())),
             Cell::from(tool),
-            Cell::from(format!("{file} {place}")),
+            Cell::path(format!("{file} {place}")),
             Cell::from(run.metrics.len().to_string()),
             Cell::dim(word),
         ]);
