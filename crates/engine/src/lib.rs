@@ -13,6 +13,7 @@ mod admit;
 mod backend;
 mod clock;
 mod command;
+mod counts;
 mod doctor;
 mod ensemble;
 mod files;

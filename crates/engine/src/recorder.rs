@@ -10,6 +10,7 @@ use record::IoErrors;
 use rig::KindStats;
 use workload::{Op, OpKind};
 
+use crate::counts::Counts;
 use crate::sys::thread::ThreadUsage;
 
 /// Addresses kept per kind of error.
@@ -42,16 +43,14 @@ pub(crate) struct JobEnd {
     pub usage: ThreadUsage,
     /// Operations issued.
     pub issued: u64,
-    /// System calls that handed something over.
-    pub calls: u64,
-    /// How many operations were in flight when one was issued, itself included: counts by powers of
-    /// two, 1, 2 to 3, 4 to 7, ..., 64 and more.
-    pub depths: [u64; 7],
-    /// How many were handed over in a turn, and how many came back: 0, 1 to 4, 5 to 8, ..., 33 to
-    /// 64, more.
-    pub handed: [u64; 7],
+    /// How many operations were in flight when one was issued, itself included.
+    pub depths: Counts,
+    /// How many were handed over in a turn, and how many came back.
+    pub handed: Counts,
     /// See `handed`.
-    pub returned: [u64; 7],
+    pub returned: Counts,
+    /// Flushes at the end, each a turn of its own.
+    pub flushes: u64,
     /// Operations issued late.
     pub late: u64,
     /// Operations that were due before the end and never issued.
@@ -75,6 +74,11 @@ pub(crate) struct JobEnd {
 }
 
 impl JobEnd {
+    /// System calls that handed something over.
+    pub fn calls(&self) -> u64 {
+        self.handed.busy() + self.flushes
+    }
+
     /// Processor time of the thread, nanoseconds.
     pub fn cpu_ns(&self) -> u64 {
         self.usage.user_ns + self.usage.system_ns

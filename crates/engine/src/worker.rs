@@ -248,11 +248,10 @@ impl<'a, B: Backend> State<'a, B> {
                 self.end.late += u64::from(P::OPEN && issued.saturating_sub(due) > LATE_NS);
                 pushed += 1;
             }
-            self.end.calls += u64::from(pushed > 0);
-            self.end.handed[batch_class(pushed as usize)] += u64::from(pushed > 0);
+            self.end.handed.add(pushed as usize);
             let wait = self.wait(pacer.wake_at(), pushed == batch, limits.time_ns);
             self.backend.turn(wait, &mut self.done)?;
-            self.end.returned[batch_class(self.done.len())] += u64::from(!self.done.is_empty());
+            self.end.returned.add(self.done.len());
             now = self.now();
             stamp = (self.done.len() <= 1).then_some(now);
             if now >= self.recorder.interval_end() {
@@ -274,7 +273,7 @@ impl<'a, B: Backend> State<'a, B> {
     fn issue(&mut self, op: Op, due: u64, stamp: Option<u64>) -> u64 {
         let slot = self.free.pop().expect("the caller has seen a free slot");
         let in_flight = self.slots.len() - self.free.len();
-        self.end.depths[(in_flight.ilog2() as usize).min(6)] += 1;
+        self.end.depths.add(in_flight);
         if let Some(verifier) = &mut self.verifier {
             verifier.issue(slot, op, self.backend.buffer(slot, op.bytes));
         } else if op.kind == OpKind::Write && B::CARRIES_DATA {
@@ -383,7 +382,7 @@ impl<'a, B: Backend> State<'a, B> {
         for offset in starts {
             let now = self.now();
             self.issue(Op { offset, ..Op::FLUSH }, now, Some(now));
-            self.end.calls += 1;
+            self.end.flushes += 1;
             self.drain()?;
         }
         Ok(())
@@ -458,13 +457,4 @@ impl Limits {
 #[inline]
 fn moves_data(kind: OpKind) -> bool {
     matches!(kind, OpKind::Read | OpKind::Write)
-}
-
-/// The class of a batch: 0, 1 to 4, 5 to 8, 9 to 16, 17 to 32, 33 to 64, more.
-#[inline]
-fn batch_class(count: usize) -> usize {
-    if count == 0 {
-        return 0;
-    }
-    ((count - 1) >> 2).checked_ilog2().map_or(1, |log| log as usize + 2).min(6)
 }

@@ -1,0 +1,71 @@
+//! How often each small number came up: operations in flight, operations handed over in a turn.
+//!
+//! Counted as it is, one increment an operation, and put into classes when the job is over: finding
+//! the class each time cost a twentieth of an operation on the null backend.
+
+/// Numbers from here on are one.
+const MANY: usize = 65;
+
+/// Counts of the numbers 0 to 64, and of more.
+#[derive(Clone, Debug)]
+pub(crate) struct Counts([u64; MANY + 1]);
+
+impl Default for Counts {
+    fn default() -> Self {
+        Counts([0; MANY + 1])
+    }
+}
+
+impl Counts {
+    /// One more of this number.
+    #[inline(always)]
+    pub fn add(&mut self, number: usize) {
+        self.0[number.min(MANY)] += 1;
+    }
+
+    /// How often a number but 0 came up.
+    pub fn busy(&self) -> u64 {
+        self.0[1..].iter().sum()
+    }
+
+    /// By powers of two: 1, 2 to 3, 4 to 7, ..., 64 and more. Zeros are left out.
+    pub fn depths(&self) -> [u64; 7] {
+        self.classes(|depth| depth.ilog2() as usize)
+    }
+
+    /// As batches: (none), 1 to 4, 5 to 8, ..., 33 to 64, more. Zeros are left out.
+    pub fn batches(&self) -> [u64; 7] {
+        self.classes(|count| (count.div_ceil(4).next_power_of_two().ilog2() + 1) as usize)
+    }
+
+    fn classes(&self, class: fn(usize) -> usize) -> [u64; 7] {
+        let mut classes = [0; 7];
+        for (number, times) in self.0.iter().enumerate().skip(1) {
+            classes[class(number).min(6)] += times;
+        }
+        classes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of each number.
+    fn each(numbers: impl IntoIterator<Item = usize>) -> Counts {
+        let mut counts = Counts::default();
+        numbers.into_iter().for_each(|number| counts.add(number));
+        counts
+    }
+
+    #[test]
+    fn depths_go_by_powers_of_two() {
+        assert_eq!(each(0..=200).depths(), [1, 2, 4, 8, 16, 32, 137]);
+    }
+
+    #[test]
+    fn batches_go_by_four_and_then_by_powers_of_two() {
+        assert_eq!(each(0..=200).batches(), [0, 4, 4, 8, 16, 32, 136]);
+        assert_eq!(each([0, 0, 3, 1 << 20]).busy(), 2);
+    }
+}
