@@ -63,11 +63,20 @@ pub struct Terms {
     pub log: bool,
     /// The last flush is part of the time, and not counted as an operation.
     pub flush_apart: bool,
+    /// Tells what this job writes from what others with its seed write.
+    pub salt: u64,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Terms { ramp_ns: 0, reap: 1, failures_max: FAILURES_MAX, log: false, flush_apart: false }
+        Terms {
+            ramp_ns: 0,
+            reap: 1,
+            failures_max: FAILURES_MAX,
+            log: false,
+            flush_apart: false,
+            salt: 0,
+        }
     }
 }
 
@@ -145,7 +154,8 @@ impl<'a, B: Backend> State<'a, B> {
     fn new(mut backend: B, job: &'a Job<'a>, recorder: Recorder) -> State<'a, B> {
         let workload = job.workload;
         let depth = workload.depth.min(backend.depth_max()) * job.lanes;
-        let filler = Filler::new(workload.content, workload.seed ^ u64::from(job.number) << 40);
+        let seed = workload.seed ^ u64::from(job.number) << 40 ^ job.terms.salt;
+        let filler = Filler::new(workload.content.clone(), seed);
         if workload.mix.write > 0 && B::CARRIES_DATA {
             for slot in 0..depth {
                 filler.fill(backend.buffer(slot, workload.blocks.max()), u64::from(slot));

@@ -86,5 +86,8 @@ fn content(content: &Content) -> String {
         Content::Repeated => "repeated content".to_string(),
         Content::Zeros => "zeros".to_string(),
         Content::Original => "what was there".to_string(),
+        Content::Blend(blend) => {
+            format!("{}% pattern or zeros, {}% copies", blend.plain_percent, blend.copy_percent)
+        }
     }
 }

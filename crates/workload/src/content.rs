@@ -9,12 +9,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use crate::WorkloadError;
+use crate::blend::{Blend, Numbers};
 
 /// Unit of compressibility and uniqueness, bytes.
 const PAGE: usize = 4096;
 
 /// Content of writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
     /// Random and unique: neither compressible nor deduplicable.
@@ -28,6 +29,8 @@ pub enum Content {
     Zeros,
     /// What was there: the blocks have to be borrowed first.
     Original,
+    /// Shares of random bytes, a pattern and copies.
+    Blend(Blend),
 }
 
 impl Content {
@@ -47,36 +50,38 @@ impl Content {
     }
 
     pub(crate) fn check(&self) -> Result<(), WorkloadError> {
-        match *self {
-            Content::Compressible(share) if !(0.0..=1.0).contains(&share) => {
+        match self {
+            Content::Compressible(share) if !(0.0..=1.0).contains(share) => {
                 Err(WorkloadError::OutOfRange {
                     what: "compressible share",
-                    value: share,
+                    value: *share,
                     range: "0 to 1",
                 })
             }
+            Content::Blend(blend) => blend.check(),
             _ => Ok(()),
         }
     }
 }
 
 /// Fills buffers with a content, and makes each write unique where the content is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Filler {
     content: Content,
     seed: u64,
+    numbers: Numbers,
 }
 
 impl Filler {
     /// A filler; the same seed fills alike.
     pub fn new(content: Content, seed: u64) -> Filler {
-        Filler { content, seed }
+        Filler { content, seed, numbers: Numbers::new(seed) }
     }
 
     /// Fills a buffer, outside of the measured time. `index` tells buffers apart.
     pub fn fill(&self, buffer: &mut [u8], index: u64) {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ index.rotate_left(32));
-        match self.content {
+        match &self.content {
             Content::Zeros => buffer.fill(0),
             // Comes with each operation, from whoever keeps it.
             Content::Original => {}
@@ -88,6 +93,8 @@ impl Filler {
                     part.copy_from_slice(&page[..part.len()]);
                 }
             }
+            // Numbers that no write has.
+            Content::Blend(blend) => blend.make(buffer, self.seed, !index),
             Content::Compressible(share) => {
                 for part in buffer.chunks_mut(PAGE) {
                     let random = (part.len() as f64 * (1.0 - share)).round() as usize;
@@ -101,9 +108,15 @@ impl Filler {
     /// Makes the content of one write unlike that of any other: called for every write, `nonce`
     /// differs each time.
     #[inline]
-    pub fn touch(&self, buffer: &mut [u8], nonce: u64) {
-        if matches!(self.content, Content::Zeros | Content::Repeated | Content::Original) {
-            return;
+    pub fn touch(&mut self, buffer: &mut [u8], nonce: u64) {
+        match &self.content {
+            Content::Random | Content::Compressible(_) => {}
+            Content::Zeros | Content::Repeated | Content::Original => return,
+            Content::Blend(blend) if blend.is_made_anew() => {
+                return self.numbers.make_next(blend, buffer);
+            }
+            Content::Blend(blend) if blend.is_constant() => return,
+            Content::Blend(_) => {}
         }
         let unique = nonce.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.seed;
         for (i, page) in buffer.chunks_mut(PAGE).enumerate() {
@@ -138,7 +151,7 @@ mod tests {
     fn two_writes_of_one_buffer_differ_in_every_page_unless_repeated() {
         let pages = |content, nonce| {
             let mut buffer = vec![0; 4 * PAGE];
-            let filler = Filler::new(content, 3);
+            let mut filler = Filler::new(content, 3);
             filler.fill(&mut buffer, 0);
             filler.touch(&mut buffer, nonce);
             buffer.chunks(PAGE).map(<[u8]>::to_vec).collect::<Vec<_>>()

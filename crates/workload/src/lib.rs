@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod blend;
 mod content;
 mod feistel;
 mod op;
@@ -20,6 +21,7 @@ mod stream;
 pub mod units;
 mod zipf;
 
+pub use blend::{Blend, Shared};
 pub use content::{Content, Filler};
 pub use feistel::Permutation;
 pub use op::{Op, OpKind};

@@ -23,7 +23,7 @@ pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> 
     pace(&mut job)?;
     zone(draft, &mut job)?;
     verify(draft, &mut job, notes)?;
-    content(draft, &mut job);
+    content(draft, &mut job)?;
     logs(&mut job);
     steady(draft, &mut job)?;
     latency(draft, &mut job);
@@ -196,7 +196,7 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-fn content(draft: &Draft, job: &mut Job) {
+fn content(draft: &Draft, job: &mut Job) -> Parsed<()> {
     let content = &mut job.content;
     content.refill = match draft.refill {
         Some(refill) => refill,
@@ -207,6 +207,28 @@ fn content(draft: &Draft, job: &mut Job) {
     // All of it compressible is zeroes.
     if content.compress_percent == 100 {
         (content.zero, content.compress_percent) = (true, 0);
+    }
+    if content.dedupe_percent > 0 && content.dedupe_set {
+        working_set(job)?;
+    }
+    Ok(())
+}
+
+/// fio's rules for copies of a set of blocks.
+fn working_set(job: &Job) -> Parsed<()> {
+    let content = &job.content;
+    if job.space.size.is_none() {
+        return Err("dedupe_mode=working_set needs size=, which the set is a share of".into());
+    }
+    if job.files.nrfiles != 1 {
+        return Err(format!("dedupe_mode=working_set takes one file, not {}", job.files.nrfiles));
+    }
+    let (copies, set) = (content.dedupe_percent, content.dedupe_set_percent);
+    match copies + set {
+        ..=100 => Ok(()),
+        _ => Err(format!(
+            "dedupe_percentage={copies} cannot be reached where the working set, {set}%, is unique"
+        )),
     }
 }
 

@@ -213,7 +213,7 @@ impl Fake {
             _ if near => (t.command_ns as f64 / 10.0, t.rate),
             _ => (t.command_ns as f64, t.rate),
         };
-        let gain = match (kind, w.content) {
+        let gain = match (kind, &w.content) {
             (OpKind::Write, Content::Zeros) => t.zeros_gain,
             _ => 1.0,
         };

@@ -32,7 +32,7 @@ fn every_figure_moves_the_file_once_in_its_own_order() {
         assert!(names.contains(&name.as_str()), "{names:?}");
         let w = fake.issued.iter().find(|w| w.name == name).expect("issued");
         assert_eq!((w.stop.ops, w.calls), (Some(2048), Calls::Plain), "{name}");
-        assert_eq!((w.caching, w.content), (Caching::Buffered, Content::Repeated));
+        assert_eq!((w.caching, &w.content), (Caching::Buffered, &Content::Repeated));
         assert_eq!(w.sync_writes, figure.writes() && !figure.streams(), "{name}");
         assert_eq!(w.flush_at_end, figure.writes(), "{name}");
     }

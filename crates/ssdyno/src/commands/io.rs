@@ -60,7 +60,7 @@ fn draft(args: &IoArgs) -> Result<Workload> {
     Ok(Workload {
         blocks: ops.bs.clone(),
         shift_bytes: place.shift,
-        content: ops.content,
+        content: ops.content.clone(),
         pacing: pacing(flight),
         depth: flight.depth,
         batch: flight.batch.min(flight.depth),

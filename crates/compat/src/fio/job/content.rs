@@ -18,6 +18,12 @@ pub struct Content {
     pub compress_chunk: u32,
     /// `dedupe_percentage=`: percent of blocks that are copies of an earlier one, 0 to 100.
     pub dedupe_percent: u32,
+    /// `dedupe_mode=working_set`: copies are of a set of blocks rather than of the one before.
+    pub dedupe_set: bool,
+    /// `dedupe_working_set_percentage=`: that set, percent of `size`, 0 to 100; 5 by default.
+    pub dedupe_set_percent: u32,
+    /// `dedupe_global`: the set is one of the blocks of all jobs.
+    pub dedupe_global: bool,
 }
 
 impl Default for Content {
@@ -30,6 +36,9 @@ impl Default for Content {
             compress_percent: 0,
             compress_chunk: 512,
             dedupe_percent: 0,
+            dedupe_set: false,
+            dedupe_set_percent: 5,
+            dedupe_global: false,
         }
     }
 }

@@ -16,19 +16,24 @@ pub(super) const OPTIONS: &[Entry] = &[
         d.job.content.pattern = Some(filled.bytes);
         (d.job.content.scramble, d.job.content.zero) = (false, false);
         Ok(())
-    })
-    .unrun("writes carry random, compressible or repeated bytes, or zeros"),
+    }),
     served("buffer_compress_percentage", &[], |d, v| {
         put(&mut d.job.content.compress_percent, v.count32(0, 100)?)
     }),
     served("buffer_compress_chunk", &[], |d, v| {
         put(&mut d.job.content.compress_chunk, v.count32(1, 1 << 30)?)
-    })
-    .says("chunks are 4 KiB whatever it says"),
+    }),
     served("dedupe_percentage", &[], |d, v| {
         put(&mut d.job.content.dedupe_percent, v.count32(0, 100)?)
-    })
-    .says("0 or 100; what lies between is refused when it is run"),
+    }),
+    served("dedupe_mode", &[], |d, v| {
+        let words = [("repeat", false), ("working_set", true)];
+        put(&mut d.job.content.dedupe_set, v.word(&words)?)
+    }),
+    served("dedupe_working_set_percentage", &[], |d, v| {
+        put(&mut d.job.content.dedupe_set_percent, v.count32(0, 100)?)
+    }),
+    served("dedupe_global", &[], |d, v| put(&mut d.job.content.dedupe_global, v.flag()?)),
     served("verify", &[], |d, v| put(&mut d.verify, Some(v.word(KINDS)?)))
         .says("a header of ours stands for fio's; files are not checked by the other"),
     served("do_verify", &[], |d, v| put(&mut d.job.verify.do_verify, v.flag()?)),

@@ -24,7 +24,6 @@ pub(super) const OPTIONS: &[Entry] = &[
     ),
     idle("verify_header_seed", "each header is checked against the write that is expected there"),
     idle("trim_verify_zero", "it is about trim_percentage, which is not served"),
-    idle("dedupe_working_set_percentage", "it is about dedupe_mode=working_set, not served"),
     idle("spr_num_regions", "it is about sprandom, which is not served"),
     idle("spr_op", "it is about sprandom, which is not served"),
     idle("spr_cs", "it is about sprandom, which is not served"),

@@ -34,12 +34,6 @@ pub(super) const OPTIONS: &[Entry] = &[
     refused("trim_percentage", &["0"], TRIMS),
     refused("trim_backlog", &["0"], TRIMS),
     refused("trim_backlog_batch", &["0"], TRIMS),
-    refused(
-        "dedupe_mode",
-        &["repeat"],
-        "copies are of the block before; a working set is not served",
-    ),
-    refused("dedupe_global", &["0"], "each job makes its own content"),
     refused("write_iolog", &[], TRACE),
     refused("read_iolog", &[], TRACE),
     refused("merge_blktrace_file", &[], TRACE),

@@ -279,7 +279,7 @@ impl Known {
         if !self.content {
             return Ok(());
         }
-        let filler = Filler::new(Content::Random, seed);
+        let mut filler = Filler::new(Content::Random, seed);
         let mut buffer = vec![0; LAYOUT_BLOCK.min(self.end) as usize];
         filler.fill(&mut buffer, 0);
         let mut at = 0;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{BackendKind, EndsAll, Member, Place, Terms};
-use workload::{BlockSizes, Caching, Content, Mix, Pacing, Pattern, Region, Stop, Workload};
+use workload::{BlockSizes, Caching, Mix, Pacing, Pattern, Region, Stop, Workload};
 
 use super::files::{Use, verifies};
 use super::stream::{Outline, Stream};
@@ -93,7 +93,6 @@ fn workload(job: &Job, clone: u32, outline: &Outline) -> Workload {
     let depth = if job.engine.asynchronous() { job.queue.depth } else { 1 };
     Workload {
         blocks: BlockSizes::Split(vec![(grid(job), 1), (largest, 1)]),
-        content: content(job),
         pacing: pacing(job),
         depth,
         batch: job.queue.batch.clamp(1, depth),
@@ -121,17 +120,6 @@ fn grid(job: &Job) -> u32 {
 /// The greatest common divisor; that of 0 and a number is the number.
 pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
-}
-
-fn content(job: &Job) -> Content {
-    match &job.content {
-        content if content.zero => Content::Zeros,
-        content if content.dedupe_percent >= 100 => Content::Repeated,
-        content if content.compress_percent > 0 => {
-            Content::Compressible(f64::from(content.compress_percent) / 100.0)
-        }
-        _ => Content::Random,
-    }
 }
 
 /// Operations per second of each direction that has a rate.
@@ -223,6 +211,7 @@ fn terms(job: &Job) -> Terms {
         failures_max: if goes_on { u32::MAX / 4 } else { 1 },
         log: each && (logs.bw.is_some() || logs.iops.is_some() || logs.lat.is_some()),
         flush_apart: true,
+        salt: 0,
     }
 }
 

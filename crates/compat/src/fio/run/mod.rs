@@ -4,6 +4,7 @@
 //! of its own with a backend, files and operations of its own. What each did is kept apart, and all
 //! of a stage is looked at together for what to distrust.
 
+mod carried;
 mod disks;
 mod error;
 mod files;
@@ -21,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use drive::Watch;
 use engine::{Clock, Performed};
 use rig::{Measurement, Observer, StopReason, TargetInfo};
+use workload::Content;
 
 use super::{Engine, ExitWhat, Job, Plan};
 use crate::fio::SyncMode;
@@ -43,10 +45,14 @@ struct Actor<'p> {
     job: &'p Job,
     /// Its number among the clones of its job, from 0.
     number: u32,
+    /// Its number among all clones of the plan, from 0.
+    serial: u64,
     stage: usize,
     /// The job whose clones must all have ended before.
     waits_for: Option<&'p Job>,
     uses: Vec<Use>,
+    /// What its writes carry.
+    carries: Content,
 }
 
 /// What one clone did.
@@ -112,9 +118,12 @@ pub fn prepare<'p>(plan: &'p Plan, given: &[String]) -> Result<Prepared<'p>, Run
                 _ => files.look(job, number)?,
             };
             let waits_for = job.schedule.wait_for.and_then(|index| plan.jobs.get(index));
-            clones.push(Actor { job, number, stage, waits_for, uses });
+            let serial = clones.len() as u64;
+            let carries = Content::default();
+            clones.push(Actor { job, number, serial, stage, waits_for, uses, carries });
         }
     }
+    carried::assign(&mut clones);
     files.admit(given)?;
     let (info, watch) = target::target(&clones, &files)?;
     Ok(Prepared { plan, files, clones, info, watch })

@@ -68,16 +68,6 @@ const RULES: &[Rule] = &[
         asked: |job| super::member::half_rated(job),
     },
     Rule {
-        option: "buffer_pattern",
-        why: "what is written is random, compressible, repeated or zeros",
-        asked: |job| job.content.pattern.is_some(),
-    },
-    Rule {
-        option: "dedupe_percentage between 1 and 99",
-        why: "all blocks are copies, or none",
-        asked: |job| (1..100).contains(&job.content.dedupe_percent),
-    },
-    Rule {
         option: "verify_pattern",
         why: "what is verified carries stamps of its own",
         asked: |job| matches!(job.verify.kind, VerifyKind::Pattern | VerifyKind::PatternHeader),

@@ -10,7 +10,7 @@ use rig::TargetInfo;
 
 use super::files::Files;
 use super::stream::Stream;
-use super::{Actor, JobRun, RunError, Setting, member};
+use super::{Actor, JobRun, RunError, Setting, carried, member};
 use crate::fio::{Engine, Job};
 
 /// Bounds of the intervals in which a run is sampled, nanoseconds: shorter ones cost too much, longer
@@ -67,6 +67,8 @@ fn cast<'f>(clones: &[&Actor<'_>], clone: &Actor<'_>, files: &'f [File]) -> Memb
     let outline = member::outline(clone.job, clone.number, &clone.uses);
     let shift = outline.shift;
     let mut member = member::member(clone.job, clone.number, outline);
+    member.workload.content = clone.carries.clone();
+    member.terms.salt = carried::salt(clone.serial);
     member.after = waited_for(clones, clone.waits_for);
     member.files = (member.backend != BackendKind::Null).then(|| handed(clone.job, files, shift));
     member

@@ -1,0 +1,227 @@
+//! Content blended of random bytes, a pattern and copies, for those who ask for exact shares.
+//!
+//! Each write has a number. What it carries follows from that number and the seed alone, so that a
+//! copy is made by drawing an earlier number again and nothing has to be kept.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+
+use crate::WorkloadError;
+
+/// Shares of what writes carry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Blend {
+    /// Percent of each chunk that holds the pattern, 0 to 100; the rest is random, and first.
+    pub plain_percent: u32,
+    /// Bytes of a chunk, at least 1.
+    pub chunk: u32,
+    /// Repeated over the plain part of a chunk, or over the whole write where all is plain; none
+    /// for zeros.
+    pub pattern: Vec<u8>,
+    /// Percent of writes that carry what another one carries, 0 to 100.
+    pub copy_percent: u32,
+    /// What copies are of; none for the write before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<Shared>,
+    /// Buffers are read into, too: each write is made anew.
+    pub anew: bool,
+}
+
+/// Contents that copies are drawn from, all alike often.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shared {
+    /// How many contents there are, at least 1.
+    pub contents: u64,
+    /// Seeds of the writers whose first contents they are, own one first; at least one. Each gives an
+    /// equal part.
+    pub seeds: Vec<u64>,
+}
+
+impl Blend {
+    pub(crate) fn check(&self) -> Result<(), WorkloadError> {
+        for (what, value) in
+            [("plain share", self.plain_percent), ("share of copies", self.copy_percent)]
+        {
+            if value > 100 {
+                let value = f64::from(value);
+                return Err(WorkloadError::OutOfRange { what, value, range: "0 to 100" });
+            }
+        }
+        if self.shared.as_ref().is_some_and(|s| s.contents == 0 || s.seeds.is_empty()) {
+            return Err(WorkloadError::Zero("number of shared contents"));
+        }
+        if self.chunk == 0 { Err(WorkloadError::Zero("bytes of a chunk")) } else { Ok(()) }
+    }
+
+    /// Whether each write has to be made, rather than a buffer that was filled once be changed a
+    /// little.
+    pub(crate) fn is_made_anew(&self) -> bool {
+        self.anew || self.copy_percent > 0
+    }
+
+    /// Whether every write carries the same bytes.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.plain_percent == 100
+    }
+
+    /// What write `number` of the writer with that seed carries.
+    pub(crate) fn make(&self, buffer: &mut [u8], seed: u64, number: u64) {
+        if self.is_constant() {
+            return repeat(&self.pattern, buffer);
+        }
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ number.rotate_left(32));
+        for chunk in buffer.chunks_mut(self.chunk as usize) {
+            let random = chunk.len() as u64 * u64::from(100 - self.plain_percent) / 100;
+            let (random, plain) = chunk.split_at_mut(random as usize);
+            rng.fill_bytes(random);
+            repeat(&self.pattern, plain);
+        }
+    }
+}
+
+/// The pattern again and again, from its first byte.
+fn repeat(pattern: &[u8], buffer: &mut [u8]) {
+    match pattern {
+        [] => buffer.fill(0),
+        [byte] => buffer.fill(*byte),
+        _ => {
+            for part in buffer.chunks_mut(pattern.len()) {
+                part.copy_from_slice(&pattern[..part.len()]);
+            }
+        }
+    }
+}
+
+/// Which number each write of a writer has.
+#[derive(Clone, Debug)]
+pub(crate) struct Numbers {
+    seed: u64,
+    /// The last that was new, counted from 1.
+    last: u64,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Numbers {
+    pub(crate) fn new(seed: u64) -> Numbers {
+        // Apart from the draws that the contents are made of.
+        let rng = Xoshiro256PlusPlus::seed_from_u64(!seed);
+        Numbers { seed, last: 0, rng }
+    }
+
+    /// Makes what the next write carries.
+    #[inline(never)]
+    pub(crate) fn make_next(&mut self, blend: &Blend, buffer: &mut [u8]) {
+        let (seed, number) = self.next(blend);
+        blend.make(buffer, seed, number);
+    }
+
+    /// Seed and number of what the next write carries.
+    fn next(&mut self, blend: &Blend) -> (u64, u64) {
+        let copies = blend.copy_percent;
+        if copies == 0 || (copies < 100 && self.below(100) >= u64::from(copies)) {
+            self.last += 1;
+            return (self.seed, self.last);
+        }
+        let Some(shared) = &blend.shared else { return (self.seed, self.last) };
+        let each = (shared.contents / shared.seeds.len() as u64).max(1);
+        let drawn = self.below(shared.contents);
+        let writer = (drawn / each) as usize % shared.seeds.len();
+        (shared.seeds[writer], drawn % each + 1)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.rng.next_u64()) * u128::from(n)) >> 64) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::{Content, Filler};
+
+    const PLAIN: Blend = Blend {
+        plain_percent: 0,
+        chunk: 512,
+        pattern: Vec::new(),
+        copy_percent: 0,
+        shared: None,
+        anew: false,
+    };
+
+    fn writes(blend: Blend, seed: u64, count: u64) -> Vec<Vec<u8>> {
+        let mut filler = Filler::new(Content::Blend(blend), seed);
+        let mut buffer = vec![0; 4096];
+        filler.fill(&mut buffer, 0);
+        let write = |nonce| {
+            filler.touch(&mut buffer, nonce);
+            buffer.clone()
+        };
+        (1..=count).map(write).collect()
+    }
+
+    fn different(writes: &[Vec<u8>]) -> usize {
+        writes.iter().collect::<HashSet<_>>().len()
+    }
+
+    #[test]
+    fn a_pattern_begins_with_each_write() {
+        let blend = Blend { plain_percent: 100, pattern: b"abc".to_vec(), ..PLAIN };
+        for write in writes(blend, 1, 3) {
+            assert!(write.iter().enumerate().all(|(i, byte)| *byte == b"abc"[i % 3]));
+        }
+    }
+
+    #[test]
+    fn a_chunk_is_random_first_and_then_the_pattern() {
+        let blend = Blend { plain_percent: 25, pattern: vec![7, 9], ..PLAIN };
+        let writes = writes(blend, 1, 2);
+        for chunk in writes[0].chunks(512) {
+            assert!(chunk[384..].chunks(2).all(|pair| pair == [7, 9]));
+            assert!(chunk[..384].iter().collect::<HashSet<_>>().len() > 100);
+        }
+        assert_ne!(writes[0], writes[1]);
+    }
+
+    #[test]
+    fn the_share_of_copies_is_the_one_asked_for() {
+        for percent in [1, 30, 80, 99, 100] {
+            let blend = Blend { copy_percent: percent, ..PLAIN };
+            let copies = 2000 - different(&writes(blend, 5, 2000));
+            let expected = f64::from(percent) * 20.0;
+            // Five standard deviations of a binomial, and the very first may be a copy of nothing.
+            let deviation = (expected * (1.0 - f64::from(percent) / 100.0)).sqrt();
+            assert!(
+                (copies as f64 - expected).abs() <= 5.0 * deviation + 1.0,
+                "{percent}%: {copies}"
+            );
+        }
+    }
+
+    #[test]
+    fn shared_contents_are_found_with_other_writers() {
+        let shared = |seeds: [u64; 2]| Shared { contents: 100, seeds: seeds.to_vec() };
+        let half = |seeds| Blend { copy_percent: 50, shared: Some(shared(seeds)), ..PLAIN };
+        let a = writes(half([1, 2]), 1, 1000);
+        let b = writes(half([2, 1]), 2, 1000);
+        let alone = different(&a) + different(&b);
+        let both = different(&[a, b].concat());
+        assert!(alone - both > 80, "{alone} alone, {both} together");
+    }
+
+    #[test]
+    fn what_is_made_once_is_still_unique() {
+        let blend = Blend { plain_percent: 50, ..PLAIN };
+        assert_eq!(different(&writes(blend, 3, 100)), 100);
+    }
+
+    #[test]
+    fn shares_beyond_all_are_refused() {
+        assert!(Blend { copy_percent: 101, ..PLAIN }.check().is_err());
+        assert!(Blend { chunk: 0, ..PLAIN }.check().is_err());
+        let none = Some(Shared { contents: 0, seeds: vec![1] });
+        assert!(Blend { shared: none, ..PLAIN }.check().is_err());
+    }
+}
