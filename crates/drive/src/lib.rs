@@ -41,5 +41,5 @@ pub use key::{Apart, DriveKey, apart, find};
 pub use list::{BlockDevice, Inside, Partition, list};
 pub use locate::{Location, locate};
 pub use machine::Machine;
-pub use open::{OpenRequest, Opened, Planned, open, plan_open, room};
+pub use open::{NamedScratch, OpenRequest, Opened, Planned, open, plan_open, room};
 pub use watch::{Sample, Watch};

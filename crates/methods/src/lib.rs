@@ -39,7 +39,7 @@ mod zones;
 
 pub use by_hand::by_hand;
 pub use digest::Digest;
-pub use iozone::{Figure as IozoneFigure, Iozone, Row as IozoneRow};
+pub use iozone::{Figure as IozoneFigure, Iozone, Row as IozoneRow, metric as iozone_metric};
 pub use method::{Method, MethodError, MethodInfo, Options, Reference};
 pub use outcome::Outcome;
 pub use prepare::Prepare;

@@ -34,6 +34,8 @@ pub struct RunSummary {
     pub id: String,
     /// RFC 3339.
     pub started: String,
+    /// Whether that is when it started; for a record from elsewhere it may be when it came here.
+    pub start_known: bool,
     /// Name of the method.
     pub method: String,
     /// The target as the user typed it.
@@ -69,7 +71,8 @@ pub(crate) fn standing(
 /// Newest first: by number, because a machine without a clock of its own may have any time.
 pub(crate) fn list(conn: &Connection, filter: &Filter) -> rusqlite::Result<Vec<RunSummary>> {
     let sql = "SELECT number, writer_pid, writer_start, writer_boot, id, started, method,
-                      target, coalesce(model, drive), serial, complete, cut_short
+                      target, coalesce(model, drive), serial, complete, cut_short,
+                      coalesce(json_extract(body, '$.origin.start_known'), 1)
                FROM run
                WHERE (?1 IS NULL
                       OR instr(lower(concat_ws(char(10), vendor || ' ' || model, vendor, model,
@@ -96,6 +99,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         number: row.get(0)?,
         id: row.get(4)?,
         started: row.get(5)?,
+        start_known: row.get(12)?,
         method: row.get(6)?,
         target: row.get(7)?,
         drive: row.get(8)?,

@@ -4,47 +4,31 @@
 //! at fixed columns, 16 and 24 for file and record size, then every 9 (every 8 before version 3.4xx,
 //! which writes KB for kB). Rates are KiB/s.
 
+use methods::{IozoneFigure as Figure, iozone_metric};
 use record::{Run, Unit};
 
-use super::found::{self, binary, ctime, moment, put, run};
+use super::found::{self, ctime, moment, put, run};
 use super::lines::{ImportError, Lines, after};
 
-/// The tests in the order of the columns.
-const TESTS: [&str; 13] = [
-    "write",
-    "rewrite",
-    "read",
-    "reread",
-    "random-read",
-    "random-write",
-    "backward-read",
-    "record-rewrite",
-    "strided-read",
-    "fwrite",
-    "frewrite",
-    "fread",
-    "freread",
+/// The headings of -R, in the order of the columns.
+const REPORTS: [&str; 13] = [
+    "\"Writer report\"",
+    "\"Re-writer report\"",
+    "\"Reader report\"",
+    "\"Re-reader report\"",
+    "\"Random read report\"",
+    "\"Random write report\"",
+    "\"Backward read report\"",
+    "\"Record rewrite report\"",
+    "\"Stride read report\"",
+    "\"Fwrite report\"",
+    "\"Re-fwrite report\"",
+    "\"Fread report\"",
+    "\"Re-fread report\"",
 ];
 
-/// The headings of -R, and the columns they are of.
-const REPORTS: [(&str, usize); 13] = [
-    ("\"Writer report\"", 0),
-    ("\"Re-writer report\"", 1),
-    ("\"Reader report\"", 2),
-    ("\"Re-reader report\"", 3),
-    ("\"Random read report\"", 4),
-    ("\"Random write report\"", 5),
-    ("\"Backward read report\"", 6),
-    ("\"Record rewrite report\"", 7),
-    ("\"Stride read report\"", 8),
-    ("\"Fwrite report\"", 9),
-    ("\"Re-fwrite report\"", 10),
-    ("\"Fread report\"", 11),
-    ("\"Re-fread report\"", 12),
-];
-
-/// File size and record size in KiB, test and KiB/s.
-type Cell = (u64, u64, usize, f64);
+/// File size and record size in KiB, figure and KiB/s.
+type Cell = (u64, u64, Figure, f64);
 
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     lines.peek().is_some_and(|line| is_title(line) || is_heading(line) || report(line).is_some())
@@ -70,9 +54,9 @@ fn goes_on(line: &str) -> bool {
     known || is_heading(line) || report(line).is_some()
 }
 
-fn report(line: &str) -> Option<usize> {
-    let found = REPORTS.iter().find(|(words, _)| words.eq_ignore_ascii_case(line.trim()));
-    found.map(|(_, column)| *column)
+fn report(line: &str) -> Option<Figure> {
+    let found = REPORTS.iter().position(|words| words.eq_ignore_ascii_case(line.trim()));
+    found.map(|column| Figure::ALL[column])
 }
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
@@ -87,8 +71,8 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         lines.next();
         if is_heading(line) {
             rows(lines, line, &run, &mut table)?;
-        } else if let Some(column) = report(line) {
-            sheet(lines, column, &mut sheets)?;
+        } else if let Some(figure) = report(line) {
+            sheet(lines, figure, &mut sheets)?;
         } else {
             fact(&mut run, line);
         }
@@ -155,43 +139,39 @@ fn by_place(line: &str, width: usize) -> Option<Vec<Cell>> {
     let (file, record) = (file.parse().ok()?, record.parse().ok()?);
     let cell = |(word, end): &(&str, usize)| {
         let offset = end - second;
-        let column = (offset / width).checked_sub(1).filter(|c| *c < TESTS.len())?;
-        offset.is_multiple_of(width).then_some((file, record, column, rate(word)?))
+        let figure = *Figure::ALL.get((offset / width).checked_sub(1)?)?;
+        offset.is_multiple_of(width).then_some((file, record, figure, rate(word)?))
     };
     values.iter().map(cell).collect()
 }
 
 /// Values in their order, where all columns are there or the command line tells which are.
-fn in_order(line: &str, asked: Option<&[usize]>) -> Option<Vec<Cell>> {
+fn in_order(line: &str, asked: Option<&[Figure]>) -> Option<Vec<Cell>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [file, record, values @ ..] = words.as_slice() else { return None };
     let (file, record) = (file.parse().ok()?, record.parse().ok()?);
-    let all: Vec<usize> = (0..TESTS.len()).collect();
-    let columns = asked.unwrap_or(&all);
-    (values.len() == columns.len() && !values.is_empty()).then_some(())?;
-    let cell = |(word, column): (&&str, &usize)| Some((file, record, *column, rate(word)?));
-    values.iter().zip(columns).map(cell).collect()
+    let figures = asked.unwrap_or(&Figure::ALL);
+    (values.len() == figures.len() && !values.is_empty()).then_some(())?;
+    let cell = |(word, figure): (&&str, &Figure)| Some((file, record, *figure, rate(word)?));
+    values.iter().zip(figures).map(cell).collect()
 }
 
 fn rate(word: &str) -> Option<f64> {
     word.parse::<u64>().ok().map(|kib| kib as f64)
 }
 
-/// The columns of the tests in `-i 0 -i 1`; `None` where all run.
-fn tests_asked(command: &str) -> Option<Vec<usize>> {
-    const COLUMNS: [&[usize]; 8] =
-        [&[0, 1], &[2, 3], &[4, 5], &[6], &[7], &[8], &[9, 10], &[11, 12]];
+/// The figures of the tests in `-i 0 -i 1`; `None` where all run.
+fn tests_asked(command: &str) -> Option<Vec<Figure>> {
     let words: Vec<&str> = command.split_whitespace().collect();
     let tests = words.windows(2).filter(|pair| pair[0] == "-i");
-    let columns = tests.filter_map(|pair| COLUMNS.get(pair[1].parse::<usize>().ok()?));
-    let mut columns: Vec<usize> = columns.flat_map(|c| c.iter().copied()).collect();
-    columns.sort_unstable();
-    columns.dedup();
-    (!columns.is_empty()).then_some(columns)
+    let tests: Vec<u32> = tests.filter_map(|pair| pair[1].parse().ok()).collect();
+    let asked = |figure: &Figure| tests.contains(&figure.test());
+    let figures: Vec<Figure> = Figure::ALL.into_iter().filter(asked).collect();
+    (!figures.is_empty()).then_some(figures)
 }
 
 /// A table of -R: record sizes across, file sizes down, both in quotes.
-fn sheet(lines: &mut Lines<'_>, column: usize, cells: &mut Vec<Cell>) -> Result<(), ImportError> {
+fn sheet(lines: &mut Lines<'_>, figure: Figure, cells: &mut Vec<Cell>) -> Result<(), ImportError> {
     let quoted = |word: &str| word.trim_matches('"').parse::<u64>().ok();
     let heading = lines.next().unwrap_or_default();
     let records: Option<Vec<u64>> = heading.split_whitespace().map(quoted).collect();
@@ -204,29 +184,19 @@ fn sheet(lines: &mut Lines<'_>, column: usize, cells: &mut Vec<Cell>) -> Result<
         let values: Option<Vec<f64>> = words.map(rate).collect();
         let values = values.ok_or_else(|| lines.wrong("not a row of a table of -R"))?;
         // Records larger than the file were not tried: the row is shorter.
-        cells.extend(records.iter().zip(values).map(|(r, v)| (file, *r, column, v)));
+        cells.extend(records.iter().zip(values).map(|(r, v)| (file, *r, figure, v)));
     }
     Ok(())
 }
 
 fn enter(run: &mut Run, cells: &[Cell]) {
-    let first = (cells[0].0, cells[0].1);
-    let alone = cells.iter().all(|c| (c.0, c.1) == first);
-    for (file, record, column, kib) in cells {
-        let test = TESTS[*column];
-        let bytes = |kib: &u64| binary(kib.saturating_mul(1024));
-        let name = match alone {
-            true => format!("iozone-{test}"),
-            false => format!("iozone-{test}-{}-{}", bytes(file), bytes(record)),
-        };
+    for (file, record, figure, kib) in cells {
+        let bytes = |kib: &u64| kib.saturating_mul(1024);
         // 0: iozone prints it for what it left out.
         if *kib > 0.0 {
+            let name = iozone_metric(bytes(file), bytes(record), *figure);
             put(run, name, Unit::BytesPerSecond, kib * 1024.0);
         }
-    }
-    if alone {
-        put(run, "file-size", Unit::Bytes, first.0 as f64 * 1024.0);
-        put(run, "record-size", Unit::Bytes, first.1 as f64 * 1024.0);
     }
     let command = run.origin.as_ref().and_then(|o| o.command.as_deref()).unwrap_or("");
     let flag = |flag: &str| command.split_whitespace().any(|w| w == flag);

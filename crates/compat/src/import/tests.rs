@@ -106,15 +106,15 @@ fn iozone_values_are_told_by_their_place() {
     assert_eq!(full.started, "2023-10-03T18:02:42Z");
     assert_eq!(full.origin.as_ref().and_then(|o| o.version.as_deref()), Some("3.489"));
     let rates = ["write", "rewrite", "read", "reread", "random-read", "random-write"]
-        .map(|test| value(full, &format!("iozone-{test}")) / 1024.0);
+        .map(|test| value(full, &format!("iozone-100MiB-4KiB.{test}")) / 1024.0);
     assert_eq!(rates, [2781.0, 4202.0, 996_001.0, 1_008_897.0, 986_084.0, 4180.0]);
-    assert_eq!(full.metric("iozone-backward-read"), None);
+    assert_eq!(full.metric("iozone-100MiB-4KiB.backward-read"), None);
     let names: Vec<_> = values(bare).into_iter().map(|(n, v)| (n.to_string(), v / 1024)).collect();
     let expected = [
-        ("iozone-write-64KiB-4KiB", 100),
-        ("iozone-random-read-64KiB-4KiB", 300),
-        ("iozone-random-write-64KiB-4KiB", 400),
-        ("iozone-reread-64KiB-8KiB", 200),
+        ("iozone-64KiB-4KiB.write", 100),
+        ("iozone-64KiB-4KiB.random-read", 300),
+        ("iozone-64KiB-4KiB.random-write", 400),
+        ("iozone-64KiB-8KiB.reread", 200),
     ];
     assert_eq!(names, expected.map(|(n, v)| (n.to_string(), v)));
 }
@@ -122,13 +122,13 @@ fn iozone_values_are_told_by_their_place() {
 #[test]
 fn iozone_for_spreadsheets_and_with_its_blanks_lost() {
     let sheet = one(sample!("iozone-excel.txt"));
-    assert_eq!(value(&sheet, "iozone-rewrite-64KiB-8KiB"), 4300.0 * 1024.0);
+    assert_eq!(value(&sheet, "iozone-64KiB-8KiB.rewrite"), 4300.0 * 1024.0);
     assert_eq!(sheet.metrics.len(), 6);
     let listing = sample!("iozone.txt").split("iozone test complete").next().unwrap_or("");
     let squeezed: Vec<String> =
         listing.lines().map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let run = one(&squeezed.join("\n"));
-    assert_eq!(value(&run, "iozone-random-write"), 4180.0 * 1024.0);
+    assert_eq!(value(&run, "iozone-100MiB-4KiB.random-write"), 4180.0 * 1024.0);
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub struct Opened {
     pub request: OpenRequest,
 }
 
-pub use scratch::room_in as room;
+pub use scratch::{NamedScratch, room_in as room};
 
 /// Opens a directory, file or block device of this machine.
 pub fn open(spec: &str, request: &OpenRequest) -> Result<Opened, DriveError> {

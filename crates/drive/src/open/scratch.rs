@@ -121,6 +121,29 @@ fn whole_mib(bytes: u64) -> u64 {
     bytes - bytes % MIB
 }
 
+/// An empty scratch file that keeps its name, for those who open it by name; it goes with this.
+#[derive(Debug)]
+pub struct NamedScratch {
+    path: PathBuf,
+    /// Holds the lock by which others know that it is in use.
+    _locked: File,
+    _guard: Guard,
+}
+
+impl NamedScratch {
+    /// Creates it in a directory, from which the orphans of killed runs are removed.
+    pub fn create(dir: &Path) -> Result<NamedScratch, DriveError> {
+        remove_orphans(dir);
+        let (locked, path) = with_name(dir)?;
+        Ok(NamedScratch { _guard: Guard::named(path.clone()), _locked: locked, path })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
 /// Creates the scratch file.
 pub(super) fn create(dir: &Path) -> Result<(File, Guard), DriveError> {
     if let Some(file) = without_name(dir).filter(reopens) {

@@ -14,7 +14,7 @@ use rig::{Event, Measurement, Preparation, Rig, TargetInfo};
 use workload::units::binary;
 use workload::{Content, OpKind, Region, Workload};
 
-pub use self::spec::{Figure, Iozone, Row};
+pub use self::spec::{Figure, Iozone, Row, metric};
 
 use self::rules::Seen;
 use crate::Outcome;

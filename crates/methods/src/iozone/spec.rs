@@ -109,15 +109,28 @@ pub struct Row {
 }
 
 impl Row {
-    /// Its name in metrics.
+    /// The metric of a figure: `iozone-100MiB-4KiB.rewrite`.
+    pub fn metric(&self, figure: Figure) -> String {
+        metric(self.file_bytes, u64::from(self.record_bytes), figure)
+    }
+
+    /// What all of its metrics begin with.
     pub fn name(&self) -> String {
-        let size = |bytes| binary_tight(bytes);
-        format!("iozone-{}-{}", size(self.file_bytes), size(u64::from(self.record_bytes)))
+        name(self.file_bytes, u64::from(self.record_bytes))
     }
 
     fn records(&self) -> u64 {
         self.file_bytes / u64::from(self.record_bytes)
     }
+}
+
+/// The metric of a figure with a file and records of so many bytes, whoever measured it.
+pub fn metric(file_bytes: u64, record_bytes: u64, figure: Figure) -> String {
+    format!("{}.{}", name(file_bytes, record_bytes), figure.name())
+}
+
+fn name(file_bytes: u64, record_bytes: u64) -> String {
+    format!("iozone-{}-{}", binary_tight(file_bytes), binary_tight(record_bytes))
 }
 
 /// A run.
@@ -182,8 +195,13 @@ impl Iozone {
             _ => (Pattern::Sequential, row.file_bytes),
         };
         let mix = if figure.writes() { Mix::WRITE } else { Mix::READ };
-        let name = format!("{}.{}", row.name(), figure.name());
-        let mut w = Workload::new(name, pattern, mix, row.record_bytes, Region::first(region));
+        let mut w = Workload::new(
+            row.metric(figure),
+            pattern,
+            mix,
+            row.record_bytes,
+            Region::first(region),
+        );
         w.caching =
             if self.direct && !figure.streams() { Caching::Bypass } else { Caching::Buffered };
         (w.calls, w.content, w.seed) = (Calls::Plain, Content::Repeated, seed);

@@ -1,8 +1,10 @@
 //! `drives` and `replicate`: virtual drives, and published experiments on them.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use workload::units;
 
 use super::StoreArgs;
 
@@ -65,13 +67,16 @@ const REPLICATE_EXAMPLES: &str = "\
 Examples:
   ssdyno replicate              the documents there are
   ssdyno replicate 003          what use and TRIM do to an SSD: every figure, published and here
-  ssdyno replicate 001 --json | jq '.figures[] | select(.met | not)'";
+  ssdyno replicate 001 --json | jq '.figures[] | select(.met | not)'
+  ssdyno replicate 002 .        what 002 ran, on the drive under this directory, its figures beside";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPLICATE_EXAMPLES)]
 pub struct ReplicateArgs {
     /// The document, or a file in its format (./NAME.toml); none lists those there are
     pub document: Option<String>,
+    #[command(flatten)]
+    pub here: HereArgs,
     /// Only experiments whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
@@ -83,4 +88,25 @@ pub struct ReplicateArgs {
     pub quiet: bool,
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+/// A drive of one's own instead of virtual ones.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "On a drive of your own (000 and 002)")]
+pub struct HereArgs {
+    /// A directory, file or block device to do it on [default: virtual drives]
+    #[arg(value_name = "TARGET", help_heading = None)]
+    pub target: Option<String>,
+    /// Bytes to work on [default: what the document has]
+    #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE", requires = "target")]
+    pub size: Option<u64>,
+    /// How long mark and each line of fio's may take [default: what the document has]
+    #[arg(long, value_parser = units::parse_duration, value_name = "TIME", requires = "target")]
+    pub time: Option<Duration>,
+    /// Give it away to be overwritten: a device by its serial number, or else by its size in bytes
+    #[arg(long, value_name = "SERIAL", requires = "target")]
+    pub destroy: Option<String>,
+    /// Show what would be done and what it costs, and stop
+    #[arg(long, requires = "target")]
+    pub dry_run: bool,
 }

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
-pub use self::drives::{DrivesArgs, DrivesCommand, FitArgs, ReplicateArgs};
+pub use self::drives::{DrivesArgs, DrivesCommand, FitArgs, HereArgs, ReplicateArgs};
 pub use self::fio::FioArgs;
 pub use self::import::ImportArgs;
 pub use self::io::{Access, FlightArgs, IoArgs, PlaceArgs};
@@ -76,7 +76,7 @@ pub enum Command {
     Methods(MethodsArgs),
     /// The virtual drives: what each is, and where its figures come from
     Drives(DrivesArgs),
-    /// A published experiment on virtual drives, its figures beside the published ones
+    /// A published experiment on virtual drives or your own, its figures beside the published ones
     Replicate(ReplicateArgs),
     /// The partition table of a drive: read, or planned and written
     Partition(PartitionArgs),

@@ -14,6 +14,7 @@ use methods::Outcome;
 use record::{Safety, Step, TargetKind};
 
 use crate::cli::{FioArgs, OutputArgs, StoreArgs};
+use crate::commands::session::Recorded;
 use crate::failure::{Failure, INTERRUPTED, IO, Result, USAGE};
 use crate::live::{Live, lock};
 use crate::recording::Recording;
@@ -77,7 +78,7 @@ impl Own {
     }
 }
 
-fn usage(error: fio::FioError) -> Failure {
+pub fn usage(error: fio::FioError) -> Failure {
     let failure = Failure::new(USAGE, &error);
     match error.advice {
         Some(advice) => failure.advise(advice),
@@ -98,22 +99,60 @@ fn execute(own: &Own, plan: &Plan) -> Result {
     for note in &plan.notes {
         screen::say(&format!("ssdyno: {}: {}", note.place, note.text));
     }
-    let prepared = run::prepare(plan, &own.destroy).map_err(failed)?;
-    let cost = cost(plan, &prepared);
+    let prepared = prepare(plan, &own.destroy)?;
     if own.dry_run {
-        let spec = &prepared.info().target.spec;
-        present::print(&present::plan("fio", spec, &cost, &screen::style()))?;
+        show_plan(plan, &prepared)?;
         return Ok(ExitCode::SUCCESS);
     }
     let interrupt = interrupt::flag()?;
     if speaks(plan) {
         present::print(&output::announce(plan))?;
     }
-    let store = StoreArgs { store: own.store.clone() };
-    let recording = Recording::begin(&store, "fio", prepared.info(), cost.clone())?;
+    let how = How {
+        store: &StoreArgs { store: own.store.clone() },
+        seen: &seen(plan),
+        speaks: speaks(plan),
+        interrupt: &interrupt,
+    };
+    let (ran, recorded) = record(plan, prepared, &how)?;
+    write_results(plan, &ran, recorded.run.number)?;
+    recorded.kept?;
+    Ok(ExitCode::from(code(&ran)))
+}
+
+/// Prints what a plan would do and what it costs.
+pub fn show_plan(plan: &Plan, prepared: &run::Prepared<'_>) -> Result<()> {
+    let spec = &prepared.info().target.spec;
+    present::print(&present::plan("fio", spec, &cost(plan, prepared), &screen::style()))
+}
+
+/// Checks a plan against this machine.
+pub fn prepare<'p>(plan: &'p Plan, destroy: &[String]) -> Result<run::Prepared<'p>> {
+    run::prepare(plan, destroy).map_err(failed)
+}
+
+/// How a plan is run.
+pub struct How<'a> {
+    /// Where its record goes.
+    pub store: &'a StoreArgs,
+    /// What is seen meanwhile.
+    pub seen: &'a OutputArgs,
+    /// Whether stdout is told which files are laid out.
+    pub speaks: bool,
+    /// The user's wish to end.
+    pub interrupt: &'a AtomicBool,
+}
+
+/// Runs a plan and enters its record.
+pub fn record<'p>(
+    plan: &Plan,
+    prepared: run::Prepared<'p>,
+    how: &How<'_>,
+) -> Result<(run::Ran<'p>, Recorded)> {
+    let cost = cost(plan, &prepared);
+    let recording = Recording::begin(how.store, "fio", prepared.info(), cost.clone())?;
     let shared = Arc::new(Mutex::new(recording));
-    let ran =
-        perform(plan, prepared, Live::new(Arc::clone(&shared), &cost, &seen(plan)), &interrupt);
+    let ran = perform(prepared, Live::new(Arc::clone(&shared), &cost, how.seen), how);
     let mut recording = lock(&shared);
     let ran = match ran {
         Ok(ran) => ran,
@@ -124,9 +163,12 @@ fn execute(own: &Own, plan: &Plan) -> Result {
     };
     let cut_short = ran.interrupted.then(|| "interrupted".to_string());
     let kept = recording.finish(&outcome(&ran), cut_short);
-    write_results(plan, &ran, recording.run().number)?;
-    kept?;
-    Ok(ExitCode::from(code(&ran)))
+    let ended = match ran.interrupted {
+        true => Err(Failure::new(INTERRUPTED, "interrupted")),
+        false => Ok(()),
+    };
+    let (run, reports) = (recording.run().clone(), recording.reports());
+    Ok((ran, Recorded { run, reports, ended, kept }))
 }
 
 /// Whether stdout is a screen for people, which is told what goes on.
@@ -144,23 +186,18 @@ fn seen(plan: &Plan) -> OutputArgs {
     OutputArgs { json: false, events: false, html: None, quiet }
 }
 
-fn perform<'p>(
-    plan: &Plan,
-    prepared: run::Prepared<'p>,
-    mut live: Live,
-    interrupt: &AtomicBool,
-) -> Result<run::Ran<'p>> {
+fn perform<'p>(prepared: run::Prepared<'p>, mut live: Live, how: &How<'_>) -> Result<run::Ran<'p>> {
     let bar = live.bar();
-    let speaks = speaks(plan);
     let mut laying_out = |path: &Path, bytes: u64| {
-        if speaks {
+        if how.speaks {
             let mib = bytes.div_ceil(1 << 20);
             let line = format!("Laying out IO file ({} / {mib}MiB)\n", path.display());
             // A screen that has gone shows when the results are printed.
             let _ = present::print(&line);
         }
     };
-    let mut setting = run::Setting { interrupt, observer: &mut live, laying_out: &mut laying_out };
+    let mut setting =
+        run::Setting { interrupt: how.interrupt, observer: &mut live, laying_out: &mut laying_out };
     let ran = prepared.run(&mut setting);
     bar.finish_and_clear();
     ran.map_err(failed)

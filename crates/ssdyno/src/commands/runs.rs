@@ -150,7 +150,7 @@ fn runs_table(runs: &[RunSummary]) -> String {
         };
         table.row([
             Cell::new(Ink::Strong, run.number.to_string()),
-            Cell::dim(minute(&run.started)),
+            Cell::dim(if run.start_known { minute(&run.started) } else { "unknown".into() }),
             Cell::from(run.method.as_str()),
             Cell::from(run.drive.as_deref().unwrap_or("unknown")),
             Cell::from(run.target.as_str()),
@@ -201,7 +201,7 @@ fn runs_json(runs: &[RunSummary]) -> Result<String> {
         json!({
             "number": run.number,
             "id": run.id,
-            "started": run.started,
+            "started": run.start_known.then_some(&run.started),
             "method": run.method,
             "target": run.target,
             "drive": run.drive,

@@ -80,6 +80,8 @@ struct Entry {
     started: Option<String>,
     place: Option<String>,
     figures: BTreeMap<String, Printed>,
+    /// For figures whose quantity depends on the entry: the metric of ssdyno's records.
+    same_as: BTreeMap<String, String>,
     notes: Vec<String>,
 }
 
@@ -122,11 +124,21 @@ pub fn figure(path: &str) -> std::result::Result<(Figure, String), String> {
 
 /// Names that stand for the same quantity as a metric of a published run, its own first.
 pub fn names(run: &Run, metric: &str) -> Vec<String> {
+    let mut names = vec![metric.to_string()];
     let path = run.id.strip_prefix(PREFIX).and_then(|path| path.split_once('/'));
-    let document = path.and_then(|(name, _)| document(name).ok());
-    let column = document.and_then(|d| d.columns.into_iter().find(|c| c.name == metric));
-    let same = column.map(|c| c.same_as).unwrap_or_default();
-    [metric.to_string()].into_iter().chain(same).collect()
+    let found = path.and_then(|(name, entry)| Some((document(name).ok()?, entry)));
+    let Some((document, entry)) = found else { return names };
+    let entry = document.runs.iter().find(|e| e.id == entry);
+    let own = entry.and_then(|e| e.same_as.get(metric));
+    let column = document.columns.iter().find(|c| c.name == metric);
+    names.extend(own.cloned());
+    names.extend(column.iter().flat_map(|c| c.same_as.clone()));
+    names
+}
+
+/// Whether a run is a published one.
+pub fn is_published(run: &Run) -> bool {
+    run.id.starts_with(PREFIX)
 }
 
 fn document(name: &str) -> Result<Document> {
@@ -217,6 +229,7 @@ impl Entry {
             started: own.started.or(all.started),
             place: own.place.or(all.place),
             figures: own.figures,
+            same_as: own.same_as,
             notes: own.notes,
         }
     }

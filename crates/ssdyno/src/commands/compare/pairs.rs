@@ -42,9 +42,10 @@ pub fn pairs(a: &Run, b: &Run) -> Vec<Pair> {
     let mut taken = BTreeSet::new();
     let mut both = Vec::new();
     for metric in &a.metrics {
-        let names: Vec<String> = published::names(a, &metric.name);
+        let apart = published::is_published(a) != published::is_published(b);
+        let names = names(a, &metric.name, apart);
         let same = |other: &&Metric| {
-            let theirs = published::names(b, &other.name);
+            let theirs = self::names(b, &other.name, apart);
             other.unit == metric.unit && theirs.iter().any(|name| names.contains(name))
         };
         let found = b.metrics.iter().filter(|m| !taken.contains(&m.name)).find(same);
@@ -56,6 +57,20 @@ pub fn pairs(a: &Run, b: &Run) -> Vec<Pair> {
     // Each interval is widened for the number of them, so that all together hold with 95%.
     let tested = both.iter().filter(|(a, b)| values(a).len() > 1 && values(b).len() > 1).count();
     both.into_iter().map(|(a, b)| pair(tested, a, b)).collect()
+}
+
+/// Names of a quantity. Beside a published figure the name of a job of fio's does not matter, which
+/// its metrics begin with; two jobs of ssdyno's own are compared by their names alone.
+fn names(run: &Run, metric: &str, apart: bool) -> Vec<String> {
+    let mut names = published::names(run, metric);
+    if apart && run.method == "fio" && !published::is_published(run) {
+        let bare = ["read.", "write."].iter().find_map(|side| {
+            let (_, figure) = metric.rsplit_once(&format!(".{side}"))?;
+            Some(format!("{side}{figure}"))
+        });
+        names.extend(bare);
+    }
+    names
 }
 
 /// The replicates; the value where they were not kept.
@@ -176,6 +191,30 @@ mod tests {
         let found = pairs(&published, &Run { id: "own".into(), ..own });
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].name_b.as_deref(), Some("seq-read-8MiB-q1"));
+    }
+
+    #[test]
+    fn the_names_of_other_tools_are_found_again() {
+        let own = |method: &str, names: &[&str], unit| {
+            let metrics = names.iter().map(|name| Metric::single(*name, unit, 1e3)).collect();
+            Run { id: "own".into(), method: method.into(), ..with(metrics) }
+        };
+        let named = |id: &str, own: &Run| {
+            let found = pairs(&published(id), own);
+            found.into_iter().filter_map(|pair| pair.name_b).collect::<Vec<_>>()
+        };
+        let fio = own("fio", &["a job.read.iops", "a job.write.iops"], Unit::Iops);
+        assert_eq!(named("pub:002/mini-base-fio-1", &fio), ["a job.read.iops", "a job.write.iops"]);
+        let other = own("fio", &["another.read.iops"], Unit::Iops);
+        assert!(pairs(&fio, &Run { id: "other".into(), ..other }).is_empty(), "jobs of its own");
+        let names = ["iozone-100MiB-4KiB.rewrite", "iozone-8MiB-4KiB.read"];
+        let iozone = own("iozone", &names, Unit::BytesPerSecond);
+        assert_eq!(named("pub:002/mini-base-iozone-1", &iozone), names[..1]);
+        let states = ["states-read-fresh", "states-read-used", "states-filled"];
+        let states = own("states", &states, Unit::BytesPerSecond);
+        assert_eq!(named("pub:003/m225-fresh", &states), ["states-read-fresh"]);
+        assert_eq!(named("pub:003/m225-used", &states), ["states-read-used"]);
+        assert_eq!(named("pub:003/m225-filled", &states), ["states-filled"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{beside, here};
 use crate::failure::{Failure, Result, USAGE};
 use crate::published::{self, Meant};
 
@@ -33,6 +34,12 @@ pub struct Document {
     pub figures: Vec<Figure>,
     #[serde(rename = "chart", default)]
     pub charts: Vec<Chart>,
+    /// What its author ran, for a drive of one's own.
+    #[serde(default)]
+    pub here: Vec<here::Step>,
+    /// Figures of those steps.
+    #[serde(default)]
+    pub beside: Vec<beside::Figure>,
 }
 
 /// A virtual drive, fresh at first, and what is done with it: a method, or steps.
@@ -214,6 +221,8 @@ pub enum Unit {
     KibPerSecond,
     #[serde(rename = "kB/s")]
     KbPerSecond,
+    #[serde(rename = "IOPS")]
+    Iops,
     #[serde(rename = "GB")]
     Gigabytes,
     #[serde(rename = "s")]
@@ -223,23 +232,26 @@ pub enum Unit {
 }
 
 impl Unit {
-    const ALL: [Unit; 7] = [
+    const ALL: [Unit; 8] = [
         Unit::GbPerSecond,
         Unit::MbPerSecond,
         Unit::KibPerSecond,
         Unit::KbPerSecond,
+        Unit::Iops,
         Unit::Gigabytes,
         Unit::Seconds,
         Unit::Times,
     ];
 
-    /// Its name, and how many of the record's units (bytes per second, bytes, nanoseconds) it is.
+    /// Its name, and how many of the record's units (bytes per second, operations per
+    /// second, bytes, nanoseconds) it is.
     pub fn name_and_scale(self) -> (&'static str, f64) {
         match self {
             Unit::GbPerSecond => ("GB/s", 1e9),
             Unit::MbPerSecond => ("MB/s", 1e6),
             Unit::KibPerSecond => ("KiB/s", 1024.0),
             Unit::KbPerSecond => ("kB/s", 1e3),
+            Unit::Iops => ("IOPS", 1.0),
             Unit::Gigabytes => ("GB", 1e9),
             Unit::Seconds => ("s", 1e9),
             Unit::Times => ("x", 1.0),
@@ -268,6 +280,12 @@ pub enum Chart {
 /// The documents there are.
 pub fn names() -> impl Iterator<Item = &'static str> {
     DOCUMENTS.iter().map(|(name, _)| *name)
+}
+
+/// Nothing of a document has the name that was asked for.
+pub fn nothing_called_so<'a>(known: impl Iterator<Item = &'a String>) -> Failure {
+    let known = known.map(String::as_str).collect::<Vec<_>>().join(", ");
+    Failure::new(USAGE, format!("no experiment is called so; there are: {known}"))
 }
 
 /// The document of that name, or in a file of one's own (`./NAME.toml`).

@@ -1,11 +1,14 @@
 //! `ssdyno replicate`: published experiments on virtual drives, figure by figure.
 //!
 //! What is published and how it is measured here is data (`published/*.toml`); each experiment runs
-//! once in virtual time and leaves a record like any run. A figure outside its tolerance is missed,
+//! once in virtual time and leaves a record like any run. On a target of the user's (`here`) the
+//! document's steps are run themselves. A figure outside its tolerance is missed,
 //! also where the reason is known, and the exit code says so.
 
+mod beside;
 mod document;
 mod experiment;
+mod here;
 mod page;
 mod reading;
 
@@ -19,13 +22,16 @@ use self::document::{Document, Experiment};
 use self::page::Done;
 use crate::cli::ReplicateArgs;
 use crate::commands::session::Recorded;
-use crate::failure::{CHECK_FAILED, Failure, Result, USAGE};
+use crate::failure::{CHECK_FAILED, Result};
 use crate::{interrupt, present, screen};
 
 /// Repeats a document's experiments, or lists the documents there are.
 pub fn run(args: &ReplicateArgs) -> Result {
     let Some(name) = &args.document else { return list(args.json) };
     let document = document::document(name)?;
+    if let Some(target) = &args.here.target {
+        return here::run(name, &document, target, args);
+    }
     let done = experiments(&document, args)?;
     let figures: Vec<_> = document
         .figures
@@ -48,9 +54,7 @@ fn experiments(document: &Document, args: &ReplicateArgs) -> Result<Vec<Done>> {
     let wanted = |e: &&Experiment| args.only.as_ref().is_none_or(|only| e.id.contains(only));
     let chosen: Vec<&Experiment> = document.experiments.iter().filter(wanted).collect();
     if chosen.is_empty() {
-        let known: Vec<_> = document.experiments.iter().map(|e| e.id.as_str()).collect();
-        let text = format!("no experiment is called so; there are: {}", known.join(", "));
-        return Err(Failure::new(USAGE, text));
+        return Err(document::nothing_called_so(document.experiments.iter().map(|e| &e.id)));
     }
     let interrupt = interrupt::flag()?;
     let mut done = Vec::new();

@@ -104,7 +104,7 @@ fn may(tolerance: f64) -> String {
 }
 
 /// Four significant digits at most, and no zeros behind.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let whole = value.abs().max(1.0).log10() as usize + 1;
     let text = format!("{value:.*}", 4usize.saturating_sub(whole).min(3));
     match text.contains('.') {

@@ -61,7 +61,8 @@ pub fn compare(figure: &Figure, run: &Run) -> Compared {
     }
 }
 
-fn difference(here: f64, published: f64, to: Option<f64>) -> f64 {
+/// Share by which a figure differs from a published one, or from the nearer end of a range.
+pub fn difference(here: f64, published: f64, to: Option<f64>) -> f64 {
     let nearest = here.clamp(published, to.unwrap_or(published).max(published));
     here / nearest - 1.0
 }
