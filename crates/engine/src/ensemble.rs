@@ -15,11 +15,13 @@ use workload::{Source, Workload};
 use crate::clock::Clock;
 use crate::doctor::{self, Case};
 use crate::files::Files;
+use crate::halt::Halt;
 use crate::jobs::{Crew, EndsAll, Part, Place};
 use crate::machine::hot_limit;
 use crate::prepare;
 use crate::probe::BackendKind;
 use crate::recorder::{JobEnd, Logged};
+use crate::referee::{Overseer, Referee};
 use crate::sampler::{JobSeen, Sampler, Seen, Subject};
 use crate::summary::summarise;
 use crate::sys::thread::ThreadUsage;
@@ -42,6 +44,8 @@ pub struct Member<'a, S> {
     pub start_ns: u64,
     /// What it asks for beyond its workload.
     pub terms: Terms,
+    /// Who judges its operations, if anybody does.
+    pub referee: Option<Box<dyn Referee>>,
     /// Where it runs.
     pub place: Place,
     /// Numbers of the members that must have ended before it begins.
@@ -95,6 +99,8 @@ pub struct Stage<'a> {
     pub interrupt: &'a AtomicBool,
     /// Whoever watches.
     pub observer: &'a mut dyn Observer,
+    /// Who looks at the jobs while they run, if anybody does.
+    pub overseer: Option<&'a mut dyn Overseer>,
 }
 
 /// What came of it.
@@ -109,7 +115,7 @@ pub struct Performance {
 impl Stage<'_> {
     /// Runs the jobs to the end of the last.
     pub fn perform<S: Source>(&mut self, members: Vec<Member<'_, S>>) -> io::Result<Performance> {
-        let halt = AtomicBool::new(false);
+        let halt = Halt::new(members.len() as u32);
         let subject = Subject {
             name: self.name,
             replicate: 0,
@@ -126,6 +132,10 @@ impl Stage<'_> {
         let workloads: Vec<_> = members.iter().map(|m| m.workload.clone()).collect();
         let parts = members.into_iter().zip(&workloads).map(|(m, workload)| m.part(workload));
         let sampler = Sampler::new(subject, &mut *self.observer, self.watch.as_deref_mut());
+        let sampler = sampler.overseen(match &mut self.overseer {
+            Some(overseer) => Some(&mut **overseer),
+            None => None,
+        });
         let interval_ns = self.interval_ns;
         let crew = Crew { clock: self.clock, interval_ns, halt: &halt, loans: None };
         let seen = crew.run(parts.collect(), |origin, reports| sampler.watch(origin, reports))?;
@@ -239,7 +249,19 @@ impl Description {
 
 impl<'a, S> Member<'a, S> {
     fn part(self, workload: &'a Workload) -> Part<'a, S> {
-        let Member { source, backend, files, start_ns, terms, place, after, ends_all, .. } = self;
-        Part { workload, lane: 0, source, backend, files, start_ns, terms, place, after, ends_all }
+        let Member { source, backend, files, start_ns, terms, referee, place, after, .. } = self;
+        Part {
+            workload,
+            lane: 0,
+            source,
+            backend,
+            files,
+            start_ns,
+            terms,
+            referee,
+            place,
+            after,
+            ends_all: self.ends_all,
+        }
     }
 }

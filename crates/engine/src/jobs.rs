@@ -16,9 +16,11 @@ use workload::{Calls, Closed, Open, Pace, Pacing, Pauses, Source, Workload};
 use crate::backend::{Aio, Backend, ByBytes, Null, Psync, Uring};
 use crate::clock::Clock;
 use crate::files::Files;
+use crate::halt::Halt;
 use crate::loans::Loans;
 use crate::probe::BackendKind;
 use crate::recorder::{Recorder, Report};
+use crate::referee::Referee;
 use crate::sys;
 use crate::sys::arena::Arena;
 use crate::worker::{Job, Ready, Terms};
@@ -35,6 +37,7 @@ pub(crate) struct Part<'a, S> {
     /// When it begins, nanoseconds since the start of all.
     pub start_ns: u64,
     pub terms: Terms,
+    pub referee: Option<Box<dyn Referee>>,
     pub place: Place,
     /// Numbers of the parts that must have ended before it begins.
     pub after: Range<usize>,
@@ -69,7 +72,7 @@ pub struct Place {
 pub(crate) struct Crew<'a> {
     pub clock: Clock,
     pub interval_ns: u64,
-    pub halt: &'a AtomicBool,
+    pub halt: &'a Halt,
     /// Of the original content, where the workload writes that.
     pub loans: Option<&'a Loans>,
 }
@@ -147,7 +150,7 @@ impl Go<'_> {
             (Err(_), _) | (_, EndsAll::Always) | (Ok(StopReason::Errors), EndsAll::OnError)
         );
         if ends {
-            halt.store(true, Ordering::Relaxed);
+            halt.end_all();
         }
         ended[number].store(true, Ordering::Release);
         result.map(drop)
@@ -215,7 +218,7 @@ impl Go<'_> {
         backend: io::Result<B>,
         pacer: P,
     ) -> io::Result<StopReason> {
-        let Part { workload, lane, source, files, start_ns, terms, after, .. } = part;
+        let Part { workload, lane, source, files, start_ns, terms, referee, after, .. } = part;
         let crew = self.crew;
         let recorder = Recorder::new(
             self.number,
@@ -229,12 +232,12 @@ impl Go<'_> {
             workload,
             number: lane,
             lanes: 1,
-            stop: crew.halt,
+            stop: crew.halt.flag(self.number),
             files,
             loans: crew.loans,
             terms,
         };
-        let ready = backend.map(|backend| Ready::new(backend, &job, recorder));
+        let ready = backend.map(|backend| Ready::new(backend, &job, recorder, referee));
         self.start.wait();
         self.start.wait();
         let origin = self.origin.load(Ordering::Acquire);
@@ -251,7 +254,8 @@ impl Go<'_> {
             return origin;
         }
         let all_ended = || self.ended[parts.clone()].iter().all(|e| e.load(Ordering::Acquire));
-        while !all_ended() && !self.crew.halt.load(Ordering::Relaxed) {
+        let stop = self.crew.halt.flag(self.number);
+        while !all_ended() && !stop.load(Ordering::Relaxed) {
             thread::sleep(WAITING_STEP);
         }
         self.crew.clock.now().max(origin)

@@ -24,6 +24,7 @@ use crate::clock::Clock;
 use crate::command;
 use crate::doctor::{self, Case};
 use crate::files::Files;
+use crate::halt::Halt;
 use crate::handles::Handles;
 use crate::jobs::{Crew, EndsAll, Part, Place};
 use crate::loans::{self, Loans};
@@ -179,14 +180,14 @@ impl Machine {
     pub fn instrument_ns(&self, workload: &Workload, ops: u64) -> Result<f64> {
         let stop = workload::Stop { ops: Some(ops), ..Default::default() };
         let workload = Workload { stop, jobs: 1, flush_at_end: false, ..workload.clone() };
-        let halt = AtomicBool::new(false);
+        let halt = Halt::new(1);
         let crew = Crew { clock: self.clock, interval_ns: u64::MAX / 2, halt: &halt, loans: None };
         let parts = parts(&workload, BackendKind::Null, None, false);
         let parts = parts.map_err(|e| io_error(&self.info, "null backend", e))?;
         let end = crew.run(parts, |_, reports| {
             reports.iter().find_map(|report| match report {
                 crate::recorder::Report::Done { end, .. } => Some(end),
-                crate::recorder::Report::Interval { .. } => None,
+                _ => None,
             })
         });
         let end = end.map_err(|e| io_error(&self.info, "null backend", e))?;
@@ -237,7 +238,7 @@ impl Machine {
             .filter(|_| workload.mix.read > 0)
             .and_then(|file| prepare::written_share(file, workload.region));
         let replicate = self.replicates.entry(workload.name.clone()).or_default();
-        let halt = AtomicBool::new(false);
+        let halt = Halt::new(workload.jobs);
         let parts = parts(workload, self.backend, file.map(Files::one), self.options.pin);
         let parts = parts.map_err(|e| io_error(&self.info, "pin jobs", e))?;
         let interval_ns = self.options.interval_ns;
@@ -483,6 +484,7 @@ fn parts<'a>(
             files,
             start_ns: 0,
             terms: Terms::default(),
+            referee: None,
             place: if pin { Place::pinned(lane)? } else { Place::default() },
             after: 0..0,
             ends_all: EndsAll::Never,

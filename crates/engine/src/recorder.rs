@@ -20,6 +20,8 @@ const ADDRESSES_KEPT: usize = 16;
 pub(crate) enum Report {
     /// The counts of one interval that had any; `whole` unless the workload ended within it.
     Interval { job: u32, index: u64, whole: bool, kinds: Box<Kinds>, temperature_c: Option<f64> },
+    /// Nothing that was told of this job is to be kept.
+    Anew { job: u32 },
     /// The worker is done; no more intervals come from it.
     Done { job: u32, end: Box<JobEnd> },
 }
@@ -184,6 +186,16 @@ impl Recorder {
             let _ = self.out.send(report);
         }
         self.enter_interval((now / self.interval_ns).max(self.index + 1));
+    }
+
+    /// Forgets what was counted so far, here and where it was told.
+    #[cold]
+    pub(crate) fn begin_anew(&mut self, now: u64) {
+        let open = self.open;
+        self.ramp_ns = 0;
+        self.kinds.iter_mut().for_each(|stats| *stats = fresh(open));
+        let _ = self.out.send(Report::Anew { job: self.job });
+        self.enter_interval(now / self.interval_ns);
     }
 
     fn enter_interval(&mut self, index: u64) {

@@ -15,7 +15,9 @@ use rig::{DeviceTraffic, Event, Interval, KindStats, Observer, Temperature};
 use workload::OpKind;
 
 use crate::clock::Clock;
+use crate::halt::Halt;
 use crate::recorder::{JobEnd, Kinds, Report};
+use crate::referee::Overseer;
 
 /// What the sampler needs to know of the measurement it watches.
 pub(crate) struct Subject<'a> {
@@ -28,7 +30,7 @@ pub(crate) struct Subject<'a> {
     /// The user's wish to end the run.
     pub interrupt: &'a AtomicBool,
     /// Tells the workers to end.
-    pub halt: &'a AtomicBool,
+    pub halt: &'a Halt,
     /// Temperature at which the run is ended, degrees Celsius.
     pub hot_c: Option<f64>,
     /// Keep what each job did apart from the others.
@@ -42,6 +44,8 @@ pub struct JobSeen {
     pub kinds: Kinds,
     /// The intervals in which it did something, in order.
     pub intervals: Vec<JobInterval>,
+    /// Nothing will come to intervals below this number any more; 0: nothing was heard of it yet.
+    pub closed: u64,
 }
 
 /// What one job did in one interval.
@@ -74,6 +78,7 @@ pub(crate) struct Sampler<'a> {
     /// Start of the workload on the subject's clock.
     origin: u64,
     observer: &'a mut dyn Observer,
+    overseer: Option<&'a mut dyn Overseer>,
     watch: Option<&'a mut Watch>,
     /// Intervals below this index are closed, per job.
     closed: Vec<u64>,
@@ -119,6 +124,7 @@ impl<'a> Sampler<'a> {
             subject,
             origin: 0,
             observer,
+            overseer: None,
             watch,
             closed,
             open,
@@ -130,6 +136,11 @@ impl<'a> Sampler<'a> {
             samples,
             seen,
         }
+    }
+
+    /// The same, with somebody who looks at the jobs while they run.
+    pub(crate) fn overseen(self, overseer: Option<&'a mut dyn Overseer>) -> Sampler<'a> {
+        Sampler { overseer, ..self }
     }
 
     /// Watches a workload that begins at `origin`, until every job has reported its end.
@@ -167,17 +178,27 @@ impl<'a> Sampler<'a> {
                 add(&mut self.seen.totals, &kinds);
                 if let Some(seen) = self.seen.by_job.get_mut(job as usize) {
                     seen.add(index, &kinds);
+                    seen.closed = self.closed[job as usize];
                 }
                 match self.open.get_mut(&index) {
                     Some(merged) => add(merged, &kinds),
                     None => drop(self.open.insert(index, *kinds)),
                 }
             }
+            Report::Anew { job } => {
+                if let Some(seen) = self.seen.by_job.get_mut(job as usize) {
+                    *seen = JobSeen::default();
+                }
+            }
             Report::Done { job, end } => {
                 self.closed[job as usize] = u64::MAX;
+                if let Some(seen) = self.seen.by_job.get_mut(job as usize) {
+                    seen.closed = u64::MAX;
+                }
                 self.seen.ends.push(*end);
             }
         }
+        self.oversee();
         let upto = self.closed.iter().copied().min().unwrap_or(0);
         if upto < u64::MAX {
             // The workers may be heard of before the clock is looked at.
@@ -192,6 +213,7 @@ impl<'a> Sampler<'a> {
             return;
         }
         self.ticks = ended;
+        self.oversee();
         if let Some(sample) = self.watch.as_mut().and_then(|w| w.sample()) {
             self.samples.insert(ended - 1, sample);
             self.feel(sample.temperature_c);
@@ -200,10 +222,17 @@ impl<'a> Sampler<'a> {
         self.look_at_user();
     }
 
+    fn oversee(&mut self) {
+        let now = self.now();
+        let Some(overseer) = &mut self.overseer else { return };
+        let halt = self.subject.halt;
+        overseer.look(now, &self.seen.by_job, &|job| halt.end(job));
+    }
+
     /// What ends a run early: the user's wish, and heat.
     fn look_at_user(&mut self) {
         if self.subject.interrupt.load(Ordering::Relaxed) || self.seen.too_hot {
-            self.subject.halt.store(true, Ordering::Relaxed);
+            self.subject.halt.end_all();
         }
     }
 
@@ -271,6 +300,11 @@ impl<'a> Sampler<'a> {
         let last = self.watch.as_mut().and_then(|w| w.sample());
         self.feel(last.and_then(|s| s.temperature_c));
         self.seen.worker_cpu_ns = self.seen.worker_cpu_ns.max(kernel_worker_cpu_ns());
+        if !self.seen.by_job.is_empty() {
+            // A job may have begun to count anew.
+            self.seen.totals = [const { None }; 4];
+            self.seen.by_job.iter().for_each(|job| add(&mut self.seen.totals, &job.kinds));
+        }
         self.seen.device = self.first.zip(last).map(|(first, last)| {
             let mut traffic = traffic(&first, &last);
             // Weighted milliseconds over elapsed milliseconds: the mean queue in the device.

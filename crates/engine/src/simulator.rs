@@ -23,6 +23,7 @@ use crate::admit::admit;
 use crate::backend::Sim;
 use crate::clock::Clock;
 use crate::doctor::{self, Case};
+use crate::halt::Halt;
 use crate::prepare;
 use crate::recorder::Recorder;
 use crate::release;
@@ -129,7 +130,7 @@ impl Simulator {
 
     fn run(&mut self, workload: &Workload) -> Result<Measurement> {
         let replicate = self.replicates.entry(workload.name.clone()).or_default();
-        let (number, halt) = (*replicate, AtomicBool::new(false));
+        let (number, halt) = (*replicate, Halt::new(1));
         *replicate += 1;
         let before = self.drive.health();
         let interval_ns = interval(workload);
@@ -348,7 +349,7 @@ fn simulate(
     start: u64,
     workload: &Workload,
     interval_ns: u64,
-    halt: &AtomicBool,
+    halt: &Halt,
     sampler: Sampler<'_>,
 ) -> io::Result<Seen> {
     let (sender, reports) = channel();
@@ -359,7 +360,7 @@ fn simulate(
         workload,
         number: 0,
         lanes,
-        stop: halt,
+        stop: halt.flag(0),
         files: None,
         loans: None,
         terms: Terms::default(),
@@ -367,7 +368,7 @@ fn simulate(
     let streams = (0..lanes).map(|lane| OpStream::new(workload, lane)).collect();
     thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            let ready = Ready::new(Sim::new(drive, start, workload.calls), &job, recorder);
+            let ready = Ready::new(Sim::new(drive, start, workload.calls), &job, recorder, None);
             match workload.pacing {
                 Pacing::Closed => ready.run(Closed, streams, start),
                 pacing => ready.run(Open::new(&pacing, 0, 1, workload.seed), streams, start),

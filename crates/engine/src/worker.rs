@@ -3,6 +3,8 @@
 //! It never drains the queue to keep a pace, never moves a due time, and makes one system call a
 //! turn. Everything that is not issuing, stamping and counting is behind a cold branch.
 
+mod ruled;
+
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,8 +15,10 @@ use crate::backend::{Backend, Completion, Wait};
 use crate::files::Files;
 use crate::loans::Loans;
 use crate::recorder::{JobEnd, Logged, Recorder};
-use crate::sys::thread;
+use crate::referee::Referee;
+use crate::sys::thread::{self, ThreadUsage};
 use crate::verify::Verifier;
+use ruled::{Bench, Next};
 
 /// An open-loop operation issued this much after it was due counts as late, nanoseconds. Well above
 /// the jitter of a wake-up, well below anything a schedule is late by when slots run out.
@@ -95,16 +99,23 @@ struct State<'a, B> {
     origin: u64,
     recorder: Recorder,
     slots: Vec<Slot>,
+    /// Slots that take part; all, unless a referee wants fewer.
+    open: usize,
     free: Vec<u32>,
     done: Vec<Completion>,
     verifier: Option<Verifier>,
-    /// Completions are looked at one by one: to verify, or to log.
+    /// Completions are looked at one by one: to verify, to log, or to show them to the referee.
     looks: bool,
     /// The source itself reads back what it wrote.
     reads_back: bool,
     filler: Filler,
     issued: u64,
     failures: u32,
+    bench: Bench,
+    /// The loop is to stop and [`State::attend`].
+    called: bool,
+    /// What the thread had used when the job began.
+    used_before: ThreadUsage,
     end: JobEnd,
 }
 
@@ -112,8 +123,13 @@ struct State<'a, B> {
 pub(crate) struct Ready<'a, B>(State<'a, B>);
 
 impl<'a, B: Backend> Ready<'a, B> {
-    pub(crate) fn new(backend: B, job: &'a Job<'a>, recorder: Recorder) -> Ready<'a, B> {
-        Ready(State::new(backend, job, recorder))
+    pub(crate) fn new(
+        backend: B,
+        job: &'a Job<'a>,
+        recorder: Recorder,
+        referee: Option<Box<dyn Referee>>,
+    ) -> Ready<'a, B> {
+        Ready(State::new(backend, job, recorder, Bench::new(referee)))
     }
 
     /// The counts of this job begin in that interval of the measurement.
@@ -131,12 +147,12 @@ impl<'a, B: Backend> Ready<'a, B> {
     ) -> io::Result<StopReason> {
         let mut state = State { origin, ..self.0 };
         state.wait_for_start();
-        let before = thread::usage();
+        state.used_before = thread::usage();
         // A schedule begins at the start, however late this thread was woken; a closed loop begins
         // with its first operation.
         state.end.begin_ns = if P::OPEN { 0 } else { state.now() };
         let outcome = state.perform(&mut pacer, &mut sources);
-        state.end.usage = thread::usage().since(before);
+        state.end.usage = thread::usage().since(state.used_before);
         state.end.end_ns = state.now();
         if state.end.issue_end_ns == 0 {
             state.end.issue_end_ns = state.end.end_ns;
@@ -151,7 +167,7 @@ impl<'a, B: Backend> Ready<'a, B> {
 }
 
 impl<'a, B: Backend> State<'a, B> {
-    fn new(mut backend: B, job: &'a Job<'a>, recorder: Recorder) -> State<'a, B> {
+    fn new(mut backend: B, job: &'a Job<'a>, recorder: Recorder, bench: Bench) -> State<'a, B> {
         let workload = job.workload;
         let depth = workload.depth.min(backend.depth_max()) * job.lanes;
         let seed = workload.seed ^ u64::from(job.number) << 40 ^ job.terms.salt;
@@ -161,13 +177,14 @@ impl<'a, B: Backend> State<'a, B> {
                 filler.fill(backend.buffer(slot, workload.blocks.max()), u64::from(slot));
             }
         }
+        let open = bench.first_depth(depth);
         let end = JobEnd {
             depth_capped: (depth < workload.depth).then_some(depth),
             missing: backend.missing(),
             ..JobEnd::default()
         };
         State {
-            looks: workload.verify || job.terms.log,
+            looks: workload.verify || job.terms.log || bench.watches(),
             reads_back: false,
             verifier: workload.verify.then(|| Verifier::new(workload, job.number, depth)),
             backend,
@@ -175,11 +192,15 @@ impl<'a, B: Backend> State<'a, B> {
             origin: 0,
             recorder,
             slots: vec![Slot { op: Op::FLUSH, due: 0, issued: 0 }; depth as usize],
-            free: (0..depth).rev().collect(),
+            open: open as usize,
+            free: (0..open).rev().collect(),
             done: Vec::with_capacity(depth as usize),
             filler,
             issued: 0,
             failures: 0,
+            bench,
+            called: false,
+            used_before: ThreadUsage::default(),
             end,
         }
     }
@@ -232,12 +253,12 @@ impl<'a, B: Backend> State<'a, B> {
     ) -> io::Result<StopReason> {
         let workload = self.job.workload;
         let batch = workload.batch;
-        let mut bytes_left = limits.bytes;
+        let (mut time_ns, mut bytes_left) = (limits.time_ns, limits.bytes);
         let mut now = self.now();
         // The stamp of the last turn, as long as it is as good as a new one.
         let mut stamp = Some(now);
         loop {
-            if now >= limits.time_ns {
+            if now >= time_ns {
                 return Ok(StopReason::Time);
             }
             if self.job.stop.load(Ordering::Relaxed) {
@@ -259,7 +280,7 @@ impl<'a, B: Backend> State<'a, B> {
                 pushed += 1;
             }
             self.end.handed.add(pushed as usize);
-            let wait = self.wait(pacer.wake_at(), pushed == batch, limits.time_ns);
+            let wait = self.wait(pacer.wake_at(), pushed == batch, time_ns);
             self.backend.turn(wait, &mut self.done)?;
             self.end.returned.add(self.done.len());
             now = self.now();
@@ -269,8 +290,14 @@ impl<'a, B: Backend> State<'a, B> {
                 stamp = None;
             }
             self.reap(now);
-            if self.failures >= self.job.terms.failures_max {
-                return Ok(StopReason::Errors);
+            if self.called {
+                match self.attend()? {
+                    Next::GoOn => {}
+                    Next::Anew => time_ns = self.now().saturating_add(limits.time_ns),
+                    Next::End(reason) => return Ok(reason),
+                }
+                now = self.now();
+                stamp = None;
             }
         }
     }
@@ -282,7 +309,7 @@ impl<'a, B: Backend> State<'a, B> {
     #[inline(always)]
     fn issue(&mut self, op: Op, due: u64, stamp: Option<u64>) -> u64 {
         let slot = self.free.pop().expect("the caller has seen a free slot");
-        let in_flight = self.slots.len() - self.free.len();
+        let in_flight = self.open - self.free.len();
         self.end.depths.add(in_flight);
         if let Some(verifier) = &mut self.verifier {
             verifier.issue(slot, op, self.backend.buffer(slot, op.bytes));
@@ -306,7 +333,7 @@ impl<'a, B: Backend> State<'a, B> {
     #[inline]
     fn wait(&self, wake_at: Option<u64>, more: bool, limit: u64) -> Wait {
         if self.free.is_empty() {
-            return Wait::For(self.job.terms.reap.min(self.slots.len() as u32));
+            return Wait::For(self.job.terms.reap.min(self.open as u32));
         }
         match wake_at {
             // A closed loop with free slots: hand over the next batch first.
@@ -345,9 +372,20 @@ impl<'a, B: Backend> State<'a, B> {
     fn failed(&mut self, slot: u32, result: i64) {
         let op = self.slots[slot as usize].op;
         self.recorder.error(op, result);
+        if self.forgiven(&op, result) {
+            self.failures = 0;
+            return self.unverified(slot);
+        }
         let gone = [libc::ENODEV, libc::ENXIO, libc::EBADF];
         let weight = if gone.iter().any(|e| result == -i64::from(*e)) { u32::MAX / 2 } else { 1 };
         self.failures = self.failures.saturating_add(weight);
+        if self.failures >= self.job.terms.failures_max {
+            self.give_up();
+        }
+        self.unverified(slot);
+    }
+
+    fn unverified(&mut self, slot: u32) {
         if let Some(verifier) = &mut self.verifier {
             verifier.complete(slot, false, &[]);
         }
@@ -357,6 +395,7 @@ impl<'a, B: Backend> State<'a, B> {
     #[cold]
     fn look_at(&mut self, slot: u32, now: u64, service_ns: u64) {
         let op = self.slots[slot as usize].op;
+        self.show(&op, service_ns, now);
         if self.job.terms.log && now >= self.job.terms.ramp_ns {
             self.end.log.push(Logged { done_ns: now, service_ns, op });
         }
@@ -373,7 +412,7 @@ impl<'a, B: Backend> State<'a, B> {
 
     /// Waits for everything in flight.
     fn drain(&mut self) -> io::Result<()> {
-        while self.free.len() < self.slots.len() {
+        while self.free.len() < self.open {
             self.backend.turn(Wait::For(1), &mut self.done)?;
             let now = self.now();
             if now >= self.recorder.interval_end() {

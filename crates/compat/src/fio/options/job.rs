@@ -29,8 +29,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     served("time_based", &[], |d, v| put(&mut d.job.schedule.time_based, v.set()?)).bare(),
     served("ramp_time", &[], |d, v| put(&mut d.job.schedule.ramp_time, v.time(SECOND)?)),
-    served("ramp_size", &[], |d, v| put(&mut d.job.schedule.ramp_size, v.bytes()?))
-        .unrun("a ramp ends after a time here: ramp_time="),
+    served("ramp_size", &[], |d, v| put(&mut d.job.schedule.ramp_size, v.bytes()?)),
     served("loops", &[], |d, v| put(&mut d.job.schedule.loops, v.count32(0, u32::MAX)?.max(1))),
     served("exitall", &[], |d, v| put(&mut d.job.schedule.exitall, v.set()?)).bare(),
     served("exit_what", &[], |d, v| {

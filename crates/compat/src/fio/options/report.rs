@@ -86,9 +86,9 @@ pub(super) const OPTIONS: &[Entry] = &[
         put(&mut d.job.errors.go_on, v.word(&words)?)
     })
     .says(
-        "`io` and `all` go on after failed operations; differences found by verify never end a job",
+        "EIO and EILSEQ are gone on after, as in fio, unless `ignore_error` names others; differences found by verify never end a job",
     ),
-    served("ignore_error", &[], ignored).unrun("errors are counted; continue_on_error=io goes on"),
+    served("ignore_error", &[], ignored),
     served("error_dump", &[], |d, v| put(&mut d.job.errors.dump, v.flag()?))
         .says("errors are always told"),
 ];

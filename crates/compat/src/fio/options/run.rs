@@ -35,11 +35,11 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     served("rate_min", &["ratemin"], |d, v| {
         v.per_kind(&mut d.job.pace.rate_min, |text| Ok(none(v.size(text)?.bytes()?)))
-    }).unrun("a rate that is missed shows in the response time"),
+    }),
     served("rate_iops", &[], |d, v| v.per_kind(&mut d.job.pace.rate_iops, |text| iops(v, text))),
     served("rate_iops_min", &[], |d, v| {
         v.per_kind(&mut d.job.pace.rate_iops_min, |text| iops(v, text))
-    }).unrun("a rate that is missed shows in the response time"),
+    }),
     served("rate_process", &[], |d, v| {
         let words = [("linear", RateProcess::Linear), ("poisson", RateProcess::Poisson)];
         put(&mut d.job.pace.process, v.word(&words)?)
@@ -60,14 +60,14 @@ pub(super) const OPTIONS: &[Entry] = &[
     served("max_latency", &[], |d, v| {
         let time = |text: &str| Ok(Some(time(text, MICRO)?).filter(|time| !time.is_zero()));
         v.per_kind(&mut d.job.pace.max_latency, time)
-    }).unrun("an operation that takes long is shown and ends nothing"),
-    served("latency_target", &[], |d, v| put(&mut d.latency.target, v.time(MICRO)?)).unrun("the depth stays what it was set to"),
-    served("latency_window", &[], |d, v| put(&mut d.latency.window, v.time(MICRO)?)).unrun("the depth stays what it was set to"),
+    }),
+    served("latency_target", &[], |d, v| put(&mut d.latency.target, v.time(MICRO)?)),
+    served("latency_window", &[], |d, v| put(&mut d.latency.window, v.time(MICRO)?)),
     served("latency_percentile", &[], |d, v| match v.text()?.parse() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => put(&mut d.latency.percentile, percent),
         _ => Err(format!("'{}' is not within 0 to 100", v.text()?)),
-    }).unrun("the depth stays what it was set to"),
-    served("latency_run", &[], |d, v| put(&mut d.latency.run, v.flag()?)).unrun("the depth stays what it was set to"),
+    }),
+    served("latency_run", &[], |d, v| put(&mut d.latency.run, v.flag()?)),
 ];
 
 fn engine(d: &mut Draft, v: &Value) -> Parsed<()> {

@@ -10,8 +10,7 @@ use crate::fio::{Criterion, Threshold};
 const SECOND: Duration = Duration::from_secs(1);
 
 pub(super) const OPTIONS: &[Entry] = &[
-    served("steadystate", &["ss"], criterion)
-        .unrun("jobs end by time or amount; ssdyno run DEVICE -m snia looks for the steady state"),
+    served("steadystate", &["ss"], criterion),
     served("steadystate_duration", &["ss_dur"], |d, v| {
         put(&mut d.steady.duration, v.time(SECOND)?)
     }),

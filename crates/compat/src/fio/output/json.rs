@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use workload::OpKind;
 
 use super::shown::{Samples, Shown, Side, deviation};
-use super::{LAYOUT, shown};
+use super::{LAYOUT, ended, shown};
 use crate::fio::run::{DiskUse, Ran};
 use crate::fio::{Amount, Blocks, Job};
 
@@ -73,14 +73,11 @@ fn job(shown: &Shown<'_>, bins: bool) -> Value {
         "latency_ns": named(&classes, &ns),
         "latency_us": named(&classes, &us),
         "latency_ms": named(&ms_classes, &ms),
-        "latency_depth": shown.job.queue.depth,
-        "latency_target": 0,
-        "latency_percentile": 100.0,
-        "latency_window": 0,
         "ssdyno": ours(shown),
     });
-    if let (Some(description), Some(fields)) = (&shown.job.description, job.as_object_mut()) {
-        fields.insert("desc".into(), json!(description));
+    if let Some(fields) = job.as_object_mut() {
+        fields.extend(ended::fields(shown));
+        fields.extend(shown.job.description.iter().map(|text| ("desc".to_string(), json!(text))));
     }
     job
 }

@@ -5,6 +5,7 @@
 //! `clat`), a percentile with fewer than ten samples beyond it is left away, and what bears on
 //! whether to believe the numbers stands below them.
 
+mod ended;
 mod json;
 mod logs;
 mod normal;

@@ -7,8 +7,8 @@ use workload::OpKind;
 use workload::units;
 
 use super::numbers::{self, LatencyUnit, short};
-use super::shown;
 use super::shown::{Samples, Shown, Side, deviation};
+use super::{ended, shown};
 use crate::fio::run::{DiskUse, Ran, depth_is_fiction, mapped};
 use crate::fio::{Job, Plan};
 
@@ -65,14 +65,13 @@ fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
     let job = shown.job;
     let ended = jiff::Timestamp::from_millisecond(ran.ended_unix_ms as i64).unwrap_or_default();
     let ended = ended.to_zoned(jiff::tz::TimeZone::system());
-    let error = shown.runs.iter().map(|run| run.error()).max().unwrap_or(0);
-    let why = if error == 0 { "" } else { " (Input/output error)" };
     let _ = writeln!(
         text,
-        "{}: (groupid={}, jobs={}): err={error:2}{why}: pid={}: {}",
+        "{}: (groupid={}, jobs={}): err={}: pid={}: {}",
         job.name,
         job.group,
         shown.runs.len(),
+        ended::error(shown),
         std::process::id(),
         ended.strftime("%a %b %e %H:%M:%S %Y"),
     );
@@ -240,9 +239,7 @@ fn machine(text: &mut String, shown: &Shown<'_>) {
         count(OpKind::Discard),
         count(OpKind::Flush),
     );
-    let depth = shown.job.queue.depth;
-    let _ =
-        writeln!(text, "     latency   : target=0, window=0, percentile=100.00%, depth={depth}");
+    text.push_str(&ended::lines(shown));
 }
 
 /// What fio has and does not tell.

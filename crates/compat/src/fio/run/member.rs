@@ -63,6 +63,7 @@ pub(super) fn member<'a>(job: &Job, clone: u32, outline: Outline) -> Member<'a, 
         direct: job.syncing.direct,
         start_ns: start_ns(job, clone),
         terms: terms(job),
+        referee: None,
         place: place(job, clone),
         after: 0..0,
         ends_all: match &job.schedule {
@@ -202,13 +203,13 @@ fn start_ns(job: &Job, clone: u32) -> u64 {
 fn terms(job: &Job) -> Terms {
     let queue = &job.queue;
     let drained = queue.depth.saturating_sub(queue.low);
-    let goes_on = job.errors.go_on.read && job.errors.go_on.write;
     let each = job.logs.average.is_zero();
     let logs = &job.logs;
     Terms {
         ramp_ns: job.schedule.ramp_time.as_nanos() as u64,
         reap: queue.complete_min.max(drained).max(1),
-        failures_max: if goes_on { u32::MAX / 4 } else { 1 },
+        // Those it goes on after are forgiven by its rules.
+        failures_max: 1,
         log: each && (logs.bw.is_some() || logs.iops.is_some() || logs.lat.is_some()),
         flush_apart: true,
         salt: 0,

@@ -8,11 +8,15 @@ mod carried;
 mod disks;
 mod error;
 mod files;
+mod least;
 mod member;
 mod places;
+mod referee;
 mod refuse;
+mod search;
 mod sizes;
 mod stage;
+mod steady;
 mod stream;
 mod target;
 
@@ -22,14 +26,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use drive::Watch;
 use engine::{Clock, Performed};
 use rig::{Measurement, Observer, StopReason, TargetInfo};
+use rustix::io::Errno;
 use workload::Content;
 
 use super::{Engine, ExitWhat, Job, Plan};
 use crate::fio::SyncMode;
+use crate::fio::value::errno_of;
 pub use disks::DiskUse;
 pub use error::RunError;
 pub use files::LaidOut;
 use files::{Files, Use};
+pub use referee::Told;
+pub use steady::{SteadySeen, Window};
 
 /// A plan whose every check passed, and that has touched nothing yet.
 pub struct Prepared<'p> {
@@ -70,19 +78,24 @@ pub struct JobRun<'p> {
     pub shift: u32,
     /// What it did.
     pub did: Performed,
+    /// What its rules found: a depth, a limit that was passed, errors it went on after.
+    pub told: Told,
+    /// Whether it was steady, where that was asked for.
+    pub steady: Option<SteadySeen>,
 }
 
 impl JobRun<'_> {
     /// The error number that ended it; 0 for none.
     pub fn error(&self) -> i32 {
-        const IO_ERROR: i32 = 5;
-        const ILLEGAL_SEQUENCE: i32 = 84;
+        if let Some((code, _)) = self.told.failed {
+            return code;
+        }
         let errors = &self.did.measurement.errors;
-        match errors.iter().any(|error| error.op != "verify") {
-            true => IO_ERROR,
-            false if errors.is_empty() => 0,
+        match errors.iter().find(|error| error.op != "verify") {
+            Some(error) => errno_of(&error.kind),
+            None if errors.is_empty() => 0,
             // As fio has it for what verify found.
-            false => ILLEGAL_SEQUENCE,
+            None => Errno::ILSEQ.raw_os_error(),
         }
     }
 }

@@ -25,27 +25,9 @@ const RULES: &[Rule] = &[
         asked: |job| job.engine == crate::fio::Engine::Mmap,
     },
     Rule {
-        option: "ramp_size",
-        why: "ramps end after a time here (ramp_time)",
-        asked: |job| job.schedule.ramp_size > 0,
-    },
-    Rule {
         option: "serialize_overlap",
         why: "overlapping operations are told apart by the verifier instead",
         asked: |job| job.queue.serialize_overlap,
-    },
-    Rule {
-        option: "rate_min",
-        why: "a rate that is missed is shown by the response time",
-        asked: |job| {
-            job.pace.rate_min.each().iter().any(|r| r.is_some())
-                || job.pace.rate_iops_min.each().iter().any(|r| r.is_some())
-        },
-    },
-    Rule {
-        option: "max_latency",
-        why: "an operation that takes long is shown, and ends nothing",
-        asked: |job| job.pace.max_latency.each().iter().any(|l| l.is_some()),
     },
     Rule {
         option: "thinktime_spin",
@@ -98,29 +80,9 @@ const RULES: &[Rule] = &[
         asked: |job| job.files.unlink_each_loop,
     },
     Rule {
-        option: "latency_target",
-        why: "the depth stays what it was set to; ssdyno run DIR measures latency by depth",
-        asked: |job| job.latency_target.is_some(),
-    },
-    Rule {
-        option: "steadystate",
-        why: "jobs end by time or amount; ssdyno run DIR -m snia looks for the steady state",
-        asked: |job| job.steady.is_some(),
-    },
-    Rule {
         option: "verify_fatal",
         why: "differences are counted and end nothing",
         asked: |job| job.verify.fatal,
-    },
-    Rule {
-        option: "ignore_error",
-        why: "errors are counted; continue_on_error=io goes on",
-        asked: |job| {
-            let errors = &job.errors;
-            [&errors.ignore_read, &errors.ignore_write, &errors.ignore_verify]
-                .iter()
-                .any(|list| !list.is_empty())
-        },
     },
     Rule {
         option: "unified_rw_reporting",

@@ -2,13 +2,17 @@
 
 use std::fs::File;
 use std::ops::Range;
+use std::sync::PoisonError;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use drive::Watch;
 use engine::{BackendKind, Clock, Member, Performance, Stage};
+use record::{Finding, Level};
 use rig::TargetInfo;
 
 use super::files::Files;
+use super::referee::{Rules, Shared};
+use super::steady::SteadyWatch;
 use super::stream::Stream;
 use super::{Actor, JobRun, RunError, Setting, carried, member};
 use crate::fio::{Engine, Job};
@@ -26,10 +30,12 @@ pub(super) fn perform<'p>(
     setting: &mut Setting<'_>,
 ) -> Result<(Vec<JobRun<'p>>, rig::Measurement), RunError> {
     let open = clones.iter().map(|clone| opened(clone, files)).collect::<Result<Vec<_>, _>>()?;
-    let members: Vec<_> =
+    let mut members: Vec<_> =
         clones.iter().zip(&open).map(|(c, files)| cast(clones, c, files)).collect();
+    let told: Vec<_> = clones.iter().zip(&mut members).map(|(c, m)| ruled(c.job, m)).collect();
     let (info, watch, clock) = on;
     let (began_unix_ns, interval_ns) = (unix_ns(), interval_ns(clones));
+    let mut steady = SteadyWatch::new(clones, interval_ns);
     let name = clones.first().map_or("", |clone| &clone.job.name);
     let mut stage = Stage {
         name,
@@ -40,18 +46,23 @@ pub(super) fn perform<'p>(
         watch: Some(watch),
         interrupt: setting.interrupt,
         observer: setting.observer,
+        overseer: Some(&mut steady),
     };
     let done = stage.perform(members).map_err(|e| RunError::io(name.to_string(), e))?;
-    let Performance { jobs, whole } = done;
-    let run = |(clone, did): (&&Actor<'p>, engine::Performed)| JobRun {
+    let Performance { jobs, mut whole } = done;
+    let run = |(number, ((clone, did), told)): (u32, ((&&Actor<'p>, _), Shared))| JobRun {
         job: clone.job,
         clone: clone.number,
         began_unix_ns,
         interval_ns,
         shift: member::shift(&clone.uses),
         did,
+        told: told.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        steady: steady.seen(number),
     };
-    Ok((clones.iter().zip(jobs).map(run).collect(), whole))
+    let runs: Vec<_> = (0..).zip(clones.iter().zip(jobs).zip(told)).map(run).collect();
+    whole.findings.extend(runs.iter().filter_map(limit_passed));
+    Ok((runs, whole))
 }
 
 /// The files of a clone, open; none for the engine that has none.
@@ -74,6 +85,21 @@ fn cast<'f>(clones: &[&Actor<'_>], clone: &Actor<'_>, files: &'f [File]) -> Memb
     member
 }
 
+/// What ended a job that passed a limit of its own.
+fn limit_passed(run: &JobRun<'_>) -> Option<Finding> {
+    let (_, why) = run.told.failed.as_ref()?;
+    let text = format!("{} ended early: {why}", run.job.name);
+    Some(Finding::new("limit-passed", Level::Bad, text))
+}
+
+/// Gives a member its rules, and where they will tell what they found.
+fn ruled(job: &Job, member: &mut Member<'_, Stream>) -> Shared {
+    let Some(rules) = Rules::of(job, member.workload.depth) else { return Shared::default() };
+    let told = rules.told();
+    member.referee = Some(Box::new(rules));
+    told
+}
+
 fn handed<'f>(job: &Job, files: &'f [File], shift: u32) -> engine::Files<'f> {
     let files = engine::Files::several(files, shift);
     if job.syncing.fdatasync > 0 && job.syncing.fsync == 0 { files } else { files.flushed_whole() }
@@ -90,7 +116,8 @@ fn waited_for(clones: &[&Actor<'_>], job: Option<&Job>) -> Range<usize> {
 fn interval_ns(clones: &[&Actor<'_>]) -> u64 {
     let asked = clones.iter().flat_map(|clone| {
         let (logs, shown) = (&clone.job.logs, &clone.job.reporting);
-        [logs.average, shown.bw_avg_time, shown.iops_avg_time]
+        let steady = clone.job.steady.map(|steady| steady.interval).unwrap_or_default();
+        [logs.average, shown.bw_avg_time, shown.iops_avg_time, steady]
     });
     let common = asked.fold(0, |common, time| member::gcd(common, time.as_nanos() as u64));
     let common = if common == 0 { LONGEST_INTERVAL_NS } else { common };

@@ -37,6 +37,13 @@ const NAMES: &[(&str, Errno)] = &[
     ("ESTALE", Errno::STALE),
 ];
 
+/// The number of an error as the engine tells it: by name, as `error 95`, or in other words, which
+/// stand for a transfer that was cut short.
+pub(crate) fn errno_of(told: &str) -> i32 {
+    let number = told.strip_prefix("error ").unwrap_or(told);
+    errno(number).unwrap_or(Errno::IO.raw_os_error())
+}
+
 /// The number of an error given by name or number.
 pub(crate) fn errno(text: &str) -> Parsed<i32> {
     let text = text.trim();

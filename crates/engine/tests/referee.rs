@@ -1,0 +1,232 @@
+//! What a referee and an overseer say is done: depth, end, counting anew, failures passed over.
+//! On the null backend and an anonymous file; nothing depends on speed.
+
+use std::fs::File;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use engine::{
+    BackendKind, Clock, EndsAll, Files, JobSeen, Member, Overseer, Performed, Place, Referee,
+    Ruling, Stage, Terms,
+};
+use record::{Safety, State, Target, TargetKind};
+use rig::{Event, StopReason, TargetInfo};
+use workload::{Mix, Op, OpKind, Pattern, Region, Source, Stop, Workload};
+
+const BLOCK: u32 = 4096;
+
+/// The same operation so many times, or without end.
+struct Same(OpKind, Option<u64>);
+
+impl Source for Same {
+    fn next_op(&mut self) -> Option<Op> {
+        if let Some(left) = &mut self.1 {
+            *left = left.checked_sub(1)?;
+        }
+        Some(Op { kind: self.0, offset: 0, bytes: BLOCK })
+    }
+}
+
+fn info() -> TargetInfo {
+    let target = Target {
+        spec: "null".into(),
+        kind: TargetKind::Null,
+        path: None,
+        bytes: None,
+        drive: None,
+        layers: Vec::new(),
+        filesystem: None,
+        direct: None,
+    };
+    TargetInfo {
+        target,
+        bytes: 1 << 20,
+        logical_block_bytes: 512,
+        allowed: Safety::Destroys,
+        ram: false,
+        formats: Vec::new(),
+        discard: true,
+        state: State::Unknown,
+    }
+}
+
+fn member<'a>(
+    source: Same,
+    files: Option<Files<'a>>,
+    depth: u32,
+    referee: Option<Box<dyn Referee>>,
+) -> Member<'a, Same> {
+    let mix = if source.0 == OpKind::Read { Mix::READ } else { Mix::WRITE };
+    let workload = Workload {
+        depth,
+        batch: depth,
+        // Ends a run that a mistake would let go on for ever.
+        stop: Stop { time_ns: Some(60_000_000_000), ..Stop::default() },
+        ..Workload::new("w", Pattern::Sequential, mix, BLOCK, Region::first(1 << 20))
+    };
+    Member {
+        workload,
+        source,
+        backend: if files.is_some() { BackendKind::Psync } else { BackendKind::Null },
+        files,
+        direct: false,
+        start_ns: 0,
+        terms: Terms { failures_max: 1, ..Terms::default() },
+        referee,
+        place: Place::default(),
+        after: 0..0,
+        ends_all: EndsAll::Never,
+    }
+}
+
+fn perform(members: Vec<Member<'_, Same>>, overseer: Option<&mut dyn Overseer>) -> Vec<Performed> {
+    let (info, interrupt) = (info(), AtomicBool::new(false));
+    let clock = Clock::new();
+    let mut stage = Stage {
+        name: "stage",
+        clock,
+        start_ns: 0,
+        interval_ns: 1_000_000,
+        info: &info,
+        watch: None,
+        interrupt: &interrupt,
+        observer: &mut |_: &Event| {},
+        overseer: match overseer {
+            Some(overseer) => Some(overseer),
+            None => None,
+        },
+    };
+    stage.perform(members).expect("performed").jobs
+}
+
+/// Rules by number of completions seen.
+struct Script {
+    first: Option<u32>,
+    seen: Arc<Mutex<u64>>,
+    says: fn(u64) -> Ruling,
+}
+
+impl Script {
+    fn asked(first: Option<u32>, says: fn(u64) -> Ruling) -> (Box<dyn Referee>, Arc<Mutex<u64>>) {
+        let seen = Arc::new(Mutex::new(0));
+        (Box::new(Script { first, seen: Arc::clone(&seen), says }), seen)
+    }
+}
+
+impl Referee for Script {
+    fn first_depth(&self) -> Option<u32> {
+        self.first
+    }
+
+    fn completed(&mut self, _op: &Op, _service_ns: u64, _now_ns: u64) -> Ruling {
+        let mut seen = self.seen.lock().expect("not poisoned");
+        *seen += 1;
+        (self.says)(*seen)
+    }
+}
+
+fn reads(job: &Performed) -> u64 {
+    job.seen.kinds[OpKind::Read as usize].as_ref().map_or(0, |kind| kind.ops)
+}
+
+#[test]
+fn a_referee_ends_a_job_and_says_whether_it_failed() {
+    for (says, stop) in [
+        (
+            (|n| if n == 100 { Ruling::End } else { Ruling::GoOn }) as fn(u64) -> _,
+            StopReason::Amount,
+        ),
+        (|n| if n == 100 { Ruling::Fail } else { Ruling::GoOn }, StopReason::Errors),
+    ] {
+        let (referee, seen) = Script::asked(None, says);
+        let jobs = perform(vec![member(Same(OpKind::Read, None), None, 1, Some(referee))], None);
+        assert_eq!((jobs[0].measurement.stop, reads(&jobs[0])), (stop, 100));
+        assert_eq!(*seen.lock().expect("not poisoned"), 100);
+        assert!(jobs[0].measurement.errors.is_empty());
+    }
+}
+
+#[test]
+fn the_depth_is_what_the_referee_says() {
+    // Alone, then four at a time, then two.
+    let (referee, _) = Script::asked(Some(1), |n| match n {
+        100 => Ruling::Depth(4),
+        300 => Ruling::Depth(2),
+        _ => Ruling::GoOn,
+    });
+    let source = Same(OpKind::Read, Some(1000));
+    let jobs = perform(vec![member(source, None, 64, Some(referee))], None);
+    let [one, two, four, more @ ..] = jobs[0].depths;
+    assert_eq!(more, [0; 4], "never deeper: {:?}", jobs[0].depths);
+    assert_eq!(one + two + four, 1000);
+    assert!(one >= 100 && two > 0 && four > 0, "{:?}", jobs[0].depths);
+}
+
+#[test]
+fn what_was_before_is_forgotten() {
+    let (referee, _) = Script::asked(None, |n| if n == 900 { Ruling::Anew } else { Ruling::GoOn });
+    let source = Same(OpKind::Read, Some(1000));
+    let jobs = perform(vec![member(source, None, 1, Some(referee))], None);
+    assert_eq!(reads(&jobs[0]), 100);
+    assert_eq!(jobs[0].depths[0], 100);
+    let by_interval: u64 = jobs[0].seen.intervals.iter().map(|i| i.kinds[0].0).sum();
+    assert_eq!(by_interval, 100);
+    assert!(jobs[0].begin_ns > 0 && jobs[0].end_ns > jobs[0].begin_ns);
+}
+
+/// Forgives so many failures.
+struct Lenient(u64);
+
+impl Referee for Lenient {
+    fn completed(&mut self, _op: &Op, _service_ns: u64, _now_ns: u64) -> Ruling {
+        Ruling::GoOn
+    }
+
+    fn forgives(&mut self, _op: &Op, result: i64) -> bool {
+        assert_eq!(result, -i64::from(libc::EBADF));
+        let forgives = self.0 > 0;
+        self.0 = self.0.saturating_sub(1);
+        forgives
+    }
+}
+
+#[test]
+fn failures_are_passed_over_as_often_as_they_are_forgiven() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    // Writes fail: it is open for reading.
+    let files = [File::open(file.path()).expect("open")];
+    for (forgiven, count) in [(0, 1), (41, 42), (1000, 100)] {
+        let source = Same(OpKind::Write, Some(100));
+        let referee: Box<dyn Referee> = Box::new(Lenient(forgiven));
+        let member = member(source, Some(Files::one(&files[0])), 1, Some(referee));
+        let jobs = perform(vec![member], None);
+        let errors = &jobs[0].measurement.errors;
+        assert_eq!((errors.len(), errors[0].count), (1, count), "{errors:?}");
+        let failed = jobs[0].measurement.stop == StopReason::Errors;
+        assert_eq!(failed, forgiven < 100, "{forgiven}");
+    }
+}
+
+/// Ends the second job when the first has done something in whole intervals.
+struct EndsSecond;
+
+impl Overseer for EndsSecond {
+    fn look(&mut self, _now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32)) {
+        assert_eq!(jobs.len(), 2);
+        if jobs[0].closed > 2 {
+            assert!(!jobs[0].intervals.is_empty());
+            end(1);
+        }
+        if jobs[1].closed == u64::MAX {
+            end(0);
+        }
+    }
+}
+
+#[test]
+fn an_overseer_ends_one_job_and_then_the_other() {
+    let endless = || member(Same(OpKind::Read, None), None, 1, None);
+    let jobs = perform(vec![endless(), endless()], Some(&mut EndsSecond));
+    assert!(jobs.iter().all(|job| job.measurement.stop == StopReason::Interrupted));
+    assert!(jobs[1].end_ns <= jobs[0].end_ns);
+}
