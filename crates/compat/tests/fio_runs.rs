@@ -312,6 +312,9 @@ fn several_files_clones_and_stages_are_counted_alike() {
          --rw=write --bs=8k --wait_for=a",
         "--name=a --filename=f --size=512k --bs=4k --rw=randwrite --number_ios=50",
         "--name=a --size=4m --bs=4k --rw=randwrite --ioengine=null --iodepth=16",
+        "--name=a --filename=f --size=1m --bs=4k --rw=write --ioengine=mmap --fsync=16",
+        "--name=a --filename=f --size=1m --bs=8k --rw=randread --ioengine=mmap --direct=1",
+        "--name=a --nrfiles=3 --size=768k --bs=4k --rw=randwrite --ioengine=mmap --fallocate=none",
     ] {
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         if same_counts(&words).is_none() {
@@ -326,6 +329,7 @@ fn flushes_and_reading_back_are_counted_alike() {
         "--name=a --filename=f --size=256k --bs=4k --rw=write --fsync=4 --end_fsync=1",
         "--name=a --filename=f --size=256k --bs=4k --rw=write --verify=crc32c",
         "--name=a --filename=f --size=256k --bs=4k --rw=randwrite --verify=md5 --do_verify=0",
+        "--name=a --filename=f --size=256k --bs=4k --rw=randwrite --verify=md5 --ioengine=mmap",
     ] {
         let Some((ours, _)) = same_counts(words) else { return };
         assert_eq!(ours.jobs()[0]["error"], 0, "{words}");

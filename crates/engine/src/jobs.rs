@@ -13,7 +13,7 @@ use rig::StopReason;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use workload::{Calls, Closed, Open, Pace, Pacing, Pauses, Source, Workload};
 
-use crate::backend::{Aio, Backend, ByBytes, Null, Psync, Uring};
+use crate::backend::{Aio, Backend, ByBytes, Mmap, Null, Psync, Uring};
 use crate::clock::Clock;
 use crate::files::Files;
 use crate::halt::Halt;
@@ -164,7 +164,7 @@ impl Go<'_> {
         let calls = part.workload.calls;
         let kind = part.backend.making(calls);
         let depth = match kind {
-            BackendKind::Psync => 1,
+            BackendKind::Psync | BackendKind::Mmap => 1,
             _ => part.workload.depth,
         };
         let arena =
@@ -180,6 +180,12 @@ impl Go<'_> {
             }
             (BackendKind::Aio, Some(files)) => {
                 self.go(part, arena.and_then(|arena| Aio::new(clock, files, arena)))
+            }
+            (BackendKind::Mmap, Some(files)) => {
+                let (workload, advised) = (part.workload, part.terms.advised);
+                let mmap =
+                    arena.and_then(|arena| Mmap::new(clock, files, workload, advised, arena));
+                self.go(part, mmap)
             }
             (BackendKind::Psync, Some(files)) if matches!(calls, Calls::Bytes { .. }) => {
                 let block = part.workload.blocks.max();

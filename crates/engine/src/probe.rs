@@ -21,12 +21,14 @@ pub enum BackendKind {
     Aio,
     /// Synchronous `pread` and `pwrite`.
     Psync,
+    /// Files mapped into memory.
+    Mmap,
     /// Nothing: measures the instrument.
     Null,
 }
 
 impl BackendKind {
-    /// Every kind, best first.
+    /// Every kind that is asked for by its word, best first.
     pub const ALL: [BackendKind; 4] =
         [BackendKind::Uring, BackendKind::Aio, BackendKind::Psync, BackendKind::Null];
 
@@ -36,6 +38,7 @@ impl BackendKind {
             BackendKind::Uring => "uring",
             BackendKind::Aio => "aio",
             BackendKind::Psync => "psync",
+            BackendKind::Mmap => "mmap",
             BackendKind::Null => "null",
         }
     }

@@ -69,6 +69,8 @@ pub struct Terms {
     pub flush_apart: bool,
     /// Tells what this job writes from what others with its seed write.
     pub salt: u64,
+    /// The kernel is told in which order a mapped file will be used.
+    pub advised: bool,
 }
 
 impl Default for Terms {
@@ -80,6 +82,7 @@ impl Default for Terms {
             log: false,
             flush_apart: false,
             salt: 0,
+            advised: true,
         }
     }
 }

@@ -1,13 +1,14 @@
 //! How operations reach the target. A backend owns its slots' memory and its clock; one worker
 //! drives one backend, and nothing is shared between them.
 //!
-//! `uring` is the fast path, `aio` and `psync` serve where the kernel or the user says so, `null`
+//! `uring` is the fast path, `aio`, `psync` and `mmap` serve where the kernel or the user says so, `null`
 //! completes everything at once and so measures the instrument itself, `sim` is a virtual drive in
 //! virtual time, `bytes` makes a program's stream calls around another one.
 
 mod aio;
 mod bytes;
 mod cold;
+mod mmap;
 mod null;
 mod psync;
 mod sim;
@@ -16,6 +17,7 @@ mod uring;
 pub(crate) use aio::Aio;
 pub(crate) use bytes::ByBytes;
 pub(crate) use cold::discard;
+pub(crate) use mmap::Mmap;
 pub(crate) use null::Null;
 pub(crate) use psync::Psync;
 pub(crate) use sim::Sim;

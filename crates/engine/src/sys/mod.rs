@@ -6,6 +6,7 @@ pub(crate) mod aio;
 pub(crate) mod arena;
 pub(crate) mod counter;
 pub(crate) mod file;
+pub(crate) mod map;
 pub(crate) mod process;
 pub(crate) mod ring;
 pub(crate) mod thread;

@@ -39,7 +39,7 @@ pub(crate) const ENGINES: &[EngineEntry] = &[
     served(
         &["mmap"],
         Engine::Mmap,
-        "read, refused when it is run: a file that shrinks would end the run with a signal",
+        "a file that another program shortens is an error of the operation that finds it so",
     ),
     served(&["null"], Engine::Null, ""),
     not(&["cpuio"], "it does no I/O; load the processor with another program"),

@@ -204,9 +204,10 @@ impl Files {
 
     /// Opens a file for a clone.
     pub(super) fn open(&self, job: &Job, path: &Path) -> Result<File, RunError> {
-        let writes = (job.access.rw.writes() || job.access.rw.trims()) && !job.verify.only;
+        let writes = writes(job);
         let mut options = OpenOptions::new();
-        let reads = job.access.rw.reads() || verifies(job) || job.files.pre_read;
+        let mapped = job.engine == Engine::Mmap;
+        let reads = mapped || job.access.rw.reads() || verifies(job) || job.files.pre_read;
         options.read(!writes || reads);
         options.write(writes).custom_flags(open_flags(job));
         let device = self
@@ -406,6 +407,11 @@ fn is_marked(path: &Path, meta: &Metadata) -> bool {
 /// The time of a file's last change.
 fn stamp(meta: &Metadata) -> String {
     format!("{}.{:09}", meta.mtime(), meta.mtime_nsec())
+}
+
+/// Whether a job changes its files.
+pub(super) fn writes(job: &Job) -> bool {
+    (job.access.rw.writes() || job.access.rw.trims()) && !job.verify.only
 }
 
 /// Whether a job checks what it reads.

@@ -7,7 +7,9 @@ use workload::{BlockSizes, Caching, Mix, Pacing, Pattern, Region, Stop, Workload
 
 use super::files::{Use, verifies};
 use super::stream::{Outline, Stream};
-use crate::fio::{Access, Amount, Blocks, CpuPolicy, Engine, Job, PerKind, RateProcess};
+use crate::fio::{
+    Access, Amount, Blocks, CpuPolicy, Engine, FadviseHint, Job, PerKind, RateProcess,
+};
 
 /// Best effort, the class of those that name only a level.
 const CLASS_BEST_EFFORT: u8 = 2;
@@ -188,8 +190,7 @@ fn backend(engine: Engine) -> BackendKind {
         Engine::Sync | Engine::Psync | Engine::Vsync | Engine::Pvsync | Engine::Pvsync2 => {
             BackendKind::Psync
         }
-        // Refused before this.
-        Engine::Mmap => BackendKind::Psync,
+        Engine::Mmap => BackendKind::Mmap,
     }
 }
 
@@ -212,6 +213,7 @@ fn terms(job: &Job) -> Terms {
         failures_max: 1,
         log: each && (logs.bw.is_some() || logs.iops.is_some() || logs.lat.is_some()),
         flush_apart: true,
+        advised: job.files.fadvise != FadviseHint::None,
         salt: 0,
     }
 }

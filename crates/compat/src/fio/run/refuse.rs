@@ -20,11 +20,6 @@ struct Rule {
 
 const RULES: &[Rule] = &[
     Rule {
-        option: "ioengine=mmap",
-        why: "a file that another program shortens would end the run with a signal",
-        asked: |job| job.engine == crate::fio::Engine::Mmap,
-    },
-    Rule {
         option: "serialize_overlap",
         why: "overlapping operations are told apart by the verifier instead",
         asked: |job| job.queue.serialize_overlap,

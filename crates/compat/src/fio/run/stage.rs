@@ -10,7 +10,7 @@ use engine::{BackendKind, Clock, Member, Performance, Stage};
 use record::{Finding, Level};
 use rig::TargetInfo;
 
-use super::files::Files;
+use super::files::{self, Files, Use};
 use super::referee::{Rules, Shared};
 use super::steady::SteadyWatch;
 use super::stream::Stream;
@@ -69,8 +69,22 @@ pub(super) fn perform<'p>(
 fn opened(clone: &Actor<'_>, files: &Files) -> Result<Vec<File>, RunError> {
     match clone.job.engine {
         Engine::Null => Ok(Vec::new()),
-        _ => clone.uses.iter().map(|u| files.open(clone.job, &u.path)).collect(),
+        _ => clone.uses.iter().map(|u| open_one(clone.job, u, files)).collect(),
     }
+}
+
+fn open_one(job: &Job, place: &Use, files: &Files) -> Result<File, RunError> {
+    let file = files.open(job, &place.path)?;
+    if job.engine == Engine::Mmap && files::writes(job) {
+        // What is mapped must be there: writing makes no mapped file longer.
+        let end = place.start + place.bytes;
+        let longer = file.metadata().and_then(|meta| match meta.is_file() && meta.len() < end {
+            true => file.set_len(end),
+            false => Ok(()),
+        });
+        longer.map_err(|e| RunError::io(format!("make {} longer", place.path.display()), e))?;
+    }
+    Ok(file)
 }
 
 /// A clone as a member of its stage.

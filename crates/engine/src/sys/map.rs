@@ -1,0 +1,297 @@
+//! A file mapped into memory, and read and written by copying.
+//!
+//! What lies behind the end of a mapped file raises SIGBUS when it is touched, and another program
+//! may shorten a file at any time; a device that fails to read does the same. The handler here
+//! lays an empty page where one of our own mappings was touched and counts that, and the copy,
+//! which then ends as if nothing had been, is told as an I/O error; the file is mapped anew, so
+//! that the next touch fails again. Faults elsewhere go to whoever handled them before.
+//!
+//! Within the last page that is left of a file nothing faults: there the rest reads as zeros.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::ptr::{NonNull, null_mut};
+use std::sync::Once;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, compiler_fence};
+
+/// Most files that may be mapped at once; a fault looks at all of them. Arbitrary.
+const MAPPINGS_MAX: usize = 4096;
+
+/// Where a mapping is, for the handler, and how often it was touched where nothing is.
+struct Place {
+    /// 0 while it is not known.
+    base: AtomicUsize,
+    /// 0: the place is free.
+    length: AtomicUsize,
+    faults: AtomicUsize,
+}
+
+static PLACES: [Place; MAPPINGS_MAX] = [const {
+    Place { base: AtomicUsize::new(0), length: AtomicUsize::new(0), faults: AtomicUsize::new(0) }
+}; MAPPINGS_MAX];
+
+/// What was done about SIGBUS before us.
+static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
+
+static INSTALLED: Once = Once::new();
+
+/// A whole file in memory, used by one thread at a time.
+pub(crate) struct Mapping {
+    base: NonNull<u8>,
+    length: usize,
+    fd: RawFd,
+    protection: libc::c_int,
+    place: &'static Place,
+}
+
+// SAFETY: the mapping belongs to this value alone and is not bound to a thread.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    /// Maps a file or device of `length` bytes, which must stay open for as long as the mapping
+    /// lives, for reading, and for writing if it is `writable`.
+    pub(crate) fn new(file: &File, length: u64, writable: bool) -> io::Result<Mapping> {
+        INSTALLED.call_once(install);
+        let length = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        let writing = if writable { libc::PROT_WRITE } else { 0 };
+        let (fd, protection) = (file.as_raw_fd(), libc::PROT_READ | writing);
+        // SAFETY: a new mapping at an address of the kernel's choice aliases nothing of ours.
+        let base = unsafe { libc::mmap(null_mut(), length, protection, libc::MAP_SHARED, fd, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let place = match take_place(base.as_ptr() as usize, length) {
+            Some(place) => place,
+            None => {
+                // SAFETY: the mapping was just made, and nothing refers to it.
+                unsafe { libc::munmap(base.as_ptr().cast(), length) };
+                return Err(io::Error::other("more files are mapped than can be watched"));
+            }
+        };
+        Ok(Mapping { base, length, fd, protection, place })
+    }
+
+    /// Tells the kernel in which order it will be used: at random places, or one after the other.
+    pub(crate) fn advise(&self, random: bool) {
+        let advice = if random { libc::MADV_RANDOM } else { libc::MADV_SEQUENTIAL };
+        // SAFETY: the range is the mapping. Advice may fail; it is only advice.
+        unsafe { libc::madvise(self.base.as_ptr().cast(), self.length, advice) };
+    }
+
+    /// Copies what is at an offset into a buffer.
+    pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let from = self.at(offset, buffer.len())?;
+        self.watched(|| {
+            // SAFETY: both ranges are mapped and apart: the buffer is exclusively borrowed, and
+            // nobody else has this mapping. What another process writes meanwhile is copied as it
+            // is found; no value is made of it but bytes.
+            unsafe { std::ptr::copy_nonoverlapping(from, buffer.as_mut_ptr(), buffer.len()) }
+        })
+    }
+
+    /// Copies a buffer to an offset.
+    pub(crate) fn write(&self, offset: u64, buffer: &[u8]) -> io::Result<()> {
+        let to = self.at(offset, buffer.len())?;
+        if self.protection & libc::PROT_WRITE == 0 {
+            return Err(io::Error::from_raw_os_error(libc::EBADF));
+        }
+        self.watched(|| {
+            // SAFETY: as in `read`; the mapping is writable.
+            unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr(), to, buffer.len()) }
+        })
+    }
+
+    /// Makes everything durable.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.sync_range(self.base.as_ptr(), self.length)
+    }
+
+    /// Makes a range durable and gives its pages back, as fio does where it is to go past the cache.
+    pub(crate) fn expel(&self, offset: u64, bytes: usize) -> io::Result<()> {
+        let page = rustix::param::page_size();
+        let first = offset as usize / page * page;
+        let start = self.at(first as u64, offset as usize + bytes - first)?;
+        let bytes = offset as usize + bytes - first;
+        self.sync_range(start, bytes)?;
+        // SAFETY: the range lies in the mapping; what is given up is in the file.
+        check(unsafe { libc::madvise(start.cast(), bytes, libc::MADV_DONTNEED) })
+    }
+
+    fn sync_range(&self, start: *mut u8, bytes: usize) -> io::Result<()> {
+        // SAFETY: the range lies in the mapping, and begins with a page.
+        check(unsafe { libc::msync(start.cast(), bytes, libc::MS_SYNC) })
+    }
+
+    /// The address of so many bytes at an offset.
+    fn at(&self, offset: u64, bytes: usize) -> io::Result<*mut u8> {
+        let end = (offset as usize).checked_add(bytes);
+        if end.is_none_or(|end| end > self.length) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        // SAFETY: within the mapping, as was just seen.
+        Ok(unsafe { self.base.as_ptr().add(offset as usize) })
+    }
+
+    /// Does a copy, and says whether it touched what is not there.
+    fn watched(&self, copy: impl FnOnce()) -> io::Result<()> {
+        let before = self.place.faults.load(Ordering::Relaxed);
+        // The handler runs on this thread, in the middle of the copy.
+        compiler_fence(Ordering::SeqCst);
+        copy();
+        compiler_fence(Ordering::SeqCst);
+        if self.place.faults.load(Ordering::Relaxed) == before {
+            return Ok(());
+        }
+        self.map_again()?;
+        Err(io::Error::from_raw_os_error(libc::EIO))
+    }
+
+    /// Takes away the empty pages that the handler has laid.
+    fn map_again(&self) -> io::Result<()> {
+        let (base, flags) = (self.base.as_ptr().cast(), libc::MAP_SHARED | libc::MAP_FIXED);
+        // SAFETY: replaces this mapping by itself; no reference into it is alive.
+        let again = unsafe { libc::mmap(base, self.length, self.protection, flags, self.fd, 0) };
+        if again == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        self.place.base.store(0, Ordering::Release);
+        self.place.length.store(0, Ordering::Release);
+        // SAFETY: the mapping is ours, and nothing refers to it any more.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
+    }
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A free place, taken for a mapping.
+fn take_place(base: usize, length: usize) -> Option<&'static Place> {
+    let free = PLACES.iter().find(|place| {
+        let taken = place.length.compare_exchange(0, length, Ordering::AcqRel, Ordering::Relaxed);
+        taken.is_ok()
+    })?;
+    // Until this is done the place names a range at address 0, where nothing is ever mapped.
+    free.base.store(base, Ordering::Release);
+    Some(free)
+}
+
+/// Puts the handler in front of the one there is.
+fn install() {
+    let mut before: Box<libc::sigaction> = Box::new(
+        // SAFETY: a sigaction of zeros is a value: the default action.
+        unsafe { std::mem::zeroed() },
+    );
+    // SAFETY: writes what is in force to memory that is live for the call.
+    unsafe { libc::sigaction(libc::SIGBUS, std::ptr::null(), &mut *before) };
+    BEFORE.store(Box::into_raw(before), Ordering::Release);
+    // SAFETY: as above.
+    let mut ours: libc::sigaction = unsafe { std::mem::zeroed() };
+    let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = on_fault;
+    ours.sa_sigaction = handler as usize;
+    // On the stack for signals that Rust's threads have: the fault may lie anywhere.
+    ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    // SAFETY: the handler does nothing but what may be done in one, and the mask is empty.
+    unsafe { libc::sigaction(libc::SIGBUS, &ours, null_mut()) };
+}
+
+/// Only atomics and system calls: it runs in the middle of whatever was done.
+extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: with SA_SIGINFO the kernel hands a filled siginfo, which for SIGBUS has an address.
+    let address = unsafe { (*info).si_addr() } as usize;
+    let holds = |place: &&Place| {
+        let length = place.length.load(Ordering::Acquire);
+        let base = place.base.load(Ordering::Acquire);
+        (base..base.saturating_add(length)).contains(&address)
+    };
+    if let Some(place) = PLACES.iter().find(holds)
+        && lay_page(address)
+    {
+        place.faults.fetch_add(1, Ordering::Relaxed);
+        return;
+    }
+    // Not ours: it happens again at once, to whoever handled it before.
+    let before = BEFORE.load(Ordering::Acquire);
+    // SAFETY: the pointer was stored before this handler was installed, and is never freed.
+    unsafe { libc::sigaction(libc::SIGBUS, before, null_mut()) };
+}
+
+/// Lays an empty page where a mapping of ours was touched.
+fn lay_page(address: usize) -> bool {
+    // SAFETY: only looks a constant up, and may be called in a handler.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+    // SAFETY: errno belongs to this thread, and is put back for what was interrupted.
+    let errno = unsafe { *libc::__errno_location() };
+    let at = (address / page * page) as *mut libc::c_void;
+    // SAFETY: replaces one page of a mapping of ours, which held nothing.
+    let laid = unsafe { libc::mmap(at, page, protection, flags, -1, 0) };
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+    laid != libc::MAP_FAILED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    const PAGE: usize = 65_536;
+
+    fn file(pages: u64) -> File {
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(pages * PAGE as u64).expect("long enough");
+        file
+    }
+
+    #[test]
+    fn what_is_copied_in_is_in_the_file_and_comes_out_again() {
+        let file = file(4);
+        let mapping = Mapping::new(&file, 4 * PAGE as u64, true).expect("mapped");
+        mapping.write(100, b"a word").expect("written");
+        mapping.sync().expect("durable");
+        mapping.expel(100, 6).expect("gone from the cache");
+        let mut found = [0; 6];
+        file.read_exact_at(&mut found, 100).expect("read");
+        assert_eq!(&found, b"a word");
+        file.write_all_at(b"another", PAGE as u64).expect("written");
+        let mut found = [0; 7];
+        mapping.read(PAGE as u64, &mut found).expect("read");
+        assert_eq!(&found, b"another");
+        assert!(mapping.read(4 * PAGE as u64 - 3, &mut found).is_err(), "behind the end");
+    }
+
+    #[test]
+    fn a_file_that_was_shortened_is_an_error_as_long_as_it_is_short() {
+        let file = file(4);
+        let mapping = Mapping::new(&file, 4 * PAGE as u64, true).expect("mapped");
+        let mut buffer = vec![1; PAGE];
+        file.set_len(PAGE as u64).expect("shorter");
+        for _ in 0..2 {
+            let error = mapping.read(2 * PAGE as u64, &mut buffer).expect_err("nothing there");
+            assert_eq!(error.raw_os_error(), Some(libc::EIO));
+            let error = mapping.write(3 * PAGE as u64, &buffer).expect_err("nothing there");
+            assert_eq!(error.raw_os_error(), Some(libc::EIO));
+        }
+        mapping.read(0, &mut buffer).expect("what is left is there");
+        file.set_len(4 * PAGE as u64).expect("as before");
+        mapping.write(3 * PAGE as u64, b"again").expect("written");
+        let mut found = [0; 5];
+        file.read_exact_at(&mut found, 3 * PAGE as u64).expect("read");
+        assert_eq!(&found, b"again");
+    }
+
+    #[test]
+    fn one_that_may_not_be_written_is_not() {
+        let file = file(1);
+        let mapping = Mapping::new(&file, PAGE as u64, false).expect("mapped");
+        assert!(mapping.write(0, b"x").is_err());
+        assert!(Mapping::new(&file, 0, false).is_err(), "nothing to map");
+    }
+}
