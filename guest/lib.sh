@@ -85,6 +85,27 @@ values() {
         + ($all | getpath($path) | tostring | sub(" *$"; "") | @sh)' "$3")"
 }
 
+# sane WHAT METRICS: /tmp/record is whole, without errors, of $drive, with no rate that cannot be and
+# with at least so many metrics.
+sane() {
+    values run '{complete, cut_short, errors: (.errors | length), metrics: (.metrics | length),
+        serial: .target.drive.serial, safety: .plan.safety, state_after,
+        odd: ([.metrics[] | select(.unit == "B/s" or .unit == "IOPS")
+            | select(.value == null or .value <= 0 or .value > 1e11) | .name] | join(" "))}' /tmp/record
+    is "$1 is whole" "$run_complete $run_cut_short" "true null"
+    is "$1 met no errors" "$run_errors" 0
+    is "$1 names the drive" "$run_serial" "$(serial "$drive")"
+    is "$1 rates out of reason" "$run_odd" ""
+    [ "$run_metrics" -ge "$2" ] || fail "$1 has $run_metrics metrics, not $2"
+}
+
+# measured WHAT METRICS ARGUMENTS...: a run on $block whose record is sane.
+measured() {
+    local name=$1 metrics=$2; shift 2
+    if ssdyno run "$block" --json --quiet "$@" >/tmp/record 2>/tmp/said; then sane "$name" "$metrics"
+    else fail "$name: exit $?"; cat /tmp/said; fi
+}
+
 # says TEXT...: the last command of `exits` or `holds` said it.
 says() { if grep -qF -- "$*" /tmp/said; then pass "says: $*"; else fail "does not say: $*"; cat /tmp/said; fi; }
 

@@ -5,45 +5,25 @@
 case $drive in pair) drive=pair4k ;; esac
 block=$(device "$drive")
 
-# A record that is whole, without errors, of this drive, and with no rate that cannot be.
-sane() {
-    values run '{complete, cut_short, errors: (.errors | length), metrics: (.metrics | length),
-        serial: .target.drive.serial, safety: .plan.safety,
-        odd: ([.metrics[] | select(.unit == "B/s" or .unit == "IOPS")
-            | select(.value == null or .value <= 0 or .value > 1e11) | .name] | join(" "))}' /tmp/record
-    is "$1 is whole" "$run_complete $run_cut_short" "true null"
-    is "$1 met no errors" "$run_errors" 0
-    is "$1 names the drive" "$run_serial" "$(serial "$drive")"
-    is "$1 rates out of reason" "$run_odd" ""
-    [ "$run_metrics" -ge "$2" ] || fail "$1 has $run_metrics metrics, not $2"
-}
-
-# run NAME METRICS ARGUMENTS...
-run() {
-    local name=$1 metrics=$2; shift 2
-    if ssdyno run "$block" --json --quiet "$@" >/tmp/record 2>/tmp/said; then sane "$name" "$metrics"
-    else fail "$name: exit $?"; cat /tmp/said; fi
-}
-
 before=$(host hash "$drive")
-run "quick" 10 --time 2s
+measured "quick" 10 --time 2s
 is "quick is safe" "$run_safety" reads
 is "quick changed the drive" "$(host hash "$drive")" "$before"
 exits 3 "another serial number" ssdyno run "$block" --destroy=OTHER --time 2s
 is "a refusal changed the drive" "$(host hash "$drive")" "$before"
-run "quick, given away" 20 --destroy="$(serial "$drive")" --time 2s
+measured "quick, given away" 20 --destroy="$(serial "$drive")" --time 2s
 is "quick, given away" "$run_safety" destroys
-run "sustain" 4 --destroy="$(serial "$drive")" -m sustain --time 2s --size 16MiB
-run "zones" 4 --destroy="$(serial "$drive")" -m zones --time 10s
+measured "sustain" 4 --destroy="$(serial "$drive")" -m sustain --time 2s --size 16MiB
+measured "zones" 4 --destroy="$(serial "$drive")" -m zones --time 10s
 read -r discards <"/sys/block/${block##*/}/queue/discard_max_bytes"
-run "trim" $((discards > 0)) --destroy="$(serial "$drive")" -m trim --time 2s --size 16MiB
+measured "trim" $((discards > 0)) --destroy="$(serial "$drive")" -m trim --time 2s --size 16MiB
 
 # Its own content again, kept on another drive meanwhile.
 mkfs.ext4 -q "$(device scratch)"
 mount -t ext4 "$(device scratch)" /mnt
 sync
 before=$(host hash "$drive")
-run "speed" 6 -m speed --borrow --journal /mnt/journal --time 10s
+measured "speed" 6 -m speed --borrow --journal /mnt/journal --time 10s
 is "speed only borrows" "$run_safety" borrows
 is "speed changed the drive" "$(host hash "$drive")" "$before"
 is "nothing is left to recover" "$(ls /mnt/journal)" ""

@@ -1,7 +1,5 @@
 # Prepare on real kernel devices: formats as nvme-cli sees them, discards that reach the image, states
 # that later runs begin with, and what is refused.
-# The method lbaf is not among them: after some six formats the NVMe drive of QEMU 7.2 loses random
-# writes at depth 32 (the kernel reports time-outs), and the run waits for it.
 # drives: nvme ssd usb
 # modules: ext4
 # needs: nvme mkfs.ext4

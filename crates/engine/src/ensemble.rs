@@ -18,6 +18,7 @@ use crate::files::Files;
 use crate::halt::Halt;
 use crate::jobs::{Crew, EndsAll, Part, Place};
 use crate::machine::hot_limit;
+use crate::patience::{PATIENCE, Pulse};
 use crate::prepare;
 use crate::probe::BackendKind;
 use crate::recorder::{JobEnd, Logged};
@@ -115,7 +116,7 @@ pub struct Performance {
 impl Stage<'_> {
     /// Runs the jobs to the end of the last.
     pub fn perform<S: Source>(&mut self, members: Vec<Member<'_, S>>) -> io::Result<Performance> {
-        let halt = Halt::new(members.len() as u32);
+        let (halt, pulse) = (Halt::new(members.len() as u32), Pulse::default());
         let subject = Subject {
             name: self.name,
             replicate: 0,
@@ -126,6 +127,9 @@ impl Stage<'_> {
             interrupt: self.interrupt,
             halt: &halt,
             hot_c: hot_limit(self.info),
+            pulse: pulse.clone(),
+            cached: members.iter().any(|member| !member.direct),
+            patience_ns: PATIENCE.as_nanos() as u64,
             by_job: true,
         };
         let descriptions: Vec<_> = members.iter().map(Description::of).collect();
@@ -137,7 +141,7 @@ impl Stage<'_> {
             None => None,
         });
         let interval_ns = self.interval_ns;
-        let crew = Crew { clock: self.clock, interval_ns, halt: &halt, loans: None };
+        let crew = Crew { clock: self.clock, interval_ns, halt: &halt, pulse, loans: None };
         let seen = crew.run(parts.collect(), |origin, reports| sampler.watch(origin, reports))?;
         Ok(self.performance(&descriptions, &workloads, seen))
     }

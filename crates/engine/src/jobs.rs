@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::files::Files;
 use crate::halt::Halt;
 use crate::loans::Loans;
+use crate::patience::Pulse;
 use crate::probe::BackendKind;
 use crate::recorder::{Recorder, Report};
 use crate::referee::Referee;
@@ -73,6 +74,8 @@ pub(crate) struct Crew<'a> {
     pub clock: Clock,
     pub interval_ns: u64,
     pub halt: &'a Halt,
+    /// That of its jobs, all together.
+    pub pulse: Pulse,
     /// Of the original content, where the workload writes that.
     pub loans: Option<&'a Loans>,
 }
@@ -232,7 +235,7 @@ impl Go<'_> {
             crew.interval_ns,
             &workload.name,
             terms.ramp_ns,
-            self.sender.clone(),
+            (self.sender.clone(), crew.pulse.clone()),
         );
         let job = Job {
             workload,

@@ -22,6 +22,7 @@ mod handles;
 mod jobs;
 mod loans;
 mod machine;
+mod patience;
 mod prepare;
 mod probe;
 mod recorder;

@@ -28,6 +28,7 @@ use crate::halt::Halt;
 use crate::handles::Handles;
 use crate::jobs::{Crew, EndsAll, Part, Place};
 use crate::loans::{self, Loans};
+use crate::patience::{PATIENCE, Pulse};
 use crate::prepare;
 use crate::probe::{self, BackendKind};
 use crate::release::{self, Found};
@@ -52,11 +53,15 @@ pub struct Options {
     pub interval_ns: u64,
     /// Where borrowed blocks are kept; `None`: nothing of the user's is borrowed.
     pub journal: Option<journal::Place>,
+    /// How long the drive may leave everything unanswered before it is given up: see
+    /// [`Event::NoAnswer`].
+    pub patience: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { backend: None, pin: false, interval_ns: 100_000_000, journal: None }
+        let interval_ns = 100_000_000;
+        Options { backend: None, pin: false, interval_ns, journal: None, patience: PATIENCE }
     }
 }
 
@@ -181,7 +186,13 @@ impl Machine {
         let stop = workload::Stop { ops: Some(ops), ..Default::default() };
         let workload = Workload { stop, jobs: 1, flush_at_end: false, ..workload.clone() };
         let halt = Halt::new(1);
-        let crew = Crew { clock: self.clock, interval_ns: u64::MAX / 2, halt: &halt, loans: None };
+        let crew = Crew {
+            clock: self.clock,
+            interval_ns: u64::MAX / 2,
+            halt: &halt,
+            pulse: Pulse::default(),
+            loans: None,
+        };
         let parts = parts(&workload, BackendKind::Null, None, false);
         let parts = parts.map_err(|e| io_error(&self.info, "null backend", e))?;
         let end = crew.run(parts, |_, reports| {
@@ -238,12 +249,13 @@ impl Machine {
             .filter(|_| workload.mix.read > 0)
             .and_then(|file| prepare::written_share(file, workload.region));
         let replicate = self.replicates.entry(workload.name.clone()).or_default();
-        let halt = Halt::new(workload.jobs);
+        let (halt, pulse) = (Halt::new(workload.jobs), Pulse::default());
         let parts = parts(workload, self.backend, file.map(Files::one), self.options.pin);
         let parts = parts.map_err(|e| io_error(&self.info, "pin jobs", e))?;
         let interval_ns = self.options.interval_ns;
         let loans = file.filter(|_| writes_original(workload)).map(|_| &self.loans);
-        let crew = Crew { clock: self.clock, interval_ns, halt: &halt, loans };
+        let crew =
+            Crew { clock: self.clock, interval_ns, halt: &halt, pulse: pulse.clone(), loans };
         let subject = Subject {
             name: &workload.name,
             replicate: *replicate,
@@ -254,6 +266,9 @@ impl Machine {
             interrupt: &self.interrupt,
             halt: &halt,
             hot_c: hot_limit(&self.info),
+            pulse,
+            cached: !direct,
+            patience_ns: self.options.patience.as_nanos() as u64,
             by_job: false,
         };
         let (observer, watch) = (self.observer.as_mut(), self.watch.as_mut());

@@ -11,6 +11,7 @@ use rig::KindStats;
 use workload::{Op, OpKind};
 
 use crate::counts::Counts;
+use crate::patience::Pulse;
 use crate::sys::thread::ThreadUsage;
 
 /// Addresses kept per kind of error.
@@ -110,6 +111,7 @@ pub(crate) struct Recorder {
     /// The interval of the measurement in which the job begins.
     first: u64,
     out: Sender<Report>,
+    pub(crate) pulse: Pulse,
     workload: String,
     pub(crate) errors: Vec<IoErrors>,
 }
@@ -123,7 +125,7 @@ impl Recorder {
         interval_ns: u64,
         workload: &str,
         ramp_ns: u64,
-        out: Sender<Report>,
+        (out, pulse): (Sender<Report>, Pulse),
     ) -> Recorder {
         let kinds = Box::new([(); 4].map(|()| fresh(open)));
         Recorder {
@@ -132,10 +134,11 @@ impl Recorder {
             kinds,
             interval_ns,
             index: 0,
-            interval_end: if ramp_ns > 0 { ramp_ns } else { interval_ns },
+            interval_end: if ramp_ns > 0 { ramp_ns.min(interval_ns) } else { interval_ns },
             ramp_ns,
             first: 0,
             out,
+            pulse,
             workload: workload.to_string(),
             errors: Vec::new(),
         }
@@ -167,9 +170,14 @@ impl Recorder {
     /// that of a backend that knows it.
     #[cold]
     pub(crate) fn publish(&mut self, now: u64, temperature_c: Option<f64>) {
+        self.pulse.beat();
         let open = self.open;
+        if now < self.ramp_ns {
+            self.interval_end = self.ramp_ns.min(now.saturating_add(self.interval_ns));
+            return;
+        }
         if std::mem::take(&mut self.ramp_ns) > 0 {
-            // The end of the ramp, or of the job within it: nothing counted so far is to be kept.
+            // Nothing counted so far is to be kept.
             self.kinds.iter_mut().for_each(|stats| *stats = fresh(open));
             return self.enter_interval(now / self.interval_ns);
         }

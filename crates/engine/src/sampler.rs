@@ -16,6 +16,7 @@ use workload::OpKind;
 
 use crate::clock::Clock;
 use crate::halt::Halt;
+use crate::patience::{Patience, Pulse};
 use crate::recorder::{JobEnd, Kinds, Report};
 use crate::referee::Overseer;
 
@@ -33,6 +34,12 @@ pub(crate) struct Subject<'a> {
     pub halt: &'a Halt,
     /// Temperature at which the run is ended, degrees Celsius.
     pub hot_c: Option<f64>,
+    /// Grows as long as the jobs come round.
+    pub pulse: Pulse,
+    /// Operations go through the page cache.
+    pub cached: bool,
+    /// How long they may stay away, nanoseconds.
+    pub patience_ns: u64,
     /// Keep what each job did apart from the others.
     pub by_job: bool,
 }
@@ -88,6 +95,9 @@ pub(crate) struct Sampler<'a> {
     ticks: u64,
     /// The temperature that came with the latest report, from a backend that knows it.
     told_c: Option<f64>,
+    patience: Patience,
+    /// Bytes that the device had moved when it was last looked at.
+    moved: u64,
     first: Option<Sample>,
     own_first: Option<u64>,
     /// Device samples by the index of the interval that they end; `u64::MAX` stands for the start.
@@ -120,6 +130,9 @@ impl<'a> Sampler<'a> {
         };
         let closed = vec![0; subject.jobs as usize];
         let (open, samples) = (BTreeMap::new(), BTreeMap::new());
+        // A sign of life comes once in an interval.
+        let patience =
+            Patience::new(subject.patience_ns.max(subject.interval_ns.saturating_mul(4)));
         Sampler {
             subject,
             origin: 0,
@@ -131,6 +144,8 @@ impl<'a> Sampler<'a> {
             emitted: 0,
             ticks: 0,
             told_c: None,
+            patience,
+            moved: 0,
             first,
             own_first: own_read_bytes(),
             samples,
@@ -152,7 +167,10 @@ impl<'a> Sampler<'a> {
             let wait = Duration::from_nanos(due.saturating_sub(self.now()));
             match reports.recv_timeout(wait) {
                 Ok(report) => self.take(report),
-                Err(RecvTimeoutError::Timeout) => self.tick(self.now() / interval),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.tick(self.now() / interval);
+                    self.listen();
+                }
                 // A worker died without a last word; its thread's panic is raised by the caller.
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -216,6 +234,7 @@ impl<'a> Sampler<'a> {
         self.oversee();
         if let Some(sample) = self.watch.as_mut().and_then(|w| w.sample()) {
             self.samples.insert(ended - 1, sample);
+            self.moved = sample.read_bytes + sample.written_bytes + sample.discarded_bytes;
             self.feel(sample.temperature_c);
         }
         self.seen.worker_cpu_ns = self.seen.worker_cpu_ns.max(kernel_worker_cpu_ns());
@@ -227,6 +246,20 @@ impl<'a> Sampler<'a> {
         let Some(overseer) = &mut self.overseer else { return };
         let halt = self.subject.halt;
         overseer.look(now, &self.seen.by_job, &|job| halt.end(job));
+    }
+
+    /// Whether anything is heard of the drive.
+    fn listen(&mut self) {
+        let Subject { pulse, cached, .. } = &self.subject;
+        let moved = if *cached || pulse.flushes() { self.moved } else { 0 };
+        let limit_ns = self.patience.limit_ns();
+        let Some(silent_ns) = self.patience.look(self.now(), pulse.beats(), moved) else { return };
+        if silent_ns >= limit_ns {
+            // For those that wait for nothing but their turn.
+            self.subject.halt.end_all();
+        }
+        let workload = self.subject.name.to_string();
+        self.observer.event(&Event::NoAnswer { workload, silent_ns, limit_ns });
     }
 
     /// What ends a run early: the user's wish, and heat.

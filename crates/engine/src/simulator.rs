@@ -24,6 +24,7 @@ use crate::backend::Sim;
 use crate::clock::Clock;
 use crate::doctor::{self, Case};
 use crate::halt::Halt;
+use crate::patience::Pulse;
 use crate::prepare;
 use crate::recorder::Recorder;
 use crate::release;
@@ -144,6 +145,9 @@ impl Simulator {
             interrupt: &self.interrupt,
             halt: &halt,
             hot_c: None,
+            pulse: Pulse::default(),
+            cached: false,
+            patience_ns: u64::MAX,
             by_job: false,
         };
         let sampler = Sampler::new(subject, self.observer.as_mut(), None);
@@ -354,7 +358,8 @@ fn simulate(
 ) -> io::Result<Seen> {
     let (sender, reports) = channel();
     let open = workload.pacing.is_open();
-    let recorder = Recorder::new(0, open, interval_ns, &workload.name, 0, sender);
+    let recorder =
+        Recorder::new(0, open, interval_ns, &workload.name, 0, (sender, Pulse::default()));
     let lanes = workload.jobs;
     let job = Job {
         workload,

@@ -217,6 +217,7 @@ impl<'a, B: Backend> State<'a, B> {
                 left if left > 2 * WAKE_NS => {
                     let nap = (left - WAKE_NS).min(NAP_NS);
                     std::thread::sleep(std::time::Duration::from_nanos(nap));
+                    self.recorder.pulse.beat();
                 }
                 _ => std::hint::spin_loop(),
             }
@@ -230,7 +231,8 @@ impl<'a, B: Backend> State<'a, B> {
         self.end.stop = self.issue_all(pacer, sources, &limits)?;
         self.drain()?;
         if self.job.workload.flush_at_end {
-            self.flush()?;
+            let pulse = self.recorder.pulse.clone();
+            pulse.flushing(|| self.flush())?;
         }
         let [source] = sources else { return Ok(()) };
         let issued = self.issued;

@@ -5,7 +5,7 @@
 //! address, the rest to the time. Zones of which the reads were all zeros hold nothing, and are kept
 //! apart. A drive that was given away is then also written once from end to end.
 
-use record::{Metric, Plan, Safety, Series, Unit};
+use record::{Finding, Level, Metric, Plan, Safety, Series, Unit};
 use rig::{Measurement, Rig, TargetInfo};
 use workload::OpKind::{Read, Write};
 use workload::{OpKind, Region, Workload};
@@ -104,6 +104,7 @@ fn measure(
         session.out.series.push(series(whole, &format!("{name}-profile"), start_ns, &zones));
         session.checkpoint();
     }
+    session.out.warnings.extend(unread(&zones));
     let Some(write) = write else { return Ok(()) };
     let course = session.course(&write, 0)?;
     let rate = |from: f64, to: f64| course.rate_between(from * course.bytes(), to * course.bytes());
@@ -117,20 +118,29 @@ fn measure(
 /// The rates of one zone, in both orders.
 #[derive(Clone, Debug, Default)]
 struct Zone {
-    rates: Vec<f64>,
+    /// `None` where no read of an order was completed: that is no rate of 0.
+    rates: Vec<Option<f64>>,
     /// Its reads were all zeros.
     unmapped: bool,
 }
 
 impl Zone {
     fn add(&mut self, m: &Measurement) {
-        self.rates.push(m.throughput(Some(OpKind::Read)).unwrap_or(0.0));
+        self.rates.push(m.throughput(Some(OpKind::Read)).filter(|rate| *rate > 0.0));
         self.unmapped |= m.findings.iter().any(|f| f.name == UNWRITTEN);
     }
 
-    fn rate(&self) -> f64 {
-        self.rates.iter().sum::<f64>() / self.rates.len().max(1) as f64
+    fn rate(&self) -> Option<f64> {
+        let (sum, count) = self.rates.iter().flatten().fold((0.0, 0), |(s, n), r| (s + r, n + 1));
+        (count > 0).then(|| sum / f64::from(count))
     }
+}
+
+/// A word on zones of which nothing is known.
+fn unread(zones: &[Zone]) -> Option<Finding> {
+    let count = zones.iter().filter(|zone| zone.rate().is_none()).count();
+    let text = format!("no read was completed in {count} of {ZONES} zones: their rate is unknown");
+    (count > 0).then(|| Finding::new("zones-unread", Level::Warn, text))
 }
 
 fn put_reads(session: &mut Session<'_, '_>, zones: &[Zone]) {
@@ -139,7 +149,7 @@ fn put_reads(session: &mut Session<'_, '_>, zones: &[Zone]) {
         let [from, to] = [from, to].map(|share| (share * zones.len() as f64).round() as usize);
         put(session, &format!("zones-read.{part}"), mean(zones[from..to].iter()));
     }
-    let slowest = zones.iter().map(Zone::rate).reduce(f64::min);
+    let slowest = zones.iter().filter_map(Zone::rate).reduce(f64::min);
     put(session, "zones-read.slowest", slowest);
     if zones.iter().any(|z| z.unmapped) {
         put(session, "zones-read.mapped", mean(zones.iter().filter(|z| !z.unmapped)));
@@ -155,16 +165,19 @@ fn put_reads(session: &mut Session<'_, '_>, zones: &[Zone]) {
 }
 
 fn put(session: &mut Session<'_, '_>, name: &str, rate: Option<f64>) {
-    let metric = rate.map(|rate| Metric::single(name, Unit::BytesPerSecond, rate));
-    metric.into_iter().for_each(|m| session.out.put_metric(m));
+    let metric = Metric::single(name, Unit::BytesPerSecond, rate.unwrap_or_default());
+    session.out.put_metric(match rate {
+        Some(_) => metric,
+        None => Metric { value: None, n: 0, samples: Vec::new(), ..metric },
+    });
 }
 
 /// Bytes over time of zones of the same size: the harmonic mean of their rates.
 fn mean<'z>(zones: impl Iterator<Item = &'z Zone>) -> Option<f64> {
     let (mut count, mut slowness) = (0.0, 0.0);
-    for zone in zones.filter(|z| z.rate() > 0.0) {
+    for rate in zones.filter_map(Zone::rate) {
         count += 1.0;
-        slowness += 1.0 / zone.rate();
+        slowness += 1.0 / rate;
     }
     (count > 0.0).then(|| count / slowness)
 }
@@ -173,7 +186,7 @@ fn mean<'z>(zones: impl Iterator<Item = &'z Zone>) -> Option<f64> {
 /// to chance. `None` where there is one order only, or all zones are alike.
 fn agreement(zones: &[Zone]) -> Option<f64> {
     let pairs: Vec<(f64, f64)> =
-        zones.iter().filter_map(|z| Some((*z.rates.first()?, *z.rates.get(1)?))).collect();
+        zones.iter().filter_map(|z| (*z.rates.first()?).zip(*z.rates.get(1)?)).collect();
     let n = pairs.len() as f64;
     let (a, b) = pairs.iter().fold((0.0, 0.0), |s, p| (s.0 + p.0 / n, s.1 + p.1 / n));
     let sums = pairs.iter().fold((0.0, 0.0, 0.0), |s, p| {
@@ -191,7 +204,7 @@ fn series(whole: &Whole, name: &str, start_ns: u64, zones: &[Zone]) -> Series {
     for (i, zone) in zones.iter().enumerate() {
         let end = (whole.bytes() / ZONES * (i as u64 + 1)) as f64;
         let row = [
-            ("read", Unit::BytesPerSecond, zone.rates.last().copied()),
+            ("read", Unit::BytesPerSecond, zone.rates.last().copied().flatten()),
             ("position", Unit::Bytes, Some(end)),
             ("unmapped", Unit::Number, Some(f64::from(u8::from(zone.unmapped)))),
         ];
@@ -221,4 +234,36 @@ fn zone(whole: &Whole, name: &str, index: u64) -> Workload {
 /// Once over all, where the drive was given away.
 fn write(whole: &Whole, target: &TargetInfo) -> Option<Workload> {
     (target.allowed >= Safety::Destroys).then(|| whole.pass("zones-write", Write, 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use rig::KindStats;
+
+    use super::*;
+
+    fn read(bytes: u64) -> Measurement {
+        let mut reads = KindStats { ops: 1, bytes, ..KindStats::default() };
+        reads.service.record(1000);
+        let mut m = Measurement { elapsed_ns: 1_000_000_000, ..Measurement::default() };
+        m.kinds[Read as usize] = (bytes > 0).then_some(reads);
+        m
+    }
+
+    #[test]
+    fn a_zone_without_a_read_is_unknown_and_not_slow() {
+        let mut zones = vec![Zone::default(); 3];
+        for (zone, bytes) in zones.iter_mut().zip([[100, 100], [0, 50], [0, 0]]) {
+            bytes.into_iter().for_each(|bytes| zone.add(&read(bytes)));
+        }
+        assert_eq!(
+            zones.iter().map(Zone::rate).collect::<Vec<_>>(),
+            [Some(100.0), Some(50.0), None]
+        );
+        assert_eq!(mean(zones.iter()), Some(2.0 / (1.0 / 100.0 + 1.0 / 50.0)));
+        assert_eq!(mean(zones[2..].iter()), None);
+        assert!(unread(&zones).is_some_and(|f| f.text.contains("in 1 of ")));
+        assert_eq!(unread(&zones[..2]), None);
+        assert_eq!(agreement(&zones), None);
+    }
 }

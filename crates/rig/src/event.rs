@@ -55,6 +55,18 @@ pub enum Event {
     },
     /// Something that bears on whether to believe the numbers.
     Finding(Finding),
+    /// The drive has operations in hand and nothing was heard of it for a while. Told once, and once
+    /// more when the patience is over: then the threads of the workload wait inside of the system,
+    /// where nothing ends them. An observer that can keep what there is and end the process does so;
+    /// if it returns, the wait goes on.
+    NoAnswer {
+        /// The workload.
+        workload: String,
+        /// Length of the silence, nanoseconds.
+        silent_ns: u64,
+        /// The patience, nanoseconds.
+        limit_ns: u64,
+    },
 }
 
 /// Whoever watches a run. Called from one thread, outside of the hot loop.

@@ -13,7 +13,10 @@ use serde_json::json;
 use workload::units;
 
 use crate::cli::OutputArgs;
-use crate::recording::Recording;
+use crate::failure::IO;
+use crate::present;
+use crate::recording::{Recording, Unanswered};
+use crate::screen::say;
 
 /// A recording that the observer and the command both reach; never at the same time.
 pub type Shared = Arc<Mutex<Recording>>;
@@ -27,6 +30,7 @@ pub fn lock(shared: &Shared) -> std::sync::MutexGuard<'_, Recording> {
 pub struct Live {
     recording: Shared,
     bar: ProgressBar,
+    output: OutputArgs,
     began: Instant,
     seconds: f64,
     events: bool,
@@ -50,6 +54,7 @@ impl Live {
         Live {
             recording,
             bar,
+            output: output.clone(),
             began: Instant::now(),
             seconds: plan.seconds,
             events: output.events,
@@ -76,6 +81,25 @@ impl Live {
         self.bar.set_message(format!("{eta:<11}  {:<22}  {what}", self.step));
     }
 
+    /// Says that the drive does not answer; when the patience is over this is the end of the
+    /// process, because the threads that wait for the drive cannot be ended by themselves.
+    fn no_answer(&self, workload: &str, silent_ns: u64, limit_ns: u64) {
+        let mut recording = lock(&self.recording);
+        match recording.no_answer(workload, silent_ns, limit_ns) {
+            Unanswered::Waits(line) => self.bar.suspend(|| say(&format!("ssdyno: {line}"))),
+            Unanswered::GivenUp(failure) => {
+                self.bar.finish_and_clear();
+                failure.report();
+                let shown = self.output.json || !recording.run().metrics.is_empty();
+                if shown {
+                    let reports = recording.reports();
+                    let _ = present::show(recording.run(), &self.output, &reports);
+                }
+                std::process::exit(i32::from(IO));
+            }
+        }
+    }
+
     fn begin_step(&mut self, name: &str, replicate: u32) {
         let repeats = self.repeats.iter().find(|r| r.0 == name).map_or(1, |r| r.1);
         self.step = match repeats {
@@ -93,10 +117,13 @@ impl Observer for Live {
             Event::Step { name, replicate } => self.begin_step(name, *replicate),
             Event::Interval { interval, .. } => self.show(&rates(interval)),
             Event::Progress { done, .. } => self.show(&format!("{:.0}%", done * 100.0)),
-            Event::Finding(_) => {}
+            Event::Finding(_) | Event::NoAnswer { .. } => {}
         }
         // A reader that went away has seen enough; the record is kept all the same.
         self.events = self.events && writeln!(stdout(), "{}", line(event)).is_ok();
+        if let Event::NoAnswer { workload, silent_ns, limit_ns } = event {
+            self.no_answer(workload, *silent_ns, *limit_ns);
+        }
     }
 }
 
@@ -119,6 +146,12 @@ fn line(event: &Event) -> String {
         }
         Event::Progress { name, done } => json!({"event": "progress", "name": name, "done": done}),
         Event::Finding(finding) => json!({"event": "finding", "finding": finding}),
+        Event::NoAnswer { workload, silent_ns, limit_ns } => json!({
+            "event": "no_answer",
+            "workload": workload,
+            "silent_ns": silent_ns,
+            "limit_ns": limit_ns,
+        }),
         Event::Interval { workload, replicate, start_ns, interval } => json!({
             "event": "interval",
             "workload": workload,

@@ -8,15 +8,24 @@ use std::time::Instant;
 
 use methods::Outcome;
 use record::{
-    DriveIdentity, Environment, Finding, Health, IoErrors, Plan, Run, SCHEMA, State, TargetKind,
-    Unit,
+    DriveIdentity, Environment, Finding, Health, IoErrors, Level, Plan, Run, SCHEMA, Safety, State,
+    TargetKind, Unit,
 };
 use rig::{Event, Interval, TargetInfo};
 use store::{Point, Store, StoreError, new_id};
+use workload::units;
 
 use crate::cli::StoreArgs;
 use crate::failure::{Failure, IO, Result};
 use crate::screen::say;
+
+/// What is said of a drive that does not answer.
+pub enum Unanswered {
+    /// A warning.
+    Waits(String),
+    /// The run has ended with this.
+    GivenUp(Failure),
+}
 
 /// A run that is being recorded.
 pub struct Recording {
@@ -116,8 +125,42 @@ impl Recording {
                 self.append(workload, *replicate, *start_ns, interval);
             }
             Event::Finding(finding) => self.notes.push(finding.clone()),
-            Event::Step { .. } | Event::Progress { .. } => {}
+            Event::Step { .. } | Event::Progress { .. } | Event::NoAnswer { .. } => {}
         }
+    }
+
+    /// A drive that leaves everything unanswered, in a line, which the record keeps. The last such
+    /// line is why the run has ended: then its record is finished with what there is.
+    pub fn no_answer(&mut self, workload: &str, silent_ns: u64, limit_ns: u64) -> Unanswered {
+        let time = |ns: u64| units::span(ns as f64 / 1e9);
+        let spec = &self.run.target.spec;
+        let line = format!("no answer from {spec} for {} ({workload})", time(silent_ns));
+        if silent_ns < limit_ns {
+            let line = format!("{line}; the run ends after {} of silence", time(limit_ns));
+            self.notes.push(Finding::new("no-answer", Level::Warn, &line));
+            return Unanswered::Waits(line);
+        }
+        for note in &self.notes {
+            if !self.run.warnings.contains(note) {
+                self.run.warnings.push(note.clone());
+            }
+        }
+        self.run.seconds = Some(self.began.elapsed().as_secs_f64());
+        self.run.cut_short = Some(line.clone());
+        let kept = self.store.finish(&self.run);
+        // What was kept as it came: intervals up to the silence.
+        if let Ok(run) = self.store.load(self.number) {
+            self.run.series = run.series;
+        }
+        let lent = self.run.plan.as_ref().is_some_and(|plan| plan.safety == Safety::Borrows);
+        let advice = match (kept, lent) {
+            (Err(error), _) => format!("nothing more is kept: {error}"),
+            (Ok(()), true) => "ssdyno recover, once the drive answers: it was lent".to_string(),
+            (Ok(()), false) => {
+                "unplug it, if this process stays: the system waits for it".to_string()
+            }
+        };
+        Unanswered::GivenUp(Failure::new(IO, line).advise(advice))
     }
 
     fn append(&mut self, workload: &str, replicate: u32, start_ns: u64, interval: &Interval) {

@@ -113,12 +113,14 @@ pub fn open(
     interrupt: Arc<AtomicBool>,
     observer: Box<dyn Observer>,
 ) -> Result<Stand> {
-    let InstrumentArgs { backend, pin, .. } = args.instrument;
+    let InstrumentArgs { backend, pin, patience, .. } = args.instrument;
     let journal = match args.borrow.allowed {
         true => Some(Place::at(args.borrow.journal.as_deref())?),
         false => None,
     };
-    let options = Options { backend, pin, journal, ..Options::default() };
+    let usual = Options::default();
+    let patience = patience.unwrap_or(usual.patience);
+    let options = Options { backend, pin, journal, patience, ..usual };
     if args.target == NULL {
         let info = null_info(args.size.unwrap_or(NULL_BYTES));
         return Ok(Stand::Real(Box::new(Machine::null(info, options, interrupt, observer))));

@@ -47,9 +47,8 @@ pub(crate) fn untrimmed(seen: &States) -> Ruling {
     let Some((fresh, full)) = against(seen.fresh, &seen.full) else {
         return Ruling::unknown("Whether a full drive is slower is unknown: it was not measured.");
     };
-    let share = full.ratio;
-    let ruling = match share < SLOWED_BELOW {
-        true => Ruling::yes(
+    let ruling = match (full.is_slow(), full.is_fast()) {
+        (true, _) => Ruling::yes(
             "UNTRIMMED",
             format!(
                 "When all its blocks hold something, random writes fall to {} of the {} of a fresh \
@@ -58,10 +57,14 @@ pub(crate) fn untrimmed(seen: &States) -> Ruling {
                 throughput(fresh)
             ),
         ),
-        false => Ruling::no(
+        (_, true) => Ruling::no(
             "FULL IS FAST",
             format!("A full drive writes at random at {} of the fresh rate.", full.words()),
         ),
+        _ => Ruling::unknown(format!(
+            "Whether a full drive is slower cannot be said: its states give {} of the fresh rate.",
+            full.words()
+        )),
     };
     full.evidence(ruling, "full / fresh")
 }
@@ -74,8 +77,15 @@ pub(crate) fn restored(seen: &States) -> Ruling {
             "Whether discard restores the drive is unknown: it was not measured.",
         );
     };
-    let ruling = if full.ratio >= SLOWED_BELOW {
+    let ruling = if full.is_fast() {
         Ruling::unknown("There was nothing for discard to restore: the full drive was not slower.")
+    } else if !full.is_slow() || back.spans(full.ratio, RESTORED_FROM) {
+        Ruling::unknown(format!(
+            "Whether discard restores the drive cannot be said: of the fresh rate {} after it, {} \
+             without.",
+            back.words(),
+            full.words()
+        ))
     } else if back.ratio >= RESTORED_FROM {
         let text = format!("yes, random writes come back to {} of the fresh rate.", back.words());
         Ruling::yes("DISCARD RESTORES", text)
@@ -95,9 +105,26 @@ pub(crate) fn restored(seen: &States) -> Ruling {
 struct Share {
     ratio: f64,
     interval: Option<(f64, f64)>,
+    /// Of the slowest replicate.
+    least: f64,
 }
 
 impl Share {
+    /// Below, by more than chance.
+    fn is_slow(&self) -> bool {
+        self.ratio < SLOWED_BELOW && self.interval.is_none_or(|(_, high)| high < 1.0)
+    }
+
+    /// In every replicate.
+    fn is_fast(&self) -> bool {
+        self.least >= SLOWED_BELOW
+    }
+
+    /// It could be either.
+    fn spans(&self, a: f64, b: f64) -> bool {
+        self.interval.is_some_and(|(low, high)| low <= a && high >= b)
+    }
+
     fn words(&self) -> String {
         match self.interval {
             Some((low, high)) => {
@@ -116,7 +143,8 @@ fn against(fresh: Option<f64>, rates: &[f64]) -> Option<(f64, Share)> {
     let fresh = fresh.filter(|&f| f > 0.0)?;
     let ratios: Vec<f64> = rates.iter().map(|r| r / fresh).collect();
     let e = analysis::estimate(&ratios);
-    Some((fresh, Share { ratio: e.value?, interval: e.low.zip(e.high) }))
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    Some((fresh, Share { ratio: e.value?, interval: e.low.zip(e.high), least }))
 }
 
 #[cfg(test)]
@@ -144,6 +172,20 @@ mod tests {
             "{}",
             ruling.verdict.text
         );
+    }
+
+    #[test]
+    fn what_could_be_chance_is_not_claimed() {
+        let mut states = States::default();
+        let rates = [("states-fresh", 34.2), ("states-filled", 20.0), (FULL[1], 4.0)];
+        rates.into_iter().for_each(|(name, rate)| states.add(name, rate));
+        DISCARDED.iter().zip([40.0, 4.0, 10.0]).for_each(|(name, rate)| states.add(name, rate));
+        assert_eq!(untrimmed(&states).answer, Answer::Unknown);
+        assert_eq!(restored(&states).answer, Answer::Unknown);
+        // Slower it is; what discard does is all over the place.
+        let scattered = self::states(34.2, 4.0, [40.0, 2.0, 10.0]);
+        assert_eq!(untrimmed(&scattered).answer, Answer::Yes);
+        assert_eq!(restored(&scattered).answer, Answer::Unknown);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What says where and how to measure, and where the result goes: shared by commands that measure.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use engine::BackendKind;
@@ -63,9 +64,12 @@ pub struct InstrumentArgs {
     /// Seed of everything random
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
+    /// How long a drive may leave everything unanswered before the run is ended [default: 5m]
+    #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
+    pub patience: Option<Duration>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// The record as JSON on stdout, in one line

@@ -146,7 +146,7 @@ fn target(own: &Own, command: &Command) -> TargetArgs {
         destroy: own.destroy.clone(),
         borrow: BorrowArgs { allowed: false, journal: None },
         dry_run: own.dry_run,
-        instrument: InstrumentArgs { backend: None, pin: false, seed: 1 },
+        instrument: InstrumentArgs { backend: None, pin: false, seed: 1, patience: None },
         output: OutputArgs {
             json: own.json,
             events: false,

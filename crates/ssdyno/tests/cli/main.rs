@@ -8,6 +8,7 @@ mod elsewhere;
 mod guard;
 mod io_words;
 mod kill;
+mod no_answer;
 mod own_drive;
 mod partition;
 mod prepare;

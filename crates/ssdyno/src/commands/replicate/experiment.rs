@@ -31,7 +31,7 @@ pub fn run(
         destroy: None,
         borrow: BorrowArgs { allowed: false, journal: None },
         dry_run: false,
-        instrument: InstrumentArgs { backend: None, pin: false, seed: 1 },
+        instrument: InstrumentArgs { backend: None, pin: false, seed: 1, patience: None },
         output,
         store: args.store.clone(),
     };

@@ -147,7 +147,7 @@ impl Ground<'_> {
             destroy: destroy.clone(),
             borrow: BorrowArgs { allowed: false, journal: None },
             dry_run: *dry_run,
-            instrument: InstrumentArgs { backend: None, pin: false, seed: 1 },
+            instrument: InstrumentArgs { backend: None, pin: false, seed: 1, patience: None },
             output: self.output(),
             store: self.args.store.clone(),
         };
