@@ -76,13 +76,10 @@ impl Method for Align {
         let whole = Whole::new(&INFO, rig.target(), options)?;
         let workloads = workloads(&whole, rig.target());
         let block = rig.target().logical_block_bytes;
-        let mut session = Session::new(rig, out);
         if workloads.len() < SHIFTS.len() {
-            session.out.note(forbidden(block));
+            out.note(forbidden(block));
         }
-        let result = measure(&mut session, &whole, &workloads);
-        session.checkpoint();
-        result
+        Session::hold(rig, out, |session| measure(session, &whole, &workloads))
     }
 }
 

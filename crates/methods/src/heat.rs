@@ -83,15 +83,12 @@ impl Method for HeatMethod {
         out: &mut Outcome<'_>,
     ) -> Result<(), MethodError> {
         let whole = Whole::new(&INFO, rig.target(), options)?;
-        let mut session = Session::new(rig, out);
-        session.checks.warmth = Some(Warmth::default());
-        let result = measure(&mut session, &whole);
-        session.checkpoint();
-        result
+        Session::hold(rig, out, |session| measure(session, &whole))
     }
 }
 
 fn measure(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodError> {
+    session.checks.warmth = Some(Warmth::default());
     session.fill_region(whole, "fill", whole.ground.region())?;
     session.rest("cool", whole.seconds(REST_SECONDS))?;
     let mut warmth = Warmth::default();

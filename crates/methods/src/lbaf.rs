@@ -71,14 +71,15 @@ impl Method for Lbaf {
         let whole = Whole::new(&INFO, rig.target(), options)?;
         check(rig.target())?;
         let found = rig.target().logical_block_bytes;
-        let mut session = Session::new(rig, out);
-        let result = measure(&mut session, &whole, found);
-        session.checkpoint();
-        // Also when it was cut short; a drive that cannot be formatted never left its format.
-        if session.rig.target().logical_block_bytes != found {
-            format(&mut session, found)?;
-        }
-        result
+        Session::hold(rig, out, |session| {
+            let result = measure(session, &whole, found);
+            session.checkpoint();
+            // Also when it was cut short; a drive that cannot be formatted never left its format.
+            if session.rig.target().logical_block_bytes != found {
+                format(session, found)?;
+            }
+            result
+        })
     }
 }
 

@@ -80,13 +80,11 @@ impl Prepare {
         options: &Options,
         out: &mut Outcome<'_>,
     ) -> Result<(), MethodError> {
-        let mut session = Session::new(rig, out);
         let mut seen = Vec::new();
-        let result = match session.rig.target().target.kind {
-            TargetKind::Directory => self.trim(&mut session, &mut seen),
-            _ => self.on_drive(&mut session, options, &mut seen),
-        };
-        session.finish();
+        let result = Session::hold(rig, out, |session| match session.rig.target().target.kind {
+            TargetKind::Directory => self.trim(session, &mut seen),
+            _ => self.on_drive(session, options, &mut seen),
+        });
         out.verdicts = seen;
         out.checkpoint();
         result

@@ -31,7 +31,19 @@ pub(crate) struct Session<'a, 'h> {
 }
 
 impl<'a, 'h> Session<'a, 'h> {
-    pub fn new(rig: &'a mut dyn Rig, out: &'a mut Outcome<'h>) -> Session<'a, 'h> {
+    /// Holds a session: however the work ends, what it found is published.
+    pub fn hold(
+        rig: &'a mut dyn Rig,
+        out: &'a mut Outcome<'h>,
+        work: impl FnOnce(&mut Session<'a, 'h>) -> Result<(), MethodError>,
+    ) -> Result<(), MethodError> {
+        let mut session = Session::new(rig, out);
+        let result = work(&mut session);
+        session.finish();
+        result
+    }
+
+    fn new(rig: &'a mut dyn Rig, out: &'a mut Outcome<'h>) -> Session<'a, 'h> {
         out.state_after = rig.target().state;
         Session {
             rig,

@@ -118,11 +118,10 @@ impl Method for StatesMethod {
         out: &mut Outcome<'_>,
     ) -> Result<(), MethodError> {
         let whole = Whole::new(&INFO, rig.target(), options)?;
-        let mut session = Session::new(rig, out);
-        session.checks.states = Some(States::default());
-        let result = acts(&whole).iter().try_for_each(|act| perform(&mut session, &whole, act));
-        session.checkpoint();
-        result
+        Session::hold(rig, out, |session| {
+            session.checks.states = Some(States::default());
+            acts(&whole).iter().try_for_each(|act| perform(session, &whole, act))
+        })
     }
 }
 

@@ -79,10 +79,7 @@ impl Method for Sustain {
         out: &mut Outcome<'_>,
     ) -> Result<(), MethodError> {
         let whole = Whole::new(&INFO, rig.target(), options)?;
-        let mut session = Session::new(rig, out);
-        let result = measure(&mut session, &whole);
-        session.checkpoint();
-        result
+        Session::hold(rig, out, |session| measure(session, &whole))
     }
 }
 

@@ -104,18 +104,16 @@ impl Method for TrimMethod {
         options: &Options,
         out: &mut Outcome<'_>,
     ) -> Result<(), MethodError> {
-        let result = match rig.target().target.kind {
+        match rig.target().target.kind {
             TargetKind::Directory => {
                 let ground = scratch(rig.target(), options)?;
-                in_directory(&mut Session::new(rig, out), &ground)
+                Session::hold(rig, out, |session| in_directory(session, &ground))
             }
             _ => {
                 let whole = Whole::new(&INFO, rig.target(), options)?;
-                on_drive(&mut Session::new(rig, out), &whole)
+                Session::hold(rig, out, |session| on_drive(session, &whole))
             }
-        };
-        out.checkpoint();
-        result
+        }
     }
 }
 

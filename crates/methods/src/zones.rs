@@ -77,10 +77,7 @@ impl Method for Zones {
     ) -> Result<(), MethodError> {
         let whole = Whole::unguarded(&INFO, rig.target(), options)?;
         let write = write(&whole, rig.target());
-        let mut session = Session::new(rig, out);
-        let result = measure(&mut session, &whole, write);
-        session.finish();
-        result
+        Session::hold(rig, out, |session| measure(session, &whole, write))
     }
 }
 

@@ -16,7 +16,7 @@ pub use measurement::{DeviceTraffic, KindStats, Measurement, StopReason, Tempera
 
 use std::time::Duration;
 
-use record::{Safety, State, Target};
+use record::{Safety, State, Target, TargetKind};
 use workload::{Content, Region, Workload, WorkloadError};
 
 /// What a method may know of the drive under test before it begins.
@@ -39,6 +39,32 @@ pub struct TargetInfo {
     /// Logical block sizes it can be formatted to, bytes; none where it cannot be formatted, or not
     /// by way of this target.
     pub formats: Vec<u32>,
+}
+
+impl TargetInfo {
+    /// No target at all: what is issued completes at once, and the instrument measures itself.
+    pub fn null(bytes: u64) -> TargetInfo {
+        let target = Target {
+            spec: "null:".to_string(),
+            kind: TargetKind::Null,
+            path: None,
+            bytes: Some(bytes),
+            drive: None,
+            layers: Vec::new(),
+            filesystem: None,
+            direct: None,
+        };
+        TargetInfo {
+            target,
+            bytes,
+            logical_block_bytes: 512,
+            allowed: Safety::Destroys,
+            ram: false,
+            discard: true,
+            state: State::Unknown,
+            formats: Vec::new(),
+        }
+    }
 }
 
 /// How everything is erased.

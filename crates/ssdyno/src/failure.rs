@@ -46,6 +46,14 @@ impl Failure {
         self
     }
 
+    /// The same with something to try, if there is something.
+    pub fn advise_if(self, advice: Option<impl Display>) -> Failure {
+        match advice {
+            Some(advice) => self.advise(advice),
+            None => self,
+        }
+    }
+
     /// The line.
     pub fn text(&self) -> String {
         self.text.clone()
@@ -79,21 +87,13 @@ fn one_line(text: &str) -> String {
 
 impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Failure {
-        let failure = Failure::new(error.kind().exit_code(), &error);
-        match error.advice() {
-            Some(advice) => failure.advise(advice),
-            None => failure,
-        }
+        Failure::new(error.kind().exit_code(), &error).advise_if(error.advice())
     }
 }
 
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Failure {
-        let failure = Failure::new(error.kind().exit_code(), &error);
-        match error.advice() {
-            Some(advice) => failure.advise(advice),
-            None => failure,
-        }
+        Failure::new(error.kind().exit_code(), &error).advise_if(error.advice())
     }
 }
 
@@ -152,11 +152,7 @@ impl From<StoreError> for Failure {
             Running(_) | Date(_) | Random(_) | Unfit(_) => None,
             _ => Some("--store FILE keeps runs elsewhere"),
         };
-        let failure = Failure::new(code, &error);
-        match advice {
-            Some(advice) => failure.advise(advice),
-            None => failure,
-        }
+        Failure::new(code, &error).advise_if(advice)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use drive::{OpenRequest, Planned};
 use engine::{Machine, Options, Simulator};
 use journal::Place;
-use record::{Health, Plan, Safety, State, Target, TargetKind};
+use record::{Health, Plan, Safety, State};
 use rig::{Observer, Rig, TargetInfo};
 use workload::units;
 
@@ -24,7 +24,10 @@ const NULL_BYTES: u64 = 1 << 30;
 /// Checks everything that opening would check, and touches nothing.
 pub fn plan(args: &TargetArgs) -> Result<Planned> {
     if args.target == NULL {
-        return Ok(Planned { info: null_info(args.size.unwrap_or(NULL_BYTES)), destroys: None });
+        return Ok(Planned {
+            info: TargetInfo::null(args.size.unwrap_or(NULL_BYTES)),
+            destroys: None,
+        });
     }
     if let Some(spec) = virtual_drive::described(&args.target) {
         return Ok(Planned { info: Simulator::info(&spec?, &args.target), destroys: None });
@@ -122,7 +125,7 @@ pub fn open(
     let patience = patience.unwrap_or(usual.patience);
     let options = Options { backend, pin, journal, patience, ..usual };
     if args.target == NULL {
-        let info = null_info(args.size.unwrap_or(NULL_BYTES));
+        let info = TargetInfo::null(args.size.unwrap_or(NULL_BYTES));
         return Ok(Stand::Real(Box::new(Machine::null(info, options, interrupt, observer))));
     }
     if let Some(spec) = virtual_drive::described(&args.target) {
@@ -141,27 +144,4 @@ fn request(args: &TargetArgs) -> OpenRequest {
         (None, false) => Safety::Scratch,
     };
     OpenRequest { size: args.size, wants, destroy: args.destroy.clone() }
-}
-
-fn null_info(bytes: u64) -> TargetInfo {
-    let target = Target {
-        spec: NULL.to_string(),
-        kind: TargetKind::Null,
-        path: None,
-        bytes: Some(bytes),
-        drive: None,
-        layers: Vec::new(),
-        filesystem: None,
-        direct: None,
-    };
-    TargetInfo {
-        target,
-        bytes,
-        logical_block_bytes: 512,
-        allowed: Safety::Destroys,
-        ram: false,
-        discard: true,
-        state: State::Unknown,
-        formats: Vec::new(),
-    }
 }

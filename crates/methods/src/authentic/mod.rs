@@ -68,10 +68,7 @@ impl Method for Authentic {
         out: &mut Outcome<'_>,
     ) -> Result<(), MethodError> {
         let ground = Ground::new(rig.target(), options, SECONDS)?;
-        let mut session = Session::new(rig, out);
-        let result = measure(&mut session, ground);
-        session.checkpoint();
-        result
+        Session::hold(rig, out, |session| measure(session, ground))
     }
 }
 

@@ -70,10 +70,7 @@ impl Method for IozoneMethod {
         out: &mut Outcome<'_>,
     ) -> Result<(), MethodError> {
         let run = Run::new(rig.target(), options)?;
-        let mut session = Session::new(rig, out);
-        let result = measure(&mut session, &run);
-        session.checkpoint();
-        result
+        Session::hold(rig, out, |session| measure(session, &run))
     }
 }
 

@@ -105,10 +105,7 @@ impl Method for Mark {
         out: &mut Outcome<'_>,
     ) -> Result<(), MethodError> {
         let marks = Marks::new(rig.target(), options)?;
-        let mut session = Session::new(rig, out);
-        let result = measure(&mut session, marks);
-        session.checkpoint();
-        result
+        Session::hold(rig, out, |session| measure(session, marks))
     }
 }
 

@@ -95,12 +95,10 @@ impl Method for Snia {
         out: &mut Outcome<'_>,
     ) -> Result<(), MethodError> {
         let whole = Whole::new(self.info, rig.target(), options)?;
-        let mut session = Session::new(rig, out);
-        let mut ends = Vec::new();
-        let mut parts = (self.parts)(&whole).into_iter();
-        let result = parts.try_for_each(|part| part.run(&mut session, &whole, &mut ends));
-        session.finish();
-        result
+        let (mut ends, mut parts) = (Vec::new(), (self.parts)(&whole).into_iter());
+        Session::hold(rig, out, |session| {
+            parts.try_for_each(|part| part.run(session, &whole, &mut ends))
+        })
     }
 }
 

@@ -74,12 +74,12 @@ impl Method for Speed {
         out: &mut Outcome<'_>,
     ) -> Result<(), MethodError> {
         let layout = Layout::new(rig.target(), options, SECONDS)?;
-        let mut session = Session::new(rig, out);
-        let result = measure(&mut session, &layout);
-        // However it ended. That something could not be put back is worse than anything before.
-        let restored = if layout.writes { restore(&mut session) } else { Ok(()) };
-        session.finish();
-        restored.and(result)
+        Session::hold(rig, out, |session| {
+            let result = measure(session, &layout);
+            // However it ended. That something could not be put back is worse than anything before.
+            let restored = if layout.writes { restore(session) } else { Ok(()) };
+            restored.and(result)
+        })
     }
 }
 

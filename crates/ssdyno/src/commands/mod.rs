@@ -18,3 +18,4 @@ pub mod replicate;
 pub mod run;
 pub mod runs;
 mod session;
+mod words;

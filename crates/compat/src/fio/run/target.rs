@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use drive::{OpenRequest, Watch};
-use record::{Safety, Target, TargetKind};
+use record::Safety;
 use rig::TargetInfo;
 
 use super::files::Files;
@@ -15,7 +15,7 @@ pub(super) fn target(clones: &[Actor<'_>], files: &Files) -> Result<(TargetInfo,
     let real = clones.iter().find(|clone| clone.job.engine != Engine::Null);
     let bytes: u64 = clones.iter().flat_map(|c| &c.uses).map(|u| u.bytes).sum();
     let Some(path) = real.and_then(|clone| Some(clone.uses.first()?.path.clone())) else {
-        return Ok((nothing(bytes), Watch::nothing()));
+        return Ok((TargetInfo::null(bytes), Watch::nothing()));
     };
     if let Some(opened) = files.opened(&path) {
         let watch = drive::locate(&path)?.watch();
@@ -31,27 +31,4 @@ pub(super) fn target(clones: &[Actor<'_>], files: &Files) -> Result<(TargetInfo,
     (info.bytes, info.target.bytes) = (bytes, Some(bytes));
     info.target.spec = path.display().to_string();
     Ok((info, drive::locate(&directory)?.watch()))
-}
-
-fn nothing(bytes: u64) -> TargetInfo {
-    let target = Target {
-        spec: "null".to_string(),
-        kind: TargetKind::Null,
-        path: None,
-        bytes: Some(bytes),
-        drive: None,
-        layers: Vec::new(),
-        filesystem: None,
-        direct: None,
-    };
-    TargetInfo {
-        target,
-        bytes,
-        logical_block_bytes: 512,
-        allowed: Safety::Destroys,
-        ram: false,
-        formats: Vec::new(),
-        discard: true,
-        state: record::State::Unknown,
-    }
 }
