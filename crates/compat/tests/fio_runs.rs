@@ -311,6 +311,7 @@ fn several_files_clones_and_stages_are_counted_alike() {
         "--name=a --filename=f --size=64k --bs=4k --rw=write --name=b --filename=g --size=64k \
          --rw=write --bs=8k --wait_for=a",
         "--name=a --filename=f --size=512k --bs=4k --rw=randwrite --number_ios=50",
+        "--name=a --filename=f --size=256k --bs=4k --rw=randwrite --number_ios=40 --loops=2",
         "--name=a --size=4m --bs=4k --rw=randwrite --ioengine=null --iodepth=16",
         "--name=a --filename=f --size=1m --bs=4k --rw=write --ioengine=mmap --fsync=16",
         "--name=a --filename=f --size=1m --bs=8k --rw=randread --ioengine=mmap --direct=1",

@@ -26,6 +26,7 @@ use crate::referee::{Overseer, Referee};
 use crate::sampler::{JobSeen, Sampler, Seen, Subject};
 use crate::summary::summarise;
 use crate::sys::thread::ThreadUsage;
+use crate::verify::Dump;
 use crate::worker::Terms;
 
 /// One job of an ensemble.
@@ -64,6 +65,10 @@ pub struct Performed {
     pub begin_ns: u64,
     /// End of the operations proper, last flush included.
     pub issue_end_ns: u64,
+    /// Time until then that went into reading back, nanoseconds.
+    pub checks_ns: u64,
+    /// Blocks that verify found wrong, where that was asked for.
+    pub dumps: Vec<Dump>,
     /// End of all, with what was read back.
     pub end_ns: u64,
     /// What its thread used.
@@ -212,6 +217,8 @@ impl Stage<'_> {
         Performed {
             begin_ns,
             issue_end_ns: end.issue_end_ns,
+            checks_ns: end.checks_ns,
+            dumps: end.dumps,
             end_ns: end.end_ns,
             usage: end.usage,
             issued: end.issued,

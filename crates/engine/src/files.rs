@@ -56,10 +56,23 @@ impl<'f> Files<'f> {
         (&self.list[number], offset)
     }
 
+    /// Bits of an address for the place in a file.
+    pub(crate) fn place_bits(&self) -> u32 {
+        self.shift
+    }
+
     /// The first address of every file.
     pub(crate) fn starts(&self) -> impl Iterator<Item = u64> + use<> {
         let shift = self.shift;
         (0..self.list.len() as u64).map(move |number| number << shift)
+    }
+
+    /// Takes everything out of those that are files, devices being left alone.
+    pub(crate) fn empty(&self) -> io::Result<()> {
+        self.list.iter().try_for_each(|file| match file.metadata()?.is_file() {
+            true => file.set_len(0),
+            false => Ok(()),
+        })
     }
 
     /// Makes the file at an address durable.

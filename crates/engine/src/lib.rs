@@ -47,4 +47,5 @@ pub use referee::{Overseer, Referee, Ruling};
 pub use sampler::{JobInterval, JobSeen};
 pub use simulator::Simulator;
 pub use sys::thread::ThreadUsage;
+pub use verify::Dump;
 pub use worker::Terms;

@@ -13,6 +13,7 @@ use workload::{Op, OpKind};
 use crate::counts::Counts;
 use crate::patience::Pulse;
 use crate::sys::thread::ThreadUsage;
+use crate::verify::Dump;
 
 /// Addresses kept per kind of error.
 const ADDRESSES_KEPT: usize = 16;
@@ -42,6 +43,10 @@ pub(crate) struct JobEnd {
     /// End of the operations proper, before anything was read back, nanoseconds since the workload
     /// began.
     pub issue_end_ns: u64,
+    /// Time in between that went into reading back, nanoseconds.
+    pub checks_ns: u64,
+    /// Blocks that verify found wrong, where that was asked for.
+    pub dumps: Vec<Dump>,
     /// What the thread used meanwhile.
     pub usage: ThreadUsage,
     /// Operations issued.

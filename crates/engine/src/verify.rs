@@ -3,13 +3,16 @@
 //! One sequence number per smallest block of a job's slice. Where two operations on one block were
 //! in flight together, the outcome is open by the rules of block devices, and the block is not
 //! checked until it was written again alone.
+//!
+//! With a pattern instead of stamps, what is kept of a block is how far it lies behind the start of
+//! its write, because the pattern begins with each write.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use workload::stamp::{self, Fault};
-use workload::{Op, OpKind, Region, Workload};
+use workload::stamp::{self, Fault, Proof, Stamp};
+use workload::{Content, Filler, Op, OpKind, Region, Workload};
 
 /// Not written by this run.
 const UNWRITTEN: u32 = 0;
@@ -18,15 +21,31 @@ const OPEN: u32 = u32::MAX;
 
 pub(crate) struct Verifier {
     seed: u64,
+    proof: Proof,
+    /// What stands around stamps, where the content says more than random.
+    filler: Option<Filler>,
     slice: Region,
     grid: u64,
+    /// The bits of an address that say where in a file.
+    place: u64,
     /// Whether blocks that this run has not written must hold stamps of the same seed (a run that
     /// only reads checks what an earlier one wrote).
     expects_all: bool,
     sequences: Vec<u32>,
     next: u32,
     in_flight: Vec<Option<InFlight>>,
-    pub(crate) sectors: u64,
+    bytes: u64,
+}
+
+/// A block that is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dump {
+    /// Where it begins; see [`crate::Files`].
+    pub address: u64,
+    /// What was read.
+    pub found: Vec<u8>,
+    /// What was written, where that is known.
+    pub expected: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Copy)]
@@ -37,20 +56,30 @@ struct InFlight {
 }
 
 impl Verifier {
-    pub(crate) fn new(workload: &Workload, job: u32, slots: u32) -> Verifier {
+    /// A verifier of a job with so many slots; an address has `place_bits` for the place in a file.
+    pub(crate) fn new(workload: &Workload, job: u32, slots: u32, place_bits: u32) -> Verifier {
         let slice = workload.slice(job);
+        let filler = || Filler::new(workload.content.clone(), workload.seed);
         let grid = u64::from(workload.blocks.min());
         let blocks = slice.bytes / grid + 1;
         Verifier {
             seed: workload.seed,
+            proof: workload.proof.clone(),
+            filler: matches!(workload.content, Content::Blend(_)).then(filler),
             slice,
             grid,
+            place: (1 << place_bits) - 1,
             expects_all: !workload.mix.changes_data(),
             sequences: vec![UNWRITTEN; blocks as usize],
             next: 1,
             in_flight: vec![None; slots as usize],
-            sectors: 0,
+            bytes: 0,
         }
+    }
+
+    /// Sectors checked, of 512 bytes.
+    pub(crate) fn sectors(&self) -> u64 {
+        self.bytes / stamp::SECTOR as u64
     }
 
     /// Called before an operation is pushed; stamps the buffer of a write.
@@ -64,10 +93,30 @@ impl Verifier {
         }
         let sequence = self.next;
         if op.kind == OpKind::Write {
-            stamp::write(buffer, op.offset, u64::from(sequence), self.seed);
+            self.dress(op.offset, sequence, buffer);
             self.next = if self.next == OPEN - 1 { 1 } else { self.next + 1 };
         }
         self.in_flight[slot as usize] = Some(InFlight { op, sequence, overlapped });
+    }
+
+    /// Makes the content of a write.
+    fn dress(&mut self, offset: u64, sequence: u32, buffer: &mut [u8]) {
+        let stamp = Stamp { offset, sequence: u64::from(sequence), seed: self.seed };
+        let start = offset & self.place;
+        match (&self.proof, &mut self.filler) {
+            (Proof::Motif(motif), _) => motif.paint(buffer, 0, start),
+            (Proof::Stamps { layout, around: Some(motif) }, _) => {
+                motif.paint(buffer, 0, start);
+                stamp::seal(buffer, stamp, *layout);
+            }
+            (Proof::Stamps { layout, around: None }, Some(filler)) => {
+                filler.touch(buffer, stamp.sequence);
+                stamp::seal(buffer, stamp, *layout);
+            }
+            (Proof::Stamps { layout, around: None }, None) => {
+                stamp::write(buffer, stamp, *layout);
+            }
+        }
     }
 
     /// Called when an operation completed; checks the buffer of a read. Gives the first fault.
@@ -89,8 +138,12 @@ impl Verifier {
 
     fn mark(&mut self, op: Op, sequence: u32) {
         let first = (op.offset - self.slice.start) / self.grid;
-        let last = (op.end() - self.slice.start).div_ceil(self.grid);
-        self.sequences[first as usize..last as usize].fill(sequence);
+        let blocks = u64::from(op.bytes).div_ceil(self.grid);
+        let marks = &mut self.sequences[first as usize..(first + blocks) as usize];
+        match self.proof {
+            Proof::Motif(_) if sequence != OPEN => (1..).zip(marks).for_each(|(n, m)| *m = n),
+            _ => marks.fill(sequence),
+        }
     }
 
     fn check(&mut self, offset: u64, buffer: &[u8]) -> Option<(Fault, u64)> {
@@ -98,18 +151,62 @@ impl Verifier {
         for (i, block) in buffer.chunks(self.grid as usize).enumerate() {
             let at = offset + i as u64 * self.grid;
             let known = self.sequences[((at - self.slice.start) / self.grid) as usize];
-            let expected = match known {
-                OPEN => continue,
-                UNWRITTEN if !self.expects_all => continue,
-                UNWRITTEN => None,
-                sequence => Some(u64::from(sequence)),
-            };
-            self.sectors += (block.len() / stamp::SECTOR) as u64;
-            if let Err(fault) = stamp::check(block, at, expected, self.seed) {
-                first.get_or_insert((fault, at));
+            if known == OPEN || (known == UNWRITTEN && !self.expects_all) {
+                continue;
             }
+            self.bytes += block.len() as u64;
+            let found = match &self.proof {
+                Proof::Stamps { layout, .. } => {
+                    let expected = (known != UNWRITTEN).then_some(u64::from(known));
+                    let checked = stamp::check(block, at, expected, self.seed, *layout);
+                    checked.err().map(|fault| (fault, at))
+                }
+                Proof::Motif(motif) => {
+                    // What another run wrote began where it is read.
+                    let before = if known == UNWRITTEN { i as u64 } else { u64::from(known) - 1 };
+                    let behind = before * self.grid;
+                    let start = (at - behind.min(at)) & self.place;
+                    let differs = motif.differs(block, behind, start);
+                    differs.map(|byte| (Fault::Flipped, at + byte as u64))
+                }
+            };
+            first = first.or(found);
         }
         first
+    }
+
+    /// The block at `fault` of an operation that brought `buffer`, and what should stand there.
+    pub(crate) fn dump(&mut self, op: Op, fault: u64, buffer: &[u8]) -> Dump {
+        let behind = (fault - op.offset) / self.grid * self.grid;
+        let (at, last) = (op.offset + behind, buffer.len());
+        let found = &buffer[behind as usize..last.min((behind + self.grid) as usize)];
+        Dump { address: at, found: found.to_vec(), expected: self.expected(op, at, found) }
+    }
+
+    /// What should stand at an address, as far as that is known.
+    fn expected(&mut self, op: Op, at: u64, found: &[u8]) -> Option<Vec<u8>> {
+        let mut block = vec![0; found.len()];
+        let known = self.sequences[((at - self.slice.start) / self.grid) as usize];
+        if let Proof::Motif(motif) = &self.proof {
+            let unwritten = known == UNWRITTEN;
+            let behind =
+                if unwritten { at - op.offset } else { (u64::from(known) - 1) * self.grid };
+            motif.paint(&mut block, behind, (at - behind.min(at)) & self.place);
+            return Some(block);
+        }
+        let Proof::Stamps { layout, around: None } = &self.proof else { return None };
+        if self.filler.is_some() {
+            // What lies around the stamps was drawn for that write alone.
+            return None;
+        }
+        // What an earlier run wrote says itself which write it was, where a stamp is left.
+        let told = || {
+            let mut sectors = found.chunks_exact(layout.sector);
+            sectors.find_map(|sector| stamp::read_sector(sector, layout.at))
+        };
+        let sequence = if known == UNWRITTEN { told()?.sequence as u32 } else { known };
+        self.dress(at, sequence, &mut block);
+        Some(block)
     }
 
     /// Reads back everything that was written, outside of the measured time.
@@ -142,12 +239,33 @@ impl Verifier {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::{Mix, Pattern};
+    use workload::{Mix, Motif, Pattern};
 
     fn verifier() -> Verifier {
         let region = Region::first(16 * 4096);
         let workload = Workload::new("w", Pattern::Uniform, Mix::read_percent(50), 4096, region);
-        Verifier::new(&workload, 0, 4)
+        Verifier::new(&workload, 0, 4, 63)
+    }
+
+    fn patterned() -> Verifier {
+        let motif = Motif { bytes: b"abc--------".to_vec(), offsets_at: vec![3] };
+        Verifier { proof: Proof::Motif(motif), ..verifier() }
+    }
+
+    #[test]
+    fn a_pattern_is_known_wherever_it_is_read() {
+        let mut verifier = patterned();
+        let write = Op { kind: OpKind::Write, offset: 4096, bytes: 4 * 4096 };
+        let mut buffer = vec![0; 4 * 4096];
+        verifier.issue(0, write, &mut buffer);
+        assert_eq!(buffer[3..5], [0, 16], "the offset of the write");
+        verifier.complete(0, true, &[]);
+        let (third, at) = (&mut buffer[2 * 4096..3 * 4096], 3 * 4096);
+        verifier.issue(1, op(OpKind::Read, 3), &mut []);
+        assert_eq!(verifier.complete(1, true, third), None);
+        third[100] ^= 1;
+        verifier.issue(1, op(OpKind::Read, 3), &mut []);
+        assert_eq!(verifier.complete(1, true, third), Some((Fault::Flipped, at + 100)));
     }
 
     fn op(kind: OpKind, block: u64) -> Op {
@@ -166,7 +284,7 @@ mod tests {
         assert_eq!(verifier.complete(1, true, &new), None);
         verifier.issue(1, op(OpKind::Read, 3), &mut []);
         assert_eq!(verifier.complete(1, true, &old), Some((Fault::Stale, 3 * 4096)));
-        assert_eq!(verifier.sectors, 16);
+        assert_eq!(verifier.sectors(), 16);
     }
 
     #[test]
@@ -179,6 +297,6 @@ mod tests {
         verifier.complete(0, true, &[]);
         verifier.issue(1, op(OpKind::Read, 3), &mut []);
         assert_eq!(verifier.complete(1, true, &[0; 4096]), None);
-        assert_eq!(verifier.sectors, 0);
+        assert_eq!(verifier.sectors(), 0);
     }
 }

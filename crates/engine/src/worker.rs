@@ -9,7 +9,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rig::StopReason;
-use workload::{Closed, Filler, Op, OpKind, Pace, Source, Workload};
+use workload::{After, Closed, Filler, Op, OpKind, Pace, Source, Workload};
 
 use crate::backend::{Backend, Completion, Wait};
 use crate::files::Files;
@@ -33,6 +33,9 @@ const WAKE_NS: u64 = 1_000_000;
 
 /// Failures in a row after which a target is given up, where nobody says otherwise.
 const FAILURES_MAX: u32 = 100;
+
+/// Wrong blocks that are kept: enough to see what went wrong, few enough to fit in memory.
+const DUMPS_MAX: usize = 16;
 
 /// Reads whose content is looked at for zeros: enough to tell, few enough to cost nothing.
 const READS_SAMPLED: u32 = 16;
@@ -67,6 +70,10 @@ pub struct Terms {
     pub log: bool,
     /// The last flush is part of the time, and not counted as an operation.
     pub flush_apart: bool,
+    /// The first fault that verify finds ends the job.
+    pub fault_ends: bool,
+    /// Keep blocks that verify found wrong.
+    pub dump: bool,
     /// Tells what this job writes from what others with its seed write.
     pub salt: u64,
     /// The kernel is told in which order a mapped file will be used.
@@ -81,6 +88,8 @@ impl Default for Terms {
             failures_max: FAILURES_MAX,
             log: false,
             flush_apart: false,
+            fault_ends: false,
+            dump: false,
             salt: 0,
             advised: true,
         }
@@ -109,8 +118,6 @@ struct State<'a, B> {
     verifier: Option<Verifier>,
     /// Completions are looked at one by one: to verify, to log, or to show them to the referee.
     looks: bool,
-    /// The source itself reads back what it wrote.
-    reads_back: bool,
     filler: Filler,
     issued: u64,
     failures: u32,
@@ -162,7 +169,10 @@ impl<'a, B: Backend> Ready<'a, B> {
         }
         outcome?;
         state.end.backlog = state.backlog(&mut pacer);
-        state.verify_written()?;
+        if !S::READS_BACK {
+            state.verify_written()?;
+        }
+        state.end.verified_sectors = state.verifier.as_ref().map_or(0, Verifier::sectors);
         let stop = state.end.stop;
         state.finish();
         Ok(stop)
@@ -188,8 +198,10 @@ impl<'a, B: Backend> State<'a, B> {
         };
         State {
             looks: workload.verify || job.terms.log || bench.watches(),
-            reads_back: false,
-            verifier: workload.verify.then(|| Verifier::new(workload, job.number, depth)),
+            verifier: workload.verify.then(|| {
+                let place_bits = job.files.map_or(u64::BITS - 1, |files| files.place_bits());
+                Verifier::new(workload, job.number, depth, place_bits)
+            }),
             backend,
             job,
             origin: 0,
@@ -228,25 +240,63 @@ impl<'a, B: Backend> State<'a, B> {
     /// the reading back of a source that counts that as operations.
     fn perform<P: Pace, S: Source>(&mut self, pacer: &mut P, sources: &mut [S]) -> io::Result<()> {
         let limits = Limits::of(self.job);
-        self.end.stop = self.issue_all(pacer, sources, &limits)?;
+        let mut flushes = self.job.workload.flush_at_end;
+        self.end.stop = self.issue_part(pacer, sources, &limits)?;
+        while let [source] = &mut *sources {
+            if matches!(self.end.stop, StopReason::Interrupted | StopReason::Errors) {
+                break;
+            }
+            match source.after(self.issued, self.end.stop != StopReason::TraceEnd) {
+                After::End => break,
+                After::More { emptied } => {
+                    if emptied {
+                        self.job.files.map_or(Ok(()), |files| files.empty())?;
+                    }
+                    self.end.stop = self.issue_part(pacer, sources, &limits)?;
+                }
+                After::Check { last } => {
+                    if last && std::mem::take(&mut flushes) {
+                        self.last_flush()?;
+                    }
+                    self.read_back(sources, last)?;
+                }
+            }
+        }
+        if flushes { self.last_flush() } else { Ok(()) }
+    }
+
+    /// The flush at the end of all, during which nothing completes.
+    fn last_flush(&mut self) -> io::Result<()> {
+        let pulse = self.recorder.pulse.clone();
+        pulse.flushing(|| self.flush())
+    }
+
+    /// Issues operations to the end of a part of the job, waits for them, and says what ended it.
+    fn issue_part<P: Pace, S: Source>(
+        &mut self,
+        pacer: &mut P,
+        sources: &mut [S],
+        limits: &Limits,
+    ) -> io::Result<StopReason> {
+        let stop = self.issue_all(pacer, sources, limits)?;
         self.drain()?;
-        if self.job.workload.flush_at_end {
-            let pulse = self.recorder.pulse.clone();
-            pulse.flushing(|| self.flush())?;
+        Ok(if self.bench.is_hopeless() { StopReason::Errors } else { stop })
+    }
+
+    /// Operations that read back what was written. What ended the job stays what it was.
+    fn read_back<S: Source>(&mut self, sources: &mut [S], last: bool) -> io::Result<()> {
+        let began = self.now();
+        if last {
+            self.end.issue_end_ns = began;
         }
-        let [source] = sources else { return Ok(()) };
-        let issued = self.issued;
-        let over = matches!(self.end.stop, StopReason::Interrupted | StopReason::Errors);
-        if self.verifier.is_none() || over || !source.read_back(issued) {
-            return Ok(());
-        }
-        self.end.issue_end_ns = self.now();
-        self.reads_back = true;
-        match self.issue_all(&mut Closed, sources, &Limits::NONE)? {
+        match self.issue_part(&mut Closed, sources, &Limits::NONE)? {
             StopReason::TraceEnd => {}
             early => self.end.stop = early,
         }
-        self.drain()
+        if !last {
+            self.end.checks_ns += self.now() - began;
+        }
+        Ok(())
     }
 
     /// The loop. Times are nanoseconds since the job began.
@@ -408,6 +458,12 @@ impl<'a, B: Backend> State<'a, B> {
             let buffer = self.backend.buffer(slot, op.bytes);
             if let Some((fault, offset)) = verifier.complete(slot, true, buffer) {
                 self.recorder.fault("verify", fault.name(), offset);
+                if self.job.terms.dump && self.end.dumps.len() < DUMPS_MAX {
+                    self.end.dumps.push(verifier.dump(op, offset, buffer));
+                }
+                if self.job.terms.fault_ends {
+                    self.give_up();
+                }
             }
         } else if op.kind == OpKind::Read && self.end.reads_sampled < READS_SAMPLED {
             self.end.reads_sampled += 1;
@@ -455,7 +511,7 @@ impl<'a, B: Backend> State<'a, B> {
         let (Some(verifier), Some(files)) = (&mut self.verifier, self.job.files) else {
             return Ok(());
         };
-        if self.job.workload.mix.write > 0 && !self.reads_back {
+        if self.job.workload.mix.write > 0 {
             let recorder = &mut self.recorder;
             let bytes = self.job.workload.blocks.max();
             let buffer = self.backend.buffer(0, bytes);
@@ -463,7 +519,6 @@ impl<'a, B: Backend> State<'a, B> {
                 recorder.fault("verify", fault.name(), offset);
             })?;
         }
-        self.end.verified_sectors = verifier.sectors;
         Ok(())
     }
 

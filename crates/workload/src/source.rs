@@ -3,15 +3,36 @@
 
 use crate::{Op, OpStream};
 
+/// What comes when a source has no more operations for now, or the time of the job is up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// Nothing.
+    End,
+    /// More operations of the job.
+    More {
+        /// Of which nothing may find what is in the files: they are emptied before.
+        emptied: bool,
+    },
+    /// Reading back of what was written, by operations that are counted and follow no schedule.
+    Check {
+        /// Nothing but the end comes after it.
+        last: bool,
+    },
+}
+
 /// A source of operations for one job.
 pub trait Source: Send {
+    /// It says itself what is read back; of another what was written is read back by the verifier.
+    const READS_BACK: bool = false;
+
     /// The next operation; `None` when there are no more. Time and completions have no influence.
     fn next_op(&mut self) -> Option<Op>;
 
-    /// Turns to reading what the first `issued` operations wrote, as operations of their own that
-    /// are counted. `false`: there is nothing to read, or this source does not do that.
-    fn read_back(&mut self, _issued: u64) -> bool {
-        false
+    /// Called when there were no more operations and all that were issued have completed: what comes
+    /// now. `issued` counts the operations that were taken so far; `over` says that the job ended
+    /// before its operations did, and only reading back may come.
+    fn after(&mut self, _issued: u64, _over: bool) -> After {
+        After::End
     }
 }
 

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::stamp::Proof;
 use crate::{Content, OpKind, Pacing, Pattern};
 
 /// The part of the target a workload stays within.
@@ -224,8 +225,15 @@ pub struct Workload {
     /// Stamp every written sector and check every sector read.
     #[serde(default)]
     pub verify: bool,
+    /// How verify marks what is written.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub proof: Proof,
     /// Seed of everything random in it.
     pub seed: u64,
+}
+
+fn is_usual(proof: &Proof) -> bool {
+    *proof == Proof::default()
 }
 
 fn is_best(calls: &Calls) -> bool {
@@ -260,6 +268,7 @@ impl Workload {
             calls: Calls::Best,
             sync_writes: false,
             verify: false,
+            proof: Proof::default(),
             seed: 1,
         }
     }

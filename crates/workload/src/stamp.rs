@@ -3,16 +3,57 @@
 //! Every 512 bytes carry a header of their address, the sequence number of the write, the run's
 //! seed and a checksum over the whole sector. Read back, that tells a *stale* sector (an older
 //! write), a *misplaced* one (somebody else's address), a *torn* block (sectors of different
-//! writes) and *flipped* bits (a checksum that fails) apart. Sectors of 512 bytes, because a drive
-//! may tear anywhere on its smallest unit.
+//! writes) and *flipped* bits (a checksum that fails) apart. Sectors of 512 bytes, unless somebody
+//! asks for others, because a drive may tear anywhere on its smallest unit.
 
-use xxhash_rust::xxh3::xxh3_64;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+use crate::Motif;
 
 /// Bytes in a stamped sector.
 pub const SECTOR: usize = 512;
 
+/// How written blocks are marked so that they can be checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    /// A stamp in every sector.
+    Stamps {
+        /// Where the stamps lie.
+        layout: Layout,
+        /// What stands around them; none for bytes that follow from the stamp.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        around: Option<Motif>,
+    },
+    /// A pattern and nothing else. An older write of it cannot be told from the last.
+    Motif(Motif),
+}
+
+impl Default for Proof {
+    fn default() -> Proof {
+        Proof::Stamps { layout: Layout::default(), around: None }
+    }
+}
+
+/// Where stamps lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Bytes from one stamp to the next, at least `at` + [`HEADER`].
+    pub sector: usize,
+    /// Bytes from the start of a sector to its stamp.
+    pub at: usize,
+}
+
+impl Default for Layout {
+    fn default() -> Layout {
+        Layout { sector: SECTOR, at: 0 }
+    }
+}
+
 const MAGIC: u64 = u64::from_le_bytes(*b"ssdyno/1");
-const HEADER: usize = 40;
+/// Bytes of a stamp.
+pub const HEADER: usize = 40;
 
 /// What a stamp says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,49 +94,71 @@ impl Fault {
     }
 }
 
-/// Stamps every whole sector of a block that begins at `offset`.
-pub fn write(block: &mut [u8], offset: u64, sequence: u64, seed: u64) {
-    for (i, sector) in block.chunks_exact_mut(SECTOR).enumerate() {
-        let stamp = Stamp { offset: offset + (i * SECTOR) as u64, sequence, seed };
-        write_sector(sector, stamp);
+/// Fills a block that begins at `offset` and stamps every whole sector of it. What is filled in
+/// follows from the stamp, so that a sector is incompressible and unique.
+pub fn write(block: &mut [u8], stamp: Stamp, layout: Layout) {
+    for (i, sector) in block.chunks_exact_mut(layout.sector).enumerate() {
+        let offset = stamp.offset + (i * layout.sector) as u64;
+        let mut state = offset ^ stamp.sequence.rotate_left(40) ^ stamp.seed.rotate_left(20);
+        for word in sector.chunks_mut(8) {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ state >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            word.copy_from_slice(&(mixed ^ mixed >> 32).to_le_bytes()[..word.len()]);
+        }
+        seal_sector(sector, Stamp { offset, ..stamp }, layout.at);
     }
 }
 
-fn write_sector(sector: &mut [u8], stamp: Stamp) {
-    // The payload is derived from the stamp, so that a sector is incompressible and unique.
-    let mut state = stamp.offset ^ stamp.sequence.rotate_left(40) ^ stamp.seed.rotate_left(20);
-    for word in sector[HEADER..].chunks_exact_mut(8) {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (state ^ state >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word.copy_from_slice(&(mixed ^ mixed >> 32).to_le_bytes());
+/// Stamps every whole sector of a block, around which stays what is there. `stamp` is that of the
+/// first.
+pub fn seal(block: &mut [u8], stamp: Stamp, layout: Layout) {
+    for (i, sector) in block.chunks_exact_mut(layout.sector).enumerate() {
+        let offset = stamp.offset + (i * layout.sector) as u64;
+        seal_sector(sector, Stamp { offset, ..stamp }, layout.at);
     }
+}
+
+fn seal_sector(sector: &mut [u8], stamp: Stamp, at: usize) {
     let fields = [MAGIC, stamp.offset, stamp.sequence, stamp.seed];
-    for (word, value) in sector[8..HEADER].chunks_exact_mut(8).zip(fields) {
+    for (word, value) in sector[at + 8..at + HEADER].chunks_exact_mut(8).zip(fields) {
         word.copy_from_slice(&value.to_le_bytes());
     }
-    let sum = xxh3_64(&sector[8..]);
-    sector[..8].copy_from_slice(&sum.to_le_bytes());
+    let sum = sum(sector, at);
+    sector[at..at + 8].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Reads the stamp of one sector; `None` when its checksum fails or it never had one.
-pub fn read_sector(sector: &[u8]) -> Option<Stamp> {
-    let word = |i: usize| sector.get(i * 8..i * 8 + 8)?.try_into().ok().map(u64::from_le_bytes);
-    if word(1)? != MAGIC || word(0)? != xxh3_64(&sector[8..]) {
+/// The checksum of all of a sector but the checksum at `at`.
+fn sum(sector: &[u8], at: usize) -> u64 {
+    let before = if at == 0 { 0 } else { xxh3_64(&sector[..at]) };
+    xxh3_64_with_seed(&sector[at + 8..], before)
+}
+
+/// Reads the stamp at `at` of one sector; `None` when its checksum fails or it never had one.
+pub fn read_sector(sector: &[u8], at: usize) -> Option<Stamp> {
+    let header = sector.get(at..at + HEADER)?;
+    let word = |i: usize| header[i * 8..i * 8 + 8].try_into().map_or(0, u64::from_le_bytes);
+    if word(1) != MAGIC || word(0) != sum(sector, at) {
         return None;
     }
-    Some(Stamp { offset: word(2)?, sequence: word(3)?, seed: word(4)? })
+    Some(Stamp { offset: word(2), sequence: word(3), seed: word(4) })
 }
 
 /// Checks a block that was read at `offset`. `sequence` is the last acknowledged write of the block,
 /// or `None` when this run has not written it (then any good stamp in its place will do).
-pub fn check(block: &[u8], offset: u64, sequence: Option<u64>, seed: u64) -> Result<(), Fault> {
+pub fn check(
+    block: &[u8],
+    offset: u64,
+    sequence: Option<u64>,
+    seed: u64,
+    layout: Layout,
+) -> Result<(), Fault> {
     let mut first = None;
-    for (i, sector) in block.chunks_exact(SECTOR).enumerate() {
-        let stamp = read_sector(sector).ok_or(Fault::Flipped)?;
+    for (i, sector) in block.chunks_exact(layout.sector).enumerate() {
+        let stamp = read_sector(sector, layout.at).ok_or(Fault::Flipped)?;
         if stamp.seed != seed {
             return Err(Fault::Foreign);
         }
-        if stamp.offset != offset + (i * SECTOR) as u64 {
+        if stamp.offset != offset + (i * layout.sector) as u64 {
             return Err(Fault::Misplaced);
         }
         if *first.get_or_insert(stamp.sequence) != stamp.sequence {
@@ -115,10 +178,16 @@ mod tests {
 
     const SEED: u64 = 99;
 
+    const USUAL: Layout = Layout { sector: SECTOR, at: 0 };
+
     fn block(offset: u64, sequence: u64) -> Vec<u8> {
         let mut block = vec![0; 8 * SECTOR];
-        write(&mut block, offset, sequence, SEED);
+        write(&mut block, Stamp { offset, sequence, seed: SEED }, USUAL);
         block
+    }
+
+    fn check(block: &[u8], offset: u64, sequence: Option<u64>, seed: u64) -> Result<(), Fault> {
+        super::check(block, offset, sequence, seed, USUAL)
     }
 
     #[test]
@@ -147,7 +216,26 @@ mod tests {
         #[test]
         fn foreign_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
             let _ = check(&bytes, 0, None, SEED);
-            let _ = read_sector(&bytes);
+            let _ = read_sector(&bytes, 0);
+            let _ = read_sector(&bytes, 100);
+        }
+
+        #[test]
+        fn stamps_lie_anywhere_in_sectors_of_any_length(
+            at in 0usize..60,
+            rest in 0usize..100,
+            change in 0usize..600,
+        ) {
+            let layout = Layout { sector: at + HEADER + rest, at };
+            let stamp = Stamp { offset: 700, sequence: 3, seed: SEED };
+            let mut block = vec![7; 3 * layout.sector];
+            seal(&mut block, stamp, layout);
+            prop_assert_eq!(super::check(&block, 700, Some(3), SEED, layout), Ok(()));
+            prop_assert!(block[..at].iter().chain(&block[at + HEADER..layout.sector]).all(|b| *b == 7));
+            write(&mut block, stamp, layout);
+            let changed = change % block.len();
+            block[changed] ^= 1;
+            prop_assert_eq!(super::check(&block, 700, Some(3), SEED, layout), Err(Fault::Flipped));
         }
     }
 }

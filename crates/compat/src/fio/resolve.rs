@@ -170,6 +170,7 @@ fn verify(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
         interval = gcd(least, most);
     }
     verify.interval = interval;
+    verify.placed = draft.verify_interval > 0 || verify.offset > 0;
     let headerless = matches!(verify.kind, VerifyKind::Pattern | VerifyKind::Null);
     if !headerless && verify.offset + HEADER_BYTES > interval {
         return Err(format!(

@@ -33,6 +33,11 @@ impl Bench {
         Bench { referee, ruling: Ruling::GoOn, hopeless: false }
     }
 
+    /// Whether the job was given up.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.hopeless
+    }
+
     /// Whether completions are to be shown.
     pub(super) fn watches(&self) -> bool {
         self.referee.as_ref().is_some_and(|referee| referee.watches())

@@ -223,6 +223,11 @@ fn write_results(plan: &Plan, ran: &run::Ran<'_>, number: Option<i64>) -> Result
     let directory = globals.aux_path.as_deref().map_or(Path::new("."), Path::new);
     output::write_logs(ran, directory)
         .map_err(|e| Failure::new(IO, format!("the logs cannot be written: {e}")))?;
+    for path in output::write_dumps(ran, directory)
+        .map_err(|e| Failure::new(IO, format!("wrong blocks cannot be kept: {e}")))?
+    {
+        screen::say(&format!("ssdyno: a block that verify found wrong: {}", path.display()));
+    }
     match &globals.output {
         None => present::print(&text),
         Some(path) => std::fs::write(path, text)

@@ -57,6 +57,8 @@ pub struct DataVerify {
     pub interval: u64,
     /// `verify_offset=`: where in each interval the header lies.
     pub offset: u64,
+    /// One of both was given.
+    pub placed: bool,
     /// `verify_pattern=`: the bytes.
     pub pattern: Vec<u8>,
     /// Where the pattern is filled in for each block, in ascending order.
@@ -81,6 +83,7 @@ impl Default for DataVerify {
             only: false,
             interval: 4096,
             offset: 0,
+            placed: false,
             pattern: Vec::new(),
             formats: Vec::new(),
             fatal: false,

@@ -39,9 +39,8 @@ pub(super) const OPTIONS: &[Entry] = &[
     served("do_verify", &[], |d, v| put(&mut d.job.verify.do_verify, v.flag()?)),
     served("verify_only", &[], |d, v| put(&mut d.job.verify.only, v.set()?)).bare(),
     served("verify_interval", &[], |d, v| put(&mut d.verify_interval, v.count(0, 1 << 30)?))
-        .says("each 512 bytes carry a stamp whatever it says"),
-    served("verify_offset", &[], |d, v| put(&mut d.job.verify.offset, v.count(0, 1 << 30)?))
-        .says("each 512 bytes begin with their stamp whatever it says"),
+        .says("as in fio; without it and verify_offset each 512 bytes carry a header"),
+    served("verify_offset", &[], |d, v| put(&mut d.job.verify.offset, v.count(0, 1 << 30)?)),
     served("verify_pattern", &[], |d, v| {
         let filled = pattern(v)?;
         d.job.verify.pattern = filled.bytes;
@@ -50,21 +49,19 @@ pub(super) const OPTIONS: &[Entry] = &[
         d.verify = d.verify.or(Some(VerifyKind::Pattern));
         Ok(())
     })
-    .unrun("what is verified carries stamps of its own: verify=crc32c"),
-    served("verify_fatal", &[], |d, v| put(&mut d.job.verify.fatal, v.flag()?))
-        .unrun("differences are counted and end nothing"),
+    .says("with verify=pattern each tool can check what the other wrote; else it stands around our headers"),
+    served("verify_fatal", &[], |d, v| put(&mut d.job.verify.fatal, v.flag()?)),
     served("verify_dump", &[], |d, v| put(&mut d.job.verify.dump, v.flag()?))
-        .says("what differs is counted and its first places told"),
+        .says("of the first 16 blocks of a clone"),
     served("verify_async", &[], |d, v| put(&mut d.job.verify.async_threads, v.count32(0, 1024)?))
         .says("checks are made where the job runs"),
     served("verify_backlog", &[], |d, v| {
         put(&mut d.job.verify.backlog, Some(v.bytes()?).filter(|blocks| *blocks > 0))
     })
-    .unrun("what was written is read back at the end"),
+    .says("the queue is emptied before what was written is read back"),
     served("verify_backlog_batch", &[], |d, v| {
         put(&mut d.job.verify.backlog_batch, Some(v.bytes()?).filter(|blocks| *blocks > 0))
-    })
-    .unrun("what was written is read back at the end"),
+    }),
 ];
 
 const KINDS: &[(&str, VerifyKind)] = &[

@@ -52,7 +52,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     served("invalidate", &[], |d, v| put(&mut d.job.files.invalidate, v.flag()?)),
     served("unlink", &[], |d, v| put(&mut d.job.files.unlink, v.flag()?)),
     served("unlink_each_loop", &[], |d, v| put(&mut d.job.files.unlink_each_loop, v.flag()?))
-        .unrun("files are laid out once"),
+        .says("their files are emptied, which frees the same blocks, and keep their names"),
     served("direct", &[], |d, v| put(&mut d.job.syncing.direct, v.flag()?)),
     served("buffered", &[], |d, v| put(&mut d.job.syncing.direct, !v.flag()?)),
     served("sync", &[], |d, v| {

@@ -22,6 +22,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         "verify_write_sequence",
         "each header is checked against the write that is expected there",
     ),
+    idle("experimental_verify", "what is read back is drawn again from the seed anyway"),
     idle("verify_header_seed", "each header is checked against the write that is expected there"),
     idle("trim_verify_zero", "it is about trim_percentage, which is not served"),
     idle("spr_num_regions", "it is about sprandom, which is not served"),

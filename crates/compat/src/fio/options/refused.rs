@@ -29,7 +29,6 @@ pub(super) const OPTIONS: &[Entry] = &[
     refused("lockmem", &["0"], "memory is not taken away from the machine"),
     refused("verify_policy", &["completed"], "what completed is checked, and not what was fsynced"),
     refused("verify_pattern_interval", &["0"], "a pattern begins with each verify interval"),
-    refused("experimental_verify", &["0"], "checks come from the seed and not from a second run"),
     refused("verify_state_load", &["0"], "the state of an earlier run is not kept"),
     refused("trim_percentage", &["0"], TRIMS),
     refused("trim_backlog", &["0"], TRIMS),

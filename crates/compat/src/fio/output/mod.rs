@@ -5,6 +5,7 @@
 //! `clat`), a percentile with fewer than ten samples beyond it is left away, and what bears on
 //! whether to believe the numbers stands below them.
 
+mod dumps;
 mod ended;
 mod json;
 mod logs;
@@ -13,6 +14,7 @@ mod numbers;
 mod record;
 mod shown;
 
+pub use dumps::write_dumps;
 pub use json::json;
 pub use logs::write_logs;
 pub use normal::{announce, normal};

@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use record::{Finding, Histogram, Level};
+use record::{Finding, Histogram, IoErrors, Level};
 use workload::OpKind;
 use workload::units;
 
 use super::numbers::{self, LatencyUnit, short};
 use super::shown::{Samples, Shown, Side, deviation};
 use super::{ended, shown};
-use crate::fio::run::{DiskUse, Ran, depth_is_fiction, mapped};
-use crate::fio::{Job, Plan};
+use crate::fio::run::{DiskUse, JobRun, Ran, depth_is_fiction, mapped};
+use crate::fio::{Job, Plan, VerifyKind};
 
 /// Percentiles in a line.
 const PER_LINE: usize = 4;
@@ -383,16 +383,23 @@ fn notes(shown: &Shown<'_>) -> Vec<String> {
     if super::super::run::is_verified(job) {
         let sectors: u64 = shown.runs.iter().map(|r| r.did.measurement.verified_sectors).sum();
         notes.push(format!(
-            "   verify: {} checked by ssdyno's own stamps (address, sequence, checksum)",
-            units::binary(sectors * 512)
+            "   verify: {} checked by {}",
+            units::binary(sectors * 512),
+            match job.verify.kind {
+                VerifyKind::Pattern => "the pattern",
+                _ => "ssdyno's own stamps (address, sequence, checksum)",
+            }
         ));
     }
-    for error in shown.runs.iter().flat_map(|run| &run.did.measurement.errors) {
-        let at = error.first_offsets.first().copied().unwrap_or(0);
-        notes.push(format!(
-            "!! {}: {} {} errors, the first at byte {at}",
-            job.name, error.count, error.kind
-        ));
+    for run in &shown.runs {
+        notes.extend(run.did.measurement.errors.iter().map(|error| failed(run, error)));
     }
     notes
+}
+
+/// Errors of a kind, with the place of the first.
+fn failed(run: &JobRun<'_>, error: &IoErrors) -> String {
+    let (path, at) = run.place(error.first_offsets.first().copied().unwrap_or(0));
+    let (name, count, op, kind) = (&run.job.name, error.count, &error.op, &error.kind);
+    format!("!! {name}: {op}: {count} {kind}, the first at byte {at} of {path}")
 }

@@ -146,8 +146,8 @@ fn class(value: u64) -> usize {
 /// How long a clone worked in one direction. What is read back is read after the writing.
 fn runtime_ns(run: &JobRun<'_>, kind: OpKind) -> u64 {
     let did = &run.did;
-    let issuing = did.issue_end_ns.saturating_sub(did.begin_ns);
-    let reading_back = did.end_ns.saturating_sub(did.issue_end_ns);
+    let issuing = did.issue_end_ns.saturating_sub(did.begin_ns + did.checks_ns);
+    let reading_back = did.end_ns.saturating_sub(did.issue_end_ns) + did.checks_ns;
     match kind {
         OpKind::Read if run.job.access.rw.reads() || run.job.verify.only => issuing + reading_back,
         OpKind::Read => reading_back,

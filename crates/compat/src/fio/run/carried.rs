@@ -3,6 +3,7 @@
 use workload::{Blend, Content, Shared};
 
 use super::Actor;
+use super::files::verifies;
 use super::member::seed;
 use crate::fio::{Amount, Job};
 
@@ -30,6 +31,12 @@ fn content(job: &Job, shared: Option<Shared>) -> Content {
             anew,
         })
     };
+    if verifies(job) {
+        // Behind fio's headers, too, there is nothing but random bytes and what compresses.
+        let pattern = content.pattern.as_deref().unwrap_or_default();
+        let compresses = content.compress_percent > 0;
+        return if compresses { plain(content.compress_percent, pattern) } else { Content::Random };
+    }
     match &content.pattern {
         None if content.zero && anew => plain(100, &[]),
         None if content.zero => Content::Zeros,

@@ -21,7 +21,7 @@ use workload::{Content, Filler, units};
 
 use super::RunError;
 use super::sizes::{Place, extent};
-use crate::fio::{Engine, FadviseHint, Fallocate, Job, SyncMode};
+use crate::fio::{Engine, FadviseHint, Fallocate, Job, SyncMode, VerifyKind};
 
 /// The mark of a file that ssdyno made; it holds the time of the last change that was ours.
 const MARK: &str = "user.ssdyno";
@@ -207,7 +207,8 @@ impl Files {
         let writes = writes(job);
         let mut options = OpenOptions::new();
         let mapped = job.engine == Engine::Mmap;
-        let reads = mapped || job.access.rw.reads() || verifies(job) || job.files.pre_read;
+        let reads_back = job.verify.kind != VerifyKind::None;
+        let reads = mapped || job.access.rw.reads() || reads_back || job.files.pre_read;
         options.read(!writes || reads);
         options.write(writes).custom_flags(open_flags(job));
         let device = self
@@ -416,7 +417,7 @@ pub(super) fn writes(job: &Job) -> bool {
 
 /// Whether a job checks what it reads.
 pub(super) fn verifies(job: &Job) -> bool {
-    !matches!(job.verify.kind, crate::fio::VerifyKind::None | crate::fio::VerifyKind::Null)
+    !matches!(job.verify.kind, VerifyKind::None | VerifyKind::Null)
 }
 
 fn open_flags(job: &Job) -> i32 {

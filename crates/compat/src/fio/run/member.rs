@@ -1,14 +1,14 @@
 //! A clone of a job as the engine takes it.
 
-use std::sync::Arc;
-
 use engine::{BackendKind, EndsAll, Member, Place, Terms};
 use workload::{BlockSizes, Caching, Mix, Pacing, Pattern, Region, Stop, Workload};
 
 use super::files::{Use, verifies};
-use super::stream::{Outline, Stream};
+use super::proof;
+use super::rounds::{Checks, Rounds};
+use super::stream::Outline;
 use crate::fio::{
-    Access, Amount, Blocks, CpuPolicy, Engine, FadviseHint, Job, PerKind, RateProcess,
+    Access, Amount, Blocks, CpuPolicy, Engine, FadviseHint, Job, PerKind, RateProcess, VerifyKind,
 };
 
 /// Best effort, the class of those that name only a level.
@@ -35,7 +35,10 @@ pub(super) fn outline(job: &Job, clone: u32, uses: &[Use]) -> Outline {
         pass_bytes,
         by_bytes: job.space.io_size.is_some(),
         passes: (!job.schedule.time_based).then_some(job.schedule.loops),
-        ops_max: job.space.number_ios.unwrap_or(u64::MAX),
+        ops_max: job.space.number_ios.map_or(u64::MAX, |ios| {
+            // fio's number counts for each loop, and ends all of them together.
+            ios.saturating_mul(u64::from(job.schedule.loops.max(1)))
+        }),
         flush_every: if job.access.rw.writes() { flush } else { 0 },
         verify_only: job.verify.only,
         seed: seed(job, clone),
@@ -55,11 +58,11 @@ pub(super) fn seed(job: &Job, clone: u32) -> u64 {
 }
 
 /// The clone, without its files.
-pub(super) fn member<'a>(job: &Job, clone: u32, outline: Outline) -> Member<'a, Stream> {
+pub(super) fn member<'a>(job: &Job, clone: u32, outline: Outline) -> Member<'a, Rounds> {
     let workload = workload(job, clone, &outline);
     Member {
         workload,
-        source: Stream::new(Arc::new(outline)),
+        source: Rounds::new(outline, checks(job), job.files.unlink_each_loop),
         backend: backend(job.engine),
         files: None,
         direct: job.syncing.direct,
@@ -105,14 +108,28 @@ fn workload(job: &Job, clone: u32, outline: &Outline) -> Workload {
         },
         flush_at_end: writes && (job.syncing.end_fsync || job.syncing.fsync_on_close),
         caching: if job.syncing.direct { Caching::Bypass } else { Caching::Buffered },
-        verify: verifies(job) && (job.verify.do_verify || !writes),
+        verify: verifies(job) && job.engine != Engine::Null,
+        proof: proof::proof(job, grid(job)),
         seed: seed(job, clone),
         ..Workload::new(job.name.clone(), pattern, mix, largest, region)
     }
 }
 
+/// What of its writes a job reads back.
+fn checks(job: &Job) -> Checks {
+    let verify = &job.verify;
+    let writes = job.access.rw.writes() && !verify.only;
+    if !writes || verify.kind == VerifyKind::None || !verify.do_verify {
+        return Checks::None;
+    }
+    let Some(backlog) = verify.backlog else { return Checks::Rounds };
+    let blocks = usize::try_from(backlog).unwrap_or(usize::MAX).max(1);
+    let batch = verify.backlog_batch.and_then(|batch| usize::try_from(batch).ok());
+    Checks::Backlog { blocks, batch: batch.unwrap_or(blocks).max(1) }
+}
+
 /// What every offset and size is a multiple of.
-fn grid(job: &Job) -> u32 {
+pub(super) fn grid(job: &Job) -> u32 {
     let access = &job.access;
     let sizes = access.blocks.each().map(Blocks::min).into_iter();
     let parts = sizes.chain(access.block_align.each().map(|align| *align));
@@ -214,6 +231,8 @@ fn terms(job: &Job) -> Terms {
         log: each && (logs.bw.is_some() || logs.iops.is_some() || logs.lat.is_some()),
         flush_apart: true,
         advised: job.files.fadvise != FadviseHint::None,
+        fault_ends: job.verify.fatal,
+        dump: job.verify.dump,
         salt: 0,
     }
 }

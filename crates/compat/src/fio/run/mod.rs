@@ -11,8 +11,10 @@ mod files;
 mod least;
 mod member;
 mod places;
+mod proof;
 mod referee;
 mod refuse;
+mod rounds;
 mod search;
 mod sizes;
 mod stage;
@@ -85,6 +87,13 @@ pub struct JobRun<'p> {
 }
 
 impl JobRun<'_> {
+    /// The file at one of its addresses, and the byte in it.
+    pub fn place(&self, address: u64) -> (String, u64) {
+        let (file, at) = (address >> self.shift, address & ((1 << self.shift) - 1));
+        let path = self.job.paths(self.clone).into_iter().nth(file as usize);
+        (path.unwrap_or_default(), at)
+    }
+
     /// The error number that ended it; 0 for none.
     pub fn error(&self) -> i32 {
         if let Some((code, _)) = self.told.failed {

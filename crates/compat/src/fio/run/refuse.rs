@@ -2,7 +2,7 @@
 //! away in silence.
 
 use super::RunError;
-use crate::fio::{Job, UnifiedRw, VerifyKind};
+use crate::fio::{Job, UnifiedRw};
 
 /// What of a job cannot be done here, if anything.
 pub(super) fn refuse(job: &Job) -> Result<(), RunError> {
@@ -45,19 +45,9 @@ const RULES: &[Rule] = &[
         asked: |job| super::member::half_rated(job),
     },
     Rule {
-        option: "verify_pattern",
-        why: "what is verified carries stamps of its own",
-        asked: |job| matches!(job.verify.kind, VerifyKind::Pattern | VerifyKind::PatternHeader),
-    },
-    Rule {
-        option: "verify_backlog",
-        why: "what was written is read back at the end",
-        asked: |job| job.verify.backlog.is_some(),
-    },
-    Rule {
-        option: "verify with loops",
-        why: "what was written is read back once, at the end",
-        asked: |job| super::files::verifies(job) && job.schedule.loops > 1,
+        option: "verify of blocks without a common size",
+        why: "a stamp does not fit into every part of them (bs, blockalign, verify_interval)",
+        asked: |job| super::files::verifies(job) && !super::proof::fits(job),
     },
     Rule {
         option: "fill_device",
@@ -70,14 +60,12 @@ const RULES: &[Rule] = &[
         asked: |job| job.space.file_append,
     },
     Rule {
-        option: "unlink_each_loop",
-        why: "files are laid out once",
-        asked: |job| job.files.unlink_each_loop,
-    },
-    Rule {
-        option: "verify_fatal",
-        why: "differences are counted and end nothing",
-        asked: |job| job.verify.fatal,
+        option: "unlink_each_loop of a job that reads",
+        why: "its files are empty after the first loop",
+        asked: |job| {
+            let reads = job.access.rw.reads() || job.engine == crate::fio::Engine::Mmap;
+            job.files.unlink_each_loop && job.schedule.loops > 1 && reads
+        },
     },
     Rule {
         option: "unified_rw_reporting",

@@ -12,8 +12,8 @@ use rig::TargetInfo;
 
 use super::files::{self, Files, Use};
 use super::referee::{Rules, Shared};
+use super::rounds::Rounds;
 use super::steady::SteadyWatch;
-use super::stream::Stream;
 use super::{Actor, JobRun, RunError, Setting, carried, member};
 use crate::fio::{Engine, Job};
 
@@ -88,7 +88,7 @@ fn open_one(job: &Job, place: &Use, files: &Files) -> Result<File, RunError> {
 }
 
 /// A clone as a member of its stage.
-fn cast<'f>(clones: &[&Actor<'_>], clone: &Actor<'_>, files: &'f [File]) -> Member<'f, Stream> {
+fn cast<'f>(clones: &[&Actor<'_>], clone: &Actor<'_>, files: &'f [File]) -> Member<'f, Rounds> {
     let outline = member::outline(clone.job, clone.number, &clone.uses);
     let shift = outline.shift;
     let mut member = member::member(clone.job, clone.number, outline);
@@ -107,7 +107,7 @@ fn limit_passed(run: &JobRun<'_>) -> Option<Finding> {
 }
 
 /// Gives a member its rules, and where they will tell what they found.
-fn ruled(job: &Job, member: &mut Member<'_, Stream>) -> Shared {
+fn ruled(job: &Job, member: &mut Member<'_, Rounds>) -> Shared {
     let Some(rules) = Rules::of(job, member.workload.depth) else { return Shared::default() };
     let told = rules.told();
     member.referee = Some(Box::new(rules));

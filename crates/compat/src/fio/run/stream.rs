@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use workload::{Op, OpKind, Source};
+use workload::{Op, OpKind};
 
 use super::places::{Once, Places, below, unit};
 use crate::fio::{Access, Blocks, FileService, Rw, Sequencer, ServiceOrder};
@@ -60,8 +60,6 @@ pub(super) struct Stream {
     pending: Option<Op>,
     last: u64,
     rng: Xoshiro256PlusPlus,
-    /// Operations of the first round that are still to be read back.
-    replay: Option<u64>,
 }
 
 /// The way through one file.
@@ -99,13 +97,13 @@ impl Stream {
             pending: None,
             last: 0,
             rng: Xoshiro256PlusPlus::seed_from_u64(outline.seed),
-            replay: None,
             outline,
         }
     }
 
+    /// The next operation; none at the end of the last pass.
     #[inline]
-    fn draw(&mut self) -> Option<Op> {
+    pub(super) fn draw(&mut self) -> Option<Op> {
         if let Some(write) = self.pending.take() {
             self.written(&write);
             return Some(write);
@@ -218,39 +216,16 @@ impl Stream {
             Some(left) => *left -= 1,
             None => {}
         }
+        self.begin_pass();
+        true
+    }
+
+    /// Goes through the files from the beginning.
+    #[cold]
+    pub(super) fn begin_pass(&mut self) {
         self.bytes_left = self.outline.pass_bytes;
         let outline = &self.outline;
         self.files.iter_mut().for_each(|walk| walk.restart(outline));
-        true
-    }
-}
-
-impl Source for Stream {
-    #[inline]
-    fn next_op(&mut self) -> Option<Op> {
-        let Some(left) = &mut self.replay else {
-            let op = self.draw()?;
-            let reads = self.outline.verify_only && op.kind == OpKind::Write;
-            return Some(if reads { Op { kind: OpKind::Read, ..op } } else { op });
-        };
-        let mut left = *left;
-        while left > 0 {
-            left -= 1;
-            self.replay = Some(left);
-            let op = self.draw()?;
-            if op.kind == OpKind::Write {
-                return Some(Op { kind: OpKind::Read, ..op });
-            }
-        }
-        None
-    }
-
-    fn read_back(&mut self, issued: u64) -> bool {
-        if !self.outline.access.rw.writes() || self.outline.verify_only {
-            return false;
-        }
-        *self = Stream { replay: Some(issued), ..Stream::new(Arc::clone(&self.outline)) };
-        true
     }
 }
 

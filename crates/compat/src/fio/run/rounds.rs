@@ -1,0 +1,191 @@
+//! The rounds of a clone: its operations, what is read back of them, and when.
+//!
+//! fio goes through a job `loops` times and reads back after each, or with `verify_backlog` whenever so
+//! many writes have come together. Each turn from the one to the other is the end of a part: the
+//! queue is emptied, so that nothing is read back that is still being written.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use workload::{After, Op, OpKind, Source};
+
+use super::stream::{Outline, Stream};
+
+/// What of a clone's writes is read back, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Checks {
+    /// Nothing.
+    None,
+    /// All of them, after each round.
+    Rounds,
+    /// A batch of them whenever so many wait for it, and the rest after each round.
+    Backlog { blocks: usize, batch: usize },
+}
+
+/// A clone's operations.
+#[derive(Debug)]
+pub(super) struct Rounds {
+    stream: Stream,
+    checks: Checks,
+    /// The files are emptied between rounds.
+    empties: bool,
+    /// Writes of verify_only become reads.
+    only_reads: bool,
+    /// Rounds still to come after this one.
+    more: u32,
+    phase: Phase,
+    /// Writes that wait to be read back.
+    waiting: VecDeque<Op>,
+    /// The stream as it was at the beginning of the round, to draw the same operations again.
+    begin: Option<Box<Stream>>,
+    /// Operations taken before this part.
+    issued_before: u64,
+    /// Operations of this round that were taken.
+    drawn: u64,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Work,
+    /// The backlog is full.
+    Due,
+    /// So many of those that wait are read back; `last` in the round.
+    Batch {
+        left: usize,
+        last: bool,
+    },
+    /// The first so many operations of a round are drawn again, and their writes read back.
+    Again(Box<Stream>, u64),
+}
+
+impl Rounds {
+    pub(super) fn new(outline: Outline, checks: Checks, empties: bool) -> Rounds {
+        let only_reads = outline.verify_only;
+        // What happens between rounds is seen to here, else the stream goes through them alone.
+        let apart = checks != Checks::None || empties;
+        let more = match outline.passes {
+            Some(passes) if apart => passes.saturating_sub(1),
+            _ => 0,
+        };
+        let passes = if apart { outline.passes.map(|_| 1) } else { outline.passes };
+        let stream = Stream::new(Arc::new(Outline { passes, ..outline }));
+        let begin = (checks == Checks::Rounds).then(|| Box::new(stream.clone()));
+        Rounds {
+            stream,
+            checks,
+            empties,
+            only_reads,
+            more,
+            phase: Phase::Work,
+            waiting: VecDeque::new(),
+            begin,
+            issued_before: 0,
+            drawn: 0,
+        }
+    }
+
+    /// The next operation of the job proper.
+    #[inline]
+    fn work(&mut self) -> Option<Op> {
+        let op = self.stream.draw()?;
+        if op.kind != OpKind::Write {
+            return Some(op);
+        }
+        if self.only_reads {
+            return Some(Op { kind: OpKind::Read, ..op });
+        }
+        if let Checks::Backlog { blocks, .. } = self.checks {
+            self.waiting.push_back(op);
+            if self.waiting.len() >= blocks {
+                self.phase = Phase::Due;
+            }
+        }
+        Some(op)
+    }
+
+    #[cold]
+    fn check(&mut self) -> Option<Op> {
+        match &mut self.phase {
+            Phase::Work | Phase::Due => None,
+            Phase::Batch { left, .. } => {
+                *left = left.checked_sub(1)?;
+                let op = self.waiting.pop_front()?;
+                Some(Op { kind: OpKind::Read, ..op })
+            }
+            Phase::Again(stream, left) => {
+                while *left > 0 {
+                    *left -= 1;
+                    let op = stream.draw()?;
+                    if op.kind == OpKind::Write {
+                        return Some(Op { kind: OpKind::Read, ..op });
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    /// The end of a round: what is read back of it, if anything is.
+    fn checks_of_round(&mut self, over: bool) -> Option<After> {
+        let last = self.more == 0 || over;
+        match self.checks {
+            Checks::None => return None,
+            Checks::Rounds => {
+                let begin = self.begin.take()?;
+                self.phase = Phase::Again(begin, self.drawn);
+            }
+            Checks::Backlog { .. } if self.waiting.is_empty() => return None,
+            Checks::Backlog { .. } => {
+                self.phase = Phase::Batch { left: self.waiting.len(), last: true };
+            }
+        }
+        Some(After::Check { last })
+    }
+
+    /// Begins another round, if there is one.
+    fn next_round(&mut self) -> After {
+        let Some(more) = self.more.checked_sub(1) else { return After::End };
+        self.more = more;
+        self.stream.begin_pass();
+        self.begin = (self.checks == Checks::Rounds).then(|| Box::new(self.stream.clone()));
+        (self.phase, self.drawn) = (Phase::Work, 0);
+        After::More { emptied: self.empties }
+    }
+}
+
+impl Source for Rounds {
+    const READS_BACK: bool = true;
+
+    #[inline]
+    fn next_op(&mut self) -> Option<Op> {
+        match self.phase {
+            Phase::Work => self.work(),
+            _ => self.check(),
+        }
+    }
+
+    fn after(&mut self, issued: u64, over: bool) -> After {
+        let drawn = issued - std::mem::replace(&mut self.issued_before, issued);
+        match (&self.phase, self.checks) {
+            (Phase::Work, _) => {
+                self.drawn += drawn;
+                match self.checks_of_round(over) {
+                    Some(check) => check,
+                    None if over => After::End,
+                    None => self.next_round(),
+                }
+            }
+            (Phase::Due, Checks::Backlog { batch, .. }) if !over => {
+                self.phase = Phase::Batch { left: batch, last: false };
+                After::Check { last: false }
+            }
+            (Phase::Due, _) => self.checks_of_round(over).unwrap_or(After::End),
+            (Phase::Batch { last: false, .. }, _) => {
+                self.phase = Phase::Work;
+                After::More { emptied: false }
+            }
+            _ if over => After::End,
+            _ => self.next_round(),
+        }
+    }
+}

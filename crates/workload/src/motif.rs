@@ -1,0 +1,98 @@
+//! A pattern that fills every write from its first byte, with the write's offset in it where asked.
+//!
+//! What it says can be checked by anyone who knows the pattern, which stamps cannot; but an older
+//! write of the same pattern is as good as a newer one.
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes repeated over a write.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Motif {
+    /// The bytes, at least one; whatever stands in the places below.
+    pub bytes: Vec<u8>,
+    /// Where in them the offset of the write is put, eight bytes each, lowest first; what does not
+    /// fit is cut off.
+    pub offsets_at: Vec<usize>,
+}
+
+impl Motif {
+    /// Fills a part of a write that begins `behind` bytes behind the start of the write, at `start`
+    /// bytes of its file.
+    pub fn paint(&self, part: &mut [u8], behind: u64, start: u64) {
+        let round = self.filled(start);
+        let phase = (behind % round.len() as u64) as usize;
+        let (head, rest) = part.split_at_mut((round.len() - phase).min(part.len()));
+        head.copy_from_slice(&round[phase..phase + head.len()]);
+        for piece in rest.chunks_mut(round.len()) {
+            piece.copy_from_slice(&round[..piece.len()]);
+        }
+    }
+
+    /// The first byte of such a part that is not as painted.
+    pub fn differs(&self, part: &[u8], behind: u64, start: u64) -> Option<usize> {
+        let round = self.filled(start);
+        let phase = (behind % round.len() as u64) as usize;
+        let (head, rest) = part.split_at((round.len() - phase).min(part.len()));
+        if head != &round[phase..phase + head.len()] {
+            return first_difference(head, &round[phase..]);
+        }
+        let mut at = head.len();
+        for piece in rest.chunks(round.len()) {
+            if piece != &round[..piece.len()] {
+                return first_difference(piece, &round).map(|i| at + i);
+            }
+            at += piece.len();
+        }
+        None
+    }
+
+    /// The bytes with the offset in its places.
+    fn filled(&self, start: u64) -> Vec<u8> {
+        let mut bytes = if self.bytes.is_empty() { vec![0] } else { self.bytes.clone() };
+        for at in &self.offsets_at {
+            for (byte, value) in bytes.iter_mut().skip(*at).zip(start.to_le_bytes()) {
+                *byte = value;
+            }
+        }
+        bytes
+    }
+}
+
+fn first_difference(found: &[u8], expected: &[u8]) -> Option<usize> {
+    found.iter().zip(expected).position(|(found, expected)| found != expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_offset_stands_in_its_place_again_and_again() {
+        let motif = Motif { bytes: b"ab--------".to_vec(), offsets_at: vec![2] };
+        let mut write = [0; 25];
+        motif.paint(&mut write, 0, 0x1000);
+        assert_eq!(write[..12], *b"ab\0\x10\0\0\0\0\0\0ab");
+        assert_eq!(write[20..], *b"ab\0\x10\0");
+    }
+
+    proptest! {
+        #[test]
+        fn parts_make_the_whole_and_any_changed_byte_is_found(
+            bytes in prop::collection::vec(any::<u8>(), 1..40),
+            place in prop::collection::vec(0usize..40, 0..2),
+            cut in 0usize..200,
+            change in 0usize..200,
+        ) {
+            let motif = Motif { bytes, offsets_at: place };
+            let (mut whole, mut parts) = ([0; 200], [0; 200]);
+            motif.paint(&mut whole, 0, 77);
+            motif.paint(&mut parts[..cut], 0, 77);
+            motif.paint(&mut parts[cut..], cut as u64, 77);
+            prop_assert_eq!(whole, parts);
+            prop_assert_eq!(motif.differs(&whole[cut..], cut as u64, 77), None);
+            whole[change] ^= 4;
+            prop_assert_eq!(motif.differs(&whole, 0, 77), Some(change));
+        }
+    }
+}
