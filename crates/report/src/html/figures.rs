@@ -1,6 +1,6 @@
 //! Places for the charts, with a table beside each that says the same.
 //!
-//! A chart is an empty element with a `data-chart`; `report.js` fills it.
+//! A chart is an empty element with a `data-chart`; `script/` fills it.
 
 use maud::{Markup, html as markup};
 use record::{Column, Histogram, Run, Series, Unit};

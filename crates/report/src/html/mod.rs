@@ -18,7 +18,14 @@ use crate::facts;
 use crate::style::steers;
 
 /// Draws the charts, and switches between dark and light.
-const SCRIPT: &str = include_str!("report.js");
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("script/plot.js"),
+    include_str!("script/time.js"),
+    include_str!("script/latency.js"),
+    include_str!("script/page.js"),
+    "})();\n",
+);
 const LOOK: &str = include_str!("report.css");
 const UPLOT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
 const UPLOT_LOOK: &str = include_str!("../../vendor/uplot/uPlot.min.css");

@@ -1,0 +1,52 @@
+// Draws all charts from the record that the page carries, and again when its width or its colours
+// change. How many were drawn and what went wrong is left in attributes of <html> (data-charts,
+// data-draw-ms, data-errors), for tests.
+
+function drawAll() {
+  const start = performance.now();
+  plots.forEach(({ u }) => u.destroy());
+  plots = [];
+  for (const chart of [timeline, repeats, tails, histograms]) {
+    try { chart(); } catch (error) { root.dataset.errors += `${chart.name}: ${error.message}\n`; }
+  }
+  fit(); // a figure may have become narrower by those drawn after it
+  root.dataset.charts = plots.length;
+  root.dataset.drawMs = (performance.now() - start).toFixed(1);
+}
+
+function fit() {
+  for (const { u, size } of plots) if (u.width !== size().width) u.setSize(size());
+}
+
+function theme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  document.getElementById("theme").onclick = () => {
+    const now = root.dataset.theme ?? (dark.matches ? "dark" : "light");
+    root.dataset.theme = now === "dark" ? "light" : "dark";
+    drawAll();
+  };
+  dark.addEventListener("change", () => root.dataset.theme ?? drawAll());
+  // Paper is light, whatever the screen is.
+  let before;
+  addEventListener("beforeprint", () => { before = root.dataset.theme; root.dataset.theme = "light"; drawAll(); });
+  addEventListener("afterprint", () => { before ? root.dataset.theme = before : delete root.dataset.theme; drawAll(); });
+}
+
+function save() {
+  const text = document.getElementById("record").textContent;
+  const link = element("a");
+  link.href = URL.createObjectURL(new Blob([JSON.stringify(JSON.parse(text), null, 2)], { type: "application/json" }));
+  link.download = `ssdyno-${run.number ?? run.id}.json`;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+let width = innerWidth;
+addEventListener("resize", () => {
+  if (innerWidth === width) return; // a phone's address bar changes the height alone
+  width = innerWidth;
+  fit();
+});
+document.getElementById("save").onclick = save;
+theme();
+drawAll();
