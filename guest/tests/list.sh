@@ -96,10 +96,20 @@ sd_drive sd "$(device sd)"
 common scratch "$(device scratch)"
 is "list has them all" "$(ssdyno list --json | jq length)" 8
 
+# Its name is the same for whoever may not ask it.
+for name in uas usb ssd pair; do
+    block=$(device $name)
+    ssdyno list "$block" --json >/tmp/list; values our '.[0]' /tmp/list
+    setpriv --reuid 65534 --regid 65534 --clear-groups ssdyno list "$block" --json >/tmp/list
+    values his '.[0]' /tmp/list
+    is "$name without privileges" "$his_drive_serial $his_drive_hardware_id $his_drive_model" \
+        "$our_drive_serial $our_drive_hardware_id $our_drive_model"
+done
+
 # What is on them, against blkid; a mounted one is not given away.
 mkfs.ext4 -q -L ground "$(device pair4k)"
 mkfs.vfat -n CARD "$(device sd)" >/dev/null 2>&1
-mkfs.exfat "$(device usb)" >/dev/null
+mkfs.exfat -L STICK "$(device usb)" >/dev/null
 mkswap -L pages "$(device ssd)" >/dev/null
 for name in pair4k sd usb ssd; do
     block=$(device $name)

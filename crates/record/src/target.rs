@@ -86,6 +86,18 @@ pub struct Health {
 }
 
 impl Health {
+    /// The most of the drive's life that writing so many bytes takes, 0 to 1 and more: as much as its
+    /// life so far took for each byte. Drives tell whole percents, so that up to one more may be
+    /// used; of a drive that has used none yet nothing can be said.
+    pub fn life_share(&self, bytes: u64) -> Option<f64> {
+        if let Some(rated) = self.rated_bytes.filter(|rated| *rated > 0) {
+            return Some(bytes as f64 / rated as f64);
+        }
+        let used = self.wear_percent.filter(|used| *used >= 1.0)?;
+        let written = self.written_bytes.filter(|written| *written > 0)?;
+        Some((used + 1.0) / 100.0 * bytes as f64 / written as f64)
+    }
+
     /// What is known here, and from `other` what is not.
     #[must_use]
     pub fn or(self, other: Health) -> Health {
@@ -215,4 +227,22 @@ pub struct Target {
     pub filesystem: Option<FileSystem>,
     /// Whether I/O goes past the page cache; `null` before it was tried.
     pub direct: Option<bool>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_life_is_an_upper_bound_or_unknown() {
+        let told = |wear_percent, written_bytes, rated_bytes| {
+            Health { wear_percent, written_bytes, rated_bytes, ..Health::default() }
+                .life_share(1000)
+        };
+        assert_eq!(told(Some(1.0), Some(20_000), None), Some(0.001));
+        assert_eq!(told(Some(1.0), Some(20_000), Some(10_000)), Some(0.1));
+        assert_eq!(told(Some(0.0), Some(20_000), None), None);
+        assert_eq!((told(None, Some(1), None), told(Some(5.0), None, None)), (None, None));
+        assert_eq!(told(Some(5.0), Some(0), None), None);
+    }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use record::{Plan, Run, Safety};
+use record::{Health, Plan, Run, Safety};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
 use serde::Serialize;
@@ -89,7 +89,13 @@ pub fn exit_code(run: &Run) -> ExitCode {
 }
 
 /// One line before the first byte: how long, what is written, what is lost.
-pub fn announce(number: Option<i64>, method: &str, target: &str, plan: &Plan) -> String {
+pub fn announce(
+    number: Option<i64>,
+    method: &str,
+    target: &str,
+    plan: &Plan,
+    health: Option<&Health>,
+) -> String {
     let mut line = number.map_or_else(String::new, |n| format!("run {n}   "));
     line += &format!("{method} on {target}   ");
     if plan.seconds > 0.0 {
@@ -99,7 +105,11 @@ pub fn announce(number: Option<i64>, method: &str, target: &str, plan: &Plan) ->
         // Nothing of the target is worked on: somebody else's program does it.
         0 if plan.region_bytes == 0 => "writes what the command writes".to_string(),
         0 => "reads only".to_string(),
-        bytes => format!("writes {} at most", units::decimal(bytes)),
+        bytes => {
+            let share = health.and_then(|health| health.life_share(bytes));
+            let share = share.map(|share| format!(" (up to {} of its life)", percent(share)));
+            format!("writes {} at most{}", units::decimal(bytes), share.unwrap_or_default())
+        }
     };
     if let Some(loss) = &plan.destroys {
         line += &format!("\ndestroys  {loss}");
@@ -107,8 +117,37 @@ pub fn announce(number: Option<i64>, method: &str, target: &str, plan: &Plan) ->
     line
 }
 
+/// A share of a drive's life.
+fn percent(share: f64) -> String {
+    // Up to: to the next tenth.
+    format!("{:.1}%", (share * 1000.0).ceil() / 10.0)
+}
+
+/// What the writes of a plan take of the drive's life, in a line; none where it does not write.
+fn life(plan: &Plan, health: Option<&Health>) -> String {
+    if plan.write_bytes_max == 0 {
+        return String::new();
+    }
+    let used = health.and_then(|h| h.wear_percent).filter(|used| *used >= 1.0);
+    match health.and_then(|health| health.life_share(plan.write_bytes_max)) {
+        Some(share) => format!("life      up to {} of the drive's\n", percent(share)),
+        None if used.is_some() => {
+            "life      unknown: the drive does not tell what was written so far\n".into()
+        }
+        None => {
+            "life      unknown: the drive tells of no life used yet, or of none at all\n".into()
+        }
+    }
+}
+
 /// The plan in full, for `--dry-run`.
-pub fn plan(method: &str, target: &str, plan: &Plan, style: &Style) -> String {
+pub fn plan(
+    method: &str,
+    target: &str,
+    plan: &Plan,
+    health: Option<&Health>,
+    style: &Style,
+) -> String {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
     table.heading(["step", "times", "time", "writes at most"]);
     for step in &plan.steps {
@@ -133,8 +172,9 @@ pub fn plan(method: &str, target: &str, plan: &Plan, style: &Style) -> String {
     };
     let region = units::binary(plan.region_bytes);
     format!(
-        "{}\nsafety    {safety}\nregion    {region}\n\n{}",
-        announce(None, method, target, plan),
+        "{}\nsafety    {safety}\nregion    {region}\n{}\n{}",
+        announce(None, method, target, plan, health),
+        life(plan, health),
         table.render(style)
     )
 }
@@ -158,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_run_is_announced_in_one_line_and_a_loss_in_one_more() {
-        let said = |number, plan: Plan| announce(number, "quick", "/d", &plan);
+        let said = |number, plan: Plan| announce(number, "quick", "/d", &plan, None);
         let table = [
             (Some(7), some_plan(60.0, 0, None), "run 7   quick on /d   about 1:00, reads only"),
             (
@@ -176,6 +216,22 @@ mod tests {
         for (number, plan, line) in table {
             assert_eq!(said(number, plan), line);
         }
+    }
+
+    #[test]
+    fn the_share_of_life_is_told_where_the_drive_tells() {
+        let plan = some_plan(1.0, 1_000_000_000_000, None);
+        // 3% and what is not yet 4% of its life went with 40 TB.
+        let told = Health {
+            wear_percent: Some(3.0),
+            written_bytes: Some(40_000_000_000_000),
+            ..Health::default()
+        };
+        let line = announce(None, "quick", "/d", &plan, Some(&told));
+        assert!(line.ends_with("writes 1.00 TB at most (up to 0.1% of its life)"), "{line}");
+        assert_eq!(life(&plan, Some(&told)), "life      up to 0.1% of the drive's\n");
+        assert!(life(&plan, None).starts_with("life      unknown: "));
+        assert_eq!(life(&some_plan(1.0, 0, None), Some(&told)), "");
     }
 
     #[test]

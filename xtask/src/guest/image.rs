@@ -34,6 +34,7 @@ const TOOLS: &[&str] = &[
     "mdadm",
     "cryptsetup",
     "losetup",
+    "setpriv", // somebody without privileges
 ];
 
 /// Writes the archive; `ssdyno` is the binary to put into it.

@@ -87,12 +87,20 @@ impl Ready {
     }
 }
 
-/// The binary as the tests have it, without what is for debuggers. Not static: that would be a second
-/// build of everything, and its libraries come along as those of the tools do.
+/// Names a static binary that is to be tested, such as `target/dist/ssdyno`.
+const STATIC: &str = "SSDYNO_GUEST_STATIC";
+
+/// The binary as the tests have it, without what is for debuggers. Not static unless one is named:
+/// that would be a second build of everything, and its libraries come along as those of the tools do.
 fn build(target: &Path, dir: &Path) -> Result<PathBuf> {
-    output(&mut cargo(&["build", "-q", "-p=ssdyno"]))?;
-    let (built, stripped) =
-        (target.join("debug/ssdyno"), dir.join(format!("ssdyno.{}", std::process::id())));
+    let built = match std::env::var_os(STATIC) {
+        Some(path) => PathBuf::from(path),
+        None => {
+            output(&mut cargo(&["build", "-q", "-p=ssdyno"]))?;
+            target.join("debug/ssdyno")
+        }
+    };
+    let stripped = dir.join(format!("ssdyno.{}", std::process::id()));
     let paths = [stripped.to_string_lossy(), built.to_string_lossy()];
     output(&mut program("strip", &["-o", &paths[0], &paths[1]]))?;
     Ok(stripped)

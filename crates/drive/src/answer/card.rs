@@ -283,6 +283,32 @@ mod tests {
         assert_eq!((found.version, found.cache_bytes), (Some("5.1"), 512 * KIB));
     }
 
+    /// Values of the registers as the owners of three eMMCs have published them.
+    #[test]
+    fn registers_of_emmcs_that_exist() {
+        let parse = |values: &[(usize, u8)]| {
+            let mut data = vec![0; 512];
+            values.iter().for_each(|(at, value)| data[*at] = *value);
+            ExtCsd::parse(&data).expect("whole")
+        };
+        // A Samsung chip of eMMC 4.41: no cache, no sizes, no life.
+        let old = parse(&[(185, 1), (192, 5), (194, 2), (196, 7)]);
+        assert_eq!((old.version, old.cache_bytes, life_used(old.life)), (Some("4.41"), 0, None));
+        assert_eq!((old.write_bytes, old.trim_bytes, spares(old.end_of_life)), (0, 0, None));
+        // One of eMMC 5.1 with a cache of 4096 Kibit.
+        let newer =
+            [(192, 8), (250, 0x10), (264, 8), (265, 8), (266, 8), (267, 1), (268, 1), (269, 1)];
+        let newer = parse(&newer);
+        assert_eq!((newer.version, newer.cache_bytes), (Some("5.1"), 512 * KIB));
+        assert_eq!((newer.write_bytes, newer.trim_bytes), (32 * KIB, 512 * KIB));
+        assert_eq!((life_used(newer.life), spares(newer.end_of_life)), (Some(10.0), None));
+        // One of eMMC 5.0 with a cache of 64 MiB.
+        let large = [(192, 7), (251, 8), (264, 1), (265, 0x10), (267, 1), (268, 1), (269, 1)];
+        let large = parse(&large);
+        assert_eq!((large.cache_bytes, large.write_bytes), (64 * MIB, 64 * KIB));
+        assert_eq!((large.trim_bytes, large.native_4k), (4 * KIB, false));
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_read(data in prop::collection::vec(any::<u8>(), 0..600), text in ".{0,40}") {

@@ -33,8 +33,7 @@ pub(super) fn tell(asked: &mut Asked<'_>, commands: bool) {
         id.firmware = id.firmware.take().or(revision);
         version.into_iter().for_each(|version| asked.detail("commands", version));
     }
-    asked.id.serial = asked.id.serial.take().or(serial);
-    asked.id.hardware_id = asked.id.hardware_id.take().or(name);
+    tell_names(asked, serial, name);
     match rotation {
         Some(0) => asked.detail("rotation", "none"),
         Some(rpm) => asked.detail("rotation", format!("{rpm} rpm")),
@@ -49,6 +48,22 @@ pub(super) fn tell(asked: &mut Asked<'_>, commands: bool) {
         if let Some(blocks) = blocks {
             asked.detail(name, units::binary(u64::from(blocks) * block));
         }
+    }
+}
+
+/// What names a drive (its serial number gives it away, and finds it again later) is the same for
+/// everybody: only what anyone may read. What takes a command to know is told beside it.
+fn tell_names(asked: &mut Asked<'_>, serial: Option<String>, name: Option<String>) {
+    let anyone = |page: &str| asked.disk.dir.join("device").join(page).exists();
+    if anyone("vpd_pg83") && asked.id.hardware_id.is_none() {
+        asked.id.hardware_id.clone_from(&name);
+    }
+    let found = [
+        ("serial, when asked", serial, asked.id.serial.is_some()),
+        ("name, when asked", name, asked.id.hardware_id.is_some()),
+    ];
+    for (what, answer, known) in found {
+        answer.filter(|_| !known).into_iter().for_each(|answer| asked.detail(what, answer));
     }
 }
 

@@ -24,7 +24,6 @@ const BCACHEFS: &[u8] = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x
 const MAGICS: &[Magic] = &[
     Magic { label: (108, 12), ..magic("xfs", 0, b"XFSB") },
     Magic { label: (0x1_012b, 256), ..magic("btrfs", 0x1_0040, b"_BHRfS_M") },
-    magic("exfat", 3, b"EXFAT   "),
     magic("ntfs", 3, b"NTFS    "),
     magic("BitLocker", 3, b"-FVE-FS-"),
     magic("crypto_LUKS", 0, b"LUKS\xba\xbe"),
@@ -44,8 +43,8 @@ pub(super) fn find<I: Image + ?Sized>(image: &I, bytes: u64) -> Vec<Content> {
     let fixed = MAGICS.iter().filter(|magic| is_at(image, magic.at, magic.bytes));
     let mut found: Vec<Content> =
         fixed.map(|magic| Content::new(magic.kind, label(image, magic.label))).collect();
-    let others = [ext(image), fat(image), swap(image), lvm(image), raid(image, bytes), zfs(image)];
-    found.extend(others.into_iter().chain([filecore(image)]).flatten());
+    let others = [ext(image), fat(image), exfat(image), swap(image), lvm(image), zfs(image)];
+    found.extend(others.into_iter().chain([raid(image, bytes), filecore(image)]).flatten());
     found
 }
 
@@ -94,6 +93,31 @@ fn fat<I: Image + ?Sized>(image: &I) -> Option<Content> {
     };
     let named = label(image, (at, 11)).filter(|label| label != "NO NAME");
     is(510, b"\x55\xaa").then(|| Content::new("vfat", named))
+}
+
+fn exfat<I: Image + ?Sized>(image: &I) -> Option<Content> {
+    is_at(image, 3, b"EXFAT   ").then(|| Content::new("exfat", exfat_label(image)))
+}
+
+/// The label of exFAT is an entry of type 0x83 in the root directory, by custom the first: a count of
+/// characters, then so many in UTF-16 (exFAT specification, 3.1 and 7.3). The first 4 KiB are looked
+/// through.
+fn exfat_label<I: Image + ?Sized>(image: &I) -> Option<String> {
+    let sector = image.look(0, 512)?;
+    let (heap, root) = (u32_at(&sector, 88)?, u32_at(&sector, 96)?);
+    let (sector_bits, cluster_bits) = (u32::from(sector[108]), u32::from(sector[109]));
+    if !(9..=12).contains(&sector_bits) || sector_bits + cluster_bits > 25 {
+        return None;
+    }
+    let before = u64::from(root.checked_sub(2)?) << cluster_bits;
+    let entries = image.look((u64::from(heap) + before) << sector_bits, 4096)?;
+    let mut used = entries.chunks(32).take_while(|entry| entry[0] != 0);
+    let entry = used.find(|entry| entry[0] == 0x83)?;
+    let units = entry[2..24].chunks(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
+    let text: Vec<u16> = units.take(usize::from(entry[1])).collect();
+    let text = String::from_utf16_lossy(&text);
+    let text = text.trim_matches(['\0', ' ']).to_string();
+    (!text.is_empty()).then_some(text)
 }
 
 /// Swap ends its first page with its magic, so that the place depends on the machine's page size.
@@ -184,6 +208,25 @@ mod tests {
             assert_eq!(found_in(marks), [kind]);
         }
         assert_eq!(found_in(&[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_label_of_exfat_is_in_its_root_directory() {
+        // 512-byte sectors, 8 a cluster, the heap at sector 256, the root in cluster 4.
+        let boot: [(usize, &[u8]); 4] =
+            [(3, b"EXFAT   "), (88, &[0, 1, 0, 0]), (96, &[4, 0, 0, 0]), (108, &[9, 3])];
+        let root = 256 * 512 + 2 * 4096;
+        let bitmap: (usize, &[u8]) = (root, &[0x81]);
+        let label: (usize, &[u8]) = (root + 32, b"\x83\x03C\0\xc4\0R\0D\0");
+        let with = |more: Marks| found_in(&[&boot[..], more].concat());
+        assert_eq!(with(&[bitmap, label]), ["exfatCÄR"]);
+        // Behind the end of the directory, not in use, and of a length that cannot be.
+        assert_eq!(with(&[label]), ["exfat"]);
+        assert_eq!(with(&[(root, b"\x03\x03C\0A\0R\0")]), ["exfat"]);
+        assert_eq!(with(&[(root, b"\x83\xffC\0A\0R\0")]), ["exfatCAR"]);
+        // A root that is nowhere.
+        let lost: (usize, &[u8]) = (96, &[0xff, 0xff, 0xff, 0xff]);
+        assert_eq!(with(&[lost]), ["exfat"]);
     }
 
     #[test]

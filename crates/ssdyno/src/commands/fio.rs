@@ -108,7 +108,8 @@ fn execute(own: &Own, plan: &Plan) -> Result {
 /// Prints what a plan would do and what it costs.
 pub fn show_plan(plan: &Plan, prepared: &run::Prepared<'_>) -> Result<()> {
     let spec = &prepared.info().target.spec;
-    present::print(&present::plan("fio", spec, &cost(plan, prepared), &screen::style()))
+    let health = prepared.info().target.drive.as_ref().map(|drive| &drive.health);
+    present::print(&present::plan("fio", spec, &cost(plan, prepared), health, &screen::style()))
 }
 
 /// Checks a plan against this machine.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use drive::Planned;
 use engine::Machine;
 use methods::Outcome;
-use record::{Plan, Run, TargetKind};
+use record::{Health, Plan, Run, TargetKind};
 use rig::{Rig, TargetInfo};
 use workload::{Mix, Pattern, Region, Workload};
 
@@ -50,7 +50,7 @@ pub struct Recorded {
 pub fn run(args: &TargetArgs, job: &Job<'_>, interrupt: &Arc<AtomicBool>) -> Result {
     let (planned, plan) = planned(args, job)?;
     if args.dry_run {
-        return dry_run(args, job, &plan);
+        return dry_run(args, job, &plan, &planned.info);
     }
     conclude(args, enter(args, job, &planned.info, plan, interrupt)?)
 }
@@ -81,7 +81,7 @@ fn enter(
     if !args.output.quiet {
         recover::mention(args.borrow.journal.as_deref());
         let number = recording.run().number;
-        screen::say(&present::announce(number, job.method, &args.target, &plan));
+        screen::say(&present::announce(number, job.method, &args.target, &plan, health(info)));
         target::lending(args, &plan).iter().for_each(|line| screen::say(line));
     }
     let shared = Arc::new(Mutex::new(recording));
@@ -121,10 +121,15 @@ fn conclude(args: &TargetArgs, recorded: Recorded) -> Result {
     kept.map(|()| code)
 }
 
-fn dry_run(args: &TargetArgs, job: &Job<'_>, plan: &Plan) -> Result {
+/// Wear and errors of the drive, as it told them when it was asked.
+fn health(info: &TargetInfo) -> Option<&Health> {
+    info.target.drive.as_ref().map(|drive| &drive.health)
+}
+
+fn dry_run(args: &TargetArgs, job: &Job<'_>, plan: &Plan, info: &TargetInfo) -> Result {
     let text = match args.output.json {
         true => present::json(plan)?,
-        false => present::plan(job.method, &args.target, plan, &screen::style()),
+        false => present::plan(job.method, &args.target, plan, health(info), &screen::style()),
     };
     present::print(&text)?;
     Ok(ExitCode::SUCCESS)
