@@ -91,6 +91,59 @@ fn what_a_ramp_moves_is_not_counted() {
 }
 
 #[test]
+fn a_direction_with_a_rate_keeps_it_and_the_other_goes_on() {
+    let mix = "--name=a --ioengine=null --size=1m --bs=4k --rw=randrw --time_based --runtime=1";
+    for (words, rated, free) in
+        [("--rate_iops=,200", "write", "read"), ("--rate=400k,", "read", "write")]
+    {
+        let job = &run(&format!("{mix} {words}"))["jobs"][0];
+        let ops = |side: &str| number(&job[side]["total_ios"]);
+        assert!((1..=201).contains(&ops(rated)), "{} at 200 or 100 a second", ops(rated));
+        assert!(ops(free) > 10_000, "{} of the other", ops(free));
+    }
+}
+
+#[test]
+fn pauses_make_a_schedule_late_or_stand_still_with_it() {
+    let words = "--rate_iops=1000 --thinktime=100ms --thinktime_blocks=50 --time_based --runtime=1";
+    let late = run(&format!("{NULL} {words}"));
+    let still = run(&format!("{NULL} {words} --rate_ignore_thinktime=1"));
+    let ops = |json: &serde_json::Value| number(&json["jobs"][0]["read"]["total_ios"]);
+    // 50 in a pause of 100 ms; and 50 in 50 ms and a pause of 100.
+    assert!((1..=550).contains(&ops(&late)) && (1..=350).contains(&ops(&still)));
+    let late_ios = |json: &serde_json::Value| number(&json["jobs"][0]["ssdyno"]["late_ios"]);
+    assert!(late_ios(&late) >= 50, "{}", late_ios(&late));
+    // By time: 100 ms of operations, 900 ms of nothing.
+    let words = "--thinktime=900ms --thinktime_iotime=100ms --number_ios=1m";
+    let job = &run(&format!("{NULL} --time_based --runtime=1 {words}"))["jobs"][0];
+    let busy = number(&job["read"]["total_ios"]);
+    assert!(busy > 1000, "not one operation at a time: {busy}");
+}
+
+#[test]
+fn a_pause_that_spins_takes_the_processor() {
+    let words = "--thinktime=20ms --thinktime_blocks=1 --number_ios=10";
+    let share = |spin: &str| {
+        let job = &run(&format!("{NULL} {words} --thinktime_spin={spin}"))["jobs"][0];
+        job["usr_cpu"].as_f64().unwrap_or(0.0) + job["sys_cpu"].as_f64().unwrap_or(0.0)
+    };
+    let (spins, sleeps) = (share("20ms"), share("0"));
+    assert!(spins > 3.0 * sleeps, "{spins}% against {sleeps}%");
+}
+
+#[test]
+fn writes_to_one_place_go_one_after_the_other() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let words = "--name=a --filename=f --size=4k --io_size=400k --bs=4k --rw=randwrite \
+                 --norandommap --ioengine=io_uring --iodepth=8 --iodepth_batch=8 \
+                 --serialize_overlap=1";
+    let json = run(&format!("--directory={} {words}", directory.path().display()));
+    let job = &json["jobs"][0];
+    assert_eq!(number(&job["write"]["total_ios"]), 100);
+    assert_eq!(job["iodepth_complete"]["4"].as_f64(), Some(100.0), "{}", job["iodepth_complete"]);
+}
+
+#[test]
 fn the_text_says_what_was_found() {
     let words = "--iodepth=8 --latency_target=10s --latency_window=5ms --latency_percentile=99.5 \
                  --time_based --runtime=60";

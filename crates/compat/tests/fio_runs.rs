@@ -315,6 +315,8 @@ fn several_files_clones_and_stages_are_counted_alike() {
         "--name=a --size=4m --bs=4k --rw=randwrite --ioengine=null --iodepth=16",
         "--name=a --filename=f --size=1m --bs=4k --rw=write --ioengine=mmap --fsync=16",
         "--name=a --filename=f --size=1m --bs=8k --rw=randread --ioengine=mmap --direct=1",
+        "--name=a --filename=f --size=64k --io_size=1m --bs=4k --rw=randwrite --norandommap \
+         --ioengine=libaio --iodepth=8 --serialize_overlap=1",
         "--name=a --nrfiles=3 --size=768k --bs=4k --rw=randwrite --ioengine=mmap --fallocate=none",
     ] {
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use rig::StopReason;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use workload::{Calls, Closed, Open, Pace, Pacing, Pauses, Source, Workload};
+use workload::{Calls, Closed, Open, Pace, Pacing, Source, Think, Thinking, Workload};
 
-use crate::backend::{Aio, Backend, ByBytes, Mmap, Null, Psync, Uring};
+use crate::backend::{Aio, Apart, Backend, ByBytes, Mmap, Null, Psync, Uring};
 use crate::clock::Clock;
 use crate::files::Files;
 use crate::halt::Halt;
@@ -179,10 +179,18 @@ impl Go<'_> {
             (BackendKind::Uring, Some(files)) => {
                 let mut ring = sys::ring::make(depth);
                 let ring = ring.as_mut().map_err(|e| io::Error::new(e.kind(), e.to_string()));
-                self.go(part, ring.and_then(|r| Ok(Uring::new(r, clock, files, arena?))))
+                let uring = ring.and_then(|r| Ok(Uring::new(r, clock, files, arena?)));
+                match part.terms.apart {
+                    true => self.go(part, uring.map(Apart::new)),
+                    false => self.go(part, uring),
+                }
             }
             (BackendKind::Aio, Some(files)) => {
-                self.go(part, arena.and_then(|arena| Aio::new(clock, files, arena)))
+                let aio = arena.and_then(|arena| Aio::new(clock, files, arena));
+                match part.terms.apart {
+                    true => self.go(part, aio.map(Apart::new)),
+                    false => self.go(part, aio),
+                }
             }
             (BackendKind::Mmap, Some(files)) => {
                 let (workload, advised) = (part.workload, part.terms.advised);
@@ -208,13 +216,24 @@ impl Go<'_> {
         backend: io::Result<B>,
     ) -> io::Result<StopReason> {
         let Workload { pacing, jobs, seed, .. } = *part.workload;
-        match pacing {
-            Pacing::Closed => self.paced(part, backend, Closed),
+        let think = match pacing {
             Pacing::Pauses { every, pause_ns } => {
-                self.paced(part, backend, Pauses::new(every, pause_ns))
+                Some(Think { every: Some(every), pause_ns, ..Think::default() })
             }
-            pacing => {
-                let open = Open::new(&pacing, part.lane, jobs, seed);
+            _ => part.terms.think,
+        };
+        let open = |part: &Part<'_, S>| Open::new(&pacing, part.lane, jobs, seed);
+        match (pacing, think) {
+            (Pacing::Closed, None) => self.paced(part, backend, Closed),
+            (Pacing::Closed | Pacing::Pauses { .. }, Some(think)) => {
+                self.paced(part, backend, Thinking::new(think, Closed))
+            }
+            (_, None) => {
+                let open = open(&part);
+                self.paced(part, backend, open)
+            }
+            (_, Some(think)) => {
+                let open = Thinking::new(think, open(&part));
                 self.paced(part, backend, open)
             }
         }

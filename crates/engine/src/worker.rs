@@ -9,7 +9,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rig::StopReason;
-use workload::{After, Closed, Filler, Op, OpKind, Pace, Source, Workload};
+use workload::{After, Closed, Filler, Op, OpKind, Pace, Source, Think, Workload};
 
 use crate::backend::{Backend, Completion, Wait};
 use crate::files::Files;
@@ -78,6 +78,10 @@ pub struct Terms {
     pub salt: u64,
     /// The kernel is told in which order a mapped file will be used.
     pub advised: bool,
+    /// It stops to think.
+    pub think: Option<Think>,
+    /// Operations that overlap one in flight wait for it.
+    pub apart: bool,
 }
 
 impl Default for Terms {
@@ -92,6 +96,8 @@ impl Default for Terms {
             dump: false,
             salt: 0,
             advised: true,
+            think: None,
+            apart: false,
         }
     }
 }
@@ -325,7 +331,9 @@ impl<'a, B: Backend> State<'a, B> {
                 let Some(due) = pacer.next_due(now) else { break };
                 // Each lane has `depth` slots.
                 let lane = if sources.len() == 1 { 0 } else { (slot / workload.depth) as usize };
-                let Some(op) = sources[lane].next_op() else { return Ok(StopReason::TraceEnd) };
+                let Some(op) = sources[lane].next_op_at(now) else {
+                    return Ok(StopReason::TraceEnd);
+                };
                 if bytes_left == 0 || self.issued >= limits.ops {
                     return Ok(StopReason::Amount);
                 }

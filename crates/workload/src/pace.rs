@@ -104,46 +104,6 @@ impl Pace for Closed {
     }
 }
 
-/// A closed loop that stops to think after every so many operations. The pause begins when the next
-/// operation could be issued; what is in flight goes on meanwhile.
-#[derive(Clone, Copy, Debug)]
-pub struct Pauses {
-    every: u32,
-    left: u32,
-    pause_ns: u64,
-    /// End of the pause that goes on; `None`: the next call begins one, if it is time for one.
-    until: Option<u64>,
-}
-
-impl Pauses {
-    /// A pause of `pause_ns` after every `every` operations, at least 1.
-    pub fn new(every: u32, pause_ns: u64) -> Pauses {
-        Pauses { every, left: every, pause_ns, until: None }
-    }
-}
-
-impl Pace for Pauses {
-    const OPEN: bool = false;
-
-    #[inline]
-    fn next_due(&mut self, now: u64) -> Option<u64> {
-        if self.left == 0 {
-            let until = *self.until.get_or_insert(now + self.pause_ns);
-            if now < until {
-                return None;
-            }
-            (self.left, self.until) = (self.every, None);
-        }
-        self.left -= 1;
-        Some(now)
-    }
-
-    #[inline]
-    fn wake_at(&self) -> Option<u64> {
-        self.until
-    }
-}
-
 /// A schedule of due times: fixed rate, Poisson, or bursts.
 #[derive(Clone, Debug)]
 pub struct Open {
@@ -294,15 +254,6 @@ mod tests {
         assert_eq!(open.wake_at(), Some(1_000_000));
         let late: Vec<u64> = std::iter::from_fn(|| open.next_due(5_500_000)).collect();
         assert_eq!(late, [1, 2, 3, 4, 5].map(|ms| ms * 1_000_000));
-    }
-
-    #[test]
-    fn a_pause_comes_after_so_many_operations() {
-        let mut pauses = Pauses::new(2, 100);
-        assert_eq!([pauses.next_due(0), pauses.next_due(5)], [Some(0), Some(5)]);
-        assert_eq!((pauses.next_due(7), pauses.wake_at()), (None, Some(107)));
-        assert_eq!((pauses.next_due(106), pauses.next_due(110)), (None, Some(110)));
-        assert_eq!(pauses.wake_at(), None);
     }
 
     #[test]

@@ -25,8 +25,15 @@ pub trait Source: Send {
     /// It says itself what is read back; of another what was written is read back by the verifier.
     const READS_BACK: bool = false;
 
-    /// The next operation; `None` when there are no more. Time and completions have no influence.
+    /// The next operation; `None` when there are no more. Completions have no influence.
     fn next_op(&mut self) -> Option<Op>;
+
+    /// The next operation at a time of the job, nanoseconds, for sources in which a direction has a
+    /// rate of its own.
+    #[inline(always)]
+    fn next_op_at(&mut self, _now: u64) -> Option<Op> {
+        self.next_op()
+    }
 
     /// Called when there were no more operations and all that were issued have completed: what comes
     /// now. `issued` counts the operations that were taken so far; `over` says that the job ended

@@ -123,6 +123,9 @@ fn pace(job: &mut Job) -> Parsed<()> {
         }
     }
     pace.think.spin = pace.think.spin.min(pace.think.time);
+    if pace.think.blocks.is_none() && pace.think.iotime.is_zero() {
+        pace.think.blocks = Some(1);
+    }
     Ok(())
 }
 

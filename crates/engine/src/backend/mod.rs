@@ -3,9 +3,11 @@
 //!
 //! `uring` is the fast path, `aio`, `psync` and `mmap` serve where the kernel or the user says so, `null`
 //! completes everything at once and so measures the instrument itself, `sim` is a virtual drive in
-//! virtual time, `bytes` makes a program's stream calls around another one.
+//! virtual time, `bytes` makes a program's stream calls around another one, `apart`
+//! keeps operations that overlap one after the other.
 
 mod aio;
+mod apart;
 mod bytes;
 mod cold;
 mod mmap;
@@ -15,6 +17,7 @@ mod sim;
 mod uring;
 
 pub(crate) use aio::Aio;
+pub(crate) use apart::Apart;
 pub(crate) use bytes::ByBytes;
 pub(crate) use cold::discard;
 pub(crate) use mmap::Mmap;

@@ -187,18 +187,18 @@ pub struct Think {
     pub time: Duration,
     /// `thinktime_spin=`: part of it that is spent computing; at most `time`.
     pub spin: Duration,
-    /// `thinktime_blocks=`: operations between pauses; 1 by default.
-    pub blocks: u32,
+    /// `thinktime_blocks=`: operations between pauses; 1 by default, none with `iotime` alone.
+    pub blocks: Option<u32>,
     /// `thinktime_blocks_type=issue`: counted when issued, not when complete.
     pub at_issue: bool,
-    /// `thinktime_iotime=`: time between pauses, instead of a count.
+    /// `thinktime_iotime=`: time between pauses; with `blocks`, whichever is over first.
     pub iotime: Duration,
 }
 
 impl Default for Think {
     fn default() -> Think {
         let none = Duration::ZERO;
-        Think { time: none, spin: none, blocks: 1, at_issue: false, iotime: none }
+        Think { time: none, spin: none, blocks: None, at_issue: false, iotime: none }
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         put(&mut d.complete_max, v.count32(0, DEEPEST)?)
     }),
     served("iodepth_low", &[], |d, v| put(&mut d.low, v.count32(0, DEEPEST)?)),
-    served("serialize_overlap", &[], |d, v| put(&mut d.job.queue.serialize_overlap, v.flag()?)).unrun("operations that overlap are issued together; verify leaves them out"),
+    served("serialize_overlap", &[], |d, v| put(&mut d.job.queue.serialize_overlap, v.flag()?)),
     served("io_submit_mode", &[], |d, v| {
         put(&mut d.offload, v.word(&[("inline", false), ("offload", true)])?)
     })
@@ -47,16 +47,16 @@ pub(super) const OPTIONS: &[Entry] = &[
     served("rate_cycle", &["ratecycle"], |d, v| put(&mut d.job.pace.cycle, v.millis()?)),
     served("rate_ignore_thinktime", &[], |d, v| put(&mut d.job.pace.ignore_thinktime, v.flag()?)),
     served("thinktime", &[], |d, v| put(&mut d.job.pace.think.time, v.time(MICRO)?)),
-    served("thinktime_spin", &[], |d, v| put(&mut d.job.pace.think.spin, v.time(MICRO)?)).unrun("pauses sleep"),
+    served("thinktime_spin", &[], |d, v| put(&mut d.job.pace.think.spin, v.time(MICRO)?)),
     served("thinktime_blocks", &[], |d, v| {
-        put(&mut d.job.pace.think.blocks, v.count32(0, u32::MAX)?.max(1))
+        put(&mut d.job.pace.think.blocks, Some(v.count32(0, u32::MAX)?.max(1)))
     }),
     served("thinktime_blocks_type", &[], |d, v| {
         put(&mut d.job.pace.think.at_issue, v.word(&[("complete", false), ("issue", true)])?)
     }),
     served("thinktime_iotime", &[], |d, v| {
         put(&mut d.job.pace.think.iotime, v.time(Duration::from_secs(1))?)
-    }).unrun("pauses come after a number of operations: thinktime_blocks="),
+    }),
     served("max_latency", &[], |d, v| {
         let time = |text: &str| Ok(Some(time(text, MICRO)?).filter(|time| !time.is_zero()));
         v.per_kind(&mut d.job.pace.max_latency, time)

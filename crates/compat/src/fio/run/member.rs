@@ -1,12 +1,12 @@
 //! A clone of a job as the engine takes it.
 
 use engine::{BackendKind, EndsAll, Member, Place, Terms};
-use workload::{BlockSizes, Caching, Mix, Pacing, Pattern, Region, Stop, Workload};
+use workload::{BlockSizes, Caching, Mix, Open, Pacing, Pattern, Region, Stop, Think, Workload};
 
 use super::files::{Use, verifies};
 use super::proof;
 use super::rounds::{Checks, Rounds};
-use super::stream::Outline;
+use super::stream::{Outline, Throttle};
 use crate::fio::{
     Access, Amount, Blocks, CpuPolicy, Engine, FadviseHint, Job, PerKind, RateProcess, VerifyKind,
 };
@@ -41,6 +41,7 @@ pub(super) fn outline(job: &Job, clone: u32, uses: &[Use]) -> Outline {
         }),
         flush_every: if job.access.rw.writes() { flush } else { 0 },
         verify_only: job.verify.only,
+        throttle: throttle(job, clone),
         seed: seed(job, clone),
     }
 }
@@ -165,11 +166,6 @@ fn rates(job: &Job) -> PerKind<Option<f64>> {
     }
 }
 
-/// Whether the job has a schedule.
-pub(super) fn rated(job: &Job) -> bool {
-    rates(job).each().iter().any(|rate| rate.is_some())
-}
-
 /// Whether only one of two directions has a rate.
 pub(super) fn half_rated(job: &Job) -> bool {
     let rates = rates(job);
@@ -177,16 +173,44 @@ pub(super) fn half_rated(job: &Job) -> bool {
 }
 
 fn pacing(job: &Job) -> Pacing {
-    let rate: f64 = rates(job).each().into_iter().flatten().sum();
-    let think = job.pace.think;
+    // The direction that has one keeps it by itself.
+    match half_rated(job) {
+        true => Pacing::Closed,
+        false => schedule(job, rates(job).each().into_iter().flatten().sum()),
+    }
+}
+
+fn schedule(job: &Job, rate: f64) -> Pacing {
     match job.pace.process {
-        _ if rate == 0.0 && !think.time.is_zero() => {
-            Pacing::Pauses { every: think.blocks.max(1), pause_ns: think.time.as_nanos() as u64 }
-        }
         _ if rate == 0.0 => Pacing::Closed,
         RateProcess::Linear => Pacing::Fixed { rate },
         RateProcess::Poisson => Pacing::Poisson { rate },
     }
+}
+
+/// The schedule of the only direction of a mix that has a rate.
+fn throttle(job: &Job, clone: u32) -> Option<Throttle> {
+    if !half_rated(job) {
+        return None;
+    }
+    let rates = rates(job);
+    let (kind, rate) = match (rates.read, rates.write) {
+        (Some(rate), _) => (0, rate),
+        (None, rate) => (1, rate?),
+    };
+    Some(Throttle::new(kind, Open::new(&schedule(job, rate), 0, 1, seed(job, clone))))
+}
+
+fn think(job: &Job) -> Option<Think> {
+    let think = job.pace.think;
+    let nanos = |time: std::time::Duration| time.as_nanos() as u64;
+    (!think.time.is_zero()).then(|| Think {
+        every: think.blocks,
+        period_ns: Some(nanos(think.iotime)).filter(|period| *period > 0),
+        pause_ns: nanos(think.time),
+        spin_ns: nanos(think.spin),
+        moves_schedule: job.pace.ignore_thinktime,
+    })
 }
 
 /// The share of reads of a mix whose directions have rates: that of the rates.
@@ -230,6 +254,8 @@ fn terms(job: &Job) -> Terms {
         failures_max: 1,
         log: each && (logs.bw.is_some() || logs.iops.is_some() || logs.lat.is_some()),
         flush_apart: true,
+        think: think(job),
+        apart: queue.serialize_overlap,
         advised: job.files.fadvise != FadviseHint::None,
         fault_ends: job.verify.fatal,
         dump: job.verify.dump,

@@ -20,29 +20,9 @@ struct Rule {
 
 const RULES: &[Rule] = &[
     Rule {
-        option: "serialize_overlap",
-        why: "overlapping operations are told apart by the verifier instead",
-        asked: |job| job.queue.serialize_overlap,
-    },
-    Rule {
-        option: "thinktime_spin",
-        why: "pauses sleep",
-        asked: |job| !job.pace.think.spin.is_zero(),
-    },
-    Rule {
-        option: "thinktime_iotime",
-        why: "pauses come after a number of operations (thinktime_blocks)",
-        asked: |job| !job.pace.think.iotime.is_zero(),
-    },
-    Rule {
-        option: "thinktime together with rate",
-        why: "a schedule has no pauses",
-        asked: |job| !job.pace.think.time.is_zero() && super::member::rated(job),
-    },
-    Rule {
-        option: "rate for one direction of a mix",
-        why: "both directions of a mix follow one schedule; give both a rate",
-        asked: |job| super::member::half_rated(job),
+        option: "verify with a rate for one direction of a mix",
+        why: "what was done depends on the time it took, and cannot be told again",
+        asked: |job| super::files::verifies(job) && super::member::half_rated(job),
     },
     Rule {
         option: "verify of blocks without a common size",

@@ -164,6 +164,12 @@ impl Source for Rounds {
         }
     }
 
+    #[inline]
+    fn next_op_at(&mut self, now: u64) -> Option<Op> {
+        self.stream.at(now);
+        self.next_op()
+    }
+
     fn after(&mut self, issued: u64, over: bool) -> After {
         let drawn = issued - std::mem::replace(&mut self.issued_before, issued);
         match (&self.phase, self.checks) {

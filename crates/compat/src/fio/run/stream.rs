@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use workload::{Op, OpKind};
+use workload::{Op, OpKind, Open, Pace};
 
 use super::places::{Once, Places, below, unit};
 use crate::fio::{Access, Blocks, FileService, Rw, Sequencer, ServiceOrder};
@@ -37,7 +37,30 @@ pub(super) struct Outline {
     pub flush_every: u32,
     /// What is read is what this job wrote before: writes become reads.
     pub verify_only: bool,
+    /// The rate of one direction of a mix.
+    pub throttle: Option<Throttle>,
     pub seed: u64,
+}
+
+/// One direction of a mix that has a schedule, where the other has none: until it is due again, the
+/// other's turn comes.
+#[derive(Clone, Debug)]
+pub(super) struct Throttle {
+    kind: usize,
+    open: Open,
+    now: u64,
+}
+
+impl Throttle {
+    pub(super) fn new(kind: usize, open: Open) -> Throttle {
+        Throttle { kind, open, now: 0 }
+    }
+
+    /// The direction of the next operation, where the mix says `drawn`.
+    fn kind(&mut self, drawn: usize) -> usize {
+        let waits = drawn == self.kind && self.open.next_due(self.now).is_none();
+        if waits { 1 - drawn } else { drawn }
+    }
 }
 
 /// Draws of a size for what is left of a file before the smallest is taken.
@@ -60,6 +83,7 @@ pub(super) struct Stream {
     pending: Option<Op>,
     last: u64,
     rng: Xoshiro256PlusPlus,
+    throttle: Option<Throttle>,
 }
 
 /// The way through one file.
@@ -97,6 +121,7 @@ impl Stream {
             pending: None,
             last: 0,
             rng: Xoshiro256PlusPlus::seed_from_u64(outline.seed),
+            throttle: outline.throttle.clone(),
             outline,
         }
     }
@@ -130,6 +155,14 @@ impl Stream {
         Some(op)
     }
 
+    /// The next operation is drawn at this time of the job, nanoseconds.
+    #[inline]
+    pub(super) fn at(&mut self, now: u64) {
+        if let Some(throttle) = &mut self.throttle {
+            throttle.now = now;
+        }
+    }
+
     fn written(&mut self, op: &Op) {
         self.last = op.offset;
         self.writes += 1;
@@ -153,7 +186,8 @@ impl Stream {
             Rw::ReadWrite | Rw::RandRw => {
                 let read =
                     below(&mut self.rng, 100) < u64::from(self.outline.access.mix_read_percent);
-                usize::from(!read)
+                let drawn = usize::from(!read);
+                self.throttle.as_mut().map_or(drawn, |throttle| throttle.kind(drawn))
             }
         }
     }

@@ -1,0 +1,163 @@
+//! Operations that overlap one in flight wait for it, around a backend that can have several at
+//! once: what two writes to the same place leave behind does not depend on which was faster.
+//!
+//! The wait is part of the time from issue to completion: it is what the job waited.
+
+use std::io;
+
+use workload::{Op, OpKind};
+
+use super::{Backend, Completion, Wait};
+
+pub(crate) struct Apart<B> {
+    inner: B,
+    /// Handed to the inner backend and not complete.
+    flying: Vec<(u32, Op)>,
+    /// Waiting, the first to come first.
+    held: Vec<(u32, Op)>,
+}
+
+impl<B: Backend> Apart<B> {
+    pub(crate) fn new(inner: B) -> Apart<B> {
+        Apart { inner, flying: Vec::new(), held: Vec::new() }
+    }
+
+    /// Hands over what waits for nothing any more.
+    fn release(&mut self) {
+        let mut still: Vec<(u32, Op)> = Vec::new();
+        for (slot, op) in std::mem::take(&mut self.held) {
+            match overlaps(&self.flying, &op) || overlaps(&still, &op) {
+                true => still.push((slot, op)),
+                false => {
+                    self.flying.push((slot, op));
+                    self.inner.push(slot, op);
+                }
+            }
+        }
+        self.held = still;
+    }
+}
+
+/// Whether an operation touches what one of these does. Addresses say the file, too; a flush is at
+/// no place.
+fn overlaps(others: &[(u32, Op)], op: &Op) -> bool {
+    let end = |op: &Op| op.offset + u64::from(op.bytes);
+    let both = |other: &Op| op.offset < end(other) && other.offset < end(op);
+    op.kind != OpKind::Flush && others.iter().any(|(_, other)| both(other))
+}
+
+impl<B: Backend> Backend for Apart<B> {
+    const SPIN_NS: u64 = B::SPIN_NS;
+
+    const CARRIES_DATA: bool = B::CARRIES_DATA;
+
+    fn now(&self) -> u64 {
+        self.inner.now()
+    }
+
+    fn depth_max(&self) -> u32 {
+        self.inner.depth_max()
+    }
+
+    fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
+        self.inner.buffer(slot, bytes)
+    }
+
+    fn push(&mut self, slot: u32, op: Op) {
+        if overlaps(&self.flying, &op) || overlaps(&self.held, &op) {
+            return self.held.push((slot, op));
+        }
+        self.flying.push((slot, op));
+        self.inner.push(slot, op);
+    }
+
+    fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
+        // Those that wait cannot be waited for.
+        let wait = match wait {
+            Wait::For(least) => Wait::For(least.min(self.flying.len() as u32).max(1)),
+            other => other,
+        };
+        let before = done.len();
+        self.inner.turn(wait, done)?;
+        let gone = |slot: u32| done[before..].iter().any(|completion| completion.slot == slot);
+        self.flying.retain(|(slot, _)| !gone(*slot));
+        if !self.held.is_empty() {
+            self.release();
+        }
+        Ok(())
+    }
+
+    fn missing(&self) -> Vec<&'static str> {
+        self.inner.missing()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Completes the oldest operation in each turn, and notes what it was handed.
+    struct Slow {
+        flying: Vec<u32>,
+        handed: Vec<u32>,
+    }
+
+    impl Backend for Slow {
+        fn now(&self) -> u64 {
+            0
+        }
+
+        fn depth_max(&self) -> u32 {
+            u32::MAX
+        }
+
+        fn buffer(&mut self, _slot: u32, _bytes: u32) -> &mut [u8] {
+            &mut []
+        }
+
+        fn push(&mut self, slot: u32, _op: Op) {
+            self.flying.push(slot);
+            self.handed.push(slot);
+        }
+
+        fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
+            if let Wait::For(least) = wait {
+                assert!(least as usize <= self.flying.len(), "waits for ever");
+            }
+            let completed = (!self.flying.is_empty()).then(|| self.flying.remove(0));
+            done.extend(completed.map(|slot| Completion { slot, result: 4096 }));
+            Ok(())
+        }
+    }
+
+    fn write(offset: u64) -> Op {
+        Op { kind: OpKind::Write, offset, bytes: 4096 }
+    }
+
+    #[test]
+    fn what_overlaps_goes_one_after_the_other_and_the_rest_at_once() {
+        let mut apart = Apart::new(Slow { flying: Vec::new(), handed: Vec::new() });
+        // 1 overlaps 0; 3 overlaps 1, which waits, though not 0; 2 and the flush overlap nothing.
+        for (slot, offset) in [(0, 0), (1, 2048), (2, 1 << 20), (3, 4096)] {
+            apart.push(slot, write(offset));
+        }
+        apart.push(4, Op { offset: 0, ..Op::FLUSH });
+        assert_eq!(apart.inner.handed, [0, 2, 4]);
+        let mut done = Vec::new();
+        for handed in [&[0, 2, 4, 1][..], &[0, 2, 4, 1], &[0, 2, 4, 1], &[0, 2, 4, 1, 3]] {
+            apart.turn(Wait::For(5), &mut done).expect("a turn");
+            assert_eq!(apart.inner.handed, handed);
+        }
+        apart.turn(Wait::For(5), &mut done).expect("a turn");
+        let order: Vec<u32> = done.iter().map(|completion| completion.slot).collect();
+        assert_eq!(order, [0, 2, 4, 1, 3]);
+        assert!(apart.held.is_empty() && apart.flying.is_empty());
+    }
+
+    #[test]
+    fn what_only_touches_does_not_overlap() {
+        let flying = [(0, write(4096))];
+        assert!(!overlaps(&flying, &write(0)) && !overlaps(&flying, &write(8192)));
+        assert!(overlaps(&flying, &write(4095 + 4096)) && overlaps(&flying, &write(1)));
+    }
+}

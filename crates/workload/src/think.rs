@@ -1,0 +1,149 @@
+//! Pauses: a job that stops to think, after so many operations or so much time.
+//!
+//! A pause begins when the next operation could be issued; what is in flight goes on meanwhile. On
+//! a schedule of due times it either makes operations late, which their response times then tell,
+//! or the schedule stands still with it.
+
+use crate::pace::Pace;
+
+/// When a job stops to think, and how long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Think {
+    /// Operations between two pauses, at least 1; none: they are not counted.
+    pub every: Option<u32>,
+    /// Time between two pauses, nanoseconds; with `every`, whichever is over first.
+    pub period_ns: Option<u64>,
+    /// Length of a pause, nanoseconds.
+    pub pause_ns: u64,
+    /// The part of it, from its beginning, in which the processor is kept busy, nanoseconds.
+    pub spin_ns: u64,
+    /// Due times are moved by the pauses.
+    pub moves_schedule: bool,
+}
+
+/// A pace with pauses.
+#[derive(Clone, Debug)]
+pub struct Thinking<P> {
+    inner: P,
+    think: Think,
+    /// Operations until the next pause.
+    left: u32,
+    /// When the last pause ended.
+    since: u64,
+    /// Begin and end of the pause that goes on.
+    pause: Option<(u64, u64)>,
+    /// The pause is in the part in which the processor is kept busy.
+    spins: bool,
+    /// By how much due times have been moved.
+    moved: u64,
+}
+
+impl<P: Pace> Thinking<P> {
+    /// That pace, with these pauses.
+    pub fn new(think: Think, inner: P) -> Thinking<P> {
+        let left = think.every.unwrap_or(u32::MAX);
+        Thinking { inner, think, left, since: 0, pause: None, spins: false, moved: 0 }
+    }
+
+    fn pause_is_due(&self, now: u64) -> bool {
+        let by_time = self.think.period_ns.is_some_and(|period| now - self.since >= period);
+        by_time || (self.left == 0 && self.think.every.is_some())
+    }
+
+    fn end_pause(&mut self, began: u64, now: u64) {
+        (self.pause, self.since) = (None, now);
+        self.left = self.think.every.unwrap_or(u32::MAX);
+        if self.think.moves_schedule {
+            self.moved += now - began;
+        }
+    }
+}
+
+impl<P: Pace> Pace for Thinking<P> {
+    const OPEN: bool = P::OPEN;
+
+    #[inline]
+    fn next_due(&mut self, now: u64) -> Option<u64> {
+        if self.pause.is_none() && self.pause_is_due(now) {
+            self.pause = Some((now, now + self.think.pause_ns));
+        }
+        if let Some((began, end)) = self.pause {
+            self.spins = now < began + self.think.spin_ns;
+            if now < end {
+                return None;
+            }
+            self.end_pause(began, now);
+        }
+        let due = self.inner.next_due(now - self.moved)?;
+        self.left = self.left.saturating_sub(1);
+        Some(due + self.moved)
+    }
+
+    #[inline]
+    fn wake_at(&self) -> Option<u64> {
+        match self.pause {
+            // At once: the caller comes back without having slept.
+            Some((began, _)) if self.spins => Some(began),
+            Some((_, end)) => Some(end),
+            None => self.inner.wake_at().map(|due| due + self.moved),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Closed, Open, Pacing};
+
+    const NONE: Think =
+        Think { every: None, period_ns: None, pause_ns: 100, spin_ns: 0, moves_schedule: false };
+
+    #[test]
+    fn a_pause_comes_after_so_many_operations() {
+        let mut pace = Thinking::new(Think { every: Some(2), ..NONE }, Closed);
+        assert_eq!([pace.next_due(0), pace.next_due(5)], [Some(0), Some(5)]);
+        assert_eq!((pace.next_due(7), pace.wake_at()), (None, Some(107)));
+        assert_eq!((pace.next_due(106), pace.next_due(110)), (None, Some(110)));
+        assert_eq!(pace.wake_at(), None);
+    }
+
+    #[test]
+    fn or_after_so_much_time() {
+        let mut pace = Thinking::new(Think { period_ns: Some(50), ..NONE }, Closed);
+        assert!((0..50).all(|now| pace.next_due(now).is_some()));
+        assert_eq!((pace.next_due(50), pace.wake_at()), (None, Some(150)));
+        assert!((150..200).all(|now| pace.next_due(now).is_some()));
+        assert_eq!((pace.next_due(200), pace.wake_at()), (None, Some(300)));
+        // Whichever comes first.
+        let both = Think { every: Some(3), period_ns: Some(50), ..NONE };
+        let mut pace = Thinking::new(both, Closed);
+        assert!((0..3).all(|now| pace.next_due(now).is_some()) && pace.next_due(3).is_none());
+        assert!(pace.next_due(103).is_some() && pace.next_due(153).is_none());
+    }
+
+    #[test]
+    fn a_pause_spins_at_first_and_sleeps_then() {
+        let mut pace = Thinking::new(Think { every: Some(1), spin_ns: 40, ..NONE }, Closed);
+        assert_eq!(pace.next_due(0), Some(0));
+        for (now, wake) in [(10, 10), (49, 10), (50, 110), (109, 110)] {
+            assert_eq!((pace.next_due(now), pace.wake_at()), (None, Some(wake)), "at {now}");
+        }
+        assert_eq!(pace.next_due(110), Some(110));
+    }
+
+    /// Due times of what is issued until `end`, asked for in every nanosecond.
+    fn issued(think: Think, end: u64) -> Vec<(u64, u64)> {
+        // One every 10 ns.
+        let mut pace = Thinking::new(think, Open::new(&Pacing::Fixed { rate: 1e8 }, 0, 1, 1));
+        (0..end).filter_map(|now| Some((now, pace.next_due(now)?))).collect()
+    }
+
+    #[test]
+    fn a_schedule_is_caught_up_with_or_stands_still() {
+        let think = Think { every: Some(2), pause_ns: 15, ..NONE };
+        // Paused from 11 to 26: what was due at 20 comes late, what is due at 30 in time.
+        assert_eq!(issued(think, 31), [(0, 0), (10, 10), (26, 20), (30, 30)]);
+        let moved = issued(Think { moves_schedule: true, ..think }, 60);
+        assert_eq!(moved, [(0, 0), (10, 10), (35, 35), (45, 45)]);
+    }
+}
