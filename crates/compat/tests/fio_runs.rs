@@ -346,7 +346,8 @@ fn rates_pauses_and_times_are_kept_alike() {
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((ours, theirs)) = both(&words) else { return };
     let [ours_n, theirs_n] = [&ours, &theirs].map(|did| did.counts()[0][0]);
-    assert!(ours_n.abs_diff(500) <= 1, "{ours_n} operations at 500/s in a second");
+    // What was due while this thread had no processor at the end of the second is not issued.
+    assert!((400..=501).contains(&ours_n), "{ours_n} operations at 500/s in a second");
     // fio may be late on a loaded machine, and does not catch up.
     assert!(theirs_n <= 505, "{theirs_n}");
     let response = &ours.jobs()[0]["ssdyno"]["response_ns"]["read"];
