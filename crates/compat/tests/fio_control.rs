@@ -144,6 +144,36 @@ fn writes_to_one_place_go_one_after_the_other() {
 }
 
 #[test]
+fn directions_are_reported_together_or_both_ways() {
+    let mix = "--name=a --ioengine=null --size=1m --bs=4k --rw=randrw --randseed=7";
+    let job = |words: &str| run(&format!("{mix} {words}"))["jobs"][0].clone();
+    let ops = |job: &serde_json::Value, side: &str| number(&job[side]["total_ios"]);
+    let (apart, mixed) = (job(""), job("--unified_rw_reporting=mixed"));
+    let both = job("--unified_rw_reporting=both");
+    assert_eq!(ops(&apart, "read") + ops(&apart, "write"), 256);
+    assert!(apart["mixed"].is_null() && mixed["read"].is_null() && mixed["trim"].is_null());
+    assert_eq!([ops(&mixed, "mixed"), ops(&both, "mixed")], [256, 256]);
+    assert_eq!(number(&both["mixed"]["io_bytes"]), 1 << 20);
+    assert_eq!(number(&both["mixed"]["clat_ns"]["N"]), 256);
+    for side in ["read", "write"] {
+        assert_eq!(ops(&both, side), ops(&apart, side), "{side}");
+    }
+    let text = runs(&format!("{mix} --unified_rw_reporting=mixed"), compat::fio::output::normal);
+    assert!(text.contains("  mixed: IOPS=") && !text.contains("  read: IOPS="), "{text}");
+    assert!(text.contains("  MIXED: bw=") && !text.contains("   READ: bw="), "{text}");
+    assert!(text.contains("io=1024KiB (1049kB)"), "{text}");
+}
+
+#[test]
+fn rates_are_in_bits_where_that_was_asked_for() {
+    let words = "--rate_iops=100 --time_based --runtime=1 --unit_base=1";
+    let text = runs(&format!("{NULL} {words}"), compat::fio::output::normal);
+    let rates: Vec<&str> = text.lines().filter(|line| line.contains("bw=")).collect();
+    assert!(rates.iter().all(|line| line.contains("Kibit/s (") && line.contains("kbit/s)")));
+    assert!(text.contains("   bw (Kibit/s): min="), "{text}");
+}
+
+#[test]
 fn the_text_says_what_was_found() {
     let words = "--iodepth=8 --latency_target=10s --latency_window=5ms --latency_percentile=99.5 \
                  --time_based --runtime=60";

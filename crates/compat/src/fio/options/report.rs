@@ -44,8 +44,7 @@ pub(super) const OPTIONS: &[Entry] = &[
             ("2", UnifiedRw::Both),
         ];
         put(&mut d.job.reporting.unified, v.word(&words)?)
-    })
-    .unrun("directions are shown apart"),
+    }),
     served("stats", &[], |d, v| put(&mut d.job.reporting.stats, v.flag()?)),
     served("bwavgtime", &[], |d, v| put(&mut d.job.reporting.bw_avg_time, v.millis()?)),
     served("iopsavgtime", &[], |d, v| put(&mut d.job.reporting.iops_avg_time, v.millis()?)),

@@ -61,7 +61,9 @@ pub(super) fn lines(shown: &Shown<'_>) -> String {
             asked.percentile
         ),
     };
-    text + &steady(shown).map(steady_line).unwrap_or_default()
+    text + &steady(shown)
+        .map(|seen| steady_line(seen, shown.job.reporting.bits))
+        .unwrap_or_default()
 }
 
 /// `100usec`, as fio has it.
@@ -72,7 +74,7 @@ fn time(time: Duration) -> String {
     format!("{:.2}{}", ns / unit.1, unit.0)
 }
 
-fn steady_line(seen: &SteadySeen) -> String {
+fn steady_line(seen: &SteadySeen, bits: bool) -> String {
     let bw = seen.mean(|w| w.bw) as f64;
     let lat = match seen.asked.criterion {
         Criterion::Latency => {
@@ -85,7 +87,7 @@ fn steady_line(seen: &SteadySeen) -> String {
     format!(
         "  steadystate  : attained={}, bw={}, iops={}{lat}, {} {}={:.3}{}\n",
         if seen.attained { "yes" } else { "no" },
-        numbers::rate(bw),
+        numbers::rate(bw, bits),
         numbers::count(seen.mean(|w| w.iops) as f64),
         name(seen.asked.criterion),
         if seen.asked.slope { "slope" } else { "mean dev" },

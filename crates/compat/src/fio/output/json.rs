@@ -12,7 +12,7 @@ use workload::OpKind;
 use super::shown::{Samples, Shown, Side, deviation};
 use super::{LAYOUT, ended, shown};
 use crate::fio::run::{DiskUse, Ran};
-use crate::fio::{Amount, Blocks, Job};
+use crate::fio::{Amount, Blocks, Job, UnifiedRw};
 
 /// fio's value where no end is foreseen.
 const NO_ETA: u32 = 2_147_483_647;
@@ -54,9 +54,6 @@ fn job(shown: &Shown<'_>, bins: bool) -> Value {
         "eta": NO_ETA,
         "elapsed": elapsed_ns.div_ceil(1_000_000_000),
         "job options": options(shown.job),
-        "read": side(shown, OpKind::Read, bins),
-        "write": side(shown, OpKind::Write, bins),
-        "trim": side(shown, OpKind::Discard, bins),
         "sync": {
             "total_ios": shown.flushes().map_or(0, |flushes| flushes.ops),
             "lat_ns": latency(shown.flushes().map(|f| &f.service), &shown.job.reporting.percentiles, bins),
@@ -76,6 +73,7 @@ fn job(shown: &Shown<'_>, bins: bool) -> Value {
         "ssdyno": ours(shown),
     });
     if let Some(fields) = job.as_object_mut() {
+        fields.extend(sides(shown, bins));
         fields.extend(ended::fields(shown));
         fields.extend(shown.job.description.iter().map(|text| ("desc".to_string(), json!(text))));
     }
@@ -85,10 +83,10 @@ fn job(shown: &Shown<'_>, bins: bool) -> Value {
 /// What fio does not tell.
 fn ours(shown: &Shown<'_>) -> Value {
     let measured = || shown.runs.iter().map(|run| &run.did.measurement);
-    let responses = shown.sides().into_iter().filter_map(|side| {
+    let responses = shown.reported().into_iter().filter_map(|side| {
         let response = side.stats.response.as_ref()?;
         let percentiles = &shown.job.reporting.percentiles;
-        Some((side.kind.name().to_string(), latency(Some(response), percentiles, false)))
+        Some((side.name().to_string(), latency(Some(response), percentiles, false)))
     });
     json!({
         "effective_depth": measured().map(|m| m.effective_depth).sum::<f64>(),
@@ -104,9 +102,28 @@ fn named(names: &[&str], values: &[f64]) -> Value {
     Value::Object(pairs.collect())
 }
 
-fn side(shown: &Shown<'_>, kind: OpKind, bins: bool) -> Value {
+/// The directions, together or both as the job has it.
+fn sides(shown: &Shown<'_>, bins: bool) -> Map<String, Value> {
+    let mut sides = Map::new();
+    let mut put = |name: &str, found: Option<Side<'_>>| {
+        sides.insert(name.to_string(), side(shown, found, bins));
+    };
+    let unified = shown.job.reporting.unified;
+    if unified != UnifiedRw::Mixed {
+        for (name, kind) in
+            [("read", OpKind::Read), ("write", OpKind::Write), ("trim", OpKind::Discard)]
+        {
+            put(name, shown.side(kind));
+        }
+    }
+    if unified != UnifiedRw::None {
+        put("mixed", shown.mixed());
+    }
+    sides
+}
+
+fn side(shown: &Shown<'_>, side: Option<Side<'_>>, bins: bool) -> Value {
     let percentiles = &shown.job.reporting.percentiles;
-    let side = shown.side(kind);
     let none = KindStats::default();
     let stats = side.as_ref().map_or(&none, |side| side.stats);
     let bytes_per_s = side.as_ref().map_or(0.0, Side::bytes_per_s);

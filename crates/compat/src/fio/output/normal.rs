@@ -78,7 +78,7 @@ fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
     if let Some(description) = &job.description {
         let _ = writeln!(text, "  Description  : [{description}]");
     }
-    for side in shown.sides() {
+    for side in shown.reported() {
         direction(text, job, &side);
     }
     if let Some(flushes) = shown.flushes() {
@@ -94,15 +94,15 @@ fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
 
 fn direction(text: &mut String, job: &Job, side: &Side<'_>) {
     let name = match side.kind {
-        OpKind::Discard => "trim",
-        kind => kind.name(),
+        Some(OpKind::Discard) => "trim",
+        _ => side.name(),
     };
-    let zones = if side.kind == OpKind::Write { "; 0 zone resets" } else { "" };
+    let zones = if side.kind == Some(OpKind::Write) { "; 0 zone resets" } else { "" };
     let _ = writeln!(
         text,
         "  {name}: IOPS={}, BW={}({}/{}msec){zones}",
         numbers::count(side.per_s()),
-        numbers::rate(side.bytes_per_s()),
+        numbers::rate(side.bytes_per_s(), job.reporting.bits),
         numbers::bytes(side.stats.bytes),
         side.runtime_ms(),
     );
@@ -116,11 +116,13 @@ fn direction(text: &mut String, job: &Job, side: &Side<'_>) {
     }
     let share = side.bw.mean * 100.0 / side.bytes_per_s().max(1.0);
     if side.bw.count > 0 {
-        let kib = |value: f64| value / 1024.0;
+        let bits = job.reporting.bits;
+        let kib = |value: f64| value / if bits { 128.0 } else { 1024.0 };
+        let unit = if bits { "Kibit/s" } else { "  KiB/s" };
         let Samples { min, max, mean, deviation, count } = side.bw;
         let _ = writeln!(
             text,
-            "   bw (  KiB/s): min={:5.0}, max={:5.0}, per={:3.2}%, avg={:5.2}, stdev={:5.2}, samples={count}",
+            "   bw ({unit}): min={:5.0}, max={:5.0}, per={:3.2}%, avg={:5.2}, stdev={:5.2}, samples={count}",
             kib(min),
             kib(max),
             share.min(100.0),
@@ -247,14 +249,14 @@ fn beside(text: &mut String, shown: &Shown<'_>) {
     let depth: f64 = shown.runs.iter().map(|run| run.did.measurement.effective_depth).sum();
     let asked = u64::from(shown.job.queue.depth) * shown.runs.len() as u64;
     let _ = writeln!(text, "  effective depth: {depth:.1} in flight on average, {asked} asked for");
-    for side in shown.sides() {
+    for side in shown.reported() {
         let line = |name: &str, histogram: &Histogram| {
             let at = |q| histogram.percentile(q).map(|ns| units::latency(ns as f64));
             let points = [("p50", at(0.5)), ("p99", at(0.99)), ("p99.9", at(0.999))];
             let shown = points.into_iter().filter_map(|(name, v)| Some(format!("{name} {}", v?)));
             let most = histogram.max().map(|ns| format!("max {}", units::latency(ns as f64)));
             let all: Vec<_> = shown.chain(most).collect();
-            format!("  {:<15}: {name} {}\n", side.kind.name(), all.join(", "))
+            format!("  {:<15}: {name} {}\n", side.name(), all.join(", "))
         };
         if shown.job.reporting.gtod_reduce {
             text.push_str(&line("service time", &side.stats.service));
@@ -270,33 +272,35 @@ fn groups(text: &mut String, results: &[Shown<'_>]) {
     numbers.dedup();
     for group in numbers {
         let _ = writeln!(text, "\nRun status group {group} (all jobs):");
-        for (kind, name) in
-            [(OpKind::Read, "READ"), (OpKind::Write, "WRITE"), (OpKind::Discard, "TRIM")]
+        let members = || results.iter().filter(|shown| shown.job.group == group);
+        let bits = members().any(|shown| shown.job.reporting.bits);
+        let all: Vec<Side<'_>> = members().flat_map(Shown::reported).collect();
+        for (name, title) in
+            [("read", "READ"), ("write", "WRITE"), ("discard", "TRIM"), ("mixed", "MIXED")]
         {
-            let members = results.iter().filter(|shown| shown.job.group == group);
-            let sides: Vec<Side<'_>> = members.filter_map(|shown| shown.side(kind)).collect();
-            group_line(text, name, &sides);
+            let sides: Vec<_> = all.iter().filter(|side| side.name() == name).collect();
+            group_line(text, title, &sides, bits);
         }
     }
 }
 
-fn group_line(text: &mut String, name: &str, sides: &[Side<'_>]) {
+fn group_line(text: &mut String, name: &str, sides: &[&Side<'_>], bits: bool) {
     if sides.is_empty() {
         return;
     }
     let bytes: u64 = sides.iter().map(|side| side.stats.bytes).sum();
-    let times = || sides.iter().map(Side::runtime_ms);
+    let times = || sides.iter().map(|side| side.runtime_ms());
     let longest = sides.iter().map(|side| side.runtime_ns).max().unwrap_or(1).max(1);
-    let rates = || sides.iter().map(Side::bytes_per_s);
+    let rates = || sides.iter().map(|side| side.bytes_per_s());
     let (low, high) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
     let _ = writeln!(
         text,
         "  {name:>5}: bw={}, {}-{} ({}-{}), io={} ({}), run={}-{}msec",
-        numbers::rate(bytes as f64 * 1e9 / longest as f64),
-        numbers::binary_rate(low),
-        numbers::binary_rate(high),
-        numbers::decimal_rate(low),
-        numbers::decimal_rate(high),
+        numbers::rate(bytes as f64 * 1e9 / longest as f64, bits),
+        numbers::binary_rate(low, bits),
+        numbers::binary_rate(high, bits),
+        numbers::decimal_rate(low, bits),
+        numbers::decimal_rate(high, bits),
         numbers::bytes(bytes),
         numbers::decimal_bytes(bytes),
         times().min().unwrap_or(0),

@@ -33,19 +33,26 @@ pub(super) fn count(number: f64) -> String {
     short(number, 4, false, "")
 }
 
-/// Bytes per second both ways: `56.0MiB/s (58.7MB/s)`.
-pub(super) fn rate(bytes_per_s: f64) -> String {
-    format!("{} ({})", binary_rate(bytes_per_s), decimal_rate(bytes_per_s))
+/// Bytes per second both ways: `56.0MiB/s (58.7MB/s)`; or the same in bits.
+pub(super) fn rate(bytes_per_s: f64, bits: bool) -> String {
+    format!("{} ({})", binary_rate(bytes_per_s, bits), decimal_rate(bytes_per_s, bits))
 }
 
-/// `56.0MiB/s`.
-pub(super) fn binary_rate(bytes_per_s: f64) -> String {
-    short(bytes_per_s, 4, true, "B/s")
+/// `56.0MiB/s`, `448Mibit/s`.
+pub(super) fn binary_rate(bytes_per_s: f64, bits: bool) -> String {
+    in_units(bytes_per_s, true, bits)
 }
 
-/// `58.7MB/s`.
-pub(super) fn decimal_rate(bytes_per_s: f64) -> String {
-    short(bytes_per_s, 4, false, "B/s")
+/// `58.7MB/s`, `470Mbit/s`.
+pub(super) fn decimal_rate(bytes_per_s: f64, bits: bool) -> String {
+    in_units(bytes_per_s, false, bits)
+}
+
+fn in_units(bytes_per_s: f64, binary: bool, bits: bool) -> String {
+    match bits {
+        true => short(bytes_per_s * 8.0, 4, binary, "bit/s"),
+        false => short(bytes_per_s, 4, binary, "B/s"),
+    }
 }
 
 /// `48.0MiB`.
@@ -94,6 +101,8 @@ mod tests {
         assert_eq!(bytes(4 << 30), "4096MiB");
         assert_eq!(short(9_133_100.0, 6, false, ""), "9133.1k");
         assert_eq!(short(10_331.0, 6, false, ""), "10331");
-        assert_eq!(rate(58_719_000.0), "56.0MiB/s (58.7MB/s)");
+        assert_eq!(rate(58_719_000.0, false), "56.0MiB/s (58.7MB/s)");
+        // As fio 3.33 has 400 KiB in 1002 ms with unit_base=1.
+        assert_eq!(rate(400.0 * 1024.0 / 1.002, true), "3194Kibit/s (3270kbit/s)");
     }
 }

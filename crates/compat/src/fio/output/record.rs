@@ -53,7 +53,7 @@ fn figures(name: &str, shown: &Shown<'_>) -> Vec<Metric> {
         figures.push(Metric::single(format!("{name}.{what}"), unit, value));
     };
     for side in shown.sides() {
-        let kind = side.kind.name();
+        let kind = side.name();
         put(&format!("{kind}.throughput"), Unit::BytesPerSecond, side.bytes_per_s());
         put(&format!("{kind}.iops"), Unit::Iops, side.per_s());
         for (what, value) in points(&side) {

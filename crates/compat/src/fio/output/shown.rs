@@ -4,8 +4,8 @@ use record::Histogram;
 use rig::KindStats;
 use workload::OpKind;
 
-use crate::fio::Job;
 use crate::fio::run::JobRun;
+use crate::fio::{Job, UnifiedRw};
 
 /// A result as it is shown.
 pub(crate) struct Shown<'r> {
@@ -13,11 +13,17 @@ pub(crate) struct Shown<'r> {
     pub runs: Vec<&'r JobRun<'r>>,
     /// By `OpKind as usize`, all clones together.
     pub kinds: [Option<KindStats>; 4],
+    /// All directions together, where they are reported so.
+    mixed: Option<KindStats>,
 }
 
-/// What is told of one direction.
+/// Directions of operations; a flush has none.
+const DIRECTIONS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
+
+/// What is told of one direction, or of all together.
 pub(crate) struct Side<'s> {
-    pub kind: OpKind,
+    /// `None`: all together.
+    pub kind: Option<OpKind>,
     pub stats: &'s KindStats,
     /// Time of the clone that took longest, nanoseconds.
     pub runtime_ns: u64,
@@ -66,27 +72,59 @@ impl<'r> Shown<'r> {
                 }
             }
         }
-        Shown { job: runs[0].job, runs, kinds }
+        let job = runs[0].job;
+        let did = DIRECTIONS.map(|kind| kinds[kind as usize].as_ref());
+        let mixed = match job.reporting.unified {
+            UnifiedRw::None => None,
+            UnifiedRw::Mixed | UnifiedRw::Both => did.into_iter().flatten().cloned().reduce(sum),
+        };
+        Shown { job, runs, kinds, mixed }
     }
 
     /// The directions that did something.
     pub(crate) fn sides(&self) -> Vec<Side<'_>> {
-        let kinds = [OpKind::Read, OpKind::Write, OpKind::Discard];
-        kinds.into_iter().filter_map(|kind| self.side(kind)).collect()
+        DIRECTIONS.into_iter().filter_map(|kind| self.side(kind)).collect()
+    }
+
+    /// What is to be reported: directions apart, together, or both.
+    pub(crate) fn reported(&self) -> Vec<Side<'_>> {
+        let apart = match self.job.reporting.unified {
+            UnifiedRw::Mixed => Vec::new(),
+            UnifiedRw::None | UnifiedRw::Both => self.sides(),
+        };
+        apart.into_iter().chain(self.mixed()).collect()
+    }
+
+    /// All directions together, where they are reported so.
+    pub(crate) fn mixed(&self) -> Option<Side<'_>> {
+        Some(self.told(None, self.mixed.as_ref()?, &DIRECTIONS))
     }
 
     /// One direction, if it did something.
     pub(crate) fn side(&self, kind: OpKind) -> Option<Side<'_>> {
-        let stats = self.kinds[kind as usize].as_ref()?;
-        let runtime_ns = self.runs.iter().map(|run| runtime_ns(run, kind)).max().unwrap_or(0);
+        Some(self.told(Some(kind), self.kinds[kind as usize].as_ref()?, &[kind]))
+    }
+
+    fn told<'s>(
+        &'s self,
+        kind: Option<OpKind>,
+        stats: &'s KindStats,
+        kinds: &[OpKind],
+    ) -> Side<'s> {
+        let did = |kind: &&OpKind| self.kinds[**kind as usize].is_some();
+        let times = self
+            .runs
+            .iter()
+            .flat_map(|run| kinds.iter().filter(did).map(|kind| runtime_ns(run, *kind)));
+        let runtime_ns = times.max().unwrap_or(0);
         let shown = &self.job.reporting;
         let samples = |window, pick: fn(&(u64, u64, u64, u64)) -> u64| {
-            let all = self.runs.iter().flat_map(|run| samples(run, kind, window, pick));
+            let all = self.runs.iter().flat_map(|run| samples(run, kinds, window, pick));
             Samples::of(&all.collect::<Vec<_>>())
         };
         let bw = samples(shown.bw_avg_time.as_nanos() as u64, |k| k.1);
         let iops = samples(shown.iops_avg_time.as_nanos() as u64, |k| k.0);
-        Some(Side { kind, stats, runtime_ns, bw, iops })
+        Side { kind, stats, runtime_ns, bw, iops }
     }
 
     /// Flushes that were issued between operations.
@@ -155,16 +193,24 @@ fn runtime_ns(run: &JobRun<'_>, kind: OpKind) -> u64 {
     }
 }
 
+fn sum(mut a: KindStats, b: KindStats) -> KindStats {
+    a.merge(&b);
+    a
+}
+
 /// A rate in each whole window of a clone's time.
 fn samples(
     run: &JobRun<'_>,
-    kind: OpKind,
+    of: &[OpKind],
     window_ns: u64,
     pick: fn(&(u64, u64, u64, u64)) -> u64,
 ) -> Vec<f64> {
     let sums = windows(run, window_ns.max(run.interval_ns));
     let seconds = window_ns.max(run.interval_ns) as f64 / 1e9;
-    sums.iter().map(|kinds| pick(&kinds[kind as usize]) as f64 / seconds).collect()
+    let rate = |kinds: &[(u64, u64, u64, u64); 4]| {
+        of.iter().map(|kind| pick(&kinds[*kind as usize])).sum::<u64>() as f64 / seconds
+    };
+    sums.iter().map(rate).collect()
 }
 
 /// Operations, bytes, summed and longest service times of a clone, by whole windows of its time.
@@ -185,6 +231,11 @@ pub(super) fn windows(run: &JobRun<'_>, window_ns: u64) -> Vec<[(u64, u64, u64, 
 }
 
 impl Side<'_> {
+    /// Its name in results.
+    pub(crate) fn name(&self) -> &'static str {
+        self.kind.map_or("mixed", OpKind::name)
+    }
+
     /// Bytes per second.
     pub(crate) fn bytes_per_s(&self) -> f64 {
         self.stats.bytes as f64 * 1e9 / self.runtime_ns.max(1) as f64

@@ -2,7 +2,7 @@
 //! away in silence.
 
 use super::RunError;
-use crate::fio::{Job, UnifiedRw};
+use crate::fio::Job;
 
 /// What of a job cannot be done here, if anything.
 pub(super) fn refuse(job: &Job) -> Result<(), RunError> {
@@ -47,10 +47,4 @@ const RULES: &[Rule] = &[
             job.files.unlink_each_loop && job.schedule.loops > 1 && reads
         },
     },
-    Rule {
-        option: "unified_rw_reporting",
-        why: "directions are shown apart",
-        asked: |job| job.reporting.unified != UnifiedRw::None,
-    },
-    Rule { option: "unit_base=1", why: "results are in bytes", asked: |job| job.reporting.bits },
 ];
