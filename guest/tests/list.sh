@@ -96,11 +96,11 @@ sd_drive sd "$(device sd)"
 common scratch "$(device scratch)"
 is "list has them all" "$(ssdyno list --json | jq length)" 8
 
-# Its name is the same for whoever may not ask it.
+# Its name is the same for whoever may not ask it. (Not the busybox one.)
 for name in uas usb ssd pair; do
     block=$(device $name)
     ssdyno list "$block" --json >/tmp/list; values our '.[0]' /tmp/list
-    setpriv --reuid 65534 --regid 65534 --clear-groups ssdyno list "$block" --json >/tmp/list
+    /usr/bin/setpriv --reuid 65534 --regid 65534 --clear-groups ssdyno list "$block" --json >/tmp/list
     values his '.[0]' /tmp/list
     is "$name without privileges" "$his_drive_serial $his_drive_hardware_id $his_drive_model" \
         "$our_drive_serial $our_drive_hardware_id $our_drive_model"

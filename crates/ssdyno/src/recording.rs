@@ -140,27 +140,34 @@ impl Recording {
             self.notes.push(Finding::new("no-answer", Level::Warn, &line));
             return Unanswered::Waits(line);
         }
+        Unanswered::GivenUp(self.give_up(line))
+    }
+
+    /// Finishes the record of a run that cannot come to an end of its own.
+    fn give_up(&mut self, why: String) -> Failure {
         for note in &self.notes {
             if !self.run.warnings.contains(note) {
                 self.run.warnings.push(note.clone());
             }
         }
         self.run.seconds = Some(self.began.elapsed().as_secs_f64());
-        self.run.cut_short = Some(line.clone());
+        self.run.cut_short = Some(why.clone());
         let kept = self.store.finish(&self.run);
         // What was kept as it came: intervals up to the silence.
         if let Ok(run) = self.store.load(self.number) {
             self.run.series = run.series;
         }
         let lent = self.run.plan.as_ref().is_some_and(|plan| plan.safety == Safety::Borrows);
-        let advice = match (kept, lent) {
-            (Err(error), _) => format!("nothing more is kept: {error}"),
+        Failure::new(IO, why).advise(match (kept, lent) {
+            (Err(error), _) => match keep_as_file(&self.run) {
+                Some(path) => format!("{error}: the record is in {}", path.display()),
+                None => format!("{error}: the record is nowhere but here, with --json"),
+            },
             (Ok(()), true) => "ssdyno recover, once the drive answers: it was lent".to_string(),
             (Ok(()), false) => {
                 "unplug it, if this process stays: the system waits for it".to_string()
             }
-        };
-        Unanswered::GivenUp(Failure::new(IO, line).advise(advice))
+        })
     }
 
     fn append(&mut self, workload: &str, replicate: u32, start_ns: u64, interval: &Interval) {
