@@ -4,7 +4,8 @@
 use super::draft::Draft;
 use super::value::Parsed;
 use super::{
-    Blocks, Distribution, Job, LatencyTarget, PerKind, Steady, VerifyKind, World, Zone, ZoneMode,
+    Access, Blocks, Distribution, Job, LatencyTarget, PerKind, Steady, VerifyKind, World, Zone,
+    ZoneMode,
 };
 
 /// Most clones a plan may have, as in fio.
@@ -16,7 +17,7 @@ const HEADER_BYTES: u64 = 48;
 /// A finished job. What is wrong names the option.
 pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> Parsed<Job> {
     let mut job = draft.job.clone();
-    blocks(draft, &mut job, notes);
+    blocks(draft, &mut job, notes)?;
     queue(draft, &mut job)?;
     files(draft, &mut job, world);
     time(&mut job, notes);
@@ -35,7 +36,7 @@ pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> 
     Ok(job)
 }
 
-fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) {
+fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
     let access = &mut job.access;
     let one = |split: &Vec<super::Share>, range: Option<(u64, u64)>, bs: u64| match range {
         _ if !split.is_empty() => Blocks::Split(split.clone()),
@@ -48,6 +49,9 @@ fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) {
         write: one(&draft.split.write, draft.range.write, draft.bs.write),
         trim: one(&draft.split.trim, draft.range.trim, draft.bs.trim),
     };
+    if draft.bs_by_order {
+        by_order(access)?;
+    }
     let least = access.blocks.clone().map(|blocks| blocks.min());
     let given =
         |given: u64, least: u64| if access.rw.random() && given > 0 { given } else { least };
@@ -62,6 +66,19 @@ fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) {
     }
     access.norandommap |= access.distribution != Distribution::Random;
     access.randrepeat &= !draft.randseed_given;
+    Ok(())
+}
+
+/// The sizes given for reads are those of all operations in order, those for writes of all at random.
+fn by_order(access: &mut Access) -> Parsed<()> {
+    let random = access.rw.random();
+    let both = access.random_every > 1 || access.percentage_random.each().iter().any(|p| **p < 100);
+    if random && both {
+        return Err("bs_is_seq_rand=1 is not served where one job has both orders".into());
+    }
+    let blocks = if random { &access.blocks.write } else { &access.blocks.read };
+    access.blocks = PerKind::all(blocks.clone());
+    Ok(())
 }
 
 fn queue(draft: &Draft, job: &mut Job) -> Parsed<()> {
@@ -187,7 +204,9 @@ fn verify(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
         && job.schedule.time_based
         && verify.backlog.is_none()
     {
-        notes.push("nothing will be read back: the time is used up by writing".into());
+        notes.push(
+            "what was written is read back when the time is up; fio reads nothing back then".into(),
+        );
     }
     Ok(())
 }

@@ -22,6 +22,8 @@ pub(super) const OPTIONS: &[Entry] = &[
         v.per_kind_commas(&mut d.range, |text| range(v, text).map(Some))
     }),
     served("bssplit", &[], |d, v| v.per_kind_commas(&mut d.split, |text| shares(v, text))),
+    served("bs_is_seq_rand", &[], |d, v| put(&mut d.bs_by_order, v.flag()?))
+        .says("not where one job has both orders: percentage_random=, rw=randread:8"),
     served("bs_unaligned", &["blocksize_unaligned"], |d, v| {
         put(&mut d.job.access.bs_unaligned, v.set()?)
     })

@@ -50,9 +50,9 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     served("filesize", &[], |d, v| put(&mut d.job.space.filesize, Some(file_size(v)?))),
     served("fill_device", &["fill_fs"], |d, v| put(&mut d.job.space.fill_device, v.flag()?))
-        .unrun("a tenth of a file system always stays free"),
+        .says("until a tenth of the file system, and 1 GiB, are left free, which the result tells; of several files each takes a part"),
     served("file_append", &[], |d, v| put(&mut d.job.space.file_append, v.flag()?))
-        .unrun("files of others are not made longer"),
+        .says("what another program wrote is appended to with --destroy alone"),
     served("offset", &["fileoffset"], |d, v| put(&mut d.job.space.offset, v.amount()?)),
     served("offset_increment", &[], |d, v| put(&mut d.job.space.offset_increment, v.amount()?)),
     served("offset_align", &[], |d, v| {

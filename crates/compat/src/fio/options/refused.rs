@@ -14,7 +14,6 @@ pub(super) const OPTIONS: &[Entry] = &[
     refused("opendir", &[], "files are not gathered from a directory; list them in filename="),
     refused("lockfile", &["none"], "files are not locked"),
     refused("filetype", &["none"], "the type of a file is what the system says it is"),
-    refused("bs_is_seq_rand", &["0"], "sizes go by direction, not by order"),
     refused("random_sequence_stride", &["0"], "random_distribution=sequence is not served"),
     refused("percentage_sequential", &[], "removed from fio; write percentage_random="),
     refused("rwmixcycle", &[], "removed from fio; leave it out"),

@@ -384,8 +384,8 @@ fn notes(shown: &Shown<'_>) -> Vec<String> {
             "   reads and writes are a fixed mix: their rates are one measurement, not two".into(),
         );
     }
-    if super::super::run::is_verified(job) {
-        let sectors: u64 = shown.runs.iter().map(|r| r.did.measurement.verified_sectors).sum();
+    let sectors: u64 = shown.runs.iter().map(|r| r.did.measurement.verified_sectors).sum();
+    if super::super::run::is_verified(job) && sectors > 0 {
         notes.push(format!(
             "   verify: {} checked by {}",
             units::binary(sectors * 512),
@@ -394,6 +394,11 @@ fn notes(shown: &Shown<'_>) -> Vec<String> {
                 _ => "ssdyno's own stamps (address, sequence, checksum)",
             }
         ));
+    }
+    if job.space.fill_device {
+        let note =
+            "   fill_device: a tenth of a file system stays free, and fio would fill all of it";
+        notes.push(note.into());
     }
     for run in &shown.runs {
         notes.extend(run.did.measurement.errors.iter().map(|error| failed(run, error)));

@@ -5,7 +5,7 @@
 //! write it again. Everything else that holds data is written only when the user gave it away: a
 //! file by its size, a device by its serial number.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -20,7 +20,7 @@ use rustix::fs::{
 use workload::{Content, Filler, units};
 
 use super::RunError;
-use super::sizes::{Place, extent};
+use super::sizes::{Place, extent, fills};
 use crate::fio::{Engine, FadviseHint, Fallocate, Job, SyncMode, VerifyKind};
 
 /// The mark of a file that ssdyno made; it holds the time of the last change that was ours.
@@ -63,6 +63,8 @@ pub(super) struct Files {
     known: BTreeMap<PathBuf, Known>,
     /// Devices and files that were given away, or only read, with what guards them.
     opened: HashMap<PathBuf, Opened>,
+    /// Those that fill their file system.
+    filling: BTreeSet<PathBuf>,
     /// Laying out has begun.
     touched: bool,
 }
@@ -81,8 +83,10 @@ impl Files {
         let count = paths.len() as u64;
         let mut uses = Vec::with_capacity(paths.len());
         for (index, path) in (0..).zip(paths.into_iter().map(PathBuf::from)) {
+            let room = if fills(job) { self.part_of_room(&path)? } else { 0 };
             let known = self.find(&path, job)?;
-            let place = Place { index, count, there: known.bytes, device: known.device };
+            let (there, planned, device) = (known.bytes, known.end, known.device);
+            let place = Place { index, count, there, planned, room, device };
             let Some((first, bytes)) = extent(job, clone, place) else {
                 return Err(RunError::usage(
                     format!(
@@ -109,13 +113,38 @@ impl Files {
         Ok(uses)
     }
 
+    /// Says which files of the plan fill their file system. They share its room.
+    pub(super) fn share_room(&mut self, jobs: &[Job]) {
+        let filling = jobs.iter().filter(|job| fills(job));
+        let paths = filling.flat_map(|job| (0..job.numjobs).flat_map(|clone| job.paths(clone)));
+        self.filling = paths.map(PathBuf::from).collect();
+    }
+
+    /// What one of the files that fill their file system may grow by: a part of the room that the
+    /// other files leave.
+    fn part_of_room(&self, path: &Path) -> Result<u64, RunError> {
+        let directory = directory(path);
+        let beside = |(other, known): &(&PathBuf, &Known)| {
+            !known.device && !self.filling.contains(*other) && self::directory(other) == directory
+        };
+        let grows =
+            |(_, known): (&PathBuf, &Known)| known.end.saturating_sub(known.bytes.unwrap_or(0));
+        let taken: u64 = self.known.iter().filter(beside).map(grows).sum();
+        let sharing = self.filling.iter().filter(|other| self::directory(other) == directory);
+        let room = drive::room(&directory)?.saturating_sub(taken);
+        Ok(room / sharing.count().max(1) as u64)
+    }
+
     fn find(&mut self, path: &Path, job: &Job) -> Result<&mut Known, RunError> {
         if !self.known.contains_key(path) {
             self.known.insert(path.to_path_buf(), look_at(path)?);
         }
         let Some(known) = self.known.get_mut(path) else { unreachable!("just inserted") };
         let rw = job.access.rw;
-        known.content |= rw.reads() || job.files.overwrite || job.verify.only;
+        // What has its size from a job before was written by that one.
+        let sized = job.space.size.is_some() || job.space.filesize.is_some();
+        let follows = known.bytes.is_none() && known.changed && !sized;
+        known.content |= (rw.reads() || job.files.overwrite || job.verify.only) && !follows;
         known.changed |= (rw.writes() || rw.trims()) && !job.verify.only;
         known.on_open |= job.files.create_on_open;
         known.fallocate = job.files.fallocate;

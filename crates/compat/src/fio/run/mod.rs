@@ -132,6 +132,7 @@ pub struct Ran<'p> {
 pub fn prepare<'p>(plan: &'p Plan, given: &[String]) -> Result<Prepared<'p>, RunError> {
     plan.jobs.iter().try_for_each(refuse::refuse)?;
     let (mut files, mut clones, mut stage) = (Files::default(), Vec::new(), 0);
+    files.share_room(&plan.jobs);
     for (i, job) in plan.jobs.iter().enumerate() {
         stage += usize::from(job.schedule.stonewall && i > 0);
         for number in 0..job.numjobs {

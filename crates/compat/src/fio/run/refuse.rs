@@ -30,14 +30,9 @@ const RULES: &[Rule] = &[
         asked: |job| super::files::verifies(job) && !super::proof::fits(job),
     },
     Rule {
-        option: "fill_device",
-        why: "a file system is never filled here: a tenth of it stays free",
-        asked: |job| job.space.fill_device,
-    },
-    Rule {
-        option: "file_append",
-        why: "files of the user's are not made longer",
-        asked: |job| job.space.file_append,
+        option: "file_append of a job that reads",
+        why: "there is nothing behind the end of a file",
+        asked: |job| job.space.file_append && job.access.rw.reads(),
     },
     Rule {
         option: "unlink_each_loop of a job that reads",

@@ -13,6 +13,10 @@ pub(super) struct Place {
     pub count: u64,
     /// Bytes there now; none for a file that is not there.
     pub there: Option<u64>,
+    /// Bytes that jobs before this one will have made of it; 0 for none.
+    pub planned: u64,
+    /// Bytes that it may grow by to fill its file system as far as that is done here.
+    pub room: u64,
     /// Whether it is a device, which cannot grow.
     pub device: bool,
 }
@@ -20,13 +24,23 @@ pub(super) struct Place {
 /// First byte and number of bytes used; none where neither the job nor the file says how many.
 pub(super) fn extent(job: &Job, clone: u32, place: Place) -> Option<(u64, u64)> {
     let there = place.there.unwrap_or(0);
-    let start = offset(job, clone, there);
+    let start = match job.space.file_append && !place.device {
+        true => there,
+        false => offset(job, clone, there),
+    };
     let rest = there.saturating_sub(start);
     let mut bytes = match (job.space.filesize, job.space.size) {
         (Some((low, high)), _) if (low..=high).contains(&there) => rest,
         (Some((low, high)), _) => drawn(job, place.index, low, high).saturating_sub(start),
         (None, Some(Amount::Bytes(all))) => share(job, place, all),
-        (None, _) => place.there.map(|_| rest)?,
+        (None, None) if fills(job) && !place.device => {
+            let all = (rest + place.room).saturating_sub(start.saturating_sub(there));
+            all - all % job.access.min_bs().max(1)
+        }
+        (None, _) if place.there.is_none() => {
+            Some(place.planned.saturating_sub(start)).filter(|n| *n > 0)?
+        }
+        (None, _) => rest,
     };
     if let Some(Amount::Percent(percent @ ..=99)) = job.space.size {
         let whole = start.saturating_add(bytes);
@@ -34,6 +48,11 @@ pub(super) fn extent(job: &Job, clone: u32, place: Place) -> Option<(u64, u64)> 
         bytes -= bytes % job.access.min_bs().max(1);
     }
     Some((start, if place.device { bytes.min(rest) } else { bytes }))
+}
+
+/// Whether a job fills what it works on: fio's size goes before it.
+pub(super) fn fills(job: &Job) -> bool {
+    job.space.fill_device && job.space.size.is_none() && job.space.filesize.is_none()
 }
 
 /// A file's part of `all` bytes; the first ones get a block more of what does not divide.
@@ -87,8 +106,11 @@ mod tests {
         }
     }
 
+    const PLACE: Place =
+        Place { index: 0, count: 1, there: None, planned: 0, room: 0, device: false };
+
     fn one(words: &[&str], there: Option<u64>) -> Option<(u64, u64)> {
-        extent(&job(words), 0, Place { index: 0, count: 1, there, device: false })
+        extent(&job(words), 0, Place { there, ..PLACE })
     }
 
     #[test]
@@ -113,9 +135,24 @@ mod tests {
     }
 
     #[test]
+    fn appending_begins_at_the_end_and_filling_takes_the_room() {
+        let append = job(&["--file_append=1", "--size=64k"]);
+        let there = Place { there: Some(100_000), ..PLACE };
+        assert_eq!(extent(&append, 0, there), Some((100_000, 65536)));
+        assert_eq!(extent(&append, 0, PLACE), Some((0, 65536)));
+        let fill = job(&["--fill_device=1", "--rw=write"]);
+        assert_eq!(extent(&fill, 0, Place { room: 1 << 20, ..PLACE }), Some((0, 1 << 20)));
+        let room = Place { room: 1 << 20, ..there };
+        assert_eq!(extent(&fill, 0, room), Some((0, (100_000 + (1 << 20)) / 4096 * 4096)));
+        let read = job(&["--rw=read"]);
+        assert_eq!(extent(&read, 0, PLACE), None);
+        assert_eq!(extent(&read, 0, Place { planned: 8192, ..PLACE }), Some((0, 8192)));
+    }
+
+    #[test]
     fn steps_of_a_percentage_are_rounded_once() {
         let job = job(&["--size=4k", "--offset_increment=3%", "--numjobs=5"]);
-        let place = Place { index: 0, count: 1, there: Some(100_000), device: false };
+        let place = Place { there: Some(100_000), ..PLACE };
         let starts: Vec<_> =
             (0..5).map(|clone| extent(&job, clone, place).expect("a size").0).collect();
         assert_eq!(starts, [0, 4096, 8192, 12288, 12288]);
@@ -124,7 +161,7 @@ mod tests {
     #[test]
     fn sizes_are_divided() {
         let job = job(&["--size=100k", "--nrfiles=3"]);
-        let part = |index| extent(&job, 0, Place { index, count: 3, there: None, device: false });
+        let part = |index| extent(&job, 0, Place { index, count: 3, ..PLACE });
         assert_eq!([part(0), part(1), part(2)], [Some((0, 34133)); 3]);
         let drawn = super::drawn(&super::tests::job(&["--filesize=4k-64k"]), 2, 4096, 65536);
         assert!(drawn.is_multiple_of(4096) && (4096..=65536).contains(&drawn));
@@ -132,7 +169,7 @@ mod tests {
 
     #[test]
     fn devices_do_not_grow() {
-        let place = Place { index: 0, count: 1, there: Some(65536), device: true };
+        let place = Place { there: Some(65536), device: true, ..PLACE };
         assert_eq!(extent(&job(&["--size=1m", "--offset=8k"]), 0, place), Some((8192, 57344)));
     }
 }
