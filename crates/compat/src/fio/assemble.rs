@@ -83,9 +83,7 @@ impl Builder<'_> {
         match entry.standing {
             Standing::Idle(_) => Ok(()),
             Standing::Refused { fine, .. } if fine.contains(&value) => Ok(()),
-            Standing::Refused { why, .. } | Standing::Unrun { why, .. }
-                if self.rules.warn_unsupported =>
-            {
+            Standing::Refused { why, .. } if self.rules.warn_unsupported => {
                 self.note(&given.place, format!("{}: left out: {why}", given.shown()));
                 Ok(())
             }
@@ -93,7 +91,7 @@ impl Builder<'_> {
                 let advice = "--warn-unsupported leaves out what is not served, and says so";
                 Err(wrong(&format!("not served: {why}")).advise(advice))
             }
-            Standing::Served { set, .. } | Standing::Unrun { set, .. } => {
+            Standing::Served { set, .. } => {
                 let notes = RefCell::default();
                 let text = given.value.as_deref();
                 let value = Value { text, world: self.world, kb: draft.kb, notes: &notes };

@@ -7,10 +7,9 @@ const HEAD: &str = "\
 # What `ssdyno fio` understands
 
 `ssdyno fio` takes fio's command line and job files. This table has every option of fio 3.42: *served* does what it does in
-fio; *accepted* has no effect, because none is missed; *read* is understood, but a job that asks for it is refused before
-anything is touched; *refused* is an error that names the option and says why, so that no run measures something else than
-was asked for. `--warn-unsupported` leaves refused options and those only read out with a warning. A refused option is
-accepted with a value that asks for nothing. The page is made from the parser's own tables.
+fio; *accepted* has no effect, because none is missed; *refused* is an error that names the option and says why, so that no
+run measures something else than was asked for. `--warn-unsupported` leaves refused options out with a warning. A refused
+option is accepted with a value that asks for nothing. The page is made from the parser's own tables.
 
 Values are read as fio reads them (`k` counts 1024 and `kib` 1000 unless `kb_base=1000`; a time without a unit is seconds or
 microseconds as in fio), but what fio would read in part is an error: `1.5g`, which fio takes for 1 byte, `60sec`, which it
@@ -52,7 +51,6 @@ fn entry_row(entry: &Entry) -> String {
     let names = quoted(entry.names());
     match entry.standing {
         Standing::Served { remark, .. } => row(&names, "served", remark),
-        Standing::Unrun { why, .. } => row(&names, "read", why),
         Standing::Idle(why) => row(&names, "accepted", why),
         Standing::Refused { why, fine: [] } => row(&names, "refused", why),
         Standing::Refused { why, fine } => {

@@ -46,7 +46,6 @@ fn standing(entry: &Entry) -> String {
     match entry.standing {
         Standing::Served { remark: "", .. } => "served".into(),
         Standing::Served { remark, .. } => format!("served: {remark}"),
-        Standing::Unrun { why, .. } => format!("read, refused when it is run: {why}"),
         Standing::Idle(why) => format!("accepted without effect: {why}"),
         Standing::Refused { why, fine: [] } => format!("refused: {why}"),
         Standing::Refused { why, fine } => format!("refused, except {}: {why}", fine.join(", ")),

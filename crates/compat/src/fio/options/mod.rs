@@ -46,14 +46,6 @@ pub(crate) enum Standing {
         /// For the documentation.
         remark: &'static str,
     },
-    /// Read, so that a job file can be checked as a whole; a job that asks for it is refused before
-    /// anything is touched: why.
-    Unrun {
-        /// Takes the value.
-        set: Setter,
-        /// The reason.
-        why: &'static str,
-    },
     /// Accepted and without effect, because none is missed: why.
     Idle(&'static str),
     /// An error: why. With one of some values it is accepted, because they ask for nothing.
@@ -96,16 +88,6 @@ impl Entry {
         match self.standing {
             Standing::Served { set, .. } => {
                 Entry { standing: Standing::Served { set, remark }, ..self }
-            }
-            _ => self,
-        }
-    }
-
-    /// The same, read and not run: why.
-    const fn unrun(self, why: &'static str) -> Entry {
-        match self.standing {
-            Standing::Served { set, .. } => {
-                Entry { standing: Standing::Unrun { set, why }, ..self }
             }
             _ => self,
         }
