@@ -149,6 +149,10 @@ impl Held {
         let bytes = file.seek(SeekFrom::End(0));
         let bytes =
             bytes.map_err(|e| DriveError::io(format!("cannot ask the size of {path}"), e))?;
+        // Pulled out since sysfs was asked, a moment ago.
+        if bytes == 0 && self.identity.bytes > 0 {
+            return Err(gone());
+        }
         if bytes != self.identity.bytes {
             return Err(changed(format!("it had {} bytes, now {bytes}", self.identity.bytes)));
         }
