@@ -8,6 +8,7 @@
 mod bench;
 mod deb;
 mod dist;
+mod fio_examples;
 mod floors;
 mod fuzz;
 mod guest;

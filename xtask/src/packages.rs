@@ -54,18 +54,24 @@ fn missing() -> Vec<&'static str> {
     PACKAGES.iter().filter(|(programs, _)| lacks(programs)).map(|(_, package)| *package).collect()
 }
 
+/// Fetches the lists of packages.
+pub fn update() -> anyhow::Result<()> {
+    apt_get(&["update"]).map(drop)
+}
+
 /// As root, or by a sudo that asks for no password.
+fn apt_get(arguments: &[&str]) -> anyhow::Result<String> {
+    let prefix: &[&str] = if is_root() { &[] } else { &["sudo", "-n"] };
+    let environment = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"];
+    let words = [prefix, &environment, arguments].concat();
+    output(&mut program(words[0], &words[1..]))
+}
+
 fn apt(packages: &[&str]) -> anyhow::Result<()> {
     if find("apt-get").is_none() {
         anyhow::bail!("no apt-get here");
     }
-    let prefix: &[&str] = if is_root() { &[] } else { &["sudo", "-n"] };
-    let apt_get = |arguments: &[&str]| {
-        let environment = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"];
-        let words = [prefix, &environment, arguments].concat();
-        output(&mut program(words[0], &words[1..]))
-    };
-    apt_get(&["update"])?;
+    update()?;
     // One by one: a package that this release does not have keeps no other away.
     let install = |package: &&str| apt_get(&["install", "-y", "--no-install-recommends", *package]);
     let results: Vec<_> = packages.iter().map(install).collect();

@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::run::{capture, cargo};
-use crate::{guest, packages, tidy};
+use crate::{fio_examples, guest, packages, tidy};
 
 /// What a step found.
 #[derive(Default)]
@@ -36,7 +36,7 @@ struct Tally {
 type Step = (&'static str, fn() -> Result<Report>);
 
 const STEPS: [Step; 7] = [
-    ("packages", || Ok(Report { ok: true, note: packages::install(), ..Report::default() })),
+    ("packages", || Ok(Report { ok: true, note: packages(), ..Report::default() })),
     ("format", || command(&["fmt", "--all", "--check"])),
     ("house rules", house_rules),
     ("lints", || command(&["clippy", "-q", "--workspace", "--all-targets", "--", "-Dwarnings"])),
@@ -121,6 +121,15 @@ fn command(arguments: &[&str]) -> Result<Report> {
     Ok(Report { ok, output, ..Report::default() })
 }
 
+/// What there is now, and what could not be had; the tests that miss it say so, too.
+fn packages() -> String {
+    let installed = packages::install();
+    match fio_examples::place() {
+        Ok(_) => installed,
+        Err(error) => format!("{installed}, without fio's examples ({error:#})"),
+    }
+}
+
 fn house_rules() -> Result<Report> {
     let findings = tidy::findings()?;
     Ok(Report { ok: findings.is_empty(), output: findings.join("\n"), ..Report::default() })
@@ -128,7 +137,11 @@ fn house_rules() -> Result<Report> {
 
 fn tests(which: &[&str]) -> Result<Report> {
     let arguments = [&["test", "--no-fail-fast"], which, &["--", "--show-output"]].concat();
-    let (ok, output) = capture(&mut cargo(&arguments))?;
+    let mut command = cargo(&arguments);
+    if let Ok(place) = fio_examples::place() {
+        command.env(fio_examples::VARIABLE, place);
+    }
+    let (ok, output) = capture(&mut command)?;
     let tests = Tally::read(&output);
     let note = format!("{} passed, {} skipped", tests.passed, tests.skipped.len());
     let output = if ok { output } else { failures(&output) };

@@ -15,11 +15,13 @@ use workload::{Source, Workload};
 use crate::clock::Clock;
 use crate::doctor::{self, Case};
 use crate::files::Files;
+use crate::flow::FlowShare;
 use crate::halt::Halt;
 use crate::jobs::{Crew, EndsAll, Part, Place};
 use crate::machine::hot_limit;
 use crate::patience::{PATIENCE, Pulse};
 use crate::prepare;
+use crate::priority::Priorities;
 use crate::probe::BackendKind;
 use crate::recorder::{JobEnd, Logged};
 use crate::referee::{Overseer, Referee};
@@ -48,6 +50,10 @@ pub struct Member<'a, S> {
     pub terms: Terms,
     /// Who judges its operations, if anybody does.
     pub referee: Option<Box<dyn Referee>>,
+    /// Its part in a flow, which then is its pace.
+    pub flow: Option<FlowShare>,
+    /// Priorities of single operations, on a backend that can tell the kernel.
+    pub priorities: Option<Priorities>,
     /// Where it runs.
     pub place: Place,
     /// Numbers of the members that must have ended before it begins.
@@ -273,6 +279,8 @@ impl<'a, S> Member<'a, S> {
             place,
             after,
             ends_all: self.ends_all,
+            flow: self.flow,
+            priorities: self.priorities,
         }
     }
 }

@@ -16,14 +16,17 @@ use workload::{Calls, Closed, Open, Pace, Pacing, Source, Think, Thinking, Workl
 use crate::backend::{Aio, Apart, Backend, ByBytes, Mmap, Null, Psync, Uring};
 use crate::clock::Clock;
 use crate::files::Files;
+use crate::flow::FlowShare;
 use crate::halt::Halt;
 use crate::loans::Loans;
 use crate::patience::Pulse;
+use crate::priority::Priorities;
 use crate::probe::BackendKind;
 use crate::recorder::{Recorder, Report};
 use crate::referee::Referee;
 use crate::sys;
 use crate::sys::arena::Arena;
+use crate::sys::thread::MemoryPolicy;
 use crate::worker::{Job, Ready, Terms};
 
 /// One job: what it does, on what, and how.
@@ -39,6 +42,10 @@ pub(crate) struct Part<'a, S> {
     pub start_ns: u64,
     pub terms: Terms,
     pub referee: Option<Box<dyn Referee>>,
+    /// Its part in a flow, which then is its pace.
+    pub flow: Option<FlowShare>,
+    /// Priorities of single operations.
+    pub priorities: Option<Priorities>,
     pub place: Place,
     /// Numbers of the parts that must have ended before it begins.
     pub after: Range<usize>,
@@ -67,6 +74,8 @@ pub struct Place {
     pub nice: Option<i32>,
     /// Class (0 to 3) and level (0 to 7) for the drive.
     pub io_priority: Option<(u8, u8)>,
+    /// Where its memory is taken.
+    pub memory: Option<MemoryPolicy>,
 }
 
 /// What all jobs of a measurement share.
@@ -161,7 +170,7 @@ impl Go<'_> {
 
     fn with_backend<S: Source>(
         self,
-        part: Part<'_, S>,
+        mut part: Part<'_, S>,
         placed: io::Result<()>,
     ) -> io::Result<StopReason> {
         let calls = part.workload.calls;
@@ -172,21 +181,21 @@ impl Go<'_> {
         };
         let arena =
             placed.and_then(|()| Arena::new(depth as usize, part.workload.blocks.max() as usize));
-        let clock = self.crew.clock;
+        let (clock, priorities) = (self.crew.clock, part.priorities.take());
         match (kind, part.files) {
             (BackendKind::Null, _) => self.go(part, arena.map(|arena| Null::new(clock, arena))),
             (_, None) => self.go::<Null, S>(part, Err(io::ErrorKind::NotFound.into())),
             (BackendKind::Uring, Some(files)) => {
                 let mut ring = sys::ring::make(depth);
                 let ring = ring.as_mut().map_err(|e| io::Error::new(e.kind(), e.to_string()));
-                let uring = ring.and_then(|r| Ok(Uring::new(r, clock, files, arena?)));
+                let uring = ring.and_then(|r| Ok(Uring::new(r, clock, files, arena?, priorities)));
                 match part.terms.apart {
                     true => self.go(part, uring.map(Apart::new)),
                     false => self.go(part, uring),
                 }
             }
             (BackendKind::Aio, Some(files)) => {
-                let aio = arena.and_then(|arena| Aio::new(clock, files, arena));
+                let aio = arena.and_then(|arena| Aio::new(clock, files, arena, priorities));
                 match part.terms.apart {
                     true => self.go(part, aio.map(Apart::new)),
                     false => self.go(part, aio),
@@ -212,10 +221,13 @@ impl Go<'_> {
     /// Makes the worker, waits for the common start and runs it.
     fn go<B: Backend, S: Source>(
         self,
-        part: Part<'_, S>,
+        mut part: Part<'_, S>,
         backend: io::Result<B>,
     ) -> io::Result<StopReason> {
         let Workload { pacing, jobs, seed, .. } = *part.workload;
+        if let Some(share) = part.flow.take() {
+            return self.paced(part, backend, share);
+        }
         let think = match pacing {
             Pacing::Pauses { every, pause_ns } => {
                 Some(Think { every: Some(every), pause_ns, ..Think::default() })
@@ -306,6 +318,7 @@ impl Place {
             self.cpus.iter().for_each(|&cpu| set.set(cpu));
             sched_setaffinity(None, &set)?;
         }
+        self.memory.as_ref().map_or(Ok(()), sys::thread::set_memory_policy)?;
         self.nice.map_or(Ok(()), sys::thread::set_nice)?;
         let io_priority = self.io_priority;
         io_priority.map_or(Ok(()), |(class, level)| sys::thread::set_io_priority(class, level))

@@ -500,6 +500,8 @@ fn parts<'a>(
             start_ns: 0,
             terms: Terms::default(),
             referee: None,
+            flow: None,
+            priorities: None,
             place: if pin { Place::pinned(lane)? } else { Place::default() },
             after: 0..0,
             ends_all: EndsAll::Never,

@@ -67,7 +67,7 @@ pub(crate) fn best(file: &File, clock: Clock) -> (BackendKind, Option<Finding>) 
         return (BackendKind::Uring, None);
     };
     let arena = Arena::new(1, 4096);
-    let context = arena.and_then(|arena| Aio::new(clock, Files::one(file), arena).map(drop));
+    let context = arena.and_then(|arena| Aio::new(clock, Files::one(file), arena, None).map(drop));
     let kind = if context.is_ok() { BackendKind::Aio } else { BackendKind::Psync };
     let text = format!("io_uring is not to be had here ({why}): {} is used", kind.name());
     (kind, Some(Finding::new("backend-fallback", Level::Note, text)))

@@ -96,6 +96,8 @@ impl JobEnd {
 /// One completed operation of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Logged {
+    /// The priority that it was given for itself, as in [`crate::PriorityRule`]; 0 for none.
+    pub priority: u16,
     /// When it completed, nanoseconds since its job began.
     pub done_ns: u64,
     /// Issue to completion, nanoseconds.

@@ -460,7 +460,8 @@ impl<'a, B: Backend> State<'a, B> {
         let op = self.slots[slot as usize].op;
         self.show(&op, service_ns, now);
         if self.job.terms.log && now >= self.job.terms.ramp_ns {
-            self.end.log.push(Logged { done_ns: now, service_ns, op });
+            let priority = self.backend.priority(slot);
+            self.end.log.push(Logged { priority, done_ns: now, service_ns, op });
         }
         if let Some(verifier) = &mut self.verifier {
             let buffer = self.backend.buffer(slot, op.bytes);

@@ -73,6 +73,8 @@ fn member<'a>(
         start_ns: 0,
         terms: Terms { failures_max: 1, ..Terms::default() },
         referee,
+        flow: None,
+        priorities: None,
         place: Place::default(),
         after: 0..0,
         ends_all: EndsAll::Never,

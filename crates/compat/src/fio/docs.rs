@@ -1,5 +1,6 @@
 //! `docs/fio.md`, made from the tables that the parser works by.
 
+use super::examples;
 use super::options::{self, ENGINE_OPTIONS, ENGINES, Entry, Standing};
 use super::switches::{Asked, SWITCHES};
 
@@ -44,7 +45,7 @@ pub fn markdown() -> String {
         page += &format!("\n{}:\n\n| option | | |\n|---|---|---|\n", group.engines);
         group.entries.iter().for_each(|entry| page += &entry_row(entry));
     }
-    page
+    page + &examples::markdown()
 }
 
 fn entry_row(entry: &Entry) -> String {

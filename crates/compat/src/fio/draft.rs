@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::{Criterion, Job, PerKind, Share, Threshold, VerifyKind, ZoneMode};
+use super::{Criterion, Job, PerKind, PriorityShare, Share, Threshold, VerifyKind, ZoneMode};
 
 /// A job, or what `[global]` holds, before the options are looked at together.
 #[derive(Clone, Debug)]
@@ -42,6 +42,7 @@ pub(crate) struct Draft {
     pub verify_interval: u64,
     pub steady: SteadyWords,
     pub latency: LatencyWords,
+    pub priority: PriorityWords,
 }
 
 /// What was said of zones.
@@ -51,6 +52,16 @@ pub(crate) struct ZoneWords {
     pub size: u64,
     pub range: u64,
     pub skip: u64,
+}
+
+/// What was said of priorities of single operations.
+#[derive(Clone, Debug)]
+pub(crate) struct PriorityWords {
+    pub percent: PerKind<u32>,
+    pub class: PerKind<u32>,
+    pub level: PerKind<u32>,
+    pub hint: PerKind<u32>,
+    pub by_size: PerKind<Vec<PriorityShare>>,
 }
 
 /// What was said of steadiness.
@@ -112,6 +123,14 @@ impl Default for Draft {
                 window: Duration::ZERO,
                 percentile: 100.0,
                 run: false,
+            },
+            priority: PriorityWords {
+                percent: PerKind::all(0),
+                // Real time, as in fio.
+                class: PerKind::all(1),
+                level: PerKind::all(0),
+                hint: PerKind::all(0),
+                by_size: PerKind::default(),
             },
         }
     }

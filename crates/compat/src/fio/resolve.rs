@@ -2,10 +2,11 @@
 //! under its depth, what one option implies for another, and what cannot go together.
 
 use super::draft::Draft;
+use super::options;
 use super::value::Parsed;
 use super::{
-    Access, Blocks, Distribution, Job, LatencyTarget, PerKind, Steady, VerifyKind, World, Zone,
-    ZoneMode,
+    Access, Blocks, Distribution, Engine, Job, LatencyTarget, PerKind, PriorityShare, Steady,
+    VerifyKind, World, Zone, ZoneMode,
 };
 
 /// Most clones a plan may have, as in fio.
@@ -28,6 +29,7 @@ pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> 
     logs(&mut job);
     steady(draft, &mut job)?;
     latency(draft, &mut job);
+    priorities(draft, &mut job)?;
     if let (Some(super::Amount::Bytes(size)), least) = (job.space.size, job.access.min_bs())
         && size < least
     {
@@ -78,6 +80,38 @@ fn by_order(access: &mut Access) -> Parsed<()> {
     }
     let blocks = if random { &access.blocks.write } else { &access.blocks.read };
     access.blocks = PerKind::all(blocks.clone());
+    Ok(())
+}
+
+/// Shares of priorities, each with a class and level.
+fn priorities(draft: &Draft, job: &mut Job) -> Parsed<()> {
+    let words = &draft.priority;
+    let own = [0, 1].map(|side| {
+        let [class, level, hint] =
+            [&words.class, &words.level, &words.hint].map(|values| *values.each()[side]);
+        options::packed(class, level, hint)
+    });
+    let one = |percent: u32, by_size: &Vec<PriorityShare>, own: u16| {
+        let all = PriorityShare { bytes: None, percent, own: None };
+        let shares = by_size.iter().copied().chain([all]).filter(|share| share.percent > 0);
+        let named = shares.map(|s| PriorityShare { own: s.own.or(Some(own)), ..s });
+        named.collect::<Vec<_>>()
+    };
+    let shares = PerKind {
+        read: one(words.percent.read, &words.by_size.read, own[0]),
+        write: one(words.percent.write, &words.by_size.write, own[1]),
+        trim: Vec::new(),
+    };
+    let percent = words.percent.read > 0 || words.percent.write > 0;
+    if percent && words.by_size.each().iter().any(|list| !list.is_empty()) {
+        return Err("cmdprio_percentage and cmdprio_bssplit do not go together".into());
+    }
+    let none = shares.read.is_empty() && shares.write.is_empty();
+    if !none && !matches!(job.engine, Engine::Libaio | Engine::IoUring) {
+        let engine = job.engine.name();
+        return Err(format!("cmdprio is of libaio and io_uring, not of {engine}"));
+    }
+    job.machine.priorities = shares;
     Ok(())
 }
 

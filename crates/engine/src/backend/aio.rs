@@ -11,6 +11,7 @@ use super::cold::{self, negative};
 use super::{Backend, Completion, Wait};
 use crate::clock::Clock;
 use crate::files::Files;
+use crate::priority::Priorities;
 use crate::sys::aio::{Context, Event, PREAD, PWRITE};
 use crate::sys::arena::Arena;
 
@@ -23,13 +24,20 @@ pub(crate) struct Aio<'f> {
     events: Vec<Event>,
     cold: Vec<(u32, Op)>,
     in_flight: usize,
+    priorities: Option<Priorities>,
 }
 
 impl<'f> Aio<'f> {
-    pub(crate) fn new(clock: Clock, files: Files<'f>, arena: Arena) -> io::Result<Aio<'f>> {
+    pub(crate) fn new(
+        clock: Clock,
+        files: Files<'f>,
+        arena: Arena,
+        priorities: Option<Priorities>,
+    ) -> io::Result<Aio<'f>> {
         let context = Context::new(arena.slots())?;
         let events = vec![Event::default(); arena.slots() as usize];
-        Ok(Aio { context, arena, files, clock, events, cold: Vec::new(), in_flight: 0 })
+        let cold = Vec::new();
+        Ok(Aio { context, arena, files, clock, events, cold, in_flight: 0, priorities })
     }
 
     /// Hands over everything queued. An operation that the kernel refuses outright is completed
@@ -75,6 +83,13 @@ impl Backend for Aio<'_> {
         let (file, offset) = self.files.at(op.offset);
         let fd = file.as_raw_fd();
         self.context.push(slot, opcode, fd, self.arena.pointer(slot), op.bytes, offset);
+        if let Some(rules) = &mut self.priorities {
+            self.context.prioritise(slot, rules.give(slot, op));
+        }
+    }
+
+    fn priority(&self, slot: u32) -> u16 {
+        self.priorities.as_ref().map_or(0, |rules| rules.of(slot))
     }
 
     #[inline]

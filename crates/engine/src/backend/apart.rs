@@ -63,6 +63,10 @@ impl<B: Backend> Backend for Apart<B> {
         self.inner.buffer(slot, bytes)
     }
 
+    fn priority(&self, slot: u32) -> u16 {
+        self.inner.priority(slot)
+    }
+
     fn push(&mut self, slot: u32, op: Op) {
         if overlaps(&self.flying, &op) || overlaps(&self.held, &op) {
             return self.held.push((slot, op));

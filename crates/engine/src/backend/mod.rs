@@ -81,6 +81,11 @@ pub(crate) trait Backend {
     /// Queues an operation on a free slot.
     fn push(&mut self, slot: u32, op: Op);
 
+    /// The priority that the operation of a slot was given for itself; 0 for none.
+    fn priority(&self, _slot: u32) -> u16 {
+        0
+    }
+
     /// Hands over what is queued, waits as told, and adds what has completed to `done`.
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()>;
 

@@ -8,6 +8,7 @@ use workload::{Op, OpKind};
 use super::{Backend, Completion, Wait, cold};
 use crate::clock::Clock;
 use crate::files::Files;
+use crate::priority::Priorities;
 use crate::sys::arena::Arena;
 use crate::sys::ring::Ring;
 
@@ -18,6 +19,7 @@ pub(crate) struct Uring<'r> {
     clock: Clock,
     /// Discards, which a ring cannot carry on every kernel, done at the next turn.
     cold: Vec<(u32, Op)>,
+    priorities: Option<Priorities>,
 }
 
 impl<'r> Uring<'r> {
@@ -27,9 +29,10 @@ impl<'r> Uring<'r> {
         clock: Clock,
         files: Files<'r>,
         arena: Arena,
+        priorities: Option<Priorities>,
     ) -> Uring<'r> {
         let ring = Ring::new(ring, files, &arena);
-        Uring { ring, arena, files, clock, cold: Vec::new() }
+        Uring { ring, arena, files, clock, cold: Vec::new(), priorities }
     }
 }
 
@@ -54,7 +57,12 @@ impl Backend for Uring<'_> {
             self.cold.push((slot, op));
             return;
         }
-        self.ring.push(op, slot, self.arena.pointer(slot));
+        let priority = self.priorities.as_mut().map_or(0, |rules| rules.give(slot, op));
+        self.ring.push(op, slot, self.arena.pointer(slot), priority);
+    }
+
+    fn priority(&self, slot: u32) -> u16 {
+        self.priorities.as_ref().map_or(0, |rules| rules.of(slot))
     }
 
     #[inline]

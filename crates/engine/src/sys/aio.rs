@@ -10,6 +10,9 @@ use std::os::fd::RawFd;
 pub(crate) const PREAD: u16 = 0;
 pub(crate) const PWRITE: u16 = 1;
 
+/// `IOCB_FLAG_IOPRIO`: the block's own priority holds.
+const FLAG_PRIORITY: u32 = 1 << 1;
+
 /// `struct iocb`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
@@ -84,6 +87,14 @@ impl Context {
             ..Iocb::default()
         };
         self.queue.push(block);
+    }
+
+    /// Gives the queued operation of a slot a priority of its own; 0 is that of the thread.
+    pub(crate) fn prioritise(&mut self, slot: u32, priority: u16) {
+        if priority != 0 {
+            let block = &mut self.blocks[slot as usize];
+            (block.priority, block.flags) = (priority as i16, FLAG_PRIORITY);
+        }
     }
 
     /// How many operations are queued and not submitted.

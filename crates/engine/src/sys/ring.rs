@@ -55,10 +55,10 @@ impl<'r> Ring<'r> {
         Ring { submitter, queue, completions, files, fixed_files, fixed_buffers, in_flight: 0 }
     }
 
-    /// Queues an operation on a slot of the arena.
+    /// Queues an operation on a slot of the arena; a `priority` of 0 is that of the thread.
     #[inline]
-    pub(crate) fn push(&mut self, op: Op, slot: u32, buffer: *mut u8) {
-        let entry = self.entry(op, buffer).user_data(u64::from(slot));
+    pub(crate) fn push(&mut self, op: Op, slot: u32, buffer: *mut u8, priority: u16) {
+        let entry = self.entry(op, buffer, priority).user_data(u64::from(slot));
         // SAFETY: the buffer is a slot of the arena, which stays mapped until nothing is in flight,
         // and the worker does not touch it until the completion of this slot was seen.
         let pushed = unsafe { self.queue.push(&entry) };
@@ -67,7 +67,7 @@ impl<'r> Ring<'r> {
     }
 
     #[inline]
-    fn entry(&self, op: Op, buffer: *mut u8) -> squeue::Entry {
+    fn entry(&self, op: Op, buffer: *mut u8, priority: u16) -> squeue::Entry {
         let (number, at) = self.files.split(op.offset);
         // A registered file is named by its index and a flag.
         let (fd, flags) = match self.fixed_files {
@@ -76,12 +76,18 @@ impl<'r> Ring<'r> {
         };
         let bytes = op.bytes;
         let entry = match (op.kind, self.fixed_buffers) {
-            (OpKind::Read, true) => opcode::ReadFixed::new(fd, buffer, bytes, 0).offset(at).build(),
-            (OpKind::Read, false) => opcode::Read::new(fd, buffer, bytes).offset(at).build(),
-            (OpKind::Write, true) => {
-                opcode::WriteFixed::new(fd, buffer, bytes, 0).offset(at).build()
+            (OpKind::Read, true) => {
+                opcode::ReadFixed::new(fd, buffer, bytes, 0).offset(at).ioprio(priority).build()
             }
-            (OpKind::Write, false) => opcode::Write::new(fd, buffer, bytes).offset(at).build(),
+            (OpKind::Read, false) => {
+                opcode::Read::new(fd, buffer, bytes).offset(at).ioprio(priority).build()
+            }
+            (OpKind::Write, true) => {
+                opcode::WriteFixed::new(fd, buffer, bytes, 0).offset(at).ioprio(priority).build()
+            }
+            (OpKind::Write, false) => {
+                opcode::Write::new(fd, buffer, bytes).offset(at).ioprio(priority).build()
+            }
             (OpKind::Flush | OpKind::Discard, _) => {
                 opcode::Fsync::new(fd).flags(self.flush_flags()).build()
             }

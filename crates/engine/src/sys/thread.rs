@@ -56,6 +56,40 @@ pub(crate) fn set_nice(nice: i32) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// On which NUMA nodes memory is taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemoryPolicy {
+    /// On the node that the thread runs on.
+    Local,
+    /// There, as long as there is room.
+    Prefer(u32),
+    /// On these only.
+    Bind(Vec<u32>),
+    /// On these in turn.
+    Interleave(Vec<u32>),
+}
+
+/// Nodes that a mask of a policy has bits for; the largest Linux is configured for.
+const NODES_MAX: usize = 1024;
+
+/// Says where the calling thread's memory is taken from now on.
+pub(crate) fn set_memory_policy(policy: &MemoryPolicy) -> io::Result<()> {
+    let (mode, nodes) = match policy {
+        MemoryPolicy::Local => (libc::MPOL_LOCAL, &[][..]),
+        MemoryPolicy::Prefer(node) => (libc::MPOL_PREFERRED, std::slice::from_ref(node)),
+        MemoryPolicy::Bind(nodes) => (libc::MPOL_BIND, &nodes[..]),
+        MemoryPolicy::Interleave(nodes) => (libc::MPOL_INTERLEAVE, &nodes[..]),
+    };
+    let mut mask = [0u64; NODES_MAX / 64];
+    for node in nodes.iter().map(|node| *node as usize) {
+        let word = mask.get_mut(node / 64).ok_or(io::ErrorKind::InvalidInput)?;
+        *word |= 1 << (node % 64);
+    }
+    // SAFETY: the kernel reads `NODES_MAX` bits from the mask, which is live for the call.
+    let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, mask.as_ptr(), NODES_MAX) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// Sets the calling thread's class (0 to 3) and level (0 to 7) among those that want the drive.
 pub(crate) fn set_io_priority(class: u8, level: u8) -> io::Result<()> {
     /// `IOPRIO_WHO_PROCESS` and `IOPRIO_CLASS_SHIFT`, include/uapi/linux/ioprio.h.

@@ -5,6 +5,8 @@ mod bad_input;
 mod common;
 mod devices;
 mod elsewhere;
+mod fio_devices;
+mod fio_examples;
 mod guard;
 mod io_words;
 mod kill;

@@ -35,6 +35,8 @@ pub struct Access {
     pub generator: Generator,
     /// `random_distribution=`.
     pub distribution: Distribution,
+    /// `random_sequence_stride`: each round of a sequence lies behind the one before.
+    pub sequence_stride: bool,
     /// `randrepeat=`: the same offsets in every run; true by default, false once `randseed` is
     /// given.
     pub randrepeat: bool,
@@ -59,6 +61,7 @@ impl Default for Access {
             norandommap: false,
             generator: Generator::Tausworthe,
             distribution: Distribution::Random,
+            sequence_stride: false,
             randrepeat: true,
             randseed: 0x89,
             zone: None,
@@ -227,6 +230,8 @@ pub enum Distribution {
     Zoned(PerKind<Vec<ZonePercent>>),
     /// `zoned_abs:access%/bytes:...`, by direction.
     ZonedAbs(PerKind<Vec<ZoneBytes>>),
+    /// `sequence:2,0,1`: these blocks, again and again.
+    Sequence(Vec<u32>),
 }
 
 /// Parameters of a distribution around one place.

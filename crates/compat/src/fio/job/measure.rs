@@ -105,6 +105,8 @@ pub struct Logs {
     pub both_values: bool,
     /// `log_offset`: offsets as well.
     pub offset: bool,
+    /// `log_prio`: the priority itself, not whether it is real time.
+    pub priority: bool,
     /// `log_unix_epoch`, `log_alternate_epoch`: times since 1970, not since the job began.
     pub unix_epoch: bool,
     /// `per_job_logs=0`: all clones into one file.

@@ -21,7 +21,10 @@ pub use files::{
 pub use measure::{
     Criterion, ErrorSet, Errors, LatencyTarget, Logs, Reporting, Steady, Threshold, UnifiedRw,
 };
-pub use run::{CpuPolicy, Engine, ExitWhat, Machine, Pace, Queue, RateProcess, Schedule, Think};
+pub use run::{
+    CpuPolicy, Engine, ExitWhat, Flow, Machine, MemoryPolicy, Pace, PriorityShare, Queue,
+    RateProcess, Schedule, Think,
+};
 
 use std::time::Duration;
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub use engine::MemoryPolicy;
+
 use super::{PerKind, TimeRange};
 
 /// When a job starts, how long it goes on, what it waits for and what it ends.
@@ -150,6 +152,8 @@ pub struct Pace {
     pub ignore_thinktime: bool,
     /// Pauses.
     pub think: Think,
+    /// `flow=`: a ratio to other jobs.
+    pub flow: Flow,
     /// `max_latency=`: an operation that takes longer ends the job in an error.
     pub max_latency: PerKind<Option<Duration>>,
 }
@@ -165,9 +169,21 @@ impl Default for Pace {
             cycle: Duration::from_secs(1),
             ignore_thinktime: false,
             think: Think::default(),
+            flow: Flow::default(),
             max_latency: PerKind::default(),
         }
     }
+}
+
+/// `flow=`: jobs of one flow keep the ratio of their weights in operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flow {
+    /// `flow=`: its weight; 0 for a job that takes no part.
+    pub weight: u32,
+    /// `flow_id=`: which flow.
+    pub id: u32,
+    /// `flow_sleep=`: how long it rests when it is ahead.
+    pub sleep: Duration,
 }
 
 /// `rate_process=`: when operations are due.
@@ -215,6 +231,23 @@ pub struct Machine {
     pub prio: Option<u8>,
     /// `prioclass=`: 1 real time, 2 best effort, 3 idle; 0 none.
     pub prioclass: Option<u8>,
+    /// `numa_cpu_nodes=`: it runs on the processors of these nodes; empty for all.
+    pub numa_nodes: Vec<u32>,
+    /// `numa_mem_policy=`: where its memory is taken.
+    pub memory: Option<MemoryPolicy>,
+    /// `cmdprio_percentage=`, `cmdprio_bssplit=`: shares of operations with a priority of their own.
+    pub priorities: PerKind<Vec<PriorityShare>>,
+}
+
+/// A share of the operations of a direction, with a priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PriorityShare {
+    /// Of operations of that many bytes; of all where none is given.
+    pub bytes: Option<u64>,
+    /// Percent.
+    pub percent: u32,
+    /// Class, hint and level in one number, as `ioprio_set` has them.
+    pub own: Option<u16>,
 }
 
 /// `cpus_allowed_policy=`.

@@ -7,6 +7,9 @@ use crate::fio::{
     Distribution, Generator, Rw, Sequencer, Spread, ZoneBytes, ZoneMode, ZonePercent,
 };
 
+/// Most blocks in a sequence, as in fio.
+const MOST_IN_SEQUENCE: usize = 64;
+
 pub(super) const OPTIONS: &[Entry] = &[
     served("rw", &["readwrite"], direction),
     served("rw_sequencer", &[], |d, v| {
@@ -61,6 +64,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         Ok(())
     })
     .says("`none` and `strided`"),
+    served("random_sequence_stride", &[], |d, v| put(&mut d.job.access.sequence_stride, v.flag()?)),
     served("zonesize", &[], |d, v| put(&mut d.zone.size, v.bytes()?)),
     served("zonerange", &[], |d, v| put(&mut d.zone.range, v.bytes()?)),
     served("zoneskip", &[], |d, v| put(&mut d.zone.skip, v.bytes()?)),
@@ -158,13 +162,26 @@ fn distribution(d: &mut Draft, v: &Value) -> Parsed<()> {
             zones()?.per_kind_commas(&mut kinds, |text| ZoneBytes::list(v, text))?;
             Distribution::ZonedAbs(kinds)
         }
-        "sequence" => return Err("sequence: a list of blocks is not served".into()),
+        "sequence" => Distribution::Sequence(sequence(behind.unwrap_or_default())?),
         other => {
-            let known = "random, zipf, pareto, normal, zoned, zoned_abs";
+            let known = "random, zipf, pareto, normal, zoned, zoned_abs, sequence";
             return Err(format!("'{other}' is none of {known}"));
         }
     };
     Ok(())
+}
+
+/// `2,0,1`.
+fn sequence(text: &str) -> Parsed<Vec<u32>> {
+    let number = |part: &str| {
+        let number = part.trim().parse::<u32>();
+        number.map_err(|_| format!("sequence: '{part}' is not the number of a block"))
+    };
+    let places = text.split(',').map(number).collect::<Parsed<Vec<_>>>()?;
+    match places.len() {
+        1..=MOST_IN_SEQUENCE => Ok(places),
+        many => Err(format!("sequence: {many} blocks are more than {MOST_IN_SEQUENCE}")),
+    }
 }
 
 /// The same value with another text.

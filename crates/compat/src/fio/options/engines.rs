@@ -91,18 +91,13 @@ pub(crate) struct EngineOption {
 
 const NOT_SERVED: &str = "its engines are not served";
 const PROFILES: &str = "fio's built-in benchmarks are not served; see ssdyno methods";
-const PRIORITY: &str = "priorities are by job, not by operation: prio=, prioclass=";
 
 /// Options of engines.
 pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
+    EngineOption { engines: "io_uring, libaio: priorities", entries: super::priority::ENGINES },
     EngineOption {
         engines: "io_uring, libaio",
         entries: &[
-            refused("cmdprio_percentage", &["0"], PRIORITY),
-            refused("cmdprio_class", &["0"], PRIORITY),
-            refused("cmdprio_hint", &["0"], PRIORITY),
-            refused("cmdprio", &["0"], PRIORITY),
-            refused("cmdprio_bssplit", &[], PRIORITY),
             refused("nowait", &["0"], "operations may wait"),
             idle("userspace_reap", "how completions are collected is up to the engine").bare(),
             idle("libaio_vectored", "an operation has one buffer").bare(),

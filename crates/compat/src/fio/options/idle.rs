@@ -28,8 +28,6 @@ pub(super) const OPTIONS: &[Entry] = &[
     idle("spr_num_regions", "it is about sprandom, which is not served"),
     idle("spr_op", "it is about sprandom, which is not served"),
     idle("spr_cs", "it is about sprandom, which is not served"),
-    idle("flow_id", "it is about flow, which is not served"),
-    idle("flow_sleep", "it is about flow, which is not served"),
     idle("log_entries", "logs grow as they need to"),
     idle("log_compression", "logs are small enough in memory"),
     idle("log_compression_cpus", "logs are not compressed"),

@@ -97,23 +97,27 @@ fn file_size(value: &Value) -> Parsed<(u64, u64)> {
     }
 }
 
-/// `0,2-4`.
 fn cpu_list(text: &str) -> Parsed<Vec<u32>> {
+    numbers(text, 8192, "the number of a processor")
+}
+
+/// `0,2-4`: numbers below `end`, ascending; `what` they are.
+pub(super) fn numbers(text: &str, end: u32, what: &str) -> Parsed<Vec<u32>> {
     let number = |text: &str| match text.trim().parse::<u32>() {
-        Ok(cpu) if cpu < 8192 => Ok(cpu),
-        _ => Err(format!("'{text}' is not the number of a processor")),
+        Ok(number) if number < end => Ok(number),
+        _ => Err(format!("'{text}' is not {what}")),
     };
-    let mut cpus = std::collections::BTreeSet::new();
+    let mut found = std::collections::BTreeSet::new();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
         let (low, high) = (number(low)?, number(high)?);
         if low > high {
             return Err(format!("'{part}' goes backwards"));
         }
-        cpus.extend(low..=high);
+        found.extend(low..=high);
     }
-    match cpus.is_empty() {
-        true => Err("names no processor".into()),
-        false => Ok(cpus.into_iter().collect()),
+    match found.is_empty() {
+        true => Err(format!("names nothing that is {what}")),
+        false => Ok(found.into_iter().collect()),
     }
 }

@@ -10,6 +10,7 @@ mod engines;
 mod files;
 mod idle;
 mod job;
+mod priority;
 mod refused;
 mod report;
 mod run;
@@ -19,6 +20,7 @@ use super::draft::Draft;
 use super::value::{Parsed, Value};
 
 pub(crate) use engines::{ENGINE_OPTIONS, ENGINES, engine_option};
+pub(crate) use priority::packed;
 
 /// Takes a value.
 pub(crate) type Setter = fn(&mut Draft, &Value) -> Parsed<()>;
@@ -111,6 +113,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Entry> {
         access::OPTIONS,
         files::OPTIONS,
         run::OPTIONS,
+        priority::OPTIONS,
         content::OPTIONS,
         report::OPTIONS,
         steady::OPTIONS,

@@ -7,14 +7,12 @@ const TRACE: &str = "fio's I/O logs are not read or written; a trace has a forma
 const PLACE: &str = "data placement (FDP, streams) is not served";
 const PROGRAMS: &str = "programs named in a job file are not run";
 const HISTOGRAM: &str = "histograms over time are in the record: ssdyno show RUN --json";
-const NUMA: &str = "memory is not bound to NUMA nodes; cpus_allowed= is served";
 const RIGHTS: &str = "ssdyno keeps the user and group it was started with";
 
 pub(super) const OPTIONS: &[Entry] = &[
     refused("opendir", &[], "files are not gathered from a directory; list them in filename="),
     refused("lockfile", &["none"], "files are not locked"),
     refused("filetype", &["none"], "the type of a file is what the system says it is"),
-    refused("random_sequence_stride", &["0"], "random_distribution=sequence is not served"),
     refused("percentage_sequential", &[], "removed from fio; write percentage_random="),
     refused("rwmixcycle", &[], "removed from fio; leave it out"),
     refused("sprandom", &["0"], "ssdyno prepares used drives itself: prepare --to used"),
@@ -47,13 +45,10 @@ pub(super) const OPTIONS: &[Entry] = &[
     refused("dp_scheme", &[], PLACE),
     refused("priohint", &["0"], "I/O priority hints are not given"),
     refused("thinkcycles", &["0"], "pauses are times: thinktime_spin="),
-    refused("numa_cpu_nodes", &[], NUMA),
-    refused("numa_mem_policy", &["default"], NUMA),
     refused("gpu_dev_id", &[], "no I/O goes to GPU memory"),
     refused("log_hist_msec", &["0"], HISTOGRAM),
     refused("log_hist_coarseness", &["0"], HISTOGRAM),
     refused("write_hist_log", &[], HISTOGRAM).bare(),
-    refused("log_prio", &["0"], "priorities are not logged"),
     refused("log_issue_time", &["0"], "times of submission are not logged"),
     refused("log_store_compressed", &["0"], "logs are text"),
     refused("log_alternate_epoch_clock_id", &["0"], "only CLOCK_REALTIME is served"),
@@ -62,5 +57,4 @@ pub(super) const OPTIONS: &[Entry] = &[
     refused("cgroup", &[], "jobs stay in the cgroup ssdyno was started in"),
     refused("uid", &[], RIGHTS),
     refused("gid", &[], RIGHTS),
-    refused("flow", &["0"], "jobs do not wait for one another between operations"),
 ];

@@ -66,6 +66,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         let logs = &mut d.job.logs;
         Ok((logs.max_value, logs.both_values) = v.word(&words)?)
     }),
+    served("log_prio", &[], |d, v| put(&mut d.job.logs.priority, v.flag()?)),
     served("log_offset", &[], |d, v| put(&mut d.job.logs.offset, v.flag()?)),
     served("log_alternate_epoch", &["log_unix_epoch"], |d, v| {
         put(&mut d.job.logs.unix_epoch, v.flag()?)

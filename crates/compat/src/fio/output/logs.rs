@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use workload::OpKind;
 
 use super::shown::windows;
-use crate::fio::run::{JobRun, Ran};
+use crate::fio::options::packed;
+use crate::fio::run::{JobRun, Ran, job_priority};
 
 /// What a log holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,9 @@ enum Value {
     Latency,
 }
 
+/// Class of the priorities that fio marks.
+const REAL_TIME: u16 = 1;
+
 /// One line.
 struct Line {
     ms: u64,
@@ -29,6 +33,7 @@ struct Line {
     direction: u8,
     bytes: u64,
     offset: u64,
+    priority: u16,
 }
 
 /// Writes the logs that the jobs asked for into `directory`, and gives their paths.
@@ -81,14 +86,18 @@ fn write_log(run: &JobRun<'_>, value: Value, out: &mut impl Write) -> io::Result
         true => each(run, value),
         false => averages(run, value),
     };
-    for Line { ms, values, direction, bytes, offset } in lines {
+    for Line { ms, values, direction, bytes, offset, priority } in lines {
         write!(out, "{}", ms + epoch_ms)?;
         for value in values {
             write!(out, ", {value}")?;
         }
-        match logs.offset {
-            true => writeln!(out, ", {direction}, {bytes}, {offset}, 0")?,
-            false => writeln!(out, ", {direction}, {bytes}, 0")?,
+        write!(out, ", {direction}, {bytes}")?;
+        if logs.offset {
+            write!(out, ", {offset}")?;
+        }
+        match logs.priority {
+            true => writeln!(out, ", 0x{priority:04x}")?,
+            false => writeln!(out, ", {}", u8::from(priority >> 13 == REAL_TIME))?,
         }
     }
     Ok(())
@@ -107,6 +116,8 @@ fn direction(kind: OpKind) -> Option<u8> {
 /// A line for each operation.
 fn each(run: &JobRun<'_>, value: Value) -> Vec<Line> {
     let place = (1u64 << run.shift) - 1;
+    let own = job_priority(run.job);
+    let own = own.map_or(0, |(class, level)| packed(class.into(), level.into(), 0));
     let line = |logged: &engine::Logged| {
         let bytes = u64::from(logged.op.bytes);
         let amount = match value {
@@ -122,6 +133,7 @@ fn each(run: &JobRun<'_>, value: Value) -> Vec<Line> {
             direction: direction(logged.op.kind)?,
             bytes,
             offset: logged.op.offset & place,
+            priority: if logged.priority == 0 { own } else { logged.priority },
         })
     };
     run.did.log.iter().filter_map(line).collect()
@@ -150,7 +162,7 @@ fn averages(run: &JobRun<'_>, value: Value) -> Vec<Line> {
             };
             let ms = i * window_ns / 1_000_000;
             // fio gives an average no block size.
-            lines.push(Line { ms, values, direction, bytes: 0, offset: 0 });
+            lines.push(Line { ms, values, direction, bytes: 0, offset: 0, priority: 0 });
         }
     }
     lines

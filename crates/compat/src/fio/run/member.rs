@@ -1,6 +1,6 @@
 //! A clone of a job as the engine takes it.
 
-use engine::{BackendKind, EndsAll, Member, Place, Terms};
+use engine::{BackendKind, EndsAll, Member, Place, Priorities, PriorityRule, Terms};
 use workload::{BlockSizes, Caching, Mix, Open, Pacing, Pattern, Region, Stop, Think, Workload};
 
 use super::files::{Use, verifies};
@@ -8,7 +8,8 @@ use super::proof;
 use super::rounds::{Checks, Rounds};
 use super::stream::{Outline, Throttle};
 use crate::fio::{
-    Access, Amount, Blocks, CpuPolicy, Engine, FadviseHint, Job, PerKind, RateProcess, VerifyKind,
+    Access, Amount, Blocks, CpuPolicy, Engine, FadviseHint, Job, PerKind, PriorityShare,
+    RateProcess, VerifyKind,
 };
 
 /// Best effort, the class of those that name only a level.
@@ -70,6 +71,8 @@ pub(super) fn member<'a>(job: &Job, clone: u32, outline: Outline) -> Member<'a, 
         start_ns: start_ns(job, clone),
         terms: terms(job),
         referee: None,
+        flow: None,
+        priorities: priorities(job, clone),
         place: place(job, clone),
         after: 0..0,
         ends_all: match &job.schedule {
@@ -271,11 +274,30 @@ fn place(job: &Job, clone: u32) -> Place {
         }
         _ => machine.cpus.iter().map(|cpu| *cpu as usize).collect(),
     };
-    let class = machine.prioclass.unwrap_or(CLASS_BEST_EFFORT);
-    let asked = machine.prio.is_some() || machine.prioclass.is_some();
     Place {
         cpus,
         nice: (machine.nice != 0).then_some(machine.nice),
-        io_priority: asked.then(|| (class, machine.prio.unwrap_or(0))),
+        io_priority: job_priority(job),
+        memory: machine.memory.clone(),
     }
+}
+
+/// Class and level of a job for the drive, where it has any.
+pub(in crate::fio) fn job_priority(job: &Job) -> Option<(u8, u8)> {
+    let (level, class) = (job.machine.prio, job.machine.prioclass);
+    (level.is_some() || class.is_some())
+        .then(|| (class.unwrap_or(CLASS_BEST_EFFORT), level.unwrap_or(0)))
+}
+
+/// Priorities of single operations, if any has one.
+fn priorities(job: &Job, clone: u32) -> Option<Priorities> {
+    let shares = &job.machine.priorities;
+    let rule = |share: &PriorityShare| PriorityRule {
+        bytes: share.bytes.map(|bytes| bytes as u32),
+        percent: share.percent,
+        priority: share.own.unwrap_or(0),
+    };
+    let rules = |shares: &[PriorityShare]| shares.iter().map(rule).collect::<Vec<_>>();
+    let some = !shares.read.is_empty() || !shares.write.is_empty();
+    some.then(|| Priorities::new(rules(&shares.read), rules(&shares.write), seed(job, clone)))
 }

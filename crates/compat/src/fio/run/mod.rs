@@ -10,6 +10,7 @@ mod error;
 mod files;
 mod least;
 mod member;
+mod numa;
 mod places;
 mod proof;
 mod referee;
@@ -38,6 +39,7 @@ pub use disks::DiskUse;
 pub use error::RunError;
 pub use files::LaidOut;
 use files::{Files, Use};
+pub(super) use member::job_priority;
 pub use referee::Told;
 pub use steady::{SteadySeen, Window};
 
@@ -131,6 +133,7 @@ pub struct Ran<'p> {
 /// Checks a plan against this machine. `given` are the words of `--destroy`. Nothing is touched.
 pub fn prepare<'p>(plan: &'p Plan, given: &[String]) -> Result<Prepared<'p>, RunError> {
     plan.jobs.iter().try_for_each(refuse::refuse)?;
+    plan.jobs.iter().try_for_each(|job| numa::processors(job).map(drop))?;
     let (mut files, mut clones, mut stage) = (Files::default(), Vec::new(), 0);
     files.share_room(&plan.jobs);
     for (i, job) in plan.jobs.iter().enumerate() {

@@ -35,6 +35,8 @@ pub(super) enum Places {
     Ranked { ranks: Ranks, scatter: Scatter },
     /// By zones, for each direction: share of accesses up to here, first place, places.
     Zoned(PerKind<Vec<(f64, u64, u64)>>),
+    /// A list, by direction: how often each was taken.
+    Listed { list: Vec<u32>, stride: bool, count: u64, taken: [u64; 3] },
 }
 
 /// Popularity by rank.
@@ -57,6 +59,7 @@ impl Places {
     /// Places of the given distribution, without regard to what was visited.
     pub(super) fn repeating(
         distribution: &Distribution,
+        stride: bool,
         count: u64,
         bytes: u64,
         seed: u64,
@@ -65,6 +68,9 @@ impl Places {
         let scatter = |spread: &Spread| Scatter::new(count, seed, spread.center);
         match distribution {
             Distribution::Random => Places::Even { count },
+            Distribution::Sequence(list) => {
+                Places::Listed { list: list.clone(), stride, count, taken: [0; 3] }
+            }
             Distribution::Zipf(spread) => Places::Ranked {
                 ranks: Ranks::Zipf(Zipf::new(count, spread.value)),
                 scatter: scatter(spread),
@@ -109,6 +115,13 @@ impl Places {
                 let zones = zones.each()[kind];
                 let (_, first, count) = zones.iter().find(|z| draw < z.0).or(zones.last())?;
                 first + below(rng, *count)
+            }
+            Places::Listed { list, stride, count, taken } => {
+                let (turn, length) = (taken[kind], list.len() as u64);
+                let round = if *stride { turn / length * length } else { 0 };
+                let place = round + u64::from(list[(turn % length) as usize]);
+                taken[kind] += 1;
+                return Some(place).filter(|place| place < count);
             }
         })
     }
@@ -242,7 +255,7 @@ mod tests {
         let zone =
             |access_percent, size_percent| crate::fio::ZonePercent { access_percent, size_percent };
         let zones = PerKind::all(vec![zone(60, 10), zone(30, 20), zone(10, 70)]);
-        let mut places = Places::repeating(&Distribution::Zoned(zones), 1000, 4_096_000, 1);
+        let mut places = Places::repeating(&Distribution::Zoned(zones), false, 1000, 4_096_000, 1);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         let mut counts = [0; 3];
         for _ in 0..20_000 {
@@ -256,5 +269,19 @@ mod tests {
         for (count, share) in counts.into_iter().zip([0.6, 0.3, 0.1]) {
             assert!((f64::from(count) / 20_000.0 - share).abs() < 0.02, "{counts:?}");
         }
+    }
+
+    #[test]
+    fn a_sequence_is_repeated_or_moves_on() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let list = Distribution::Sequence(vec![2, 0, 1]);
+        let mut taken = |stride, count| -> Vec<u64> {
+            let mut places = Places::repeating(&list, stride, count, count * 4096, 1);
+            (0..7).map_while(|_| places.next(0, &mut rng)).collect()
+        };
+        // fio's own example says which these are.
+        assert_eq!(taken(false, 12), [2, 0, 1, 2, 0, 1, 2]);
+        assert_eq!(taken(true, 12), [2, 0, 1, 5, 3, 4, 8]);
+        assert_eq!(taken(true, 5), [2, 0, 1], "block 5 is behind the end");
     }
 }

@@ -25,6 +25,15 @@ const RULES: &[Rule] = &[
         asked: |job| super::files::verifies(job) && super::member::half_rated(job),
     },
     Rule {
+        option: "flow together with rate or thinktime",
+        why: "a job waits for others or for its time, not for both",
+        asked: |job| {
+            let (bytes, operations) = (job.pace.rate.each(), job.pace.rate_iops.each());
+            let rated = bytes.iter().any(|r| r.is_some()) || operations.iter().any(|r| r.is_some());
+            job.pace.flow.weight > 0 && (rated || !job.pace.think.time.is_zero())
+        },
+    },
+    Rule {
         option: "verify of blocks without a common size",
         why: "a stamp does not fit into every part of them (bs, blockalign, verify_interval)",
         asked: |job| super::files::verifies(job) && !super::proof::fits(job),

@@ -1,12 +1,13 @@
 //! One stage of a plan: the jobs that run at the same time, from their files to what they did.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use drive::Watch;
-use engine::{BackendKind, Clock, Member, Performance, Stage};
+use engine::{BackendKind, Clock, Flow, FlowShare, Member, Performance, Stage};
 use record::{Finding, Level};
 use rig::TargetInfo;
 
@@ -14,7 +15,7 @@ use super::files::{self, Files, Use};
 use super::referee::{Rules, Shared};
 use super::rounds::Rounds;
 use super::steady::SteadyWatch;
-use super::{Actor, JobRun, RunError, Setting, carried, member};
+use super::{Actor, JobRun, RunError, Setting, carried, member, numa};
 use crate::fio::{Engine, Job};
 
 /// Bounds of the intervals in which a run is sampled, nanoseconds: shorter ones cost too much, longer
@@ -30,8 +31,12 @@ pub(super) fn perform<'p>(
     setting: &mut Setting<'_>,
 ) -> Result<(Vec<JobRun<'p>>, rig::Measurement), RunError> {
     let open = clones.iter().map(|clone| opened(clone, files)).collect::<Result<Vec<_>, _>>()?;
-    let mut members: Vec<_> =
-        clones.iter().zip(&open).map(|(c, files)| cast(clones, c, files)).collect();
+    let mut members: Vec<_> = clones
+        .iter()
+        .zip(&open)
+        .map(|(c, files)| cast(clones, c, files))
+        .collect::<Result<_, _>>()?;
+    flow(clones, &mut members);
     let told: Vec<_> = clones.iter().zip(&mut members).map(|(c, m)| ruled(c.job, m)).collect();
     let (info, watch, clock) = on;
     let (began_unix_ns, interval_ns) = (unix_ns(), interval_ns(clones));
@@ -88,7 +93,11 @@ fn open_one(job: &Job, place: &Use, files: &Files) -> Result<File, RunError> {
 }
 
 /// A clone as a member of its stage.
-fn cast<'f>(clones: &[&Actor<'_>], clone: &Actor<'_>, files: &'f [File]) -> Member<'f, Rounds> {
+fn cast<'f>(
+    clones: &[&Actor<'_>],
+    clone: &Actor<'_>,
+    files: &'f [File],
+) -> Result<Member<'f, Rounds>, RunError> {
     let outline = member::outline(clone.job, clone.number, &clone.uses);
     let shift = outline.shift;
     let mut member = member::member(clone.job, clone.number, outline);
@@ -96,7 +105,24 @@ fn cast<'f>(clones: &[&Actor<'_>], clone: &Actor<'_>, files: &'f [File]) -> Memb
     member.terms.salt = carried::salt(clone.serial);
     member.after = waited_for(clones, clone.waits_for);
     member.files = (member.backend != BackendKind::Null).then(|| handed(clone.job, files, shift));
-    member
+    let processors = numa::processors(clone.job)?;
+    if !processors.is_empty() {
+        member.place.cpus = processors;
+    }
+    Ok(member)
+}
+
+/// Gives the members of each flow what they share.
+fn flow(clones: &[&Actor<'_>], members: &mut [Member<'_, Rounds>]) {
+    let mut flows: BTreeMap<u32, Arc<Flow>> = BTreeMap::new();
+    for (clone, member) in clones.iter().zip(members) {
+        let asked = clone.job.pace.flow;
+        if asked.weight > 0 {
+            let flow = flows.entry(asked.id).or_default();
+            let (weight, rest_ns) = (u64::from(asked.weight), asked.sleep.as_nanos() as u64);
+            member.flow = Some(FlowShare::new(flow, weight, rest_ns));
+        }
+    }
 }
 
 /// What ended a job that passed a limit of its own.

@@ -274,7 +274,8 @@ impl Walk {
         let count = zone_bytes / grid;
         let places = (access.rw.random() && count > 0).then(|| {
             if access.norandommap || access.zone.is_some() {
-                return Places::repeating(&access.distribution, count, bytes, seed);
+                let stride = access.sequence_stride;
+                return Places::repeating(&access.distribution, stride, count, bytes, seed);
             }
             Places::Once(Once::new(count, seed, largest.is_some_and(|max| max > grid)))
         });

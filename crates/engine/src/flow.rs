@@ -1,0 +1,132 @@
+//! Jobs that keep a ratio of operations among each other.
+//!
+//! Every job of a flow has a weight. A job may issue while its share of the operations of all is not
+//! above its share of the weights; otherwise it rests, and what is in flight goes on. A job joins
+//! with its first operation and leaves with its last, so that the others are never held up by one
+//! that does nothing. The rule is fio's (`flow.c`).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use workload::Pace;
+
+/// Shortest rest: below it the worker would spin, and take the processor from those it waits for.
+const REST_NS: u64 = 100_000;
+
+/// What the jobs of a flow share.
+#[derive(Debug, Default)]
+pub struct Flow {
+    /// Operations of those that take part now.
+    operations: AtomicU64,
+    /// Sum of their weights.
+    weight: AtomicU64,
+}
+
+/// A job's part in a flow.
+#[derive(Debug)]
+pub struct FlowShare {
+    flow: Arc<Flow>,
+    weight: u64,
+    rest_ns: u64,
+    operations: u64,
+    joined: bool,
+    until: Option<u64>,
+}
+
+impl FlowShare {
+    /// A part of that weight, at least 1, which rests for `rest_ns` when it is ahead.
+    pub fn new(flow: &Arc<Flow>, weight: u64, rest_ns: u64) -> FlowShare {
+        let (flow, weight) = (Arc::clone(flow), weight.max(1));
+        FlowShare { flow, weight, rest_ns, operations: 0, joined: false, until: None }
+    }
+
+    /// Whether the job is ahead of the others. One that is alone never is.
+    fn is_ahead(&self) -> bool {
+        let all = self.flow.operations.load(Ordering::Relaxed) + 1;
+        let weight = self.flow.weight.load(Ordering::Relaxed);
+        // operations / all > own weight / weight of all
+        u128::from(self.operations) * u128::from(weight) > u128::from(self.weight) * u128::from(all)
+    }
+}
+
+impl Pace for FlowShare {
+    const OPEN: bool = false;
+
+    fn next_due(&mut self, now: u64) -> Option<u64> {
+        if !self.joined {
+            self.joined = true;
+            self.flow.weight.fetch_add(self.weight, Ordering::Relaxed);
+        }
+        if self.until.is_some_and(|until| now < until) {
+            return None;
+        }
+        if self.is_ahead() {
+            self.until = Some(now + self.rest_ns.max(REST_NS));
+            return None;
+        }
+        self.until = None;
+        self.operations += 1;
+        self.flow.operations.fetch_add(1, Ordering::Relaxed);
+        Some(now)
+    }
+
+    fn wake_at(&self) -> Option<u64> {
+        self.until
+    }
+}
+
+impl Drop for FlowShare {
+    fn drop(&mut self) {
+        if self.joined {
+            self.flow.weight.fetch_sub(self.weight, Ordering::Relaxed);
+            self.flow.operations.fetch_sub(self.operations, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lets both go on by turns until one of them has done `n`; what each did.
+    fn run(a: &mut FlowShare, b: &mut FlowShare, n: u64) -> (u64, u64) {
+        let (mut now, mut did) = (0, (0, 0));
+        while did.0 < n && did.1 < n {
+            now += REST_NS;
+            while a.next_due(now).is_some() && did.0 < n {
+                did.0 += 1;
+            }
+            while b.next_due(now).is_some() && did.1 < n {
+                did.1 += 1;
+            }
+        }
+        did
+    }
+
+    #[test]
+    fn weights_are_the_ratio_of_operations() {
+        let flow = Arc::new(Flow::default());
+        let (mut a, mut b) = (FlowShare::new(&flow, 1, 0), FlowShare::new(&flow, 8, 0));
+        // Both join before either is alone for long.
+        assert!(b.next_due(0).is_some());
+        let (a, b) = run(&mut a, &mut b, 8000);
+        let ratio = b as f64 / a as f64;
+        assert!((7.5..8.5).contains(&ratio), "{a} and {b}");
+    }
+
+    #[test]
+    fn a_job_that_ended_holds_up_nobody() {
+        let flow = Arc::new(Flow::default());
+        let mut a = FlowShare::new(&flow, 1, 0);
+        let mut b = FlowShare::new(&flow, 1, 0);
+        assert!(b.next_due(0).is_some());
+        let ahead = (0..100).filter(|_| a.next_due(0).is_some()).count();
+        assert!(ahead < 5, "{ahead} without the other");
+        drop(b);
+        let alone = (0..100).filter(|_| a.next_due(REST_NS).is_some()).count();
+        assert_eq!(alone, 100);
+        drop(a);
+        let left = [&flow.operations, &flow.weight].map(|n| n.load(Ordering::Relaxed));
+        assert_eq!(left, [0, 0]);
+    }
+}

@@ -1,0 +1,43 @@
+//! fio's example job files, for the tests that run them: from Debian's package of them, unpacked below
+//! target/. Installing it is not enough: small systems leave the documentation of packages out.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+
+use crate::packages;
+use crate::run::{find, output, program, root};
+
+/// The variable that tells the tests where they are.
+pub const VARIABLE: &str = "SSDYNO_FIO_EXAMPLES";
+
+const PACKAGE: &str = "fio-examples";
+const PLACE: &str = "usr/share/doc/fio/examples";
+
+/// Where they are, after they were fetched if need be.
+pub fn place() -> Result<PathBuf> {
+    let dir = root().join("target").join(PACKAGE);
+    let place = dir.join(PLACE);
+    if place.is_dir() {
+        return Ok(place);
+    }
+    ensure!(find("apt-get").is_some() && find("dpkg-deb").is_some(), "no apt-get here");
+    std::fs::create_dir_all(&dir)?;
+    let download = || {
+        let mut command = program("apt-get", &["-qq", "download", PACKAGE]);
+        output(command.current_dir(&dir))
+    };
+    if download().is_err() {
+        packages::update()?;
+        download()?;
+    }
+    for entry in std::fs::read_dir(&dir)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "deb") {
+            let (deb, dir) = (path.to_string_lossy(), dir.to_string_lossy());
+            output(&mut program("dpkg-deb", &["--extract", &deb, &dir]))?;
+        }
+    }
+    ensure!(place.is_dir(), "{PACKAGE} has no {PLACE}");
+    Ok(place)
+}
