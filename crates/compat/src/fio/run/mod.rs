@@ -32,7 +32,7 @@ use rig::{Measurement, Observer, StopReason, TargetInfo};
 use rustix::io::Errno;
 use workload::Content;
 
-use super::{Engine, ExitWhat, Job, Plan};
+use super::{Distribution, Engine, ExitWhat, Job, Plan};
 use crate::fio::SyncMode;
 use crate::fio::value::errno_of;
 pub use disks::DiskUse;
@@ -143,6 +143,7 @@ pub fn prepare<'p>(plan: &'p Plan, given: &[String]) -> Result<Prepared<'p>, Run
                 Engine::Null => imagined(job, number),
                 _ => files.look(job, number)?,
             };
+            sequence_fits(job, &uses)?;
             let waits_for = job.schedule.wait_for.and_then(|index| plan.jobs.get(index));
             let serial = clones.len() as u64;
             let carries = Content::default();
@@ -153,6 +154,20 @@ pub fn prepare<'p>(plan: &'p Plan, given: &[String]) -> Result<Prepared<'p>, Run
     files.admit(given)?;
     let (info, watch) = target::target(&clones, &files)?;
     Ok(Prepared { plan, files, clones, info, watch })
+}
+
+/// Whether every block of a sequence is there.
+fn sequence_fits(job: &Job, uses: &[Use]) -> Result<(), RunError> {
+    let Distribution::Sequence(list) = &job.access.distribution else { return Ok(()) };
+    let last = u64::from(list.iter().copied().max().unwrap_or(0));
+    let short = |place: &&Use| stream::places(&job.access, place.bytes).1 <= last;
+    let Some(place) = uses.iter().find(short) else { return Ok(()) };
+    let text = format!(
+        "{}: block {last} of the sequence lies behind the end of {}",
+        job.origin,
+        place.path.display()
+    );
+    Err(RunError::usage(text, "a larger size, or a smaller bs"))
 }
 
 /// The files of the null engine, which has none.

@@ -103,6 +103,15 @@ impl Places {
         }
     }
 
+    /// Begins anew.
+    pub(super) fn restart(&mut self) {
+        match self {
+            Places::Once(once) => once.restart(),
+            Places::Listed { taken, .. } => *taken = [0; 3],
+            Places::Even { .. } | Places::Ranked { .. } | Places::Zoned(_) => {}
+        }
+    }
+
     /// The next place for direction `kind` (read, write, trim); `None` when each was visited.
     #[inline]
     pub(super) fn next(&mut self, kind: usize, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {

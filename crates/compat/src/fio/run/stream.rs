@@ -267,11 +267,8 @@ impl Walk {
     fn new(outline: &Outline, seed: u64, start: u64, bytes: u64) -> Walk {
         let access = &outline.access;
         let used = |kind: usize| uses(access.rw, kind);
-        let aligned = (0..3).filter(|k| used(*k)).map(|k| *access.block_align.each()[k]);
-        let grid = aligned.min().unwrap_or(4096).max(1);
+        let (grid, count) = places(access, bytes);
         let largest = (0..3).filter(|k| used(*k)).map(|k| access.blocks.each()[k].max()).max();
-        let zone_bytes = access.zone.map_or(bytes, |zone| zone.range.min(bytes));
-        let count = zone_bytes / grid;
         let places = (access.rw.random() && count > 0).then(|| {
             if access.norandommap || access.zone.is_some() {
                 let stride = access.sequence_stride;
@@ -300,8 +297,8 @@ impl Walk {
 
     fn restart(&mut self, outline: &Outline) {
         self.rewind(outline);
-        if let Some(Places::Once(once)) = &mut self.places {
-            once.restart();
+        if let Some(places) = &mut self.places {
+            places.restart();
         }
     }
 
@@ -422,6 +419,13 @@ impl Walk {
         }
         Some((offset, draw_size(access, kind, zone.1.checked_sub(offset)?, rng)?))
     }
+}
+
+/// Bytes of a place, and how many places there are in a file of so many bytes, or in a zone of it.
+pub(super) fn places(access: &Access, bytes: u64) -> (u64, u64) {
+    let used = (0..3).filter(|kind| uses(access.rw, *kind));
+    let grid = used.map(|kind| *access.block_align.each()[kind]).min().unwrap_or(4096).max(1);
+    (grid, access.zone.map_or(bytes, |zone| zone.range.min(bytes)) / grid)
 }
 
 /// Whether a job of that kind does anything in this direction.
