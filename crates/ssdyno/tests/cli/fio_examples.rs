@@ -19,7 +19,6 @@ const NAMES: &[&str] = &[
     "backwards-read",
     "basic-verify",
     "butterfly",
-    "cross-stripe-verify",
     "cmdprio-bssplit",
     "cmdprio-percentage",
     "dedupe-global",
