@@ -44,6 +44,8 @@ impl Drop for Mute {
     fn drop(&mut self) {
         let _ = self.thaw();
         let _ = tool("losetup", &["-d", &self.path]);
+        // The kernel may still be letting go of the device: then this goes when it has.
+        let _ = tool("umount", &["-l", self.mounted.text()]);
     }
 }
 
