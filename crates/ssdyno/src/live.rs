@@ -36,6 +36,8 @@ pub struct Live {
     events: bool,
     step: String,
     repeats: Vec<(String, u32)>,
+    /// A line of its own on stderr so often, and when the last one was.
+    lines: Option<(Duration, Instant)>,
 }
 
 impl Live {
@@ -60,7 +62,14 @@ impl Live {
             events: output.events,
             step: String::new(),
             repeats: plan.steps.iter().map(|s| (s.name.clone(), s.repeats)).collect(),
+            lines: None,
         }
+    }
+
+    /// The same, which also says how far it is in a line of its own every so often, for screens
+    /// that keep what was written.
+    pub fn with_lines(self, every: Option<Duration>) -> Live {
+        Live { lines: every.map(|every| (every, Instant::now())), ..self }
     }
 
     /// The bar, to be cleared when the run has ended.
@@ -68,7 +77,7 @@ impl Live {
         self.bar.clone()
     }
 
-    fn show(&self, what: &str) {
+    fn show(&mut self, what: &str) {
         let elapsed = self.began.elapsed().as_secs_f64();
         let share = (elapsed / self.seconds.max(elapsed)).min(0.99);
         let eta = match self.seconds - elapsed {
@@ -78,7 +87,14 @@ impl Live {
         };
         self.bar.set_position(if self.seconds > 0.0 { (share * 1000.0) as u64 } else { 0 });
         // What matters most first: a narrow terminal cuts the end off.
-        self.bar.set_message(format!("{eta:<11}  {:<22}  {what}", self.step));
+        let message = format!("{eta:<11}  {:<22}  {what}", self.step);
+        if let Some((every, last)) = &mut self.lines
+            && last.elapsed() >= *every
+        {
+            *last = Instant::now();
+            self.bar.suspend(|| say(message.trim_end()));
+        }
+        self.bar.set_message(message);
     }
 
     /// Says that the drive does not answer; when the patience is over this is the end of the

@@ -51,12 +51,8 @@ pub struct Globals {
     pub formats: Vec<Format>,
     /// Whether the progress line is shown.
     pub eta: Eta,
-    /// Time between progress lines (`--eta-interval`), 1 s, at least 250 ms.
-    pub eta_interval: Duration,
     /// A new progress line, rather than the same again, after this time.
     pub eta_newline: Option<Duration>,
-    /// The full results so far are printed every so often.
-    pub status_interval: Option<Duration>,
     /// Directory for the logs that jobs write (`--aux-path`).
     pub aux_path: Option<String>,
 }
@@ -67,9 +63,7 @@ impl Default for Globals {
             output: None,
             formats: vec![Format::Normal],
             eta: Eta::Auto,
-            eta_interval: Duration::from_secs(1),
             eta_newline: None,
-            status_interval: None,
             aux_path: None,
         }
     }

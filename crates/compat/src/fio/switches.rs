@@ -116,18 +116,8 @@ pub(crate) const SWITCHES: &[Switch] = &[
         };
         Ok(())
     }),
-    served("eta-interval", Takes::Value, |s, v| {
-        s.globals.eta_interval = time(v, Duration::from_secs(1))?;
-        match s.globals.eta_interval < Duration::from_millis(250) {
-            true => Err("is shorter than 250 ms".into()),
-            false => Ok(()),
-        }
-    }),
     served("eta-newline", Takes::Value, |s, v| {
         put(&mut s.globals.eta_newline, Some(some_time(v)?))
-    }),
-    served("status-interval", Takes::Value, |s, v| {
-        put(&mut s.globals.status_interval, Some(some_time(v)?))
     }),
     served("aux-path", Takes::Value, |s, v| put(&mut s.globals.aux_path, Some(v.into()))),
     served("readonly", Takes::Nothing, |s, _| put(&mut s.readonly, true)),
@@ -145,9 +135,11 @@ pub(crate) const SWITCHES: &[Switch] = &[
     served("version", Takes::Nothing, |s, _| put(&mut s.answer, Some(Answer::Version))),
     served("cmdhelp", Takes::Perhaps, |s, v| put(&mut s.answer, Some(Answer::Options(v.into())))),
     served("enghelp", Takes::Perhaps, |s, v| put(&mut s.answer, Some(Answer::Engines(v.into())))),
+    idle("eta-interval", Takes::Value, "the line is drawn when there is something new to show"),
     idle("max-jobs", Takes::Value, "it has no effect in fio"),
     idle("alloc-size", Takes::Value, "memory is taken as it is needed"),
     idle("terse-version", Takes::Value, "it is about terse output, which is not served"),
+    refused("status-interval", Takes::Value, "results are printed once, when they are complete"),
     refused("minimal", Takes::Nothing, "terse output; take --output-format=json"),
     refused("append-terse", Takes::Perhaps, "terse output; take --output-format=normal,json"),
     refused("latency-log", Takes::Value, "removed from fio; write_lat_log= is a job's option"),

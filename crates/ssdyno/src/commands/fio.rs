@@ -138,7 +138,9 @@ pub fn record<'p>(
     let cost = cost(plan, &prepared);
     let recording = Recording::begin(how.store, "fio", prepared.info(), cost.clone())?;
     let shared = Arc::new(Mutex::new(recording));
-    let ran = perform(prepared, Live::new(Arc::clone(&shared), &cost, how.seen), how);
+    let lines = plan.globals.eta_newline.filter(|_| !how.seen.quiet);
+    let live = Live::new(Arc::clone(&shared), &cost, how.seen).with_lines(lines);
+    let ran = perform(prepared, live, how);
     let mut recording = lock(&shared);
     let ran = match ran {
         Ok(ran) => ran,

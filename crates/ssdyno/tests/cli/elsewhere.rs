@@ -112,3 +112,16 @@ fn a_difference_is_claimed_with_an_interval_or_not_at_all() {
     assert_eq!(with_own.code, 1, "{with_own:?}");
     assert!(with_own.out.contains("no value is in both"), "{with_own:?}");
 }
+
+#[test]
+fn progress_is_said_in_lines_where_that_was_asked_for() {
+    let place = Place::new();
+    let job =
+        ["fio", "--name=a", "--ioengine=null", "--size=1m", "--rate_iops=100", "--time_based"];
+    let words = [&job[..], &["--runtime=1", "--eta=always", "--eta-newline=1ms"]].concat();
+    let said = place.ssdyno(&words).good().err;
+    assert!(said.lines().any(|line| line.contains("read ")), "{said}");
+    let words = [&job[..], &["--runtime=1", "--eta=never", "--eta-newline=1ms"]].concat();
+    let said = place.ssdyno(&words).good().err;
+    assert!(!said.contains("read "), "{said}");
+}
