@@ -50,7 +50,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     served("filesize", &[], |d, v| put(&mut d.job.space.filesize, Some(file_size(v)?))),
     served("fill_device", &["fill_fs"], |d, v| put(&mut d.job.space.fill_device, v.flag()?))
-        .says("until a tenth of the file system, and 1 GiB, are left free, which the result tells; of several files each takes a part"),
+        .says("until a tenth of the file system is left free (1 GiB at least of one that is not small), which the result tells; several files share the room"),
     served("file_append", &[], |d, v| put(&mut d.job.space.file_append, v.flag()?))
         .says("what another program wrote is appended to with --destroy alone"),
     served("offset", &["fileoffset"], |d, v| put(&mut d.job.space.offset, v.amount()?)),

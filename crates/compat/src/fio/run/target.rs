@@ -27,7 +27,11 @@ pub(super) fn target(clones: &[Actor<'_>], files: &Files) -> Result<(TargetInfo,
     };
     // The smallest scratch file: only what the directory lies on is asked for.
     let request = OpenRequest { size: Some(1), wants: Safety::Scratch, destroy: None };
-    let mut info = drive::plan_open(&directory.to_string_lossy(), &request)?.info;
+    // Where there is no room for even that, the file may still be there.
+    let there = OpenRequest { size: None, wants: Safety::Reads, destroy: None };
+    let planned = drive::plan_open(&directory.to_string_lossy(), &request)
+        .or_else(|full| drive::plan_open(&path.to_string_lossy(), &there).map_err(|_| full));
+    let mut info = planned?.info;
     (info.bytes, info.target.bytes) = (bytes, Some(bytes));
     info.target.spec = path.display().to_string();
     Ok((info, drive::locate(&directory)?.watch()))
