@@ -182,6 +182,7 @@ impl Go<'_> {
         let arena =
             placed.and_then(|()| Arena::new(depth as usize, part.workload.blocks.max() as usize));
         let (clock, priorities) = (self.crew.clock, part.priorities.take());
+        part.files.iter().for_each(Files::keep_times);
         match (kind, part.files) {
             (BackendKind::Null, _) => self.go(part, arena.map(|arena| Null::new(clock, arena))),
             (_, None) => self.go::<Null, S>(part, Err(io::ErrorKind::NotFound.into())),
