@@ -96,7 +96,8 @@ fn build(target: &Path, dir: &Path) -> Result<PathBuf> {
     let built = match std::env::var_os(STATIC) {
         Some(path) => PathBuf::from(path),
         None => {
-            output(&mut cargo(&["build", "-q", "-p=ssdyno"]))?;
+            let as_tests_have_it = ["test", "-q", "--workspace", "--no-run", "--test=cli"];
+            output(&mut cargo(&as_tests_have_it))?;
             target.join("debug/ssdyno")
         }
     };
