@@ -76,7 +76,7 @@ pub enum Command {
     Methods(MethodsArgs),
     /// The virtual drives: what each is, and where its figures come from
     Drives(DrivesArgs),
-    /// A published experiment on virtual drives or your own, its figures beside the published ones
+    /// A published experiment on virtual drives or your own, its figures beside ours
     Replicate(ReplicateArgs),
     /// The partition table of a drive: read, or planned and written
     Partition(PartitionArgs),

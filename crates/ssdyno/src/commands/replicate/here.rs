@@ -230,7 +230,7 @@ mod tests {
             for step in &document.here {
                 let here = HereArgs {
                     target: None,
-                    size: Some(1 << 20),
+                    size: Some(16 << 20),
                     time: None,
                     destroy: None,
                     dry_run: false,
