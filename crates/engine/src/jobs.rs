@@ -205,16 +205,16 @@ impl Go<'_> {
             (BackendKind::Mmap, Some(files)) => {
                 let (workload, advised) = (part.workload, part.terms.advised);
                 let mmap =
-                    arena.and_then(|arena| Mmap::new(clock, files, workload, advised, arena));
+                    arena.and_then(|arena| Mmap::serial(clock, files, workload, advised, arena));
                 self.go(part, mmap)
             }
             (BackendKind::Psync, Some(files)) if matches!(calls, Calls::Bytes { .. }) => {
                 let block = part.workload.blocks.max();
-                let psync = arena.map(|arena| Psync::new(clock, files, arena));
+                let psync = arena.map(|arena| Psync::serial(clock, files, arena));
                 self.go(part, psync.map(|psync| ByBytes::new(psync, block)))
             }
             (BackendKind::Psync, Some(files)) => {
-                self.go(part, arena.map(|arena| Psync::new(clock, files, arena)))
+                self.go(part, arena.map(|arena| Psync::serial(clock, files, arena)))
             }
         }
     }

@@ -165,7 +165,7 @@ fn a_target_that_is_gone_ends_the_workload() {
 
 #[test]
 fn a_schedule_is_never_ahead_and_response_is_counted_from_it() {
-    let null = drive_null(MIB);
+    let null = rig::TargetInfo::null(MIB);
     let mut machine = Machine::null(null, Options::default(), quiet(), nobody());
     for pacing in [Pacing::Fixed { rate: 20_000.0 }, Pacing::Poisson { rate: 20_000.0 }] {
         let mut w = workload("paced", Mix::READ, Pattern::Uniform, MIB);
@@ -198,7 +198,8 @@ fn the_user_ends_a_run_and_keeps_what_was_measured() {
             flag.store(true, Ordering::Relaxed);
         }
     });
-    let mut machine = Machine::null(drive_null(MIB), Options::default(), interrupt, observer);
+    let mut machine =
+        Machine::null(rig::TargetInfo::null(MIB), Options::default(), interrupt, observer);
     let endless = workload("endless", Mix::READ, Pattern::Uniform, MIB);
     let m = machine.measure(&endless).expect("what was measured");
     assert_eq!(m.stop, StopReason::Interrupted);
@@ -243,7 +244,8 @@ fn blocks_that_were_never_written_are_called_so() {
 
 #[test]
 fn what_does_not_divide_among_jobs_is_still_exact() {
-    let mut machine = Machine::null(drive_null(4 * MIB), Options::default(), quiet(), nobody());
+    let mut machine =
+        Machine::null(rig::TargetInfo::null(4 * MIB), Options::default(), quiet(), nobody());
     let mut read = workload("read", Mix::READ, Pattern::UniformOnce, 4 * MIB);
     read.jobs = 3;
     let bounds = [
@@ -260,7 +262,8 @@ fn what_does_not_divide_among_jobs_is_still_exact() {
 
 #[test]
 fn time_runs_from_the_first_operation_to_the_last() {
-    let mut machine = Machine::null(drive_null(4 * MIB), Options::default(), quiet(), nobody());
+    let mut machine =
+        Machine::null(rig::TargetInfo::null(4 * MIB), Options::default(), quiet(), nobody());
     let mut write = workload("write", Mix::WRITE, Pattern::Sequential, 4 * MIB);
     write.stop.ops = Some(20);
     for jobs in [1, 2, 1, 2, 1, 2] {
@@ -300,28 +303,4 @@ fn cached_reads_are_called_cached_and_direct_ones_are_not() {
     machine.measure(&read).expect("warms the cache");
     let warm = machine.measure(&read).expect("measured");
     assert!(cached(&warm), "{:?} {:?}", warm.device, warm.findings);
-}
-
-/// The target that completes everything at once.
-fn drive_null(bytes: u64) -> rig::TargetInfo {
-    let target = record::Target {
-        spec: "null:".into(),
-        kind: record::TargetKind::Null,
-        path: None,
-        bytes: Some(bytes),
-        drive: None,
-        layers: Vec::new(),
-        filesystem: None,
-        direct: None,
-    };
-    rig::TargetInfo {
-        target,
-        bytes,
-        logical_block_bytes: 512,
-        allowed: Safety::Destroys,
-        ram: false,
-        formats: Vec::new(),
-        discard: true,
-        state: record::State::Unknown,
-    }
 }

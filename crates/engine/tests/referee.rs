@@ -9,7 +9,6 @@ use engine::{
     BackendKind, Clock, EndsAll, Files, JobSeen, Member, Overseer, Performed, Place, Referee,
     Ruling, Stage, Terms,
 };
-use record::{Safety, State, Target, TargetKind};
 use rig::{Event, StopReason, TargetInfo};
 use workload::{Mix, Op, OpKind, Pattern, Region, Source, Stop, Workload};
 
@@ -24,29 +23,6 @@ impl Source for Same {
             *left = left.checked_sub(1)?;
         }
         Some(Op { kind: self.0, offset: 0, bytes: BLOCK })
-    }
-}
-
-fn info() -> TargetInfo {
-    let target = Target {
-        spec: "null".into(),
-        kind: TargetKind::Null,
-        path: None,
-        bytes: None,
-        drive: None,
-        layers: Vec::new(),
-        filesystem: None,
-        direct: None,
-    };
-    TargetInfo {
-        target,
-        bytes: 1 << 20,
-        logical_block_bytes: 512,
-        allowed: Safety::Destroys,
-        ram: false,
-        formats: Vec::new(),
-        discard: true,
-        state: State::Unknown,
     }
 }
 
@@ -82,7 +58,7 @@ fn member<'a>(
 }
 
 fn perform(members: Vec<Member<'_, Same>>, overseer: Option<&mut dyn Overseer>) -> Vec<Performed> {
-    let (info, interrupt) = (info(), AtomicBool::new(false));
+    let (info, interrupt) = (TargetInfo::null(1 << 20), AtomicBool::new(false));
     let clock = Clock::new();
     let mut stage = Stage {
         name: "stage",

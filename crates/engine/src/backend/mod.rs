@@ -4,7 +4,8 @@
 //! `uring` is the fast path, `aio`, `psync` and `mmap` serve where the kernel or the user says so, `null`
 //! completes everything at once and so measures the instrument itself, `sim` is a virtual drive in
 //! virtual time, `bytes` makes a program's stream calls around another one, `apart`
-//! keeps operations that overlap one after the other.
+//! keeps operations that overlap one after the other, `serial` is the frame of those that do one
+//! operation at a time.
 
 mod aio;
 mod apart;
@@ -13,6 +14,7 @@ mod cold;
 mod mmap;
 mod null;
 mod psync;
+mod serial;
 mod sim;
 mod uring;
 

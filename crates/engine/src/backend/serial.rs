@@ -1,0 +1,84 @@
+//! One operation at a time, whatever depth was asked for: done by the calling thread in the turn that
+//! hands it over. What is done is a [`Transfer`].
+
+use std::io;
+use std::time::Duration;
+
+use workload::{Op, OpKind};
+
+use super::cold::{self, negative};
+use super::{Backend, Completion, Wait};
+use crate::clock::Clock;
+use crate::files::Files;
+use crate::sys::arena::Arena;
+
+/// A way to move data that returns when they are moved.
+pub(crate) trait Transfer {
+    /// The files it works on.
+    fn files(&self) -> &Files<'_>;
+
+    /// Reads into the buffer, or writes what is in it. Gives the bytes moved.
+    fn transfer(&self, op: Op, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Makes what was written durable. Bytes, or a negative error number.
+    fn flush(&self, op: Op) -> i64 {
+        cold::perform(self.files(), op)
+    }
+}
+
+/// A backend of a way to move data.
+pub(crate) struct Serial<T> {
+    clock: Clock,
+    arena: Arena,
+    way: T,
+    queued: Option<(u32, Op)>,
+}
+
+impl<T: Transfer> Serial<T> {
+    pub(super) fn of(way: T, clock: Clock, arena: Arena) -> Serial<T> {
+        Serial { clock, arena, way, queued: None }
+    }
+
+    #[inline]
+    fn perform(&mut self, slot: u32, op: Op) -> i64 {
+        let moved = match op.kind {
+            OpKind::Read | OpKind::Write => self.way.transfer(op, self.arena.slot(slot, op.bytes)),
+            OpKind::Flush => return self.way.flush(op),
+            OpKind::Discard => return cold::perform(self.way.files(), op),
+        };
+        moved.map_or_else(|e| negative(&e), |bytes| bytes as i64)
+    }
+}
+
+impl<T: Transfer> Backend for Serial<T> {
+    #[inline]
+    fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    fn depth_max(&self) -> u32 {
+        1
+    }
+
+    #[inline]
+    fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
+        self.arena.slot(slot, bytes)
+    }
+
+    #[inline]
+    fn push(&mut self, slot: u32, op: Op) {
+        debug_assert!(self.queued.is_none());
+        self.queued = Some((slot, op));
+    }
+
+    #[inline]
+    fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
+        if let Some((slot, op)) = self.queued.take() {
+            let result = self.perform(slot, op);
+            done.push(Completion { slot, result });
+        } else if let Wait::Until(time) = wait {
+            std::thread::sleep(Duration::from_nanos(time.saturating_sub(self.clock.now())));
+        }
+        Ok(())
+    }
+}
