@@ -5,6 +5,7 @@
 //! in turn (A B A B ...), because a machine's speed drifts; medians are compared, and the smallest
 //! processor times, which others on the machine can only make larger.
 
+mod against;
 mod compat;
 mod engine;
 mod goals;
@@ -31,11 +32,13 @@ pub struct Effort {
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (what, effort) = match words[..] {
+        ["against", revision] => return against::run(revision),
         [what] => (what, Effort { seconds: 2, repeats: 5 }),
         // So short that nothing but the benchmark itself is tested, and nothing written down.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
-            "say what to bench: cargo xtask bench engine|model|amplification|endurance [--tiny]"
+            "name a benchmark: cargo xtask bench compat|engine|model|amplification|endurance \
+             [--tiny], or cargo xtask bench against REV"
         ),
     };
     match what {
@@ -44,7 +47,8 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "model" => model::run(effort),
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
-            "there is no benchmark '{what}'; there are: compat, engine, model, amplification, endurance"
+            "there is no benchmark '{what}'; there are: against REV, compat, engine, model, amplification, \
+             endurance"
         ),
     }
 }

@@ -13,9 +13,9 @@ use super::{Effort, results};
 use crate::run::{capture, cargo, output};
 
 /// A goal, and the line of the example that tells how far it is met.
-struct Goal {
+pub struct Goal {
     /// For the table.
-    name: &'static str,
+    pub name: &'static str,
     /// Beginning of the line.
     line: &'static str,
     /// What stands before the number in the rest of the line.
@@ -45,7 +45,7 @@ const FILL: &str = "samsung-980-pro-2t filled";
 /// GiB of the drive that is filled.
 const FILL_GIB: f64 = 1863.0;
 
-const GOALS: [Goal; 6] = [
+static GOALS: [Goal; 6] = [
     goal(
         "random 4 KiB writes, full timing, 2 GiB of flash, 28% reserve",
         "random 4 KiB writes, 2 GiB of flash, 0.28",
@@ -71,6 +71,19 @@ const GOALS: [Goal; 6] = [
         Limit::AtMost(0.05 * FILL_GIB),
     ),
 ];
+
+/// The goals that are speeds; the others are memory, or too short to compare.
+pub fn speeds() -> impl Iterator<Item = &'static Goal> {
+    GOALS.iter().filter(|goal| matches!(goal.unit, "M/s" | "s"))
+}
+
+impl Goal {
+    /// The speed in a run's output, where more is faster: a rate, or one over a time.
+    pub fn speed(&self, output: &str) -> Result<f64> {
+        let value = read(output, self)?;
+        Ok(if self.unit == "s" { 1.0 / value } else { value })
+    }
+}
 
 /// Runs the example, prints what it found beside the goals, and writes it down.
 pub fn run(effort: Effort) -> Result<ExitCode> {
