@@ -1,4 +1,4 @@
-//! Fuzzing of the parsers in `compat`, which have their targets and the fuzzer themselves.
+//! Fuzzing of the parsers of `compat` and `fio`. The fuzzer is an example of `fio`.
 //!
 //! Built as for tests, not for release: then an overflow is a panic.
 
@@ -10,7 +10,7 @@ use crate::run::cargo;
 
 /// Runs the fuzzer on one target.
 pub fn run(words: &[String]) -> Result<ExitCode> {
-    let mut fuzzer = cargo(&["run", "-q", "-p", "compat", "--example", "fuzz", "--"]);
+    let mut fuzzer = cargo(&["run", "-q", "-p", "fio", "--example", "fuzz", "--"]);
     let status = fuzzer.args(words).status().context("cargo run")?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -25,8 +25,6 @@ pub struct Target {
 
 /// Every parser of this crate.
 pub const TARGETS: &[Target] = &[
-    crate::fio::FUZZ_COMMAND_LINE,
-    crate::fio::FUZZ_JOB_FILE,
     crate::iozone::FUZZ_COMMAND_LINE,
     crate::import::FUZZ_OWN,
     crate::import::FUZZ_FIO_JSON,

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use compat::fio::{self, Eta, Format, Plan, Request, output, run};
+use fio::{self, Eta, Format, Plan, Request, output, run};
 use methods::Outcome;
 use record::{Safety, Step, TargetKind};
 

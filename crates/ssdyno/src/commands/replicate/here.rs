@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use compat::fio::{self, Plan, Request};
 use drive::NamedScratch;
+use fio::{self, Plan, Request};
 use methods::Options;
 use serde::Deserialize;
 

@@ -1,0 +1,70 @@
+//! Which of fio's own example job files parse, and why the others do not: for `docs/fio.md`, and held
+//! against the files themselves by `tests/examples.rs`.
+
+/// Examples of fio 3.42, without `.fio`, that need only local files or devices and served engines,
+/// and parse.
+pub const EXAMPLES: &[&str] = &[
+    "1mbs_clients",
+    "aio-read",
+    "backwards-read",
+    "basic-verify",
+    "butterfly",
+    "cmdprio-bssplit",
+    "cmdprio-percentage",
+    "cross-stripe-verify",
+    "dedupe-global",
+    "disk-zone-profile",
+    "enospc-pressure",
+    "example_latency_steadystate",
+    "exitwhat",
+    "fio-rand-RW",
+    "fio-rand-read",
+    "fio-rand-write",
+    "fio-seq-RW",
+    "fio-seq-read",
+    "fio-seq-write",
+    "fixed-rate-submission",
+    "flow",
+    "fsx",
+    "iometer-file-access-server",
+    "jesd219",
+    "latency-profile",
+    "null",
+    "numa",
+    "poisson-rate-submission",
+    "rand-zones",
+    "sequence-distribution",
+    "ssd-steadystate",
+    "ssd-test",
+    "steadystate",
+    "surface-scan",
+    "tiobench-example",
+    "waitfor",
+    "xnvme-compare",
+    "zipf",
+];
+
+/// Those that need no more and are refused.
+pub const EXAMPLES_REFUSED: &[&str] = &["atomic-verify", "sprandom"];
+
+/// How many there are.
+const ALL: usize = 107;
+
+/// What the page says of them.
+pub(super) fn markdown() -> String {
+    let names = |list: &[&str]| {
+        let quoted: Vec<String> = list.iter().map(|name| format!("`{name}`")).collect();
+        quoted.join(", ")
+    };
+    format!(
+        "\n## fio's own examples\n\n\
+         fio 3.42 comes with {ALL} example job files. These {} parse: {}.\n\n\
+         For local files and served engines, and refused for an option: {}.\n\n\
+         The other {} need an engine that is not served (a network, a library, a GPU, commands past \
+         the block layer) or a zoned device; the tables above say why.\n",
+        EXAMPLES.len(),
+        names(EXAMPLES),
+        names(EXAMPLES_REFUSED),
+        ALL - EXAMPLES.len() - EXAMPLES_REFUSED.len(),
+    )
+}

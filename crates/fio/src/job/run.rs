@@ -1,0 +1,261 @@
+//! How a job runs: when, on what engine, how deep, how fast, on which processors.
+
+use std::time::Duration;
+
+pub use engine::MemoryPolicy;
+
+use super::{PerKind, TimeRange};
+
+/// When a job starts, how long it goes on, what it waits for and what it ends.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schedule {
+    /// `stonewall` (`wait_for_previous`): starts when all jobs before it have ended. Also set for
+    /// the first job of each job file but the first.
+    pub stonewall: bool,
+    /// `wait_for=`: index in [`crate::Plan::jobs`] of the job whose clones must all have ended.
+    pub wait_for: Option<usize>,
+    /// `startdelay=`.
+    pub startdelay: TimeRange,
+    /// `runtime=` (`timeout`): ends after this time; none by default. Begins when `ramp_time` is
+    /// over.
+    pub runtime: Option<Duration>,
+    /// `time_based`: goes on until `runtime`, over the files again and again.
+    pub time_based: bool,
+    /// `ramp_time=`: not measured at first.
+    pub ramp_time: Duration,
+    /// `ramp_size=`: bytes not measured at first.
+    pub ramp_size: u64,
+    /// `loops=`: how often the whole job is done; at least 1.
+    pub loops: u32,
+    /// `exitall`: when this job ends, others are ended. In fio one job that says so does it for
+    /// all.
+    pub exitall: bool,
+    /// `exit_what=`: which others.
+    pub exit_what: ExitWhat,
+    /// `exitall_on_error`: the same when it ends in an error.
+    pub exitall_on_error: bool,
+    /// `thread`: clones are threads, not processes; fio's results say which. Ours are threads
+    /// anyway.
+    pub thread: bool,
+}
+
+/// `exit_what=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExitWhat {
+    /// Those of its reporting group.
+    #[default]
+    Group,
+    /// Those started since the last stonewall.
+    Stonewall,
+    /// All, also those that have not begun.
+    All,
+}
+
+/// `ioengine=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// read/write at the position of the file.
+    Sync,
+    /// pread/pwrite; fio's default on Linux.
+    #[default]
+    Psync,
+    /// readv/writev over neighbours of a queue.
+    Vsync,
+    /// preadv/pwritev.
+    Pvsync,
+    /// preadv2/pwritev2.
+    Pvsync2,
+    /// Linux AIO.
+    Libaio,
+    /// io_uring.
+    IoUring,
+    /// POSIX AIO: threads of the C library around pread/pwrite.
+    Posixaio,
+    /// Memory mapping.
+    Mmap,
+    /// No I/O at all.
+    Null,
+}
+
+impl Engine {
+    /// fio's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Sync => "sync",
+            Engine::Psync => "psync",
+            Engine::Vsync => "vsync",
+            Engine::Pvsync => "pvsync",
+            Engine::Pvsync2 => "pvsync2",
+            Engine::Libaio => "libaio",
+            Engine::IoUring => "io_uring",
+            Engine::Posixaio => "posixaio",
+            Engine::Mmap => "mmap",
+            Engine::Null => "null",
+        }
+    }
+
+    /// Whether it can have more than one operation in flight; with the others `iodepth` has no
+    /// effect. (`vsync` gathers a queue of them into one call.)
+    pub fn asynchronous(self) -> bool {
+        matches!(self, Engine::Libaio | Engine::IoUring | Engine::Posixaio | Engine::Null)
+    }
+}
+
+/// How many operations are in flight, and how they are handed over and collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// `iodepth=`: operations in flight at most, for each clone; at least 1.
+    pub depth: u32,
+    /// `iodepth_batch=`: handed over in one call at most, 1 to `depth`; 1 by default, `depth` if
+    /// 0 is given.
+    pub batch: u32,
+    /// `iodepth_batch_complete_min=`: waits for so many when it collects; 1 by default.
+    pub complete_min: u32,
+    /// `iodepth_batch_complete_max=`: collects so many at most; `complete_min` by default.
+    pub complete_max: u32,
+    /// `iodepth_low=`: once the queue is full it is drained to this before more is handed over;
+    /// `depth` by default.
+    pub low: u32,
+    /// `serialize_overlap`: an operation that overlaps one in flight waits for it.
+    pub serialize_overlap: bool,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue {
+            depth: 1,
+            batch: 1,
+            complete_min: 1,
+            complete_max: 1,
+            low: 1,
+            serialize_overlap: false,
+        }
+    }
+}
+
+/// How fast operations are issued.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pace {
+    /// `rate=`: bytes per second for each clone.
+    pub rate: PerKind<Option<u64>>,
+    /// `rate_iops=`: operations per second for each clone. Never together with `rate`.
+    pub rate_iops: PerKind<Option<u32>>,
+    /// `rate_min=`: the job ends in an error when it falls below over `rate_cycle`.
+    pub rate_min: PerKind<Option<u64>>,
+    /// `rate_iops_min=`: the same in operations.
+    pub rate_iops_min: PerKind<Option<u32>>,
+    /// `rate_process=`.
+    pub process: RateProcess,
+    /// `rate_cycle=`: time over which `rate_min` is averaged; 1 s by default.
+    pub cycle: Duration,
+    /// `rate_ignore_thinktime`: after a pause it catches up.
+    pub ignore_thinktime: bool,
+    /// Pauses.
+    pub think: Think,
+    /// `flow=`: a ratio to other jobs.
+    pub flow: Flow,
+    /// `max_latency=`: an operation that takes longer ends the job in an error.
+    pub max_latency: PerKind<Option<Duration>>,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace {
+            rate: PerKind::default(),
+            rate_iops: PerKind::default(),
+            rate_min: PerKind::default(),
+            rate_iops_min: PerKind::default(),
+            process: RateProcess::Linear,
+            cycle: Duration::from_secs(1),
+            ignore_thinktime: false,
+            think: Think::default(),
+            flow: Flow::default(),
+            max_latency: PerKind::default(),
+        }
+    }
+}
+
+/// `flow=`: jobs of one flow keep the ratio of their weights in operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flow {
+    /// `flow=`: its weight; 0 for a job that takes no part.
+    pub weight: u32,
+    /// `flow_id=`: which flow.
+    pub id: u32,
+    /// `flow_sleep=`: how long it rests when it is ahead.
+    pub sleep: Duration,
+}
+
+/// `rate_process=`: when operations are due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RateProcess {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// As independent arrivals.
+    Poisson,
+}
+
+/// `thinktime=`: pauses between blocks of operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Think {
+    /// Length of a pause; zero for none.
+    pub time: Duration,
+    /// `thinktime_spin=`: part of it that is spent computing; at most `time`.
+    pub spin: Duration,
+    /// `thinktime_blocks=`: operations between pauses; 1 by default, none with `iotime` alone.
+    pub blocks: Option<u32>,
+    /// `thinktime_blocks_type=issue`: counted when issued, not when complete.
+    pub at_issue: bool,
+    /// `thinktime_iotime=`: time between pauses; with `blocks`, whichever is over first.
+    pub iotime: Duration,
+}
+
+impl Default for Think {
+    fn default() -> Think {
+        let none = Duration::ZERO;
+        Think { time: none, spin: none, blocks: None, at_issue: false, iotime: none }
+    }
+}
+
+/// Processors and priorities.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// `cpus_allowed=` (`cpumask=`): numbers, ascending, none twice; empty for all.
+    pub cpus: Vec<u32>,
+    /// `cpus_allowed_policy=`.
+    pub cpu_policy: CpuPolicy,
+    /// `nice=`: -20 to 19.
+    pub nice: i32,
+    /// `prio=`: I/O priority within its class, 0 (first) to 7.
+    pub prio: Option<u8>,
+    /// `prioclass=`: 1 real time, 2 best effort, 3 idle; 0 none.
+    pub prioclass: Option<u8>,
+    /// `numa_cpu_nodes=`: it runs on the processors of these nodes; empty for all.
+    pub numa_nodes: Vec<u32>,
+    /// `numa_mem_policy=`: where its memory is taken.
+    pub memory: Option<MemoryPolicy>,
+    /// `cmdprio_percentage=`, `cmdprio_bssplit=`: shares of operations with a priority of their own.
+    pub priorities: PerKind<Vec<PriorityShare>>,
+}
+
+/// A share of the operations of a direction, with a priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PriorityShare {
+    /// Of operations of that many bytes; of all where none is given.
+    pub bytes: Option<u64>,
+    /// Percent.
+    pub percent: u32,
+    /// Class, hint and level in one number, as `ioprio_set` has them.
+    pub own: Option<u16>,
+}
+
+/// `cpus_allowed_policy=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CpuPolicy {
+    /// Every clone may use all of them.
+    #[default]
+    Shared,
+    /// Clone `n` has the `n`th, modulo their number.
+    Split,
+}

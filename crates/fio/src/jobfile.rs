@@ -1,0 +1,248 @@
+//! Job files: lines into sections.
+//!
+//! `[name]` begins a section; `key=value` or `key` is an option; `;` and `#` begin a comment
+//! wherever they stand; `include FILE` puts the lines of a file in its place, looked for here and
+//! then beside the including file. `${NAME}` is the environment's; `$ncpus`, `$mb_memory` and
+//! `$pagesize` are the machine's, and with them a value may be computed.
+
+use super::section::{Given, Section};
+use super::value::{Unit, evaluate};
+use super::{FioError, Note, World};
+
+/// Deepest chain of included files, which also ends a circle.
+const DEEPEST: usize = 16;
+/// Most files included in all; with it the most that can be read is bounded.
+const MOST_FILES: usize = 64;
+/// Longest line after variables were put in, bytes; fio has 8192.
+const LONGEST_LINE: usize = 8192;
+
+/// A job file as sections; those not `wanted` are left out, unless none is.
+pub(crate) fn sections(
+    path: &str,
+    wanted: &[String],
+    world: &dyn World,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<Section>, FioError> {
+    let mut reader = Reader { world, wanted, notes, sections: Vec::new(), skip: false, files: 0 };
+    reader.file(path, "command line", 0)?;
+    Ok(reader.sections)
+}
+
+struct Reader<'a> {
+    world: &'a dyn World,
+    wanted: &'a [String],
+    notes: &'a mut Vec<Note>,
+    sections: Vec<Section>,
+    /// Within a section that is not wanted.
+    skip: bool,
+    files: usize,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, path: &str, from: &str, depth: usize) -> Result<(), FioError> {
+        let wrong = |what: String| FioError::new(from, what);
+        self.files += 1;
+        if depth > DEEPEST || self.files > MOST_FILES {
+            return Err(wrong(format!("include {path}: too many files include each other")));
+        }
+        let bytes = self
+            .world
+            .read(path)
+            .map_err(|error| wrong(format!("job file '{path}' cannot be read: {error}")))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| wrong(format!("job file '{path}' is not text (UTF-8)")))?;
+        for (number, line) in text.lines().enumerate() {
+            let line = line.split([';', '#']).next().unwrap_or_default();
+            let line = line.trim_matches(|c: char| c.is_whitespace() || c.is_control());
+            if !line.is_empty() {
+                self.line(line, &format!("{path}:{}", number + 1), path, depth)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str, place: &str, path: &str, depth: usize) -> Result<(), FioError> {
+        if let Some(rest) = line.strip_prefix('[') {
+            let Some(name) = rest.strip_suffix(']').filter(|name| !name.is_empty()) else {
+                let advice = "a section is a line of its own, such as [job1]";
+                return Err(FioError::new(place, format!("'{line}' is no section")).advise(advice));
+            };
+            if depth > 0 {
+                return Err(FioError::new(place, "an included file cannot begin a section"));
+            }
+            self.skip = !self.wanted.is_empty()
+                && !name.starts_with("global")
+                && !self.wanted.iter().any(|wanted| wanted == name);
+            let section =
+                Section { name: Some(name.into()), place: place.into(), ..Section::default() };
+            if !self.skip {
+                self.sections.push(section);
+            }
+            return Ok(());
+        }
+        if self.skip {
+            return Ok(());
+        }
+        if self.sections.is_empty() {
+            let advice = "begin with [global], or with [NAME] for a job";
+            let what = format!("'{line}' stands before the first section");
+            return Err(FioError::new(place, what).advise(advice));
+        }
+        match line.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t', '='])) {
+            Some(rest) => self.include(rest[1..].trim(), place, path, depth),
+            None => self.option(line, place),
+        }
+    }
+
+    /// Here, else beside the file that includes it.
+    fn include(
+        &mut self,
+        name: &str,
+        place: &str,
+        path: &str,
+        depth: usize,
+    ) -> Result<(), FioError> {
+        let beside = path.rsplit_once('/').map(|(directory, _)| format!("{directory}/{name}"));
+        let here = self.world.read(name).is_ok();
+        let path = beside.filter(|_| !here).unwrap_or_else(|| name.into());
+        self.file(&path, place, depth + 1)
+    }
+
+    fn option(&mut self, line: &str, place: &str) -> Result<(), FioError> {
+        let line = self.substituted(line, place)?;
+        let (name, value) = match line.split_once('=') {
+            Some((name, value)) => (name, Some(value.trim().to_string())),
+            None => (line.as_str(), None),
+        };
+        let given = Given { place: place.into(), name: name.trim().into(), value };
+        if let Some(section) = self.sections.last_mut() {
+            section.options.push(given);
+        }
+        Ok(())
+    }
+
+    /// The line with variables and words of the machine put in.
+    fn substituted(&mut self, line: &str, place: &str) -> Result<String, FioError> {
+        let mut out = String::new();
+        let mut rest = line;
+        while let Some((before, name, behind)) = variable(rest) {
+            out.push_str(before);
+            match self.world.env(name) {
+                Some(value) => out.push_str(&value),
+                None => self
+                    .notes
+                    .push(Note::new(place, format!("${{{name}}} is not set, and empty as in fio"))),
+            }
+            rest = behind;
+            if out.len() > LONGEST_LINE {
+                break;
+            }
+        }
+        out.push_str(rest);
+        if out.len() > LONGEST_LINE {
+            let what = format!("the line is longer than {LONGEST_LINE} bytes");
+            return Err(FioError::new(place, what));
+        }
+        Ok(self.machine(out))
+    }
+
+    fn machine(&self, line: String) -> String {
+        let words = [
+            ("$pagesize", self.world.page_bytes()),
+            ("$mb_memory", self.world.memory_mib()),
+            ("$ncpus", self.world.cpus()),
+        ];
+        let filled = words
+            .iter()
+            .fold(line.clone(), |line, (word, value)| line.replace(word, &value.to_string()));
+        // As fio has it, only a value with such a word in it is computed without parentheses.
+        let computed =
+            filled.split_once('=').filter(|_| filled != line).and_then(|(name, value)| {
+                let value = value.contains(['+', '-', '*', '/']).then_some(value)?;
+                let number = evaluate(&format!("({value})"), Unit::Bytes).ok()?;
+                Some(format!("{name}={number}"))
+            });
+        computed.unwrap_or(filled)
+    }
+}
+
+/// What is before the first `${NAME}`, the name, and what is behind.
+fn variable(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once("${")?;
+    let (name, behind) = rest.split_once('}')?;
+    Some((before, name, behind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Small;
+
+    fn read(world: &Small) -> Result<Vec<Section>, FioError> {
+        sections("a.fio", &[], world, &mut Vec::new())
+    }
+
+    fn options(section: &Section) -> Vec<String> {
+        section.options.iter().map(|option| option.shown()).collect()
+    }
+
+    #[test]
+    fn comments_stand_anywhere() {
+        let text = "; first\n[global] # all\n bs = 4k ; small\n#x\n\n[a]\nthread\nfilename=a#b\n";
+        let found = read(&Small::with(&[("a.fio", text)])).expect("sections");
+        assert_eq!(found.len(), 2);
+        assert!(found[0].global() && !found[1].global());
+        assert_eq!(options(&found[0]), ["bs=4k"]);
+        assert_eq!(options(&found[1]), ["thread", "filename=a"]);
+        assert_eq!(found[1].options[0].place, "a.fio:7");
+    }
+
+    #[test]
+    fn variables_and_words_of_the_machine() {
+        let text = "[a]\nsize=${SIZE}k\ndirectory=/x${NO}\nnumjobs=$ncpus*2\nbs=$pagesize\n";
+        let mut world = Small::with(&[("a.fio", text)]);
+        world.env.insert("SIZE".into(), "64".into());
+        let mut notes = Vec::new();
+        let found = sections("a.fio", &[], &world, &mut notes).expect("sections");
+        assert_eq!(options(&found[0]), ["size=64k", "directory=/x", "numjobs=8", "bs=4096"]);
+        assert_eq!(notes.len(), 1);
+        assert_eq!(notes[0].place, "a.fio:3");
+    }
+
+    #[test]
+    fn files_are_included_from_beside() {
+        let files = [("d/a.fio", "[a]\ninclude b.fio\nsize=1k\n"), ("d/b.fio", "bs=2k\n")];
+        let mut notes = Vec::new();
+        let found = sections("d/a.fio", &[], &Small::with(&files), &mut notes).expect("sections");
+        assert_eq!(options(&found[0]), ["bs=2k", "size=1k"]);
+        assert_eq!(found[0].options[0].place, "d/b.fio:1");
+    }
+
+    #[test]
+    fn circles_end() {
+        let files =
+            [("a.fio", "[a]\ninclude b.fio\n"), ("b.fio", "include b.fio\ninclude b.fio\n")];
+        let error = read(&Small::with(&files)).expect_err("a circle");
+        assert!(error.what.contains("include each other"), "{error}");
+    }
+
+    #[test]
+    fn slips_are_told_with_their_line() {
+        for (text, line) in [("bs=4k\n", 1), ("\n[a\n", 2), ("[]\n", 1), ("[a]\ninclude no\n", 2)] {
+            let error = read(&Small::with(&[("a.fio", text)])).expect_err(text);
+            assert_eq!(error.place, format!("a.fio:{line}"), "{error}");
+        }
+        let files = [("a.fio", "[a]\ninclude b\n"), ("b", "[b]\n")];
+        assert_eq!(read(&Small::with(&files)).expect_err("a section").place, "b:1");
+    }
+
+    #[test]
+    fn only_wanted_sections() {
+        let text = "[global]\nbs=1k\n[a]\nsize=1k\n[b]\nsize=2k\n";
+        let wanted = ["b".to_string()];
+        let world = Small::with(&[("a.fio", text)]);
+        let found = sections("a.fio", &wanted, &world, &mut Vec::new()).expect("sections");
+        let names: Vec<_> = found.iter().map(|s| s.name.as_deref()).collect();
+        assert_eq!(names, [Some("global"), Some("b")]);
+    }
+}

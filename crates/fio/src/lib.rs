@@ -1,0 +1,42 @@
+//! fio's language: command line and job files in, a [`Plan`] out; its runner and its output.
+//!
+//! A [`Plan`] has a [`Job`] for each job section, with every option resolved and typed, fio's own
+//! default where nothing was given. A job with `numjobs=4` is one [`Job`]; who runs it makes the
+//! four. Where fio is lenient to the point of surprise (`1.5G` is one byte, `60sec` 60 us) the
+//! answer here is an error that says what fio would have done.
+//!
+//! Files are read through a [`World`], so that tests and fuzzers need none. Meaning follows fio 3.42
+//! (HOWTO and behaviour); the tests compare it with an installed fio.
+
+#![forbid(unsafe_code)]
+
+mod assemble;
+mod commandline;
+mod docs;
+mod draft;
+mod error;
+mod examples;
+mod fuzzed;
+mod help;
+mod job;
+mod jobfile;
+mod options;
+pub mod output;
+mod plan;
+mod resolve;
+pub mod run;
+mod section;
+mod switches;
+#[cfg(test)]
+mod testing;
+mod value;
+mod world;
+
+pub use commandline::parse;
+pub use docs::markdown;
+pub use error::FioError;
+pub use examples::{EXAMPLES, EXAMPLES_REFUSED};
+pub use fuzzed::FUZZED;
+pub use job::*;
+pub use plan::{Eta, Format, Globals, Note, Plan, Request};
+pub use world::{Here, World};

@@ -1,0 +1,188 @@
+//! Options of which I/O is done: direction, sizes, order of offsets, zones.
+
+use super::{Entry, served};
+use crate::draft::Draft;
+use crate::value::{Number, Parsed, Value, block, parts, put, shares, signed, spread};
+use crate::{Distribution, Generator, Rw, Sequencer, Spread, ZoneBytes, ZoneMode, ZonePercent};
+
+/// Most blocks in a sequence, as in fio.
+const MOST_IN_SEQUENCE: usize = 64;
+
+pub(super) const OPTIONS: &[Entry] = &[
+    served("rw", &["readwrite"], direction),
+    served("rw_sequencer", &[], |d, v| {
+        let words = [("sequential", Sequencer::Sequential), ("identical", Sequencer::Identical)];
+        put(&mut d.job.access.sequencer, v.word(&words)?)
+    }),
+    served("rwmixread", &[], |d, v| put(&mut d.job.access.mix_read_percent, v.count32(0, 100)?)),
+    served("rwmixwrite", &[], |d, v| {
+        put(&mut d.job.access.mix_read_percent, 100 - v.count32(0, 100)?)
+    }),
+    served("bs", &["blocksize"], block_sizes),
+    served("bsrange", &["blocksize_range"], |d, v| {
+        v.per_kind_commas(&mut d.range, |text| range(v, text).map(Some))
+    }),
+    served("bssplit", &[], |d, v| v.per_kind_commas(&mut d.split, |text| shares(v, text))),
+    served("bs_is_seq_rand", &[], |d, v| put(&mut d.bs_by_order, v.flag()?))
+        .says("not where one job has both orders: percentage_random=, rw=randread:8"),
+    served("bs_unaligned", &["blocksize_unaligned"], |d, v| {
+        put(&mut d.job.access.bs_unaligned, v.set()?)
+    })
+    .bare(),
+    served("ba", &["blockalign"], |d, v| {
+        v.per_kind(&mut d.align, |text| block(v.size(text)?.bytes()?))
+    }),
+    served("percentage_random", &[], |d, v| {
+        v.per_kind(&mut d.job.access.percentage_random, |text| percent(v, text))
+    }),
+    served("norandommap", &[], |d, v| put(&mut d.job.access.norandommap, v.set()?)).bare(),
+    served("random_generator", &[], |d, v| {
+        let words = [
+            ("tausworthe", Generator::Tausworthe),
+            ("lfsr", Generator::Lfsr),
+            ("tausworthe64", Generator::Tausworthe64),
+        ];
+        put(&mut d.job.access.generator, v.word(&words)?)
+    })
+    .says("offsets have the same distribution as fio's, not the same order"),
+    served("random_distribution", &[], distribution),
+    served("randrepeat", &["allrandrepeat"], |d, v| put(&mut d.job.access.randrepeat, v.flag()?)),
+    served("randseed", &[], |d, v| {
+        d.randseed_given = true;
+        put(&mut d.job.access.randseed, v.bytes()?)
+    }),
+    served("zonemode", &[], |d, v| {
+        let zbd = "zbd: zoned block devices are not served";
+        d.zone.mode = match v.text()? {
+            "none" => None,
+            "strided" => Some(ZoneMode::Strided),
+            "zbd" => return Err(zbd.into()),
+            other => return Err(format!("'{other}' is none of none, strided")),
+        };
+        Ok(())
+    })
+    .says("`none` and `strided`"),
+    served("random_sequence_stride", &[], |d, v| put(&mut d.job.access.sequence_stride, v.flag()?)),
+    served("zonesize", &[], |d, v| put(&mut d.zone.size, v.bytes()?)),
+    served("zonerange", &[], |d, v| put(&mut d.zone.range, v.bytes()?)),
+    served("zoneskip", &[], |d, v| put(&mut d.zone.skip, v.bytes()?)),
+];
+
+/// `rw=randrw`, with `:8` or `:4k` behind.
+fn direction(d: &mut Draft, v: &Value) -> Parsed<()> {
+    let words = [
+        ("read", Rw::Read),
+        ("write", Rw::Write),
+        ("trim", Rw::Trim),
+        ("randread", Rw::RandRead),
+        ("randwrite", Rw::RandWrite),
+        ("randtrim", Rw::RandTrim),
+        ("rw", Rw::ReadWrite),
+        ("readwrite", Rw::ReadWrite),
+        ("randrw", Rw::RandRw),
+        ("trimwrite", Rw::TrimWrite),
+        ("randtrimwrite", Rw::RandTrimWrite),
+    ];
+    let access = &mut d.job.access;
+    access.rw = v.word(&words)?;
+    (access.random_every, access.sequence_add) = (1, 0);
+    match v.behind_colon() {
+        None => {}
+        Some(text) if access.rw.random() => {
+            access.random_every = match v.size(text)?.bytes()? {
+                every @ 1..=0xffff_ffff => every as u32,
+                every => return Err(format!("a random offset every {every} operations")),
+            }
+        }
+        Some(text) => access.sequence_add = signed(v, text)?,
+    }
+    Ok(())
+}
+
+fn block_sizes(d: &mut Draft, v: &Value) -> Parsed<()> {
+    let text = v.text()?;
+    if !text.contains([',', ':', '(']) && parts(text).len() > 1 {
+        let note = format!(
+            "'{text}' gives two sizes, one for reads and one for writes and trims, as in fio; a \
+             range is bsrange={text}"
+        );
+        v.notes.borrow_mut().push(note);
+    }
+    v.per_kind(&mut d.bs, |text| block(v.size(text)?.bytes()?))
+}
+
+/// `1k-4k`, in either order.
+fn range(v: &Value, text: &str) -> Parsed<(u64, u64)> {
+    let Some((low, high)) = text.split_once('-').or_else(|| text.split_once(':')) else {
+        return Err(format!("'{text}' is no range; write for example 1k-4k"));
+    };
+    let size = |text: &str| block(v.size(text)?.bytes()?);
+    let (low, high) = (size(low)?, size(high)?);
+    Ok((low.min(high), low.max(high)))
+}
+
+fn percent(v: &Value, text: &str) -> Parsed<u32> {
+    match v.size(text)? {
+        Number::Plain(percent @ 0..=100) => Ok(percent as u32),
+        Number::Percent(percent) => Ok(percent),
+        Number::Plain(other) => Err(format!("{other} is not within 0 to 100")),
+    }
+}
+
+fn distribution(d: &mut Draft, v: &Value) -> Parsed<()> {
+    let zipf = |spread: Spread| match spread.value {
+        1.0 => Err("zipf with theta 1 is not defined; take for example 1.01".to_string()),
+        theta if theta > 0.0 && theta <= 100.0 => Ok(Distribution::Zipf(spread)),
+        theta => Err(format!("zipf theta {theta} is not above 0")),
+    };
+    let pareto = |spread: Spread| match spread.value {
+        power if power > 0.0 && power < 1.0 => Ok(Distribution::Pareto(spread)),
+        power => Err(format!("pareto power {power} is not between 0 and 1")),
+    };
+    let normal = |spread: Spread| match spread.value {
+        deviation if (0.0..100.0).contains(&deviation) => Ok(Distribution::Normal(spread)),
+        deviation => Err(format!("deviation {deviation} is not within 0 to 100")),
+    };
+    let behind = v.behind_colon();
+    let zones = || v_with(v, behind.ok_or("needs its zones, for example zoned:60/10:40/90")?);
+    d.job.access.distribution = match v.text()?.split(':').next().unwrap_or_default() {
+        "random" => Distribution::Random,
+        "zipf" => zipf(spread(behind, 1.1)?)?,
+        "pareto" => pareto(spread(behind, 0.2)?)?,
+        "normal" => normal(spread(behind, 0.0)?)?,
+        "zoned" => {
+            let mut kinds = crate::PerKind::default();
+            zones()?.per_kind_commas(&mut kinds, ZonePercent::list)?;
+            Distribution::Zoned(kinds)
+        }
+        "zoned_abs" => {
+            let mut kinds = crate::PerKind::default();
+            zones()?.per_kind_commas(&mut kinds, |text| ZoneBytes::list(v, text))?;
+            Distribution::ZonedAbs(kinds)
+        }
+        "sequence" => Distribution::Sequence(sequence(behind.unwrap_or_default())?),
+        other => {
+            let known = "random, zipf, pareto, normal, zoned, zoned_abs, sequence";
+            return Err(format!("'{other}' is none of {known}"));
+        }
+    };
+    Ok(())
+}
+
+/// `2,0,1`.
+fn sequence(text: &str) -> Parsed<Vec<u32>> {
+    let number = |part: &str| {
+        let number = part.trim().parse::<u32>();
+        number.map_err(|_| format!("sequence: '{part}' is not the number of a block"))
+    };
+    let places = text.split(',').map(number).collect::<Parsed<Vec<_>>>()?;
+    match places.len() {
+        1..=MOST_IN_SEQUENCE => Ok(places),
+        many => Err(format!("sequence: {many} blocks are more than {MOST_IN_SEQUENCE}")),
+    }
+}
+
+/// The same value with another text.
+fn v_with<'a>(v: &Value<'a>, text: &'a str) -> Parsed<Value<'a>> {
+    Ok(Value { text: Some(text), ..*v })
+}

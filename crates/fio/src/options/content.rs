@@ -1,0 +1,88 @@
+//! Options of content and verification.
+
+use super::{Entry, served};
+use crate::value::{pattern, put};
+use crate::{PatternFormat, VerifyKind};
+
+pub(super) const OPTIONS: &[Entry] = &[
+    served("zero_buffers", &[], |d, v| put(&mut d.job.content.zero, v.set()?)).bare(),
+    served("refill_buffers", &[], |d, v| put(&mut d.refill, Some(v.set()?))).bare(),
+    served("scramble_buffers", &[], |d, v| put(&mut d.job.content.scramble, v.flag()?)),
+    served("buffer_pattern", &[], |d, v| {
+        let filled = pattern(v)?;
+        if !filled.offsets_at.is_empty() {
+            return Err("%o is for verify_pattern alone".into());
+        }
+        d.job.content.pattern = Some(filled.bytes);
+        (d.job.content.scramble, d.job.content.zero) = (false, false);
+        Ok(())
+    }),
+    served("buffer_compress_percentage", &[], |d, v| {
+        put(&mut d.job.content.compress_percent, v.count32(0, 100)?)
+    }),
+    served("buffer_compress_chunk", &[], |d, v| {
+        put(&mut d.job.content.compress_chunk, v.count32(1, 1 << 30)?)
+    }),
+    served("dedupe_percentage", &[], |d, v| {
+        put(&mut d.job.content.dedupe_percent, v.count32(0, 100)?)
+    }),
+    served("dedupe_mode", &[], |d, v| {
+        let words = [("repeat", false), ("working_set", true)];
+        put(&mut d.job.content.dedupe_set, v.word(&words)?)
+    }),
+    served("dedupe_working_set_percentage", &[], |d, v| {
+        put(&mut d.job.content.dedupe_set_percent, v.count32(0, 100)?)
+    }),
+    served("dedupe_global", &[], |d, v| put(&mut d.job.content.dedupe_global, v.flag()?)),
+    served("verify", &[], |d, v| put(&mut d.verify, Some(v.word(KINDS)?)))
+        .says("a header of ours stands for fio's; files are not checked by the other"),
+    served("do_verify", &[], |d, v| put(&mut d.job.verify.do_verify, v.flag()?)),
+    served("verify_only", &[], |d, v| put(&mut d.job.verify.only, v.set()?)).bare(),
+    served("verify_interval", &[], |d, v| put(&mut d.verify_interval, v.count(0, 1 << 30)?))
+        .says("as in fio; without it and verify_offset each 512 bytes carry a header"),
+    served("verify_offset", &[], |d, v| put(&mut d.job.verify.offset, v.count(0, 1 << 30)?)),
+    served("verify_pattern", &[], |d, v| {
+        let filled = pattern(v)?;
+        d.job.verify.pattern = filled.bytes;
+        d.job.verify.formats =
+            filled.offsets_at.into_iter().map(|at| PatternFormat { at }).collect();
+        d.verify = d.verify.or(Some(VerifyKind::Pattern));
+        Ok(())
+    })
+    .says("with verify=pattern each tool can check what the other wrote; else it stands around our headers"),
+    served("verify_fatal", &[], |d, v| put(&mut d.job.verify.fatal, v.flag()?)),
+    served("verify_dump", &[], |d, v| put(&mut d.job.verify.dump, v.flag()?))
+        .says("of the first 16 blocks of a clone"),
+    served("verify_async", &[], |d, v| put(&mut d.job.verify.async_threads, v.count32(0, 1024)?))
+        .says("checks are made where the job runs"),
+    served("verify_backlog", &[], |d, v| {
+        put(&mut d.job.verify.backlog, Some(v.bytes()?).filter(|blocks| *blocks > 0))
+    })
+    .says("the queue is emptied before what was written is read back"),
+    served("verify_backlog_batch", &[], |d, v| {
+        put(&mut d.job.verify.backlog_batch, Some(v.bytes()?).filter(|blocks| *blocks > 0))
+    }),
+];
+
+const KINDS: &[(&str, VerifyKind)] = &[
+    ("0", VerifyKind::None),
+    ("md5", VerifyKind::Md5),
+    ("crc64", VerifyKind::Crc64),
+    ("crc32", VerifyKind::Crc32),
+    ("crc32c", VerifyKind::Crc32c),
+    ("crc32c-intel", VerifyKind::Crc32c),
+    ("crc16", VerifyKind::Crc16),
+    ("crc7", VerifyKind::Crc7),
+    ("sha1", VerifyKind::Sha1),
+    ("sha256", VerifyKind::Sha256),
+    ("sha512", VerifyKind::Sha512),
+    ("sha3-224", VerifyKind::Sha3_224),
+    ("sha3-256", VerifyKind::Sha3_256),
+    ("sha3-384", VerifyKind::Sha3_384),
+    ("sha3-512", VerifyKind::Sha3_512),
+    ("xxhash", VerifyKind::Xxhash),
+    ("meta", VerifyKind::Meta),
+    ("pattern", VerifyKind::Pattern),
+    ("pattern_hdr", VerifyKind::PatternHeader),
+    ("null", VerifyKind::Null),
+];

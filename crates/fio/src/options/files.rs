@@ -1,0 +1,128 @@
+//! Options of files: names, number, making, removing; durability and the page cache.
+
+use super::{Entry, served};
+use crate::draft::Draft;
+use crate::value::{Parsed, Value, put};
+use crate::{FadviseHint, Fallocate, FileService, MAX_FILES, ServiceOrder, SyncMode};
+
+pub(super) const OPTIONS: &[Entry] = &[
+    served("directory", &[], |d, v| {
+        if !d.job.files.names.is_empty() {
+            let note = "comes after filename=, which fio has put into the current directory by \
+                        then, and so does ssdyno; give directory= first";
+            v.notes.borrow_mut().push(note.into());
+        }
+        put(&mut d.job.files.directories, list(v.text()?)?)
+    }),
+    served("filename", &[], file_names)
+        .says("names of `[global]` and of the job add up, as in fio"),
+    served("filename_format", &[], |d, v| put(&mut d.job.files.filename_format, v.text()?.into())),
+    served("nrfiles", &["nr_files"], |d, v| put(&mut d.nrfiles, v.count32(1, MAX_FILES)?)),
+    served("openfiles", &[], |d, v| put(&mut d.openfiles, v.count32(0, MAX_FILES)?))
+        .says("all files of a job are open at once"),
+    served("file_service_type", &[], |d, v| put(&mut d.job.files.service, service(v)?)),
+    served("fallocate", &[], |d, v| {
+        let words = [
+            ("none", Fallocate::None),
+            ("0", Fallocate::None),
+            ("native", Fallocate::Native),
+            ("posix", Fallocate::Posix),
+            ("1", Fallocate::Posix),
+            ("keep", Fallocate::Keep),
+            ("truncate", Fallocate::Truncate),
+        ];
+        put(&mut d.job.files.fallocate, v.word(&words)?)
+    }),
+    served("fadvise_hint", &[], |d, v| {
+        let words = [
+            ("0", FadviseHint::None),
+            ("1", FadviseHint::ByWorkload),
+            ("random", FadviseHint::Random),
+            ("sequential", FadviseHint::Sequential),
+            ("noreuse", FadviseHint::NoReuse),
+        ];
+        put(&mut d.job.files.fadvise, v.word(&words)?)
+    }),
+    served("overwrite", &[], |d, v| put(&mut d.job.files.overwrite, v.flag()?)),
+    served("create_on_open", &[], |d, v| put(&mut d.job.files.create_on_open, v.flag()?)),
+    served("create_only", &[], |d, v| put(&mut d.job.files.create_only, v.flag()?)),
+    served("create_fsync", &[], |d, v| put(&mut d.job.files.create_fsync, v.flag()?)),
+    served("allow_file_create", &[], |d, v| put(&mut d.job.files.allow_file_create, v.flag()?)),
+    served("pre_read", &[], |d, v| put(&mut d.job.files.pre_read, v.flag()?)),
+    served("invalidate", &[], |d, v| put(&mut d.job.files.invalidate, v.flag()?)),
+    served("unlink", &[], |d, v| put(&mut d.job.files.unlink, v.flag()?)),
+    served("unlink_each_loop", &[], |d, v| put(&mut d.job.files.unlink_each_loop, v.flag()?))
+        .says("their files are emptied, which frees the same blocks, and keep their names"),
+    served("direct", &[], |d, v| put(&mut d.job.syncing.direct, v.flag()?)),
+    served("buffered", &[], |d, v| put(&mut d.job.syncing.direct, !v.flag()?)),
+    served("sync", &[], |d, v| {
+        let words = [
+            ("none", SyncMode::None),
+            ("0", SyncMode::None),
+            ("sync", SyncMode::Sync),
+            ("1", SyncMode::Sync),
+            ("dsync", SyncMode::Dsync),
+        ];
+        put(&mut d.job.syncing.sync, v.word(&words)?)
+    }),
+    served("fsync", &[], |d, v| put(&mut d.job.syncing.fsync, v.count32(0, u32::MAX)?)),
+    served("fdatasync", &[], |d, v| put(&mut d.job.syncing.fdatasync, v.count32(0, u32::MAX)?)),
+    served("end_fsync", &[], |d, v| put(&mut d.job.syncing.end_fsync, v.flag()?)),
+    served("fsync_on_close", &[], |d, v| put(&mut d.job.syncing.fsync_on_close, v.flag()?)),
+];
+
+/// Names go behind those there are; their number becomes that of the files.
+fn file_names(d: &mut Draft, v: &Value) -> Parsed<()> {
+    let files = &mut d.job.files;
+    for name in list(v.text()?)? {
+        // With several directories fio has the clones share the names in the first.
+        files.names.push(match files.directories.first() {
+            Some(directory) => format!("{directory}/{name}"),
+            None => name,
+        });
+    }
+    if files.names.len() > MAX_FILES as usize {
+        return Err(format!("names more than {MAX_FILES} files"));
+    }
+    put(&mut d.nrfiles, files.names.len() as u32)
+}
+
+/// Names with colons between; `\:` is a colon, and so is one in front.
+fn list(text: &str) -> Parsed<Vec<String>> {
+    let mut names = vec![String::new()];
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let last = names.len() - 1;
+        match letter {
+            '\\' if letters.peek() == Some(&':') => names[last].extend(letters.next()),
+            ':' if names[last].is_empty() => names[last].push(':'),
+            ':' => names.push(String::new()),
+            _ => names[last].push(letter),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    match names.iter().find(|name| name.contains('\0')) {
+        Some(_) => Err("a name cannot hold a zero byte".into()),
+        None => Ok(names),
+    }
+}
+
+fn service(v: &Value) -> Parsed<FileService> {
+    let order = match v.text()?.split(':').next().unwrap_or_default() {
+        "random" => ServiceOrder::Random,
+        "roundrobin" => ServiceOrder::RoundRobin,
+        "sequential" => ServiceOrder::Sequential,
+        other @ ("zipf" | "pareto" | "normal" | "gauss") => {
+            return Err(format!("{other}: uneven use of files is not served"));
+        }
+        other => return Err(format!("'{other}' is none of random, roundrobin, sequential")),
+    };
+    let every = match v.behind_colon() {
+        None => 1,
+        Some(text) => match v.size(text)?.bytes()? {
+            every @ 1..=0xffff_ffff => every as u32,
+            every => return Err(format!("another file every {every} operations")),
+        },
+    };
+    Ok(FileService { order, every })
+}

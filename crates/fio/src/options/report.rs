@@ -1,0 +1,155 @@
+//! Options of what is measured, shown and logged, and of errors.
+
+use super::{Entry, served};
+use crate::draft::Draft;
+use crate::value::{Parsed, Value, errno, put};
+use crate::{ErrorSet, UnifiedRw};
+
+/// Most percentiles, as in fio.
+const MOST_PERCENTILES: usize = 20;
+
+pub(super) const OPTIONS: &[Entry] = &[
+    served("kb_base", &[], |d, v| {
+        d.kb = v.word(&[("1024", 1024), ("1000", 1000)])?;
+        put(&mut d.job.reporting.kb_base, d.kb as u32)
+    })
+    .says("of what is read; results are shown both ways"),
+    served("unit_base", &[], |d, v| {
+        put(&mut d.job.reporting.bits, v.word(&[("0", false), ("8", false), ("1", true)])?)
+    }),
+    served("clat_percentiles", &[], |d, v| put(&mut d.job.reporting.clat_percentiles, v.flag()?)),
+    served("lat_percentiles", &[], |d, v| put(&mut d.job.reporting.lat_percentiles, v.flag()?)),
+    served("slat_percentiles", &[], |d, v| put(&mut d.job.reporting.slat_percentiles, v.flag()?))
+        .says("the submitting call is part of the latency and not taken apart"),
+    served("percentile_list", &[], percentiles),
+    served("significant_figures", &[], |d, v| {
+        put(&mut d.job.reporting.significant_figures, v.count32(1, 10)?)
+    })
+    .says("four, whatever it says"),
+    served("disk_util", &[], |d, v| put(&mut d.job.reporting.disk_util, v.flag()?)),
+    served("gtod_reduce", &[], gtod_reduce),
+    served("disable_lat", &[], |d, v| put(&mut d.job.reporting.disable_lat, v.flag()?)),
+    served("disable_clat", &[], |d, v| put(&mut d.job.reporting.disable_clat, v.flag()?)),
+    served("disable_slat", &[], |d, v| put(&mut d.job.reporting.disable_slat, v.flag()?)),
+    served("disable_bw_measurement", &["disable_bw"], |d, v| {
+        put(&mut d.job.reporting.disable_bw, v.flag()?)
+    }),
+    served("unified_rw_reporting", &[], |d, v| {
+        let words = [
+            ("none", UnifiedRw::None),
+            ("0", UnifiedRw::None),
+            ("mixed", UnifiedRw::Mixed),
+            ("1", UnifiedRw::Mixed),
+            ("both", UnifiedRw::Both),
+            ("2", UnifiedRw::Both),
+        ];
+        put(&mut d.job.reporting.unified, v.word(&words)?)
+    }),
+    served("stats", &[], |d, v| put(&mut d.job.reporting.stats, v.flag()?)),
+    served("bwavgtime", &[], |d, v| put(&mut d.job.reporting.bw_avg_time, v.millis()?)),
+    served("iopsavgtime", &[], |d, v| put(&mut d.job.reporting.iops_avg_time, v.millis()?)),
+    served("write_bw_log", &[], |d, v| put(&mut d.job.logs.bw, prefix(v))).bare(),
+    served("write_iops_log", &[], |d, v| put(&mut d.job.logs.iops, prefix(v))).bare(),
+    served("write_lat_log", &[], |d, v| put(&mut d.job.logs.lat, prefix(v)))
+        .bare()
+        .says("there is no slat log: the submitting call is part of the latency"),
+    served("per_job_logs", &[], |d, v| put(&mut d.job.logs.shared_file, !v.flag()?)),
+    served("log_avg_msec", &[], |d, v| put(&mut d.job.logs.average, v.millis()?)),
+    served("log_window_value", &["log_max_value"], |d, v| {
+        let words = [
+            ("avg", (false, false)),
+            ("0", (false, false)),
+            ("max", (true, false)),
+            ("1", (true, false)),
+            ("both", (false, true)),
+        ];
+        let logs = &mut d.job.logs;
+        Ok((logs.max_value, logs.both_values) = v.word(&words)?)
+    }),
+    served("log_prio", &[], |d, v| put(&mut d.job.logs.priority, v.flag()?)),
+    served("log_offset", &[], |d, v| put(&mut d.job.logs.offset, v.flag()?)),
+    served("log_alternate_epoch", &["log_unix_epoch"], |d, v| {
+        put(&mut d.job.logs.unix_epoch, v.flag()?)
+    }),
+    served("continue_on_error", &[], |d, v| {
+        let only = |read, write, verify| ErrorSet { read, write, verify };
+        let words = [
+            ("none", ErrorSet::default()),
+            ("0", ErrorSet::default()),
+            ("read", only(true, false, false)),
+            ("write", only(false, true, false)),
+            ("io", only(true, true, false)),
+            ("verify", only(false, false, true)),
+            ("all", only(true, true, true)),
+            ("1", only(true, true, true)),
+        ];
+        put(&mut d.job.errors.go_on, v.word(&words)?)
+    })
+    .says(
+        "EIO and EILSEQ are gone on after, as in fio, unless `ignore_error` names others; differences found by verify never end a job",
+    ),
+    served("ignore_error", &[], ignored),
+    served("error_dump", &[], |d, v| put(&mut d.job.errors.dump, v.flag()?))
+        .says("errors are always told"),
+];
+
+/// `1:50:99.9`, ascending; the most digits behind a point are kept for printing.
+fn percentiles(d: &mut Draft, v: &Value) -> Parsed<()> {
+    let reporting = &mut d.job.reporting;
+    let mut list = Vec::new();
+    for text in v.text()?.split(':') {
+        let text = text.trim();
+        match text.parse::<f64>() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => list.push(percent),
+            _ => return Err(format!("'{text}' is not within 0 to 100")),
+        }
+        let digits = text.split_once('.').map_or(0, |(_, behind)| behind.len().min(10));
+        reporting.percentile_precision = reporting.percentile_precision.max(digits as u32);
+    }
+    if list.len() > MOST_PERCENTILES {
+        return Err(format!("has {} percentiles; fio takes {MOST_PERCENTILES}", list.len()));
+    }
+    list.sort_by(f64::total_cmp);
+    reporting.percentiles = list;
+    Ok(())
+}
+
+fn gtod_reduce(d: &mut Draft, v: &Value) -> Parsed<()> {
+    let reporting = &mut d.job.reporting;
+    reporting.gtod_reduce = v.flag()?;
+    if reporting.gtod_reduce {
+        reporting.disable_lat = true;
+        reporting.disable_clat = true;
+        reporting.disable_slat = true;
+        reporting.disable_bw = true;
+        reporting.clat_percentiles = false;
+        reporting.lat_percentiles = false;
+        reporting.slat_percentiles = false;
+    }
+    Ok(())
+}
+
+/// The prefix of a log; the job's name, filled in at the end, where none is given.
+fn prefix(v: &Value) -> Option<String> {
+    Some(v.text.unwrap_or_default().trim().to_string())
+}
+
+/// `EIO:EILSEQ,,84`: errors of reads, writes and verification.
+fn ignored(d: &mut Draft, v: &Value) -> Parsed<()> {
+    let errors = &mut d.job.errors;
+    let lists: Vec<&str> = v.text()?.splitn(4, ',').collect();
+    if lists.len() > 3 {
+        return Err("has more than three lists; they are for reads, writes, verification".into());
+    }
+    let places = [
+        (&mut errors.ignore_read, &mut errors.go_on.read),
+        (&mut errors.ignore_write, &mut errors.go_on.write),
+        (&mut errors.ignore_verify, &mut errors.go_on.verify),
+    ];
+    for (list, (place, go_on)) in lists.into_iter().zip(places) {
+        let names = list.split(':').filter(|name| !name.trim().is_empty());
+        *place = names.map(errno).collect::<Parsed<_>>()?;
+        *go_on |= !place.is_empty();
+    }
+    Ok(())
+}

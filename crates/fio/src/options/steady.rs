@@ -1,0 +1,48 @@
+//! Options of ending when steady.
+
+use std::time::Duration;
+
+use super::{Entry, served};
+use crate::draft::Draft;
+use crate::value::{Parsed, Value, put, time};
+use crate::{Criterion, Threshold};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+pub(super) const OPTIONS: &[Entry] = &[
+    served("steadystate", &["ss"], criterion),
+    served("steadystate_duration", &["ss_dur"], |d, v| {
+        put(&mut d.steady.duration, v.time(SECOND)?)
+    }),
+    served("steadystate_ramp_time", &["ss_ramp"], |d, v| put(&mut d.steady.ramp, v.time(SECOND)?)),
+    served("steadystate_check_interval", &["ss_interval"], |d, v| {
+        put(&mut d.steady.interval, v.time(SECOND)?)
+    }),
+];
+
+/// `iops_slope:0.1%`, `bw:10m`, `lat:5ms`.
+fn criterion(d: &mut Draft, v: &Value) -> Parsed<()> {
+    let words = [
+        ("iops", (Criterion::Iops, false)),
+        ("iops_slope", (Criterion::Iops, true)),
+        ("bw", (Criterion::Bandwidth, false)),
+        ("bw_slope", (Criterion::Bandwidth, true)),
+        ("lat", (Criterion::Latency, false)),
+        ("lat_slope", (Criterion::Latency, true)),
+    ];
+    (d.steady.criterion, d.steady.slope) = v.word(&words)?;
+    let text = v.behind_colon().ok_or("needs a limit, for example iops_slope:0.1%")?;
+    let number = |text: &str| match text.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        _ => Err(format!("'{text}' is no limit")),
+    };
+    d.steady.limit = match (text.strip_suffix('%'), d.steady.criterion) {
+        (Some(percent), _) => Threshold::Percent(number(percent)?),
+        (None, Criterion::Iops) => Threshold::Absolute(number(text)?),
+        (None, Criterion::Bandwidth) => Threshold::Absolute(v.size(text)?.bytes()? as f64),
+        (None, Criterion::Latency) => {
+            Threshold::Absolute(time(text, Duration::from_micros(1))?.as_nanos() as f64)
+        }
+    };
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! Blocks that verify found wrong, as files: what was read, and what should have been.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::run::Ran;
+
+/// Writes what `verify_dump` asked for into `directory`, under fio's names: the file's, the offset in
+/// it, and `received` or `expected`. Gives the files written.
+pub fn write_dumps(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut written = Vec::new();
+    for run in &ran.jobs {
+        for dump in &run.did.dumps {
+            let (path, at) = run.place(dump.address);
+            let name = Path::new(&path).file_name().unwrap_or_default().to_string_lossy();
+            let contents = [("received", Some(&dump.found)), ("expected", dump.expected.as_ref())];
+            for (what, content) in contents {
+                let Some(content) = content else { continue };
+                let path = directory.join(format!("{name}.{at}.{what}"));
+                std::fs::write(&path, content)?;
+                written.push(path);
+            }
+        }
+    }
+    Ok(written)
+}

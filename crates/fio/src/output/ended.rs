@@ -1,0 +1,160 @@
+//! What ended a job, or was looked for while it ran, in fio's words: error, errors passed over, the
+//! depth that keeps a latency, the steady state.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::numbers::{self, LatencyUnit};
+use super::shown::Shown;
+use crate::run::{SteadySeen, Window};
+use crate::{Criterion, Threshold};
+
+/// What stands behind `err=`: the number, and in words what it means.
+pub(super) fn error(shown: &Shown<'_>) -> String {
+    match shown.runs.iter().map(|run| run.error()).find(|code| *code != 0) {
+        None => " 0".to_string(),
+        Some(code) => format!("{code:2} ({})", error_text(code)),
+    }
+}
+
+fn error_text(code: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(code).to_string();
+    text.split(" (os error").next().unwrap_or_default().to_string()
+}
+
+/// Errors that were passed over, and the number of the first.
+fn passed_over(shown: &Shown<'_>) -> Option<(u64, i32)> {
+    let go_on = &shown.job.errors.go_on;
+    (go_on.read || go_on.write || go_on.verify).then(|| {
+        let told = || shown.runs.iter().map(|run| &run.told);
+        let first = told().map(|told| told.first_error).find(|code| *code != 0);
+        (told().map(|told| told.forgiven).sum(), first.unwrap_or(0))
+    })
+}
+
+/// The depth in use at the end, of the deepest clone.
+fn depth(shown: &Shown<'_>) -> u32 {
+    let found = shown.runs.iter().filter_map(|run| run.told.depth);
+    let asked = shown.job.latency_target.map_or(shown.job.queue.depth, |_| 1);
+    found.max().unwrap_or(asked)
+}
+
+fn steady<'r>(shown: &'r Shown<'_>) -> Option<&'r SteadySeen> {
+    shown.runs.iter().find_map(|run| run.steady.as_ref())
+}
+
+/// The lines of the text.
+pub(super) fn lines(shown: &Shown<'_>) -> String {
+    let mut text = String::new();
+    if let Some((count, first)) = passed_over(shown) {
+        let why = if first == 0 { "Success".to_string() } else { error_text(first) };
+        text += &format!("     errors    : total={count}, first_error={first}/<{why}>\n");
+    }
+    let depth = depth(shown);
+    text += &match &shown.job.latency_target {
+        None => format!("     latency   : target=0, window=0, percentile=100.00%, depth={depth}\n"),
+        Some(asked) => format!(
+            "     latency   : target={}, window={}, percentile={:.2}%, depth={depth}\n",
+            time(asked.target),
+            time(asked.window),
+            asked.percentile
+        ),
+    };
+    text + &steady(shown)
+        .map(|seen| steady_line(seen, shown.job.reporting.bits))
+        .unwrap_or_default()
+}
+
+/// `100usec`, as fio has it.
+fn time(time: Duration) -> String {
+    let ns = time.as_nanos() as f64;
+    let units = [("sec", 1e9), ("msec", 1e6), ("usec", 1e3)];
+    let unit = units.iter().find(|(_, unit)| ns >= *unit).unwrap_or(&("nsec", 1.0));
+    format!("{:.2}{}", ns / unit.1, unit.0)
+}
+
+fn steady_line(seen: &SteadySeen, bits: bool) -> String {
+    let bw = seen.mean(|w| w.bw) as f64;
+    let lat = match seen.asked.criterion {
+        Criterion::Latency => {
+            let mean = seen.mean(|w| w.lat) as f64;
+            let unit = LatencyUnit::for_range(mean, mean * 100.0, mean);
+            format!(", lat={}{}", numbers::count(mean / unit.ns), unit.name)
+        }
+        _ => String::new(),
+    };
+    format!(
+        "  steadystate  : attained={}, bw={}, iops={}{lat}, {} {}={:.3}{}\n",
+        if seen.attained { "yes" } else { "no" },
+        numbers::rate(bw, bits),
+        numbers::count(seen.mean(|w| w.iops) as f64),
+        name(seen.asked.criterion),
+        if seen.asked.slope { "slope" } else { "mean dev" },
+        seen.criterion,
+        percent_sign(seen),
+    )
+}
+
+fn name(criterion: Criterion) -> &'static str {
+    match criterion {
+        Criterion::Iops => "iops",
+        Criterion::Bandwidth => "bw",
+        Criterion::Latency => "lat",
+    }
+}
+
+fn percent_sign(seen: &SteadySeen) -> &'static str {
+    match seen.asked.limit {
+        Threshold::Percent(_) => "%",
+        Threshold::Absolute(_) => "",
+    }
+}
+
+/// The fields of the JSON.
+pub(super) fn fields(shown: &Shown<'_>) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Value| drop(fields.insert(name.to_string(), value));
+    if let Some((count, first)) = passed_over(shown) {
+        put("total_err", json!(count));
+        put("first_error", json!(first));
+    }
+    put("latency_depth", json!(depth(shown)));
+    let asked = shown.job.latency_target;
+    let micros = |time: Duration| time.as_micros() as u64;
+    // Nanoseconds and microseconds, as fio has it.
+    put("latency_target", json!(asked.map_or(0, |asked| asked.target.as_nanos() as u64)));
+    put("latency_percentile", json!(asked.map_or(100.0, |asked| asked.percentile)));
+    put("latency_window", json!(asked.map_or(0, |asked| micros(asked.window))));
+    if let Some(seen) = steady(shown) {
+        put("steadystate", steady_block(seen));
+    }
+    fields
+}
+
+fn steady_block(seen: &SteadySeen) -> Value {
+    let limit = match seen.asked.limit {
+        Threshold::Percent(limit) | Threshold::Absolute(limit) => limit,
+    };
+    let (slope, percent) = (if seen.asked.slope { "_slope" } else { "" }, percent_sign(seen));
+    let each = |of: fn(&Window) -> u64| seen.windows.iter().map(of).collect::<Vec<u64>>();
+    let mut data = json!({
+        "bw_mean": seen.mean(|w| w.bw),
+        "iops_mean": seen.mean(|w| w.iops),
+        "iops": each(|w| w.iops),
+        "bw": each(|w| w.bw),
+    });
+    if let (Criterion::Latency, Some(data)) = (seen.asked.criterion, data.as_object_mut()) {
+        data.insert("lat_mean".into(), json!(seen.mean(|w| w.lat)));
+        data.insert("lat".into(), json!(each(|w| w.lat)));
+    }
+    json!({
+        "ss": format!("{}{slope}:{limit:.6}{percent}", name(seen.asked.criterion)),
+        "duration": seen.asked.duration.as_secs(),
+        "attained": u8::from(seen.attained),
+        "criterion": format!("{:.6}{percent}", seen.criterion),
+        "max_deviation": seen.deviation,
+        "slope": seen.slope,
+        "data": data,
+    })
+}

@@ -1,0 +1,256 @@
+//! The results in fio's JSON, which other programs plot and convert.
+//!
+//! Everything fio has is there under fio's names; what is ours stands under `ssdyno`, which readers
+//! of fio's JSON pass over. `clat_ns` and `lat_ns` hold the same: issue to completion, the
+//! submitting call included. `slat_ns` is empty, because it is not taken apart.
+
+use record::Histogram;
+use rig::KindStats;
+use serde_json::{Map, Value, json};
+use workload::OpKind;
+
+use super::shown::{Samples, Shown, Side, deviation};
+use super::{LAYOUT, ended, shown};
+use crate::run::{DiskUse, Ran};
+use crate::{Amount, Blocks, Job, UnifiedRw};
+
+/// fio's value where no end is foreseen.
+const NO_ETA: u32 = 2_147_483_647;
+
+/// The results; `bins` adds the buckets of the histograms (`json+`).
+pub fn json(ran: &Ran<'_>, bins: bool) -> Value {
+    let jobs: Vec<Value> = shown(ran).iter().map(|shown| job(shown, bins)).collect();
+    let time = jiff::Timestamp::from_millisecond(ran.ended_unix_ms as i64).unwrap_or_default();
+    let local = time.to_zoned(jiff::tz::TimeZone::system());
+    json!({
+        "fio version": LAYOUT,
+        "timestamp": ran.ended_unix_ms / 1000,
+        "timestamp_ms": ran.ended_unix_ms,
+        "time": local.strftime("%a %b %e %H:%M:%S %Y").to_string(),
+        "jobs": jobs,
+        "disk_util": ran.disks.iter().map(disk).collect::<Vec<_>>(),
+        "ssdyno": {
+            "version": env!("CARGO_PKG_VERSION"),
+            "latency": "clat_ns and lat_ns are both from before the submitting call to completion",
+            "findings": ran.stages.iter().flat_map(|stage| &stage.findings).collect::<Vec<_>>(),
+        },
+    })
+}
+
+fn job(shown: &Shown<'_>, bins: bool) -> Value {
+    let usage = |of: fn(&engine::ThreadUsage) -> u64| shown.sum(|run| of(&run.did.usage));
+    let elapsed_ns = shown.elapsed_ns();
+    let thread_ns = shown.sum(|run| run.did.end_ns.saturating_sub(run.did.begin_ns)).max(1) as f64;
+    let percent = |ns: u64| ns as f64 * 100.0 / thread_ns;
+    let depth_names = ["1", "2", "4", "8", "16", "32", ">=64"];
+    let batch_names = ["0", "4", "8", "16", "32", "64", ">=64"];
+    let (ns, us, ms) = shown.latency_classes();
+    let classes = ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000"];
+    let ms_classes = [&classes[..], &["2000", ">=2000"]].concat();
+    let mut job = json!({
+        "jobname": shown.job.name,
+        "groupid": shown.job.group,
+        "error": shown.runs.iter().map(|run| run.error()).max(),
+        "eta": NO_ETA,
+        "elapsed": elapsed_ns.div_ceil(1_000_000_000),
+        "job options": options(shown.job),
+        "sync": {
+            "total_ios": shown.flushes().map_or(0, |flushes| flushes.ops),
+            "lat_ns": latency(shown.flushes().map(|f| &f.service), &shown.job.reporting.percentiles, bins),
+        },
+        "job_runtime": elapsed_ns / 1_000_000,
+        "usr_cpu": percent(usage(|u| u.user_ns)),
+        "sys_cpu": percent(usage(|u| u.system_ns)),
+        "ctx": usage(|u| u.switches),
+        "majf": usage(|u| u.major_faults),
+        "minf": usage(|u| u.minor_faults),
+        "iodepth_level": named(&depth_names, &shown.shares(|run| run.did.depths)),
+        "iodepth_submit": named(&batch_names, &shown.shares(|run| run.did.handed)),
+        "iodepth_complete": named(&batch_names, &shown.shares(|run| run.did.returned)),
+        "latency_ns": named(&classes, &ns),
+        "latency_us": named(&classes, &us),
+        "latency_ms": named(&ms_classes, &ms),
+        "ssdyno": ours(shown),
+    });
+    if let Some(fields) = job.as_object_mut() {
+        fields.extend(sides(shown, bins));
+        fields.extend(ended::fields(shown));
+        fields.extend(shown.job.description.iter().map(|text| ("desc".to_string(), json!(text))));
+    }
+    job
+}
+
+/// What fio does not tell.
+fn ours(shown: &Shown<'_>) -> Value {
+    let measured = || shown.runs.iter().map(|run| &run.did.measurement);
+    let responses = shown.reported().into_iter().filter_map(|side| {
+        let response = side.stats.response.as_ref()?;
+        let percentiles = &shown.job.reporting.percentiles;
+        Some((side.name().to_string(), latency(Some(response), percentiles, false)))
+    });
+    json!({
+        "effective_depth": measured().map(|m| m.effective_depth).sum::<f64>(),
+        "late_ios": measured().map(|m| m.late_ops).sum::<u64>(),
+        "backend": measured().next().map(|m| m.backend),
+        "verified_sectors": measured().map(|m| m.verified_sectors).sum::<u64>(),
+        "response_ns": responses.collect::<Map<_, _>>(),
+    })
+}
+
+fn named(names: &[&str], values: &[f64]) -> Value {
+    let pairs = names.iter().zip(values).map(|(name, value)| (name.to_string(), json!(value)));
+    Value::Object(pairs.collect())
+}
+
+/// The directions, together or both as the job has it.
+fn sides(shown: &Shown<'_>, bins: bool) -> Map<String, Value> {
+    let mut sides = Map::new();
+    let mut put = |name: &str, found: Option<Side<'_>>| {
+        sides.insert(name.to_string(), side(shown, found, bins));
+    };
+    let unified = shown.job.reporting.unified;
+    if unified != UnifiedRw::Mixed {
+        for (name, kind) in
+            [("read", OpKind::Read), ("write", OpKind::Write), ("trim", OpKind::Discard)]
+        {
+            put(name, shown.side(kind));
+        }
+    }
+    if unified != UnifiedRw::None {
+        put("mixed", shown.mixed());
+    }
+    sides
+}
+
+fn side(shown: &Shown<'_>, side: Option<Side<'_>>, bins: bool) -> Value {
+    let percentiles = &shown.job.reporting.percentiles;
+    let none = KindStats::default();
+    let stats = side.as_ref().map_or(&none, |side| side.stats);
+    let bytes_per_s = side.as_ref().map_or(0.0, Side::bytes_per_s);
+    let per_s = side.as_ref().map_or(0.0, Side::per_s);
+    let service = (stats.ops > 0).then_some(&stats.service);
+    let mut fields = json!({
+        "io_bytes": stats.bytes,
+        "io_kbytes": stats.bytes / 1024,
+        "bw_bytes": bytes_per_s as u64,
+        "bw": (bytes_per_s / 1024.0) as u64,
+        "iops": per_s,
+        "runtime": side.as_ref().map_or(0, Side::runtime_ms),
+        "total_ios": stats.ops,
+        "short_ios": 0,
+        "drop_ios": 0,
+        "slat_ns": plain(None),
+        "clat_ns": latency(service, percentiles, bins),
+        "lat_ns": latency(service, percentiles, bins),
+    });
+    let (bw, iops) = side.as_ref().map_or(Default::default(), |side| (side.bw, side.iops));
+    let kib = Samples {
+        min: bw.min / 1024.0,
+        max: bw.max / 1024.0,
+        mean: bw.mean / 1024.0,
+        deviation: bw.deviation / 1024.0,
+        ..bw
+    };
+    let share = if bytes_per_s > 0.0 { bw.mean / bytes_per_s } else { 0.0 };
+    let samples = json!({
+        "bw_min": kib.min as u64,
+        "bw_max": kib.max as u64,
+        "bw_agg": (share * 100.0).min(100.0),
+        "bw_mean": kib.mean,
+        "bw_dev": kib.deviation,
+        "bw_samples": kib.count,
+        "iops_min": iops.min as u64,
+        "iops_max": iops.max as u64,
+        "iops_mean": iops.mean,
+        "iops_stddev": iops.deviation,
+        "iops_samples": iops.count,
+    });
+    if let (Some(fields), Value::Object(samples)) = (fields.as_object_mut(), samples) {
+        fields.extend(samples);
+    }
+    fields
+}
+
+fn plain(histogram: Option<&Histogram>) -> Value {
+    json!({
+        "min": histogram.and_then(Histogram::min).unwrap_or(0),
+        "max": histogram.and_then(Histogram::max).unwrap_or(0),
+        "mean": histogram.and_then(Histogram::mean).unwrap_or(0.0),
+        "stddev": histogram.map_or(0.0, deviation),
+        "N": histogram.map_or(0, Histogram::count),
+    })
+}
+
+/// A latency with its percentiles, those with at least ten samples beyond.
+fn latency(histogram: Option<&Histogram>, percentiles: &[f64], bins: bool) -> Value {
+    let mut value = plain(histogram);
+    let (Some(fields), Some(histogram)) = (value.as_object_mut(), histogram) else { return value };
+    let percentile = |p: &f64| Some((format!("{p:.6}"), json!(histogram.percentile(p / 100.0)?)));
+    let found: Map<String, Value> = percentiles.iter().filter_map(percentile).collect();
+    fields.insert("percentile".into(), Value::Object(found));
+    if bins {
+        let bin =
+            |(low, width, count): (u64, u64, u64)| ((low + width / 2).to_string(), json!(count));
+        fields.insert("bins".into(), histogram.buckets().map(bin).collect::<Map<_, _>>().into());
+    }
+    value
+}
+
+/// The options as a fio user would write them. All that say what was done are there, whether they
+/// were given or not, because readers look for them.
+fn options(job: &Job) -> Value {
+    let text = |value: &dyn std::fmt::Display| Value::String(value.to_string());
+    let mut options = Map::new();
+    let mut put = |name: &str, value: Value| drop(options.insert(name.to_string(), value));
+    put("name", text(&job.name));
+    put("rw", text(&job.access.rw.name()));
+    put("ioengine", text(&job.engine.name()));
+    put("direct", text(&u8::from(job.syncing.direct)));
+    put("iodepth", text(&job.queue.depth));
+    put("numjobs", text(&job.numjobs));
+    if let Blocks::Fixed(bytes) = &job.access.blocks.read {
+        put("bs", text(&size(*bytes)));
+    }
+    match job.space.size {
+        Some(Amount::Bytes(bytes)) => put("size", text(&size(bytes))),
+        Some(Amount::Percent(percent)) => put("size", text(&format!("{percent}%"))),
+        None => {}
+    }
+    if job.access.rw.reads() && job.access.rw.writes() {
+        put("rwmixread", text(&job.access.mix_read_percent));
+    }
+    if let Some(runtime) = job.schedule.runtime {
+        put("runtime", text(&runtime.as_secs()));
+    }
+    if job.schedule.time_based {
+        put("time_based", text(&1));
+    }
+    if job.reporting.group {
+        put("group_reporting", text(&1));
+    }
+    if !job.files.names.is_empty() {
+        put("filename", text(&job.files.names.join(":")));
+    }
+    Value::Object(options)
+}
+
+/// A size in fio's words: `4k`, `1m`.
+fn size(bytes: u64) -> String {
+    let units = [(1 << 40, "t"), (1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
+    let unit = units.iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    unit.map_or(bytes.to_string(), |(unit, name)| format!("{}{name}", bytes / unit))
+}
+
+fn disk(disk: &DiskUse) -> Value {
+    json!({
+        "name": disk.name,
+        "read_ios": disk.ios[0],
+        "write_ios": disk.ios[1],
+        "read_merges": disk.merges[0],
+        "write_merges": disk.merges[1],
+        "read_ticks": disk.ticks[0],
+        "write_ticks": disk.ticks[1],
+        "in_queue": disk.in_queue,
+        "util": disk.util,
+    })
+}

@@ -1,0 +1,169 @@
+//! fio's logs over time: bandwidth, IOPS and latency, a line for each operation or for each average.
+//!
+//! A line is `time (ms), value, direction, block size, offset or 0, priority`; bandwidth is in
+//! KiB/s, latency in ns, direction 0 for reads, 1 for writes, 2 for trims. The names are fio's:
+//! `PREFIX_bw.N.log`, clones counted from 1 over the whole plan.
+
+use std::collections::HashSet;
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use workload::OpKind;
+
+use super::shown::windows;
+use crate::options::packed;
+use crate::run::{JobRun, Ran, job_priority};
+
+/// What a log holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    Bandwidth,
+    Iops,
+    Latency,
+}
+
+/// Class of the priorities that fio marks.
+const REAL_TIME: u16 = 1;
+
+/// One line.
+struct Line {
+    ms: u64,
+    values: Vec<u64>,
+    direction: u8,
+    bytes: u64,
+    offset: u64,
+    priority: u16,
+}
+
+/// Writes the logs that the jobs asked for into `directory`, and gives their paths.
+pub fn write_logs(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut written = Vec::new();
+    let mut begun = HashSet::new();
+    for (number, run) in (1..).zip(&ran.jobs) {
+        for (name, value, prefix) in wanted(run) {
+            let file = match run.job.logs.shared_file {
+                true => format!("{prefix}_{name}.log"),
+                false => format!("{prefix}_{name}.{number}.log"),
+            };
+            let path = directory.join(file);
+            let first = begun.insert(path.clone());
+            let mut options = OpenOptions::new();
+            match first {
+                true => options.create(true).write(true).truncate(true),
+                false => options.append(true),
+            };
+            let mut out = BufWriter::new(options.open(&path)?);
+            write_log(run, value, &mut out)?;
+            out.flush()?;
+            if first {
+                written.push(path);
+            }
+        }
+    }
+    Ok(written)
+}
+
+/// The logs of a clone: part of the file's name, content, prefix. fio's three latency logs hold the
+/// same here, but for the submission's, which is not taken apart and not written.
+fn wanted<'r>(run: &'r JobRun<'_>) -> Vec<(&'static str, Value, &'r str)> {
+    let logs = &run.job.logs;
+    let mut wanted = Vec::new();
+    let mut add = |name, value, prefix: &'r Option<String>| {
+        wanted.extend(prefix.as_deref().map(|prefix| (name, value, prefix)));
+    };
+    add("bw", Value::Bandwidth, &logs.bw);
+    add("iops", Value::Iops, &logs.iops);
+    add("clat", Value::Latency, &logs.lat);
+    add("lat", Value::Latency, &logs.lat);
+    wanted
+}
+
+fn write_log(run: &JobRun<'_>, value: Value, out: &mut impl Write) -> io::Result<()> {
+    let logs = &run.job.logs;
+    let epoch_ms = if logs.unix_epoch { run.began_unix_ns / 1_000_000 } else { 0 };
+    let lines = match logs.average.is_zero() {
+        true => each(run, value),
+        false => averages(run, value),
+    };
+    for Line { ms, values, direction, bytes, offset, priority } in lines {
+        write!(out, "{}", ms + epoch_ms)?;
+        for value in values {
+            write!(out, ", {value}")?;
+        }
+        write!(out, ", {direction}, {bytes}")?;
+        if logs.offset {
+            write!(out, ", {offset}")?;
+        }
+        match logs.priority {
+            true => writeln!(out, ", 0x{priority:04x}")?,
+            false => writeln!(out, ", {}", u8::from(priority >> 13 == REAL_TIME))?,
+        }
+    }
+    Ok(())
+}
+
+/// fio's number of a direction.
+fn direction(kind: OpKind) -> Option<u8> {
+    match kind {
+        OpKind::Read => Some(0),
+        OpKind::Write => Some(1),
+        OpKind::Discard => Some(2),
+        OpKind::Flush => None,
+    }
+}
+
+/// A line for each operation.
+fn each(run: &JobRun<'_>, value: Value) -> Vec<Line> {
+    let place = (1u64 << run.shift) - 1;
+    let own = job_priority(run.job);
+    let own = own.map_or(0, |(class, level)| packed(class.into(), level.into(), 0));
+    let line = |logged: &engine::Logged| {
+        let bytes = u64::from(logged.op.bytes);
+        let amount = match value {
+            Value::Bandwidth => {
+                (bytes as f64 / 1024.0 * 1e9 / logged.service_ns.max(1) as f64) as u64
+            }
+            Value::Iops => 1,
+            Value::Latency => logged.service_ns,
+        };
+        Some(Line {
+            ms: logged.done_ns / 1_000_000,
+            values: vec![amount],
+            direction: direction(logged.op.kind)?,
+            bytes,
+            offset: logged.op.offset & place,
+            priority: if logged.priority == 0 { own } else { logged.priority },
+        })
+    };
+    run.did.log.iter().filter_map(line).collect()
+}
+
+/// A line for each average and direction that had any.
+fn averages(run: &JobRun<'_>, value: Value) -> Vec<Line> {
+    let window_ns = run.job.logs.average.as_nanos() as u64;
+    let seconds = window_ns as f64 / 1e9;
+    let mut lines = Vec::new();
+    for (i, window) in (1..).zip(windows(run, window_ns)) {
+        for kind in OpKind::ALL {
+            let (ops, bytes, sum_ns, max_ns) = window[kind as usize];
+            let Some(direction) = direction(kind).filter(|_| ops > 0) else { continue };
+            let mean = match value {
+                Value::Bandwidth => (bytes as f64 / 1024.0 / seconds) as u64,
+                Value::Iops => (ops as f64 / seconds) as u64,
+                Value::Latency => sum_ns / ops,
+            };
+            let logs = &run.job.logs;
+            let largest = if value == Value::Latency { max_ns } else { mean };
+            let values = match () {
+                () if logs.both_values => vec![mean, largest],
+                () if logs.max_value => vec![largest],
+                () => vec![mean],
+            };
+            let ms = i * window_ns / 1_000_000;
+            // fio gives an average no block size.
+            lines.push(Line { ms, values, direction, bytes: 0, offset: 0, priority: 0 });
+        }
+    }
+    lines
+}

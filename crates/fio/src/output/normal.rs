@@ -1,0 +1,412 @@
+//! The text that fio's users know, and below it what fio does not tell.
+
+use std::fmt::Write;
+
+use record::{Finding, Histogram, IoErrors, Level};
+use workload::OpKind;
+use workload::units;
+
+use super::numbers::{self, LatencyUnit, short};
+use super::shown::{Samples, Shown, Side, deviation};
+use super::{ended, shown};
+use crate::run::{DiskUse, JobRun, Ran, depth_is_fiction, mapped};
+use crate::{Job, Plan, VerifyKind};
+
+/// Percentiles in a line.
+const PER_LINE: usize = 4;
+
+/// What is going to be run, a line for each job.
+pub fn announce(plan: &Plan) -> String {
+    let mut text = String::new();
+    for job in &plan.jobs {
+        let sizes = |kind: usize| {
+            let blocks = job.access.blocks.each()[kind];
+            let size = |bytes: u64| short(bytes as f64, 6, true, "B");
+            format!("{}-{}", size(blocks.min()), size(blocks.max()))
+        };
+        let _ = writeln!(
+            text,
+            "{}: (g={}): rw={}, bs=(R) {}, (W) {}, (T) {}, ioengine={}, iodepth={}",
+            job.name,
+            job.group,
+            job.access.rw.name(),
+            sizes(0),
+            sizes(1),
+            sizes(2),
+            job.engine.name(),
+            job.queue.depth,
+        );
+        if job.numjobs > 1 {
+            text.push_str("...\n");
+        }
+    }
+    let clones: u32 = plan.jobs.iter().map(|job| job.numjobs).sum();
+    let s = if clones == 1 { "" } else { "s" };
+    let _ = writeln!(text, "ssdyno-{}", env!("CARGO_PKG_VERSION"));
+    let _ = writeln!(text, "Starting {clones} thread{s}");
+    text
+}
+
+/// Everything a plan did.
+pub fn normal(ran: &Ran<'_>) -> String {
+    let results = shown(ran);
+    let mut text = String::new();
+    for shown in &results {
+        text.push('\n');
+        result(&mut text, shown, ran);
+    }
+    groups(&mut text, &results);
+    disks(&mut text, ran);
+    doubts(&mut text, ran, &results);
+    text
+}
+
+fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
+    let job = shown.job;
+    let ended = jiff::Timestamp::from_millisecond(ran.ended_unix_ms as i64).unwrap_or_default();
+    let ended = ended.to_zoned(jiff::tz::TimeZone::system());
+    let _ = writeln!(
+        text,
+        "{}: (groupid={}, jobs={}): err={}: pid={}: {}",
+        job.name,
+        job.group,
+        shown.runs.len(),
+        ended::error(shown),
+        std::process::id(),
+        ended.strftime("%a %b %e %H:%M:%S %Y"),
+    );
+    if let Some(description) = &job.description {
+        let _ = writeln!(text, "  Description  : [{description}]");
+    }
+    for side in shown.reported() {
+        direction(text, job, &side);
+    }
+    if let Some(flushes) = shown.flushes() {
+        text.push_str("  fsync/fdatasync/sync_file_range:\n");
+        latency(text, job, "sync", &flushes.service);
+    }
+    if !job.reporting.gtod_reduce {
+        classes(text, shown);
+    }
+    machine(text, shown);
+    beside(text, shown);
+}
+
+fn direction(text: &mut String, job: &Job, side: &Side<'_>) {
+    let name = match side.kind {
+        Some(OpKind::Discard) => "trim",
+        _ => side.name(),
+    };
+    let zones = if side.kind == Some(OpKind::Write) { "; 0 zone resets" } else { "" };
+    let _ = writeln!(
+        text,
+        "  {name}: IOPS={}, BW={}({}/{}msec){zones}",
+        numbers::count(side.per_s()),
+        numbers::rate(side.bytes_per_s(), job.reporting.bits),
+        numbers::bytes(side.stats.bytes),
+        side.runtime_ms(),
+    );
+    if !job.reporting.gtod_reduce {
+        if !job.reporting.disable_lat || !job.reporting.disable_clat {
+            latency(text, job, "lat", &side.stats.service);
+        }
+        if let Some(response) = &side.stats.response {
+            latency(text, job, "resp", response);
+        }
+    }
+    let share = side.bw.mean * 100.0 / side.bytes_per_s().max(1.0);
+    if side.bw.count > 0 {
+        let bits = job.reporting.bits;
+        let kib = |value: f64| value / if bits { 128.0 } else { 1024.0 };
+        let unit = if bits { "Kibit/s" } else { "  KiB/s" };
+        let Samples { min, max, mean, deviation, count } = side.bw;
+        let _ = writeln!(
+            text,
+            "   bw ({unit}): min={:5.0}, max={:5.0}, per={:3.2}%, avg={:5.2}, stdev={:5.2}, samples={count}",
+            kib(min),
+            kib(max),
+            share.min(100.0),
+            kib(mean),
+            kib(deviation),
+        );
+    }
+    if side.iops.count > 0 {
+        let Samples { min, max, mean, deviation, count } = side.iops;
+        let _ = writeln!(
+            text,
+            "   iops        : min={min:5.0}, max={max:5.0}, avg={mean:5.2}, stdev={deviation:5.2}, samples={count}",
+        );
+    }
+}
+
+/// The line of a latency and its percentiles.
+fn latency(text: &mut String, job: &Job, name: &str, histogram: &Histogram) {
+    let (Some(min), Some(max), Some(mean)) = (histogram.min(), histogram.max(), histogram.mean())
+    else {
+        return;
+    };
+    let deviation = deviation(histogram);
+    let unit = LatencyUnit::for_range(min as f64, max as f64, deviation);
+    let shown = |ns: u64| short(ns as f64 / unit.ns, 6, false, "");
+    let _ = writeln!(
+        text,
+        "    {name:>4} ({}): min={}, max={}, avg={:5.2}, stdev={:5.2}",
+        unit.name,
+        shown(min),
+        shown(max),
+        mean / unit.ns,
+        deviation / unit.ns,
+    );
+    if job.reporting.clat_percentiles || job.reporting.lat_percentiles {
+        percentiles(text, job, name, histogram);
+    }
+}
+
+fn percentiles(text: &mut String, job: &Job, name: &str, histogram: &Histogram) {
+    let wanted = &job.reporting.percentiles;
+    let found: Vec<(f64, u64)> =
+        wanted.iter().filter_map(|p| Some((*p, histogram.percentile(p / 100.0)?))).collect();
+    let (Some((_, least)), Some((_, most))) = (found.first(), found.last()) else { return };
+    let unit = match (*least, *most) {
+        (2_000_001.., 99_999_001..) => LatencyUnit { name: "msec", ns: 1e6 },
+        (2001.., 100_000..) => LatencyUnit { name: "usec", ns: 1e3 },
+        _ => LatencyUnit { name: "nsec", ns: 1.0 },
+    };
+    let _ = writeln!(text, "    {name} percentiles ({}):", unit.name);
+    let value = |ns: u64| format!("{:.0}", ns as f64 / unit.ns);
+    let width = value(*most).len().max(4);
+    let precision = job.reporting.percentile_precision as usize;
+    for (i, (percent, ns)) in found.iter().enumerate() {
+        let begin = if i % PER_LINE == 0 { "     | " } else { " " };
+        let end = match i + 1 {
+            last if last == found.len() => "\n",
+            next if next % PER_LINE == 0 => ",\n",
+            _ => ",",
+        };
+        let percent = format!("{percent:.precision$}");
+        let _ = write!(text, "{begin}{percent:>5}th=[{:>width$}]{end}", value(*ns));
+    }
+    if found.len() < wanted.len() {
+        text.push_str("     | (further out there are fewer than ten samples)\n");
+    }
+}
+
+fn classes(text: &mut String, shown: &Shown<'_>) {
+    const BOUNDS: [&str; 12] =
+        ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
+    let (ns, us, ms) = shown.latency_classes();
+    for (unit, shares) in [("nsec", &ns[..]), ("usec", &us[..]), ("msec", &ms[..])] {
+        let some: Vec<String> = BOUNDS
+            .iter()
+            .zip(shares)
+            .filter(|(_, share)| **share > 0.0)
+            .map(|(bound, share)| format!("{bound}={:.2}%", share.max(0.01)))
+            .collect();
+        for line in some.chunks(6) {
+            let _ = writeln!(text, "  lat ({unit})   : {}", line.join(", "));
+        }
+    }
+}
+
+fn machine(text: &mut String, shown: &Shown<'_>) {
+    let time = shown.sum(|run| run.did.end_ns.saturating_sub(run.did.begin_ns)).max(1) as f64;
+    let percent = |ns: u64| ns as f64 * 100.0 / time;
+    let _ = writeln!(
+        text,
+        "  cpu          : usr={:3.2}%, sys={:3.2}%, ctx={}, majf={}, minf={}",
+        percent(shown.sum(|run| run.did.usage.user_ns)),
+        percent(shown.sum(|run| run.did.usage.system_ns)),
+        shown.sum(|run| run.did.usage.switches),
+        shown.sum(|run| run.did.usage.major_faults),
+        shown.sum(|run| run.did.usage.minor_faults),
+    );
+    let depths = ["1", "2", "4", "8", "16", "32", ">=64"];
+    let batches = ["0", "4", "8", "16", "32", "64", ">=64"];
+    let line = |names: [&str; 7], shares: [f64; 7]| {
+        let one = |(name, share): (&str, f64)| match share {
+            0.0 => format!("{name}=0.0%"),
+            some => format!("{name}={:.1}%", some.max(0.1)),
+        };
+        names.into_iter().zip(shares).map(one).collect::<Vec<_>>().join(", ")
+    };
+    let _ = writeln!(text, "  IO depths    : {}", line(depths, shown.shares(|r| r.did.depths)));
+    let _ = writeln!(text, "     submit    : {}", line(batches, shown.shares(|r| r.did.handed)));
+    let _ = writeln!(text, "     complete  : {}", line(batches, shown.shares(|r| r.did.returned)));
+    let count = |kind: OpKind| shown.kinds[kind as usize].as_ref().map_or(0, |k| k.ops);
+    let _ = writeln!(
+        text,
+        "     issued rwts: total={},{},{},{} short=0,0,0,0 dropped=0,0,0,0",
+        count(OpKind::Read),
+        count(OpKind::Write),
+        count(OpKind::Discard),
+        count(OpKind::Flush),
+    );
+    text.push_str(&ended::lines(shown));
+}
+
+/// What fio has and does not tell.
+fn beside(text: &mut String, shown: &Shown<'_>) {
+    let depth: f64 = shown.runs.iter().map(|run| run.did.measurement.effective_depth).sum();
+    let asked = u64::from(shown.job.queue.depth) * shown.runs.len() as u64;
+    let _ = writeln!(text, "  effective depth: {depth:.1} in flight on average, {asked} asked for");
+    for side in shown.reported() {
+        let line = |name: &str, histogram: &Histogram| {
+            let at = |q| histogram.percentile(q).map(|ns| units::latency(ns as f64));
+            let points = [("p50", at(0.5)), ("p99", at(0.99)), ("p99.9", at(0.999))];
+            let shown = points.into_iter().filter_map(|(name, v)| Some(format!("{name} {}", v?)));
+            let most = histogram.max().map(|ns| format!("max {}", units::latency(ns as f64)));
+            let all: Vec<_> = shown.chain(most).collect();
+            format!("  {:<15}: {name} {}\n", side.name(), all.join(", "))
+        };
+        if shown.job.reporting.gtod_reduce {
+            text.push_str(&line("service time", &side.stats.service));
+        }
+        if let Some(response) = &side.stats.response {
+            text.push_str(&line("response time, from when it was due:", response));
+        }
+    }
+}
+
+fn groups(text: &mut String, results: &[Shown<'_>]) {
+    let mut numbers: Vec<u32> = results.iter().map(|shown| shown.job.group).collect();
+    numbers.dedup();
+    for group in numbers {
+        let _ = writeln!(text, "\nRun status group {group} (all jobs):");
+        let members = || results.iter().filter(|shown| shown.job.group == group);
+        let bits = members().any(|shown| shown.job.reporting.bits);
+        let all: Vec<Side<'_>> = members().flat_map(Shown::reported).collect();
+        for (name, title) in
+            [("read", "READ"), ("write", "WRITE"), ("discard", "TRIM"), ("mixed", "MIXED")]
+        {
+            let sides: Vec<_> = all.iter().filter(|side| side.name() == name).collect();
+            group_line(text, title, &sides, bits);
+        }
+    }
+}
+
+fn group_line(text: &mut String, name: &str, sides: &[&Side<'_>], bits: bool) {
+    if sides.is_empty() {
+        return;
+    }
+    let bytes: u64 = sides.iter().map(|side| side.stats.bytes).sum();
+    let times = || sides.iter().map(|side| side.runtime_ms());
+    let longest = sides.iter().map(|side| side.runtime_ns).max().unwrap_or(1).max(1);
+    let rates = || sides.iter().map(|side| side.bytes_per_s());
+    let (low, high) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+    let _ = writeln!(
+        text,
+        "  {name:>5}: bw={}, {}-{} ({}-{}), io={} ({}), run={}-{}msec",
+        numbers::rate(bytes as f64 * 1e9 / longest as f64, bits),
+        numbers::binary_rate(low, bits),
+        numbers::binary_rate(high, bits),
+        numbers::decimal_rate(low, bits),
+        numbers::decimal_rate(high, bits),
+        numbers::bytes(bytes),
+        numbers::decimal_bytes(bytes),
+        times().min().unwrap_or(0),
+        times().max().unwrap_or(0),
+    );
+}
+
+fn disks(text: &mut String, ran: &Ran<'_>) {
+    if ran.disks.is_empty() || !ran.plan.jobs.iter().any(|job| job.reporting.disk_util) {
+        return;
+    }
+    text.push_str("\nDisk stats (read/write):\n");
+    for DiskUse { name, ios, merges, ticks, in_queue, util } in &ran.disks {
+        let _ = writeln!(
+            text,
+            "  {name}: ios={}/{}, merge={}/{}, ticks={}/{}, in_queue={in_queue}, util={util:.2}%",
+            ios[0], ios[1], merges[0], merges[1], ticks[0], ticks[1],
+        );
+    }
+}
+
+/// What bears on whether to believe the numbers, and what stays behind.
+fn doubts(text: &mut String, ran: &Ran<'_>, results: &[Shown<'_>]) {
+    let mut lines: Vec<String> = Vec::new();
+    let mut add = |line: String| {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    };
+    for finding in ran.stages.iter().flat_map(|stage| &stage.findings) {
+        // Told below in fio's own words.
+        if finding.name != "depth-is-a-fiction" {
+            add(told(finding));
+        }
+    }
+    for shown in results {
+        notes(shown).into_iter().for_each(&mut add);
+    }
+    if !lines.is_empty() {
+        text.push_str("\nWhat to know about these numbers:\n");
+        lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+    }
+    if !ran.left.is_empty() {
+        text.push_str("\nFiles that stay, as with fio (unlink=1 removes them):\n");
+        for (path, bytes) in ran.left.iter().take(8) {
+            let _ = writeln!(text, "  {} ({})", path.display(), units::binary(*bytes));
+        }
+        if ran.left.len() > 8 {
+            let _ = writeln!(text, "  and {} more", ran.left.len() - 8);
+        }
+    }
+}
+
+fn told(finding: &Finding) -> String {
+    let sign = match finding.level {
+        Level::Bad => "!!",
+        Level::Warn => "! ",
+        _ => "  ",
+    };
+    format!("{sign} {}", finding.text)
+}
+
+/// What is to be known of a job whatever was measured.
+fn notes(shown: &Shown<'_>) -> Vec<String> {
+    let job = shown.job;
+    let mut notes = Vec::new();
+    if let Some(how) = mapped(job) {
+        notes.push(format!("   ioengine={} is {how}", job.engine.name()));
+    }
+    if depth_is_fiction(job) {
+        let why = match job.engine {
+            crate::Engine::Libaio => "buffered libaio does the I/O in the call that submits it",
+            _ => "this engine has one operation in flight",
+        };
+        notes.push(format!("!  iodepth={} is a fiction: {why}", job.queue.depth));
+    }
+    if job.access.rw.reads() && job.access.rw.writes() {
+        notes.push(
+            "   reads and writes are a fixed mix: their rates are one measurement, not two".into(),
+        );
+    }
+    let sectors: u64 = shown.runs.iter().map(|r| r.did.measurement.verified_sectors).sum();
+    if super::super::run::is_verified(job) && sectors > 0 {
+        notes.push(format!(
+            "   verify: {} checked by {}",
+            units::binary(sectors * 512),
+            match job.verify.kind {
+                VerifyKind::Pattern => "the pattern",
+                _ => "ssdyno's own stamps (address, sequence, checksum)",
+            }
+        ));
+    }
+    if job.space.fill_device {
+        let note =
+            "   fill_device: a tenth of a file system stays free, and fio would fill all of it";
+        notes.push(note.into());
+    }
+    for run in &shown.runs {
+        notes.extend(run.did.measurement.errors.iter().map(|error| failed(run, error)));
+    }
+    notes
+}
+
+/// Errors of a kind, with the place of the first.
+fn failed(run: &JobRun<'_>, error: &IoErrors) -> String {
+    let (path, at) = run.place(error.first_offsets.first().copied().unwrap_or(0));
+    let (name, count, op, kind) = (&run.job.name, error.count, &error.op, &error.kind);
+    format!("!! {name}: {op}: {count} {kind}, the first at byte {at} of {path}")
+}

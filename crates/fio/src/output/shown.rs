@@ -1,0 +1,263 @@
+//! One result: a clone, or the clones of a group together, with everything that any form shows.
+
+use record::Histogram;
+use rig::KindStats;
+use workload::OpKind;
+
+use crate::run::JobRun;
+use crate::{Job, UnifiedRw};
+
+/// A result as it is shown.
+pub(crate) struct Shown<'r> {
+    pub job: &'r Job,
+    pub runs: Vec<&'r JobRun<'r>>,
+    /// By `OpKind as usize`, all clones together.
+    pub kinds: [Option<KindStats>; 4],
+    /// All directions together, where they are reported so.
+    mixed: Option<KindStats>,
+}
+
+/// Directions of operations; a flush has none.
+const DIRECTIONS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
+
+/// What is told of one direction, or of all together.
+pub(crate) struct Side<'s> {
+    /// `None`: all together.
+    pub kind: Option<OpKind>,
+    pub stats: &'s KindStats,
+    /// Time of the clone that took longest, nanoseconds.
+    pub runtime_ns: u64,
+    /// Bytes per second in each sample.
+    pub bw: Samples,
+    /// Operations per second in each sample.
+    pub iops: Samples,
+}
+
+/// Samples of a rate over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Samples {
+    pub min: f64,
+    pub max: f64,
+    pub mean: f64,
+    pub deviation: f64,
+    pub count: usize,
+}
+
+impl Samples {
+    fn of(values: &[f64]) -> Samples {
+        let count = values.len();
+        if count == 0 {
+            return Samples::default();
+        }
+        let mean = values.iter().sum::<f64>() / count as f64;
+        let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+        Samples {
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            max: values.iter().copied().fold(0.0, f64::max),
+            mean,
+            deviation: if count > 1 { (squares / (count - 1) as f64).sqrt() } else { 0.0 },
+            count,
+        }
+    }
+}
+
+impl<'r> Shown<'r> {
+    /// The clones of one result; at least one.
+    pub(super) fn of(runs: Vec<&'r JobRun<'r>>) -> Shown<'r> {
+        let mut kinds = [const { None::<KindStats> }; 4];
+        for run in &runs {
+            for (mine, theirs) in kinds.iter_mut().zip(&run.did.seen.kinds) {
+                if let Some(theirs) = theirs {
+                    mine.get_or_insert_with(KindStats::default).merge(theirs);
+                }
+            }
+        }
+        let job = runs[0].job;
+        let did = DIRECTIONS.map(|kind| kinds[kind as usize].as_ref());
+        let mixed = match job.reporting.unified {
+            UnifiedRw::None => None,
+            UnifiedRw::Mixed | UnifiedRw::Both => did.into_iter().flatten().cloned().reduce(sum),
+        };
+        Shown { job, runs, kinds, mixed }
+    }
+
+    /// The directions that did something.
+    pub(crate) fn sides(&self) -> Vec<Side<'_>> {
+        DIRECTIONS.into_iter().filter_map(|kind| self.side(kind)).collect()
+    }
+
+    /// What is to be reported: directions apart, together, or both.
+    pub(crate) fn reported(&self) -> Vec<Side<'_>> {
+        let apart = match self.job.reporting.unified {
+            UnifiedRw::Mixed => Vec::new(),
+            UnifiedRw::None | UnifiedRw::Both => self.sides(),
+        };
+        apart.into_iter().chain(self.mixed()).collect()
+    }
+
+    /// All directions together, where they are reported so.
+    pub(crate) fn mixed(&self) -> Option<Side<'_>> {
+        Some(self.told(None, self.mixed.as_ref()?, &DIRECTIONS))
+    }
+
+    /// One direction, if it did something.
+    pub(crate) fn side(&self, kind: OpKind) -> Option<Side<'_>> {
+        Some(self.told(Some(kind), self.kinds[kind as usize].as_ref()?, &[kind]))
+    }
+
+    fn told<'s>(
+        &'s self,
+        kind: Option<OpKind>,
+        stats: &'s KindStats,
+        kinds: &[OpKind],
+    ) -> Side<'s> {
+        let did = |kind: &&OpKind| self.kinds[**kind as usize].is_some();
+        let times = self
+            .runs
+            .iter()
+            .flat_map(|run| kinds.iter().filter(did).map(|kind| runtime_ns(run, *kind)));
+        let runtime_ns = times.max().unwrap_or(0);
+        let shown = &self.job.reporting;
+        let samples = |window, pick: fn(&(u64, u64, u64, u64)) -> u64| {
+            let all = self.runs.iter().flat_map(|run| samples(run, kinds, window, pick));
+            Samples::of(&all.collect::<Vec<_>>())
+        };
+        let bw = samples(shown.bw_avg_time.as_nanos() as u64, |k| k.1);
+        let iops = samples(shown.iops_avg_time.as_nanos() as u64, |k| k.0);
+        Side { kind, stats, runtime_ns, bw, iops }
+    }
+
+    /// Flushes that were issued between operations.
+    pub(crate) fn flushes(&self) -> Option<&KindStats> {
+        self.kinds[OpKind::Flush as usize].as_ref()
+    }
+
+    /// The sum of something over the clones.
+    pub(crate) fn sum(&self, of: impl Fn(&JobRun<'_>) -> u64) -> u64 {
+        self.runs.iter().map(|run| of(run)).sum()
+    }
+
+    /// Time from begin to end of the clone that took longest, nanoseconds.
+    pub(crate) fn elapsed_ns(&self) -> u64 {
+        let elapsed = |run: &&JobRun<'_>| run.did.end_ns.saturating_sub(run.did.begin_ns);
+        self.runs.iter().map(elapsed).max().unwrap_or(0)
+    }
+
+    /// Percentages of seven classes over the clones.
+    pub(crate) fn shares(&self, of: impl Fn(&JobRun<'_>) -> [u64; 7]) -> [f64; 7] {
+        let mut sums = [0; 7];
+        for run in &self.runs {
+            sums.iter_mut().zip(of(run)).for_each(|(sum, n)| *sum += n);
+        }
+        let all = sums.iter().sum::<u64>().max(1) as f64;
+        sums.map(|n| n as f64 * 100.0 / all)
+    }
+
+    /// Share of operations by latency, percent: up to 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000 ns;
+    /// the same in us; in ms, 2000 ms, and more.
+    pub(crate) fn latency_classes(&self) -> ([f64; 10], [f64; 10], [f64; 12]) {
+        let (mut ns, mut us, mut ms) = ([0.0; 10], [0.0; 10], [0.0; 12]);
+        let stats = [OpKind::Read, OpKind::Write, OpKind::Discard].map(|k| &self.kinds[k as usize]);
+        let all: u64 = stats.iter().copied().flatten().map(|k| k.ops).sum();
+        let each = 100.0 / all.max(1) as f64;
+        for (low, width, n) in stats.into_iter().flatten().flat_map(|k| k.service.buckets()) {
+            let middle = low + width / 2;
+            let share = n as f64 * each;
+            match middle {
+                ..1_000 => ns[class(middle)] += share,
+                1_000..1_000_000 => us[class(middle / 1_000)] += share,
+                1_000_000..1_000_000_000 => ms[class(middle / 1_000_000)] += share,
+                1_000_000_000..2_000_000_000 => ms[10] += share,
+                _ => ms[11] += share,
+            }
+        }
+        (ns, us, ms)
+    }
+}
+
+/// The class of a value below 1000.
+fn class(value: u64) -> usize {
+    const BOUNDS: [u64; 9] = [2, 4, 10, 20, 50, 100, 250, 500, 750];
+    BOUNDS.iter().position(|bound| value < *bound).unwrap_or(9)
+}
+
+/// How long a clone worked in one direction. What is read back is read after the writing.
+fn runtime_ns(run: &JobRun<'_>, kind: OpKind) -> u64 {
+    let did = &run.did;
+    let issuing = did.issue_end_ns.saturating_sub(did.begin_ns + did.checks_ns);
+    let reading_back = did.end_ns.saturating_sub(did.issue_end_ns) + did.checks_ns;
+    match kind {
+        OpKind::Read if run.job.access.rw.reads() || run.job.verify.only => issuing + reading_back,
+        OpKind::Read => reading_back,
+        _ => issuing,
+    }
+}
+
+fn sum(mut a: KindStats, b: KindStats) -> KindStats {
+    a.merge(&b);
+    a
+}
+
+/// A rate in each whole window of a clone's time.
+fn samples(
+    run: &JobRun<'_>,
+    of: &[OpKind],
+    window_ns: u64,
+    pick: fn(&(u64, u64, u64, u64)) -> u64,
+) -> Vec<f64> {
+    let sums = windows(run, window_ns.max(run.interval_ns));
+    let seconds = window_ns.max(run.interval_ns) as f64 / 1e9;
+    let rate = |kinds: &[(u64, u64, u64, u64); 4]| {
+        of.iter().map(|kind| pick(&kinds[*kind as usize])).sum::<u64>() as f64 / seconds
+    };
+    sums.iter().map(rate).collect()
+}
+
+/// Operations, bytes, summed and longest service times of a clone, by whole windows of its time.
+pub(super) fn windows(run: &JobRun<'_>, window_ns: u64) -> Vec<[(u64, u64, u64, u64); 4]> {
+    let per_window = (window_ns / run.interval_ns).max(1);
+    let intervals = &run.did.seen.intervals;
+    let first = intervals.first().map_or(0, |interval| interval.index);
+    let whole = run.did.end_ns.saturating_sub(run.did.begin_ns) / (per_window * run.interval_ns);
+    let mut sums = vec![[(0, 0, 0, 0); 4]; whole as usize];
+    for interval in intervals {
+        let at = (interval.index - first) / per_window;
+        let Some(window) = sums.get_mut(at as usize) else { continue };
+        for (sum, add) in window.iter_mut().zip(interval.kinds) {
+            *sum = (sum.0 + add.0, sum.1 + add.1, sum.2 + add.2, sum.3.max(add.3));
+        }
+    }
+    sums
+}
+
+impl Side<'_> {
+    /// Its name in results.
+    pub(crate) fn name(&self) -> &'static str {
+        self.kind.map_or("mixed", OpKind::name)
+    }
+
+    /// Bytes per second.
+    pub(crate) fn bytes_per_s(&self) -> f64 {
+        self.stats.bytes as f64 * 1e9 / self.runtime_ns.max(1) as f64
+    }
+
+    /// Operations per second.
+    pub(crate) fn per_s(&self) -> f64 {
+        self.stats.ops as f64 * 1e9 / self.runtime_ns.max(1) as f64
+    }
+
+    /// Whole milliseconds of its time, at least 1.
+    pub(crate) fn runtime_ms(&self) -> u64 {
+        (self.runtime_ns as f64 / 1e6).round().max(1.0) as u64
+    }
+}
+
+/// Standard deviation of a histogram, from the middles of its buckets.
+pub(super) fn deviation(histogram: &Histogram) -> f64 {
+    let Some(mean) = histogram.mean() else { return 0.0 };
+    let squares = histogram.buckets().map(|(low, width, n)| {
+        let middle = low as f64 + (width - 1) as f64 / 2.0;
+        n as f64 * (middle - mean).powi(2)
+    });
+    (squares.sum::<f64>() / histogram.count().max(1) as f64).sqrt()
+}

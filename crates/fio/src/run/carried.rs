@@ -1,0 +1,123 @@
+//! What the writes of a clone carry: fio's buffer options as a content.
+
+use workload::{Blend, Content, Shared};
+
+use super::Actor;
+use super::files::verifies;
+use super::member::seed;
+use crate::{Amount, Job};
+
+/// Says of every clone of a plan what its writes carry.
+pub(super) fn assign(clones: &mut [Actor<'_>]) {
+    let carried = clones.iter().map(|clone| content(clone.job, shared(clones, clone)));
+    let carried: Vec<_> = carried.collect();
+    clones.iter_mut().zip(carried).for_each(|(clone, content)| clone.carries = content);
+}
+
+/// The content of a clone's writes.
+fn content(job: &Job, shared: Option<Shared>) -> Content {
+    let content = &job.content;
+    let copies = content.dedupe_percent;
+    // Reads into the buffers leave nothing of what was filled in before.
+    let mixed = job.access.rw.reads() && job.access.rw.writes();
+    let anew = mixed || content.refill;
+    let plain = |plain_percent, pattern: &[u8]| {
+        Content::Blend(Blend {
+            plain_percent,
+            chunk: chunk(job),
+            pattern: pattern.to_vec(),
+            copy_percent: copies,
+            shared: shared.clone(),
+            anew,
+        })
+    };
+    if verifies(job) {
+        // Behind fio's headers, too, there is nothing but random bytes and what compresses.
+        let pattern = content.pattern.as_deref().unwrap_or_default();
+        let compresses = content.compress_percent > 0;
+        return if compresses { plain(content.compress_percent, pattern) } else { Content::Random };
+    }
+    match &content.pattern {
+        None if content.zero && anew => plain(100, &[]),
+        None if content.zero => Content::Zeros,
+        _ if copies > 0 && (copies < 100 || content.compress_percent > 0 || mixed) => {
+            plain(content.compress_percent, content.pattern.as_deref().unwrap_or_default())
+        }
+        _ if copies > 0 => Content::Repeated,
+        Some(pattern) if content.compress_percent == 0 => plain(100, pattern),
+        None if content.compress_percent == 0 && !content.refill => Content::Random,
+        pattern => plain(content.compress_percent, pattern.as_deref().unwrap_or_default()),
+    }
+}
+
+/// Bytes of a chunk of random and plain bytes: no larger than the smallest write, as in fio.
+fn chunk(job: &Job) -> u32 {
+    let least = job.access.blocks.write.min().min(u64::from(u32::MAX)) as u32;
+    job.content.compress_chunk.clamp(1, least.max(1))
+}
+
+/// Tells what a clone writes from what equal clones of other jobs write.
+pub(super) fn salt(serial: u64) -> u64 {
+    serial.wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+/// What a clone's copies are of, where they are not of the write before.
+fn shared(clones: &[Actor<'_>], clone: &Actor<'_>) -> Option<Shared> {
+    let content = &clone.job.content;
+    if content.dedupe_percent == 0 || !content.dedupe_set {
+        return None;
+    }
+    let size = match clone.job.space.size {
+        Some(Amount::Bytes(bytes)) => bytes,
+        _ => clone.uses.iter().map(|used| used.bytes).sum(),
+    };
+    let bytes = Amount::Percent(content.dedupe_set_percent).of(size);
+    let contents = (bytes / clone.job.access.blocks.write.min().max(1)).max(1);
+    let of = |clone: &Actor<'_>| seed(clone.job, clone.number) ^ salt(clone.serial);
+    if !content.dedupe_global {
+        return Some(Shared { contents, seeds: vec![of(clone)] });
+    }
+    // Own ones first, then those of the clones behind, around.
+    let (before, rest) = clones.split_at((clone.serial as usize).min(clones.len()));
+    Some(Shared { contents, seeds: rest.iter().chain(before).map(of).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Request, parse, testing::Small};
+
+    fn of(words: &[&str]) -> Content {
+        let words: Vec<String> =
+            ["--name=x", "--size=1m"].iter().chain(words).map(ToString::to_string).collect();
+        match parse(&words, &Small::default()) {
+            Ok(Request::Run(plan)) => content(&plan.jobs[0], None),
+            other => panic!("{words:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_simple_ones_stay_simple() {
+        assert_eq!(of(&["--rw=write"]), Content::Random);
+        assert_eq!(of(&["--rw=write", "--zero_buffers"]), Content::Zeros);
+        assert_eq!(of(&["--rw=write", "--buffer_compress_percentage=100"]), Content::Zeros);
+        assert_eq!(of(&["--rw=write", "--dedupe_percentage=100"]), Content::Repeated);
+    }
+
+    #[test]
+    fn a_pattern_fills_what_would_be_zeros() {
+        let Content::Blend(all) = of(&["--rw=write", "--buffer_pattern=0xab"]) else { panic!() };
+        assert_eq!((all.plain_percent, &all.pattern[..]), (100, &[0xab][..]));
+        let words = ["--rw=write", "--buffer_pattern=0xab", "--buffer_compress_percentage=30"];
+        let Content::Blend(part) = of(&words) else { panic!() };
+        assert_eq!((part.plain_percent, part.chunk, part.anew), (30, 512, true));
+    }
+
+    #[test]
+    fn each_write_is_made_anew_in_a_mix_or_where_that_is_asked_for() {
+        let Content::Blend(new) = of(&["--rw=write", "--refill_buffers"]) else { panic!() };
+        assert!(new.anew && new.plain_percent == 0);
+        let Content::Blend(zeros) = of(&["--rw=rw", "--zero_buffers"]) else { panic!() };
+        assert!(zeros.anew && zeros.pattern.is_empty());
+    }
+}

@@ -1,0 +1,129 @@
+//! `rate_min=` and `rate_iops_min=`: a job that falls below ends, as in fio: looked at once in
+//! `rate_cycle`, not in the first two seconds, and only when something completes.
+
+use crate::{Job, PerKind};
+
+/// Not looked at before, nanoseconds.
+const SETTLE_NS: u64 = 2_000_000_000;
+
+/// The least rates of one clone.
+pub(super) struct Least {
+    bytes_per_s: PerKind<Option<u64>>,
+    ops_per_s: PerKind<Option<u32>>,
+    cycle_ns: u64,
+    begin_ns: u64,
+    /// Done so far.
+    done: [Amount; 3],
+    /// Done at the last look, and when that was.
+    last: [Option<(u64, Amount)>; 3],
+}
+
+#[derive(Clone, Copy, Default)]
+struct Amount {
+    bytes: u64,
+    ops: u64,
+}
+
+impl Least {
+    /// Those of a job that begins to count at `begin_ns`, if it has any.
+    pub(super) fn of(job: &Job, begin_ns: u64) -> Option<Least> {
+        let pace = &job.pace;
+        let bytes = pace.rate_min.each().iter().any(|rate| rate.is_some());
+        let ops = pace.rate_iops_min.each().iter().any(|rate| rate.is_some());
+        (bytes || ops).then(|| Least {
+            bytes_per_s: pace.rate_min,
+            ops_per_s: pace.rate_iops_min,
+            cycle_ns: (pace.cycle.as_nanos() as u64).max(1),
+            begin_ns,
+            done: [Amount::default(); 3],
+            last: [None; 3],
+        })
+    }
+
+    /// Nothing has been done so far.
+    pub(super) fn restart(&mut self, now_ns: u64) {
+        self.begin_ns = now_ns;
+        (self.done, self.last) = ([Amount::default(); 3], [None; 3]);
+    }
+
+    /// Counts an operation, and says which rate was missed, if one was.
+    pub(super) fn missed(&mut self, kind: usize, bytes: u32, now_ns: u64) -> Option<String> {
+        self.done[kind].bytes += u64::from(bytes);
+        self.done[kind].ops += 1;
+        if now_ns.saturating_sub(self.begin_ns) < SETTLE_NS {
+            return None;
+        }
+        (0..3).find_map(|kind| self.look(kind, now_ns))
+    }
+
+    fn look(&mut self, kind: usize, now_ns: u64) -> Option<String> {
+        let (bytes, ops) = (*self.bytes_per_s.each()[kind], *self.ops_per_s.each()[kind]);
+        let done = self.done[kind];
+        if (bytes.is_none() && ops.is_none()) || done.ops == 0 {
+            return None;
+        }
+        if let Some((at, before)) = self.last[kind] {
+            let spent = now_ns - at;
+            if spent < self.cycle_ns {
+                return None;
+            }
+            let rate =
+                |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(spent)) as u64;
+            let (got, got_ops) = (rate(done.bytes - before.bytes), rate(done.ops - before.ops));
+            match (bytes, ops) {
+                (Some(least), _) if got < least => {
+                    return Some(format!("rate_min={least}B/s not met, got {got}B/s"));
+                }
+                (None, Some(least)) if got_ops < u64::from(least) => {
+                    return Some(format!("rate_iops_min={least} not met, got {got_ops} IOPS"));
+                }
+                _ => {}
+            }
+        }
+        self.last[kind] = Some((now_ns, done));
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn least(bytes: Option<u64>, ops: Option<u32>) -> Least {
+        let mut job = Job::default();
+        job.pace.rate_min.read = bytes;
+        job.pace.rate_iops_min.read = ops;
+        job.pace.cycle = Duration::from_millis(500);
+        Least::of(&job, 0).expect("a least rate")
+    }
+
+    /// When a job with an operation of 4 KiB every so often falls below.
+    fn misses(least: &mut Least, every_ms: u64) -> Option<(u64, String)> {
+        (1..10_000).find_map(|i| Some((i * every_ms, least.missed(0, 4096, i * every_ms * MS)?)))
+    }
+
+    #[test]
+    fn a_rate_below_is_found_one_cycle_after_the_first_two_seconds() {
+        let (at, why) = misses(&mut least(None, Some(101)), 10).expect("missed");
+        assert_eq!((at, why.as_str()), (2500, "rate_iops_min=101 not met, got 100 IOPS"));
+        let (at, why) = misses(&mut least(Some(409_601), None), 10).expect("missed");
+        assert_eq!((at, why.as_str()), (2500, "rate_min=409601B/s not met, got 409600B/s"));
+    }
+
+    #[test]
+    fn a_rate_that_is_kept_goes_on() {
+        assert_eq!(misses(&mut least(None, Some(100)), 10), None);
+        assert_eq!(misses(&mut least(Some(409_600), None), 10), None);
+    }
+
+    #[test]
+    fn the_other_direction_is_not_asked_after() {
+        let mut least = least(None, Some(1000));
+        assert!((1..1000).all(|i| least.missed(1, 4096, i * 10 * MS).is_none()));
+        assert!(Least::of(&Job::default(), 0).is_none());
+    }
+}

@@ -1,0 +1,296 @@
+//! Which place of a file a random operation goes to: every block once, all alike, or by popularity.
+//!
+//! Distributions are fio's, with their habits: all of them scatter their ranks over the file, a
+//! centre only says where the first lies; and a normal one is the mean of twelve even draws over the
+//! whole file, moved by an even draw as wide as the option says.
+
+use libm::{ceil, log, pow};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use workload::{Permutation, Zipf};
+
+use crate::{Distribution, PerKind, Spread};
+
+/// Even draws whose mean is one normal draw; fio's number.
+const GAUSS_DRAWS: u32 = 12;
+
+/// A number in [0, 1) from the upper 53 bits of a draw.
+pub(super) fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
+    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A number below `n`, at least 1.
+pub(super) fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
+    ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
+}
+
+/// Draws places of a file that is `count` places long.
+#[derive(Clone, Debug)]
+pub(super) enum Places {
+    /// Each once.
+    Once(Once),
+    /// All alike.
+    Even { count: u64 },
+    /// By popularity; rank 0 is the most popular place.
+    Ranked { ranks: Ranks, scatter: Scatter },
+    /// By zones, for each direction: share of accesses up to here, first place, places.
+    Zoned(PerKind<Vec<(f64, u64, u64)>>),
+    /// A list, by direction: how often each was taken.
+    Listed { list: Vec<u32>, stride: bool, count: u64, taken: [u64; 3] },
+}
+
+/// Popularity by rank.
+#[derive(Clone, Debug)]
+pub(super) enum Ranks {
+    Zipf(Zipf),
+    Pareto { count: u64, power: f64 },
+    Normal { count: u64, width: f64 },
+}
+
+/// Where a rank lies in the file.
+#[derive(Clone, Debug)]
+pub(super) struct Scatter {
+    order: Permutation,
+    /// Added to every place.
+    shift: u64,
+}
+
+impl Places {
+    /// Places of the given distribution, without regard to what was visited.
+    pub(super) fn repeating(
+        distribution: &Distribution,
+        stride: bool,
+        count: u64,
+        bytes: u64,
+        seed: u64,
+    ) -> Places {
+        let count = count.max(1);
+        let scatter = |spread: &Spread| Scatter::new(count, seed, spread.center);
+        match distribution {
+            Distribution::Random => Places::Even { count },
+            Distribution::Sequence(list) => {
+                Places::Listed { list: list.clone(), stride, count, taken: [0; 3] }
+            }
+            Distribution::Zipf(spread) => Places::Ranked {
+                ranks: Ranks::Zipf(Zipf::new(count, spread.value)),
+                scatter: scatter(spread),
+            },
+            Distribution::Pareto(spread) => Places::Ranked {
+                ranks: Ranks::Pareto { count, power: log(spread.value) / log(1.0 - spread.value) },
+                scatter: scatter(spread),
+            },
+            Distribution::Normal(spread) => {
+                let width = ceil(count as f64 * spread.value / 100.0).min(count as f64 / 2.0);
+                Places::Ranked { ranks: Ranks::Normal { count, width }, scatter: scatter(spread) }
+            }
+            Distribution::Zoned(zones) => Places::Zoned(zones.clone().map(|list| {
+                let share = |percent: u32| f64::from(percent) / 100.0;
+                let shares = list.iter().map(|z| (share(z.access_percent), share(z.size_percent)));
+                zone_places(&shares.collect::<Vec<_>>(), count)
+            })),
+            Distribution::ZonedAbs(zones) => Places::Zoned(zones.clone().map(|list| {
+                let mut rest = 1.0;
+                let shares = list.iter().map(|z| {
+                    let share = match z.bytes {
+                        0 => rest,
+                        some => some as f64 / bytes.max(1) as f64,
+                    };
+                    rest = (rest - share).max(0.0);
+                    (f64::from(z.access_percent) / 100.0, share)
+                });
+                zone_places(&shares.collect::<Vec<_>>(), count)
+            })),
+        }
+    }
+
+    /// Begins anew.
+    pub(super) fn restart(&mut self) {
+        match self {
+            Places::Once(once) => once.restart(),
+            Places::Listed { taken, .. } => *taken = [0; 3],
+            Places::Even { .. } | Places::Ranked { .. } | Places::Zoned(_) => {}
+        }
+    }
+
+    /// The next place for direction `kind` (read, write, trim); `None` when each was visited.
+    #[inline]
+    pub(super) fn next(&mut self, kind: usize, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
+        Some(match self {
+            Places::Once(once) => return once.next(),
+            Places::Even { count } => below(rng, *count),
+            Places::Ranked { ranks, scatter } => scatter.place(ranks.draw(rng)),
+            Places::Zoned(zones) => {
+                let draw = unit(rng);
+                let zones = zones.each()[kind];
+                let (_, first, count) = zones.iter().find(|z| draw < z.0).or(zones.last())?;
+                first + below(rng, *count)
+            }
+            Places::Listed { list, stride, count, taken } => {
+                let (turn, length) = (taken[kind], list.len() as u64);
+                let round = if *stride { turn / length * length } else { 0 };
+                let place = round + u64::from(list[(turn % length) as usize]);
+                taken[kind] += 1;
+                return Some(place).filter(|place| place < count);
+            }
+        })
+    }
+}
+
+/// Shares of access and space as places, with the upper bound of each zone's share of accesses.
+fn zone_places(shares: &[(f64, f64)], count: u64) -> Vec<(f64, u64, u64)> {
+    let (mut access, mut space) = (0.0, 0.0);
+    let place = |share: f64| ((share * count as f64) as u64).min(count - 1);
+    let zone = |&(accesses, part): &(f64, f64)| {
+        let first = place(space);
+        space += part;
+        access += accesses;
+        let end = ((space * count as f64) as u64).clamp(first + 1, count.max(first + 1));
+        (access, first, end - first)
+    };
+    shares.iter().map(zone).collect()
+}
+
+impl Ranks {
+    fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
+        match self {
+            Ranks::Zipf(zipf) => zipf.sample(rng),
+            Ranks::Pareto { count, power } => ((count - 1) as f64 * pow(unit(rng), *power)) as u64,
+            Ranks::Normal { count, width } => {
+                let even = (0..GAUSS_DRAWS).map(|_| unit(rng)).sum::<f64>();
+                let mean = even / f64::from(GAUSS_DRAWS) * *count as f64;
+                let mut moved = (unit(rng) - 0.5) * width;
+                while !(0.0..*count as f64).contains(&(mean + moved)) {
+                    moved /= 2.0;
+                }
+                (mean + moved) as u64
+            }
+        }
+    }
+}
+
+impl Scatter {
+    fn new(count: u64, seed: u64, center: Option<f64>) -> Scatter {
+        let order = Permutation::new(count, seed);
+        let first = |center: f64| (center * count as f64) as u64 % count;
+        let shift = center.map_or(0, |center| first(center) + count - order.get(0));
+        Scatter { order, shift }
+    }
+
+    fn place(&self, rank: u64) -> u64 {
+        (self.order.get(rank) + self.shift) % self.order.len()
+    }
+}
+
+/// Every place once, in random order. Operations larger than a place take the places after theirs
+/// with them, which is what the map is for.
+#[derive(Clone, Debug)]
+pub(super) struct Once {
+    order: Permutation,
+    at: u64,
+    seed: u64,
+    /// One bit for each place; empty where every operation takes one place only.
+    taken: Vec<u64>,
+}
+
+impl Once {
+    /// `mapped`: operations may take several places.
+    pub(super) fn new(count: u64, seed: u64, mapped: bool) -> Once {
+        let words = if mapped { count.div_ceil(64) } else { 0 };
+        let taken = vec![0; words as usize];
+        Once { order: Permutation::new(count, seed), at: 0, seed, taken }
+    }
+
+    fn is_taken(&self, place: u64) -> bool {
+        self.taken.get((place / 64) as usize).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        while self.at < self.order.len() {
+            let place = self.order.get(self.at);
+            self.at += 1;
+            if self.taken.is_empty() || !self.is_taken(place) {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    /// Takes up to `wanted` places from `place` on, and says how many were free in a row.
+    pub(super) fn take(&mut self, place: u64, wanted: u64) -> u64 {
+        if self.taken.is_empty() {
+            return wanted;
+        }
+        let end = (place + wanted).min(self.order.len());
+        let free = (place..end).take_while(|p| !self.is_taken(*p)).count() as u64;
+        for taken in place..place + free {
+            self.taken[(taken / 64) as usize] |= 1 << (taken % 64);
+        }
+        free
+    }
+
+    /// Begins again, in another order.
+    pub(super) fn restart(&mut self) {
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.order = Permutation::new(self.order.len(), self.seed);
+        self.at = 0;
+        self.taken.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+
+    #[test]
+    fn large_operations_leave_no_place_out_and_take_none_twice() {
+        let mut once = Once::new(1000, 5, true);
+        let mut seen = vec![0; 1000];
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        while let Some(place) = once.next() {
+            let wanted = 1 + below(&mut rng, 16);
+            let got = once.take(place, wanted);
+            assert!((1..=wanted).contains(&got));
+            (place..place + got).for_each(|p| seen[p as usize] += 1);
+        }
+        assert!(seen.iter().all(|n| *n == 1));
+        once.restart();
+        assert!(once.next().is_some());
+    }
+
+    #[test]
+    fn zones_get_their_share() {
+        let zone =
+            |access_percent, size_percent| crate::ZonePercent { access_percent, size_percent };
+        let zones = PerKind::all(vec![zone(60, 10), zone(30, 20), zone(10, 70)]);
+        let mut places = Places::repeating(&Distribution::Zoned(zones), false, 1000, 4_096_000, 1);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut counts = [0; 3];
+        for _ in 0..20_000 {
+            let place = places.next(0, &mut rng).expect("never ends");
+            counts[match place {
+                ..100 => 0,
+                100..300 => 1,
+                _ => 2,
+            }] += 1;
+        }
+        for (count, share) in counts.into_iter().zip([0.6, 0.3, 0.1]) {
+            assert!((f64::from(count) / 20_000.0 - share).abs() < 0.02, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn a_sequence_is_repeated_or_moves_on() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let list = Distribution::Sequence(vec![2, 0, 1]);
+        let mut taken = |stride, count| -> Vec<u64> {
+            let mut places = Places::repeating(&list, stride, count, count * 4096, 1);
+            (0..7).map_while(|_| places.next(0, &mut rng)).collect()
+        };
+        // fio's own example says which these are.
+        assert_eq!(taken(false, 12), [2, 0, 1, 2, 0, 1, 2]);
+        assert_eq!(taken(true, 12), [2, 0, 1, 5, 3, 4, 8]);
+        assert_eq!(taken(true, 5), [2, 0, 1], "block 5 is behind the end");
+    }
+}

@@ -1,0 +1,182 @@
+//! What ends a job, or changes its depth, because of how its operations went: `max_latency`,
+//! `rate_min`, `latency_target`, `ramp_size`, and which errors it goes on after.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use engine::{Referee, Ruling};
+use rustix::io::Errno;
+use workload::{Op, OpKind};
+
+use super::least::Least;
+use super::search::Search;
+use crate::{Job, PerKind};
+
+/// Errors that `continue_on_error` goes on after, unless `ignore_error` names others.
+const USUAL: [Errno; 2] = [Errno::IO, Errno::ILSEQ];
+
+/// What a referee has to tell of a clone.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// The depth in use at the end, where it was looked for.
+    pub depth: Option<u32>,
+    /// The error number that ended it, and in words why.
+    pub failed: Option<(i32, String)>,
+    /// Errors it went on after, and the number of the first.
+    pub forgiven: u64,
+    /// See `forgiven`.
+    pub first_error: i32,
+}
+
+/// What is told while the job runs, and read when it has ended.
+pub(super) type Shared = Arc<Mutex<Told>>;
+
+/// The rules of one clone.
+pub(super) struct Rules {
+    ramp_ns: u64,
+    /// Bytes of the ramp that are still to come.
+    ramp_bytes: u64,
+    latency_ns_max: PerKind<Option<u64>>,
+    least: Option<Least>,
+    search: Option<Search>,
+    /// Error numbers it goes on after, for reads and writes.
+    forgives: [Vec<i32>; 2],
+    told: Shared,
+}
+
+impl Rules {
+    /// The rules of a job, if it has any.
+    pub(super) fn of(job: &Job, depth: u32) -> Option<Rules> {
+        let ramp_ns = job.schedule.ramp_time.as_nanos() as u64;
+        let nanos = |time: Option<std::time::Duration>| time.map(|time| time.as_nanos() as u64);
+        let rules = Rules {
+            ramp_ns,
+            ramp_bytes: job.schedule.ramp_size,
+            latency_ns_max: job.pace.max_latency.map(nanos),
+            least: Least::of(job, ramp_ns),
+            search: job.latency_target.as_ref().map(|asked| Search::new(asked, depth, ramp_ns)),
+            forgives: forgiven(job),
+            told: Shared::default(),
+        };
+        let forgives = rules.forgives.iter().any(|list| !list.is_empty());
+        (rules.watches() || forgives).then_some(rules)
+    }
+
+    /// Where it will tell.
+    pub(super) fn told(&self) -> Shared {
+        Arc::clone(&self.told)
+    }
+
+    fn tell(&self, change: impl FnOnce(&mut Told)) {
+        change(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn fail(&self, error: Errno, why: String) -> Ruling {
+        self.tell(|told| told.failed = Some((error.raw_os_error(), why)));
+        Ruling::Fail
+    }
+
+    fn begin_anew(&mut self, now_ns: u64) {
+        self.ramp_ns = 0;
+        if let Some(least) = &mut self.least {
+            least.restart(now_ns);
+        }
+        if let Some(search) = &mut self.search {
+            search.restart(now_ns);
+        }
+    }
+
+    fn too_slow(&self, op: &Op, service_ns: u64, limit: u64) -> Ruling {
+        let why = format!(
+            "latency of {service_ns} nsec exceeds specified max ({limit} nsec): {} {} {}",
+            op.kind.name(),
+            op.offset,
+            op.bytes
+        );
+        self.fail(Errno::TIMEDOUT, why)
+    }
+}
+
+impl Referee for Rules {
+    fn first_depth(&self) -> Option<u32> {
+        self.search.as_ref().map(Search::depth)
+    }
+
+    fn watches(&self) -> bool {
+        let limited = self.latency_ns_max.each().iter().any(|limit| limit.is_some());
+        limited || self.ramp_bytes > 0 || self.least.is_some() || self.search.is_some()
+    }
+
+    fn completed(&mut self, op: &Op, service_ns: u64, now_ns: u64) -> Ruling {
+        let Some(kind) = direction(op.kind).filter(|_| now_ns >= self.ramp_ns) else {
+            return Ruling::GoOn;
+        };
+        if self.ramp_bytes > 0 {
+            self.ramp_bytes = self.ramp_bytes.saturating_sub(u64::from(op.bytes));
+            if self.ramp_bytes > 0 {
+                return Ruling::GoOn;
+            }
+            self.begin_anew(now_ns);
+            return Ruling::Anew;
+        }
+        if let Some(limit) = self.latency_ns_max.each()[kind].filter(|limit| service_ns > *limit) {
+            return self.too_slow(op, service_ns, limit);
+        }
+        if let Some(why) = self.least.as_mut().and_then(|l| l.missed(kind, op.bytes, now_ns)) {
+            return self.fail(Errno::IO, why);
+        }
+        let Some(search) = &mut self.search else { return Ruling::GoOn };
+        let ruling = search.completed(service_ns, now_ns);
+        let depth = search.depth();
+        match ruling {
+            None => {
+                let limit = search.target_ns();
+                self.too_slow(op, service_ns, limit)
+            }
+            Some(ruling) => {
+                if ruling != Ruling::GoOn {
+                    self.tell(|told| told.depth = Some(depth));
+                }
+                ruling
+            }
+        }
+    }
+
+    fn forgives(&mut self, op: &Op, result: i64) -> bool {
+        let code = -result as i32;
+        let list = match op.kind {
+            OpKind::Read => &self.forgives[0],
+            OpKind::Write | OpKind::Flush | OpKind::Discard => &self.forgives[1],
+        };
+        let forgiven = result < 0 && list.contains(&code);
+        if forgiven {
+            self.tell(|told| {
+                told.forgiven += 1;
+                if told.first_error == 0 {
+                    told.first_error = code;
+                }
+            });
+        }
+        forgiven
+    }
+}
+
+/// Error numbers that a job goes on after: those it names, or the usual ones.
+fn forgiven(job: &Job) -> [Vec<i32>; 2] {
+    let errors = &job.errors;
+    let list = |goes_on: bool, named: &Vec<i32>| match goes_on {
+        false => Vec::new(),
+        true if named.is_empty() => USUAL.map(Errno::raw_os_error).to_vec(),
+        true => named.clone(),
+    };
+    [list(errors.go_on.read, &errors.ignore_read), list(errors.go_on.write, &errors.ignore_write)]
+}
+
+/// The place of a kind in a [`PerKind`]; flushes have none.
+fn direction(kind: OpKind) -> Option<usize> {
+    match kind {
+        OpKind::Read => Some(0),
+        OpKind::Write => Some(1),
+        OpKind::Discard => Some(2),
+        OpKind::Flush => None,
+    }
+}

@@ -1,0 +1,54 @@
+//! What the language knows and the engine does not do: said before anything is touched, never left
+//! away in silence.
+
+use super::RunError;
+use crate::Job;
+
+/// What of a job cannot be done here, if anything.
+pub(super) fn refuse(job: &Job) -> Result<(), RunError> {
+    let found = RULES.iter().find(|rule| (rule.asked)(job));
+    let Some(rule) = found else { return Ok(()) };
+    let text = format!("{}: {} is not served: {}", job.origin, rule.option, rule.why);
+    Err(RunError::usage(text, "leave it out, or run this job with fio"))
+}
+
+struct Rule {
+    option: &'static str,
+    why: &'static str,
+    asked: fn(&Job) -> bool,
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        option: "verify with a rate for one direction of a mix",
+        why: "what was done depends on the time it took, and cannot be told again",
+        asked: |job| super::files::verifies(job) && super::member::half_rated(job),
+    },
+    Rule {
+        option: "flow together with rate or thinktime",
+        why: "a job waits for others or for its time, not for both",
+        asked: |job| {
+            let (bytes, operations) = (job.pace.rate.each(), job.pace.rate_iops.each());
+            let rated = bytes.iter().any(|r| r.is_some()) || operations.iter().any(|r| r.is_some());
+            job.pace.flow.weight > 0 && (rated || !job.pace.think.time.is_zero())
+        },
+    },
+    Rule {
+        option: "verify of blocks without a common size",
+        why: "a stamp does not fit into every part of them (bs, blockalign, verify_interval)",
+        asked: |job| super::files::verifies(job) && !super::proof::fits(job),
+    },
+    Rule {
+        option: "file_append of a job that reads",
+        why: "there is nothing behind the end of a file",
+        asked: |job| job.space.file_append && job.access.rw.reads(),
+    },
+    Rule {
+        option: "unlink_each_loop of a job that reads",
+        why: "its files are empty after the first loop",
+        asked: |job| {
+            let reads = job.access.rw.reads() || job.engine == crate::Engine::Mmap;
+            job.files.unlink_each_loop && job.schedule.loops > 1 && reads
+        },
+    },
+];

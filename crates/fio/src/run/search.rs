@@ -1,0 +1,203 @@
+//! `latency_target=`: the largest depth at which enough operations keep a latency, looked for in
+//! fio's way.
+//!
+//! Each depth is tried for a window: from 1 it doubles until a window fails, then it goes halfway
+//! between what was kept and what failed. When a window that was kept leaves the depth as it is, the
+//! answer is found; what was counted is forgotten, and one more window (or more, until it is kept
+//! again) is the result. With `latency_run` it never ends and goes on to follow.
+
+use engine::Ruling;
+
+use crate::LatencyTarget;
+
+/// Windows kept in a row, just under a depth that failed, after which that depth is tried again.
+const STABLE: u32 = 3;
+
+/// The search of one clone.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    target_ns: u64,
+    window_ns: u64,
+    percentile: f64,
+    goes_on: bool,
+    /// The deepest that is allowed.
+    depth_max: u32,
+    depth: u32,
+    /// The deepest that kept the latency in a row, and the shallowest that did not.
+    low: u32,
+    high: u32,
+    stable: u32,
+    /// What is counted now is the result.
+    last: bool,
+    began_ns: u64,
+    seen: u64,
+    failed: u64,
+}
+
+impl Search {
+    pub(super) fn new(asked: &LatencyTarget, depth_max: u32, began_ns: u64) -> Search {
+        Search {
+            target_ns: asked.target.as_nanos() as u64,
+            window_ns: asked.window.as_nanos() as u64,
+            percentile: asked.percentile,
+            goes_on: asked.run,
+            depth_max,
+            depth: 1,
+            low: 1,
+            high: depth_max,
+            stable: 0,
+            last: false,
+            began_ns,
+            seen: 0,
+            failed: 0,
+        }
+    }
+
+    pub(super) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    pub(super) fn target_ns(&self) -> u64 {
+        self.target_ns
+    }
+
+    /// The rest of the search begins now, as if nothing had been seen.
+    pub(super) fn restart(&mut self, now_ns: u64) {
+        self.new_window(now_ns);
+    }
+
+    /// An operation completed. `None`: the latency cannot be kept at all.
+    pub(super) fn completed(&mut self, service_ns: u64, now_ns: u64) -> Option<Ruling> {
+        self.seen += 1;
+        if service_ns > self.target_ns {
+            self.failed += 1;
+            // Nothing is allowed to fail: the window need not be over to know.
+            if self.percentile >= 100.0 {
+                return self.shallower(now_ns);
+            }
+        }
+        if now_ns.saturating_sub(self.began_ns) < self.window_ns {
+            return Some(Ruling::GoOn);
+        }
+        let kept = (self.seen - self.failed) as f64 * 100.0 / self.seen as f64;
+        match kept >= self.percentile {
+            true => Some(self.deeper(now_ns)),
+            // At depth 1 it is tried on: the drive may recover.
+            false => Some(self.shallower(now_ns).unwrap_or(Ruling::GoOn)),
+        }
+    }
+
+    fn shallower(&mut self, now_ns: u64) -> Option<Ruling> {
+        if self.depth == 1 {
+            return None;
+        }
+        self.high = self.depth;
+        if self.depth == self.low {
+            self.low -= 1;
+        }
+        self.depth = ((self.depth + self.low) / 2).max(1);
+        self.stable = 0;
+        self.new_window(now_ns);
+        Some(Ruling::Depth(self.depth))
+    }
+
+    fn deeper(&mut self, now_ns: u64) -> Ruling {
+        let before = self.depth;
+        self.low = before;
+        if before + 1 == self.high {
+            self.stable += 1;
+            if self.stable >= STABLE {
+                (self.high, self.stable) = (self.high + 1, 0);
+            }
+        }
+        let next = match self.high == self.depth_max {
+            true => before.saturating_mul(2),
+            false => (before + self.high) / 2,
+        };
+        self.depth = next.min(self.depth_max);
+        self.new_window(now_ns);
+        match self.depth == before && !self.goes_on {
+            true if self.last => Ruling::End,
+            true => {
+                self.last = true;
+                Ruling::Anew
+            }
+            false if self.depth == before => Ruling::GoOn,
+            false => Ruling::Depth(self.depth),
+        }
+    }
+
+    fn new_window(&mut self, now_ns: u64) {
+        (self.began_ns, self.seen, self.failed) = (now_ns, 0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn asked(percentile: f64, run: bool) -> LatencyTarget {
+        let (target, window) = (Duration::from_micros(100), Duration::from_millis(10));
+        LatencyTarget { target, window, percentile, run }
+    }
+
+    /// A drive whose latency grows with the depth beyond `knee`. Gives the depths of all windows,
+    /// and how often counts began anew.
+    fn tried(search: &mut Search, knee: u32, windows: usize) -> (Vec<u32>, usize) {
+        let (mut depths, mut anew, mut now) = (vec![search.depth()], 0, 0);
+        while depths.len() < windows {
+            let latency = if search.depth() > knee { 150_000 } else { 50_000 };
+            now += latency / u64::from(search.depth());
+            match search.completed(latency, now) {
+                Some(Ruling::GoOn) => continue,
+                Some(Ruling::End) => break,
+                Some(Ruling::Anew) => anew += 1,
+                Some(Ruling::Depth(depth)) => assert_eq!(depth, search.depth()),
+                other => panic!("{other:?} at depth {}", search.depth()),
+            }
+            depths.push(search.depth());
+        }
+        (depths, anew)
+    }
+
+    #[test]
+    fn the_depth_doubles_and_then_halves_the_gap() {
+        let mut search = Search::new(&asked(99.0, false), 64, 0);
+        let (depths, anew) = tried(&mut search, 20, 100);
+        assert_eq!(depths, [1, 2, 4, 8, 16, 32, 24, 20, 22, 21, 20, 20]);
+        assert_eq!((search.depth(), anew), (20, 1));
+    }
+
+    #[test]
+    fn a_drive_that_keeps_it_gets_all_there_is() {
+        let mut search = Search::new(&asked(99.0, false), 24, 0);
+        assert_eq!(tried(&mut search, 99, 100).0, [1, 2, 4, 8, 16, 24, 24]);
+    }
+
+    #[test]
+    fn it_goes_on_to_follow_where_that_was_asked_for() {
+        let mut search = Search::new(&asked(99.0, true), 64, 0);
+        let (_, anew) = tried(&mut search, 20, 100);
+        assert_eq!(anew, 0);
+        let (depths, _) = tried(&mut search, 5, 100);
+        assert!(depths[90..].iter().all(|depth| (5..=7).contains(depth)), "{depths:?}");
+    }
+
+    #[test]
+    fn a_latency_that_one_alone_does_not_keep_is_hopeless() {
+        let mut search = Search::new(&asked(100.0, false), 64, 0);
+        assert_eq!(search.completed(150_000, 1), None);
+        let mut most = Search::new(&asked(99.0, false), 64, 0);
+        assert_eq!(most.completed(150_000, 20_000_000), Some(Ruling::GoOn));
+    }
+
+    #[test]
+    fn one_that_fails_is_enough_where_all_must_keep_it() {
+        let mut search = Search::new(&asked(100.0, false), 64, 0);
+        assert_eq!(search.completed(50_000, 10_000_000), Some(Ruling::Depth(2)));
+        assert_eq!(search.completed(50_000, 20_000_000), Some(Ruling::Depth(4)));
+        assert_eq!(search.completed(150_000, 20_000_001), Some(Ruling::Depth(3)));
+    }
+}

@@ -1,0 +1,175 @@
+//! Which part of a file a clone uses: fio's rules about size, filesize, offset and percentages.
+//!
+//! The figures in the tests are what fio 3.33 did with the same words.
+
+use crate::{Amount, Job};
+
+/// One of a clone's files, as it is before the run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Its number among the files, and how many there are.
+    pub index: u64,
+    /// How many files the clone has.
+    pub count: u64,
+    /// Bytes there now; none for a file that is not there.
+    pub there: Option<u64>,
+    /// Bytes that jobs before this one will have made of it; 0 for none.
+    pub planned: u64,
+    /// Bytes that it may grow by to fill its file system as far as that is done here.
+    pub room: u64,
+    /// Whether it is a device, which cannot grow.
+    pub device: bool,
+}
+
+/// First byte and number of bytes used; none where neither the job nor the file says how many.
+pub(super) fn extent(job: &Job, clone: u32, place: Place) -> Option<(u64, u64)> {
+    let there = place.there.unwrap_or(0);
+    let start = match job.space.file_append && !place.device {
+        true => there,
+        false => offset(job, clone, there),
+    };
+    let rest = there.saturating_sub(start);
+    let mut bytes = match (job.space.filesize, job.space.size) {
+        (Some((low, high)), _) if (low..=high).contains(&there) => rest,
+        (Some((low, high)), _) => drawn(job, place.index, low, high).saturating_sub(start),
+        (None, Some(Amount::Bytes(all))) => share(job, place, all),
+        (None, None) if fills(job) && !place.device => {
+            let all = (rest + place.room).saturating_sub(start.saturating_sub(there));
+            all - all % job.access.min_bs().max(1)
+        }
+        (None, _) if place.there.is_none() => {
+            Some(place.planned.saturating_sub(start)).filter(|n| *n > 0)?
+        }
+        (None, _) => rest,
+    };
+    if let Some(Amount::Percent(percent @ ..=99)) = job.space.size {
+        let whole = start.saturating_add(bytes);
+        bytes = Amount::Percent(percent).of(whole).min(bytes);
+        bytes -= bytes % job.access.min_bs().max(1);
+    }
+    Some((start, if place.device { bytes.min(rest) } else { bytes }))
+}
+
+/// Whether a job fills what it works on: fio's size goes before it.
+pub(super) fn fills(job: &Job) -> bool {
+    job.space.fill_device && job.space.size.is_none() && job.space.filesize.is_none()
+}
+
+/// A file's part of `all` bytes; the first ones get a block more of what does not divide.
+fn share(job: &Job, place: Place, all: u64) -> u64 {
+    let least = job.access.min_bs().max(1);
+    let count = place.count.max(1);
+    let more = all % count / least;
+    all / count + if place.index < more { least } else { 0 }
+}
+
+/// A size between two, in whole blocks, drawn evenly from the job's seed.
+fn drawn(job: &Job, index: u64, low: u64, high: u64) -> u64 {
+    if low == high {
+        return low;
+    }
+    let mut draw = job.access.randseed;
+    for _ in 0..=index {
+        draw = draw.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+    }
+    let size = low + ((u128::from(draw) * u128::from(high - low + 1)) >> 64) as u64;
+    (size - size % job.access.min_bs().max(1)).max(low)
+}
+
+/// First byte used of a file that is `there` bytes long now. With a percentage in it, it is
+/// rounded up once, after all steps.
+fn offset(job: &Job, clone: u32, there: u64) -> u64 {
+    let space = &job.space;
+    let first = space.offset.of(there);
+    let steps = u64::from(clone).saturating_mul(space.offset_increment.of(there));
+    let start = first.saturating_add(steps);
+    let shares = [space.offset, space.offset_increment];
+    if !shares.iter().any(|amount| matches!(amount, Amount::Percent(1..))) {
+        return start;
+    }
+    let least = job.access.min_bs().max(1);
+    let grid = if space.offset_align > 0 { space.offset_align } else { least };
+    start.checked_next_multiple_of(grid).unwrap_or(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Request, parse, testing::Small};
+
+    fn job(words: &[&str]) -> Job {
+        let words: Vec<String> =
+            ["--name=x"].iter().chain(words).map(ToString::to_string).collect();
+        match parse(&words, &Small::default()) {
+            Ok(Request::Run(plan)) => plan.jobs[0].clone(),
+            other => panic!("{words:?}: {other:?}"),
+        }
+    }
+
+    const PLACE: Place =
+        Place { index: 0, count: 1, there: None, planned: 0, room: 0, device: false };
+
+    fn one(words: &[&str], there: Option<u64>) -> Option<(u64, u64)> {
+        extent(&job(words), 0, Place { there, ..PLACE })
+    }
+
+    #[test]
+    fn new_files() {
+        assert_eq!(one(&["--size=64k", "--offset=25%"], None), Some((0, 65536)));
+        assert_eq!(one(&["--size=64k", "--offset=8k"], None), Some((8192, 65536)));
+        assert_eq!(one(&["--filesize=64k", "--offset=8k"], None), Some((8192, 57344)));
+        assert_eq!(one(&["--size=10%"], None), None);
+    }
+
+    #[test]
+    fn files_of_100000_bytes() {
+        let there = Some(100_000);
+        assert_eq!(one(&["--size=50%"], there), Some((0, 49152)));
+        assert_eq!(one(&["--size=50%", "--bs=512"], there), Some((0, 49664)));
+        assert_eq!(one(&[], there), Some((0, 100_000)));
+        assert_eq!(one(&["--offset=10%"], there), Some((12288, 87712)));
+        assert_eq!(one(&["--size=50%", "--offset=60%"], there), Some((61440, 36864)));
+        assert_eq!(one(&["--size=100%"], there), Some((0, 100_000)));
+        assert_eq!(one(&["--filesize=64k"], there), Some((0, 65536)));
+        assert_eq!(one(&["--filesize=64k-256k"], there), Some((0, 100_000)));
+    }
+
+    #[test]
+    fn appending_begins_at_the_end_and_filling_takes_the_room() {
+        let append = job(&["--file_append=1", "--size=64k"]);
+        let there = Place { there: Some(100_000), ..PLACE };
+        assert_eq!(extent(&append, 0, there), Some((100_000, 65536)));
+        assert_eq!(extent(&append, 0, PLACE), Some((0, 65536)));
+        let fill = job(&["--fill_device=1", "--rw=write"]);
+        assert_eq!(extent(&fill, 0, Place { room: 1 << 20, ..PLACE }), Some((0, 1 << 20)));
+        let room = Place { room: 1 << 20, ..there };
+        assert_eq!(extent(&fill, 0, room), Some((0, (100_000 + (1 << 20)) / 4096 * 4096)));
+        let read = job(&["--rw=read"]);
+        assert_eq!(extent(&read, 0, PLACE), None);
+        assert_eq!(extent(&read, 0, Place { planned: 8192, ..PLACE }), Some((0, 8192)));
+    }
+
+    #[test]
+    fn steps_of_a_percentage_are_rounded_once() {
+        let job = job(&["--size=4k", "--offset_increment=3%", "--numjobs=5"]);
+        let place = Place { there: Some(100_000), ..PLACE };
+        let starts: Vec<_> =
+            (0..5).map(|clone| extent(&job, clone, place).expect("a size").0).collect();
+        assert_eq!(starts, [0, 4096, 8192, 12288, 12288]);
+    }
+
+    #[test]
+    fn sizes_are_divided() {
+        let job = job(&["--size=100k", "--nrfiles=3"]);
+        let part = |index| extent(&job, 0, Place { index, count: 3, ..PLACE });
+        assert_eq!([part(0), part(1), part(2)], [Some((0, 34133)); 3]);
+        let drawn = super::drawn(&super::tests::job(&["--filesize=4k-64k"]), 2, 4096, 65536);
+        assert!(drawn.is_multiple_of(4096) && (4096..=65536).contains(&drawn));
+    }
+
+    #[test]
+    fn devices_do_not_grow() {
+        let place = Place { there: Some(65536), device: true, ..PLACE };
+        assert_eq!(extent(&job(&["--size=1m", "--offset=8k"]), 0, place), Some((8192, 57344)));
+    }
+}

@@ -1,0 +1,470 @@
+//! The operations of one clone of a job, in fio's order: which direction, which file, where, how
+//! many bytes, when a flush; and when there are no more.
+//!
+//! Pure, and deterministic from the seed. An address is a file's number in the upper bits and the
+//! place in it below ([`engine::Files`]).
+
+use std::sync::Arc;
+
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use workload::{Op, OpKind, Open, Pace};
+
+use super::places::{Once, Places, below, unit};
+use crate::{Access, Blocks, FileService, Rw, Sequencer, ServiceOrder};
+
+/// Read, write, trim, as [`crate::PerKind`] has them.
+const KINDS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
+
+/// What a stream draws from.
+#[derive(Clone, Debug)]
+pub(super) struct Outline {
+    pub access: Access,
+    pub service: FileService,
+    /// Bits of an address for the place in a file.
+    pub shift: u32,
+    /// First byte and number of bytes used, of each file.
+    pub files: Vec<(u64, u64)>,
+    /// Bytes moved in a pass over the files (`size`, or `io_size`).
+    pub pass_bytes: u64,
+    /// `io_size` was given: a pass ends with its bytes, not with the files.
+    pub by_bytes: bool,
+    /// Passes; `None`: again and again.
+    pub passes: Option<u32>,
+    /// `number_ios`.
+    pub ops_max: u64,
+    /// A flush after so many writes.
+    pub flush_every: u32,
+    /// What is read is what this job wrote before: writes become reads.
+    pub verify_only: bool,
+    /// The rate of one direction of a mix.
+    pub throttle: Option<Throttle>,
+    pub seed: u64,
+}
+
+/// One direction of a mix that has a schedule, where the other has none: until it is due again, the
+/// other's turn comes.
+#[derive(Clone, Debug)]
+pub(super) struct Throttle {
+    kind: usize,
+    open: Open,
+    now: u64,
+}
+
+impl Throttle {
+    pub(super) fn new(kind: usize, open: Open) -> Throttle {
+        Throttle { kind, open, now: 0 }
+    }
+
+    /// The direction of the next operation, where the mix says `drawn`.
+    fn kind(&mut self, drawn: usize) -> usize {
+        let waits = drawn == self.kind && self.open.next_due(self.now).is_none();
+        if waits { 1 - drawn } else { drawn }
+    }
+}
+
+/// Draws of a size for what is left of a file before the smallest is taken.
+const DRAWS_MAX: u32 = 10_000;
+
+/// One clone's operations.
+#[derive(Clone, Debug)]
+pub(super) struct Stream {
+    outline: Arc<Outline>,
+    files: Vec<Walk>,
+    current: usize,
+    served: u32,
+    bytes_left: u64,
+    passes_left: Option<u32>,
+    ops_left: u64,
+    writes: u32,
+    /// The last operation was a flush.
+    flushed: bool,
+    /// The write that follows a trim, and the address of the last write.
+    pending: Option<Op>,
+    last: u64,
+    rng: Xoshiro256PlusPlus,
+    throttle: Option<Throttle>,
+}
+
+/// The way through one file.
+#[derive(Clone, Debug)]
+struct Walk {
+    start: u64,
+    bytes: u64,
+    /// Where the next operation in order begins, by direction.
+    next: [u64; 3],
+    /// Where the last operation began.
+    last: u64,
+    /// Operations since the last random place.
+    in_row: u32,
+    /// Bytes of a place.
+    grid: u64,
+    places: Option<Places>,
+    /// Zone that I/O stays in, and bytes moved in it.
+    zone: Option<(u64, u64)>,
+}
+
+impl Stream {
+    pub(super) fn new(outline: Arc<Outline>) -> Stream {
+        let walk = |(i, &(start, bytes)): (usize, &(u64, u64))| {
+            Walk::new(&outline, outline.seed ^ (i as u64).rotate_left(48), start, bytes)
+        };
+        Stream {
+            files: outline.files.iter().enumerate().map(walk).collect(),
+            current: 0,
+            served: 0,
+            bytes_left: outline.pass_bytes,
+            passes_left: outline.passes,
+            ops_left: outline.ops_max,
+            writes: 0,
+            flushed: false,
+            pending: None,
+            last: 0,
+            rng: Xoshiro256PlusPlus::seed_from_u64(outline.seed),
+            throttle: outline.throttle.clone(),
+            outline,
+        }
+    }
+
+    /// The next operation; none at the end of the last pass.
+    #[inline]
+    pub(super) fn draw(&mut self) -> Option<Op> {
+        if let Some(write) = self.pending.take() {
+            self.written(&write);
+            return Some(write);
+        }
+        if self.ops_left == 0 || (self.bytes_left == 0 && !self.next_pass()) {
+            return None;
+        }
+        if self.flush_is_due() {
+            self.flushed = true;
+            return Some(Op { offset: self.last, ..Op::FLUSH });
+        }
+        self.flushed = false;
+        let kind = self.kind();
+        let op = self.place(kind)?;
+        self.bytes_left = self.bytes_left.saturating_sub(u64::from(op.bytes));
+        self.ops_left -= 1;
+        match (self.outline.access.rw, op.kind) {
+            (Rw::TrimWrite | Rw::RandTrimWrite, OpKind::Discard) => {
+                self.pending = Some(Op { kind: OpKind::Write, ..op });
+            }
+            (_, OpKind::Write) => self.written(&op),
+            _ => {}
+        }
+        Some(op)
+    }
+
+    /// The next operation is drawn at this time of the job, nanoseconds.
+    #[inline]
+    pub(super) fn at(&mut self, now: u64) {
+        if let Some(throttle) = &mut self.throttle {
+            throttle.now = now;
+        }
+    }
+
+    fn written(&mut self, op: &Op) {
+        self.last = op.offset;
+        self.writes += 1;
+    }
+
+    /// As fio has it: before each operation, while the number of writes is such. In a mix the reads
+    /// that follow such a write are flushed, too.
+    #[inline]
+    fn flush_is_due(&self) -> bool {
+        let every = self.outline.flush_every;
+        every > 0 && self.writes > 0 && self.writes.is_multiple_of(every) && !self.flushed
+    }
+
+    /// The direction of the next operation, as an index.
+    #[inline]
+    fn kind(&mut self) -> usize {
+        match self.outline.access.rw {
+            Rw::Read | Rw::RandRead => 0,
+            Rw::Write | Rw::RandWrite => 1,
+            Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite => 2,
+            Rw::ReadWrite | Rw::RandRw => {
+                let read =
+                    below(&mut self.rng, 100) < u64::from(self.outline.access.mix_read_percent);
+                let drawn = usize::from(!read);
+                self.throttle.as_mut().map_or(drawn, |throttle| throttle.kind(drawn))
+            }
+        }
+    }
+
+    /// The next operation in this direction, on whichever file's turn it is.
+    #[inline]
+    fn place(&mut self, kind: usize) -> Option<Op> {
+        loop {
+            for _ in 0..self.files.len() {
+                let file = self.serve();
+                let outline = &self.outline;
+                if let Some((offset, bytes)) = self.files[file].next(outline, kind, &mut self.rng) {
+                    let offset = (file as u64) << outline.shift | offset;
+                    return Some(Op { kind: KINDS[kind], offset, bytes: bytes as u32 });
+                }
+                self.served = u32::MAX;
+            }
+            // Every file was gone through; with nothing left to do in any, that is the end.
+            let again = self.outline.by_bytes || self.outline.passes.is_none();
+            let goes_on = again && self.files.iter().any(|walk| walk.holds(&self.outline, kind));
+            if !goes_on && !self.next_pass() {
+                return None;
+            }
+            let outline = &self.outline;
+            self.files.iter_mut().for_each(|walk| walk.restart(outline));
+            if !self.files.iter().any(|walk| walk.holds(outline, kind)) {
+                return None;
+            }
+        }
+    }
+
+    /// The file whose turn it is.
+    #[inline]
+    fn serve(&mut self) -> usize {
+        let FileService { order, every } = self.outline.service;
+        let count = self.files.len();
+        if count == 1 {
+            return 0;
+        }
+        let turn_over =
+            self.served == u32::MAX || (order != ServiceOrder::Sequential && self.served >= every);
+        if turn_over {
+            self.current = match order {
+                ServiceOrder::Random if self.served != u32::MAX => {
+                    below(&mut self.rng, count as u64) as usize
+                }
+                _ => (self.current + 1) % count,
+            };
+            self.served = 0;
+        }
+        self.served += 1;
+        self.current
+    }
+
+    /// Begins another pass, if there is one.
+    #[cold]
+    fn next_pass(&mut self) -> bool {
+        match &mut self.passes_left {
+            Some(..=1) => return false,
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        self.begin_pass();
+        true
+    }
+
+    /// Goes through the files from the beginning.
+    #[cold]
+    pub(super) fn begin_pass(&mut self) {
+        self.bytes_left = self.outline.pass_bytes;
+        let outline = &self.outline;
+        self.files.iter_mut().for_each(|walk| walk.restart(outline));
+    }
+}
+
+impl Walk {
+    fn new(outline: &Outline, seed: u64, start: u64, bytes: u64) -> Walk {
+        let access = &outline.access;
+        let used = |kind: usize| uses(access.rw, kind);
+        let (grid, count) = places(access, bytes);
+        let largest = (0..3).filter(|k| used(*k)).map(|k| access.blocks.each()[k].max()).max();
+        let places = (access.rw.random() && count > 0).then(|| {
+            if access.norandommap || access.zone.is_some() {
+                let stride = access.sequence_stride;
+                return Places::repeating(&access.distribution, stride, count, bytes, seed);
+            }
+            Places::Once(Once::new(count, seed, largest.is_some_and(|max| max > grid)))
+        });
+        let mut walk = Walk {
+            start,
+            bytes,
+            next: [start; 3],
+            last: start,
+            in_row: 0,
+            grid,
+            places,
+            zone: access.zone.map(|_| (0, 0)),
+        };
+        walk.rewind(outline);
+        walk
+    }
+
+    fn rewind(&mut self, outline: &Outline) {
+        (self.next, self.last, self.in_row) = ([self.start; 3], self.start, 0);
+        self.zone = outline.access.zone.map(|_| (0, 0));
+    }
+
+    fn restart(&mut self, outline: &Outline) {
+        self.rewind(outline);
+        if let Some(places) = &mut self.places {
+            places.restart();
+        }
+    }
+
+    /// Whether the file can hold an operation of this direction at all.
+    fn holds(&self, outline: &Outline, kind: usize) -> bool {
+        self.bytes >= outline.access.blocks.each()[kind].min()
+    }
+
+    fn end(&self) -> u64 {
+        self.start + self.bytes
+    }
+
+    /// Offset and bytes of the next operation; `None` when the file was gone through.
+    #[inline]
+    fn next(
+        &mut self,
+        outline: &Outline,
+        kind: usize,
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Option<(u64, u64)> {
+        let access = &outline.access;
+        let zone = self.enter_zone(access);
+        let found = match access.rw.random() && self.jumps(access, kind, rng) {
+            true => self.jump(access, kind, zone, rng),
+            false => self.follow(access, kind, zone, rng),
+        }?;
+        self.next[kind] = found.0 + found.1;
+        self.last = found.0;
+        if let Some((_, moved)) = &mut self.zone {
+            *moved += found.1;
+        }
+        Some(found)
+    }
+
+    /// The bounds of the zone that I/O is in; the whole file without zones.
+    fn enter_zone(&mut self, access: &Access) -> (u64, u64) {
+        let (Some(rules), Some((at, moved))) = (&access.zone, &mut self.zone) else {
+            return (self.start, self.end());
+        };
+        if *moved >= rules.size {
+            (*at, *moved) = (*at + rules.range + rules.skip, 0);
+            if *at + access.min_bs() > self.bytes {
+                *at = 0;
+            }
+            self.next = [self.start + *at; 3];
+        }
+        let first = self.start + *at;
+        (first, (first + rules.range).min(self.start + self.bytes))
+    }
+
+    /// Whether the next operation of a random direction goes to a random place.
+    #[inline]
+    fn jumps(&mut self, access: &Access, kind: usize, rng: &mut Xoshiro256PlusPlus) -> bool {
+        if access.random_every > 1 {
+            let jumps = self.in_row == 0;
+            self.in_row = (self.in_row + 1) % access.random_every;
+            return jumps;
+        }
+        let percent = *access.percentage_random.each()[kind];
+        percent >= 100 || below(rng, 100) < u64::from(percent)
+    }
+
+    #[inline]
+    fn jump(
+        &mut self,
+        access: &Access,
+        kind: usize,
+        zone: (u64, u64),
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Option<(u64, u64)> {
+        let place = self.places.as_mut()?.next(kind, rng)?;
+        let align = *access.block_align.each()[kind];
+        let mut offset = zone.0 + place * self.grid;
+        let bytes = draw_size(access, kind, zone.1 - zone.0, rng)?;
+        if let Some(Places::Once(once)) = &mut self.places {
+            // What would be visited twice, or lies behind the end, is cut off.
+            let free = once.take(place, bytes.div_ceil(self.grid)) * self.grid;
+            return Some((offset, bytes.min(free)));
+        }
+        if align > self.grid {
+            offset = zone.0 + (offset - zone.0) / align * align;
+        }
+        if offset + bytes > zone.1 {
+            offset = zone.0 + (zone.1 - zone.0 - bytes) / self.grid * self.grid;
+        }
+        Some((offset, bytes))
+    }
+
+    /// The operation after the last one of this direction.
+    #[inline]
+    fn follow(
+        &mut self,
+        access: &Access,
+        kind: usize,
+        zone: (u64, u64),
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Option<(u64, u64)> {
+        let random = access.rw.random();
+        if random && access.random_every > 1 && access.sequencer == Sequencer::Identical {
+            let bytes = draw_size(access, kind, zone.1.saturating_sub(self.last), rng)?;
+            return Some((self.last, bytes));
+        }
+        let mut offset = self.next[kind];
+        let add = if random { 0 } else { access.sequence_add };
+        if add != 0 && offset != self.start {
+            offset = offset.checked_add_signed(add).unwrap_or(u64::MAX);
+            if offset >= self.end() || offset < self.start {
+                offset = if add > 0 { self.start } else { self.end().saturating_add_signed(add) };
+            }
+        }
+        // Reads between random places, zones and holes go round; a plain pass ends here.
+        let round = random || self.zone.is_some() || add != 0;
+        if offset >= zone.1 || zone.1 - offset < access.blocks.each()[kind].min() {
+            if !round {
+                return None;
+            }
+            offset = zone.0;
+        }
+        Some((offset, draw_size(access, kind, zone.1.checked_sub(offset)?, rng)?))
+    }
+}
+
+/// Bytes of a place, and how many places there are in a file of so many bytes, or in a zone of it.
+pub(super) fn places(access: &Access, bytes: u64) -> (u64, u64) {
+    let used = (0..3).filter(|kind| uses(access.rw, *kind));
+    let grid = used.map(|kind| *access.block_align.each()[kind]).min().unwrap_or(4096).max(1);
+    (grid, access.zone.map_or(bytes, |zone| zone.range.min(bytes)) / grid)
+}
+
+/// Whether a job of that kind does anything in this direction.
+fn uses(rw: Rw, kind: usize) -> bool {
+    [rw.reads(), rw.writes(), rw.trims()][kind]
+}
+
+/// The bytes of an operation where `room` bytes are left; `None` where none fits.
+#[inline]
+fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
+    let blocks = access.blocks.each()[kind];
+    if blocks.min() > room {
+        return None;
+    }
+    if let Blocks::Fixed(bytes) = blocks {
+        return Some(*bytes);
+    }
+    // Drawn again until it fits. The smallest does, but may have no share.
+    for _ in 0..DRAWS_MAX {
+        let bytes = match blocks {
+            Blocks::Fixed(bytes) => *bytes,
+            Blocks::Range { min, max } => {
+                let drawn = (*min as f64 + *max as f64 * unit(rng)) as u64;
+                let whole = if access.bs_unaligned { drawn } else { drawn / min * min };
+                whole.clamp(*min, *max)
+            }
+            Blocks::Split(shares) => {
+                let draw = below(rng, 100) as u32;
+                let mut sum = 0;
+                let found = shares.iter().find(|share| {
+                    sum += share.percent;
+                    draw < sum
+                });
+                found.or(shares.last())?.bytes
+            }
+        };
+        if bytes <= room && bytes > 0 {
+            return Some(bytes);
+        }
+    }
+    Some(blocks.min())
+}

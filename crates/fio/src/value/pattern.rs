@@ -1,0 +1,136 @@
+//! `buffer_pattern` and `verify_pattern`: texts, numbers, places to fill in, one after the other.
+//!
+//! `"abc"` is the bytes of the text. `0xdeadbeef` is its bytes from the left, and a first digit
+//! alone is a byte. A decimal number is its bytes from the lowest, as many as it needs, four if
+//! negative. `%o` is eight bytes for the offset of the block. `'file'` is what a file holds.
+
+use super::{Parsed, Value};
+
+/// Longest pattern, bytes; arbitrary (fio 3.33 takes 512).
+const LONGEST: usize = 1 << 20;
+
+/// The bytes of a pattern, with zeroes where a place is filled in, and those places.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Filled {
+    pub bytes: Vec<u8>,
+    pub offsets_at: Vec<usize>,
+}
+
+/// Reads a pattern.
+pub(crate) fn pattern(value: &Value) -> Parsed<Filled> {
+    let text = value.text()?;
+    let mut filled = Filled::default();
+    let mut rest = text;
+    while !rest.is_empty() {
+        rest = match rest.as_bytes()[0] {
+            b'"' => {
+                let (inside, behind) = quoted(rest, '"')?;
+                filled.bytes.extend(inside.as_bytes());
+                behind
+            }
+            b'\'' => {
+                let (name, behind) = quoted(rest, '\'')?;
+                filled.bytes.extend(file(value, name)?);
+                behind
+            }
+            b'%' => {
+                filled.offsets_at.push(filled.bytes.len());
+                filled.bytes.extend([0; 8]);
+                rest.strip_prefix("%o").ok_or_else(|| wrong(rest))?
+            }
+            _ => number(rest, &mut filled.bytes)?,
+        };
+        if filled.bytes.len() > LONGEST {
+            return Err(format!("is longer than {LONGEST} bytes"));
+        }
+    }
+    match filled.bytes.is_empty() {
+        true => Err("is empty".into()),
+        false => Ok(filled),
+    }
+}
+
+fn wrong(rest: &str) -> String {
+    let shown: String = rest.chars().take(40).collect();
+    format!("'{shown}' is no pattern; write for example 0xdeadbeef, \"text\" or %o")
+}
+
+/// What is between quotes, and what is behind.
+fn quoted(rest: &str, quote: char) -> Parsed<(&str, &str)> {
+    rest[1..].split_once(quote).ok_or_else(|| "has a quote that is not closed".to_string())
+}
+
+fn file(value: &Value, name: &str) -> Parsed<Vec<u8>> {
+    value.world.read(name).map_err(|error| format!("file '{name}': {error}"))
+}
+
+/// A number at the start of `rest` into `bytes`; gives what is behind.
+fn number<'a>(rest: &'a str, bytes: &mut Vec<u8>) -> Parsed<&'a str> {
+    if rest.starts_with("0x") || rest.starts_with("0X") {
+        return hex(&rest[2..], bytes).ok_or_else(|| wrong(rest));
+    }
+    let digits = rest.trim_start_matches('-').bytes().take_while(u8::is_ascii_digit).count();
+    let mut end = digits + usize::from(rest.starts_with('-'));
+    // The 0 of a following 0x is not of this number.
+    if digits > 1 && rest[end..].starts_with(['x', 'X']) && rest[..end].ends_with('0') {
+        end -= 1;
+    }
+    let number: i32 = rest[..end].parse().map_err(|_| wrong(rest))?;
+    let all = number.to_le_bytes();
+    let used = all.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
+    bytes.extend(&all[..used]);
+    Ok(&rest[end..])
+}
+
+fn hex<'a>(digits: &'a str, bytes: &mut Vec<u8>) -> Option<&'a str> {
+    let mut end = digits.bytes().take_while(u8::is_ascii_hexdigit).count();
+    if end > 1 && digits[end..].starts_with(['x', 'X']) && digits[..end].ends_with('0') {
+        end -= 1;
+    }
+    let (mut here, behind) = digits.split_at(end);
+    if here.is_empty() {
+        return None;
+    }
+    while !here.is_empty() {
+        let (byte, more) = here.split_at(2 - here.len() % 2);
+        bytes.push(u8::from_str_radix(byte, 16).ok()?);
+        here = more;
+    }
+    Some(behind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::with_value;
+
+    fn bytes(text: &str) -> Vec<u8> {
+        with_value(text, pattern).expect(text).bytes
+    }
+
+    #[test]
+    fn the_examples_of_fios_manual() {
+        assert_eq!(bytes("\"abcd\""), b"abcd");
+        assert_eq!(bytes("-1024"), [0x00, 0xfc, 0xff, 0xff]);
+        assert_eq!(bytes("66"), [0x42]);
+        assert_eq!(bytes("0xFF0X1"), [0xff, 0x01]);
+        assert_eq!(bytes("\"123\"0xFFeeCC"), [0x31, 0x32, 0x33, 0xff, 0xee, 0xcc]);
+        let seventh = [0xf6, 0xff, 0xff, 0xff, 0xab, 0x31, 0, 0, 0, 0, 0, 0, 0, 0, 0x32];
+        assert_eq!(bytes("-100xab\"1\"%o\"2\""), seventh);
+        assert_eq!(bytes("0"), [0]);
+        assert_eq!(bytes("0x123"), [0x01, 0x23]);
+    }
+
+    #[test]
+    fn places_are_told() {
+        let filled = with_value("%o0xde%o", pattern).expect("a pattern");
+        assert_eq!(filled.offsets_at, [0, 9]);
+    }
+
+    #[test]
+    fn nonsense_is_an_error() {
+        for text in ["\"a", "%x", "0x", "-", "abc", "99999999999", "'no such file'", "é"] {
+            assert!(with_value(text, pattern).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! fio's own example job files, where they are installed: those that need files or devices of this
+//! machine and a served engine parse, the others are refused with a reason, and none is misread.
+//! Which are which stands in docs/fio.md.
+//!
+//! `SSDYNO_FIO_EXAMPLES` names their directory, if it is not where packages put them;
+//! `cargo xtask test` sets it.
+
+use std::path::{Path, PathBuf};
+
+use fio::{EXAMPLES, EXAMPLES_REFUSED, FioError, Here, Request, World, parse};
+
+/// This machine, with every variable of the environment set.
+struct Set;
+
+impl World for Set {
+    fn read(&self, path: &str) -> std::io::Result<Vec<u8>> {
+        Here.read(path)
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        Some(match name {
+            "FIO_BS" => "4k".into(),
+            "FIO_IODEPTH" => "4".into(),
+            "FIO_RW" => "randwrite".into(),
+            _ => "/tmp".into(),
+        })
+    }
+
+    fn is_special(&self, path: &str) -> bool {
+        path.starts_with("/dev/")
+    }
+
+    fn cpus(&self) -> u64 {
+        4
+    }
+
+    fn memory_mib(&self) -> u64 {
+        2048
+    }
+
+    fn page_bytes(&self) -> u64 {
+        4096
+    }
+}
+
+fn directory() -> Option<PathBuf> {
+    let named = std::env::var_os("SSDYNO_FIO_EXAMPLES").map(PathBuf::from);
+    let usual = ["/usr/share/doc/fio/examples", "/usr/share/fio/examples"].map(PathBuf::from);
+    named.into_iter().chain(usual).find(|path| path.is_dir())
+}
+
+fn parsed(path: &Path, extra: &[&str]) -> Result<Request, FioError> {
+    let words: Vec<String> =
+        extra.iter().map(ToString::to_string).chain([path.display().to_string()]).collect();
+    parse(&words, &Set)
+}
+
+/// Whether what an example needs is no file, device or engine that is served here.
+fn is_elsewhere(what: &str) -> bool {
+    let engines = ["ioengine=", "zonemode=zbd", "md_per_io_size", "fdp="];
+    engines.iter().any(|needs| what.contains(needs))
+}
+
+#[test]
+fn examples_for_local_files_and_served_engines_parse() {
+    let Some(directory) = directory() else {
+        println!("skipped: fio's examples are not here: apt-get download fio-examples");
+        return;
+    };
+    let mut files: Vec<_> = std::fs::read_dir(&directory)
+        .expect("a directory")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "fio"))
+        .collect();
+    files.sort();
+    let listed = |name: &str, list: &[&str]| list.contains(&name.trim_end_matches(".fio"));
+    for file in &files {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match parsed(file, &[]) {
+            Ok(Request::Run(plan)) => {
+                plan.notes.iter().for_each(|note| println!("{name}: note: {}", note.text));
+                // A newer example than those that the page lists may be there.
+                assert!(!listed(&name, EXAMPLES_REFUSED), "{name} parses, and docs/fio.md says no");
+            }
+            Ok(Request::Answer(_)) => panic!("{name}: no job file asks for an answer"),
+            Err(error) => {
+                println!("{name}: {}", error.what);
+                let why = is_elsewhere(&error.what) || listed(&name, EXAMPLES_REFUSED);
+                assert!(why, "{name}: {error}");
+                assert!(
+                    !listed(&name, EXAMPLES),
+                    "{name}: {error}, and docs/fio.md says it parses"
+                );
+            }
+        }
+    }
+    assert!(files.len() > 80, "{} examples", files.len());
+}

@@ -1,0 +1,112 @@
+//! Files that grow: appended to, filled as far as a file system may be, read by a job that has their
+//! size from the one before.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use fio::{Here, Plan, Request, parse, run};
+use rig::Event;
+
+fn plan(directory: &Path, words: &str) -> Plan {
+    let place = format!("--directory={}", directory.display());
+    let words = std::iter::once(place.as_str()).chain(words.split_whitespace());
+    let words: Vec<String> = words.map(String::from).collect();
+    match parse(&words, &Here) {
+        Ok(Request::Run(plan)) => *plan,
+        other => panic!("{words:?}: {other:?}"),
+    }
+}
+
+/// Error number and bytes checked of each job.
+fn ran(directory: &Path, words: &str) -> Vec<(i32, u64)> {
+    let plan = plan(directory, words);
+    let interrupt = AtomicBool::new(false);
+    let (mut nobody, mut silent) = (|_: &Event| {}, |_: &Path, _: u64| {});
+    let mut setting =
+        run::Setting { interrupt: &interrupt, observer: &mut nobody, laying_out: &mut silent };
+    let ran = run::prepare(&plan, &[]).and_then(|prepared| prepared.run(&mut setting));
+    let ran = ran.unwrap_or_else(|e| panic!("{words}: {e}"));
+    let checked = |job: &run::JobRun<'_>| job.did.measurement.verified_sectors * 512;
+    ran.jobs.iter().map(|job| (job.error(), checked(job))).collect()
+}
+
+#[test]
+fn appending_leaves_what_was_there() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("f");
+    let append = "--name=a --filename=f --rw=write --bs=4k --size=64k --file_append=1 \
+                  --buffer_pattern=0xbb";
+    ran(
+        directory.path(),
+        "--name=a --filename=f --rw=write --bs=4k --size=40k --buffer_pattern=0xaa",
+    );
+    for rounds in 1..3 {
+        assert_eq!(ran(directory.path(), append), [(0, 0)]);
+        let content = std::fs::read(&file).expect("the file");
+        let (before, behind) = content.split_at(40 << 10);
+        assert!(before.iter().all(|byte| *byte == 0xaa), "what was there was written over");
+        assert_eq!((behind.len(), behind.iter().any(|b| *b != 0xbb)), (rounds * 65_536, false));
+    }
+    // Ours ends where fio's ends with the same words.
+    let length = || std::fs::metadata(&file).expect("the file").len();
+    let before = length();
+    let words = append.split_whitespace();
+    match Command::new("fio").args(words).current_dir(directory.path()).output() {
+        Ok(_) => assert_eq!(length() - before, 64 << 10),
+        Err(_) => println!("not held against fio: it is not installed"),
+    }
+}
+
+#[test]
+fn what_is_filled_leaves_the_reserve() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let room = drive::room(directory.path()).expect("room");
+    if room < 1 << 30 {
+        println!("skipped: {room} bytes of room for temporary files");
+        return;
+    }
+    // Only planned: the file system of whoever runs this stays as it is.
+    let bytes = |words: &str| {
+        let plan = plan(directory.path(), words);
+        run::prepare(&plan, &[]).expect("admitted").write_bytes_max()
+    };
+    // Others write to the file system meanwhile.
+    let near = |bytes: u64| bytes.abs_diff(room) < room / 4;
+    assert!(near(bytes("--name=a --rw=write --bs=1m --fill_device=1")));
+    let several = "--rw=write --bs=1m --fill_fs=1 --nrfiles=2 --name=a --numjobs=2 --name=b";
+    assert!(near(bytes(several)), "they share the room");
+    // fio's size goes before it.
+    assert_eq!(bytes("--name=a --rw=write --size=1m --fill_device=1"), 1 << 20);
+    assert_eq!(
+        ran(
+            directory.path(),
+            "--name=a --rw=write --fill_device=1 --fallocate=none --number_ios=3"
+        ),
+        [(0, 0)]
+    );
+    assert_eq!(std::fs::metadata(directory.path().join("a.0.0")).expect("a file").len(), 3 * 4096);
+}
+
+/// fio's example surface-scan, with a size for the rest of a file system.
+#[test]
+fn a_scan_reads_what_the_job_before_wrote() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let words = "--bs=64k --verify=meta --verify_pattern=0xaa555aa5 --verify_interval=512 --filename=f \
+                 --name=write-phase --rw=write --size=2m --do_verify=0 \
+                 --name=verify-phase --stonewall --rw=read";
+    assert_eq!(ran(directory.path(), words), [(0, 0), (0, 2 << 20)]);
+}
+
+#[test]
+fn sizes_go_by_order_where_that_is_asked_for() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let counts = |rw: &str| {
+        let words =
+            format!("--name=a --filename=f --size=1m --bs=4k,16k --bs_is_seq_rand=1 --rw={rw}");
+        let plan = plan(directory.path(), &words);
+        plan.jobs[0].access.blocks.each().map(|blocks| blocks.max())
+    };
+    assert_eq!(counts("write"), [4096; 3]);
+    assert_eq!(counts("randread"), [16_384; 3]);
+}
