@@ -1,40 +1,42 @@
-//! Content blended of random bytes, a pattern and copies, for those who ask for exact shares.
+//! Write content blended from random bytes, a pattern and copies, for callers that need exact
+//! shares.
 //!
-//! Each write has a number. What it carries follows from that number and the seed alone, so that a
-//! copy is made by drawing an earlier number again and nothing has to be kept.
+//! Every write has a number. Its content follows from that number and the seed alone, so a copy is
+//! made by drawing an earlier number again; nothing is stored.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use crate::WorkloadError;
+use crate::pattern::below;
 
-/// Shares of what writes carry.
+/// Shares of the content of writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Blend {
-    /// Percent of each chunk that holds the pattern, 0 to 100; the rest is random, and first.
+    /// Percent of each chunk filled with the pattern, 0 to 100. The random part comes first.
     pub plain_percent: u32,
-    /// Bytes of a chunk, at least 1.
+    /// Chunk size in bytes, at least 1.
     pub chunk: u32,
-    /// Repeated over the plain part of a chunk, or over the whole write where all is plain; none
-    /// for zeros.
+    /// Repeated over the pattern part of each chunk, or over the whole write if there is no random
+    /// part. Empty: zeros.
     pub pattern: Vec<u8>,
-    /// Percent of writes that carry what another one carries, 0 to 100.
+    /// Percent of writes that repeat the content of another write, 0 to 100.
     pub copy_percent: u32,
-    /// What copies are of; none for the write before.
+    /// Pool that copies are drawn from; `None`: a copy repeats the previous write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<Shared>,
-    /// Buffers are read into, too: each write is made anew.
+    /// Refill the buffer for every write, because reads overwrite it too.
     pub anew: bool,
 }
 
-/// Contents that copies are drawn from, all alike often.
+/// A pool of contents that copies are drawn from uniformly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shared {
-    /// How many contents there are, at least 1.
+    /// Number of contents, at least 1.
     pub contents: u64,
-    /// Seeds of the writers whose first contents they are, own one first; at least one. Each gives an
-    /// equal part.
+    /// Seeds of the writers that the contents belong to, the writer's own first; at least one. Each
+    /// writer supplies an equal part of the pool.
     pub seeds: Vec<u64>,
 }
 
@@ -54,9 +56,9 @@ impl Blend {
         if self.chunk == 0 { Err(WorkloadError::Zero("bytes of a chunk")) } else { Ok(()) }
     }
 
-    /// Whether each write has to be made, rather than a buffer that was filled once be changed a
-    /// little.
-    pub(crate) fn is_made_anew(&self) -> bool {
+    /// Whether each write is generated in full; otherwise a buffer is filled once and changed
+    /// slightly.
+    pub(crate) fn refills(&self) -> bool {
         self.anew || self.copy_percent > 0
     }
 
@@ -65,7 +67,7 @@ impl Blend {
         self.plain_percent == 100
     }
 
-    /// What write `number` of the writer with that seed carries.
+    /// Fills `buffer` with the content of write `number` by the writer with `seed`.
     pub(crate) fn make(&self, buffer: &mut [u8], seed: u64, number: u64) {
         if self.is_constant() {
             return repeat(&self.pattern, buffer);
@@ -80,7 +82,7 @@ impl Blend {
     }
 }
 
-/// The pattern again and again, from its first byte.
+/// Repeats the pattern over the buffer, starting with its first byte.
 fn repeat(pattern: &[u8], buffer: &mut [u8]) {
     match pattern {
         [] => buffer.fill(0),
@@ -93,45 +95,41 @@ fn repeat(pattern: &[u8], buffer: &mut [u8]) {
     }
 }
 
-/// Which number each write of a writer has.
+/// Assigns a number to each write of one writer.
 #[derive(Clone, Debug)]
 pub(crate) struct Numbers {
     seed: u64,
-    /// The last that was new, counted from 1.
+    /// The highest number used so far; the first is 1.
     last: u64,
     rng: Xoshiro256PlusPlus,
 }
 
 impl Numbers {
     pub(crate) fn new(seed: u64) -> Numbers {
-        // Apart from the draws that the contents are made of.
+        // A stream independent of the one that generates the content.
         let rng = Xoshiro256PlusPlus::seed_from_u64(!seed);
         Numbers { seed, last: 0, rng }
     }
 
-    /// Makes what the next write carries.
+    /// Fills `buffer` with the content of the next write.
     #[inline(never)]
     pub(crate) fn make_next(&mut self, blend: &Blend, buffer: &mut [u8]) {
         let (seed, number) = self.next(blend);
         blend.make(buffer, seed, number);
     }
 
-    /// Seed and number of what the next write carries.
+    /// Seed and number of the next write.
     fn next(&mut self, blend: &Blend) -> (u64, u64) {
         let copies = blend.copy_percent;
-        if copies == 0 || (copies < 100 && self.below(100) >= u64::from(copies)) {
+        if copies == 0 || (copies < 100 && below(self.rng.next_u64(), 100) >= u64::from(copies)) {
             self.last += 1;
             return (self.seed, self.last);
         }
         let Some(shared) = &blend.shared else { return (self.seed, self.last) };
         let each = (shared.contents / shared.seeds.len() as u64).max(1);
-        let drawn = self.below(shared.contents);
+        let drawn = below(self.rng.next_u64(), shared.contents);
         let writer = (drawn / each) as usize % shared.seeds.len();
         (shared.seeds[writer], drawn % each + 1)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.rng.next_u64()) * u128::from(n)) >> 64) as u64
     }
 }
 
@@ -167,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_begins_with_each_write() {
+    fn every_write_starts_with_the_pattern() {
         let blend = Blend { plain_percent: 100, pattern: b"abc".to_vec(), ..PLAIN };
         for write in writes(blend, 1, 3) {
             assert!(write.iter().enumerate().all(|(i, byte)| *byte == b"abc"[i % 3]));
@@ -175,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_is_random_first_and_then_the_pattern() {
+    fn a_chunk_is_random_bytes_followed_by_the_pattern() {
         let blend = Blend { plain_percent: 25, pattern: vec![7, 9], ..PLAIN };
         let writes = writes(blend, 1, 2);
         for chunk in writes[0].chunks(512) {
@@ -186,12 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_copies_is_the_one_asked_for() {
+    fn the_share_of_copies_is_as_configured() {
         for percent in [1, 30, 80, 99, 100] {
             let blend = Blend { copy_percent: percent, ..PLAIN };
             let copies = 2000 - different(&writes(blend, 5, 2000));
             let expected = f64::from(percent) * 20.0;
-            // Five standard deviations of a binomial, and the very first may be a copy of nothing.
+            // Five standard deviations of a binomial; the first write may be a copy of nothing.
             let deviation = (expected * (1.0 - f64::from(percent) / 100.0)).sqrt();
             assert!(
                 (copies as f64 - expected).abs() <= 5.0 * deviation + 1.0,
@@ -201,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_contents_are_found_with_other_writers() {
+    fn writers_share_contents_of_a_pool() {
         let shared = |seeds: [u64; 2]| Shared { contents: 100, seeds: seeds.to_vec() };
         let half = |seeds| Blend { copy_percent: 50, shared: Some(shared(seeds)), ..PLAIN };
         let a = writes(half([1, 2]), 1, 1000);
@@ -212,13 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_once_is_still_unique() {
+    fn a_buffer_filled_once_still_gives_unique_writes() {
         let blend = Blend { plain_percent: 50, ..PLAIN };
         assert_eq!(different(&writes(blend, 3, 100)), 100);
     }
 
     #[test]
-    fn shares_beyond_all_are_refused() {
+    fn shares_above_100_percent_are_refused() {
         assert!(Blend { copy_percent: 101, ..PLAIN }.check().is_err());
         assert!(Blend { chunk: 0, ..PLAIN }.check().is_err());
         let none = Some(Shared { contents: 0, seeds: vec![1] });

@@ -1,8 +1,8 @@
-//! What writes carry.
+//! Content of writes.
 //!
-//! Controllers compress and deduplicate, so content decides speed on some drives. Buffers are
-//! filled once, before the time runs; each write then changes only eight bytes of every 4 KiB, which
-//! makes it unique to a deduplicating drive and costs next to nothing in the hot loop.
+//! Controllers compress and deduplicate, so content decides the speed of some drives. Buffers are
+//! filled once, before the timed part. Each write then changes eight bytes of every 4 KiB, which
+//! makes it unique to a deduplicating drive at almost no cost in the hot loop.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::WorkloadError;
 use crate::blend::{Blend, Numbers};
 
-/// Unit of compressibility and uniqueness, bytes.
+/// Unit of compressibility and uniqueness, in bytes.
 const PAGE: usize = 4096;
 
 /// Content of writes.
@@ -21,13 +21,13 @@ pub enum Content {
     /// Random and unique: neither compressible nor deduplicable.
     #[default]
     Random,
-    /// Unique, with this share (0 to 1) of every 4 KiB compressible to nothing.
+    /// Unique; this share (0 to 1) of every 4 KiB is zeros.
     Compressible(f64),
-    /// The same random 4 KiB again and again: deduplicable, not compressible.
+    /// The same random 4 KiB repeated: deduplicable, not compressible.
     Repeated,
     /// Zeros.
     Zeros,
-    /// What was there: the blocks have to be borrowed first.
+    /// The current content of the blocks, which must be borrowed first.
     Original,
     /// Shares of random bytes, a pattern and copies.
     Blend(Blend),
@@ -45,7 +45,7 @@ impl Content {
         let percent = text.strip_suffix('%').and_then(|p| p.parse::<f64>().ok());
         let share = percent.map(|p| p / 100.0).filter(|s| (0.0..=1.0).contains(s));
         share.map(Content::Compressible).ok_or_else(|| {
-            format!("content '{text}' is none of random, zeros, repeated or a share such as 50%")
+            format!("content '{text}' is not random, zeros, repeated or a share such as 50%")
         })
     }
 
@@ -64,7 +64,7 @@ impl Content {
     }
 }
 
-/// Fills buffers with a content, and makes each write unique where the content is.
+/// Fills buffers with content and makes each write unique unless the content is meant to repeat.
 #[derive(Debug, Clone)]
 pub struct Filler {
     content: Content,
@@ -73,17 +73,17 @@ pub struct Filler {
 }
 
 impl Filler {
-    /// A filler; the same seed fills alike.
+    /// Creates a filler; equal seeds give equal content.
     pub fn new(content: Content, seed: u64) -> Filler {
         Filler { content, seed, numbers: Numbers::new(seed) }
     }
 
-    /// Fills a buffer, outside of the measured time. `index` tells buffers apart.
+    /// Fills a buffer, outside the measured time. `index` distinguishes buffers.
     pub fn fill(&self, buffer: &mut [u8], index: u64) {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ index.rotate_left(32));
         match &self.content {
             Content::Zeros => buffer.fill(0),
-            // Comes with each operation, from whoever keeps it.
+            // Supplied with each operation by its owner.
             Content::Original => {}
             Content::Random => rng.fill_bytes(buffer),
             Content::Repeated => {
@@ -93,7 +93,7 @@ impl Filler {
                     part.copy_from_slice(&page[..part.len()]);
                 }
             }
-            // Numbers that no write has.
+            // Numbers never used by a write.
             Content::Blend(blend) => blend.make(buffer, self.seed, !index),
             Content::Compressible(share) => {
                 for part in buffer.chunks_mut(PAGE) {
@@ -105,14 +105,13 @@ impl Filler {
         }
     }
 
-    /// Makes the content of one write unlike that of any other: called for every write, `nonce`
-    /// differs each time.
+    /// Makes a write unlike every other. Call it before each write with a different `nonce`.
     #[inline]
     pub fn touch(&mut self, buffer: &mut [u8], nonce: u64) {
         match &self.content {
             Content::Random | Content::Compressible(_) => {}
             Content::Zeros | Content::Repeated | Content::Original => return,
-            Content::Blend(blend) if blend.is_made_anew() => {
+            Content::Blend(blend) if blend.refills() => {
                 return self.numbers.make_next(blend, buffer);
             }
             Content::Blend(blend) if blend.is_constant() => return,

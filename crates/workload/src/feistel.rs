@@ -1,9 +1,10 @@
-//! A random order of `0..n` without memory: a four-round Feistel network on the smallest power of
-//! two that holds `n`, walked on while it lands outside (twice at most, on average).
+//! A random permutation of `0..n` without memory: a four-round Feistel network on the smallest
+//! power of two that holds `n`, repeated while the result is out of range (at most twice on
+//! average).
 //!
-//! A bitmap of visited blocks costs more per address, grows with the drive, and its last blocks
-//! take long to find; a network costs a few nanoseconds and is the same at the end as at the start.
-//! It shuffles well enough for a benchmark and must never be used to keep a secret.
+//! A bitmap of visited blocks costs more per address, grows with the drive and is slow to find its
+//! last blocks. A network costs a few nanoseconds per address from first to last. It shuffles well
+//! enough for a benchmark; it is not cryptographically secure.
 
 /// A permutation of `0..len`.
 #[derive(Clone, Debug)]
@@ -14,7 +15,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation of `0..len` that belongs to `seed`. `len` is at least 1.
+    /// The permutation of `0..len` for `seed`. `len` is at least 1.
     pub fn new(len: u64, seed: u64) -> Permutation {
         let len = len.max(1);
         let bits = (64 - (len - 1).leading_zeros()).max(2);
@@ -26,13 +27,13 @@ impl Permutation {
         Permutation { len, half_bits: [bits / 2, bits - bits / 2], keys }
     }
 
-    /// How many numbers it permutes.
+    /// Length of the permuted range.
     #[expect(clippy::len_without_is_empty, reason = "a permutation is never empty")]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Where `index` (below `len`) lands.
+    /// The position of `index`, which must be below `len`.
     #[inline]
     pub fn get(&self, index: u64) -> u64 {
         let mut x = index;
@@ -90,8 +91,8 @@ mod tests {
         }
     }
 
-    /// Neighbours in the order must be far apart in address: the mean distance of a random order
-    /// is a third of the length, and a weak network shows as runs.
+    /// Neighbours in the order must be far apart in address. In a random order the mean distance is
+    /// a third of the length; a weak network shows up as runs.
     #[test]
     fn is_random_enough() {
         let len = 1 << 20;

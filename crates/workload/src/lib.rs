@@ -1,10 +1,10 @@
-//! Which I/O is issued: operations, address patterns, mixes, block sizes, content and pacing.
+//! Workloads: operations, address patterns, mixes, block sizes, content and pacing.
 //!
-//! A [`Workload`] is a description; an [`OpStream`] turns it into operations and a [`Pacer`] into
+//! A [`Workload`] is a description; an [`OpStream`] turns it into operations and a [`Pace`] into
 //! intended start times. Both are pure and deterministic: the same description and seed give the
-//! same operations on every machine, so that a run can be repeated exactly and a virtual drive can
-//! be held against a real one. Nothing here does I/O or reads a clock, and floating-point functions
-//! come from `libm`, because those of the C library differ between machines in the last bit.
+//! same operations on every machine, so a run can be repeated exactly and a virtual drive compared
+//! with a real one. Nothing here does I/O or reads a clock. Floating-point functions come from
+//! `libm`, because those of the C library differ between machines in the last bit.
 
 #![forbid(unsafe_code)]
 

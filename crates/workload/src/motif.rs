@@ -1,26 +1,27 @@
-//! A pattern that fills every write from its first byte, with the write's offset in it where asked.
+//! A pattern that fills every write from its first byte, optionally with the offset of the write in
+//! it.
 //!
-//! What it says can be checked by anyone who knows the pattern, which stamps cannot; but an older
-//! write of the same pattern is as good as a newer one.
+//! Unlike stamps, it can be checked by any program that knows the pattern; but it cannot
+//! distinguish an older write from a newer one.
 
 use serde::{Deserialize, Serialize};
 
 /// Bytes repeated over a write.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Motif {
-    /// The bytes, at least one; whatever stands in the places below.
+    /// The bytes, at least one. Those at `offsets_at` are overwritten.
     pub bytes: Vec<u8>,
-    /// Where in them the offset of the write is put, eight bytes each, lowest first; what does not
-    /// fit is cut off.
+    /// Positions at which the offset of the write is stored, as eight little-endian bytes truncated
+    /// at the end of `bytes`.
     pub offsets_at: Vec<usize>,
 }
 
 impl Motif {
-    /// Fills a part of a write that begins `behind` bytes behind the start of the write, at `start`
-    /// bytes of its file.
-    pub fn paint(&self, part: &mut [u8], behind: u64, start: u64) {
+    /// Fills part of a write: the part begins `skipped` bytes into the write, and the write begins
+    /// at offset `start` of its file.
+    pub fn paint(&self, part: &mut [u8], skipped: u64, start: u64) {
         let round = self.filled(start);
-        let phase = (behind % round.len() as u64) as usize;
+        let phase = (skipped % round.len() as u64) as usize;
         let (head, rest) = part.split_at_mut((round.len() - phase).min(part.len()));
         head.copy_from_slice(&round[phase..phase + head.len()]);
         for piece in rest.chunks_mut(round.len()) {
@@ -28,10 +29,10 @@ impl Motif {
         }
     }
 
-    /// The first byte of such a part that is not as painted.
-    pub fn differs(&self, part: &[u8], behind: u64, start: u64) -> Option<usize> {
+    /// Position of the first byte that differs from [`Motif::paint`].
+    pub fn differs(&self, part: &[u8], skipped: u64, start: u64) -> Option<usize> {
         let round = self.filled(start);
-        let phase = (behind % round.len() as u64) as usize;
+        let phase = (skipped % round.len() as u64) as usize;
         let (head, rest) = part.split_at((round.len() - phase).min(part.len()));
         if head != &round[phase..phase + head.len()] {
             return first_difference(head, &round[phase..]);
@@ -46,7 +47,7 @@ impl Motif {
         None
     }
 
-    /// The bytes with the offset in its places.
+    /// The bytes with the offset filled in.
     fn filled(&self, start: u64) -> Vec<u8> {
         let mut bytes = if self.bytes.is_empty() { vec![0] } else { self.bytes.clone() };
         for at in &self.offsets_at {
@@ -68,7 +69,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_offset_stands_in_its_place_again_and_again() {
+    fn the_offset_is_stored_in_every_repetition() {
         let motif = Motif { bytes: b"ab--------".to_vec(), offsets_at: vec![2] };
         let mut write = [0; 25];
         motif.paint(&mut write, 0, 0x1000);

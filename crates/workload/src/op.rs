@@ -1,27 +1,27 @@
-//! One operation: what is asked of a drive in a single command.
+//! One operation: a single command to a drive.
 
 use serde::{Deserialize, Serialize};
 
-/// What an operation does.
+/// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
 pub enum OpKind {
-    /// Data from the drive.
+    /// Transfers data from the drive.
     Read = 0,
-    /// Data to the drive.
+    /// Transfers data to the drive.
     Write = 1,
-    /// Everything acknowledged so far becomes durable; has no address.
+    /// Makes all acknowledged writes durable; has no address.
     Flush = 2,
-    /// The range is given back (TRIM, UNMAP, hole punch).
+    /// Releases a range (TRIM, UNMAP, hole punch).
     Discard = 3,
 }
 
 impl OpKind {
-    /// Every kind, in the order of their numbers.
+    /// All kinds, in numeric order.
     pub const ALL: [OpKind; 4] = [OpKind::Read, OpKind::Write, OpKind::Flush, OpKind::Discard];
 
-    /// The word used in records and on screens.
+    /// The word used in records and on screen.
     pub fn name(self) -> &'static str {
         match self {
             OpKind::Read => "read",
@@ -35,9 +35,9 @@ impl OpKind {
 /// One operation on a target. `offset` and `bytes` are 0 for a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Op {
-    /// What is done.
+    /// Kind.
     pub kind: OpKind,
-    /// First byte, counted from the start of the target.
+    /// Offset of the first byte on the target.
     pub offset: u64,
     /// Length in bytes.
     pub bytes: u32,
@@ -47,7 +47,7 @@ impl Op {
     /// The flush operation.
     pub const FLUSH: Op = Op { kind: OpKind::Flush, offset: 0, bytes: 0 };
 
-    /// First byte behind the operation.
+    /// Exclusive end, in bytes.
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.bytes)
     }

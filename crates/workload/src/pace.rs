@@ -1,8 +1,8 @@
-//! When operations are due.
+//! Due times of operations.
 //!
-//! A schedule is kept in nanoseconds with 64 more bits of fraction, so that 300,000/s stays
-//! 300,000/s for hours, and a due time never moves because the drive was late: response time is
-//! counted from it. Whole microseconds instead make Poisson arrivals at that rate 31% too many.
+//! A schedule is kept in nanoseconds with a 64-bit fraction, so 300,000/s stays 300,000/s for
+//! hours. A late drive never moves a due time, because response time is counted from it. Rounding
+//! to whole microseconds would give 31% too many Poisson arrivals at that rate.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -15,7 +15,7 @@ use crate::zipf::unit;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Pacing {
-    /// A new operation as soon as one of `depth` is done.
+    /// A new operation as soon as one of the `depth` in flight completes.
     #[default]
     Closed,
     /// At a fixed rate.
@@ -28,16 +28,16 @@ pub enum Pacing {
         /// Operations per second.
         rate: f64,
     },
-    /// Bursts: on for a while, at a rate or in a closed loop, then silent for a while.
+    /// Bursts at a rate or in a closed loop, separated by silence.
     OnOff {
         /// Length of a burst, nanoseconds.
         on_ns: u64,
         /// Length of a silence, nanoseconds.
         off_ns: u64,
-        /// Operations per second within a burst; none: closed loop.
+        /// Operations per second within a burst; `None`: closed loop.
         rate: Option<f64>,
     },
-    /// A closed loop that stops to think.
+    /// A closed loop with pauses (think time).
     Pauses {
         /// Operations between two pauses.
         every: u32,
@@ -47,7 +47,7 @@ pub enum Pacing {
 }
 
 impl Pacing {
-    /// Whether operations have a due time of their own (an open loop).
+    /// Whether operations have due times (an open loop).
     pub fn is_open(&self) -> bool {
         !matches!(self, Pacing::Closed | Pacing::Pauses { .. } | Pacing::OnOff { rate: None, .. })
     }
@@ -58,7 +58,7 @@ impl Pacing {
             Pacing::OnOff { rate: Some(rate), .. } => rate,
             _ => 1.0,
         };
-        // A thousand million a second is a nanosecond apart: the resolution of the clock.
+        // 1e9 per second is one per nanosecond, the resolution of the clock.
         if !(0.001..=1e9).contains(&rate) {
             let range = "0.001 to 1,000,000,000 operations per second";
             return Err(WorkloadError::OutOfRange { what: "rate", value: rate, range });
@@ -73,16 +73,16 @@ impl Pacing {
     }
 }
 
-/// A source of due times, all in nanoseconds since the workload began.
+/// A source of due times, in nanoseconds since the workload began.
 pub trait Pace {
-    /// Whether due times are a schedule of their own. In a closed loop they are not, and response
-    /// time is service time.
+    /// Whether due times come from a schedule. In a closed loop they do not, and response time
+    /// equals service time.
     const OPEN: bool;
 
-    /// The due time of the next operation if that is at or before `now`; takes it off the schedule.
+    /// Takes the next due time off the schedule if it is at or before `now`.
     fn next_due(&mut self, now: u64) -> Option<u64>;
 
-    /// When the next operation will be due, if it is not due already.
+    /// When to wake up for the next operation; `None` if it is already due.
     fn wake_at(&self) -> Option<u64>;
 }
 
@@ -107,7 +107,7 @@ impl Pace for Closed {
 /// A schedule of due times: fixed rate, Poisson, or bursts.
 #[derive(Clone, Debug)]
 pub struct Open {
-    /// Nanoseconds and their fraction (2^-64) on the clock that only runs during bursts.
+    /// Nanoseconds on a clock that runs only during bursts; `fraction` is in units of 2^-64.
     due: u64,
     fraction: u64,
     step: Step,
@@ -129,8 +129,8 @@ enum Step {
 }
 
 impl Open {
-    /// The schedule of job `job` of `jobs`: each gets its share of the rate, and fixed schedules are
-    /// staggered so that together they are the fixed rate again.
+    /// The schedule of job `job` of `jobs`. Each job gets an equal share of the rate; fixed
+    /// schedules are staggered so that together they have the fixed rate again.
     pub fn new(pacing: &Pacing, job: u32, jobs: u32, seed: u64) -> Open {
         let jobs = jobs.max(1);
         let (rate, bursts) = match *pacing {
@@ -173,7 +173,7 @@ impl Open {
         self.due = self.due.saturating_add(ns).saturating_add(u64::from(carry));
     }
 
-    /// From time within bursts to time since the start.
+    /// Converts time within bursts to time since the start.
     fn wall(&self, due: u64) -> u64 {
         match self.bursts {
             Some((on, off)) => due + due / on * off,
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_are_silent_between() {
+    fn no_operation_is_due_between_bursts() {
         let ms = 1_000_000;
         let pacing = Pacing::OnOff { on_ns: 10 * ms, off_ns: 90 * ms, rate: Some(1000.0) };
         let times = arrivals(pacing, 1, 1000 * ms - 1);

@@ -1,4 +1,4 @@
-//! The order of addresses.
+//! Address patterns.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::feistel::Permutation;
 use crate::zipf::Zipf;
 use crate::{Op, Region, WorkloadError};
 
-/// A share of the space that gets a share of the accesses.
+/// A share of the space that receives a share of the accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Zone {
-    /// Share of the region, 0 to 1; zones follow each other from its start.
+    /// Share of the region, 0 to 1; zones follow one another from its start.
     pub space: f64,
     /// Weight of accesses.
     pub access: f64,
@@ -23,22 +23,22 @@ pub struct Zone {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Pattern {
-    /// Ascending, from the start again at the end.
+    /// Ascending; wraps to the start.
     Sequential,
-    /// Descending, from the end again at the start.
+    /// Descending; wraps to the end.
     Backwards,
-    /// Ascending with a distance between the starts of operations; each pass begins one block on.
+    /// Ascending with a fixed distance between operations; each pass is shifted by one block.
     Strided {
         /// Distance in bytes.
         stride_bytes: u64,
     },
-    /// Uniformly random; every block once before any block twice, each pass in another order.
+    /// Uniformly random, every block once per pass; each pass has a different order.
     UniformOnce,
-    /// Uniformly random, blocks may repeat at once.
+    /// Uniformly random; blocks may repeat immediately.
     Uniform,
     /// Zipf-distributed popularity; popular blocks are scattered over the region.
     Zipf {
-        /// Exponent, above 0; 1.1 is a usual hot set.
+        /// Exponent, above 0; 1.1 is typical of a hot set.
         theta: f64,
     },
     /// Zones of different heat, uniformly random within each.
@@ -46,7 +46,7 @@ pub enum Pattern {
         /// The zones; spaces sum to 1.
         zones: Vec<Zone>,
     },
-    /// The operations of a trace, dealt to the jobs in turn; ends when they are used up.
+    /// The operations of a trace, dealt to the jobs in turn; ends with the trace.
     Trace {
         /// The operations, in order.
         ops: Arc<[Op]>,
@@ -90,8 +90,8 @@ impl Pattern {
     }
 }
 
-/// Where the next operation of one job goes. An enum and not a trait object: the hot loop of the
-/// engine calls it once per I/O.
+/// Address generator of one job. An enum rather than a trait object, because the engine's hot loop
+/// calls it once per I/O.
 #[derive(Debug)]
 pub(crate) enum Addresses {
     Ascending { slice: Region, at: u64 },
@@ -103,7 +103,7 @@ pub(crate) enum Addresses {
     Zones { zones: Vec<ZonePlaces>, grid: u64, end: u64 },
 }
 
-/// A zone as places on the grid, with the upper bound of its share of a 64-bit draw.
+/// A zone in grid places, with the upper bound of its share of a 64-bit draw.
 #[derive(Debug)]
 pub(crate) struct ZonePlaces {
     bound: u64,
@@ -112,8 +112,8 @@ pub(crate) struct ZonePlaces {
 }
 
 impl Addresses {
-    /// Addresses for a job that stays in `slice`. `grid` is the smallest block, `whole` the
-    /// largest: a permutation visits places of whole blocks, so that none overlap.
+    /// Addresses for a job that stays within `slice`. `grid` is the smallest block, `whole` the
+    /// largest: a permutation visits places of whole blocks, so none overlap.
     pub(crate) fn new(pattern: &Pattern, slice: Region, grid: u32, whole: u32, seed: u64) -> Self {
         let (grid, whole) = (u64::from(grid), u64::from(whole));
         let places = slice.bytes / grid;
@@ -145,7 +145,7 @@ impl Addresses {
         }
     }
 
-    /// The address of the next operation of `bytes` bytes; it always fits into the slice.
+    /// The address of the next operation of `bytes` bytes, which lies wholly within the slice.
     #[inline]
     pub(crate) fn next(&mut self, bytes: u32, rng: &mut Xoshiro256PlusPlus) -> u64 {
         let bytes = u64::from(bytes);
@@ -204,13 +204,13 @@ impl Addresses {
     }
 }
 
-/// A draw of 64 bits as a number below `n` (multiply-high; the bias is under n / 2^64).
+/// Maps a 64-bit draw to a number below `n` (multiply-high; the bias is under n / 2^64).
 #[inline]
 pub(crate) fn below(draw: u64, n: u64) -> u64 {
     ((u128::from(draw) * u128::from(n)) >> 64) as u64
 }
 
-/// The last place on the grid at which `bytes` still fit.
+/// The last grid place at which `bytes` fit.
 #[inline]
 fn last_fit(start: u64, end: u64, bytes: u64, grid: u64) -> u64 {
     if bytes <= grid {

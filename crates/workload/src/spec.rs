@@ -1,17 +1,17 @@
-//! The description of a workload, and the checks that make a description usable.
+//! The description of a workload, and its checks.
 //!
-//! A description is data: it is written into the plan of every record, and the same description
-//! with the same seed is the same workload, on a real or a virtual drive.
+//! A description is data. It is written into the plan of every record, and the same description and
+//! seed give the same workload on a real or a virtual drive.
 
 use serde::{Deserialize, Serialize};
 
 use crate::stamp::Proof;
 use crate::{Content, OpKind, Pacing, Pattern};
 
-/// The part of the target a workload stays within.
+/// The part of the target that a workload uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {
-    /// First byte, counted from the start of the target.
+    /// Offset of the first byte on the target.
     pub start: u64,
     /// Length in bytes.
     pub bytes: u64,
@@ -23,7 +23,7 @@ impl Region {
         Region { start: 0, bytes }
     }
 
-    /// First byte behind the region.
+    /// Exclusive end, in bytes.
     pub fn end(&self) -> u64 {
         self.start + self.bytes
     }
@@ -35,12 +35,12 @@ impl Region {
 pub enum BlockSizes {
     /// Every operation has this many bytes.
     Fixed(u32),
-    /// Sizes in bytes with their weights; the share of a size is its weight over the sum.
+    /// Sizes in bytes and their weights; the share of a size is its weight over the sum.
     Split(Vec<(u32, u32)>),
 }
 
 impl BlockSizes {
-    /// The largest size, which slots and buffers must hold.
+    /// The largest size; buffers must hold it.
     pub fn max(&self) -> u32 {
         match self {
             BlockSizes::Fixed(bytes) => *bytes,
@@ -48,7 +48,7 @@ impl BlockSizes {
         }
     }
 
-    /// The smallest size, which is the grid random addresses lie on.
+    /// The smallest size; random addresses are multiples of it.
     pub fn min(&self) -> u32 {
         match self {
             BlockSizes::Fixed(bytes) => *bytes,
@@ -57,7 +57,7 @@ impl BlockSizes {
     }
 }
 
-/// Shares of the op kinds, as weights.
+/// Relative shares of the operation kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mix {
     /// Weight of reads.
@@ -101,59 +101,59 @@ impl Mix {
         self.read + self.write + self.flush + self.discard
     }
 
-    /// The only kind of the mix, if there is only one.
+    /// The kind, if the mix has only one.
     pub fn only(&self) -> Option<OpKind> {
         OpKind::ALL.into_iter().find(|&k| self.weight(k) == self.total() && self.total() > 0)
     }
 
-    /// Whether the workload changes what is on the drive.
+    /// Whether the workload changes data on the drive.
     pub fn changes_data(&self) -> bool {
         self.write > 0 || self.discard > 0
     }
 }
 
-/// Whether the operating system may keep and serve the data itself.
+/// Whether the operating system may cache the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Caching {
-    /// Straight to the drive (O_DIRECT). Where the file system refuses, the record says so.
+    /// Direct to the drive (O_DIRECT). If the file system refuses, the record says so.
     #[default]
     Bypass,
     /// Through the page cache.
     Buffered,
 }
 
-/// By which calls blocks move between the program and the operating system.
+/// The system calls that move blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Calls {
-    /// The best that works, or what the user chose.
+    /// The fastest available, or the user's choice.
     #[default]
     Best,
-    /// One `pread` or `pwrite` after another, as a plain program does.
+    /// One `pread` or `pwrite` after another, like a simple program.
     Plain,
-    /// A byte at a time through a stream whose buffer is one block, as C's `getc` and `putc` do.
-    /// An operation then is a buffer full, the calls that fill or empty it included.
+    /// One byte at a time through a stream with a buffer of one block, like C's `getc` and `putc`.
+    /// An operation is one bufferful, including the calls that fill or empty it.
     Bytes {
-        /// What a call takes on a virtual drive, which has no host of its own, nanoseconds. On a
-        /// real one the calls are made.
+        /// Host time per call on a virtual drive, in nanoseconds. On a real drive the calls are
+        /// made.
         host_ns: u32,
     },
 }
 
-/// When a workload ends: at the first of the given bounds. With none it never ends by itself.
+/// When a workload ends: at the first of these bounds. Without any it runs for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stop {
     /// After this time, in nanoseconds of the target's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<u64>,
-    /// After this many bytes were issued, over all jobs.
+    /// After issuing this many bytes, over all jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// After this many operations, over all jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops: Option<u64>,
-    /// After the bytes issued reach this multiple of the region (1.0 = once over it).
+    /// After issuing this multiple of the region's size (1.0: one pass).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<f64>,
 }
@@ -164,12 +164,12 @@ impl Stop {
         Stop { time_ns: Some(ns), ..Stop::default() }
     }
 
-    /// Stop once `share` of the region was issued.
+    /// Stop after issuing `share` of the region.
     pub fn coverage(share: f64) -> Stop {
         Stop { coverage: Some(share), ..Stop::default() }
     }
 
-    /// Bytes at which to stop in a region of `region_bytes`: the smaller of the byte bounds.
+    /// The smaller of the two byte bounds, in a region of `region_bytes`.
     pub fn bytes_bound(&self, region_bytes: u64) -> Option<u64> {
         let coverage = self.coverage.map(|share| (share * region_bytes as f64) as u64);
         match (self.bytes, coverage) {
@@ -179,10 +179,10 @@ impl Stop {
     }
 }
 
-/// A workload: which I/O, how much at once, how fast, and until when.
+/// A workload: its I/O, concurrency, pace and end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
-    /// Name of the metric it measures, such as `rand-read-4KiB-q32`.
+    /// Name of the metric, such as `rand-read-4KiB-q32`.
     pub name: String,
     /// Order of addresses.
     pub pattern: Pattern,
@@ -190,49 +190,49 @@ pub struct Workload {
     pub mix: Mix,
     /// Sizes of operations.
     pub blocks: BlockSizes,
-    /// Where.
+    /// The part of the target it uses.
     pub region: Region,
-    /// Every address is moved up by this many bytes (to measure misalignment).
+    /// Added to every address, in bytes (to measure misalignment).
     #[serde(default)]
     pub shift_bytes: u64,
-    /// What writes carry.
+    /// Content of writes.
     pub content: Content,
     /// When operations are due.
     pub pacing: Pacing,
-    /// Operations in flight at most, per job.
+    /// Maximum operations in flight, per job.
     pub depth: u32,
-    /// Operations handed to the kernel in one call at most.
+    /// Maximum operations submitted in one call.
     pub batch: u32,
-    /// Concurrent jobs. They divide the region into equal contiguous slices.
+    /// Concurrent jobs, which divide the region into equal contiguous slices.
     pub jobs: u32,
-    /// When it ends.
+    /// End condition.
     pub stop: Stop,
-    /// A flush after this many writes of a job (fdatasync), inside the time.
+    /// Flush (fdatasync) after this many writes of a job, inside the measured time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_every: Option<u32>,
-    /// A last flush inside the measured time.
+    /// Final flush, inside the measured time.
     #[serde(default)]
     pub flush_at_end: bool,
-    /// Page cache or not.
+    /// Page cache or direct I/O.
     #[serde(default)]
     pub caching: Caching,
-    /// By which calls.
+    /// System calls.
     #[serde(default, skip_serializing_if = "is_best")]
     pub calls: Calls,
-    /// A write returns when it is durable, with all that is needed to find it again (O_SYNC).
+    /// Each write returns when it is durable, including the metadata needed to find it (O_SYNC).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sync_writes: bool,
-    /// Stamp every written sector and check every sector read.
+    /// Stamp every sector written and check every sector read.
     #[serde(default)]
     pub verify: bool,
-    /// How verify marks what is written.
-    #[serde(default, skip_serializing_if = "is_usual")]
+    /// How verified writes are marked.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub proof: Proof,
-    /// Seed of everything random in it.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-fn is_usual(proof: &Proof) -> bool {
+fn is_default(proof: &Proof) -> bool {
     *proof == Proof::default()
 }
 
@@ -241,7 +241,8 @@ fn is_best(calls: &Calls) -> bool {
 }
 
 impl Workload {
-    /// A closed-loop workload with usual values: depth 1, one job, random content, no bound.
+    /// A closed-loop workload with the defaults: depth 1, one job, random content, no end
+    /// condition.
     pub fn new(
         name: impl Into<String>,
         pattern: Pattern,
@@ -273,21 +274,21 @@ impl Workload {
         }
     }
 
-    /// The slice of the region that job `job` works in: equal parts of whole largest blocks.
+    /// The slice of the region used by job `job`: equal parts, in multiples of the largest block.
     pub fn slice(&self, job: u32) -> Region {
         let jobs = u64::from(self.jobs.max(1));
         let block = u64::from(self.blocks.max().max(1));
         let usable = self.region.bytes.saturating_sub(self.shift_bytes);
         let part = usable / jobs / block * block;
         let start = self.region.start + self.shift_bytes + u64::from(job) * part;
-        // The last job also takes what does not divide, down to the grid of smallest blocks.
+        // The last job also takes the remainder, down to a multiple of the smallest block.
         let last = u64::from(job) + 1 == jobs;
         let grid = u64::from(self.blocks.min().max(1));
         let bytes = if last { (usable - part * (jobs - 1)) / grid * grid } else { part };
         Region { start, bytes }
     }
 
-    /// Says what is wrong with a description, if anything, before any I/O is issued.
+    /// Checks the description before any I/O is issued.
     pub fn check(&self) -> Result<(), WorkloadError> {
         use WorkloadError as E;
         if self.mix.total() == 0 {
@@ -304,9 +305,9 @@ impl Workload {
         {
             return Err(E::Zero("sum of the block split's weights"));
         }
-        let least = self.region.bytes.saturating_sub(self.shift_bytes) / u64::from(self.jobs);
-        if least < u64::from(self.blocks.max()) {
-            return Err(E::RegionTooSmall { bytes: least, block: self.blocks.max() });
+        let slice = self.region.bytes.saturating_sub(self.shift_bytes) / u64::from(self.jobs);
+        if slice < u64::from(self.blocks.max()) {
+            return Err(E::RegionTooSmall { bytes: slice, block: self.blocks.max() });
         }
         if self.calls != Calls::Best && self.depth != 1 {
             return Err(E::Synchronous { depth: self.depth });
@@ -317,30 +318,32 @@ impl Workload {
     }
 }
 
-/// What can be wrong with the description of a workload.
+/// An invalid description.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WorkloadError {
-    /// No op kind has a weight.
-    #[error("the mix is empty: no operation has a share")]
+    /// No kind has a weight.
+    #[error("the mix is empty: every weight is 0")]
     EmptyMix,
     /// A number that must be at least 1.
     #[error("{0} must be at least 1")]
     Zero(&'static str),
-    /// A job's slice does not hold one block.
-    #[error("a job's part of the region is {bytes} bytes, less than one block of {block} bytes")]
+    /// A job's slice is smaller than one block.
+    #[error(
+        "a job's slice of the region is {bytes} bytes, smaller than one block of {block} bytes"
+    )]
     RegionTooSmall {
         /// Bytes in the slice.
         bytes: u64,
         /// Largest block size.
         block: u32,
     },
-    /// Plain calls cannot have more than one operation in flight.
-    #[error("plain calls have one operation in flight, not {depth}")]
+    /// Synchronous calls have one operation in flight.
+    #[error("synchronous calls have one operation in flight, not {depth}")]
     Synchronous {
-        /// Operations in flight that were asked for.
+        /// The requested queue depth.
         depth: u32,
     },
-    /// A parameter of a pattern or of pacing outside its range.
+    /// A parameter out of its range.
     #[error("{what} is {value}, must be {range}")]
     OutOfRange {
         /// The parameter.

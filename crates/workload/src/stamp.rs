@@ -1,32 +1,32 @@
-//! Stamped sectors: content that tells where, when and by whom it was written.
+//! Stamped sectors: content that identifies its address, its write and its run.
 //!
-//! Every 512 bytes carry a header of their address, the sequence number of the write, the run's
-//! seed and a checksum over the whole sector. Read back, that tells a *stale* sector (an older
-//! write), a *misplaced* one (somebody else's address), a *torn* block (sectors of different
-//! writes) and *flipped* bits (a checksum that fails) apart. Sectors of 512 bytes, unless somebody
-//! asks for others, because a drive may tear anywhere on its smallest unit.
+//! Every 512 bytes carry a header with their address, the sequence number of the write, the seed of
+//! the run and a checksum of the whole sector. On reading back this distinguishes a *stale* sector
+//! (an older write), a *misplaced* one (another address), a *torn* block (sectors of different
+//! writes) and *flipped* bits (a bad checksum). Sectors are 512 bytes by default, because a drive
+//! may tear at its smallest unit.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::Motif;
 
-/// Bytes in a stamped sector.
+/// Size of a stamped sector, in bytes.
 pub const SECTOR: usize = 512;
 
-/// How written blocks are marked so that they can be checked.
+/// How written blocks are marked for verification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
     /// A stamp in every sector.
     Stamps {
-        /// Where the stamps lie.
+        /// Positions of the stamps.
         layout: Layout,
-        /// What stands around them; none for bytes that follow from the stamp.
+        /// Content around the stamps; `None`: bytes derived from the stamp.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         around: Option<Motif>,
     },
-    /// A pattern and nothing else. An older write of it cannot be told from the last.
+    /// A pattern without stamps. It cannot distinguish an older write from the last.
     Motif(Motif),
 }
 
@@ -36,12 +36,12 @@ impl Default for Proof {
     }
 }
 
-/// Where stamps lie.
+/// Positions of stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
-    /// Bytes from one stamp to the next, at least `at` + [`HEADER`].
+    /// Distance between stamps in bytes, at least `at` + [`HEADER`].
     pub sector: usize,
-    /// Bytes from the start of a sector to its stamp.
+    /// Offset of the stamp in its sector, in bytes.
     pub at: usize,
 }
 
@@ -52,37 +52,37 @@ impl Default for Layout {
 }
 
 const MAGIC: u64 = u64::from_le_bytes(*b"ssdyno/1");
-/// Bytes of a stamp.
+/// Size of a stamp, in bytes.
 pub const HEADER: usize = 40;
 
-/// What a stamp says.
+/// Fields of a stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Byte offset of the sector on the target.
     pub offset: u64,
-    /// Number of the write that wrote it, counted from 1 per run.
+    /// Sequence number of the write, counted from 1 per run.
     pub sequence: u64,
     /// Seed of the run.
     pub seed: u64,
 }
 
-/// What is wrong with a block that was read back.
+/// A fault in a block that was read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Right place, an older write than the last acknowledged one.
+    /// The right address, but older than the last acknowledged write.
     Stale,
-    /// The content of another address.
+    /// Content of another address.
     Misplaced,
     /// Sectors of one block come from different writes.
     Torn,
-    /// A checksum fails, or the stamp is gone.
+    /// The checksum fails or the stamp is missing.
     Flipped,
-    /// A good stamp of another run: this run never wrote here.
+    /// A valid stamp of another run: this run never wrote here.
     Foreign,
 }
 
 impl Fault {
-    /// The word used in records and on screens.
+    /// The word used in records and on screen.
     pub fn name(self) -> &'static str {
         match self {
             Fault::Stale => "stale",
@@ -94,8 +94,8 @@ impl Fault {
     }
 }
 
-/// Fills a block that begins at `offset` and stamps every whole sector of it. What is filled in
-/// follows from the stamp, so that a sector is incompressible and unique.
+/// Fills a block that begins at `offset` and stamps each whole sector. The filling is derived from
+/// the stamp, so a sector is incompressible and unique.
 pub fn write(block: &mut [u8], stamp: Stamp, layout: Layout) {
     for (i, sector) in block.chunks_exact_mut(layout.sector).enumerate() {
         let offset = stamp.offset + (i * layout.sector) as u64;
@@ -109,8 +109,8 @@ pub fn write(block: &mut [u8], stamp: Stamp, layout: Layout) {
     }
 }
 
-/// Stamps every whole sector of a block, around which stays what is there. `stamp` is that of the
-/// first.
+/// Stamps each whole sector of a block and leaves the rest unchanged. `stamp` is that of the first
+/// sector.
 pub fn seal(block: &mut [u8], stamp: Stamp, layout: Layout) {
     for (i, sector) in block.chunks_exact_mut(layout.sector).enumerate() {
         let offset = stamp.offset + (i * layout.sector) as u64;
@@ -127,13 +127,13 @@ fn seal_sector(sector: &mut [u8], stamp: Stamp, at: usize) {
     sector[at..at + 8].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// The checksum of all of a sector but the checksum at `at`.
+/// Checksum of a sector, without the checksum field at `at`.
 fn sum(sector: &[u8], at: usize) -> u64 {
     let before = if at == 0 { 0 } else { xxh3_64(&sector[..at]) };
     xxh3_64_with_seed(&sector[at + 8..], before)
 }
 
-/// Reads the stamp at `at` of one sector; `None` when its checksum fails or it never had one.
+/// Reads the stamp at `at` of one sector; `None` if there is none or its checksum fails.
 pub fn read_sector(sector: &[u8], at: usize) -> Option<Stamp> {
     let header = sector.get(at..at + HEADER)?;
     let word = |i: usize| header[i * 8..i * 8 + 8].try_into().map_or(0, u64::from_le_bytes);
@@ -143,8 +143,9 @@ pub fn read_sector(sector: &[u8], at: usize) -> Option<Stamp> {
     Some(Stamp { offset: word(2), sequence: word(3), seed: word(4) })
 }
 
-/// Checks a block that was read at `offset`. `sequence` is the last acknowledged write of the block,
-/// or `None` when this run has not written it (then any good stamp in its place will do).
+/// Checks a block that was read at `offset`. `sequence` is the last acknowledged write of the
+/// block; `None` if this run has not written it, in which case any valid stamp of this address
+/// passes.
 pub fn check(
     block: &[u8],
     offset: u64,
@@ -178,20 +179,20 @@ mod tests {
 
     const SEED: u64 = 99;
 
-    const USUAL: Layout = Layout { sector: SECTOR, at: 0 };
+    const DEFAULT: Layout = Layout { sector: SECTOR, at: 0 };
 
     fn block(offset: u64, sequence: u64) -> Vec<u8> {
         let mut block = vec![0; 8 * SECTOR];
-        write(&mut block, Stamp { offset, sequence, seed: SEED }, USUAL);
+        write(&mut block, Stamp { offset, sequence, seed: SEED }, DEFAULT);
         block
     }
 
     fn check(block: &[u8], offset: u64, sequence: Option<u64>, seed: u64) -> Result<(), Fault> {
-        super::check(block, offset, sequence, seed, USUAL)
+        super::check(block, offset, sequence, seed, DEFAULT)
     }
 
     #[test]
-    fn the_four_faults_are_told_apart() {
+    fn each_fault_is_identified() {
         let good = block(4096, 7);
         assert_eq!(check(&good, 4096, Some(7), SEED), Ok(()));
         assert_eq!(check(&good, 4096, None, SEED), Ok(()));

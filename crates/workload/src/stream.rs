@@ -1,4 +1,4 @@
-//! The operations of one job, in order.
+//! The operation stream of one job.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -6,8 +6,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::pattern::{Addresses, below};
 use crate::{BlockSizes, Op, OpKind, Pattern, Workload};
 
-/// Draws operations of one job of a workload. Deterministic from the workload's seed and the job's
-/// number alone: time and completions have no influence.
+/// Draws the operations of one job. The workload's seed and the job's number decide them all; time
+/// and completions have no influence.
 #[derive(Debug)]
 pub struct OpStream {
     addresses: Addresses,
@@ -21,14 +21,14 @@ pub struct OpStream {
 #[derive(Debug)]
 enum Kinds {
     Only(OpKind),
-    /// Upper bounds of each kind's share of a 32-bit draw.
+    /// Cumulative bounds of the kinds' shares of a 32-bit draw.
     Mixed([u64; 4]),
 }
 
 #[derive(Debug)]
 enum Sizes {
     Fixed(u32),
-    /// Upper bound of a draw, and the size.
+    /// Upper bound of the draw, and size.
     Split {
         total: u64,
         bounds: Vec<(u64, u32)>,
@@ -49,7 +49,7 @@ struct FlushEvery {
 }
 
 impl OpStream {
-    /// The stream of job `job`, counted from 0. The workload has passed [`Workload::check`].
+    /// The stream of job `job`, counted from 0. The workload must have passed [`Workload::check`].
     pub fn new(workload: &Workload, job: u32) -> OpStream {
         let seed = workload.seed.wrapping_add(u64::from(job).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (grid, whole) = (workload.blocks.min(), workload.blocks.max());
@@ -70,9 +70,9 @@ impl OpStream {
         }
     }
 
-    /// The next operation. Only a trace comes to an end.
-    // Inlined by force: returned through memory, an operation is stored in parts and loaded whole,
-    // which stalls the processor for longer than it takes to draw one.
+    /// The next operation; `None` at the end of a trace. Other patterns never end.
+    // Forced inline: returned through memory, an operation is stored in parts and loaded whole, a
+    // store-forwarding stall that takes longer than drawing the operation.
     #[inline(always)]
     pub fn next_op(&mut self) -> Option<Op> {
         if let Some(trace) = &mut self.trace {

@@ -1,23 +1,23 @@
-//! Pauses: a job that stops to think, after so many operations or so much time.
+//! Think time: pauses after a number of operations or a period.
 //!
-//! A pause begins when the next operation could be issued; what is in flight goes on meanwhile. On
-//! a schedule of due times it either makes operations late, which their response times then tell,
-//! or the schedule stands still with it.
+//! A pause begins when the next operation could be issued; operations in flight continue. On a
+//! schedule of due times the pause either makes operations late, which shows in their response
+//! times, or moves the schedule.
 
 use crate::pace::Pace;
 
-/// When a job stops to think, and how long.
+/// When and how long a job pauses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Think {
-    /// Operations between two pauses, at least 1; none: they are not counted.
+    /// Operations between two pauses, at least 1; `None`: not counted.
     pub every: Option<u32>,
-    /// Time between two pauses, nanoseconds; with `every`, whichever is over first.
+    /// Time between two pauses, in nanoseconds; with `every`, whichever comes first.
     pub period_ns: Option<u64>,
     /// Length of a pause, nanoseconds.
     pub pause_ns: u64,
-    /// The part of it, from its beginning, in which the processor is kept busy, nanoseconds.
+    /// Initial part of the pause that keeps the processor busy, in nanoseconds.
     pub spin_ns: u64,
-    /// Due times are moved by the pauses.
+    /// Whether pauses move the due times.
     pub moves_schedule: bool,
 }
 
@@ -30,16 +30,16 @@ pub struct Thinking<P> {
     left: u32,
     /// When the last pause ended.
     since: u64,
-    /// Begin and end of the pause that goes on.
+    /// Begin and end of the current pause.
     pause: Option<(u64, u64)>,
-    /// The pause is in the part in which the processor is kept busy.
+    /// The current pause is in its busy part.
     spins: bool,
-    /// By how much due times have been moved.
+    /// Total shift of the due times.
     moved: u64,
 }
 
 impl<P: Pace> Thinking<P> {
-    /// That pace, with these pauses.
+    /// Adds pauses to a pace.
     pub fn new(think: Think, inner: P) -> Thinking<P> {
         let left = think.every.unwrap_or(u32::MAX);
         Thinking { inner, think, left, since: 0, pause: None, spins: false, moved: 0 }
@@ -82,7 +82,7 @@ impl<P: Pace> Pace for Thinking<P> {
     #[inline]
     fn wake_at(&self) -> Option<u64> {
         match self.pause {
-            // At once: the caller comes back without having slept.
+            // At once: the caller returns without sleeping.
             Some((began, _)) if self.spins => Some(began),
             Some((_, end)) => Some(end),
             None => self.inner.wake_at().map(|due| due + self.moved),
@@ -99,7 +99,7 @@ mod tests {
         Think { every: None, period_ns: None, pause_ns: 100, spin_ns: 0, moves_schedule: false };
 
     #[test]
-    fn a_pause_comes_after_so_many_operations() {
+    fn a_pause_follows_every_nth_operation() {
         let mut pace = Thinking::new(Think { every: Some(2), ..NONE }, Closed);
         assert_eq!([pace.next_due(0), pace.next_due(5)], [Some(0), Some(5)]);
         assert_eq!((pace.next_due(7), pace.wake_at()), (None, Some(107)));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn or_after_so_much_time() {
+    fn a_pause_follows_every_period() {
         let mut pace = Thinking::new(Think { period_ns: Some(50), ..NONE }, Closed);
         assert!((0..50).all(|now| pace.next_due(now).is_some()));
         assert_eq!((pace.next_due(50), pace.wake_at()), (None, Some(150)));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_spins_at_first_and_sleeps_then() {
+    fn a_pause_spins_before_it_sleeps() {
         let mut pace = Thinking::new(Think { every: Some(1), spin_ns: 40, ..NONE }, Closed);
         assert_eq!(pace.next_due(0), Some(0));
         for (now, wake) in [(10, 10), (49, 10), (50, 110), (109, 110)] {
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(pace.next_due(110), Some(110));
     }
 
-    /// Due times of what is issued until `end`, asked for in every nanosecond.
+    /// Issue and due times until `end`, polled every nanosecond.
     fn issued(think: Think, end: u64) -> Vec<(u64, u64)> {
         // One every 10 ns.
         let mut pace = Thinking::new(think, Open::new(&Pacing::Fixed { rate: 1e8 }, 0, 1, 1));
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_schedule_is_caught_up_with_or_stands_still() {
         let think = Think { every: Some(2), pause_ns: 15, ..NONE };
-        // Paused from 11 to 26: what was due at 20 comes late, what is due at 30 in time.
+        // Paused from 11 to 26: the operation due at 20 is late, the one due at 30 on time.
         assert_eq!(issued(think, 31), [(0, 0), (10, 10), (26, 20), (30, 30)]);
         let moved = issued(Think { moves_schedule: true, ..think }, 60);
         assert_eq!(moved, [(0, 0), (10, 10), (35, 35), (45, 45)]);

@@ -1,8 +1,8 @@
-//! Sizes, times and rates as people write them, both ways.
+//! Sizes, times and rates as people write them: parsing and formatting.
 //!
 //! `4k`, `4KiB` and `1G` are powers of two, as in fio; `4kB`, `1MB` and `2GB` are powers of ten, as
-//! on a box. Throughput is shown in decimal MB/s, block sizes in KiB, latencies with three
-//! significant digits.
+//! on a drive's label. Throughput is shown in decimal MB/s, block sizes in KiB, latencies with
+//! three significant digits.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ fn split(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// A block size or file size in binary units where they fit exactly: `4 KiB`, `1 MiB`, `512 B`.
+/// A block size or file size in binary units, exact where short enough: `4 KiB`, `1 MiB`, `512 B`.
 pub fn binary(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut index = 0;
@@ -80,7 +80,7 @@ pub fn binary(bytes: u64) -> String {
     format!("{} {}", significant(value), units[index])
 }
 
-/// The same without the space, for names of metrics: `4KiB`.
+/// Like [`binary`], without the space, for metric names: `4KiB`.
 pub fn binary_tight(bytes: u64) -> String {
     binary(bytes).replace(' ', "")
 }
@@ -101,7 +101,7 @@ pub fn decimal(bytes: u64) -> String {
     }
 }
 
-/// Throughput in decimal MB/s with as many decimals as help: `3480 MB/s`, `41.2 MB/s`.
+/// Throughput in decimal MB/s with at least three significant digits: `3480 MB/s`, `41.2 MB/s`.
 pub fn throughput(bytes_per_s: f64) -> String {
     format!("{} MB/s", amount(bytes_per_s / 1e6))
 }
@@ -114,7 +114,7 @@ pub fn latency(ns: f64) -> String {
     if scale == 1.0 { format!("{ns:.0} ns") } else { format!("{} {unit}", significant(ns / scale)) }
 }
 
-/// A time span for a person: `41 s`, `18:04`, `2:03:11`.
+/// A time span: `41 s`, `18:04`, `2:03:11`.
 pub fn span(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;
     match (whole / 3600, whole / 60 % 60, whole % 60) {
@@ -134,7 +134,7 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-/// A count or rate with thousands apart from 10,000 on: `843`, `12,300`.
+/// A count or rate, with thousands separators from 10,000: `843`, `12,300`.
 pub fn amount(value: f64) -> String {
     if value.abs() < 9_999.5 {
         return significant(value);
@@ -156,7 +156,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn sizes_read_as_fio_and_boxes_mean_them() {
+    fn sizes_follow_fio_and_drive_labels() {
         let table = [
             ("512", 512),
             ("4k", 4096),
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn shown_as_people_write_them() {
+    fn values_are_shown_as_people_write_them() {
         assert_eq!(binary(4096), "4 KiB");
         assert_eq!(binary(1 << 30), "1 GiB");
         assert_eq!(binary(1000), "1000 B");

@@ -1,6 +1,6 @@
 //! Zipf-distributed ranks by rejection-inversion (Hoermann and Derflinger, "Rejection-inversion to
-//! generate variates from monotone discrete distributions", 1996): no tables, so that a 16 TiB
-//! drive costs as little as a 32 MiB card, and exact for every exponent above 0.
+//! generate variates from monotone discrete distributions", 1996). It needs no tables, so a 16 TiB
+//! drive costs no more than a 32 MiB card, and it is exact for every exponent above 0.
 
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -16,7 +16,7 @@ pub struct Zipf {
 }
 
 impl Zipf {
-    /// Ranks of `n` places, at least 1, with the exponent `theta`, above 0.
+    /// Ranks of `n` places (at least 1) with exponent `theta` (above 0).
     pub fn new(n: u64, theta: f64) -> Zipf {
         let mut zipf = Zipf { n: n.max(1), theta, top: 0.0, bottom: 0.0, shortcut: 0.0 };
         zipf.top = zipf.integral(zipf.n as f64 + 0.5);
@@ -41,7 +41,7 @@ impl Zipf {
         libm::exp(-self.theta * libm::log(x))
     }
 
-    /// Integral of the density, up to a constant that makes theta = 1 no exception.
+    /// Integral of the density, up to a constant chosen so that theta = 1 is no special case.
     fn integral(&self, x: f64) -> f64 {
         let log = libm::log(x);
         expm1_over((1.0 - self.theta) * log) * log
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use rand_core::SeedableRng;
 
-    /// Against the definition: shares of the first ranks, at exponents below, at and above 1.
+    /// Shares of the first ranks against the definition, for exponents below, at and above 1.
     #[test]
     fn shares_match_the_definition() {
         for theta in [0.5, 0.99, 1.0, 1.1, 2.0] {

@@ -1,5 +1,5 @@
-//! The promises of operation streams: inside the region, aligned, each block once where that is
-//! promised, shares as asked for, and the same operations on every machine for ever.
+//! The guarantees of operation streams: within the region, aligned, every block once per pass where
+//! promised, shares as configured, and the same operations on every machine and in every version.
 
 use std::collections::HashMap;
 
@@ -55,7 +55,7 @@ proptest! {
     }
 
     #[test]
-    fn without_repeats_means_every_block_once_a_pass(blocks in 1u64..3000, jobs in 1u32..4, seed: u64) {
+    fn uniform_once_visits_every_block_once_per_pass(blocks in 1u64..3000, jobs in 1u32..4, seed: u64) {
         let blocks = blocks.max(u64::from(jobs));
         let mut workload = Workload::new("w", Pattern::UniformOnce, Mix::READ, 4096, Region::first(blocks * 4096));
         workload.jobs = jobs;
@@ -88,7 +88,7 @@ proptest! {
 }
 
 #[test]
-fn shares_are_as_asked_for() {
+fn shares_are_as_configured() {
     let region = Region::first(1 << 30);
     let mut workload =
         Workload::new("w", Pattern::hot_cold(0.2, 0.8), Mix::read_percent(70), 4096, region);
@@ -126,7 +126,7 @@ fn a_trace_is_dealt_to_the_jobs_and_ends() {
 }
 
 #[test]
-fn strides_visit_every_block_in_the_end() {
+fn strides_eventually_visit_every_block() {
     let pattern = Pattern::Strided { stride_bytes: 17 * 4096 };
     let workload = Workload::new("w", pattern, Mix::READ, 4096, Region::first(170 * 4096));
     let ops = take(&workload, 0, 170);
@@ -136,10 +136,10 @@ fn strides_visit_every_block_in_the_end() {
     assert_eq!(offsets, (0..170).map(|i| i * 4096).collect::<Vec<_>>());
 }
 
-/// Golden values: they hold on every machine and in every later version. A change here means that
-/// runs of before can no longer be repeated, and needs a new seed scheme and a word in CHANGELOG.
+/// Golden values, which hold on every machine and in every later version. A change here means that
+/// earlier runs can no longer be repeated; it needs a new seed scheme and an entry in CHANGELOG.
 #[test]
-fn the_operations_of_seed_1_are_what_they_always_were() {
+fn the_operations_of_seed_1_never_change() {
     let golden: [(&str, u64); 7] = GOLDEN;
     for (pattern, (name, sum)) in patterns().into_iter().zip(golden) {
         let mut workload =
