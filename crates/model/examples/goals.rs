@@ -1,6 +1,6 @@
 //! Measures the model itself: steady-state random writes with full timing, a 2 TB fill with a
-//! latency per request, whole-drive discard, and memory. Built with `--release` it prints the
-//! figures of the goals. Times are processor time, because the machine may be shared.
+//! latency per request, whole-drive discard, and memory. With `--release` it prints the figures of
+//! the goals. Times are processor time, because the machine may be shared.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -8,13 +8,13 @@ mod common;
 use common::Bench;
 use model::ftl::Untimed;
 use model::ftl::collect::{Draws, Policy};
-use model::ftl::page::{Layout, PageMapped, Rules};
+use model::ftl::page::{PageMapped, Rules};
 use model::ftl::slc::Slc;
-use model::ftl::superblock::Wear;
+use model::ftl::superblock::{Layout, Wear};
 use model::{Drive, DriveSpec};
 use workload::{Op, OpKind};
 
-/// Processor time of this process so far, seconds: other processes on the machine do not count.
+/// Processor time of this process so far, in seconds; excludes other processes.
 fn processor_s() -> f64 {
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let ns = text.split_whitespace().next().and_then(|n| n.parse::<f64>().ok());
@@ -32,7 +32,7 @@ fn plain(pairs: &[(&str, &str)]) -> DriveSpec {
     spec.with_overrides(pairs).expect("known parameters")
 }
 
-/// Random 4 KiB writes on 2 GiB of flash, 32 outstanding in a ring: million a second.
+/// Random 4 KiB writes on 2 GiB of flash at depth 32, in millions per second.
 fn steady(op: &str) -> f64 {
     let share: f64 = op.parse().expect("a number");
     let bytes = ((2u64 << 30) as f64 / (1.0 + share)) as u64 / 4096 * 4096;
@@ -68,7 +68,7 @@ fn steady(op: &str) -> f64 {
     rate
 }
 
-/// Bare translation on 64 GiB of flash: random writes of one page, million a second.
+/// Bare translation on 64 GiB of flash: random single-page writes, in millions per second.
 fn bare(share: f64) -> f64 {
     let pages = 16 << 20;
     let logical = (f64::from(pages) / (1.0 + share)) as u32;

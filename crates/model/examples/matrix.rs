@@ -1,6 +1,7 @@
-//! Every policy at every spare: write amplification against the closed forms, and ten drive writes
-//! at random without a stall. `matrix amplification` and `matrix endurance` print a Markdown table;
-//! ends with 1 where anything is off. Takes minutes; `tiny` behind it takes the smallest sizes, a number
+//! Every policy with every over-provisioning: write amplification against the closed forms, and ten
+//! random drive writes without a stall. `matrix amplification` and `matrix endurance` print a
+//! Markdown table and exit with 1 if a goal is missed. Takes minutes; `tiny` after it selects the
+//! smallest sizes, a number only superblocks of that many pages.
 //! only superblocks of so many pages.
 
 #[path = "../tests/common/mod.rs"]
@@ -12,14 +13,14 @@ use common::oracle::{Pages, closed};
 use common::written::{POLICIES, Written};
 use model::ftl::collect::Policy;
 
-/// Share by which write amplification may be off its closed form.
+/// Tolerated relative deviation from the closed form.
 const TOLERANCE: f64 = 0.01;
 
-/// Pages in a superblock, and superblocks: enough of them that their number hardly shows.
+/// Pages in a superblock, and superblocks: enough that their number hardly matters.
 const SIZES: [(u32, u32); 3] = [(128, 8192), (1024, 2048), (16_384, 200)];
 
-/// Capacity and mapping unit. The state of a drive grows with its mapping units, and ten drive
-/// writes take as many times the time: coarser units on larger drives, half a million to a million.
+/// Capacity and mapping unit. The state of a drive, and the time of ten drive writes, grow with the
+/// number of mapping units; hence coarser units on larger drives, half a million to a million.
 const DRIVES: [(&str, &str); 3] = [("4GiB", "8192"), ("64GiB", "131072"), ("1TiB", "1048576")];
 
 fn main() -> ExitCode {
@@ -27,15 +28,15 @@ fn main() -> ExitCode {
     let only = std::env::args().find_map(|word| word.parse().ok());
     let endured = std::env::args().any(|word| word == "endurance");
     let off = if endured { endurance(tiny) } else { amplification(tiny, only) };
-    println!("\n{off} cases are off.");
+    println!("\n{off} cases miss their goal.");
     if off == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn amplification(tiny: bool, only: Option<u32>) -> usize {
     println!(
-        "Write amplification of uniform random writes over two drive writes behind three (over"
+        "Write amplification of uniform random writes over two drive writes after three (over"
     );
-    println!("forty where few superblocks are chosen from at random), and how far it is from its");
+    println!("forty where few superblocks are chosen from at random), and its deviation from the");
     println!("closed form (goal: within {:.0}%).\n", TOLERANCE * 100.0);
     println!("| policy | pages per superblock | OP 7% | OP 15% | OP 28% | OP 50% |");
     println!("|---|---|---|---|---|---|");
@@ -60,8 +61,8 @@ fn amplification(tiny: bool, only: Option<u32>) -> usize {
     missed
 }
 
-/// Whether two drive writes tell too little: one or two choices among a few hundred superblocks are
-/// off by a percent or two from one window to the next.
+/// Whether two drive writes are too few: with one or two choices among a few hundred superblocks,
+/// windows differ by a percent or two.
 fn scatters(policy: Policy, blocks: u32) -> bool {
     matches!(policy, Policy::Choices(1 | 2)) && blocks < 1000
 }

@@ -1,4 +1,4 @@
-//! Prints what a sequential fill of a virtual drive looks like: `profile NAME-or-FILE [key=value]`.
+//! Prints the profile of a sequential fill of a virtual drive: `profile NAME-or-FILE [key=value]`.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -32,7 +32,7 @@ fn main() {
     }
 }
 
-/// Prints runs of parts whose rates are within 10%.
+/// Prints runs of parts whose rates are within 10% of each other.
 fn show(name: &str, rates: &[f64], bytes: u64) {
     let part = bytes as f64 / rates.len() as f64 / 1e9;
     println!("{name}:");

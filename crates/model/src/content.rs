@@ -1,8 +1,8 @@
-//! What a logical block holds: the number of the write that wrote it, for drives whose content is
+//! Content of logical blocks: the number of the write that wrote each, for drives whose content is
 //! checked.
 //!
-//! Kept only when asked for ([`crate::Drive::remember`]), in pieces of 2,048 blocks. Until its data
-//! are in flash a write also keeps what it replaced, because a power cut brings that back.
+//! Kept on request only ([`crate::Drive::remember`]), in pieces of 2,048 blocks. Until the data of
+//! a write are in flash, the content they replaced is kept too, because a power cut restores it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 
 const PIECE: u64 = 2048;
 
-/// What a read of a block gives.
+/// The result of reading a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Held {
-    /// Zeros: never written, or discarded on a drive that then says zeros.
+    /// Zeros: never written, or discarded on a drive that returns zeros after a discard.
     Zeros,
-    /// The data of this write, counted from 1.
+    /// The data of this write; the first is 1.
     Write(u64),
-    /// Anything: discarded, on a drive that promises nothing.
+    /// Indeterminate: discarded, on a drive that guarantees nothing.
     Anything,
 }
 
@@ -26,11 +26,11 @@ struct Undo {
     block: u64,
     old: u64,
     new: u64,
-    /// Host unit that must be in flash.
+    /// Host unit that must reach flash.
     unit: u64,
 }
 
-/// Marks a discarded block of a drive that promises nothing.
+/// Marks a discarded block of a drive that guarantees nothing.
 const ANYTHING: u64 = u64::MAX;
 
 /// Content of all blocks.
@@ -42,7 +42,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// What a block holds.
+    /// Content of a block.
     pub fn held(&self, block: u64) -> Held {
         let piece = self.pieces.get(&(block / PIECE));
         match piece.map_or(0, |p| p[(block % PIECE) as usize]) {
@@ -52,12 +52,13 @@ impl Content {
         }
     }
 
-    /// How many writes there were.
+    /// Number of writes so far.
     pub fn writes(&self) -> u64 {
         self.writes
     }
 
-    /// Blocks are written; durable once host unit `unit` is. Returns the number of the write.
+    /// Records a write to `blocks`, durable once host unit `unit` is. Returns the number of the
+    /// write.
     pub fn write(&mut self, blocks: std::ops::Range<u64>, unit: u64) -> u64 {
         self.writes += 1;
         for block in blocks {
@@ -67,7 +68,7 @@ impl Content {
         self.writes
     }
 
-    /// Blocks are discarded.
+    /// Records a discard of `blocks`.
     pub fn discard(&mut self, blocks: std::ops::Range<u64>, zeros: bool) {
         let mut block = blocks.start;
         while block < blocks.end {
@@ -88,8 +89,8 @@ impl Content {
         std::mem::replace(&mut piece[(block % PIECE) as usize], value)
     }
 
-    /// Forgets what was replaced by writes whose unit `done` says is in flash; returns the oldest
-    /// unit still of interest.
+    /// Drops the replaced content of writes whose unit is in flash according to `done`. Returns the
+    /// oldest unit that is still needed.
     pub fn settle(&mut self, done: impl Fn(u64) -> bool) -> Option<u64> {
         while self.undo.front().is_some_and(|undo| done(undo.unit)) {
             self.undo.pop_front();
@@ -97,13 +98,13 @@ impl Content {
         self.undo.front().map(|undo| undo.unit)
     }
 
-    /// Everything acknowledged so far is durable.
+    /// Marks everything acknowledged so far as durable.
     pub fn settle_all(&mut self) {
         self.undo.clear();
     }
 
-    /// The power is cut: writes that are not `done` never happened. Returns how many blocks fell
-    /// back to what they held before.
+    /// Cuts the power: undoes writes whose unit is not `done`. Returns the number of blocks that
+    /// reverted to older content.
     pub fn cut(&mut self, done: impl Fn(u64) -> bool) -> u64 {
         let mut lost = 0;
         while let Some(undo) = self.undo.pop_back() {

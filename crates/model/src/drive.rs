@@ -1,9 +1,9 @@
-//! The drive: a command comes in at a virtual time, and out comes when it is done.
+//! The drive: takes a command at a virtual time and returns its completion time.
 //!
-//! A command meets, in order: a place in the queue, a core of the controller, the link, the write
-//! buffer, the map, flash; and heat, which may hold it back. Every one of them is a time at which it
-//! is free, so that a first-come-first-served drive is exact and needs no event queue. Time that
-//! passes without commands is used for folding and collection when the next command arrives.
+//! A command passes, in order, through a queue slot, a controller core, the link, the write buffer,
+//! the map and flash; heat may hold it back. Each stage is the time at which it becomes free, so
+//! a first-come-first-served drive is exact without an event queue. Idle time is used for folding
+//! and collection when the next command arrives.
 
 use serde::{Deserialize, Serialize};
 use workload::{Op, OpKind};
@@ -12,30 +12,30 @@ use crate::content::Content;
 use crate::firmware::{Cores, MapCache, Partials};
 use crate::ftl::au::{AuMapped, AuRules};
 use crate::ftl::page::{Full, PageMapped, Work};
-use crate::health::Counters;
+use crate::health::{Counters, Health};
 use crate::heat::Heat;
 use crate::link::{Links, Way};
 use crate::media::{Media, ns};
 use crate::shape::Shape;
 use crate::spec::{DriveSpec, MapKind};
 
-/// How a command ended.
+/// Result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
-    /// Done.
+    /// Success.
     Ok,
-    /// Beyond the end, or not on the grid of logical blocks.
+    /// Past the end, or not aligned to logical blocks.
     Invalid,
-    /// The drive is worn out and takes no more writes.
+    /// The drive is worn out and accepts no more writes.
     ReadOnly,
 }
 
-/// The end of a command.
+/// Completion of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
-    /// When the host sees it, nanoseconds of virtual time.
+    /// When the host sees it, in nanoseconds of virtual time.
     pub done_ns: u64,
-    /// How it ended.
+    /// Result.
     pub status: Status,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum Translation {
     Au(Box<AuMapped>),
 }
 
-/// Times of commands, nanoseconds.
+/// Time costs of commands, in nanoseconds.
 #[derive(Debug, Serialize, Deserialize)]
 struct Costs {
     read: u64,
@@ -99,14 +99,14 @@ pub struct Drive {
     pub(crate) heat: Heat,
     pub(crate) content: Option<Content>,
     pub(crate) counters: Counters,
-    /// When the last command was done, and when idle time was last used.
+    /// End of the last command; also the time up to which idle time has been used.
     pub(crate) busy_until: u64,
     pub(crate) arrived: u64,
 }
 
 impl Drive {
-    /// A new drive of this description, discarded and idle at time 0. `seed` decides everything
-    /// random in it.
+    /// Creates a drive from its description, fully discarded and idle at time 0. `seed` decides all
+    /// random choices.
     pub fn new(spec: &DriveSpec, seed: u64) -> Drive {
         let mut spec = spec.clone();
         spec.seed.value = seed;
@@ -140,18 +140,18 @@ impl Drive {
         }
     }
 
-    /// Bytes that the host sees.
+    /// Capacity visible to the host, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Logical block, bytes.
+    /// Logical block size, in bytes.
     pub fn block_bytes(&self) -> u32 {
         self.block_bytes
     }
 
-    /// Issues a command at `now` and says when it is done. Commands are issued in order of time; an
-    /// earlier time counts as that of the command before.
+    /// Issues a command at `now` and returns its completion. Commands are issued in order of time;
+    /// an earlier `now` counts as that of the previous command.
     #[inline]
     pub fn submit(&mut self, now: u64, op: &Op) -> Completion {
         self.arrived = self.arrived.max(now);
@@ -186,7 +186,7 @@ impl Drive {
             && (op.bytes > 0 || op.kind == OpKind::Flush)
     }
 
-    /// Issues a write that is in flash when it is done (forced unit access).
+    /// Issues a write that completes when it is in flash (forced unit access).
     pub fn submit_fua(&mut self, now: u64, op: &Op) -> Completion {
         let written = self.submit(now, op);
         if written.status != Status::Ok || self.protected {
@@ -214,7 +214,7 @@ impl Drive {
         let from = self.busy_until + self.costs.idle_after;
         if from < now {
             if let Translation::Page(page) = &mut self.translation {
-                // Flash is done with what the host left first.
+                // Flash finishes the host's data first.
                 let from = from.max(self.media.quiet_at());
                 page.idle(from, now, &mut self.media);
             }
@@ -222,7 +222,7 @@ impl Drive {
         }
     }
 
-    /// The mapping unit that holds a byte.
+    /// The mapping unit that contains a byte.
     #[inline]
     fn page_of(&self, byte: u64) -> u32 {
         (byte >> self.page_bits) as u32
@@ -257,7 +257,7 @@ impl Drive {
         self.links.carry(Way::Out, first.min(last).max(ready), last, bytes)
     }
 
-    /// The core looks up every piece that a read is put together from before data begin to flow.
+    /// The core looks up every piece of a read before data begin to flow.
     #[inline]
     fn find_pieces(&mut self, at: u64, lpn: u32, n: u32) -> u64 {
         let Translation::Page(page) = &self.translation else { return at };
@@ -298,7 +298,8 @@ impl Drive {
         (done, Status::Ok)
     }
 
-    /// Bytes `from..to` are in the buffer at `at`. Returns until when the command is held up.
+    /// Bytes `from..to` enter the buffer at `at`. Returns the time until which the command is held
+    /// up.
     #[inline]
     fn store(&mut self, at: u64, from: u64, to: u64) -> Result<u64, Full> {
         let page = u64::from(self.page_bytes);
@@ -338,8 +339,8 @@ impl Drive {
         }
     }
 
-    /// A part of a mapping unit: waits for the rest, in the place of another that is now completed
-    /// by read-modify-write.
+    /// Writes part of a mapping unit, which waits for the rest. If too many wait, the oldest is
+    /// completed by read-modify-write.
     #[cold]
     fn put_partial(&mut self, at: u64, lpn: u32, range: std::ops::Range<u32>) -> Result<u64, Full> {
         let whole = self.page_bytes;
@@ -351,7 +352,7 @@ impl Drive {
         Ok(at)
     }
 
-    /// Reads the old content of a mapping unit and merges: the core is busy until that is done.
+    /// Reads the old content of a mapping unit and merges; the core is busy until then.
     fn modify(&mut self, at: u64, lpn: u32) -> u64 {
         let old = match &self.translation {
             Translation::Page(page) => {
@@ -402,7 +403,7 @@ impl Drive {
         if !self.discards {
             return done;
         }
-        // Only whole mapping units are given back.
+        // Only whole mapping units are released.
         let page = u64::from(self.page_bytes);
         let (lpn, end) = (self.page_of(op.offset + page - 1), self.page_of(op.end()));
         if lpn < end {
@@ -420,11 +421,37 @@ impl Drive {
         done
     }
 
+    /// Wear, errors and temperature as the drive reports them.
+    pub fn health(&self) -> Health {
+        let traffic = self.media.traffic();
+        let (mean_erases, spare_percent) = match &self.translation {
+            Translation::Page(page) => {
+                let blocks = page.blocks();
+                let spares = page.spares();
+                let left =
+                    if spares == 0 { 1.0 } else { f64::from(blocks.spare()) / f64::from(spares) };
+                (blocks.total_erases() as f64 / f64::from(blocks.count() - spares), left * 100.0)
+            }
+            Translation::Au(au) => (au.mean_erases(), 100.0),
+        };
+        Health {
+            counters: self.counters,
+            wear_percent: mean_erases / f64::from(self.endurance.max(1)) * 100.0,
+            mean_erases,
+            spare_percent,
+            programmed_bytes: traffic.programmed,
+            sensed_bytes: traffic.sensed,
+            read_only: self.worn_out(),
+            temperature_c: self.heat.celsius(),
+            throttled_ns: self.heat.throttled_ns(),
+        }
+    }
+
     pub(crate) fn worn_out(&self) -> bool {
         matches!(&self.translation, Translation::Page(page) if page.worn_out())
     }
 
-    /// Pages done by the translation so far.
+    /// Pages processed by the translation so far.
     pub fn work(&self) -> Work {
         match &self.translation {
             Translation::Page(page) => page.work(),
@@ -432,8 +459,8 @@ impl Drive {
         }
     }
 
-    /// Whether anything was ever written to the mapping unit of this byte, and not given back since: a
-    /// read of another one does not touch flash.
+    /// Whether the mapping unit of this byte holds data. A read of an unmapped unit does not touch
+    /// flash.
     pub fn is_mapped(&self, byte: u64) -> bool {
         let lpn = self.page_of(byte);
         match &self.translation {
@@ -442,12 +469,13 @@ impl Drive {
         }
     }
 
-    /// Whether a read of this byte brings zeros: it holds nothing, and the drive says so.
+    /// Whether this byte reads as zeros: it is unmapped, and the drive returns zeros for unmapped
+    /// blocks.
     pub fn reads_zeros(&self, byte: u64) -> bool {
         self.discard_zeros && !self.is_mapped(byte)
     }
 
-    /// The page-mapped translation, where the drive has one; for checks.
+    /// The page-mapped translation, if the drive has one; for checks.
     pub fn page_mapped(&self) -> Option<&PageMapped> {
         match &self.translation {
             Translation::Page(page) => Some(page),

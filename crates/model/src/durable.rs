@@ -1,20 +1,20 @@
-//! What survives: the content of blocks, power cuts, and the saved state of a whole drive.
+//! Durability: content of blocks, power cuts, and the saved state of a drive.
 
 use workload::Op;
 
 use crate::content::{Content, Held};
 use crate::drive::Drive;
 
-/// Begins every saved drive; the number grows when the form changes.
+/// Header of a saved drive; the number is incremented when the format changes.
 const MAGIC: &[u8; 8] = b"ssdyno-1";
 
-/// Saved bytes that are not a drive of this version.
+/// The bytes are not a drive saved by this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a saved drive of this version: {0}")]
 pub struct LoadError(String);
 
 impl Drive {
-    /// From now on the drive remembers what its blocks hold, which costs 8 bytes per written block.
+    /// Starts remembering the content of blocks, at 8 bytes per written block.
     pub fn remember(&mut self) {
         if self.content.is_none() {
             self.content = Some(Content::default());
@@ -25,7 +25,7 @@ impl Drive {
     pub(crate) fn remember_write(&mut self, op: &Op) {
         let Some(content) = &mut self.content else { return };
         let grid = u64::from(self.block_bytes);
-        // Its last page is in the unit that is begun next, unless the unit before was just full.
+        // The last page is in the unit begun next, unless the previous unit is exactly full.
         let unit = self.media.traffic().host_units;
         content.write(op.offset / grid..op.end() / grid, unit);
         let (media, now) = (&self.media, self.arrived);
@@ -33,19 +33,19 @@ impl Drive {
         self.media.forget_log(oldest.unwrap_or(unit));
     }
 
-    /// What a logical block holds; `None` unless the drive remembers.
+    /// Content of a logical block; `None` unless the drive remembers.
     pub fn held(&self, block: u64) -> Option<Held> {
         self.content.as_ref().map(|content| content.held(block))
     }
 
-    /// Number of writes that were counted since the drive remembers.
+    /// Number of writes since the drive began to remember.
     pub fn writes_remembered(&self) -> u64 {
         self.content.as_ref().map_or(0, Content::writes)
     }
 
-    /// The power is cut at `now`. What was acknowledged and is not in flash falls back to what was
-    /// there before, unless the buffer is protected. The mapping keeps its size: a block that falls
-    /// back is read from where its newer content would have been.
+    /// Cuts the power at `now`. Acknowledged data that are not in flash revert to the previous
+    /// content, unless the buffer is protected. The mapping is unchanged: a reverted block is read
+    /// from the place of its newer content.
     pub fn power_cut(&mut self, now: u64) {
         let now = now.max(self.arrived);
         self.counters.power_cuts += 1;
@@ -63,17 +63,17 @@ impl Drive {
         (self.busy_until, self.arrived) = (now, now);
     }
 
-    /// The whole state of the drive, as bytes that [`Drive::load`] takes. Grows with what is
-    /// fragmented, not with the capacity.
+    /// Serialises the whole state of the drive, for [`Drive::load`]. The size grows with
+    /// fragmentation, not with capacity.
     pub fn save(&self) -> Vec<u8> {
-        // Serialising plain data into memory cannot fail.
+        // Serialising plain data to memory cannot fail.
         postcard::to_extend(self, MAGIC.to_vec()).unwrap_or_default()
     }
 
-    /// The drive that was saved; it goes on exactly as the saved one would have.
+    /// Restores a saved drive, which continues exactly as the original would have.
     pub fn load(bytes: &[u8]) -> Result<Drive, LoadError> {
         let body = bytes.strip_prefix(MAGIC);
-        let body = body.ok_or_else(|| LoadError("it does not begin as one".into()))?;
+        let body = body.ok_or_else(|| LoadError("the header is missing".into()))?;
         postcard::from_bytes(body).map_err(|e| LoadError(e.to_string()))
     }
 }

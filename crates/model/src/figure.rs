@@ -1,7 +1,7 @@
-//! A figure of a drive, and where it comes from.
+//! A figure of a drive and its origin.
 //!
-//! In a file a figure is a bare value, or `{ value = 75, from = "published", source = "..." }`. What
-//! is said bare counts as guessed. Sizes are numbers of bytes or text such as `"4KiB"`, `"1TB"`.
+//! In a file a figure is a bare value or `{ value = 75, from = "published", source = "..." }`. A
+//! bare value counts as guessed. Sizes are numbers of bytes or text such as `"4KiB"`, `"1TB"`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,18 +11,18 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Where a figure comes from.
+/// Origin of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// Somebody measured or declared it in print.
+    /// Measured or specified in print.
     Published,
-    /// Chosen so that what the drive does agrees with published measurements.
+    /// Chosen so that the model matches published measurements.
     Fitted,
-    /// Usual for such a drive; nothing better is known.
+    /// Typical of such a drive; nothing better is known.
     #[default]
     Guessed,
-    /// Given by the user.
+    /// Set by the user.
     Given,
 }
 
@@ -31,14 +31,14 @@ pub enum Origin {
 pub struct Figure<T> {
     /// The value.
     pub value: T,
-    /// Where it comes from.
+    /// Origin.
     pub from: Origin,
-    /// The document or reasoning; empty where nothing was said.
+    /// The document or reasoning; empty if none was given.
     pub source: String,
 }
 
 impl<T> Figure<T> {
-    /// A usual value.
+    /// A typical value, marked as guessed.
     pub fn guess(value: T) -> Figure<T> {
         Figure { value, from: Origin::Guessed, source: String::new() }
     }

@@ -1,5 +1,5 @@
-//! The controller's processor: cores that work on commands, the part of the map at hand, and mapping
-//! units that were written in part.
+//! The controller's processor: cores that execute commands, the cached part of the map, and partly
+//! written mapping units.
 
 use std::ops::Range;
 
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::media::Media;
 
-/// Processor cores; a command takes the first that is free.
+/// Processor cores; a command takes the first free one.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Cores {
     free: Vec<u64>,
 }
 
 impl Cores {
-    /// So many cores, at least one.
+    /// Creates `count` cores, at least one.
     pub fn new(count: u32) -> Cores {
         Cores { free: vec![0; count.max(1) as usize] }
     }
 
-    /// Works for `time` from `at` on, or later; returns the end.
+    /// Works for `time`, from `at` or later; returns the end.
     #[inline]
     pub fn take(&mut self, at: u64, time: u64) -> u64 {
         let mut first = 0;
@@ -33,7 +33,7 @@ impl Cores {
         done
     }
 
-    /// The core that is busy longest works on until `at`, and then for `time`; returns the end.
+    /// The core that is busy longest continues until `at` and then for `time`; returns the end.
     pub fn hold(&mut self, at: u64, time: u64) -> u64 {
         let last = (0..self.free.len()).max_by_key(|&i| self.free[i]).unwrap_or(0);
         let done = self.free[last].max(at) + time;
@@ -41,30 +41,31 @@ impl Cores {
         done
     }
 
-    /// Nothing is being worked on.
+    /// Drops all work.
     pub fn reset(&mut self, at: u64) {
         self.free.fill(at);
     }
 }
 
-/// Pages whose mapping fits in one part of the map that is fetched at once.
+/// Pages whose mapping fits in one part of the map, the unit of a fetch.
 const PART_PAGES: u32 = 1024;
 
-/// The part of the map that is at hand: direct-mapped, in parts of 4 KiB.
+/// The cached part of the map: direct-mapped, in parts of 4 KiB.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MapCache {
-    /// Number of the part + 1 in each place, and whether it was changed. Empty: all is at hand.
+    /// Number of the part + 1 in each place, and whether it is dirty. Empty: the whole map is
+    /// cached.
     places: Vec<(u32, bool)>,
     miss: u64,
 }
 
 impl MapCache {
-    /// A cache of `bytes` of map, or all of it for 0.
+    /// A cache of `bytes` of map; 0: the whole map.
     pub fn new(bytes: u64, miss: u64) -> MapCache {
         MapCache { places: vec![(0, false); (bytes / 4096) as usize], miss }
     }
 
-    /// When the mapping of `n` pages is at hand.
+    /// Time at which the mapping of `n` pages is available.
     #[inline]
     pub fn look_up(&mut self, at: u64, lpn: u32, n: u32, change: bool, media: &mut Media) -> u64 {
         if self.places.is_empty() {
@@ -75,7 +76,7 @@ impl MapCache {
             let index = part as usize % self.places.len();
             let place = &mut self.places[index];
             if place.0 != part + 1 {
-                // A changed part is written back first; that is as long as a fetch.
+                // A dirty part is written back first, which takes as long as a fetch.
                 let fetches = 1 + u64::from(place.1);
                 *place = (part + 1, false);
                 ready = media.fetch_map(ready, part, self.miss * fetches);
@@ -86,12 +87,12 @@ impl MapCache {
     }
 }
 
-/// A mapping unit that was written in part.
+/// A partly written mapping unit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Partial {
-    /// The unit.
+    /// Logical page number of the unit.
     pub lpn: u32,
-    /// All of it came by now.
+    /// Whether all of its data have arrived.
     pub complete: bool,
     range: Range<u32>,
 }
@@ -104,18 +105,18 @@ pub struct Partials {
 }
 
 impl Partials {
-    /// Room for so many.
+    /// Room for `most` units.
     pub fn new(most: u32) -> Partials {
         Partials { waiting: Vec::new(), most: most as usize }
     }
 
-    /// Whether none waits.
+    /// Whether no unit waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Adds bytes `range` of a unit of `whole` bytes. Returns a unit that is to be written now: this
-    /// one, if it is complete, or one that made room.
+    /// Adds bytes `range` of a unit of `whole` bytes. Returns a unit to write now: this one if it
+    /// is complete, or one evicted to make room.
     pub fn add(&mut self, lpn: u32, range: Range<u32>, whole: u32) -> Option<Partial> {
         if let Some(i) = self.waiting.iter().position(|p| p.lpn == lpn) {
             let known = &mut self.waiting[i];
@@ -124,19 +125,19 @@ impl Partials {
                 known.complete = known.range.len() as u32 == whole;
                 return known.complete.then(|| self.waiting.remove(i));
             }
-            // A hole stays between the parts: the unit is completed from flash.
+            // The parts leave a hole: the unit is completed from flash.
             return Some(std::mem::replace(known, Partial { lpn, complete: false, range }));
         }
         self.waiting.push(Partial { lpn, complete: false, range });
         (self.waiting.len() > self.most).then(|| self.waiting.remove(0))
     }
 
-    /// Units that were overwritten whole or discarded wait no longer.
+    /// Drops units that were overwritten whole or discarded.
     pub fn forget(&mut self, lpn: u32, n: u32) {
         self.waiting.retain(|p| p.lpn.wrapping_sub(lpn) >= n);
     }
 
-    /// The unit that has waited longest.
+    /// Takes the unit that has waited longest.
     pub fn take(&mut self) -> Option<Partial> {
         (!self.waiting.is_empty()).then(|| self.waiting.remove(0))
     }

@@ -1,11 +1,11 @@
-//! A description fitted to measurements: closed forms first, then the model itself.
+//! Fits a description to measurements: closed forms first, then the model itself.
 //!
-//! What whole-drive passes tell (size and speed of the cache, speed behind it, speed of overwriting)
-//! gives flash times in closed form, and the model's own passes correct them. What cells of a grid
-//! tell is solved by bisection: each probe has the parameters it may decide, and decides one only if
-//! the model's answer depends on it. The number of dies is the one with which the cells fit best and
-//! the other parameters stay nearest to the base: a grid alone cannot tell few dies from slow cores.
-//! A parameter that no measurement decides keeps the value of the base and counts as guessed.
+//! Whole-drive passes (cache size and rate, rate after the cache, overwrite rate) give flash times
+//! in closed form, corrected by the model's own passes. Grid cells are solved by bisection: each
+//! probe has the parameters it may decide, and decides one only if the model's result depends on
+//! it. The number of dies is the one that fits the cells best with the other parameters nearest to
+//! the base: a grid alone cannot distinguish few dies from slow cores. Parameters that no
+//! measurement decides keep the base's value and are marked as guessed.
 
 mod probe;
 mod replay;
@@ -18,31 +18,31 @@ use self::replay::{rate, run_pass};
 use crate::figure::{Figure, Origin, Size};
 use crate::spec::{DriveSpec, LinkSpec};
 
-/// Numbers of dies that are tried.
+/// Numbers of dies tried.
 const DIES: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/// Times of a core per read that are tried: so many steps up and down, large ones and then small.
+/// Core times per read tried: this many steps up and down, coarse and then fine.
 const CORE_STEPS: i32 = 6;
 const CORE_STEP: f64 = 1.6;
 const CORE_FINE_STEP: f64 = 1.08;
 
-/// What the drive was before a cell was measured.
+/// State of the drive before a cell was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
     /// All blocks discarded.
     Fresh,
-    /// The cell's region written once in order, the rest discarded.
+    /// The cell's region written once sequentially, the rest discarded.
     LaidOut,
-    /// The whole drive written once in order.
+    /// The whole drive written once sequentially.
     Full,
 }
 
-/// A workload that was measured.
+/// A measured workload.
 #[derive(Clone, Debug)]
 pub struct Cell {
     /// The workload, with its region and depth.
     pub workload: Workload,
-    /// State before.
+    /// Drive state before the measurement.
     pub before: Before,
     /// Bytes per second.
     pub rate: f64,
@@ -51,62 +51,62 @@ pub struct Cell {
 /// A sequential write over the whole fresh drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pass {
-    /// Size of its blocks, bytes.
+    /// Block size, bytes.
     pub block: u32,
-    /// In flight.
+    /// Queue depth.
     pub depth: u32,
-    /// Bytes per second over all of it.
+    /// Mean rate, bytes per second.
     pub average: f64,
-    /// Bytes until it fell, and the rates before and behind; `None` where it did not.
+    /// Bytes until the rate fell, and the rates before and after; `None` if it did not fall.
     pub cache: Option<(f64, f64, f64)>,
-    /// Bytes per second of writing it once more; `None` where that was not measured.
+    /// Rate of a second pass, bytes per second; `None` if not measured.
     pub again: Option<f64>,
 }
 
-/// All that was measured of a drive.
+/// All measurements of a drive.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// Name for the description.
     pub name: String,
-    /// Maker's model name.
+    /// Manufacturer's model name.
     pub model: String,
-    /// Bytes that the host sees; 0 where that is not known.
+    /// Capacity in bytes; 0 if unknown.
     pub capacity: u64,
-    /// Payload ceiling of the link as the system tells it, bytes per second.
+    /// Payload ceiling of the link as reported by the system, bytes per second.
     pub link: Option<f64>,
-    /// Whole-drive writes.
+    /// Whole-drive pass.
     pub pass: Option<Pass>,
-    /// Cells of grids.
+    /// Grid cells.
     pub cells: Vec<Cell>,
 }
 
-/// A measurement and what the fitted drive does.
+/// A measurement and the fitted model's value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// The workload.
     pub name: String,
-    /// Bytes per second, or bytes.
+    /// Measured: bytes per second, or bytes.
     pub measured: f64,
-    /// The same of the fitted drive.
+    /// Predicted by the fitted drive, in the same unit.
     pub predicted: f64,
 }
 
-/// A description, and how it stands to the measurements.
+/// A fitted description and its agreement with the measurements.
 #[derive(Clone, Debug)]
 pub struct Fitted {
-    /// The description; what was decided is marked as fitted, the rest as guessed.
+    /// The description; decided figures are marked as fitted, the rest as guessed.
     pub spec: DriveSpec,
-    /// Measurements beside the drive's own.
+    /// Measurements beside the model's values.
     pub predictions: Vec<Prediction>,
 }
 
-/// Fits a description to what was measured, beginning with `base`.
+/// Fits a description to the measurements, starting from `base`.
 pub fn fit(observed: &Observed, base: &DriveSpec) -> Fitted {
     let mut spec = guessed(base);
     spec.name.clone_from(&observed.name);
     spec.model.clone_from(&observed.model);
     if observed.capacity > 0 {
-        let source = "as the drive tells".to_string();
+        let source = "as reported by the drive".to_string();
         let value = Size(observed.capacity);
         spec.capacity = Figure { value, from: Origin::Given, source };
     }
@@ -122,12 +122,12 @@ pub fn fit(observed: &Observed, base: &DriveSpec) -> Fitted {
     Fitted { predictions: predictions(&spec, observed), spec }
 }
 
-/// The link is what the system says it is; where it says nothing, as fast as the fastest read.
+/// The link as reported by the system; otherwise as fast as the fastest read.
 fn fit_link(spec: &mut DriveSpec, observed: &Observed) {
     let reads = observed.cells.iter().filter(|c| c.workload.mix.only() == Some(OpKind::Read));
     let fastest = reads.map(|cell| cell.rate).reduce(f64::max);
     let (rate, source) = match (observed.link, fastest) {
-        (Some(rate), _) => (rate, "link as the system tells it"),
+        (Some(rate), _) => (rate, "link as reported by the system"),
         (None, Some(rate)) => (rate, "fastest read"),
         (None, None) => return,
     };
@@ -145,28 +145,28 @@ fn fit_pass(spec: &mut DriveSpec, observed: &Observed) {
     let row = f64::from(*nand.dies * *nand.planes * *nand.page_bytes);
     let full = row * f64::from(*nand.bits);
     let Some(pass) = &observed.pass else {
-        // A short write goes into the cache, where the base has one.
+        // A short write goes into the cache, if the base has one.
         let Some(rate) = fastest_write(&observed.cells) else { return };
         let cached = spec.slc.dynamic.0 + spec.slc.fixed.0 > 0;
         let nand = &mut spec.nand;
         let (figure, bytes) =
             if cached { (&mut nand.slc_program_us, row) } else { (&mut nand.program_us, full) };
-        put(figure, rounded(bytes / rate * 1e6), "fastest write, whether of a cache or not");
+        put(figure, rounded(bytes / rate * 1e6), "fastest write, cached or not");
         return;
     };
     let native = pass.again.unwrap_or(pass.cache.map_or(pass.average, |(_, _, after)| after));
-    put(&mut spec.nand.program_us, rounded(full / native * 1e6), "speed of overwriting");
+    put(&mut spec.nand.program_us, rounded(full / native * 1e6), "overwrite rate");
     let (bytes, inside, after) = pass.cache.unwrap_or((0.0, 0.0, native));
-    put(&mut spec.slc.dynamic, Size(bytes as u64), "bytes until the first fall");
-    put(&mut spec.slc.fixed, Size(0), "bytes until the first fall: fixed and dynamic are one");
+    put(&mut spec.slc.dynamic, Size(bytes as u64), "bytes until the first drop");
+    put(&mut spec.slc.fixed, Size(0), "bytes until the first drop, fixed and dynamic together");
     if inside > 0.0 {
-        put(&mut spec.nand.slc_program_us, rounded(row / inside * 1e6), "speed in the cache");
+        put(&mut spec.nand.slc_program_us, rounded(row / inside * 1e6), "rate in the cache");
         let drain = rounded((1.0 - after / native).clamp(0.0, 0.9));
-        put(&mut spec.slc.drain, drain, "speed behind the cache over that of overwriting");
+        put(&mut spec.slc.drain, drain, "rate after the cache over the overwrite rate");
     }
 }
 
-/// What the closed forms leave out (collection, the link, the buffer) is taken from the model.
+/// Takes from the model the effects that the closed forms omit: collection, the link, the buffer.
 fn correct_pass(spec: &mut DriveSpec, observed: &Observed) {
     let Some(pass) = &observed.pass else { return };
     for _ in 0..2 {
@@ -174,17 +174,17 @@ fn correct_pass(spec: &mut DriveSpec, observed: &Observed) {
         let near = |predicted: f64, measured: f64| (predicted / measured).clamp(0.5, 2.0);
         if let Some(again) = pass.again {
             let value = *spec.nand.program_us * near(seen.again.unwrap_or(again), again);
-            put(&mut spec.nand.program_us, rounded(value), "speed of overwriting");
+            put(&mut spec.nand.program_us, rounded(value), "overwrite rate");
         }
         if let (Some((_, inside, _)), Some((_, found, _))) = (pass.cache, seen.cache) {
             let value = *spec.nand.slc_program_us * near(found, inside);
-            put(&mut spec.nand.slc_program_us, rounded(value), "speed in the cache");
+            put(&mut spec.nand.slc_program_us, rounded(value), "rate in the cache");
         }
     }
 }
 
-/// Writes first, for the time of one alone tells what every command takes; then reads; then both
-/// again, because the flash behind them has changed.
+/// Writes first, because a single write gives the time common to all commands; then reads; then
+/// both again, because the flash times have changed.
 fn fit_cells(spec: &mut DriveSpec, observed: &Observed) {
     let cells = &observed.cells;
     fit_pass(spec, observed);
@@ -196,7 +196,7 @@ fn fit_cells(spec: &mut DriveSpec, observed: &Observed) {
     decide(spec, cells, random(cells, OpKind::Write, false), &WRITE_CORE);
 }
 
-/// Lets a cell decide a parameter, and what is measured one at a time the rest of that time.
+/// Lets a cell decide a parameter; measurements at depth 1 give the remaining time.
 fn decide(spec: &mut DriveSpec, cells: &[Cell], cell: Option<&Cell>, knob: &Knob) {
     if let Some(cell) = cell
         && let Some(value) = solve(spec, cell, knob)
@@ -206,15 +206,15 @@ fn decide(spec: &mut DriveSpec, cells: &[Cell], cell: Option<&Cell>, knob: &Knob
     fit_alone(spec, cells);
 }
 
-/// The drive that does the cells best: every number of dies with every division of a read's time
-/// between core and flash, which one read at a time cannot tell apart and many at once can. First
-/// in large steps, then around the best of these in small ones.
+/// The description that fits the cells best: every number of dies with every division of a read's
+/// time between core and flash, which depth 1 cannot separate and high depth can. Coarse steps
+/// first, then fine steps around the best of these.
 fn divided(spec: &DriveSpec, observed: &Observed) -> DriveSpec {
     let cells = &observed.cells;
     let trial = |dies: u32, core: f64| {
         let mut tried = spec.clone();
-        put(&mut tried.nand.dies, dies, "the number with which the cells fit best");
-        READ_CORE.set(&mut tried, rounded(core), "the time with which the cells fit best");
+        put(&mut tried.nand.dies, dies, "best fit to the cells");
+        READ_CORE.set(&mut tried, rounded(core), "best fit to the cells");
         fit_pass(&mut tried, observed);
         fit_alone(&mut tried, cells);
         (misfit(&tried, cells) + strangeness(&tried, spec), tried)
@@ -230,14 +230,15 @@ fn divided(spec: &DriveSpec, observed: &Observed) -> DriveSpec {
     fine.min_by(nearest).map_or(found, |(_, finest)| finest)
 }
 
-/// Sum of squares of the logarithms of measured over predicted.
+/// Sum of squared logarithms of measured over predicted.
 fn misfit(spec: &DriveSpec, cells: &[Cell]) -> f64 {
     let cells = cells.iter().filter(|cell| cell.before != Before::Full);
     cells.map(|cell| (rate(spec, cell) / cell.rate).ln().powi(2)).sum()
 }
 
-/// How far parameters are from those of the base: of drives that fit alike the one nearest to it is
-/// taken. A hundredth, so that a fit better by 10% in one cell outweighs a parameter off by e.
+/// Distance of the parameters from those of the base, which decides between equally good fits.
+/// Weighted by 1/100, so that a fit better by 10% in one cell outweighs a parameter off by a factor
+/// of e.
 fn strangeness(spec: &DriveSpec, base: &DriveSpec) -> f64 {
     let value = |knob: &Knob, spec: &DriveSpec| (knob.place)(&mut spec.clone()).value.max(1e-3);
     let knobs = [&LATENCY, &SLC_READ, &READ, &READ_CORE];
@@ -254,7 +255,7 @@ fn predictions(spec: &DriveSpec, observed: &Observed) -> Vec<Prediction> {
         lines.push(line("whole drive, fresh", pass.average, seen.average));
         if let (Some(cache), Some(found)) = (pass.cache, seen.cache) {
             lines.push(line("in the cache", cache.1, found.1));
-            lines.push(line("behind the cache", cache.2, found.2));
+            lines.push(line("after the cache", cache.2, found.2));
         }
         lines.extend(pass.again.zip(seen.again).map(|(m, p)| line("whole drive, again", m, p)));
     }
@@ -263,9 +264,9 @@ fn predictions(spec: &DriveSpec, observed: &Observed) -> Vec<Prediction> {
     lines
 }
 
-/// The base as another drive: nothing that is known of it is known of this one.
+/// The base as a description of another drive: everything known of the base is a guess here.
 fn guessed(base: &DriveSpec) -> DriveSpec {
-    let source = format!("not determined: as in {}", base.name);
+    let source = format!("not determined; as in {}", base.name);
     let changed = Table::try_from(base).ok().and_then(|mut table| {
         mark(&mut table, &source);
         table.try_into().ok()
@@ -294,7 +295,7 @@ fn put<T>(figure: &mut Figure<T>, value: T, source: &str) {
     *figure = Figure { value, from: Origin::Fitted, source: source.to_string() };
 }
 
-/// Four significant digits: more is not known.
+/// Rounds to four significant digits, the limit of the measurements.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_known_of_the_base_is_known_of_another_drive() {
+    fn figures_of_the_base_become_guesses() {
         let base = DriveSpec::preset("samsung-980-pro-1t").expect("known");
         let figures = guessed(&base).figures();
         assert!(figures.iter().all(|f| f.from == "guessed"), "{figures:?}");
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn without_measurements_nothing_is_decided() {
+    fn no_measurement_decides_nothing() {
         let base = DriveSpec::default();
         let fitted = fit(&Observed::default(), &base);
         assert!(fitted.predictions.is_empty());
@@ -346,9 +347,9 @@ mod tests {
         }
     }
 
-    /// Random writes over a full drive tell the spare flash.
+    /// Random writes over a full drive determine the over-provisioning.
     #[test]
-    fn random_writes_on_a_full_drive_give_the_reserve() {
+    fn random_writes_on_a_full_drive_give_the_spare_flash() {
         let truth = DriveSpec::default();
         let sizes = [("capacity", "1GiB"), ("op", "0.2"), ("slc", "0")];
         let truth = truth.with_overrides(&sizes).expect("known");

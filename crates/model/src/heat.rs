@@ -1,9 +1,8 @@
 //! Heat and throttling: one thermal mass between the drive's power and the air.
 //!
-//! The temperature follows its end value exponentially, which is exact for constant power, so time
-//! passes in one step however long it is. While work goes on it is brought up to date every 50 ms of
-//! virtual time. A throttle step limits host data to a rate until the drive has cooled below the
-//! step's lower edge.
+//! The temperature approaches its final value exponentially, which is exact for constant power, so
+//! any idle time is one step. During work it is updated every 50 ms of virtual time. A throttle
+//! step limits host data to a rate until the drive cools below the step's lower threshold.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +36,7 @@ pub struct Heat {
 }
 
 impl Heat {
-    /// A drive that has idled for long.
+    /// A drive at its idle temperature.
     pub fn new(spec: &HeatSpec) -> Heat {
         let bare = *spec.bare_c_per_w;
         let c_per_w = if *spec.cooled { *spec.cooled_c_per_w } else { bare };
@@ -62,17 +61,17 @@ impl Heat {
         }
     }
 
-    /// Temperature when it was last brought up to date, degrees Celsius.
+    /// Temperature at the last update, degrees Celsius.
     pub fn celsius(&self) -> f64 {
         self.now_c
     }
 
-    /// Time for which transfers waited because of heat.
+    /// Time that transfers waited because of heat, in nanoseconds.
     pub fn throttled_ns(&self) -> u64 {
         self.throttled_ns
     }
 
-    /// Time passes until `now`; `traffic` is what the flash did in all.
+    /// Advances to `now`; `traffic` is the flash traffic in total.
     #[inline]
     pub fn pass(&mut self, now: u64, traffic: Traffic) {
         if now >= self.updated + STEP_NS {
@@ -80,7 +79,7 @@ impl Heat {
         }
     }
 
-    /// Brings the temperature up to date.
+    /// Updates the temperature.
     pub fn update(&mut self, now: u64, traffic: Traffic) {
         let time = now.saturating_sub(self.updated) as f64;
         if time == 0.0 {
@@ -99,7 +98,7 @@ impl Heat {
         self.active = reached.max(stays);
     }
 
-    /// When a transfer of host data that could begin at `at` may begin.
+    /// Earliest start of a host transfer that is ready at `at`.
     #[inline]
     pub fn allow(&mut self, at: u64, bytes: u64) -> u64 {
         let Some(step) = self.active else { return at };
@@ -109,7 +108,7 @@ impl Heat {
         begin
     }
 
-    /// Nothing waits any more.
+    /// Drops all waits.
     pub fn reset(&mut self, at: u64) {
         self.free = at;
     }

@@ -1,8 +1,9 @@
-//! Virtual drives: what they answer, and when, in virtual time.
+//! Virtual drives in virtual time.
 //!
-//! A [`DriveSpec`] describes a drive, from a preset or a user's file; a [`Drive`] made from it takes
-//! operations with the time they come and says when they are done. There is no clock and no I/O
-//! here, and the same description, seed and operations give the same answers on every machine.
+//! A [`DriveSpec`] describes a drive, from a preset or a user's file. A [`Drive`] made from it
+//! takes operations with their arrival times and returns their completion times. There is no clock
+//! and no I/O here; the same description, seed and operations give the same results on every
+//! machine.
 //!
 //! ```
 //! use model::{Drive, DriveSpec};

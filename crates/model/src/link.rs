@@ -1,18 +1,18 @@
-//! Links between host and drive, in series: a drive sits behind a host's port.
+//! Links between host and drive, in series, such as a USB bridge on a host's port.
 //!
-//! A link carries data at its payload ceiling, with a turn-around per transfer where its protocol
-//! has one, one direction at a time or both. Data flow through a chain as they come (cut-through),
-//! so that a chain is as fast as its slowest link. A transfer is booked when its command arrives and
-//! not when a full buffer lets it in, so that reads pass writes that wait.
+//! A link carries data at its payload ceiling, in one or both directions at once, with a
+//! turn-around per transfer if its protocol has one. Data flow through the chain without being
+//! stored (cut-through), so a chain is as fast as its slowest link. A transfer is booked when its
+//! command arrives, not when a full buffer admits it, so reads overtake waiting writes.
 //!
-//! Ceilings: PCIe is lanes x rate x encoding x payload / (payload + 28) with 28 bytes of header and
-//! framing per packet; the other buses are measured efficiencies.
+//! Ceilings: PCIe is lanes x rate x encoding x payload / (payload + 28), with 28 bytes of header
+//! and framing per packet; the other buses are measured efficiencies.
 
 use serde::{Deserialize, Serialize};
 
 use crate::spec::{DriveSpec, LinkSpec};
 
-/// Which way data go.
+/// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Host to drive.
@@ -35,13 +35,13 @@ struct Link {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Links {
     links: Vec<Link>,
-    /// Commands outstanding at most; empty: no limit. Times at which each place is free.
+    /// Times at which each queue slot becomes free. Empty: no limit on outstanding commands.
     places: Vec<u64>,
 }
 
-/// Payload ceiling of a bus in bytes per second, whether it carries both ways at once, and how many
-/// commands may be outstanding (0: no limit). `packet` is for PCIe; 0: 128 bytes for generations 1
-/// and 2, 256 beyond.
+/// Payload ceiling of a bus in bytes per second, whether it is full duplex, and the maximum
+/// outstanding commands (0: no limit). `packet` is the PCIe payload size in bytes; 0: 128 for
+/// generations 1 and 2, 256 for later ones.
 pub fn bus(name: &str, packet: u32) -> Option<(f64, bool, u32)> {
     if let Some(rest) = name.strip_prefix("pcie-") {
         let (generation, lanes) = rest.split_once('x')?;
@@ -82,21 +82,21 @@ pub fn bus(name: &str, packet: u32) -> Option<(f64, bool, u32)> {
     Some((mb_s * 1e6, false, depth))
 }
 
-/// The names [`bus`] knows.
+/// The names known to [`bus`].
 pub const BUSES: &str = "none, pcie-<1..5>x<lanes>, sata-<1..3>, usb-1, usb-2, usb-3, usb-3-uas, \
     usb-3.1-uas, sd-default, sd-high, sd-sdr50, sd-ddr50, sd-sdr104, emmc-high, emmc-ddr, \
     emmc-hs200, emmc-hs400";
 
 impl LinkSpec {
-    /// Payload ceiling in bytes per second, whether both ways at once, and the depth.
+    /// Payload ceiling in bytes per second, whether full duplex, and the depth.
     pub fn resolve(&self) -> Option<(f64, bool, u32)> {
         let (rate, duplex, depth) = bus(&self.bus, *self.packet_bytes)?;
         let rate = if *self.ceiling_mb_s > 0.0 { *self.ceiling_mb_s * 1e6 } else { rate };
         Some((rate, duplex, if *self.depth > 0 { *self.depth } else { depth }))
     }
 
-    /// Payload rate of long sequences of the largest transfers, turn-arounds included, bytes per
-    /// second.
+    /// Payload rate of long sequences of maximum-size transfers, turn-arounds included, in bytes
+    /// per second.
     pub fn ceiling(&self) -> Option<f64> {
         let (rate, _, _) = self.resolve()?;
         let bytes = self.transfer_bytes.0 as f64;
@@ -115,7 +115,7 @@ impl DriveSpec {
 }
 
 impl Links {
-    /// The chain that a description gives; links whose bus is unknown were refused before.
+    /// The chain of a description; links with an unknown bus have been refused before.
     pub fn new(specs: &[LinkSpec]) -> Links {
         let mut depth = 0;
         let mut links = Vec::new();
@@ -133,14 +133,14 @@ impl Links {
         Links { links, places: vec![0; depth as usize] }
     }
 
-    /// When a command that comes at `at` finds a place in the queue, and which.
+    /// Time at which a command that arrives at `at` gets a queue slot, and the slot.
     #[inline]
     pub fn enter(&self, at: u64) -> (u64, usize) {
         let place = self.places.iter().copied().zip(0..).min();
         place.map_or((at, 0), |(free, place)| (at.max(free), place))
     }
 
-    /// The command in a place is done.
+    /// Releases the slot of a completed command.
     #[inline]
     pub fn leave(&mut self, place: usize, done: u64) {
         if let Some(free) = self.places.get_mut(place) {
@@ -148,8 +148,8 @@ impl Links {
         }
     }
 
-    /// Moves `bytes` of which the first are there at `first` and the last at `last`; returns when
-    /// the last has arrived.
+    /// Moves `bytes`, the first available at `first` and the last at `last`; returns the arrival of
+    /// the last.
     #[inline]
     pub fn carry(&mut self, way: Way, first: u64, last: u64, bytes: u64) -> u64 {
         let (mut begin, mut end) = (first, last);
@@ -163,13 +163,13 @@ impl Links {
         end
     }
 
-    /// Time of `bytes` on the slowest link, when nothing else goes on.
+    /// Time of `bytes` on the slowest link when all are idle.
     #[inline]
     pub fn time(&self, bytes: u64) -> u64 {
         self.links.iter().map(|link| link.time(bytes)).max().unwrap_or(0)
     }
 
-    /// Everything in flight is gone.
+    /// Drops everything in flight.
     pub fn reset(&mut self, at: u64) {
         self.places.fill(at);
         self.links.iter_mut().for_each(|link| link.free = [at; 2]);

@@ -1,27 +1,28 @@
-//! Flash and the write buffer before it, on the clock.
+//! Flash and its write buffer, in time.
 //!
-//! Every die and channel is a time at which it is free. A program unit moves over its channel, also
-//! while its die still programs the unit before, and then keeps the die busy; a read keeps the die
-//! busy while it senses and the channel while data move. A read may interrupt a program, which then
-//! ends later. The buffer holds units until they are programmed; new data wait for the oldest.
+//! Each die and channel is represented by the time at which it becomes free. A program unit moves over its
+//! channel, even while its die still programs the previous unit, and then occupies the die. A read
+//! occupies the die while sensing and the channel while data move. A read may suspend a program,
+//! which then ends later. The buffer holds units until they are programmed; new data wait for the
+//! oldest.
 //!
-//! Contiguous pages lie in one die for a program unit, then in the next die.
+//! Contiguous pages fill a program unit in one die and continue in the next die.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ftl::page::Layout;
+use crate::ftl::superblock::Layout;
 use crate::ftl::{Flash, Why};
 use crate::shape::Shape;
 use crate::spec::{DriveSpec, MapKind};
 
-/// Nanoseconds of so many microseconds.
+/// Converts microseconds to nanoseconds.
 pub fn ns(us: f64) -> u64 {
     (us.max(0.0) * 1e3).round() as u64
 }
 
-/// The superblocks of a small drive are parts of erase blocks; the time to erase is shared.
+/// The superblocks of a small drive are parts of erase blocks, which share the erase time.
 fn erase_share(spec: &DriveSpec, superblock_pages: u32) -> f64 {
     let bytes = f64::from(superblock_pages) * f64::from(*spec.map.unit_bytes);
     match *spec.map.kind {
@@ -34,12 +35,12 @@ fn erase_share(spec: &DriveSpec, superblock_pages: u32) -> f64 {
 struct Die {
     free: u64,
     read_free: u64,
-    /// First page of the unit programmed last, and when it is done.
+    /// First page of the last unit programmed, and its end.
     unit: u32,
     unit_done: u64,
 }
 
-/// Times of flash operations in one mode of the cells, nanoseconds.
+/// Times of flash operations in one cell mode, in nanoseconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Cell {
     read: u64,
@@ -52,11 +53,11 @@ struct Cell {
 /// Bytes moved so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Programmed, for whatever reason.
+    /// Bytes programmed for any reason.
     pub programmed: u64,
-    /// Sensed.
+    /// Bytes sensed.
     pub sensed: u64,
-    /// Program units of host data, counted.
+    /// Number of program units of host data.
     pub host_units: u64,
 }
 
@@ -65,7 +66,7 @@ pub struct Traffic {
 pub struct Media {
     dies: Vec<Die>,
     channels: Vec<u64>,
-    /// Full density, SLC.
+    /// At full density and as SLC.
     cells: [Cell; 2],
     fold_program: u64,
     erase: u64,
@@ -74,19 +75,19 @@ pub struct Media {
     page_bytes: u64,
     row_pages: u32,
     stride_bits: u32,
-    /// Program units in a superblock; the next superblock goes on with the next die.
+    /// Program units in a superblock; the next superblock continues on the next die.
     units: u32,
-    /// The row read last, for neighbours that are moved together.
+    /// The last row read, for neighbours moved together.
     row: (u32, u64),
     traffic: Traffic,
     buffer: Buffer,
-    /// When each unit of host data was or will be done, from unit `log_start` on, where it is kept.
+    /// When each unit of host data was or will be in flash, from unit `log_start` on, if kept.
     log: Option<VecDeque<u64>>,
     log_start: u64,
 }
 
 impl Media {
-    /// The media that a description gives.
+    /// The flash and buffer of a description.
     pub fn new(spec: &DriveSpec, shape: &Shape) -> Media {
         let nand = &spec.nand;
         let ps_per_byte = 1e6 / nand.bus_mb_s.max(1e-3);
@@ -140,7 +141,7 @@ impl Media {
         (sb.wrapping_mul(self.units).wrapping_add(unit) % self.dies.len() as u32) as usize
     }
 
-    /// One sense of a die and the transfer of `pages`: when data begin to come and when all are there.
+    /// Senses one die and transfers `pages`. Returns the times of the first and the last data.
     #[inline]
     fn sense(&mut self, at: u64, ppn: u32, pages: u32, slc: bool) -> (u64, u64) {
         let index = self.die_of(ppn, slc);
@@ -169,7 +170,7 @@ impl Media {
         (moving, moved)
     }
 
-    /// A read that a host waits for: when the first data come and the last are there.
+    /// A read for the host. Returns the times of the first and the last data.
     pub fn read_for_host(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> (u64, u64) {
         let (mut ppn, end) = (ppn, ppn + n);
         let (mut first, mut last) = (u64::MAX, at);
@@ -183,12 +184,12 @@ impl Media {
         (first, last)
     }
 
-    /// When everything that was begun is done.
+    /// End of all work begun.
     pub fn quiet_at(&self) -> u64 {
         self.dies.iter().map(|die| die.free).max().unwrap_or(0)
     }
 
-    /// A part of the map is fetched, from a die that `key` decides.
+    /// Fetches a part of the map, from a die chosen by `key`.
     pub fn fetch_map(&mut self, at: u64, key: u32, time: u64) -> u64 {
         let index = key as usize % self.dies.len();
         let die = &mut self.dies[index];
@@ -201,14 +202,14 @@ impl Media {
         begin + time
     }
 
-    /// Begins to keep the times at which host data are in flash.
+    /// Starts the log of when host data reach flash.
     pub fn keep_log(&mut self) {
         self.log = Some(VecDeque::new());
         self.log_start = self.traffic.host_units;
     }
 
-    /// When host unit number `unit` is in flash; `None` when it was never begun. What was dropped
-    /// from the log is done.
+    /// When host unit `unit` is in flash; `None` if it was never begun. Units dropped from the log
+    /// are done.
     pub fn unit_done(&self, unit: u64) -> Option<u64> {
         match unit.checked_sub(self.log_start) {
             Some(i) => self.log.as_ref()?.get(i as usize).copied(),
@@ -216,7 +217,7 @@ impl Media {
         }
     }
 
-    /// Forgets units before `unit`.
+    /// Drops units before `unit` from the log.
     pub fn forget_log(&mut self, unit: u64) {
         let Some(log) = &mut self.log else { return };
         while self.log_start < unit && log.pop_front().is_some() {
@@ -224,7 +225,7 @@ impl Media {
         }
     }
 
-    /// The power is gone: what is not in flash is lost, and nothing is busy.
+    /// Cuts the power: data not yet in flash are lost, and nothing is busy.
     pub fn reset(&mut self, at: u64) {
         self.dies.fill(Die { free: at, read_free: at, unit: 0, unit_done: 0 });
         self.channels.fill(at);
@@ -237,7 +238,7 @@ impl Flash for Media {
     #[inline]
     fn read(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> u64 {
         if n == 1 && ppn / self.row_pages == self.row.0 {
-            // The neighbour was just sensed together with this one; only the channel is needed.
+            // The neighbour was just sensed together with this one, so only the channel is needed.
             self.row.1 += self.page_transfer;
             self.traffic.sensed += self.page_bytes;
             return self.row.1;
@@ -283,11 +284,11 @@ impl Flash for Media {
     }
 }
 
-/// The write buffer: bytes that came and are not yet programmed.
+/// The write buffer: bytes received and not yet programmed.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Buffer {
     bytes: u64,
-    /// Bytes that came and are in no unit yet.
+    /// Bytes received that are in no unit yet.
     open: u64,
     /// Bytes in units that are being programmed.
     busy: u64,
@@ -305,8 +306,8 @@ impl Buffer {
         Buffer { bytes, open: 0, busy: 0, units, latest: 0, intake_ps_per_byte, intake_free: 0 }
     }
 
-    /// When `bytes` can be acknowledged that began to come at `first` and were there at `last`: they
-    /// may still wait to be taken in, but what came before has been.
+    /// When `bytes` that began to arrive at `first` and ended at `last` can be acknowledged:
+    /// earlier data have been taken in, these may still wait.
     #[inline]
     pub fn take_in(&mut self, first: u64, last: u64, bytes: u64) -> u64 {
         if self.intake_ps_per_byte == 0 {
@@ -317,7 +318,7 @@ impl Buffer {
         begin.max(last)
     }
 
-    /// When `bytes` that come at `at` find room.
+    /// When `bytes` arriving at `at` find room.
     #[inline]
     pub fn admit(&mut self, at: u64, bytes: u64) -> u64 {
         self.open += bytes;
@@ -330,15 +331,15 @@ impl Buffer {
         admitted
     }
 
-    /// A unit is being programmed. It is as long as it is, even if less came for it: what was merged
-    /// or padded takes room too.
+    /// Starts programming a unit. It occupies its full size, because merged data and padding take
+    /// room too.
     #[inline]
     fn push(&mut self, bytes: u32, done: u64) {
         self.open = self.open.saturating_sub(u64::from(bytes));
         self.busy += u64::from(bytes);
         self.units.push_back((bytes, done));
         self.latest = self.latest.max(done);
-        // Without a host that waits nothing else would take finished units out.
+        // Without a waiting host nothing else would remove finished units.
         while self.busy > self.bytes
             && let Some((bytes, _)) = self.units.pop_front()
         {
@@ -346,7 +347,7 @@ impl Buffer {
         }
     }
 
-    /// When everything that is being programmed is in flash.
+    /// When everything being programmed is in flash.
     pub fn empty_at(&self) -> u64 {
         self.latest
     }

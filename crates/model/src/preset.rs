@@ -1,5 +1,5 @@
-//! Reading descriptions of drives: presets that come with the program, files of users, overrides
-//! such as `capacity=64GB`, and the list of all figures with their sources.
+//! Reading descriptions of drives: built-in presets, users' files, overrides such as
+//! `capacity=64GB`, and the list of all figures with their sources.
 
 use serde::Serialize;
 use toml::{Table, Value};
@@ -8,17 +8,17 @@ use crate::figure::{Figure, Origin};
 use crate::link::{BUSES, bus};
 use crate::spec::{DriveSpec, LinkSpec};
 
-/// What is wrong with a description, and where.
+/// An error in a description, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{key}: {message}", place(.file, .line))]
 pub struct SpecError {
-    /// File, or name of the preset.
+    /// File name or preset name.
     pub file: String,
-    /// Line in it, from 1; 0 where it is not known.
+    /// Line number, from 1; 0 if unknown.
     pub line: usize,
     /// Key, such as `nand.dies`.
     pub key: String,
-    /// What is wrong.
+    /// Message.
     pub message: String,
 }
 
@@ -30,20 +30,20 @@ fn place(file: &str, line: &usize) -> String {
     }
 }
 
-/// One figure of a description, for people.
+/// One figure of a description, for display.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureLine {
     /// Key, such as `nand.dies`.
     pub key: String,
-    /// Value, as it is written in a file.
+    /// Value, as written in a file.
     pub value: String,
-    /// Where it comes from.
+    /// Origin.
     pub from: String,
-    /// The source; empty where nothing was said.
+    /// Source; empty if none was given.
     pub source: String,
 }
 
-/// Short names of parameters for overrides.
+/// Short names for overrides.
 const SHORT: [(&str, &str); 12] = [
     ("temperature", "heat.ambient_c"),
     ("cooled", "heat.cooled"),
@@ -60,7 +60,7 @@ const SHORT: [(&str, &str); 12] = [
 ];
 
 impl DriveSpec {
-    /// Reads a description; `file` is its name in errors.
+    /// Parses a description; `file` is its name in errors.
     pub fn parse(file: &str, text: &str) -> Result<DriveSpec, SpecError> {
         let spec: DriveSpec = toml::from_str(text).map_err(|e| {
             let at = e.span().map_or(0, |span| span.start);
@@ -76,7 +76,7 @@ impl DriveSpec {
         Ok(spec)
     }
 
-    /// A preset that comes with the program.
+    /// A built-in preset.
     pub fn preset(name: &str) -> Result<DriveSpec, SpecError> {
         let found = crate::presets::PRESETS.iter().find(|(known, _)| *known == name);
         let Some((_, text)) = found else {
@@ -92,8 +92,8 @@ impl DriveSpec {
         crate::presets::PRESETS.iter().map(|(name, _)| *name)
     }
 
-    /// The description with parameters overridden: by short names (`capacity`, `op`, `seed`,
-    /// `temperature`, ...) or full ones (`nand.dies`). `link=BUS` puts a host's port before the
+    /// The description with parameters overridden, by short names (`capacity`, `op`, `seed`,
+    /// `temperature`, ...) or full ones (`nand.dies`). `link=BUS` inserts a host port before the
     /// drive's own links.
     pub fn with_overrides(&self, pairs: &[(&str, &str)]) -> Result<DriveSpec, SpecError> {
         let mut spec = self.clone();
@@ -136,7 +136,7 @@ impl DriveSpec {
         table.try_into().map_err(|e: toml::de::Error| e.message().trim().to_string())
     }
 
-    /// Every figure of the description, in the order of the file format.
+    /// All figures of the description, in the order of the file format.
     pub fn figures(&self) -> Vec<FigureLine> {
         let mut lines = Vec::new();
         if let Ok(table) = Table::try_from(self) {
@@ -145,7 +145,7 @@ impl DriveSpec {
         lines
     }
 
-    /// Says which value is out of range.
+    /// Checks all ranges. The error is key and message.
     fn check(&self) -> Result<(), (String, String)> {
         let range = |key: &str, value: f64, low: f64, high: f64| {
             let fits = (low..=high).contains(&value);
@@ -179,13 +179,15 @@ impl DriveSpec {
             return Err(("capacity".into(), "more than 2^31 mapping units".into()));
         }
         match self.link.iter().find(|link| bus(&link.bus, 0).is_none()) {
-            Some(link) => Err(("link.bus".into(), format!("'{}' is none of {BUSES}", *link.bus))),
+            Some(link) => {
+                Err(("link.bus".into(), format!("'{}' is not one of {BUSES}", *link.bus)))
+            }
             None => Ok(()),
         }
     }
 }
 
-/// The place of a figure in a table; `None` when there is none of that name.
+/// The entry of a figure in a table; `None` if there is none.
 fn leaf<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
     let (head, rest) = key.split_once('.').unwrap_or((key, ""));
     match (table.get_mut(head)?, rest) {
@@ -197,7 +199,7 @@ fn leaf<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
     }
 }
 
-/// A number or a truth value where the text is one, else the text.
+/// A number or boolean if the text is one, otherwise the text.
 fn parse_value(text: &str) -> Value {
     if let Ok(whole) = text.parse() {
         return Value::Integer(whole);
@@ -245,7 +247,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// `; did you mean X?` for the known name that is nearest, if one is near.
+/// `; did you mean X?` for the nearest known name, if one is near.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let distance = |candidate: &&str| {
         let last = candidate.rsplit('.').next().unwrap_or(candidate);
@@ -271,7 +273,7 @@ fn edits(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Line of a byte of the text, from 1, and the key on it with its section.
+/// Line number of a byte offset, from 1, and the key on that line with its section.
 fn line_and_key(text: &str, at: usize) -> (usize, String) {
     let line = text[..at.min(text.len())].matches('\n').count() + 1;
     let mut section = "";
@@ -287,7 +289,7 @@ fn line_and_key(text: &str, at: usize) -> (usize, String) {
     (line, [section, key].iter().filter(|s| !s.is_empty()).copied().collect::<Vec<_>>().join("."))
 }
 
-/// Line on which a key is set, from 1; 0 when it is not set at all.
+/// Line on which a key is set, from 1; 0 if it is not set.
 fn line_of(text: &str, key: &str) -> usize {
     let mut start = 0;
     for (i, line) in text.lines().enumerate() {
@@ -313,7 +315,7 @@ mod tests {
         let text = error("[nand]\nbits = 3\ndies = 0\n");
         assert_eq!(text, "x.toml:3: nand.dies: 0 is not between 1 and 4096");
         let text = error("[[link]]\nbus = \"pcie-9x4\"\n");
-        assert!(text.starts_with("x.toml:2: link.bus: 'pcie-9x4' is none of"), "{text}");
+        assert!(text.starts_with("x.toml:2: link.bus: 'pcie-9x4' is not one of"), "{text}");
         let text = error("capacity = { value = \"1TB\", form = \"published\" }\n");
         assert!(text.starts_with("x.toml:1: capacity: unknown field `form`"), "{text}");
     }
@@ -342,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_is_well_formed_and_bears_its_name() {
+    fn every_preset_is_well_formed_and_named_after_its_file() {
         for name in DriveSpec::presets() {
             let spec = DriveSpec::preset(name).expect("well formed");
             assert_eq!(spec.name, name);

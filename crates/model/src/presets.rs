@@ -1,13 +1,13 @@
-//! The presets that come with the program: the files of `drives/`, read when it is built.
+//! Built-in presets: the files of `drives/`, included at build time.
 
-/// The preset of a file.
+/// The preset in a file.
 macro_rules! preset {
     ($name:literal) => {
         ($name, include_str!(concat!("../../../drives/", $name, ".toml")))
     };
 }
 
-/// Names and texts.
+/// Names and file contents.
 pub const PRESETS: &[(&str, &str)] = &[
     preset!("bx500-on-usb2"),
     preset!("cm4-emmc-32"),

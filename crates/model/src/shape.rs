@@ -1,12 +1,12 @@
-//! What follows from a description: pages, superblocks, units, rules of the translation.
+//! Values derived from a description: pages, superblocks, units, rules of the translation.
 
-use crate::ftl::page::{Layout, Rules};
+use crate::ftl::page::Rules;
 use crate::ftl::slc::Slc;
-use crate::ftl::superblock::Wear;
+use crate::ftl::superblock::{Layout, Wear};
 use crate::spec::{DriveSpec, MapKind};
 
-/// The spare flash is at least this many superblocks, whatever the drive's size: frontiers and the
-/// collector's reserve take six, and must not be most of it.
+/// Minimum number of spare superblocks, whatever the drive's size: frontiers and the collector's
+/// reserve take six, which must not be most of them.
 const LEAST_SPARE: u64 = 64;
 
 /// Derived sizes of a drive.
@@ -14,14 +14,14 @@ const LEAST_SPARE: u64 = 64;
 pub struct Shape {
     /// Pages and superblocks.
     pub layout: Layout,
-    /// Bytes of a program unit at full density and as SLC.
+    /// Size of a program unit at full density and as SLC, in bytes.
     pub unit_bytes: [u32; 2],
-    /// Mapping units that one die senses at once.
+    /// Mapping units sensed at once by one die.
     pub row_pages: u32,
 }
 
 impl Shape {
-    /// The shape that a description gives.
+    /// The shape of a description.
     pub fn new(spec: &DriveSpec) -> Shape {
         let page = u64::from(*spec.map.unit_bytes);
         let row = u64::from(*spec.nand.planes) * u64::from(*spec.nand.page_bytes);

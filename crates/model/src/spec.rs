@@ -1,7 +1,7 @@
 //! The description of a virtual drive: every parameter of the model, read from a TOML file.
 //!
-//! Whatever a file leaves out has the value of a plain 512 GB NVMe drive. Reading, overriding and
-//! listing are in `preset.rs`; what is derived from a description is in `shape.rs`.
+//! Parameters missing in the file have the values of a plain 512 GB NVMe drive. Reading, overriding
+//! and listing are in `preset.rs`; derived values are in `shape.rs`.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,21 +18,21 @@ fn guess<T>(value: T) -> Figure<T> {
 pub struct DriveSpec {
     /// Name of the preset.
     pub name: String,
-    /// Maker's model name.
+    /// Manufacturer's model name.
     pub model: String,
-    /// What the drive is and what is known of it, for people.
+    /// Description of the drive and of the available data, for display.
     pub about: String,
-    /// Bytes that the host sees.
+    /// Capacity visible to the host.
     pub capacity: Figure<Size>,
-    /// Spare flash as a share of the capacity, 0.01 to 10.
+    /// Over-provisioning: spare flash as a share of the capacity, 0.01 to 10.
     pub op: Figure<f64>,
-    /// Logical block, bytes: 512 or 4096.
+    /// Logical block size in bytes: 512 or 4096.
     pub block_bytes: Figure<u32>,
-    /// Logical blocks that the drive can be formatted to, bytes.
+    /// Logical block sizes the drive can be formatted to, in bytes.
     pub formats: Vec<u32>,
-    /// Seed of everything random in the drive.
+    /// Seed of all random choices of the drive.
     pub seed: Figure<u64>,
-    /// The host, as far as it is part of what a host measures.
+    /// The host, as far as it affects measurements.
     pub host: HostSpec,
     /// Links between host and drive, nearest to the host first.
     pub link: Vec<LinkSpec>,
@@ -44,7 +44,7 @@ pub struct DriveSpec {
     pub map: MapSpec,
     /// SLC cache.
     pub slc: SlcSpec,
-    /// Collection.
+    /// Garbage collection.
     pub collect: CollectSpec,
     /// Discard.
     pub discard: DiscardSpec,
@@ -82,13 +82,12 @@ impl Default for DriveSpec {
     }
 }
 
-/// The host at the near end of the chain of links. A drive of its own has none: only figures that were
-/// measured on a slow host need it.
+/// The host at the near end of the chain of links. Only figures measured on a slow host need it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostSpec {
-    /// Time of the host per command (system call, driver, interrupt), us. Waiting for the most part:
-    /// it limits one command at a time, not many together.
+    /// Host time per command (system call, driver, interrupt), us. Mostly waiting: it limits
+    /// commands at depth 1, not many in flight.
     pub command_us: Figure<f64>,
 }
 
@@ -98,37 +97,37 @@ impl Default for HostSpec {
     }
 }
 
-/// One link of the chain between host and drive. See `link.rs` for the buses that are known.
+/// One link of the chain between host and drive. The known buses are in `link.rs`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSpec {
     /// `pcie-3x4`, `sata-3`, `usb-2`, `sd-high`, `emmc-hs200`, ...
     pub bus: Figure<String>,
-    /// Payload of a PCIe packet, bytes; 0: what is usual for the generation.
+    /// Payload of a PCIe packet, bytes; 0: the default of the generation.
     pub packet_bytes: Figure<u32>,
-    /// Payload ceiling in decimal MB/s; 0: that of the bus.
+    /// Payload ceiling, decimal MB/s; 0: the default of the bus.
     pub ceiling_mb_s: Figure<f64>,
-    /// Time per transfer beside the data (bulk-only transport, command and response), us.
+    /// Time per transfer besides the data (bulk-only transport, command and response), us.
     pub turnaround_us: Figure<f64>,
-    /// The largest transfer of one such turn-around, bytes; 0: no limit.
+    /// Maximum size of such a transfer, bytes; 0: no limit.
     pub transfer_bytes: Figure<Size>,
-    /// Commands that may be outstanding; 0: what is usual for the bus.
+    /// Maximum outstanding commands; 0: the default of the bus.
     pub depth: Figure<u32>,
 }
 
-/// What a command costs before data moves.
+/// Time costs of a command before data move.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CommandSpec {
-    /// Processor cores that work on commands.
+    /// Processor cores that execute commands.
     pub cores: Figure<u32>,
-    /// Time of a core per read, us.
+    /// Core time per read, us.
     pub read_us: Figure<f64>,
-    /// Time of a core per write, us.
+    /// Core time per write, us.
     pub write_us: Figure<f64>,
-    /// Time that every command takes but no core is busy, us.
+    /// Time of every command that occupies no core, us.
     pub latency_us: Figure<f64>,
-    /// Time of a flush beside the data, us.
+    /// Time of a flush besides the data, us.
     pub flush_us: Figure<f64>,
 }
 
@@ -144,17 +143,18 @@ impl Default for CommandSpec {
     }
 }
 
-/// Where written data wait for flash.
+/// The write buffer: written data wait here for flash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BufferSpec {
-    /// Bytes of it.
+    /// Size, bytes.
     pub size: Figure<Size>,
-    /// Rate at which the controller takes written data in, decimal MB/s; 0: as fast as they come.
+    /// Rate at which the controller takes in written data, decimal MB/s; 0: no limit.
     pub intake_mb_s: Figure<f64>,
-    /// Survives a power cut; a flush then costs nothing.
+    /// Power-loss protection: survives a power cut, and a flush costs nothing.
     pub protected: Figure<bool>,
-    /// Mapping units written in part that wait for the rest before they are read and modified.
+    /// Maximum partly written mapping units that wait for the rest; beyond it, the oldest is
+    /// completed by read-modify-write.
     pub combine: Figure<u32>,
 }
 
@@ -169,14 +169,14 @@ impl Default for BufferSpec {
     }
 }
 
-/// How addresses are mapped.
+/// Mapping granularity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MapKind {
-    /// Every mapping unit for itself.
+    /// Every mapping unit by itself.
     #[default]
     Page,
-    /// Whole allocation units, a few of them open at a time (SD, USB sticks).
+    /// Whole allocation units, a few of them open at a time (SD cards, USB sticks).
     Au,
 }
 
@@ -186,21 +186,21 @@ pub enum MapKind {
 pub struct MapSpec {
     /// Page or allocation unit.
     pub kind: Figure<MapKind>,
-    /// Mapping unit, bytes; what is written in part is read, modified and written.
+    /// Mapping unit, bytes; partial writes are read-modify-write.
     pub unit_bytes: Figure<u32>,
-    /// Time of a core per read-modify-write, beside the flash's, us.
+    /// Core time per read-modify-write, besides the flash time, us.
     pub rmw_us: Figure<f64>,
-    /// Time of a core per further piece of flash that a read is put together from, us.
+    /// Core time per additional piece of flash that a read consists of, us.
     pub piece_us: Figure<f64>,
-    /// Bytes of map that are at hand (DRAM, host memory, SRAM); 0: all of it.
+    /// Bytes of map cached (DRAM, host memory, SRAM); 0: the whole map.
     pub cache: Figure<Size>,
-    /// Time to fetch a part of the map that is not at hand, us.
+    /// Time to fetch a part of the map that is not cached, us.
     pub miss_us: Figure<f64>,
     /// Allocation unit, bytes.
     pub au: Figure<Size>,
-    /// Allocation units that can be open at a time.
+    /// Maximum open allocation units.
     pub open_aus: Figure<u32>,
-    /// Within an open allocation unit, any order is as good as ascending.
+    /// Whether random order within an open allocation unit is as good as ascending.
     pub random_in_au: Figure<bool>,
 }
 
@@ -224,19 +224,19 @@ impl Default for MapSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SlcSpec {
-    /// Host bytes it holds however full the drive is.
+    /// Host bytes it always holds, however full the drive is.
     pub fixed: Figure<Size>,
-    /// Host bytes it holds beside, while the host leaves room.
+    /// Additional host bytes it holds while the host leaves room.
     pub dynamic: Figure<Size>,
-    /// Share of program time spent on draining while the host writes directly, 0 to 0.9.
+    /// Share of program time spent draining while the host writes directly, 0 to 0.9.
     pub drain: Figure<f64>,
-    /// No direct path: everything goes through the cache.
+    /// No direct path: all writes go through the cache.
     pub first: Figure<bool>,
-    /// Share of the cache at which, drained down to it, it is entered again.
+    /// Share of the cache that must be drained down to before it is entered again.
     pub reenter: Figure<f64>,
-    /// How much longer folding programs than the host's direct writes, 1 or more.
+    /// Program time of folding relative to direct host writes, 1 or more.
     pub fold_factor: Figure<f64>,
-    /// Emptied when idle.
+    /// Whether the cache is emptied when idle.
     pub idle_fold: Figure<bool>,
 }
 
@@ -254,20 +254,20 @@ impl Default for SlcSpec {
     }
 }
 
-/// Collection of superblocks and what is done when idle.
+/// Garbage collection and idle-time work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CollectSpec {
-    /// `greedy`, `fifo`, `cost-benefit` or such as `8-choices`.
+    /// `greedy`, `fifo`, `cost-benefit` or, for example, `8-choices`.
     pub policy: Figure<Policy>,
-    /// Largest superblock, bytes; small drives have smaller ones.
+    /// Maximum superblock, bytes; small drives have smaller ones.
     pub superblock: Figure<Size>,
-    /// Host data and moved data fill the same superblock, and a superblock is collected whole when
-    /// the next is begun: simple controllers.
+    /// Host data and moved data share a superblock, and a superblock is collected whole when the
+    /// next is begun, as in simple controllers.
     pub shared: Figure<bool>,
-    /// Idle time is used once nothing came for this long, ms.
+    /// Idle work begins after this time without commands, ms.
     pub idle_after_ms: Figure<f64>,
-    /// Share of the spare flash that idle time frees, 0 to 0.9.
+    /// Share of the spare flash freed in idle time, 0 to 0.9.
     pub idle_free: Figure<f64>,
 }
 
@@ -283,13 +283,13 @@ impl Default for CollectSpec {
     }
 }
 
-/// What a discard does.
+/// Discard (TRIM).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DiscardSpec {
-    /// The range is given back; otherwise nothing happens.
+    /// Whether a discard releases the range; otherwise it does nothing.
     pub honoured: Figure<bool>,
-    /// A discarded block reads as zeros; otherwise as anything.
+    /// Whether a discarded block reads as zeros; otherwise its content is indeterminate.
     pub zeros: Figure<bool>,
     /// Time per command, us.
     pub command_us: Figure<f64>,
@@ -314,13 +314,13 @@ impl Default for DiscardSpec {
 pub struct NandSpec {
     /// Dies.
     pub dies: Figure<u32>,
-    /// Channels; dies are dealt to them in turn.
+    /// Channels; dies are distributed over them in turn.
     pub channels: Figure<u32>,
-    /// Planes of a die that work together.
+    /// Planes of a die that work in parallel.
     pub planes: Figure<u32>,
-    /// Page of a plane, bytes.
+    /// Page size of a plane, bytes.
     pub page_bytes: Figure<u32>,
-    /// Bits per cell, which is also pages of a plane programmed at once.
+    /// Bits per cell; also the pages of a plane programmed at once.
     pub bits: Figure<u32>,
     /// Sense time of a page, us.
     pub read_us: Figure<f64>,
@@ -328,13 +328,13 @@ pub struct NandSpec {
     pub program_us: Figure<f64>,
     /// Erase time, us.
     pub erase_us: Figure<f64>,
-    /// Sense time of a page with one bit per cell, us.
+    /// Sense time of an SLC page, us.
     pub slc_read_us: Figure<f64>,
-    /// Program time of a unit of one page per plane with one bit per cell, us.
+    /// Program time of an SLC unit (one page per plane), us.
     pub slc_program_us: Figure<f64>,
     /// Rate of a channel, decimal MB/s.
     pub bus_mb_s: Figure<f64>,
-    /// A read interrupts a program or erase after this time, us; below 0: it waits for its end.
+    /// A read suspends a program or erase after this time, us; negative: it waits for the end.
     pub suspend_us: Figure<f64>,
 }
 
@@ -357,15 +357,16 @@ impl Default for NandSpec {
     }
 }
 
-/// Wear.
+/// Endurance and wear levelling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WearSpec {
-    /// Erases that a block endures.
+    /// Erase cycles that a block endures.
     pub endurance: Figure<u32>,
-    /// Blocks that replace worn-out ones, as a share of all.
+    /// Spare blocks that replace worn-out ones, as a share of all.
     pub spares: Figure<f64>,
-    /// Data are moved off blocks that were erased this much less than others; 0: never.
+    /// Difference in erases from the most erased blocks at which a block's data are moved (wear
+    /// levelling); 0: never.
     pub level_lead: Figure<u32>,
 }
 
@@ -379,7 +380,7 @@ impl Default for WearSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HeatSpec {
-    /// Air around the drive, degrees Celsius.
+    /// Ambient temperature, degrees Celsius.
     pub ambient_c: Figure<f64>,
     /// Power when idle, watts.
     pub idle_w: Figure<f64>,
@@ -387,15 +388,15 @@ pub struct HeatSpec {
     pub program_w: Figure<f64>,
     /// Power per GB/s read from flash, watts.
     pub read_w: Figure<f64>,
-    /// Degrees per watt without any cooling.
+    /// Thermal resistance without cooling, degrees per watt.
     pub bare_c_per_w: Figure<f64>,
-    /// Degrees per watt with a heat sink in moving air.
+    /// Thermal resistance with a heat sink in moving air, degrees per watt.
     pub cooled_c_per_w: Figure<f64>,
-    /// A heat sink in moving air is there.
+    /// Whether there is a heat sink in moving air.
     pub cooled: Figure<bool>,
     /// Time constant without cooling, seconds; with cooling it is shorter in proportion.
     pub bare_s: Figure<f64>,
-    /// Temperatures and what is still allowed there.
+    /// Throttle steps.
     pub throttle: Vec<ThrottleSpec>,
 }
 
@@ -415,14 +416,14 @@ impl Default for HeatSpec {
     }
 }
 
-/// A step of throttling.
+/// One throttle step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThrottleSpec {
-    /// From this temperature on, degrees Celsius.
+    /// Starts at this temperature, degrees Celsius.
     pub above_c: Figure<f64>,
-    /// Until it is below this, degrees Celsius.
+    /// Ends below this temperature, degrees Celsius.
     pub below_c: Figure<f64>,
-    /// Host data in decimal MB/s.
+    /// Limit on host data, decimal MB/s.
     pub limit_mb_s: Figure<f64>,
 }

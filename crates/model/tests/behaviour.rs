@@ -1,4 +1,4 @@
-//! Single behaviours of a drive, each against what its description promises.
+//! Individual behaviours of a drive, each against the promise of its description.
 
 mod common;
 
@@ -18,7 +18,7 @@ fn op(kind: OpKind, offset: u64, bytes: u32) -> Op {
 }
 
 #[test]
-fn a_power_cut_loses_what_is_not_in_flash_unless_protected() {
+fn a_power_cut_loses_unprogrammed_data_unless_protected() {
     for (protected, lost) in [("false", true), ("true", false)] {
         let pairs = [("capacity", "4GiB"), ("protected", protected)];
         let mut drive = Drive::new(&spec("samsung-980-pro-1t", &pairs), 1);
@@ -46,7 +46,7 @@ fn forced_unit_access_survives_a_power_cut() {
 }
 
 #[test]
-fn a_discarded_block_reads_as_its_drive_says() {
+fn a_discarded_block_reads_as_described() {
     let cases = [
         (("trim", "true"), ("discard.zeros", "true"), Held::Zeros),
         (("trim", "true"), ("discard.zeros", "false"), Held::Anything),
@@ -65,7 +65,7 @@ fn a_discarded_block_reads_as_its_drive_says() {
 }
 
 #[test]
-fn a_discard_gives_the_speed_back_only_where_it_is_honoured() {
+fn a_discard_restores_speed_only_if_honoured() {
     for (honoured, restored) in [("true", true), ("false", false)] {
         let pairs = [("capacity", "8GiB"), ("op", "0.07"), ("slc", "0"), ("trim", honoured)];
         let mut bench = Bench::new(&spec("samsung-980-pro-1t", &pairs));
@@ -133,7 +133,7 @@ fn wear_levelling_keeps_erases_together() {
         let more = [("endurance", "1000000"), ("superblock", "1MiB")];
         let mut bench = Bench::new(&spec("samsung-980-pro-1t", &[&pairs[..], &more].concat()));
         bench.fill();
-        // Only an eighth of the drive is ever written again.
+        // Only one eighth of the drive is written again.
         for _ in 0..3_000_000 / 8 {
             let offset = bench.below(1 << 10) * 32768;
             let end = bench.drive.submit(bench.now, &op(Write, offset, 32768));
@@ -222,8 +222,8 @@ fn links_can_be_put_before_any_drive() {
     }
 }
 
-/// The whole drive has frontiers of its own for moved data and keeps a few superblocks free, which
-/// count in alpha as flash that is not there.
+/// The whole drive has a separate frontier for moved data and keeps a few superblocks free; alpha
+/// counts both as missing flash.
 #[test]
 fn write_amplification_of_a_whole_drive_is_near_the_closed_form() {
     for share in ["0.07", "0.15", "0.28", "0.5"] {

@@ -1,13 +1,13 @@
 //! Sustained sequential writes of presets against published ones: the first phase within 5%, the
-//! mean of the whole drive within 10%. What is checked is what a closed loop over the drive
-//! measured, never the description.
+//! mean of the whole drive within 10%. The tests check measurements of a closed loop over the
+//! drive, never the description.
 
 mod common;
 
 use common::{Bench, GB, mean};
 
-/// The first phase of a fill: its length in bytes and its rate, to where the rate of a part falls
-/// below three quarters of the rates before.
+/// Length in bytes and rate of the first phase of a fill, which ends where the rate of a part falls
+/// below three quarters of the rates before it.
 fn first_phase(rates: &[f64], bytes: u64) -> (f64, f64) {
     let falls = |i: &usize| rates[*i] < 0.75 * mean(&rates[..*i]);
     let end = (1..rates.len()).find(falls).unwrap_or(rates.len());
@@ -20,14 +20,14 @@ fn within(name: &str, found: f64, published: f64, tolerance: f64) {
     assert!(error.abs() <= tolerance, "{name}: {found} is not {published}");
 }
 
-/// What is published of a fill.
+/// Published figures of a fill.
 struct Fill {
     name: &'static str,
     /// GB and GB/s of the first phase.
     first: (Option<f64>, Option<f64>),
     /// GB/s over the whole drive.
     mean: Option<f64>,
-    /// From and to in shares of the drive, and GB/s there.
+    /// Range in shares of the drive, and GB/s there.
     later: &'static [(f64, f64, f64)],
 }
 
@@ -105,8 +105,9 @@ fn check(fills: &[Fill]) {
     }
 }
 
-/// Published of the 980 PRO 1TB: 170 GB at 5.0, 396 at 1.47 while the cache drains, 167 at 5.0 again,
-/// and the rest at 1.40. The two bursts are held to 5%, what lies between and behind to 10%.
+/// Published for the 980 PRO 1TB: 170 GB at 5.0, 396 at 1.47 while the cache drains, 167 at 5.0
+/// again, the rest at 1.40. The two bursts must agree within 5%, the phases between and after
+/// within 10%.
 #[test]
 fn the_drained_cache_is_entered_again() {
     let mut bench = Bench::preset("samsung-980-pro-1t");
@@ -122,7 +123,8 @@ fn the_drained_cache_is_entered_again() {
     within("980 PRO 1TB, rest, GB/s", mean(&rates) / GB, 1.40, 0.1);
 }
 
-/// Document 001: overwriting a full drive is slower at first than a fresh one and steadier.
+/// Document 001: overwriting a full drive is initially slower than filling a fresh one, and
+/// steadier.
 #[test]
 fn overwriting_has_no_cache_and_no_undershoot() {
     let mut bench = Bench::preset("samsung-980-pro-1t");

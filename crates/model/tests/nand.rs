@@ -1,4 +1,4 @@
-//! Flash of the presets against the timings that were published for such flash.
+//! Flash of the presets against published timings of such flash.
 
 use model::DriveSpec;
 
@@ -6,7 +6,7 @@ fn presets() -> impl Iterator<Item = DriveSpec> {
     DriveSpec::presets().map(|name| DriveSpec::preset(name).expect("a preset is read"))
 }
 
-/// MB/s that a die programs with all bits of its cells.
+/// Program rate of a die with all bits of its cells, MB/s.
 fn die_rate(spec: &DriveSpec) -> f64 {
     let nand = &spec.nand;
     let unit = *nand.planes * *nand.page_bytes * *nand.bits;
@@ -26,9 +26,9 @@ fn evo_plus_dies_program_at_their_known_rate() {
     assert_eq!(dies, [8, 16, 32]);
 }
 
-/// A preset that tells nothing of its flash has the TLC of its time.
+/// A preset without flash figures has the TLC of its time.
 #[test]
-fn flash_that_nobody_described_is_usual_tlc() {
+fn undescribed_flash_is_typical_tlc() {
     let spec = DriveSpec::default();
     assert_eq!(*spec.nand.bits, 3);
     assert!((561.0..=937.0).contains(&*spec.nand.program_us));
@@ -38,11 +38,11 @@ fn flash_that_nobody_described_is_usual_tlc() {
     assert!((4.0..=20.0).contains(&*spec.nand.slc_read_us));
 }
 
-/// Sense and erase times lie where flash of so many bits has been seen to lie. Program times are
-/// not held to it: where only the rate of a drive is known, they are fitted to it with a guess of
-/// the dies.
+/// Sense and erase times are within the published range for flash of that many bits. Program times
+/// are exempt: if only the rate of a drive is known, they are fitted to it with a guess of the
+/// dies.
 #[test]
-fn no_preset_has_flash_that_never_was() {
+fn flash_timings_of_presets_are_realistic() {
     for spec in presets() {
         let (name, nand) = (&spec.name, &spec.nand);
         assert!((2.0..=150.0).contains(&*nand.read_us), "{name}: {}", *nand.read_us);

@@ -1,5 +1,5 @@
-//! Write amplification of the translation against closed forms: see `common/oracle.rs`. More sizes of
-//! superblocks are in the example `matrix`, which takes minutes.
+//! Write amplification of the translation against closed forms: see `common/oracle.rs`. The example
+//! `matrix` covers more superblock sizes and takes minutes.
 
 mod common;
 
@@ -33,7 +33,7 @@ fn closed_forms_give_the_known_table() {
     }
 }
 
-/// Five drive writes of a policy against its closed form.
+/// Write amplification of a policy over five drive writes against its closed form.
 fn meets(policy: Policy, op: f64, pages: u32, blocks: u32) {
     let found = Pages::new(policy, 1.0 + op, pages, blocks).uniform();
     let expected = closed(policy, 1.0 + op, pages).expect("it has one");
@@ -75,11 +75,11 @@ fn large_superblocks_meet_their_closed_form() {
     }
 }
 
-/// A share q of the operations are discards of pages in use: s = (1 - 2q)/(1 - q) of the pages are
-/// in use, and alpha becomes alpha/s.
+/// A share q of the operations are discards of mapped pages: s = (1 - 2q)/(1 - q) of the pages are
+/// mapped, and alpha becomes alpha/s.
 #[test]
 #[expect(clippy::approx_constant, reason = "3.142 is no pi")]
-fn discards_act_as_reserve() {
+fn discards_act_as_over_provisioning() {
     for (q, figure) in [(0.1, 3.142), (0.2, 1.881), (0.3, 1.319)] {
         let mut bench = Pages::new(Policy::Greedy, 1.07, 1024, 512);
         let share = (q * f64::from(u32::MAX)) as u32;
@@ -98,7 +98,7 @@ fn discards_act_as_reserve() {
 
 /// Random writes over a share f of a discarded drive: alpha becomes alpha/f.
 #[test]
-fn unused_space_acts_as_reserve() {
+fn unused_space_acts_as_over_provisioning() {
     for (f, figure) in [(0.5, 1.203), (0.75, 1.881), (0.9, 3.334)] {
         let mut bench = Pages::new(Policy::Greedy, 1.07, 1024, 512);
         let (logical, span) = (bench.logical, (f * f64::from(bench.logical)) as u32);

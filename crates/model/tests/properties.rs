@@ -1,5 +1,5 @@
-//! What holds for every drive, whatever is done to it: the mapping is one to one, counts add up,
-//! time does not run back, flushed data survive power cuts, and the same seed gives the same run.
+//! Invariants of every drive under any commands: the mapping is one to one, counts add up, time is
+//! monotonic, flushed data survive power cuts, and the same seed gives the same run.
 
 mod common;
 
@@ -11,7 +11,7 @@ use model::{Drive, DriveSpec, Held, Status};
 use proptest::prelude::*;
 use workload::{Op, OpKind};
 
-/// A drive of a few MiB with small superblocks, so that everything happens often.
+/// A drive of a few MiB with small superblocks, so that every event happens often.
 fn small(pairs: &[(&str, &str)]) -> DriveSpec {
     let spec = DriveSpec::preset("samsung-980-pro-1t").expect("known");
     let usual = [
@@ -72,7 +72,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// Every logical page lies on its own physical page, and counts agree with the map.
+/// Checks that every logical page has its own physical page and that counts agree with the map.
 fn check_mapping(drive: &Drive) {
     let Some(page) = drive.page_mapped() else { return };
     let (layout, map, blocks) = (page.layout(), page.map(), page.blocks());
@@ -93,7 +93,7 @@ fn check_mapping(drive: &Drive) {
     }
 }
 
-/// What a block may hold: every write since the last flush, oldest first.
+/// Possible content of a block: every write since the last flush, oldest first.
 #[derive(Default)]
 struct Naive {
     may: HashMap<u64, Vec<Held>>,
@@ -214,7 +214,7 @@ proptest! {
     }
 
     #[test]
-    fn a_loaded_drive_goes_on_as_the_saved_one(spec in specs(), before in steps(), after in steps()) {
+    fn a_loaded_drive_continues_as_the_saved_one(spec in specs(), before in steps(), after in steps()) {
         let go = |drive: &mut Drive, steps: &[Step], mut now: u64| {
             let mut ends = Vec::new();
             for step in steps {
@@ -248,8 +248,8 @@ fn foreign_bytes_are_not_a_drive() {
     assert!(Drive::load(b"ssdyno-1\x01\x02").is_err());
 }
 
-/// Ten drive writes of random mapping units, after which nobody has waited for long. Mapping units
-/// grow with the size, so that this takes seconds; the example `matrix` has them smaller.
+/// Ten drive writes of random mapping units without a stall. Mapping units grow with the size so
+/// that this takes seconds; the example `matrix` has smaller ones.
 fn ten_drive_writes(capacity: &str, unit: &str, op: &str, policy: &str) {
     let written = Written::of(capacity, unit, op, policy);
     println!("{capacity} {op} {policy}: {written:?}");
@@ -279,8 +279,8 @@ fn ten_drive_writes_never_stall_at_1_tib() {
     }
 }
 
-/// FIFO collected what was written in order and never again, which frees nothing, before it drained
-/// the cache: a command near the end of the first fill waited for 15 s.
+/// FIFO once collected data that were written sequentially and never overwritten, which frees
+/// nothing, before draining the cache: a command near the end of the first fill waited for 15 s.
 #[test]
 fn fifo_does_not_stall_on_a_fill_with_little_spare() {
     ten_drive_writes("64GiB", "131072", "0.02", "fifo");

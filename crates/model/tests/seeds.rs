@@ -53,8 +53,8 @@ fn m225_sequential_before_and_after() {
     within("M225 write, first third", mean(&write[..33]) / MB, 160.0, 0.2);
     within("M225 write, third to 90%", mean(&write[33..90]) / MB, 90.0, 0.2);
     within("M225 write, last tenth", mean(&write[90..]) / MB, 27.5, 0.2);
-    // The document's average is the mean of the rates over the address, as its own parts show:
-    // 160 / 3 + 90 x 0.57 + 27.5 x 0.1 = 107.
+    // The document's average is the mean rate over the address range, as its own parts show: 160 /
+    // 3 + 90 x 0.57 + 27.5 x 0.1 = 107.
     let average = write.iter().sum::<f64>() / 100.0 / MB;
     within("M225 write, used", average, 106.6, 0.2);
     within("M225 read, used", read, 162.7, 0.2);
@@ -73,7 +73,7 @@ fn c300_misaligned() {
     within("C300 misaligned", shifted, 16.0, 0.05);
 }
 
-/// Reads of what was written before, and writes, of `bytes` with `depth` outstanding; MB/s.
+/// Reads of written data, then writes, of `bytes` at depth `depth`; MB/s.
 fn both_ways(name: &str, bytes: u32, depth: usize) -> [f64; 2] {
     let mut bench = Bench::preset(name);
     bench.depth = depth;
@@ -119,8 +119,8 @@ fn cards_of_document_004() {
     }
 }
 
-/// Published of the MX500: 469 MB/s fresh, 100 after random 4 KiB writes, 460 after 30 minutes. An
-/// eighth of the drive, so that it takes seconds.
+/// Published for the MX500: 469 MB/s fresh, 100 after random 4 KiB writes, 460 after 30 minutes.
+/// One eighth of the drive, so that it takes seconds.
 #[test]
 fn mx500_dirty_and_rested() {
     let spec = DriveSpec::preset("crucial-mx500-1t").expect("known");
@@ -137,8 +137,8 @@ fn mx500_dirty_and_rested() {
     within("MX500 write, after 30 minutes", rested, 460.0, 0.1);
 }
 
-/// The 970 PRO throttles at 80 C after about 300 GB without cooling (a published test), and keeps
-/// more than 2.5 GB/s to the end in moving air (document 001).
+/// The 970 PRO throttles at 80 C after about 300 GB without cooling (a published test) and stays
+/// above 2.5 GB/s to the end in moving air (document 001).
 #[test]
 fn heat_of_the_970_pro() {
     let spec = DriveSpec::preset("samsung-970-pro-1t").expect("known");

@@ -1,6 +1,6 @@
-//! What a measurement decides: parameters, and the cells that tell them.
+//! Probes: parameters, and the cells that determine them.
 //!
-//! A parameter is decided by a cell only if the model's answer there depends on it.
+//! A cell decides a parameter only if the model's result there depends on it.
 
 use workload::{OpKind, Pattern};
 
@@ -9,16 +9,16 @@ use super::{Before, Cell, put, rounded};
 use crate::figure::Figure;
 use crate::spec::DriveSpec;
 
-/// A parameter is decided by a probe whose answer moves by this share over the parameter's range.
+/// A probe decides a parameter if its result moves by this share over the parameter's range.
 const SENSITIVE: f64 = 0.05;
 
-/// A rate this close to the measured one is it.
+/// Relative rate that counts as reached.
 const REACHED: f64 = 0.998;
 
-/// Halvings of a range: what is left of the widest one is a quarter of a percent.
+/// Bisection steps: the widest range is narrowed to a quarter of a percent.
 const HALVINGS: u32 = 12;
 
-/// A parameter that a probe may decide.
+/// A parameter that a probe can decide.
 pub struct Knob {
     pub place: fn(&mut DriveSpec) -> &mut Figure<f64>,
     pub range: (f64, f64),
@@ -43,15 +43,15 @@ fn small(cell: &Cell, kind: OpKind) -> bool {
     w.pattern.is_random() && w.mix.only() == Some(kind) && w.blocks.max() <= 16_384
 }
 
-/// Small random operations one at a time, or with the most in flight.
+/// Small random operations at depth 1 (`alone`) or at the highest depth.
 pub fn random(cells: &[Cell], kind: OpKind, alone: bool) -> Option<&Cell> {
     let fits =
         |c: &&Cell| small(c, kind) && (c.workload.depth == 1) == alone && c.before != Before::Full;
     cells.iter().filter(fits).max_by_key(|c| c.workload.depth)
 }
 
-/// The fastest read in order, of a part of the drive: a full one takes the model too long to write
-/// again and again.
+/// The fastest sequential read of part of the drive. Reads of a full drive are left out, because
+/// the model would have to fill it again and again.
 pub fn sequential(cells: &[Cell]) -> Option<&Cell> {
     let fits = |c: &&Cell| {
         let w = &c.workload;
@@ -61,7 +61,7 @@ pub fn sequential(cells: &[Cell]) -> Option<&Cell> {
     cells.iter().filter(fits).max_by(|a, b| a.rate.total_cmp(&b.rate))
 }
 
-/// Bytes per second of the fastest write in order.
+/// Rate of the fastest sequential write, bytes per second.
 pub fn fastest_write(cells: &[Cell]) -> Option<f64> {
     let in_order = |c: &&Cell| {
         c.workload.pattern == Pattern::Sequential && c.workload.mix.only() == Some(OpKind::Write)
@@ -69,20 +69,20 @@ pub fn fastest_write(cells: &[Cell]) -> Option<f64> {
     cells.iter().filter(in_order).map(|c| c.rate).reduce(f64::max)
 }
 
-/// Random writes over a drive that is full.
+/// Random writes over a full drive.
 pub fn worn(cells: &[Cell]) -> Option<&Cell> {
     cells.iter().find(|c| small(c, OpKind::Write) && c.before == Before::Full)
 }
 
-/// One at a time every part of an operation adds its time: what the model's own lacks or has too
-/// much is that of the part.
+/// At depth 1 the parts of an operation add up, so the difference between model and measurement is
+/// assigned to the part.
 pub fn fit_alone(spec: &mut DriveSpec, cells: &[Cell]) {
     let alone = [(OpKind::Write, &[LATENCY][..]), (OpKind::Read, &[SLC_READ, READ])];
     for (kind, knobs) in alone {
         let Some(cell) = random(cells, kind, true) else { continue };
         let time = |rate: f64| f64::from(cell.workload.blocks.max()) / rate * 1e6;
         let now = time(rate(spec, cell));
-        // Which flash times matter: those that the operation becomes longer with.
+        // Flash times that matter: those that lengthen the operation.
         let longer = |knob: &&Knob| {
             let mut tried = spec.clone();
             let own = (knob.place)(&mut tried).value;
@@ -93,14 +93,14 @@ pub fn fit_alone(spec: &mut DriveSpec, cells: &[Cell]) {
             let own = (knob.place)(spec).value;
             let wanted = own + time(cell.rate) - now;
             let value = wanted.clamp(knob.range.0, knob.range.1);
-            let reached = if value == wanted { "" } else { ", out of the model's reach" };
+            let reached = if value == wanted { "" } else { ", out of the model's range" };
             knob.set(spec, rounded(value), &format!("{}{reached}", cell.workload.name));
         }
     }
 }
 
-/// The value at which the model does what was measured; `None` where the value does not matter
-/// there. Out of reach is the nearer end.
+/// The value at which the model matches the measurement, or the nearer end of the range if none
+/// does; `None` if the value does not matter there.
 pub fn solve(spec: &DriveSpec, cell: &Cell, knob: &Knob) -> Option<f64> {
     let at = |value: f64| {
         let mut tried = spec.clone();
@@ -113,7 +113,8 @@ pub fn solve(spec: &DriveSpec, cell: &Cell, knob: &Knob) -> Option<f64> {
         return None;
     }
     let falling = first > last;
-    // On a plateau near the measured rate something else is the limit, and every value there as good.
+    // On a plateau near the measured rate something else is the limit, and every value is equally
+    // good.
     let own = (knob.place)(&mut spec.clone()).value;
     let near = (at(own) / cell.rate).ln().abs() < SENSITIVE;
     if near && (at(own * 1.25) / at(own / 1.25)).ln().abs() < SENSITIVE / 2.0 {
@@ -121,7 +122,7 @@ pub fn solve(spec: &DriveSpec, cell: &Cell, knob: &Knob) -> Option<f64> {
     }
     for _ in 0..HALVINGS {
         let middle = (low * high).sqrt();
-        // What is as fast as measured on a plateau is as slow as it may be.
+        // On such a plateau, the slowest value that still reaches the rate is taken.
         let enough = at(middle) > REACHED * cell.rate;
         if enough == falling { low = middle } else { high = middle }
     }

@@ -1,7 +1,8 @@
-//! The measurements again, on the model: a cell or a pass over a new drive of a description.
+//! Repeats the measurements on the model: a cell or a pass over a new drive.
 //!
-//! A closed loop around [`Drive`] and no more: the engine, which knows pace, jobs and histograms, is
-//! on a floor above. What is simulated of a cell is bounded, for a fit asks thousands of times.
+//! A closed loop around [`Drive`] and no more; the engine, with its pacing, jobs and histograms, is
+//! on a higher floor. The simulated part of a cell is bounded, because a fit runs thousands of
+//! them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,14 +13,14 @@ use super::{Before, Cell, Pass};
 use crate::drive::Drive;
 use crate::spec::DriveSpec;
 
-/// Operations of a cell that are simulated, at most; the bytes bound large blocks.
+/// Maximum operations simulated per cell; the byte limit bounds large blocks.
 const CELL_OPS: u64 = 20_000;
 const CELL_BYTES: u64 = 2 << 30;
 
-/// Operations of random writes on a filled drive, at most.
+/// Maximum random writes on a filled drive.
 const STEADY_OPS: u64 = 4_000_000;
 
-/// The rate of a cell on a drive of this description, bytes per second.
+/// The rate of a cell on a drive of this description, in bytes per second.
 pub fn rate(spec: &DriveSpec, cell: &Cell) -> f64 {
     let w = &cell.workload;
     let mut stand = Stand { drive: Drive::new(spec, 1), now: 0 };
@@ -47,7 +48,8 @@ pub fn rate(spec: &DriveSpec, cell: &Cell) -> f64 {
     bytes as f64 / (ns.max(1) as f64 / 1e9)
 }
 
-/// The passes on a drive of this description, read in the same stretches as those measured.
+/// Runs the passes on a drive of this description, evaluated over the same stretches as the
+/// measurement.
 pub fn run_pass(spec: &DriveSpec, pass: &Pass) -> Pass {
     let mut stand = Stand { drive: Drive::new(spec, 1), now: 0 };
     let block = pass.block.max(4096);
@@ -61,7 +63,7 @@ pub fn run_pass(spec: &DriveSpec, pass: &Pass) -> Pass {
     };
     let end = bytes as f64;
     let size = pass.cache.map_or(0.0, |(size, _, _)| size);
-    // Stretches: in the cache, its end, behind it, the rest.
+    // Stretches: in the cache, its end, after it, the rest.
     let marks = [0.0, 0.9 * size, 1.1 * size, 1.5 * size, end];
     let seen: Vec<(f64, f64)> = marks.windows(2).map(|m| stretch(m[0], m[1])).collect();
     let rate = |(bytes, seconds): (f64, f64)| bytes / seconds.max(1e-9);
@@ -77,14 +79,14 @@ fn sequence(kind: OpKind, region: Region, block: u32) -> impl Iterator<Item = Op
     starts.map(move |offset| Op { kind, offset, bytes: bytes(offset) })
 }
 
-/// A drive and its clock.
+/// A drive with its clock.
 struct Stand {
     drive: Drive,
     now: u64,
 }
 
 impl Stand {
-    /// A closed loop: bytes done, and the time it took in nanoseconds.
+    /// A closed loop. Returns the bytes transferred and the time taken in nanoseconds.
     fn run(&mut self, ops: impl Iterator<Item = Op>, depth: usize, time: u64) -> (u64, u64) {
         let (start, mut bytes) = (self.now, 0);
         let mut flight = BinaryHeap::with_capacity(depth + 1);

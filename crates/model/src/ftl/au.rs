@@ -1,10 +1,10 @@
-//! Allocation-unit translation, as SD cards and USB sticks have it: a few allocation units (AUs) are
+//! Allocation-unit translation, as in SD cards and USB sticks. A few allocation units (AUs) are
 //! open at a time, each written in ascending order into an erased one; everything else is copying.
 //!
-//! Writing on where an open AU ends costs the program alone. Going ahead within it copies the gap
-//! from the old AU; going back, or opening one too many, copies the rest of the old AU and closes
-//! it. Cards with `random` keep a small map of each open AU and take any order until the new AU is
-//! full. That is what flashbench finds as "open erase blocks", linear and random.
+//! Writing at the end of an open AU costs only the program. Skipping ahead within it copies the gap
+//! from the old AU. Going back, or opening one AU too many, copies the rest of the old AU and
+//! closes it. Cards with `random` keep a small map of each open AU and accept any order until the
+//! new AU is full. flashbench shows these limits as "open erase blocks", linear and random.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +17,7 @@ use super::{Flash, Why};
 /// Sizes and rules of a card.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AuRules {
-    /// Pages the host sees.
+    /// Pages visible to the host.
     pub logical_pages: u32,
     /// Physical AUs.
     pub aus: u32,
@@ -27,9 +27,9 @@ pub struct AuRules {
     pub unit_pages: u32,
     /// AUs that can be open.
     pub open: u32,
-    /// Any order within an open AU.
+    /// Whether any order within an open AU is allowed.
     pub random: bool,
-    /// Erases that an AU endures.
+    /// Erase cycles that an AU endures.
     pub endurance: u32,
 }
 
@@ -37,10 +37,10 @@ pub struct AuRules {
 struct Open {
     au: u32,
     place: u32,
-    /// Pages put into the new AU so far, and how many of them are programmed.
+    /// Pages placed in the new AU so far, and how many of them are programmed.
     next: u32,
     programmed: u32,
-    /// What is not programmed holds data of the host, maybe beside copied ones.
+    /// The unprogrammed part holds host data, possibly beside copied data.
     host: bool,
     used: u64,
 }
@@ -66,7 +66,7 @@ impl AuMapped {
     /// An empty card.
     pub fn new(rules: AuRules) -> AuMapped {
         let logical = rules.logical_pages.div_ceil(rules.au_pages);
-        // An open AU occupies the old and the new place, and one is always free.
+        // An open AU occupies its old and its new place, and one AU is always free.
         let aus = rules.aus.max(logical + rules.open + 2);
         AuMapped {
             stride_bits: rules.au_pages.next_power_of_two().trailing_zeros(),
@@ -82,7 +82,7 @@ impl AuMapped {
         }
     }
 
-    /// Pages done so far.
+    /// Pages processed so far.
     pub fn work(&self) -> Work {
         self.work
     }
@@ -97,12 +97,12 @@ impl AuMapped {
         self.total_erases as f64 / self.erases.len() as f64
     }
 
-    /// How many logical pages hold data.
+    /// Number of logical pages that hold data.
     pub fn mapped(&self) -> u64 {
         self.filled.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Where a page lies, if it holds data.
+    /// Physical page of a logical one, if it holds data.
     pub fn get(&self, lpn: u32) -> Option<u32> {
         let (au, page) = (lpn / self.rules.au_pages, lpn % self.rules.au_pages);
         let place = self.open.iter().find(|o| o.au == au).map(|o| o.place);
@@ -114,7 +114,7 @@ impl AuMapped {
         self.filled[lpn as usize / 64] >> (lpn % 64) & 1 == 1
     }
 
-    /// The host writes `n` pages.
+    /// Writes `n` host pages.
     pub fn write(&mut self, at: u64, lpn: u32, n: u32, flash: &mut impl Flash) -> Result<(), Full> {
         for lpn in lpn..lpn + n {
             let (au, page) = (lpn / self.rules.au_pages, lpn % self.rules.au_pages);
@@ -126,7 +126,7 @@ impl AuMapped {
         Ok(())
     }
 
-    /// An open AU whose next page is `page`, or any page where order is free.
+    /// An open AU whose next page is `page`, or any open AU that accepts random order.
     fn ready(
         &mut self,
         at: u64,
@@ -181,7 +181,7 @@ impl AuMapped {
                 self.work.moved += 1;
                 self.put(index, ready, Why::Collect, flash);
             } else {
-                // Nothing to keep: the place is skipped.
+                // No data to keep: the page is skipped.
                 self.skip(index, ready, flash);
             }
         }
@@ -215,10 +215,10 @@ impl AuMapped {
         done
     }
 
-    /// Completes an open AU from the old one, which is erased.
+    /// Completes an open AU from the old one, then erases the old one.
     fn close(&mut self, index: usize, at: u64, flash: &mut impl Flash) {
         if self.rules.random {
-            // The new AU holds pages in any order; what it lacks is copied beside them.
+            // The new AU holds pages in any order; missing ones are copied beside them.
             let held = self.open[index].next;
             let left = self.rules.au_pages.saturating_sub(held);
             self.copy_to(index, held + left, at, flash);
@@ -230,19 +230,19 @@ impl AuMapped {
         if let Some(old) = self.place[open.au as usize].replace(open.place) {
             self.erases[old as usize] += 1;
             self.total_erases += 1;
-            // A worn-out AU is not used again.
+            // A worn-out AU is retired.
             if self.erases[old as usize] < self.rules.endurance {
                 self.free.push(Reverse((self.erases[old as usize], old)));
             }
         }
     }
 
-    /// Everything the host wrote goes to flash; returns when it is there.
+    /// Programs all host data; returns when it is in flash.
     pub fn flush(&mut self, at: u64, flash: &mut impl Flash) -> u64 {
         (0..self.open.len()).map(|i| self.program_rest(i, at, flash)).max().unwrap_or(at)
     }
 
-    /// The host gives pages back: there is less to copy.
+    /// Discards `n` pages, which then need not be copied.
     pub fn discard(&mut self, lpn: u32, n: u32) {
         for lpn in lpn..lpn + n {
             self.filled[lpn as usize / 64] &= !(1 << (lpn % 64));
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn one_open_unit_too_many_copies_whole_units() {
+    fn opening_one_unit_too_many_copies_whole_units() {
         let moved = |streams: u32| {
             let mut card = card(4, false);
             let before = card.work().moved;
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn random_order_costs_what_the_card_says() {
+    fn random_order_costs_what_the_rules_of_the_card_imply() {
         let moved = |random: bool| {
             let mut card = card(2, random);
             let before = card.work().moved;

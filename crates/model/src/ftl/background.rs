@@ -1,9 +1,9 @@
-//! What a page-mapped drive does beside the host's writes: collection, folding, wear levelling.
+//! Background work of a page-mapped drive: garbage collection, folding, wear levelling.
 //!
-//! All three move what is live out of one superblock, the job in hand, and free it. [`pace`] decides
-//! which superblock that is and how many pages are moved for every page the host writes, so that
-//! space comes back as fast as it is used up. Only when that fails does the host wait for a whole
-//! superblock. Idle time does the same work without a host.
+//! All three move the live pages out of one superblock, the current job, and free it. [`pace`]
+//! chooses the superblock and the number of pages moved per host page, so that space is regained as
+//! fast as it is used. Only if that fails does the host wait for a whole superblock. Idle time does
+//! the same work without a host.
 //!
 //! [`pace`]: PageMapped::pace
 
@@ -12,12 +12,12 @@ use super::map::Live;
 use super::page::{Full, Job, LOW, ONE, PageMapped, To};
 use super::{Flash, Why};
 
-/// Erases between two looks for a superblock to level.
+/// Erases between two checks for wear levelling.
 const LEVEL_EVERY: u64 = 16;
 
 impl PageMapped {
-    /// Uses idle time from `from` to `until`: empties the SLC cache, frees superblocks and erases
-    /// them.
+    /// Uses idle time from `from` to `until` to empty the SLC cache and to free and erase
+    /// superblocks.
     pub fn idle(&mut self, from: u64, until: u64, flash: &mut impl Flash) {
         let mut at = from;
         while at < until && self.idle_job() {
@@ -44,7 +44,7 @@ impl PageMapped {
             found = self.blocks.oldest(true);
         }
         if found.is_none() && self.blocks.free() < self.rules.idle_free {
-            // What is nearly full of live pages is left alone: it would cost more than it brings.
+            // A superblock nearly full of live pages would cost more than it gains.
             let worth = self.layout.superblock_pages / 16 * 15;
             found = self.blocks.emptiest().filter(|&sb| self.blocks.live(sb) < worth);
         }
@@ -52,7 +52,7 @@ impl PageMapped {
         self.job.is_some()
     }
 
-    /// Decides what is collected next and how many pages are moved per page the host writes.
+    /// Chooses the next collection job and the pages moved per host page.
     pub(super) fn pace(&mut self) {
         self.rate = 0;
         if self.rules.shared_frontier {
@@ -73,7 +73,7 @@ impl PageMapped {
         let mut rate = slc_owed;
         if short {
             let gain = self.layout.superblock_pages.saturating_sub(job.live).max(1);
-            // A little more than needed at first, and the more the fewer are left.
+            // Slightly more than needed at first; more as fewer are left.
             let urgency = 1.05 + 0.25 * f64::from(LOW - self.blocks.free());
             rate = rate.max(f64::from(job.live) / f64::from(gain) * raw_per_page * urgency);
         }
@@ -106,7 +106,7 @@ impl PageMapped {
         self.job = Some(Job { sb, next: 0, end, live, slc });
     }
 
-    /// Collects the rest of the superblock in hand, or the policy's next.
+    /// Collects the rest of the current job, or the policy's next victim.
     pub(super) fn collect_one(&mut self, at: u64, flash: &mut impl Flash) -> Result<(), Full> {
         if self.job.is_none() {
             let found = victim(self.rules.policy, &mut self.blocks, &mut self.draws);
@@ -119,7 +119,7 @@ impl PageMapped {
         Ok(())
     }
 
-    /// Moves about `budget` live pages out of the superblock in hand, and frees it at its end.
+    /// Moves about `budget` live pages out of the current superblock and frees it when empty.
     pub(super) fn collect(
         &mut self,
         budget: u32,
@@ -133,7 +133,7 @@ impl PageMapped {
                 let (sb, slc) = (job.sb, job.slc);
                 self.job = None;
                 self.erase(sb);
-                // A drained cache is erased at once: its next burst must not wait for that.
+                // A drained cache is erased at once, so the next burst need not wait for it.
                 if slc && let Some(sb) = self.blocks.erase_ahead() {
                     flash.erase(at, sb);
                 }

@@ -1,4 +1,4 @@
-//! Which superblock is collected next.
+//! Victim selection: the superblock collected next.
 //!
 //! The policies of the literature: greedy (the fewest live pages), FIFO (the oldest), d-choices (the
 //! emptiest of d drawn at random; Van Houdt 2013) and cost-benefit (age times the gain over the
@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 
 use super::superblock::{Superblocks, mix};
 
-/// How many superblocks cost-benefit looks at, at most; beyond, it looks at a random sample.
+/// Maximum superblocks that cost-benefit examines; larger drives are sampled at random.
 const COST_BENEFIT_LOOKS: u32 = 10_000;
 
-/// Which superblock is collected.
+/// Victim selection policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", try_from = "String", into = "String")]
 pub enum Policy {
     /// The one with the fewest live pages.
     Greedy,
-    /// The one that was closed first, of the SLC cache as long as there is one.
+    /// The one closed first; superblocks of the SLC cache take precedence.
     Fifo,
-    /// The emptiest of this many drawn at random; 1 is a random victim.
+    /// The emptiest of this many random choices; 1 is a random victim.
     Choices(u32),
-    /// The best by age times free share over live share.
+    /// The best ratio of age times free share to live share.
     CostBenefit,
 }
 
@@ -36,7 +36,7 @@ impl TryFrom<String> for Policy {
             other => {
                 let d = other.strip_suffix("-choices").and_then(|d| d.parse().ok());
                 d.filter(|d| *d > 0).map(Policy::Choices).ok_or_else(|| {
-                    format!("'{text}' is none of greedy, fifo, cost-benefit or such as 8-choices")
+                    format!("'{text}' is not greedy, fifo, cost-benefit or, for example, 8-choices")
                 })
             }
         }
@@ -66,12 +66,12 @@ impl Draws {
     }
 }
 
-/// The victim that a policy takes among the closed superblocks.
+/// The victim of a policy among the closed superblocks.
 pub fn victim(policy: Policy, blocks: &mut Superblocks, draws: &mut Draws) -> Option<u32> {
     match policy {
         Policy::Greedy => blocks.emptiest(),
-        // The cache first: all of its flash but a third comes back, while what was written once and
-        // never overwritten gives none.
+        // The cache first: all but a third of its flash is regained, whereas data written once and
+        // never overwritten yield nothing.
         Policy::Fifo => blocks.oldest(true).or_else(|| blocks.oldest(false)),
         Policy::Choices(d) => {
             let drawn = (0..d).filter_map(|_| random_candidate(blocks, draws));

@@ -1,21 +1,21 @@
 //! The mapping of a page-mapped drive: logical to physical pages and back.
 //!
-//! The logical side is the truth. The physical side remembers who wrote a physical page, and is not
-//! cleaned when that page is overwritten or discarded: a physical page is live when the logical
-//! side still points back at it. Nothing here counts or decides; see `superblock.rs`.
+//! The logical side is authoritative. The physical side records the last owner of a page and is not
+//! cleaned when that page is overwritten or discarded: a physical page is live if the logical side
+//! still points back at it. Counting and decisions are in `superblock.rs`.
 
 use serde::{Deserialize, Serialize};
 
 use super::side::{CHUNK, Side};
 
-/// Pages that are still live: `len` logical pages from `lpn`, on as many physical pages from `ppn`.
+/// Live pages: `len` logical pages from `lpn`, on as many physical pages from `ppn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Live {
     /// First logical page.
     pub lpn: u32,
     /// First physical page.
     pub ppn: u32,
-    /// How many.
+    /// Number of pages.
     pub len: u32,
 }
 
@@ -28,17 +28,17 @@ pub struct Map {
 }
 
 impl Map {
-    /// A map of `logical` pages onto `physical` ones, with nothing mapped.
+    /// A map of `logical` pages onto `physical` ones, all unmapped.
     pub fn new(logical: u64, physical: u64) -> Map {
         Map { logical: Side::new(logical), physical: Side::new(physical), mapped: 0 }
     }
 
-    /// How many logical pages are mapped.
+    /// Number of mapped logical pages.
     pub fn mapped(&self) -> u64 {
         self.mapped
     }
 
-    /// Where a logical page lies.
+    /// Physical page of a logical one.
     #[inline]
     pub fn get(&self, lpn: u32) -> Option<u32> {
         if self.logical.is_explicit(lpn) {
@@ -52,14 +52,15 @@ impl Map {
         self.logical.pieces(lpn, n, f);
     }
 
-    /// How many of `n` pages can be bound at once: up to the next chunk's end on either side.
+    /// The number of pages, at most `n`, that can be bound at once: up to the end of the chunk on
+    /// either side.
     #[inline]
     pub fn bindable(lpn: u32, ppn: u32, n: u32) -> u32 {
         n.min(CHUNK - lpn % CHUNK).min(CHUNK - ppn % CHUNK)
     }
 
-    /// Logical pages from `lpn` now lie from `ppn` on. `n` is at most [`Map::bindable`]. Calls
-    /// `dropped(ppn, len)` for what they held before.
+    /// Maps logical pages from `lpn` to physical ones from `ppn`. `n` is at most [`Map::bindable`].
+    /// Calls `dropped(ppn, len)` for their previous places.
     #[inline]
     pub fn bind(&mut self, lpn: u32, ppn: u32, n: u32, mut dropped: impl FnMut(u32, u32)) {
         if n == 1 && self.logical.is_explicit(lpn) {
@@ -79,7 +80,7 @@ impl Map {
         self.physical.set(ppn, n, lpn);
     }
 
-    /// Logical pages hold nothing any more. Calls `dropped(ppn, len)` for what they held.
+    /// Unmaps logical pages. Calls `dropped(ppn, len)` for their previous places.
     pub fn unbind(&mut self, lpn: u32, n: u32, mut dropped: impl FnMut(u32, u32)) {
         let (mut at, end) = (lpn, lpn + n);
         while at < end {
@@ -119,9 +120,9 @@ impl Map {
         });
     }
 
-    /// Forgets who wrote `n` physical pages from `ppn` on: they were erased. Only saves memory and
-    /// time, because no logical page points at them any more; so chunks that are shared by several
-    /// small superblocks are left as they are.
+    /// Clears the owners of `n` erased physical pages from `ppn`. This only saves memory and time,
+    /// because no logical page points at them any more; chunks shared by several small superblocks
+    /// are therefore skipped.
     pub fn erase(&mut self, ppn: u32, n: u32) {
         if ppn.is_multiple_of(CHUNK) && n > CHUNK / 2 {
             let first = ppn / CHUNK;

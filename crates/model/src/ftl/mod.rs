@@ -1,9 +1,9 @@
-//! Flash translation: from logical addresses to flash, in two kinds.
+//! Flash translation, from logical addresses to flash, in two kinds.
 //!
-//! `page.rs` maps every page for itself, as SSDs do: superblocks, an SLC cache, collection. `au.rs`
-//! maps allocation units of megabytes with a few of them open at a time, as SD cards and USB sticks
-//! do. Both tell a [`Flash`] what is read, programmed and erased; with [`Untimed`] they are bare
-//! translation, which the oracles of write amplification are checked on.
+//! `page.rs` maps every page by itself, as SSDs do: superblocks, an SLC cache, garbage collection.
+//! `au.rs` maps allocation units of megabytes, a few of them open at a time, as SD cards and USB
+//! sticks do. Both report reads, programs and erases to a [`Flash`]. With [`Untimed`] they are bare
+//! translation, which the write-amplification oracles test.
 
 pub mod au;
 mod background;
@@ -14,25 +14,25 @@ pub mod side;
 pub mod slc;
 pub mod superblock;
 
-/// Why flash is programmed.
+/// Cause of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Data from the host.
+    /// Host data.
     Host,
-    /// Live pages out of a superblock that is collected.
+    /// Live pages moved by garbage collection.
     Collect,
     /// Data moved from the SLC cache to its final place.
     Fold,
 }
 
-/// What a translation does to flash, and when. Times are nanoseconds of virtual time; every call
-/// returns when it is done.
+/// The flash under a translation. Times are nanoseconds of virtual time; every call returns its
+/// completion time.
 pub trait Flash {
-    /// `n` pages from `ppn` are read because somebody waits for them or they are to be moved.
+    /// Reads `n` pages from `ppn`, for the host or to move them.
     fn read(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> u64;
-    /// A program unit that begins at `ppn` is programmed.
+    /// Programs the program unit that begins at `ppn`.
     fn program(&mut self, at: u64, ppn: u32, slc: bool, why: Why) -> u64;
-    /// A superblock is erased.
+    /// Erases a superblock.
     fn erase(&mut self, at: u64, sb: u32) -> u64;
 }
 

@@ -1,69 +1,46 @@
-//! Page-mapped translation: every logical page lies anywhere, superblocks are filled one after the
-//! other and collected when few are free.
+//! Page-mapped translation: every logical page may lie anywhere; superblocks are filled one after
+//! another and collected when few are free.
 //!
-//! Host data and moved data go to frontiers of their own (or to a shared one, as the closed forms of
-//! write amplification assume). Collection and folding are the same thing, moving what is live out
-//! of a superblock, and go on a little with every page the host writes; see `background.rs`.
+//! Host data and moved data go to separate frontiers (or to a shared one, as the closed forms of
+//! write amplification assume). Collection and folding are the same operation, moving live pages
+//! out of a superblock, and progress a little with every host page; see `background.rs`.
 
 use serde::{Deserialize, Serialize};
 
 use super::collect::{Draws, Policy};
 use super::map::{Live, Map};
 use super::slc::Slc;
-use super::superblock::{Superblocks, Wear};
+use super::superblock::{Layout, Superblocks, Wear};
 use super::{Flash, Why};
 
-/// Pages and superblocks of a drive.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Layout {
-    /// Pages the host sees.
-    pub logical_pages: u32,
-    /// Superblocks in use.
-    pub superblocks: u32,
-    /// Superblocks that replace worn-out ones.
-    pub spares: u32,
-    /// Pages in a superblock at full density.
-    pub superblock_pages: u32,
-    /// Pages programmed at once, at full density and as SLC.
-    pub unit_pages: [u32; 2],
-}
-
-impl Layout {
-    /// Bits of a page number that tell its place in the superblock.
-    pub fn stride_bits(&self) -> u32 {
-        self.superblock_pages.next_power_of_two().trailing_zeros()
-    }
-}
-
-/// How a translation behaves.
+/// Behaviour of a translation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Rules {
-    /// Which superblock is collected.
+    /// Victim selection policy.
     pub policy: Policy,
-    /// Host data and moved data fill the same superblock.
+    /// Whether host data and moved data fill the same superblock.
     pub shared_frontier: bool,
     /// The SLC cache.
     pub slc: Slc,
-    /// Wear out.
+    /// Endurance.
     pub wear: Wear,
-    /// A superblock is moved for wear levelling when others were erased this much more often; 0:
-    /// never.
+    /// Difference in erases at which a superblock is moved for wear levelling; 0: never.
     pub level_lead: u32,
-    /// Idle time is used to have this many superblocks free.
+    /// Free superblocks to reach in idle time.
     pub idle_free: u32,
-    /// Idle time is used to empty the SLC cache.
+    /// Whether idle time empties the SLC cache.
     pub idle_fold: bool,
     /// Seed of random choices.
     pub seed: u64,
 }
 
-/// Collection begins when this few superblocks are free: one for the collector, and some for the
-/// host to write on while a superblock comes back.
+/// Number of free superblocks at which collection begins: one for the collector, the others for the
+/// host to fill until a superblock is regained.
 pub(super) const LOW: u32 = 4;
-/// Fixed point of pages owed per host page.
+/// Fixed-point one for pages owed per host page.
 pub(super) const ONE: u64 = 1 << 16;
 
-/// What was done so far, in pages.
+/// Work done so far, in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
     /// Written by the host.
@@ -72,20 +49,20 @@ pub struct Work {
     pub moved: u64,
     /// Folded out of the SLC cache.
     pub folded: u64,
-    /// Left empty to complete a program unit.
+    /// Padded to complete a program unit.
     pub padded: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Frontier {
     pub(super) sb: u32,
-    /// Next page to write, and the first that is not programmed yet.
+    /// Next page to write, and the first page not yet programmed.
     pub(super) next: u32,
     pub(super) unit: u32,
     pub(super) end: u32,
     pub(super) unit_pages: u32,
     pub(super) slc: bool,
-    /// The open unit holds data of the host, in a shared frontier beside moved ones.
+    /// Whether the open unit holds host data, possibly beside moved data in a shared frontier.
     pub(super) host: bool,
 }
 
@@ -98,14 +75,14 @@ pub(super) struct Job {
     pub(super) slc: bool,
 }
 
-/// Which frontier.
+/// Frontier of a write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum To {
     Host = 0,
     Moved = 1,
 }
 
-/// There is no room and none can be made.
+/// There is no space and none can be freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
@@ -122,7 +99,7 @@ pub struct PageMapped {
     pub(super) job: Option<Job>,
     pub(super) owed: u64,
     pub(super) rate: u64,
-    /// When everything read for the open unit of moved pages is there.
+    /// When all data read for the open unit of moved pages have arrived.
     pub(super) ready: u64,
     pub(super) worn_out: bool,
     pub(super) levelled: u64,
@@ -133,7 +110,7 @@ pub struct PageMapped {
 }
 
 impl PageMapped {
-    /// A drive with nothing on it.
+    /// An empty drive.
     pub fn new(layout: Layout, rules: Rules) -> PageMapped {
         let stride_bits = layout.stride_bits();
         let total = u64::from(layout.superblocks + layout.spares);
@@ -166,12 +143,12 @@ impl PageMapped {
         &self.layout
     }
 
-    /// Pages done so far.
+    /// Pages processed so far.
     pub fn work(&self) -> Work {
         self.work
     }
 
-    /// Superblocks that replace worn-out ones, as many as there were at first.
+    /// Initial number of spare superblocks.
     pub fn spares(&self) -> u32 {
         self.layout.spares
     }
@@ -186,7 +163,8 @@ impl PageMapped {
         &self.map
     }
 
-    /// Nothing can be written any more: more superblocks wore out than there were spares.
+    /// Whether the drive accepts no more writes, because more superblocks wore out than there were
+    /// spares.
     pub fn worn_out(&self) -> bool {
         self.worn_out
     }
@@ -196,13 +174,13 @@ impl PageMapped {
         self.blocks.is_slc(ppn >> self.stride_bits)
     }
 
-    /// Whether a page is still in the controller's memory, in a unit not yet programmed.
+    /// Whether a page is still in the controller's memory, in an unprogrammed unit.
     pub fn is_open(&self, ppn: u32) -> bool {
         let (sb, page) = (ppn >> self.stride_bits, ppn & ((1 << self.stride_bits) - 1));
         self.frontiers.iter().any(|f| f.end > 0 && f.sb == sb && (f.unit..f.next).contains(&page))
     }
 
-    /// The host writes `n` pages, all of which the controller has at time `at`.
+    /// Writes `n` host pages, which the controller has received at time `at`.
     #[inline]
     pub fn write(&mut self, at: u64, lpn: u32, n: u32, flash: &mut impl Flash) -> Result<(), Full> {
         let (mut lpn, mut left) = (lpn, n);
@@ -222,7 +200,7 @@ impl PageMapped {
         Ok(())
     }
 
-    /// The host gives `n` pages back.
+    /// Discards `n` pages.
     pub fn discard(&mut self, lpn: u32, n: u32) {
         let (blocks, bits) = (&mut self.blocks, self.stride_bits);
         self.map.unbind(lpn, n, |ppn, len| invalidate(blocks, bits, ppn, len));
@@ -230,8 +208,8 @@ impl PageMapped {
         self.pace();
     }
 
-    /// Completes the open unit of host data with padding, so that everything is in flash. Returns
-    /// when that is so, or `at` if nothing was open.
+    /// Pads the open unit of host data so that everything is in flash. Returns when it is, or `at`
+    /// if nothing was open.
     pub fn flush(&mut self, at: u64, flash: &mut impl Flash) -> u64 {
         let frontier = &mut self.frontiers[To::Host as usize];
         if frontier.next == frontier.unit {
@@ -254,14 +232,14 @@ impl PageMapped {
         at: u64,
         flash: &mut impl Flash,
     ) -> Result<(), Full> {
-        // A shared frontier can be full again when it is opened, of pages that were moved.
+        // A shared frontier may already be full of moved pages when it is opened.
         while self.frontiers[to as usize].next == self.frontiers[to as usize].end {
             self.open(to, at, flash)?;
         }
         Ok(())
     }
 
-    /// Takes a free superblock for a frontier. The last free one is the collector's.
+    /// Opens a free superblock as a frontier. The last free one is reserved for the collector.
     #[cold]
     fn open(&mut self, to: To, at: u64, flash: &mut impl Flash) -> Result<(), Full> {
         let shared = self.rules.shared_frontier;
@@ -285,8 +263,8 @@ impl PageMapped {
         self.frontiers[to as usize] =
             Frontier { sb, next: 0, unit: 0, end, unit_pages, slc, host: false };
         if shared {
-            // The closed forms' drive: one superblock is free at most, and what is live in the
-            // next victim goes into the superblock that was just opened.
+            // The drive of the closed forms: at most one superblock is free, and the live pages of
+            // the next victim go into the superblock just opened.
             let mut room = true;
             while room && self.blocks.free() == 0 {
                 self.collect_one(at, flash)?;
@@ -306,7 +284,7 @@ impl PageMapped {
         self.rules.slc.admit(self.blocks.slc_used(), limit) && self.blocks.free() > LOW
     }
 
-    /// Appends up to `n` pages to a frontier that has room; says how many.
+    /// Appends up to `n` pages to a frontier that has room; returns how many.
     #[inline]
     pub(super) fn append(
         &mut self,
@@ -364,7 +342,7 @@ impl PageMapped {
 
 #[inline]
 fn invalidate(blocks: &mut Superblocks, stride_bits: u32, ppn: u32, len: u32) {
-    // A run may go on from one superblock into the next.
+    // A run may extend into the next superblock.
     let (mut at, end) = (ppn, ppn + len);
     while at < end {
         let sb = at >> stride_bits;

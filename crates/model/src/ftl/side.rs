@@ -1,19 +1,19 @@
-//! One direction of the mapping: from the index of a page to a number, chunk by chunk.
+//! One direction of the mapping: page index to number, chunk by chunk.
 //!
-//! A chunk is 1024 pages (4 MiB of 4 KiB pages). It holds at most four ascending runs, in 33 bytes,
-//! or one explicit entry per page. Sequential writes, overwrites and discards therefore cost a few
-//! operations per chunk and no memory per page; only what is fragmented pays for entries. The
-//! entries of all chunks are one zeroed vector: the allocator takes it from the operating system as
-//! zero pages that are committed when first written, and 1024 entries are just one such page.
+//! A chunk is 1024 pages (4 MiB of 4 KiB pages). It holds either at most four ascending runs, in 33
+//! bytes, or one explicit entry per page. Sequential writes, overwrites and discards therefore cost
+//! a few operations per chunk and no memory per page; only fragmented chunks pay for entries. The
+//! entries of all chunks are one zeroed vector: the allocator gets it from the operating system as
+//! zero pages, committed on first write, and 1024 entries are exactly one such page.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Pages in a chunk.
 pub const CHUNK: u32 = 1024;
-/// A sequential overwrite across the end of a superblock needs three runs; one is to spare.
+/// A sequential overwrite across the end of a superblock needs three runs; one is spare.
 const RUNS: usize = 4;
 
-/// Pages `start..start + len` of a chunk hold `value`, `value + 1`, ... A length of 0 is no run.
+/// Pages `start..start + len` of a chunk hold `value`, `value + 1`, ... Empty if `len` is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
     start: u16,
@@ -26,7 +26,7 @@ impl Run {
         self.start + self.len
     }
 
-    /// The part of the run within `from..to`, which it overlaps.
+    /// The part of the run within `from..to`, which must overlap it.
     fn within(self, from: u16, to: u16) -> Run {
         let start = self.start.max(from);
         let value = self.value + u32::from(start - self.start);
@@ -54,26 +54,26 @@ impl Side {
         }
     }
 
-    /// What page `index` holds.
+    /// Value of page `index`.
     pub fn get(&self, index: u32) -> Option<u32> {
         let mut found = None;
         self.pieces(index, 1, |_, _, value| found = Some(value));
         found
     }
 
-    /// Whether the chunk of page `index` keeps an entry per page.
+    /// Whether the chunk of page `index` has explicit entries.
     #[inline]
     pub fn is_explicit(&self, index: u32) -> bool {
         self.explicit[(index / CHUNK) as usize]
     }
 
-    /// What page `index` of an explicit chunk holds.
+    /// Value of page `index`, in an explicit chunk.
     #[inline]
     pub fn entry(&self, index: u32) -> Option<u32> {
         self.entries[index as usize].checked_sub(1)
     }
 
-    /// Sets page `index` of an explicit chunk and returns what it held.
+    /// Sets page `index` of an explicit chunk and returns its previous value.
     #[inline]
     pub fn swap_entry(&mut self, index: u32, value: u32) -> Option<u32> {
         std::mem::replace(&mut self.entries[index as usize], value + 1).checked_sub(1)
@@ -111,7 +111,7 @@ impl Side {
         }
     }
 
-    /// Pages `index..index + n` of one chunk hold `value`, `value + 1`, ...
+    /// Sets pages `index..index + n` of one chunk to `value`, `value + 1`, ...
     #[inline]
     pub fn set(&mut self, index: u32, n: u32, value: u32) {
         let chunk = (index / CHUNK) as usize;
@@ -131,7 +131,7 @@ impl Side {
         }
     }
 
-    /// Pages `index..index + n` of one chunk hold nothing.
+    /// Clears pages `index..index + n` of one chunk.
     pub fn clear(&mut self, index: u32, n: u32) {
         let chunk = (index / CHUNK) as usize;
         if n == CHUNK {
@@ -146,14 +146,14 @@ impl Side {
         self.entries[index as usize..(index + n) as usize].fill(0);
     }
 
-    /// All pages of a chunk hold nothing.
+    /// Clears a whole chunk.
     pub fn reset(&mut self, chunk: usize) {
         self.explicit[chunk] = false;
         self.runs[chunk] = [Run::default(); RUNS];
     }
 
-    /// Puts `new` in the place of `start..start + n` among the runs of a chunk. Changes nothing and
-    /// says false when the result would be more runs than fit.
+    /// Replaces `start..start + n` among the runs of a chunk by `new`. Changes nothing and returns
+    /// false if the runs would not fit.
     fn replace(&mut self, chunk: usize, start: u16, n: u32, new: Option<Run>) -> bool {
         let (old, end) = (self.runs[chunk], start + n as u16);
         let mut list = [Run::default(); 2 * RUNS + 1];
@@ -189,7 +189,7 @@ impl Side {
         self.runs[chunk] = [Run::default(); RUNS];
     }
 
-    /// Goes back to runs where a sequential pass has made the chunk few runs again.
+    /// Returns to runs if a sequential pass has reduced the chunk to a few.
     fn make_runs(&mut self, chunk: usize) {
         let first = chunk * CHUNK as usize;
         let mut runs = [Run::default(); RUNS];
@@ -215,7 +215,7 @@ fn follows(run: Run, next: Run) -> bool {
     run.end() == next.start && run.value + u32::from(run.len) == next.value
 }
 
-/// The usual case of a sequential write: the last run of the chunk grows.
+/// Fast path of a sequential write: the last run of the chunk grows.
 #[inline]
 fn extend(runs: &mut [Run; RUNS], new: Run) -> bool {
     let last = runs.iter().position(|r| r.len == 0).unwrap_or(RUNS);
@@ -226,7 +226,7 @@ fn extend(runs: &mut [Run; RUNS], new: Run) -> bool {
     true
 }
 
-/// The saved form: the runs of every chunk, and the entries of explicit ones.
+/// Serialised form: the runs of every chunk and the entries of explicit ones.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     runs: Vec<[Run; RUNS]>,
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequential_pass_over_a_fragmented_chunk_makes_it_runs_again() {
+    fn a_sequential_pass_over_a_fragmented_chunk_restores_runs() {
         let mut side = Side::new(u64::from(CHUNK));
         (0..CHUNK).step_by(2).for_each(|i| side.set(i, 1, 9000 - i));
         assert!(side.is_explicit(0));

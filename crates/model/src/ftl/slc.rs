@@ -1,38 +1,38 @@
-//! The SLC cache: superblocks written with one bit per cell, fast, and folded later.
+//! The SLC cache: superblocks written fast with one bit per cell and folded later.
 //!
-//! An SLC superblock takes a whole superblock of flash and holds 1/bits of its pages. The dynamic
-//! part is therefore limited by the space the host has not filled. The spare flash is lent to it
-//! too, but no more of it than the host leaves unfilled: a full drive needs its spare flash for
-//! collection and has no dynamic part. Once the cache is full, the drive writes directly and spends a share of its
-//! time on draining, until the cache may be entered again; or, on drives without a direct path,
-//! every write to the cache waits for as much to be folded. Shapes of sustained writes follow from
-//! these rules alone (see `tests/fills.rs`).
+//! An SLC superblock occupies a whole superblock of flash and holds 1/bits of its pages. The
+//! dynamic part is therefore limited by the space the host has not filled. It may also use spare
+//! flash, but no more than the host leaves unfilled: a full drive needs its spare flash for
+//! collection and has no dynamic part. Once the cache is full, the drive writes directly and spends
+//! a share of its time draining until the cache may be entered again. On drives without a direct
+//! path, every write to the cache instead waits for an equal amount to be folded. The shapes of
+//! sustained writes follow from these rules alone (see `tests/fills.rs`).
 
 use serde::{Deserialize, Serialize};
 
-use super::page::Layout;
+use super::superblock::Layout;
 
 /// Rules and state of the cache. Sizes in superblocks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Slc {
-    /// Part that exists whatever the host has filled.
+    /// Part that always exists, however full the drive is.
     pub fixed: u32,
     /// Part that exists while the host leaves room.
     pub dynamic: u32,
-    /// Share of program time spent on draining while the host writes directly, 0 to below 1.
+    /// Share of program time spent draining while the host writes directly, 0 to below 1.
     pub drain: f64,
-    /// There is no direct path: everything goes through the cache.
+    /// Whether there is no direct path, so all writes go through the cache.
     pub first: bool,
-    /// The cache is entered again when no more than this share of it is left to drain.
+    /// Share of the cache left to drain at which it is entered again.
     pub reenter: f64,
-    /// Bits per cell outside of the cache.
+    /// Bits per cell outside the cache.
     pub bits: u32,
-    /// The cache takes writes; otherwise it drains.
+    /// The cache accepts writes; otherwise it drains.
     filling: bool,
 }
 
 impl Slc {
-    /// A cache with nothing in it.
+    /// An empty cache.
     pub fn new(fixed: u32, dynamic: u32, drain: f64, first: bool, reenter: f64, bits: u32) -> Slc {
         Slc { fixed, dynamic, drain, first, reenter, bits, filling: true }
     }
@@ -42,8 +42,8 @@ impl Slc {
         Slc::new(0, 0, 0.0, false, 0.0, 1)
     }
 
-    /// How many superblocks the cache may have, when it now has `used` of them and the host has
-    /// filled `mapped` pages.
+    /// Maximum superblocks of the cache, when it has `used` of them and the host has filled
+    /// `mapped` pages.
     pub fn limit(&self, used: u32, mapped: u64, layout: &Layout) -> u32 {
         let pages = u64::from(layout.superblock_pages);
         let cached = u64::from(used) * (pages / u64::from(self.bits));
@@ -65,7 +65,7 @@ impl Slc {
         limit > 0 && (self.filling || self.first)
     }
 
-    /// Pages to fold for every page the host writes: directly, or into the cache.
+    /// Pages to fold per host page, written directly or into the cache.
     pub fn owed(&self, used: u32, limit: u32, host_in_slc: bool) -> f64 {
         if host_in_slc {
             let over = f64::from(used.saturating_sub(limit));

@@ -1,30 +1,52 @@
-//! Superblocks: stripes of erase blocks over all dies, which are written, collected and erased as
-//! one. Counts what is live in each, how often it was erased and what it is used for.
+//! Superblocks: stripes of erase blocks over all dies, written, collected and erased as one. Tracks
+//! the live pages, erases and use of each.
 //!
 //! The smallest live count of every 64 superblocks is kept beside the counts. A count only falls
-//! while a superblock is closed, so that one comparison per overwritten page keeps the minima
-//! exact, and the greediest victim among a quarter of a million superblocks is found by looking at
-//! 4,000 numbers. Which victim is taken is decided in `collect.rs`.
+//! while a superblock is closed, so one comparison per overwritten page keeps the minima exact, and
+//! the emptiest of a quarter of a million superblocks is found among 4,000 numbers. Victim
+//! selection is in `collect.rs`.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-/// Set in the live count of a superblock that cannot be collected: free, open or retired.
+/// Pages and superblocks of a drive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Pages visible to the host.
+    pub logical_pages: u32,
+    /// Superblocks in use.
+    pub superblocks: u32,
+    /// Spare superblocks, which replace worn-out ones.
+    pub spares: u32,
+    /// Pages in a superblock at full density.
+    pub superblock_pages: u32,
+    /// Pages programmed at once, at full density and as SLC.
+    pub unit_pages: [u32; 2],
+}
+
+impl Layout {
+    /// Bits of a page number that give its position in the superblock.
+    pub fn stride_bits(&self) -> u32 {
+        self.superblock_pages.next_power_of_two().trailing_zeros()
+    }
+}
+
+/// Flag in the live count of a superblock that cannot be collected: free, open or retired.
 const PINNED: u32 = 1 << 31;
 const GROUP: usize = 64;
 
-/// What a superblock is used for.
+/// Use of a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Use {
-    /// Erased or to be erased before use.
+    /// Erased, or erased before use.
     Free,
     /// Being written or collected.
     Busy,
     /// Full.
     Closed,
-    /// Worn out, or a spare not needed yet.
+    /// Worn out, or a spare not yet in use.
     Out,
 }
 
@@ -39,10 +61,10 @@ pub struct Superblocks {
     closed_at: Vec<u64>,
     closings: u64,
     free: BinaryHeap<Reverse<(u32, u32)>>,
-    /// Closed superblocks in the order of closing, of each kind; entries go stale.
+    /// Superblocks of each kind in order of closing; entries may be stale.
     order: [VecDeque<(u32, u64)>; 2],
     emptied: Vec<u32>,
-    /// Free superblocks that are not erased yet; entries go stale.
+    /// Free superblocks not yet erased; entries may be stale.
     to_erase: Vec<u32>,
     erased: Vec<bool>,
     spare: u32,
@@ -51,17 +73,17 @@ pub struct Superblocks {
     total_erases: u64,
 }
 
-/// When superblocks wear out.
+/// Endurance of superblocks.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Wear {
-    /// Erases that a superblock endures on average; each differs by up to a tenth.
+    /// Mean erase cycles that a superblock endures; each differs by up to a tenth.
     pub endurance: u32,
-    /// Decides which superblock endures how much.
+    /// Seed of the individual endurances.
     pub seed: u64,
 }
 
 impl Superblocks {
-    /// `count` free superblocks, and `spare` more that replace worn-out ones.
+    /// `count` free superblocks and `spare` more to replace worn-out ones.
     pub fn new(count: u32, spare: u32, wear: Wear) -> Superblocks {
         let total = (count + spare) as usize;
         let uses = (0..total).map(|i| if i < count as usize { Use::Free } else { Use::Out });
@@ -85,22 +107,22 @@ impl Superblocks {
         }
     }
 
-    /// How many there are, spares and retired ones included.
+    /// Number of superblocks, including spares and retired ones.
     pub fn count(&self) -> u32 {
         self.live.len() as u32
     }
 
-    /// How many are free.
+    /// Number of free superblocks.
     pub fn free(&self) -> u32 {
         self.free.len() as u32
     }
 
-    /// How many are in use as SLC, open ones included.
+    /// Number of superblocks in use as SLC, including open ones.
     pub fn slc_used(&self) -> u32 {
         self.slc_used
     }
 
-    /// Spares left.
+    /// Remaining spares.
     pub fn spare(&self) -> u32 {
         self.spare
     }
@@ -121,7 +143,7 @@ impl Superblocks {
         self.live[sb as usize] & !PINNED
     }
 
-    /// Whether a superblock is full and may be collected.
+    /// Whether a superblock is closed and may be collected.
     #[inline]
     pub fn is_candidate(&self, sb: u32) -> bool {
         self.live[sb as usize] & PINNED == 0
@@ -133,12 +155,13 @@ impl Superblocks {
         self.slc[sb as usize]
     }
 
-    /// How many superblocks were closed since this one was.
+    /// Number of superblocks closed since this one.
     pub fn age(&self, sb: u32) -> u64 {
         self.closings - self.closed_at[sb as usize]
     }
 
-    /// Takes the least worn free superblock for writing, and says whether it must be erased first.
+    /// Opens the least worn free superblock for writing; also returns whether it must be erased
+    /// first.
     pub fn open(&mut self, slc: bool) -> Option<(u32, bool)> {
         let Reverse((_, sb)) = self.free.pop()?;
         let erased = std::mem::replace(&mut self.erased[sb as usize], false);
@@ -148,7 +171,7 @@ impl Superblocks {
         Some((sb, !erased))
     }
 
-    /// A free superblock that is to be erased, which is taken to happen now.
+    /// Takes a free superblock that is not erased, and marks it as erased.
     pub fn erase_ahead(&mut self) -> Option<u32> {
         while let Some(sb) = self.to_erase.pop() {
             let i = sb as usize;
@@ -159,7 +182,7 @@ impl Superblocks {
         None
     }
 
-    /// A superblock is full.
+    /// Closes a full superblock.
     pub fn close(&mut self, sb: u32) {
         let i = sb as usize;
         self.uses[i] = Use::Closed;
@@ -178,13 +201,13 @@ impl Superblocks {
         let (live, closed_at) = (&self.live, &self.closed_at);
         let order = &mut self.order[usize::from(slc)];
         order.push_back((sb, self.closings));
-        // Entries of superblocks that were collected out of turn are dropped before they pile up.
+        // Entries of superblocks collected out of order are dropped before they pile up.
         if order.len() > 2 * total {
             order.retain(|&(sb, at)| live[sb as usize] < PINNED && closed_at[sb as usize] == at);
         }
     }
 
-    /// Takes a closed superblock to collect it.
+    /// Takes a closed superblock for collection.
     pub fn pin(&mut self, sb: u32) {
         let i = sb as usize;
         self.uses[i] = Use::Busy;
@@ -193,13 +216,13 @@ impl Superblocks {
         self.lowest[i / GROUP] = group.iter().copied().min().unwrap_or(u32::MAX);
     }
 
-    /// `n` pages of a superblock became live.
+    /// Adds `n` live pages to a superblock.
     #[inline]
     pub fn add(&mut self, sb: u32, n: u32) {
         self.live[sb as usize] += n;
     }
 
-    /// `n` pages of a superblock are no longer live.
+    /// Removes `n` live pages from a superblock.
     #[inline]
     pub fn remove(&mut self, sb: u32, n: u32) {
         let i = sb as usize;
@@ -212,7 +235,7 @@ impl Superblocks {
         }
     }
 
-    /// The next closed superblock in which nothing is live, taken out of the closed ones.
+    /// Takes the next closed superblock without live pages.
     #[inline]
     pub fn take_emptied(&mut self) -> Option<u32> {
         while let Some(sb) = self.emptied.pop() {
@@ -224,8 +247,8 @@ impl Superblocks {
         None
     }
 
-    /// A pinned superblock with nothing live is given up: free again, to be erased before it is
-    /// used, or retired when worn out. Returns false when it was retired and no spare was left to replace it.
+    /// Releases a pinned superblock without live pages: free, to be erased before use, or retired
+    /// if worn out. Returns false if it was retired and no spare was left to replace it.
     pub fn erase(&mut self, sb: u32) -> bool {
         let i = sb as usize;
         debug_assert_eq!(self.live[i], PINNED, "an erased superblock holds nothing");
@@ -256,7 +279,7 @@ impl Superblocks {
         true
     }
 
-    /// Erases that this superblock endures: the average, plus or minus up to a tenth.
+    /// Erase cycles that this superblock endures: the mean, plus or minus up to a tenth.
     fn endurance(&self, sb: u32) -> u32 {
         let draw = mix(self.wear.seed ^ u64::from(sb)) >> 32;
         let spread = u64::from(self.wear.endurance) / 5;
@@ -272,7 +295,7 @@ impl Superblocks {
         found.filter(|_| lowest & PINNED == 0).map(|(sb, _)| sb as u32)
     }
 
-    /// The superblock of a kind that was closed first.
+    /// The superblock of a kind closed first.
     pub fn oldest(&mut self, slc: bool) -> Option<u32> {
         while let Some(&(sb, closing)) = self.order[usize::from(slc)].front() {
             if self.is_candidate(sb) && self.closed_at[sb as usize] == closing {
@@ -283,7 +306,7 @@ impl Superblocks {
         None
     }
 
-    /// The closed superblock that was erased least, if others were erased `lead` times more.
+    /// The least erased closed superblock, if others have `lead` more erases.
     pub fn least_worn(&self, lead: u32) -> Option<u32> {
         let used = (0..self.count()).filter(|&sb| self.uses[sb as usize] != Use::Out);
         let most = used.map(|sb| self.erases(sb)).max()?;
@@ -292,7 +315,7 @@ impl Superblocks {
         (most - self.erases(least) > lead).then_some(least)
     }
 
-    /// Sum of the live pages, and what each superblock is used for; for checks.
+    /// Sum of the live pages, and the use of each superblock; for checks.
     pub fn census(&self) -> (u64, &[Use]) {
         ((0..self.count()).map(|sb| u64::from(self.live(sb))).sum(), &self.uses)
     }
@@ -313,7 +336,7 @@ mod tests {
     const WEAR: Wear = Wear { endurance: 10, seed: 1 };
 
     #[test]
-    fn the_emptiest_is_the_emptiest() {
+    fn the_emptiest_has_the_fewest_live_pages() {
         let mut blocks = Superblocks::new(300, 0, WEAR);
         let mut state = 1;
         let mut closed = Vec::new();

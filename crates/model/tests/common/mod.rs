@@ -1,4 +1,4 @@
-//! A closed loop over a virtual drive: so many commands in flight, the next when one is done.
+//! A closed loop over a virtual drive at a given depth.
 #![allow(dead_code, reason = "every test file uses a part")]
 
 pub mod oracle;
@@ -14,7 +14,7 @@ use workload::{Op, OpKind};
 pub const MB: f64 = 1e6;
 pub const GB: f64 = 1e9;
 
-/// A drive, its clock, and commands in flight.
+/// A drive, its clock, and the commands in flight.
 pub struct Bench {
     pub drive: Drive,
     pub now: u64,
@@ -36,8 +36,8 @@ impl Bench {
         ((u128::from(mix(self.seed)) * u128::from(n)) >> 64) as u64
     }
 
-    /// Issues operations while `next(time since the start)` gives some; `seen(op, done)` hears of
-    /// every completion. Returns the time it took, seconds.
+    /// Issues operations while `next(time since the start)` returns some; calls `seen(op, done)`
+    /// for every completion. Returns the elapsed seconds.
     pub fn run(
         &mut self,
         mut next: impl FnMut(&mut Bench, u64) -> Option<Op>,
@@ -61,7 +61,8 @@ impl Bench {
         (self.now - start) as f64 / 1e9
     }
 
-    /// Sequential operations over a range; the rate in bytes/s of each of `parts` equal parts.
+    /// Sequential operations over a range; returns the rate of each of `parts` equal parts,
+    /// bytes/s.
     pub fn sweep(
         &mut self,
         kind: OpKind,
@@ -94,13 +95,14 @@ impl Bench {
         ends.into_iter().map(rate).collect()
     }
 
-    /// Writes the whole drive in order with 128 KiB; rates of 400 parts, bytes/s.
+    /// Writes the whole drive sequentially in 128 KiB blocks; returns the rates of 400 parts,
+    /// bytes/s.
     pub fn fill(&mut self) -> Vec<f64> {
         let bytes = self.drive.bytes();
         self.sweep(OpKind::Write, 0, bytes, 128 << 10, 400)
     }
 
-    /// Random operations on a range for a time; bytes/s.
+    /// Random operations on a range for a time; returns bytes/s.
     pub fn random(
         &mut self,
         kind: OpKind,

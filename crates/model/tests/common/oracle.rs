@@ -1,18 +1,18 @@
-//! Write amplification in closed form, and the drive that the closed forms describe: uniform random
-//! writes over a full drive with one frontier for host and moved data.
+//! Closed forms of write amplification, and the drive they describe: uniform random writes over a
+//! full drive with one frontier for host and moved data.
 //!
 //! FIFO and greedy with large superblocks: A = alpha / (alpha + W0(-alpha e^-alpha)) (Desnoyers
-//! 2012); greedy with b pages per superblock: the finite-size correction of the same paper;
+//! 2012). Greedy with b pages per superblock: the finite-size correction of the same paper.
 //! d-choices: the fixed point of Van Houdt's mean-field equations (2013). alpha is physical over
 //! logical pages; the superblock that is always free counts in neither.
 
 use model::ftl::Untimed;
 use model::ftl::collect::Policy;
-use model::ftl::page::{Layout, PageMapped, Rules};
+use model::ftl::page::{PageMapped, Rules};
 use model::ftl::slc::Slc;
-use model::ftl::superblock::{Wear, mix};
+use model::ftl::superblock::{Layout, Wear, mix};
 
-/// A drive for the closed forms, filled once in order.
+/// A drive for the closed forms, filled once sequentially.
 pub struct Pages {
     pub drive: PageMapped,
     pub logical: u32,
@@ -53,12 +53,12 @@ impl Pages {
         ((u128::from(mix(self.seed)) * u128::from(n)) >> 64) as u32
     }
 
-    /// `times` the drive's pages of `step`s.
+    /// Repeats `step` for `times` the drive's pages.
     pub fn run(&mut self, times: f64, mut step: impl FnMut(&mut Pages)) {
         (0..(times * f64::from(self.logical)) as u64).for_each(|_| step(self));
     }
 
-    /// Write amplification of `step`s over `measure` drive writes after `settle` ones.
+    /// Write amplification of `step` over `measure` drive writes, after `settle` to settle.
     pub fn amplification(
         &mut self,
         settle: f64,
@@ -76,7 +76,7 @@ impl Pages {
         self.uniform_over(2.0)
     }
 
-    /// The same over so many drive writes: few large superblocks and a random choice among them
+    /// The same over more drive writes, for random choices among few large superblocks, which
     /// scatter.
     pub fn uniform_over(&mut self, drive_writes: f64) -> f64 {
         self.amplification(3.0, drive_writes, |bench| {
@@ -115,7 +115,7 @@ pub fn choices(alpha: f64, pages: u32, d: u32) -> f64 {
     alpha * bisect(0.0, 60.0, |c| mean(c) < f64::from(pages) / alpha)
 }
 
-/// Where `below` turns from true to false.
+/// The point at which `below` changes from true to false.
 fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..80 {
         let middle = (low + high) / 2.0;
@@ -139,7 +139,7 @@ pub fn large(alpha: f64) -> f64 {
     alpha / (alpha + lambert_w(-alpha * (-alpha).exp()))
 }
 
-/// The closed form of a policy that has one.
+/// The closed form of a policy, if it has one.
 pub fn closed(policy: Policy, alpha: f64, pages: u32) -> Option<f64> {
     match policy {
         Policy::Greedy => Some(greedy(alpha, pages)),

@@ -1,35 +1,35 @@
-//! Ten drive writes at random, and what came of them: did anybody wait for long, does all add up?
+//! Ten random drive writes and their outcome: stalls, write amplification, bookkeeping.
 
 use model::{DriveSpec, Status};
 use workload::{Op, OpKind};
 
 use super::Bench;
 
-/// Every kind of policy there is.
+/// One policy of each kind.
 pub const POLICIES: [&str; 4] = ["greedy", "fifo", "4-choices", "cost-benefit"];
 
-/// The drive writes.
+/// Number of drive writes.
 const TIMES: u64 = 10;
 
-/// A command that takes longer has stalled: far beyond the collection of one superblock, and well
-/// before the time-outs of hosts. Arbitrary between the two.
+/// A command that takes longer has stalled: far more than the collection of one superblock, well
+/// below the time-outs of hosts. Arbitrary between the two.
 const STALL_NS: u64 = 3_000_000_000;
 
-/// What came of them.
+/// The outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Written {
-    /// Writes that were not done.
+    /// Writes refused.
     pub refused: u64,
-    /// The longest a write took, nanoseconds.
+    /// Longest write, nanoseconds.
     pub longest_ns: u64,
     /// Pages programmed per page written, over the whole time.
     pub amplification: f64,
-    /// Live pages, mapped pages and logical pages are as many.
+    /// Whether live pages, mapped pages and logical pages agree.
     pub adds_up: bool,
 }
 
 impl Written {
-    /// Ten drive writes of random mapping units, the first in order, one after the other.
+    /// Ten drive writes of random mapping units at depth 1, the first sequential.
     pub fn of(capacity: &str, unit: &str, op: &str, policy: &str) -> Written {
         let pairs = [("capacity", capacity), ("unit", unit), ("op", op), ("policy", policy)];
         let pairs = [&pairs[..], &[("slc", "1GiB"), ("endurance", "100000")]].concat();
@@ -55,7 +55,7 @@ impl Written {
         Written { refused, longest_ns, amplification, adds_up }
     }
 
-    /// What is wrong, if anything is.
+    /// The problem, if there is one.
     pub fn problem(&self) -> Option<&'static str> {
         match self {
             Written { refused: 1.., .. } => Some("writes were refused"),
