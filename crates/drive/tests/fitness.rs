@@ -27,7 +27,7 @@ fn quiet() -> Built {
 
 fn found(built: &Built) -> Vec<(String, Level)> {
     let findings = built.machine().fitness(Duration::ZERO);
-    findings.into_iter().map(|finding| (finding.name, finding.level)).collect()
+    findings.into_iter().map(|finding| (finding.kind.to_string(), finding.level)).collect()
 }
 
 fn only(name: &str, level: Level) -> Vec<(String, Level)> {

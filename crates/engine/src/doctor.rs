@@ -1,6 +1,6 @@
 //! Is this number real? Findings about one measurement, each with the numbers it rests on.
 
-use record::{Evidence, Finding, Level, Unit};
+use record::{Evidence, Finding, FindingKind, Level, Unit};
 use rig::{Measurement, TargetInfo};
 use workload::{Caching, OpKind, Pacing, Workload};
 
@@ -62,10 +62,10 @@ fn served_from_ram(case: &Case<'_>) -> Option<Finding> {
     if case.measurement.backend == "null" {
         return None;
     }
-    let name = "served-from-ram";
+    let kind = FindingKind::ServedFromRam;
     if case.info.ram {
         let text = "the target lives in memory: these are numbers of RAM, not of a drive";
-        return Some(Finding::new(name, Level::Bad, text));
+        return Some(Finding::new(kind, Level::Bad, text));
     }
     let application = read_bytes(case);
     let device = case.measurement.device?.fetched_bytes();
@@ -78,7 +78,7 @@ fn served_from_ram(case: &Case<'_>) -> Option<Finding> {
         (1.0 - share) * 100.0
     );
     Some(
-        Finding::new(name, Level::Bad, text)
+        Finding::new(kind, Level::Bad, text)
             .advise("leave out --buffered, or read more than fits into memory")
             .with(Evidence::new("device bytes read", device as f64, Unit::Bytes))
             .with(Evidence::new("application bytes read", application as f64, Unit::Bytes)),
@@ -94,7 +94,7 @@ fn failed(case: &Case<'_>) -> Option<Finding> {
     let all = failed + case.measurement.kinds.iter().flatten().map(|k| k.ops).sum::<u64>();
     let text = format!("{failed} of {all} operations failed: the figures are those of the others");
     let evidence = Evidence::new("failed operations", failed as f64, Unit::Number);
-    Some(Finding::new("failed-operations", Level::Bad, text).with(evidence))
+    Some(Finding::new(FindingKind::FailedOperations, Level::Bad, text).with(evidence))
 }
 
 fn not_direct(case: &Case<'_>) -> Option<Finding> {
@@ -102,7 +102,7 @@ fn not_direct(case: &Case<'_>) -> Option<Finding> {
         && !case.measurement.direct
         && case.measurement.backend != "null";
     let text = "the file system refuses O_DIRECT: this went through the page cache";
-    refused.then(|| Finding::new("not-direct", Level::Warn, text))
+    refused.then(|| Finding::new(FindingKind::NotDirect, Level::Warn, text))
 }
 
 fn punted(case: &Case<'_>) -> Option<Finding> {
@@ -113,7 +113,7 @@ fn punted(case: &Case<'_>) -> Option<Finding> {
     }
     let text = "io_uring handed requests to kernel worker threads: latency holds their hand-over";
     let evidence = Evidence::new("processor share of kernel workers", share, Unit::Number);
-    let finding = Finding::new("punted", Level::Warn, text).with(evidence);
+    let finding = Finding::new(FindingKind::Punted, Level::Warn, text).with(evidence);
     Some(finding.advise("compare with --backend psync --jobs N"))
 }
 
@@ -122,7 +122,7 @@ fn lacking(case: &Case<'_>) -> Option<Finding> {
     let text =
         format!("io_uring works without {missing} here: each operation costs more processor");
     let advice = "raise the memlock limit (ulimit -l)";
-    Some(Finding::new("uring-lacks", Level::Note, text).advise(advice))
+    Some(Finding::new(FindingKind::UringLacks, Level::Note, text).advise(advice))
 }
 
 fn generator_bound(case: &Case<'_>) -> Option<Finding> {
@@ -140,7 +140,7 @@ fn generator_bound(case: &Case<'_>) -> Option<Finding> {
         "the issuing threads were {:.0}% busy: the processor, not the drive, set the pace",
         share * 100.0
     );
-    let finding = Finding::new("generator-bound", Level::Warn, text);
+    let finding = Finding::new(FindingKind::GeneratorBound, Level::Warn, text);
     let evidence = Evidence::new("processor share of the issuing threads", share, Unit::Number);
     Some(finding.advise("more jobs, or larger blocks").with(evidence))
 }
@@ -151,14 +151,14 @@ fn unwritten(case: &Case<'_>) -> Option<Finding> {
         sampled += end.reads_sampled;
         zero += end.reads_zero;
     }
-    let name = "unwritten-blocks-read";
+    let kind = FindingKind::UnwrittenBlocksRead;
     if let Some(share) = case.written_share.filter(|s| *s < 0.99 && read_bytes(case) > 0) {
         let text = format!(
             "{:.0}% of the region was never written: such blocks read as zeros without the drive",
             (1.0 - share) * 100.0
         );
         let evidence = Evidence::new("written share of the region", share, Unit::Number);
-        return Some(Finding::new(name, Level::Bad, text).with(evidence));
+        return Some(Finding::new(kind, Level::Bad, text).with(evidence));
     }
     if sampled == 0 || zero * 2 < sampled || case.measurement.backend == "null" {
         return None;
@@ -169,7 +169,7 @@ fn unwritten(case: &Case<'_>) -> Option<Finding> {
     );
     let evidence =
         Evidence::new("share of zero reads", f64::from(zero) / f64::from(sampled), Unit::Number);
-    Some(Finding::new(name, Level::Warn, text).with(evidence))
+    Some(Finding::new(kind, Level::Warn, text).with(evidence))
 }
 
 fn synchronous(case: &Case<'_>) -> Option<Finding> {
@@ -178,7 +178,9 @@ fn synchronous(case: &Case<'_>) -> Option<Finding> {
         "depth {} was asked for, but {} has {capped} in flight per job",
         case.workload.depth, case.measurement.backend
     );
-    Some(Finding::new("depth-is-a-fiction", Level::Note, text).advise("use --jobs for more"))
+    Some(
+        Finding::new(FindingKind::DepthIsAFiction, Level::Note, text).advise("use --jobs for more"),
+    )
 }
 
 fn overloaded(case: &Case<'_>) -> Option<Finding> {
@@ -193,7 +195,11 @@ fn overloaded(case: &Case<'_>) -> Option<Finding> {
         "overloaded: {backlog} operations were due and never issued; the response time has no bound"
     );
     let evidence = Evidence::new("operations never issued", backlog as f64, Unit::Number);
-    Some(Finding::new("overloaded", Level::Bad, text).advise("lower --rate").with(evidence))
+    Some(
+        Finding::new(FindingKind::Overloaded, Level::Bad, text)
+            .advise("lower --rate")
+            .with(evidence),
+    )
 }
 
 fn too_hot(case: &Case<'_>) -> Option<Finding> {
@@ -202,7 +208,7 @@ fn too_hot(case: &Case<'_>) -> Option<Finding> {
     let evidence = Evidence::new("highest temperature", temperature.max_c, Unit::Celsius);
     if case.seen.too_hot {
         let text = "ended early: the drive came within 5 K of its own warning temperature";
-        return Some(Finding::new("temperature-limit", Level::Bad, text).with(evidence));
+        return Some(Finding::new(FindingKind::TemperatureLimit, Level::Bad, text).with(evidence));
     }
     let rates = case.measurement.series.columns.iter().filter(|c| c.name.len() <= 5);
     let (mut early, mut late) = (0.0, 0.0);
@@ -215,7 +221,7 @@ fn too_hot(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let text = "throttled: above its warning temperature the drive became slower";
-    Some(Finding::new("throttled", Level::Warn, text).with(evidence))
+    Some(Finding::new(FindingKind::Throttled, Level::Warn, text).with(evidence))
 }
 
 fn others(case: &Case<'_>) -> Option<Finding> {
@@ -233,5 +239,5 @@ fn others(case: &Case<'_>) -> Option<Finding> {
     );
     let evidence =
         Evidence::new("device bytes / own bytes", all as f64 / ours as f64, Unit::Number);
-    Some(Finding::new("shared-drive", Level::Warn, text).with(evidence))
+    Some(Finding::new(FindingKind::SharedDrive, Level::Warn, text).with(evidence))
 }

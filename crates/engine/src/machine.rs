@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use drive::{Guard, OpenRequest, Opened, Watch};
-use record::{Finding, Level, Safety, State, TargetKind};
+use record::{Finding, FindingKind, Level, Safety, State, TargetKind};
 use rig::{
     CommandRun, Event, Measurement, Observer, Preparation, Prepared, Released, Result, Rig,
     RigError, StopReason, TargetInfo,
@@ -114,7 +114,7 @@ impl Machine {
         machine.request = Some(request);
         let orphans = (orphans_removed > 0).then(|| {
             let text = format!("{orphans_removed} scratch files of killed runs were removed");
-            Finding::new("orphans-removed", Level::Note, text)
+            Finding::new(FindingKind::OrphansRemoved, Level::Note, text)
         });
         for finding in finding.into_iter().chain(orphans) {
             machine.note(Event::Finding(finding));

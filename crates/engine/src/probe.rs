@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::str::FromStr;
 
-use record::{Finding, Level};
+use record::{Finding, FindingKind, Level};
 use workload::Calls;
 
 use crate::backend::Aio;
@@ -70,5 +70,5 @@ pub(crate) fn best(file: &File, clock: Clock) -> (BackendKind, Option<Finding>) 
     let context = arena.and_then(|arena| Aio::new(clock, Files::one(file), arena, None).map(drop));
     let kind = if context.is_ok() { BackendKind::Aio } else { BackendKind::Psync };
     let text = format!("io_uring is not to be had here ({why}): {} is used", kind.name());
-    (kind, Some(Finding::new("backend-fallback", Level::Note, text)))
+    (kind, Some(Finding::new(FindingKind::BackendFallback, Level::Note, text)))
 }

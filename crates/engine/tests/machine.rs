@@ -233,7 +233,9 @@ fn blocks_that_were_never_written_are_called_so() {
     let mut machine = on_file(&path, BackendKind::Psync);
     let mut read = workload("read", Mix::READ, Pattern::UniformOnce, 4 * MIB);
     read.stop = Stop::coverage(1.0);
-    let found = |m: &rig::Measurement| m.findings.iter().any(|f| f.name == "unwritten-blocks-read");
+    let found = |m: &rig::Measurement| {
+        m.findings.iter().any(|f| f.kind == record::FindingKind::UnwrittenBlocksRead)
+    };
     assert!(found(&machine.measure(&read).expect("measured")));
     let region = Region::first(4 * MIB);
     machine
@@ -292,7 +294,9 @@ fn cached_reads_are_called_cached_and_direct_ones_are_not() {
     machine.prepare(fill).expect("fills");
     let mut read = workload("read", Mix::READ, Pattern::Sequential, 16 * MIB);
     read.stop = Stop::coverage(1.0);
-    let cached = |m: &rig::Measurement| m.findings.iter().any(|f| f.name == "served-from-ram");
+    let cached = |m: &rig::Measurement| {
+        m.findings.iter().any(|f| f.kind == record::FindingKind::ServedFromRam)
+    };
     let direct = machine.measure(&read).expect("measured");
     if !direct.direct {
         println!("skipped: the file system refuses O_DIRECT");

@@ -74,7 +74,9 @@ fn a_schedule_in_virtual_time_has_no_jitter() {
 
 #[test]
 fn reads_of_what_was_never_written_are_called_so() {
-    let named = |m: &Measurement| m.findings.iter().any(|f| f.name == "unwritten-blocks-read");
+    let named = |m: &Measurement| {
+        m.findings.iter().any(|f| f.kind == record::FindingKind::UnwrittenBlocksRead)
+    };
     let some = reads(Stop { ops: Some(100), ..Stop::default() });
     assert!(named(&drive(&[("capacity", "8GiB")]).measure(&some).expect("measured")));
     assert!(!named(&prepared().measure(&some).expect("measured")));

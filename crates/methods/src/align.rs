@@ -5,7 +5,7 @@
 //! distances run in alternating order over the same written region, so that what the writes do to
 //! the drive hits all alike.
 
-use record::{Finding, Level, Metric, Plan, Unit};
+use record::{Finding, FindingKind, Level, Metric, Plan, Unit};
 use rig::{Rig, TargetInfo};
 use workload::units::binary;
 use workload::{Mix, Pattern, Region, Workload};
@@ -147,5 +147,5 @@ fn forbidden(block: u32) -> Finding {
     let block = binary(u64::from(block));
     let text =
         format!("the drive's logical block is {block}: nothing can be off by less than that");
-    Finding::new("alignment-forced", Level::Note, text)
+    Finding::new(FindingKind::AlignmentForced, Level::Note, text)
 }

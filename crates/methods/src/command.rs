@@ -5,7 +5,9 @@
 //! are replicates only where the program does the same each time: the first often finds a colder
 //! cache, and that is said, not averaged away.
 
-use record::{Finding, Level, Metric, Plan, Safety, State, Step, TargetKind, Unit};
+use record::{
+    Finding, FindingKind, Level, Metric, Plan, Safety, State, Step, TargetKind, Unit, VerdictKind,
+};
 use rig::{CommandRun, DeviceTraffic, Event, Exit, Rig, RigError, TargetInfo};
 use workload::units::binary;
 
@@ -92,7 +94,7 @@ impl Method for Command {
 
 fn failed(exit: Exit) -> Finding {
     let text = format!("the command ended with {exit}: it was not repeated, its time says nothing");
-    Finding::new("command-failed", Level::Bad, text)
+    Finding::new(FindingKind::CommandFailed, Level::Bad, text)
 }
 
 fn runs(options: &Options) -> u32 {
@@ -156,11 +158,11 @@ fn put(
 fn note_cold(done: &[CommandRun], out: &mut Outcome<'_>) {
     let [first, rest @ ..] = done else { return };
     let slowest = rest.iter().map(|r| r.elapsed_ns).max().unwrap_or(u64::MAX);
-    let told = out.warnings.iter().any(|w| w.name == "first-run-cold");
+    let told = out.warnings.iter().any(|w| w.kind == FindingKind::FirstRunCold);
     if rest.len() + 1 == RUNS as usize && !told && first.elapsed_ns as f64 > COLD * slowest as f64 {
         let text = "the first run took longer than any other: it found colder caches";
         let advice = "leave it out, or drop caches before each, as the question is";
-        out.note(Finding::new("first-run-cold", Level::Note, text).advise(advice));
+        out.note(Finding::new(FindingKind::FirstRunCold, Level::Note, text).advise(advice));
     }
 }
 
@@ -186,7 +188,10 @@ fn ruling(done: &[CommandRun]) -> Ruling {
             elapsed / 1e9
         ),
     };
-    let ruling =
-        if failed.is_some() { Ruling::no("FAILED", text) } else { Ruling::yes("COMMAND", text) };
+    let ruling = if failed.is_some() {
+        Ruling::no(VerdictKind::Failed, text)
+    } else {
+        Ruling::yes(VerdictKind::Command, text)
+    };
     ruling.with("processor time / time", share, Unit::Number)
 }

@@ -1,6 +1,6 @@
 //! What the rules need of a measurement, without its histograms: a hundred of these are kept.
 
-use record::Finding;
+use record::{Finding, FindingKind};
 use rig::{DeviceTraffic, Measurement, Temperature};
 use workload::{Caching, Mix, OpKind, Workload};
 
@@ -61,8 +61,8 @@ impl Digest {
     }
 
     /// Whether the rig's own checks found this.
-    pub(crate) fn found(&self, name: &str) -> bool {
-        self.findings.iter().any(|f| f.name == name)
+    pub(crate) fn found(&self, kind: &FindingKind) -> bool {
+        self.findings.iter().any(|f| f.kind == *kind)
     }
 }
 

@@ -5,7 +5,7 @@
 //! four times over. The rate is read against time and temperature, and again after it has cooled: a
 //! rate that falls while the drive is hot and comes back when it is not was heat.
 
-use record::{Finding, Level, Metric, Plan, Unit};
+use record::{Finding, FindingKind, Level, Metric, Plan, Unit};
 use rig::{Rig, TargetInfo};
 use workload::OpKind::Write;
 use workload::Workload;
@@ -170,5 +170,5 @@ fn unsettled(warmth: &Warmth) -> Finding {
         Some(c) => format!("the temperature had not settled when the work ended, at {c:.1} C"),
         None => "the drive has no temperature sensor: only its rate was watched".to_string(),
     };
-    Finding::new("not-settled", Level::Note, text)
+    Finding::new(FindingKind::NotSettled, Level::Note, text)
 }

@@ -134,7 +134,7 @@ impl<'h> Outcome<'h> {
         for (tally, (finding, times)) in
             self.tally.iter().flat_map(|t| t.findings.iter().map(move |finding| (t, finding)))
         {
-            match found.iter_mut().find(|f| f.finding.name == finding.name) {
+            match found.iter_mut().find(|f| f.finding.kind == finding.kind) {
                 Some(known) => known.add(tally, finding, *times),
                 None => found.push(Found::new(tally, finding, *times)),
             }
@@ -188,10 +188,10 @@ impl Tally {
     fn add(&mut self, findings: &[Finding]) {
         self.replicates += 1;
         for (i, new) in findings.iter().enumerate() {
-            if findings[..i].iter().any(|f| f.name == new.name) {
+            if findings[..i].iter().any(|f| f.kind == new.kind) {
                 continue;
             }
-            match self.findings.iter_mut().find(|(f, _)| f.name == new.name) {
+            match self.findings.iter_mut().find(|(f, _)| f.kind == new.kind) {
                 None => self.findings.push((new.clone(), 1)),
                 Some((known, times)) => {
                     *times += 1;
@@ -213,8 +213,12 @@ mod tests {
         Workload::new(name, Pattern::Sequential, Mix::READ, 4096, Region::first(1 << 20))
     }
 
+    fn kind(name: &str) -> record::FindingKind {
+        record::FindingKind::Other(name.into())
+    }
+
     fn found(names: &[(&str, Level)]) -> Measurement {
-        let findings = names.iter().map(|(name, level)| Finding::new(name, *level, "text"));
+        let findings = names.iter().map(|(name, level)| Finding::new(kind(name), *level, "text"));
         Measurement { findings: findings.collect(), ..Measurement::default() }
     }
 
@@ -226,7 +230,7 @@ mod tests {
         out.keep_doubts("a", &found(&[("x", Level::Bad), ("x", Level::Note)]));
         out.keep_doubts("a", &found(&[]));
         out.keep_doubts("a", &found(&[("x", Level::Warn)]));
-        out.note(Finding::new("own", Level::Note, "first"));
+        out.note(Finding::new(kind("own"), Level::Note, "first"));
         let lines: Vec<_> = out.warnings.iter().map(|f| (f.text.as_str(), f.level)).collect();
         assert_eq!(lines, [("first", Level::Note), ("text (in 2 of 3)", Level::Bad)]);
         assert_eq!(out.warnings[1].workload.as_deref(), Some("a"));

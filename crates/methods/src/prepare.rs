@@ -8,8 +8,8 @@
 
 use analysis::{Slope, WINDOW};
 use record::{
-    Evidence, Finding, IoErrors, Level, Metric, Plan, Safety, State, Step, TargetKind, Unit,
-    Verdict,
+    Evidence, Finding, FindingKind, IoErrors, Level, Metric, Plan, Safety, State, Step, TargetKind,
+    Unit, Verdict, VerdictKind,
 };
 use rig::{Erase, Event, Preparation, Released, Rig, RigError, TargetInfo};
 use workload::units::{binary, decimal};
@@ -103,7 +103,7 @@ impl Prepare {
             erase(session, &whole, self.by, seen)?;
         } else {
             let text = "the drive takes no discards: what was on it before is written over";
-            session.out.note(Finding::new("no-discard", Level::Note, text));
+            session.out.note(Finding::new(FindingKind::NoDiscard, Level::Note, text));
         }
         if self.to == State::Fresh {
             return Ok(());
@@ -172,7 +172,7 @@ impl Prepare {
                 decimal(bytes)
             ),
         };
-        seen.push(Verdict { name: "TRIMMED".into(), text, evidence: Vec::new() });
+        seen.push(Verdict { kind: VerdictKind::Trimmed, text, evidence: Vec::new() });
         Ok(())
     }
 }
@@ -238,7 +238,7 @@ fn erase(
         (_, Erase::Discard) => {
             let text = "blocks still read as before: the drive ignored the discard, or does not \
                         show it; its state is not known";
-            session.out.note(Finding::new("discard-not-seen", Level::Warn, text));
+            session.out.note(Finding::new(FindingKind::DiscardNotSeen, Level::Warn, text));
             Ok(())
         }
         (kept, _) => {
@@ -262,20 +262,21 @@ fn verdict(how: Erase, released: &Released) -> Verdict {
     };
     let looked = binary(looked_bytes);
     let share = |bytes: u64| bytes as f64 / looked_bytes as f64;
-    let (name, text) = match (zero_bytes, kept_bytes) {
+    let (kind, text) = match (zero_bytes, kept_bytes) {
         (zero, 0) if zero == looked_bytes => {
-            ("ERASED", format!("{done}: {looked} of canaries read as zeroes"))
+            (VerdictKind::Erased, format!("{done}: {looked} of canaries read as zeroes"))
         }
-        (_, 0) => ("ERASED", format!("{done}: none of {looked} of canaries is left")),
-        (_, kept) => {
-            ("NOT ERASED", format!("{done}: {} of {looked} of canaries are left", binary(kept)))
-        }
+        (_, 0) => (VerdictKind::Erased, format!("{done}: none of {looked} of canaries is left")),
+        (_, kept) => (
+            VerdictKind::NotErased,
+            format!("{done}: {} of {looked} of canaries are left", binary(kept)),
+        ),
     };
     let evidence = vec![
         Evidence::new("zeroes", share(zero_bytes), Unit::Number),
         Evidence::new("left", share(kept_bytes), Unit::Number),
     ];
-    Verdict { name: name.into(), text, evidence }
+    Verdict { kind, text, evidence }
 }
 
 /// Random writes over everything, a tenth of it in a round, until five rounds are steady by the rule
@@ -304,12 +305,15 @@ fn until_steady(
     session.put_rates(AGE, settled);
     session.out.state_after = State::Used;
     let times = ROUND_SHARE * rounds as f64;
-    let (name, text) = match steady {
-        true => ("STEADY", format!("steady after {times:.1} times the drive at random")),
-        false => ("NOT STEADY", format!("not steady after {times:.1} times the drive at random")),
+    let (kind, text) = match steady {
+        true => (VerdictKind::Steady, format!("steady after {times:.1} times the drive at random")),
+        false => (
+            VerdictKind::NotSteady,
+            format!("not steady after {times:.1} times the drive at random"),
+        ),
     };
     let evidence = vec![Evidence::new("rounds", rounds as f64, Unit::Number)];
-    Ok(Verdict { name: name.into(), text, evidence })
+    Ok(Verdict { kind, text, evidence })
 }
 
 fn age(whole: &Whole) -> Workload {

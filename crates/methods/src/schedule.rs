@@ -4,7 +4,7 @@
 //! position, so that a drive that gets slower evenly changes no ratio between them. From pair to
 //! pair the start moves on, so that a workload does not always follow the same one.
 
-use record::{Finding, Level};
+use record::{Finding, FindingKind, Level};
 
 use crate::MethodError;
 use crate::cell::Cell;
@@ -30,7 +30,7 @@ pub(crate) fn run(
         let end = spent + spent / f64::from(round.max(1));
         if round >= ROUNDS_LEAST && end > PATIENCE * planned && !ground.rounds_given {
             let text = format!("the drive is slow: {round} rounds were run, not {}", ground.rounds);
-            session.out.note(Finding::new("rounds-cut", Level::Note, text));
+            session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
             break;
         }
         for index in order(cells.len(), round) {

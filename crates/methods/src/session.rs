@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use record::{Finding, Level, State, TargetKind, Unit};
+use record::{Finding, FindingKind, Level, State, TargetKind, Unit};
 use rig::{Event, Measurement, Preparation, Rig, RigError, StopReason};
 use workload::units::binary;
 use workload::{Caching, Content, Region, Workload};
@@ -114,7 +114,7 @@ impl<'a, 'h> Session<'a, 'h> {
             return self.fill(ground, fill_seconds);
         }
         let text = "this target may only be read: writes, flushes and content were not measured";
-        self.out.note(Finding::new("reads-only", Level::Note, text));
+        self.out.note(Finding::new(FindingKind::ReadsOnly, Level::Note, text));
         Ok(ground.bytes)
     }
 
@@ -167,5 +167,5 @@ fn cut_short(filled: u64, wanted: u64) -> Finding {
     let (filled, wanted) = (binary(filled), binary(wanted));
     let text = format!("there was time to fill {filled} only, not {wanted}: that is what was used");
     let advice = format!("--size {} works on all of it", wanted.replace(' ', ""));
-    Finding::new("region-cut", Level::Note, text).advise(advice)
+    Finding::new(FindingKind::RegionCut, Level::Note, text).advise(advice)
 }

@@ -38,7 +38,7 @@ fn metric<'a>(out: &'a Outcome<'_>, name: &str) -> &'a Metric {
 }
 
 fn verdict<'a>(out: &'a Outcome<'_>, name: &str) -> Option<&'a Verdict> {
-    out.verdicts.iter().find(|v| v.name == name)
+    out.verdicts.iter().find(|v| v.kind.name() == name)
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn quick_measures_the_grid_with_intervals_around_the_truth() {
 fn a_plain_drive_gets_a_clean_bill() {
     for name in ["quick", "authentic"] {
         let out = done(Traits::default(), name);
-        let names: Vec<_> = out.verdicts.iter().map(|v| v.name.as_str()).collect();
+        let names: Vec<_> = out.verdicts.iter().map(|v| v.kind.name()).collect();
         let checks = ["DRIVE", "FLUSH PLAUSIBLE", "INCOMPRESSIBLE", "NO DEVICE CACHE"];
         assert_eq!(names[..4], checks, "{name}");
         assert!(verdict(&out, "MIX-DETERMINED").is_some() == (name == "quick"));
@@ -141,7 +141,7 @@ fn memory_is_called_memory() {
     let mut fake = Fake::new(Traits::default());
     fake.info.ram = true;
     let (out, _) = run(&mut fake, "quick");
-    assert_eq!(out.verdicts[0].name, "RAM");
+    assert_eq!(out.verdicts[0].kind.name(), "RAM");
     for moot in ["LINK", "DEPTH", "INCOMPRESSIBLE", "NO DEVICE CACHE"] {
         assert!(verdict(&out, moot).is_none(), "{moot}");
     }
@@ -157,7 +157,7 @@ fn a_buffered_read_by_hand_is_called_memory_and_a_direct_one_not() {
         w.caching = caching;
         let mut out = Outcome::default();
         by_hand(&mut fake, &w, &mut out).expect("nothing is wrong");
-        assert_eq!(out.verdicts[0].name, expected);
+        assert_eq!(out.verdicts[0].kind.name(), expected);
     }
 }
 
@@ -170,7 +170,7 @@ fn a_drive_that_may_only_be_read_is_only_read() {
         let (out, result) = run(&mut fake, method.info().name);
         result.expect("reads are allowed");
         assert_eq!((fake.written, out.state_after), (0, State::Unknown));
-        assert_eq!(out.warnings[0].name, "reads-only");
+        assert_eq!(out.warnings[0].kind.name(), "reads-only");
         assert!(verdict(&out, "DRIVE").is_some() && verdict(&out, "FLUSH PLAUSIBLE").is_none());
         assert!(out.metrics.iter().all(|m| !m.name.contains("write")));
     }
@@ -213,7 +213,7 @@ fn a_slow_card_gets_a_smaller_file_and_fewer_rounds_and_both_are_said() {
     let (out, result) = run(&mut fake, "quick");
     result.expect("slow is no error");
     assert_eq!(fake.filled, 32 << 20);
-    let names: Vec<_> = out.warnings.iter().map(|w| w.name.as_str()).collect();
+    let names: Vec<_> = out.warnings.iter().map(|w| w.kind.name()).collect();
     assert_eq!(names, ["region-cut", "rounds-cut"]);
     assert_eq!(metric(&out, "seq-write-1MiB-q8").n, 3);
     // Who names a size or a number gets it.
@@ -269,7 +269,7 @@ fn one_replicate_has_no_interval() {
     find("quick").expect("exists").run(&mut fake, &once, &mut out).expect("nothing is wrong");
     let m = metric(&out, "rand-read-4KiB-q1");
     assert_eq!((m.n, m.low, m.high), (1, None, None));
-    assert!(out.verdicts.iter().filter(|v| v.name == "UNDETERMINED").count() >= 3);
+    assert!(out.verdicts.iter().filter(|v| v.kind.name() == "UNDETERMINED").count() >= 3);
 }
 
 #[test]

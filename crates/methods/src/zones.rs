@@ -5,7 +5,7 @@
 //! address, the rest to the time. Zones of which the reads were all zeros hold nothing, and are kept
 //! apart. A drive that was given away is then also written once from end to end.
 
-use record::{Finding, Level, Metric, Plan, Safety, Series, Unit};
+use record::{Finding, FindingKind, Level, Metric, Plan, Safety, Series, Unit};
 use rig::{Measurement, Rig, TargetInfo};
 use workload::OpKind::{Read, Write};
 use workload::{OpKind, Region, Workload};
@@ -27,9 +27,6 @@ const SECONDS: f64 = 110.0;
 /// From one zone to the next in shuffled order: odd and near to the golden section, so that every
 /// zone is visited once and neighbours in time are far apart.
 const STRIDE: u64 = 159;
-
-/// The name of the rig's finding about reads that were all zeros.
-const UNWRITTEN: &str = "unwritten-blocks-read";
 
 /// Parts of the drive, as shares of its addresses: those of the experiment with a used drive.
 pub(crate) const PARTS: [(&str, f64, f64); 3] =
@@ -124,7 +121,7 @@ struct Zone {
 impl Zone {
     fn add(&mut self, m: &Measurement) {
         self.rates.push(m.throughput(Some(OpKind::Read)).filter(|rate| *rate > 0.0));
-        self.unmapped |= m.findings.iter().any(|f| f.name == UNWRITTEN);
+        self.unmapped |= m.findings.iter().any(|f| f.kind == FindingKind::UnwrittenBlocksRead);
     }
 
     fn rate(&self) -> Option<f64> {
@@ -137,7 +134,7 @@ impl Zone {
 fn unread(zones: &[Zone]) -> Option<Finding> {
     let count = zones.iter().filter(|zone| zone.rate().is_none()).count();
     let text = format!("no read was completed in {count} of {ZONES} zones: their rate is unknown");
-    (count > 0).then(|| Finding::new("zones-unread", Level::Warn, text))
+    (count > 0).then(|| Finding::new(FindingKind::ZonesUnread, Level::Warn, text))
 }
 
 fn put_reads(session: &mut Session<'_, '_>, zones: &[Zone]) {

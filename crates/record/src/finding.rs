@@ -1,13 +1,13 @@
-//! Conclusions and doubts: verdicts, findings that say what to distrust, and I/O errors by kind.
+//! Conclusions and doubts: verdicts, findings that limit the trust in a number, I/O errors by kind.
 
 use serde::{Deserialize, Serialize};
 
-use crate::Unit;
+use crate::{FindingKind, Unit, VerdictKind};
 
 /// One number a conclusion rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// What was measured, such as `device bytes / application bytes`.
+    /// The quantity, such as `device bytes / application bytes`.
     pub name: String,
     /// Its value.
     #[serde(deserialize_with = "crate::null::number")]
@@ -26,15 +26,16 @@ impl Evidence {
 /// A named conclusion with the numbers it rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The rule that spoke, in capitals: `RAM`, `FLUSH`, `COMPRESSIBLE`, `UNDETERMINED`.
-    pub name: String,
+    /// The conclusion; in JSON its name: `RAM`, `FLUSH`, `COMPRESSIBLE`, `UNDETERMINED`.
+    #[serde(rename = "name")]
+    pub kind: VerdictKind,
     /// One sentence for a person.
     pub text: String,
-    /// What it rests on.
+    /// The numbers behind it.
     pub evidence: Vec<Evidence>,
 }
 
-/// How much a finding takes away from a number.
+/// How far a finding discredits a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -46,31 +47,32 @@ pub enum Level {
     Bad,
 }
 
-/// Something found out about a measurement or a machine that bears on whether to believe it.
+/// An observation about a measurement or a machine that affects how far it can be believed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Stable name for machines, kebab-case: `served-from-ram`, `generator-bound`.
-    pub name: String,
-    /// How bad.
+    /// The kind of doubt; in JSON its name: `served-from-ram`, `generator-bound`.
+    #[serde(rename = "name")]
+    pub kind: FindingKind,
+    /// Severity.
     pub level: Level,
     /// One line for a person.
     pub text: String,
-    /// What to do about it, where there is something to do.
+    /// Advice, where there is a remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// The workload it belongs to, where it belongs to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// What it rests on.
+    /// The numbers behind it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
 }
 
 impl Finding {
     /// A finding without advice or evidence.
-    pub fn new(name: &str, level: Level, text: impl Into<String>) -> Finding {
+    pub fn new(kind: FindingKind, level: Level, text: impl Into<String>) -> Finding {
         Finding {
-            name: name.to_string(),
+            kind,
             level,
             text: text.into(),
             advice: None,
@@ -79,14 +81,14 @@ impl Finding {
         }
     }
 
-    /// The same with what to do about it.
+    /// Adds advice.
     #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Finding {
         self.advice = Some(advice.into());
         self
     }
 
-    /// The same with a number it rests on.
+    /// Adds a number that supports it.
     #[must_use]
     pub fn with(mut self, evidence: Evidence) -> Finding {
         self.evidence.push(evidence);
@@ -101,10 +103,10 @@ pub struct IoErrors {
     pub op: String,
     /// `EIO`, `ENOSPC`, `short transfer`; for a failed check `stale`, `misplaced`, `torn`, `flipped`.
     pub kind: String,
-    /// The workload in which they happened.
+    /// The workload that failed.
     pub workload: String,
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// The first addresses (byte offsets), 16 at most.
+    /// The first 16 addresses at most, as byte offsets.
     pub first_offsets: Vec<u64>,
 }

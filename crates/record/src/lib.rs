@@ -1,7 +1,7 @@
-//! What a run leaves behind: metrics, series, histograms, verdicts, and where and how they came.
+//! The record of a run: metrics, series, histograms, findings, verdicts, identity, provenance.
 //!
-//! Pure data with a stable JSON form. The schema grows and never changes meaning: a field may be
-//! added, none is renamed, and what is unknown is `null`, never 0. `docs/record.schema.json` is the
+//! Pure data with a stable JSON form. The schema only grows: a field may be added, none is renamed
+//! or changes meaning, and an unknown value is `null`, never 0. `docs/record.schema.json` is the
 //! same schema for machines.
 
 #![forbid(unsafe_code)]
@@ -9,6 +9,7 @@
 mod environment;
 mod finding;
 mod histogram;
+mod kind;
 mod metric;
 mod null;
 mod origin;
@@ -20,6 +21,7 @@ mod target;
 pub use environment::{Cpu, Environment};
 pub use finding::{Evidence, Finding, IoErrors, Level, Verdict};
 pub use histogram::Histogram;
+pub use kind::{FindingKind, VerdictKind};
 pub use metric::{Metric, Unit};
 pub use origin::{Origin, OriginKind};
 pub use plan::{Plan, Safety, Step};

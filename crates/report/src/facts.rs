@@ -221,7 +221,7 @@ pub(crate) fn doubts(run: &Run) -> Vec<Doubt<'_>> {
     let mut doubts: Vec<Doubt<'_>> = Vec::new();
     for finding in &run.warnings {
         let same =
-            |d: &&mut Doubt<'_>| d.finding.name == finding.name && d.finding.level == finding.level;
+            |d: &&mut Doubt<'_>| d.finding.kind == finding.kind && d.finding.level == finding.level;
         match doubts.iter_mut().find(same) {
             Some(doubt) => doubt.workloads.extend(finding.workload.as_deref()),
             None => {

@@ -103,7 +103,8 @@ fn conclusions(text: &mut String, run: &Run) {
             lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
         }
     };
-    let verdict = |v: &record::Verdict| format!("**{}** {}", escape(&v.name), escape(&v.text));
+    let verdict =
+        |v: &record::Verdict| format!("**{}** {}", escape(v.kind.name()), escape(&v.text));
     section("Why", run.verdicts.iter().map(verdict).collect());
     let doubts = facts::doubts(run);
     let doubt = |d: &facts::Doubt<'_>| format!("{}: {}", d.level(), escape(&d.text()));

@@ -203,7 +203,8 @@ mod tests {
         assert_eq!(parsed(&step), json!({"event": "step", "name": "fill", "replicate": 2}));
         let progress = Event::Progress { name: "fill".into(), done: 0.5 };
         assert_eq!(parsed(&progress)["done"], 0.5);
-        let finding = Event::Finding(Finding::new("name", Level::Warn, "two\nlines"));
+        let finding =
+            Event::Finding(Finding::new(record::FindingKind::Load, Level::Warn, "two\nlines"));
         assert_eq!(parsed(&finding)["finding"]["text"], "two\nlines");
     }
 

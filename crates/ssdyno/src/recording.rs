@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use methods::Outcome;
 use record::{
-    DriveIdentity, Environment, Finding, Health, IoErrors, Level, Plan, Run, SCHEMA, Safety, State,
-    TargetKind, Unit,
+    DriveIdentity, Environment, Finding, FindingKind, Health, IoErrors, Level, Plan, Run, SCHEMA,
+    Safety, State, TargetKind, Unit,
 };
 use rig::{Event, Interval, TargetInfo};
 use store::{Point, Store, StoreError, new_id};
@@ -137,7 +137,7 @@ impl Recording {
         let line = format!("no answer from {spec} for {} ({workload})", time(silent_ns));
         if silent_ns < limit_ns {
             let line = format!("{line}; the run ends after {} of silence", time(limit_ns));
-            self.notes.push(Finding::new("no-answer", Level::Warn, &line));
+            self.notes.push(Finding::new(FindingKind::NoAnswer, Level::Warn, &line));
             return Unanswered::Waits(line);
         }
         Unanswered::GivenUp(self.give_up(line))

@@ -5,7 +5,7 @@ mod samples;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use record::{Evidence, Metric, Run, Series, Unit, Verdict};
+use record::{Evidence, Metric, Run, Series, Unit, Verdict, VerdictKind};
 use samples::{any_run, run, series, values};
 use store::{Filter, Point, Store, StoreError};
 
@@ -206,7 +206,7 @@ fn a_number_that_is_none_does_not_cost_the_record() {
     let (_dir, mut store) = new_store();
     let evidence = vec![Evidence::new("0 / 0", f64::NAN, Unit::Number)];
     let verdict =
-        Verdict { name: "UNDETERMINED".into(), text: "Nothing was read.".into(), evidence };
+        Verdict { kind: VerdictKind::Undetermined, text: "Nothing was read.".into(), evidence };
     let metrics = vec![Metric::single("ratio", Unit::Number, f64::NAN)];
     let it = Run { verdicts: vec![verdict], metrics, ..run("quick", "X1", "S1") };
     let number = store.begin(&it).expect("begun");

@@ -5,7 +5,7 @@
 //! out; BSD writes `bytes transferred in N secs`. In all of them a number of bytes comes first and
 //! the seconds stand before a unit that begins with s.
 
-use record::{Run, Unit};
+use record::{FindingKind, Run, Unit};
 
 use super::found::{self, put, run};
 use super::lines::{ImportError, Lines, number, unit_scale};
@@ -54,9 +54,13 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     if let [Some(read), Some(written)] = counted
         && read != written
     {
-        found::note(&mut run, "records", format!("{read} records in, {written} out"));
+        found::note(&mut run, FindingKind::DdRecords, format!("{read} records in, {written} out"));
     }
-    found::note(&mut run, "dd", "one pass; whether it came from or stayed in memory is not told");
+    found::note(
+        &mut run,
+        FindingKind::DdPass,
+        "one pass; whether it came from or stayed in memory is not told",
+    );
     Ok(vec![run])
 }
 

@@ -4,7 +4,7 @@
 //! threads (`Q= 32,T= 1`), from 7 on reads and writes stand under headings. Its `T` are threads
 //! that each have `Q` in flight. MB are 10^6 bytes; KB in names of rows up to version 3 are 1024.
 
-use record::{Run, Unit};
+use record::{FindingKind, Run, Unit};
 
 use super::found::{self, Shape, Side, put, put_side, run};
 use super::lines::{ImportError, Lines, number, number_after};
@@ -56,7 +56,11 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         return Err(lines.wrong_at(begin, "the text ends before its results"));
     }
     if name == "CrystalDiskMark" {
-        found::note(&mut run, "best-of", "each value is the best of the passes, not their mean");
+        found::note(
+            &mut run,
+            FindingKind::BestOf,
+            "each value is the best of the passes, not their mean",
+        );
     }
     Ok(vec![run])
 }

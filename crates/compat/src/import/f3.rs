@@ -1,6 +1,6 @@
 //! f3write, f3read and f3probe. Its KB, MB and GB are powers of 1024.
 
-use record::{Evidence, IoErrors, Run, TargetKind, Unit, Verdict};
+use record::{Evidence, IoErrors, Run, TargetKind, Unit, Verdict, VerdictKind};
 
 use super::found::{put, run};
 use super::lines::{ImportError, Lines, after, number};
@@ -75,7 +75,7 @@ fn lost(run: &mut Run, kind: &str, count: u64) {
 
 fn verdict(run: &mut Run, text: String, name: &str, value: f64) {
     let evidence = vec![Evidence::new(name, value, Unit::Bytes)];
-    run.verdicts.push(Verdict { name: "F3".to_string(), text, evidence });
+    run.verdicts.push(Verdict { kind: VerdictKind::F3, text, evidence });
 }
 
 /// What f3probe says of a device.
@@ -88,7 +88,11 @@ fn probe(run: &mut Run, line: &str) -> Result<(), String> {
         run.target.spec = path;
         let text =
             if real { "the device is the real thing" } else { "the device is not what it says" };
-        run.verdicts.push(Verdict { name: "F3".into(), text: text.into(), evidence: Vec::new() });
+        run.verdicts.push(Verdict {
+            kind: VerdictKind::F3,
+            text: text.into(),
+            evidence: Vec::new(),
+        });
     }
     for (words, name) in [
         ("*Usable* size:", "usable"),

@@ -5,7 +5,7 @@
 //! disks. Where the operations were counted, rates are worked out from them and the time, since the
 //! printed ones are rounded (`13.3k`).
 
-use record::{DriveIdentity, IoErrors, Run};
+use record::{DriveIdentity, FindingKind, IoErrors, Run};
 
 use super::fio_json;
 use super::found::{self, Shape, Side, ctime, moment, note, put_side, run};
@@ -301,12 +301,16 @@ pub(crate) fn drive(name: &str) -> DriveIdentity {
 /// What to know about numbers of fio.
 pub(crate) fn notes(run: &mut Run, jobs: usize) {
     if run.metrics.iter().any(|m| m.name.contains(".p")) {
-        note(run, "clat", "latencies are fio's clat: from submission to completion");
+        note(run, FindingKind::FioClat, "latencies are fio's clat: from submission to completion");
     }
     if run.metrics.iter().any(|m| m.name.starts_with("mixed-read")) {
-        note(run, "mix", "reads and writes of a fixed mix are one measurement, not two");
+        note(
+            run,
+            FindingKind::FioMix,
+            "reads and writes of a fixed mix are one measurement, not two",
+        );
     }
     if jobs > 1 {
-        note(run, "jobs", format!("{jobs} results of one run of fio, in its order"));
+        note(run, FindingKind::FioJobs, format!("{jobs} results of one run of fio, in its order"));
     }
 }

@@ -1,7 +1,7 @@
 //! What a parser found, as a record: named as ssdyno names its own metrics, so that the two can be
 //! compared, and with nothing in it that was not in the text.
 
-use record::{Finding, Level, Metric, Origin, OriginKind, Run, Unit};
+use record::{Finding, FindingKind, Level, Metric, Origin, OriginKind, Run, Unit};
 
 /// A percentile with fewer operations beyond it is not taken over (statistics: R9).
 const SAMPLES_BEYOND: f64 = 10.0;
@@ -44,8 +44,8 @@ pub(crate) fn put(run: &mut Run, name: impl Into<String>, unit: Unit, value: f64
 }
 
 /// Adds a note.
-pub(crate) fn note(run: &mut Run, name: &str, text: impl Into<String>) {
-    run.warnings.push(Finding::new(name, Level::Note, text));
+pub(crate) fn note(run: &mut Run, kind: FindingKind, text: impl Into<String>) {
+    run.warnings.push(Finding::new(kind, Level::Note, text));
 }
 
 /// What was issued, as far as it is known.

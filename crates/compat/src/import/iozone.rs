@@ -5,7 +5,7 @@
 //! which writes KB for kB). Rates are KiB/s.
 
 use methods::{IozoneFigure as Figure, iozone_metric};
-use record::{Run, Unit};
+use record::{FindingKind, Run, Unit};
 
 use super::found::{self, ctime, moment, put, run};
 use super::lines::{ImportError, Lines, after};
@@ -201,6 +201,10 @@ fn enter(run: &mut Run, cells: &[Cell]) {
     let command = run.origin.as_ref().and_then(|o| o.command.as_deref()).unwrap_or("");
     let flag = |flag: &str| command.split_whitespace().any(|w| w == flag);
     if !command.is_empty() && !flag("-I") {
-        found::note(run, "page-cache", "buffered: what was read again may have come from memory");
+        found::note(
+            run,
+            FindingKind::PageCache,
+            "buffered: what was read again may have come from memory",
+        );
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use record::{Evidence, Finding, Level, Unit};
+use record::{Evidence, Finding, FindingKind, Level, Unit};
 
 use super::cgroup::{self, Limit};
 use super::environment::{governor, hypervisor, load};
@@ -60,14 +60,14 @@ fn slow_governor(machine: &Machine) -> Option<Finding> {
     let governor = governor(machine).filter(|governor| governor != "performance")?;
     let text = format!("the frequency governor is {governor}: latencies at depth 1 may read high");
     let advice = "cpupower frequency-set -g performance";
-    Some(Finding::new("governor", Level::Warn, text).advise(advice))
+    Some(Finding::new(FindingKind::Governor, Level::Warn, text).advise(advice))
 }
 
 fn high_load(machine: &Machine, process: &Process) -> Option<Finding> {
     let (load, cores) = load(machine).zip(process.threads)?;
     (load > f64::from(cores) / 2.0).then(|| {
         let text = format!("the load average is {load} on {cores} processors");
-        Finding::new("load", Level::Warn, text)
+        Finding::new(FindingKind::Load, Level::Warn, text)
             .advise("wait until other work is done")
             .with(Evidence::new("load average over a minute", load, Unit::Number))
     })
@@ -78,7 +78,7 @@ fn virtual_machine(machine: &Machine) -> Option<Finding> {
         "this is a virtual machine ({}): its drives may be shared, cached or limited by the host",
         hypervisor(machine)?
     );
-    Some(Finding::new("virtual-machine", Level::Note, text))
+    Some(Finding::new(FindingKind::VirtualMachine, Level::Note, text))
 }
 
 /// The engine stamps every I/O twice. Clocks of virtual machines are read without a system call too.
@@ -95,7 +95,7 @@ fn slow_clock(machine: &Machine) -> Option<Finding> {
         "the kernel's clock is {clock}: each reading of it costs more than with the processor's own"
     );
     let advice = "clocksource=tsc on the kernel's command line, if the processor's is steady";
-    Some(Finding::new("clock", level, text).advise(advice))
+    Some(Finding::new(FindingKind::Clock, level, text).advise(advice))
 }
 
 fn on_battery(machine: &Machine) -> Option<Finding> {
@@ -109,7 +109,7 @@ fn on_battery(machine: &Machine) -> Option<Finding> {
     };
     supplies.any(|dir| discharging(&dir)).then(|| {
         let text = "the machine runs on its battery, and may save power at the cost of speed";
-        Finding::new("on-battery", Level::Warn, text).advise("plug it in")
+        Finding::new(FindingKind::OnBattery, Level::Warn, text).advise("plug it in")
     })
 }
 
@@ -122,7 +122,10 @@ fn board_throttled(machine: &Machine) -> Option<Finding> {
     let when = if now { "now" } else { "since it started" };
     let level = if now { Level::Warn } else { Level::Note };
     let text = format!("the board's firmware reports {what} {when}");
-    Some(Finding::new("board-throttled", level, text).advise("a better power supply, or cooling"))
+    Some(
+        Finding::new(FindingKind::BoardThrottled, level, text)
+            .advise("a better power supply, or cooling"),
+    )
 }
 
 fn no_uring(machine: &Machine, process: &Process) -> Option<Finding> {
@@ -131,7 +134,8 @@ fn no_uring(machine: &Machine, process: &Process) -> Option<Finding> {
     for_us.then(|| {
         let text =
             "io_uring is disabled for this user: libaio is used instead, at more cost per I/O";
-        Finding::new("no-io-uring", Level::Warn, text).advise("sysctl kernel.io_uring_disabled=0")
+        Finding::new(FindingKind::NoIoUring, Level::Warn, text)
+            .advise("sysctl kernel.io_uring_disabled=0")
     })
 }
 
@@ -141,7 +145,7 @@ fn little_lock(process: &Process) -> Option<Finding> {
         let shown = workload::units::binary(bytes);
         let text =
             format!("only {shown} may be locked: buffers may not be registered with the kernel");
-        Finding::new("memlock", Level::Note, text)
+        Finding::new(FindingKind::Memlock, Level::Note, text)
             .advise("ulimit -l unlimited")
             .with(Evidence::new("memory that may be locked", bytes as f64, Unit::Bytes))
     })
@@ -151,7 +155,7 @@ fn not_root(process: &Process) -> Option<Finding> {
     (!process.root).then(|| {
         let text = "not root: the drives' own health data, the payload size of PCIe links and the \
                     settings of card readers stay unknown";
-        Finding::new("not-root", Level::Note, text).advise("sudo, where those matter")
+        Finding::new(FindingKind::NotRoot, Level::Note, text).advise("sudo, where those matter")
     })
 }
 
@@ -170,7 +174,7 @@ fn no_device_access(machine: &Machine, process: &Process) -> Option<Finding> {
             "{} cannot be opened by this user: only directories on it can be measured",
             denied.join(", ")
         );
-        Finding::new("no-device-access", Level::Note, text)
+        Finding::new(FindingKind::NoDeviceAccess, Level::Note, text)
             .advise("join the group that owns the device node (usually disk), or sudo")
     })
 }
@@ -179,13 +183,13 @@ fn limited(limit: Limit) -> Finding {
     match limit {
         Limit::Io(line) => {
             let text = format!("I/O of this process is limited by its control group: {line}");
-            Finding::new("io-limit", Level::Bad, text)
+            Finding::new(FindingKind::IoLimit, Level::Bad, text)
                 .advise("run it outside of the container or service")
         }
         Limit::Cpu(processors) => {
             let text =
                 format!("its control group gives this process {processors:.1} processors' time");
-            Finding::new("cpu-limit", Level::Warn, text)
+            Finding::new(FindingKind::CpuLimit, Level::Warn, text)
                 .advise("run it outside of the container or service")
                 .with(Evidence::new("processors", processors, Unit::Number))
         }
@@ -198,12 +202,13 @@ fn about_drive(machine: &Machine, node: &Node) -> Vec<Finding> {
     let slow = link.map(|link| {
         let (now, best) = (link.now.unwrap_or_default(), link.best.unwrap_or_default());
         let text = format!("{} runs at {now}, and could do {best}", drive.name);
-        Finding::new("link-downgraded", Level::Warn, text).advise("another slot, port or cable")
+        Finding::new(FindingKind::LinkDowngraded, Level::Warn, text)
+            .advise("another slot, port or cable")
     });
     let heat = drive.health.temperature_c.zip(drive.health.temperature_warn_c);
     let hot = heat.filter(|(now, warn)| *now >= warn - HEADROOM_C).map(|(now, warn)| {
         let text = format!("{} is at {now:.0} C, and warns at {warn:.0} C", drive.name);
-        Finding::new("hot-drive", Level::Warn, text)
+        Finding::new(FindingKind::HotDrive, Level::Warn, text)
             .advise("let it cool, or move air")
             .with(Evidence::new("temperature", now, Unit::Celsius))
     });

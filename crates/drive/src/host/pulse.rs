@@ -1,6 +1,6 @@
 //! What goes on in a machine while we do nothing: two looks, and what lies between them.
 
-use record::{Evidence, Finding, Level, Unit};
+use record::{Evidence, Finding, FindingKind, Level, Unit};
 
 use crate::machine::{Machine, names};
 use crate::node::Node;
@@ -57,7 +57,7 @@ impl Pulse {
         let share = later.stolen_ticks.saturating_sub(self.stolen_ticks) as f64 / all as f64;
         (all > 0 && share > STEAL_SHARE).then(|| {
             let text = format!("the hypervisor gives {:.0}% of our time to others", share * 100.0);
-            Finding::new("cpu-stolen", Level::Warn, text)
+            Finding::new(FindingKind::CpuStolen, Level::Warn, text)
                 .advise("a quieter host; latencies here hold pauses that are not the drive's")
                 .with(Evidence::new("steal time / processor time", share, Unit::Number))
         })
@@ -67,7 +67,7 @@ impl Pulse {
         let pages = later.swapped_pages.saturating_sub(self.swapped_pages);
         (pages > 0).then(|| {
             Finding::new(
-                "swapping",
+                FindingKind::Swapping,
                 Level::Warn,
                 "the machine is swapping, which is I/O of its own",
             )
@@ -88,7 +88,11 @@ impl Pulse {
             () => return None,
         };
         let counted = Evidence::new("throttle events", later.throttled as f64, Unit::Number);
-        Some(Finding::new("cpu-throttled", level, text).advise("better cooling").with(counted))
+        Some(
+            Finding::new(FindingKind::CpuThrottled, level, text)
+                .advise("better cooling")
+                .with(counted),
+        )
     }
 }
 
@@ -104,7 +108,7 @@ fn busy(name: &str, before: &Sample, after: &Sample, seconds: f64) -> Option<Fin
     let shown = workload::units::throughput(rate);
     let text =
         format!("{name} is in use by others: busy {:.0}% of the time, {shown}", share * 100.0);
-    let finding = Finding::new("other-io", Level::Warn, text)
+    let finding = Finding::new(FindingKind::OtherIo, Level::Warn, text)
         .advise("end what uses it (iotop shows what), or measure when it is quiet")
         .with(Evidence::new("others' throughput", rate, Unit::BytesPerSecond))
         .with(Evidence::new("requests in flight", after.in_flight as f64, Unit::Number));
@@ -140,7 +144,7 @@ mod tests {
     use super::*;
 
     fn named(findings: &[Finding]) -> Vec<(&str, Level)> {
-        findings.iter().map(|f| (f.name.as_str(), f.level)).collect()
+        findings.iter().map(|f| (f.kind.name(), f.level)).collect()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use record::{Finding, Histogram, IoErrors, Level};
+use record::{Finding, FindingKind, Histogram, IoErrors, Level};
 use workload::OpKind;
 use workload::units;
 
@@ -332,7 +332,7 @@ fn doubts(text: &mut String, ran: &Ran<'_>, results: &[Shown<'_>]) {
     };
     for finding in ran.stages.iter().flat_map(|stage| &stage.findings) {
         // Told below in fio's own words.
-        if finding.name != "depth-is-a-fiction" {
+        if finding.kind != FindingKind::DepthIsAFiction {
             add(told(finding));
         }
     }

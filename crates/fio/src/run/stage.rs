@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use drive::Watch;
 use engine::{BackendKind, Clock, Flow, FlowShare, Member, Performance, Stage};
-use record::{Finding, Level};
+use record::{Finding, FindingKind, Level};
 use rig::TargetInfo;
 
 use super::files::{self, Files, Use};
@@ -129,7 +129,7 @@ fn flow(clones: &[&Actor<'_>], members: &mut [Member<'_, Rounds>]) {
 fn limit_passed(run: &JobRun<'_>) -> Option<Finding> {
     let (_, why) = run.told.failed.as_ref()?;
     let text = format!("{} ended early: {why}", run.job.name);
-    Some(Finding::new("limit-passed", Level::Bad, text))
+    Some(Finding::new(FindingKind::LimitPassed, Level::Bad, text))
 }
 
 /// Gives a member its rules, and where they will tell what they found.

@@ -10,7 +10,7 @@ mod flush;
 mod page_cache;
 mod working_sets;
 
-use record::{Finding, Level, Plan, Safety, Step};
+use record::{Finding, FindingKind, Level, Plan, Safety, Step};
 use rig::{Rig, RigError, TargetInfo};
 use workload::OpKind::Read;
 use workload::Workload;
@@ -134,7 +134,7 @@ pub(crate) fn run(
         match check.run(session, ground, check.share() * seconds) {
             Err(MethodError::Rig(RigError::Unsupported(why))) => {
                 let text = format!("a check was left out, the target does not support it: {why}");
-                session.out.note(Finding::new("check-left-out", Level::Note, text));
+                session.out.note(Finding::new(FindingKind::CheckLeftOut, Level::Note, text));
             }
             result => result?,
         }

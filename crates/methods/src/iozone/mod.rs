@@ -9,7 +9,7 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
-use record::{Finding, Level, Metric, Plan, Step, TargetKind, Unit};
+use record::{Finding, FindingKind, Level, Metric, Plan, Step, TargetKind, Unit};
 use rig::{Event, Measurement, Preparation, Rig, TargetInfo};
 use workload::units::binary;
 use workload::{Content, OpKind, Region, Workload};
@@ -128,7 +128,7 @@ fn measure(session: &mut Session<'_, '_>, run: &Run) -> Result<(), MethodError> 
     let mut seen = Seen::default();
     if !run.ground.writes {
         let text = "this target may only be read: the figures of writes are left out";
-        session.out.note(Finding::new("reads-only", Level::Note, text));
+        session.out.note(Finding::new(FindingKind::ReadsOnly, Level::Note, text));
     }
     for row in &run.spec.rows {
         if run.fills() {
@@ -173,7 +173,7 @@ fn drop_caches(session: &mut Session<'_, '_>, row: Row, name: &str) -> Result<()
         && session.rig.target().target.kind != TargetKind::Virtual
     {
         let text = format!("{} of the file stayed in memory: {name} is not cold", binary(left));
-        session.out.note(Finding::new("cache-not-dropped", Level::Bad, text));
+        session.out.note(Finding::new(FindingKind::CacheNotDropped, Level::Bad, text));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Which of iozone's figures are not about the drive. Pure.
 
-use record::Unit;
+use record::{Unit, VerdictKind};
 use rig::{Measurement, TargetInfo};
 use workload::OpKind;
 use workload::units::throughput;
@@ -75,7 +75,7 @@ impl Seen {
         if let Some((_, cold)) = self.honest.iter().find(|(name, _)| *name == "cold-read") {
             text += &format!(" The first read after the cache was dropped: {}.", throughput(*cold));
         }
-        let ruling = Ruling::yes("RAM", text);
+        let ruling = Ruling::yes(VerdictKind::Ram, text);
         let ruling = ruling.with("fastest read", fastest.bytes_per_s, Unit::BytesPerSecond);
         Some(match fastest.from_device {
             Some(share) => ruling.with("device bytes / application bytes", share, Unit::Number),
@@ -97,14 +97,14 @@ impl Seen {
         let rates = format!("rewrite {}, random write {}", throughput(rewrite), throughput(random));
         let ruling = match (ratio - 1.0).abs() < SAME {
             true => Ruling::yes(
-                "FLUSH",
+                VerdictKind::Flush,
                 format!(
                     "Writes are the time of a commit and nothing else: {rates}, {commit} for each \
                      record whatever its place."
                 ),
             ),
             false => Ruling::no(
-                "NOT FLUSH",
+                VerdictKind::NotFlush,
                 format!("Order matters even where every write is durable: {rates}."),
             ),
         };

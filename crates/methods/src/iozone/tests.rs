@@ -54,10 +54,10 @@ fn every_figure_moves_the_file_once_in_its_own_order() {
 fn reads_out_of_memory_are_said_to_be() {
     let (out, result) = run(&mut Fake::new(Traits::default()), spec(&[0, 1, 2]));
     result.expect("nothing is wrong");
-    let ram = out.verdicts.iter().find(|v| v.name == "RAM").expect("told");
+    let ram = out.verdicts.iter().find(|v| v.kind.name() == "RAM").expect("told");
     assert!(ram.text.starts_with("3 of 3 figures of reads came from memory"), "{}", ram.text);
     assert!(ram.text.contains("after the cache was dropped"), "{}", ram.text);
-    let flush = out.verdicts.iter().find(|v| v.name.contains("FLUSH")).expect("told");
+    let flush = out.verdicts.iter().find(|v| v.kind.name().contains("FLUSH")).expect("told");
     assert!(flush.evidence.iter().any(|e| e.name == "a commit" && e.value > 0.0), "{flush:?}");
 }
 
@@ -69,7 +69,7 @@ fn without_a_first_write_the_file_is_made_and_what_may_not_be_written_is_left_ou
     let mut fake = Fake::read_only(Traits::default());
     let (out, result) = run(&mut fake, Iozone { once: true, ..spec(&[0, 1, 2]) });
     result.expect("reads are allowed");
-    assert_eq!((fake.written, out.warnings[0].name.as_str()), (0, "reads-only"));
+    assert_eq!((fake.written, out.warnings[0].kind.name()), (0, "reads-only"));
     assert!(out.metrics.iter().all(|m| !m.name.contains("write") && !m.name.contains("reread")));
     let large = Row { file_bytes: 1 << 30, record_bytes: 4096 };
     let options =

@@ -10,7 +10,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use record::{Finding, Level, Metric, Plan, Step, Unit};
+use record::{Finding, FindingKind, Level, Metric, Plan, Step, Unit};
 use rig::{Measurement, Preparation, Rig, TargetInfo};
 use workload::{Caching, Calls, Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
@@ -227,7 +227,7 @@ fn open_reference(session: &mut Session<'_, '_>, marks: &Marks) -> Result<u64, M
     if bytes == 0 {
         let text =
             "no RAM disc could be measured here: the published one of RISC OS is the reference";
-        session.out.note(Finding::new("reference-published", Level::Note, text));
+        session.out.note(Finding::new(FindingKind::ReferencePublished, Level::Note, text));
     }
     Ok(bytes)
 }

@@ -1,6 +1,6 @@
 //! The scores in the words of the published tables: KiB/s and percent of the RAM disc.
 
-use record::Unit;
+use record::{Unit, VerdictKind};
 
 use super::score::{Column, Score};
 use crate::verdict::Ruling;
@@ -53,7 +53,7 @@ impl Scores {
         if !honest.is_empty() {
             text += &format!(" Past the cache and durable: {honest}.");
         }
-        let mut ruling = Ruling::yes("MARK", text);
+        let mut ruling = Ruling::yes(VerdictKind::Mark, text);
         for column in Column::ALL {
             if let Some(share) = self.share(column) {
                 let name = format!("{} of the RAM disc", column.heading());

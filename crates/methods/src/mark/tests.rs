@@ -71,7 +71,7 @@ fn the_honest_part_has_intervals_and_the_ratio_to_the_disc() {
     let order: Vec<_> = fake.issued.iter().filter(|w| w.name == "mark-hd-write").collect();
     assert!(order.iter().all(|w| w.flush_every == Some(1) && w.caching == Caching::Bypass));
     let verdict = &out.verdicts[0];
-    assert_eq!((verdict.name.as_str(), verdict.evidence.len()), ("MARK", 4));
+    assert_eq!((verdict.kind.name(), verdict.evidence.len()), ("MARK", 4));
     assert!(verdict.text.contains("the RAM disc of this machine"), "{}", verdict.text);
 }
 
@@ -79,7 +79,7 @@ fn the_honest_part_has_intervals_and_the_ratio_to_the_disc() {
 fn without_a_disc_the_published_one_is_taken_and_said() {
     let out = marked(&mut Fake::new(Traits::default()), &options());
     assert!(out.verdicts[0].text.contains("as published"), "{}", out.verdicts[0].text);
-    assert_eq!(out.warnings[0].name, "reference-published");
+    assert_eq!(out.warnings[0].kind.name(), "reference-published");
     let asked = Options { reference: Reference::RiscOsRamFs, ..options() };
     let mut fake = beside_a_disc();
     let out = marked(&mut fake, &asked);
@@ -131,7 +131,11 @@ fn a_command_runs_three_times_and_its_io_is_counted() {
     assert_eq!(value("command.device-written"), Some(4096.0));
     assert_eq!(value("command.device-written-synced"), Some(65_536.0));
     let verdict = &out.verdicts[0];
-    assert!(verdict.text.contains("64 KiB") && verdict.name == "COMMAND", "{}", verdict.text);
+    assert!(
+        verdict.text.contains("64 KiB") && verdict.kind.name() == "COMMAND",
+        "{}",
+        verdict.text
+    );
 }
 
 #[test]
@@ -143,7 +147,7 @@ fn a_command_that_fails_is_a_finding_and_is_not_repeated() {
     assert!(error.to_string().contains("exit code 7"), "{error}");
     assert_eq!(metric(&out, "command.exit").samples, [0.0, 7.0]);
     assert_eq!(
-        (out.warnings[0].name.as_str(), out.verdicts[0].name.as_str()),
+        (out.warnings[0].kind.name(), out.verdicts[0].kind.name()),
         ("command-failed", "FAILED")
     );
     let none = command(&mut fake, &[]).1.expect_err("nothing to run");

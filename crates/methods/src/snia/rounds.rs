@@ -6,7 +6,7 @@
 //! up to the specification's 25: its own rule also accepts a slow decay.
 
 use analysis::{Slope, WINDOW};
-use record::{Finding, Level, Metric, Series, Step, Unit};
+use record::{Finding, FindingKind, Level, Metric, Series, Step, Unit};
 
 use super::cell::Cell;
 use crate::MethodError;
@@ -87,7 +87,7 @@ impl Rounds {
         }
         if steadiness.pts.is_none() {
             let text = format!("{}: not steady after {} rounds", self.name, steadiness.rounds);
-            session.out.note(Finding::new("not-steady", Level::Warn, text));
+            session.out.note(Finding::new(FindingKind::NotSteady, Level::Warn, text));
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ fn value(out: &Outcome<'_>, name: &str) -> f64 {
 }
 
 fn says(out: &Outcome<'_>, verdict: &str) -> bool {
-    out.verdicts.iter().any(|v| v.name == verdict)
+    out.verdicts.iter().any(|v| v.kind.name() == verdict)
 }
 
 /// Eight channels, 1 ms and 4 KiB at 10 MB/s each.

@@ -11,7 +11,7 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
-use record::{Finding, IoErrors, Level, Plan, Unit};
+use record::{Finding, FindingKind, IoErrors, Level, Plan, Unit};
 use rig::{Event, Measurement, Preparation, Rig, TargetInfo};
 use workload::units::decimal;
 use workload::{Content, OpKind};
@@ -86,7 +86,7 @@ impl Method for Speed {
 fn measure(session: &mut Session<'_, '_>, layout: &Layout) -> Result<(), MethodError> {
     if !layout.writes {
         let text = "this target may only be read: nothing was written back";
-        let note = Finding::new("reads-only", Level::Note, text);
+        let note = Finding::new(FindingKind::ReadsOnly, Level::Note, text);
         session.out.note(note.advise("--borrow overwrites blocks with their own content"));
     }
     if layout.fills {
@@ -129,7 +129,7 @@ fn passes(session: &mut Session<'_, '_>, layout: &Layout) -> Result<(), MethodEr
         let late = end > PATIENCE * PASSES_SHARE * layout.seconds;
         if round > 0 && late && !layout.rounds_given {
             let text = format!("the drive is slow: {round} passes were run, not {}", layout.rounds);
-            session.out.note(Finding::new("rounds-cut", Level::Note, text));
+            session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
             break;
         }
         for index in schedule::order(layout.places.len(), round) {
@@ -231,7 +231,7 @@ fn restore(session: &mut Session<'_, '_>) -> Result<(), MethodError> {
             "{} read back otherwise than they had been written, and were put back",
             decimal(changed)
         );
-        session.out.note(Finding::new("content-changed", Level::Bad, text));
+        session.out.note(Finding::new(FindingKind::ContentChanged, Level::Bad, text));
         session.out.add_errors(&IoErrors {
             op: "verify".into(),
             kind: "changed".into(),

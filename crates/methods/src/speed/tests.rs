@@ -58,7 +58,7 @@ fn a_lent_stick_tells_what_a_command_costs_and_gets_everything_back() {
     assert_eq!(metric(&out, "speed-read.legacy").value.map(|v| v.round()), Some(6.5e6));
     let command = metric(&out, "speed-read.command-time").value.expect("a line");
     assert!((command / 2e6 - 1.0).abs() < 0.02, "{command}");
-    let names: Vec<_> = out.verdicts.iter().map(|v| v.name.as_str()).collect();
+    let names: Vec<_> = out.verdicts.iter().map(|v| v.kind.name()).collect();
     for name in ["SPEED", "SAME EVERYWHERE", "PER-COMMAND"] {
         assert!(names.contains(&name), "{names:?}");
     }
@@ -89,7 +89,7 @@ fn a_stick_that_was_not_lent_is_read_and_a_slow_one_gets_fewer_passes() {
     result.expect("reads are allowed");
     assert_eq!(fake.written, 0);
     assert!(out.metrics.iter().all(|m| !m.name.contains("write")));
-    let notes: Vec<_> = out.warnings.iter().map(|w| w.name.as_str()).collect();
+    let notes: Vec<_> = out.warnings.iter().map(|w| w.kind.name()).collect();
     assert_eq!(notes[..2], ["reads-only", "rounds-cut"]);
 }
 

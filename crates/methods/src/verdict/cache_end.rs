@@ -4,7 +4,7 @@
 //! rate fall too, so a drive that was hot at that place leaves the question open. Writing on more
 //! slowly than a full drive is overwritten is the sign of folding: the cache is emptied meanwhile.
 
-use record::Unit;
+use record::{Unit, VerdictKind};
 use rig::TargetInfo;
 use workload::units::{decimal, throughput};
 
@@ -75,7 +75,11 @@ pub(crate) fn cache_end(target: &TargetInfo, seen: &Sustained) -> Ruling {
     let Some(cache) = seen.cache else {
         let text =
             format!("The drive wrote {} from end to end: no cache ended.", throughput(average));
-        return Ruling::no("NO CACHE END", text).with("average", average, Unit::BytesPerSecond);
+        return Ruling::no(VerdictKind::NoCacheEnd, text).with(
+            "average",
+            average,
+            Unit::BytesPerSecond,
+        );
     };
     let (size, low, high) =
         (decimal(cache.bytes as u64), decimal(cache.low as u64), decimal(cache.high as u64));
@@ -86,7 +90,10 @@ pub(crate) fn cache_end(target: &TargetInfo, seen: &Sustained) -> Ruling {
             "{fell}; the drive was hot there: heat or the end of a cache. With better cooling the \
              place of a cache's end stays, that of heat moves."
         )),
-        false => Ruling::yes("CACHE END", format!("{fell}: a cache was full{}.", folding(seen))),
+        false => Ruling::yes(
+            VerdictKind::CacheEnd,
+            format!("{fell}: a cache was full{}.", folding(seen)),
+        ),
     };
     let ruling = ruling
         .with("bytes until the rate fell", cache.bytes, Unit::Bytes)
@@ -143,7 +150,7 @@ mod tests {
     #[test]
     fn a_fall_is_the_end_of_a_cache_and_a_dip_below_overwriting_is_folding() {
         let ruling = cache_end(&target(), &seen(None, 2.1e9));
-        assert_eq!((ruling.answer, ruling.verdict.name.as_str()), (Answer::Yes, "CACHE END"));
+        assert_eq!((ruling.answer, ruling.verdict.kind.name()), (Answer::Yes, "CACHE END"));
         let text = &ruling.verdict.text;
         assert!(
             text.starts_with("5000 MB/s up to 170 GB [165 GB, 175 GB], then 1470 MB/s"),

@@ -4,7 +4,7 @@
 //! content hold for incompressible data only, and figures of tools that write zeros for nothing.
 
 use analysis::{Comparison, compare_among};
-use record::Unit;
+use record::{Unit, VerdictKind};
 use workload::Content;
 
 use super::{Ruling, percent};
@@ -41,13 +41,13 @@ pub(crate) fn content(contents: &Contents) -> Ruling {
              random data.",
             c.ratio
         );
-        Ruling::yes("COMPRESSIBLE", text)
+        Ruling::yes(VerdictKind::Compressible, text)
     } else if compared.len() + 1 == CONTENTS.len() && most < GAIN_MOST {
         let text = format!(
             "Content does not matter: zeros, repeated and half-compressible data gain {} at most.",
             percent(most - 1.0)
         );
-        Ruling::no("INCOMPRESSIBLE", text)
+        Ruling::no(VerdictKind::Incompressible, text)
     } else {
         let text = "Whether content matters is unknown: the writes scatter too much; more replicates \
                     may tell.";

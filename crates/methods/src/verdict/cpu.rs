@@ -1,8 +1,8 @@
 //! CPU: is it this machine's processor that bounds the speed?
 
-use record::Unit;
+use record::{FindingKind, Unit, VerdictKind};
 
-use super::{GENERATOR_BOUND, Ruling, percent};
+use super::{Ruling, percent};
 use crate::Digest;
 
 /// A share of less time than this is the clock's resolution, seconds.
@@ -14,11 +14,11 @@ pub(crate) fn cpu(seen: &[Digest]) -> Ruling {
     let Some(busiest) = busiest.filter(|d| d.cpu_share > 0.0) else {
         return Ruling::unknown("the processor time of the workloads");
     };
-    let bound = seen.iter().find(|d| d.found(GENERATOR_BOUND));
+    let bound = seen.iter().find(|d| d.found(&FindingKind::GeneratorBound));
     let shown = bound.unwrap_or(busiest);
     let ruling = match bound {
         Some(bound) => Ruling::yes(
-            "CPU",
+            VerdictKind::Cpu,
             format!(
                 "The processor is the limit in {}: its threads were busy {} of the time.",
                 bound.name,
@@ -26,7 +26,7 @@ pub(crate) fn cpu(seen: &[Digest]) -> Ruling {
             ),
         ),
         None => Ruling::no(
-            "CPU FREE",
+            VerdictKind::CpuFree,
             format!("the processor ({} of a core at most)", percent(busiest.cpu_share)),
         ),
     };
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn the_rigs_own_finding_decides() {
-        let finding = Finding::new(GENERATOR_BOUND, Level::Warn, "");
+        let finding = Finding::new(FindingKind::GeneratorBound, Level::Warn, "");
         let bound = Digest { findings: vec![finding], cpu_share: 0.97, ..digest("a") };
         assert_eq!(cpu(&[digest("b"), bound]).answer, Answer::Yes);
         assert_eq!(cpu(&[digest("b")]).answer, Answer::No);

@@ -5,7 +5,7 @@
 //! for small random blocks, which are neither split nor merged on their way, from the requests that
 //! the device had.
 
-use record::Unit;
+use record::{Unit, VerdictKind};
 
 use super::{Ruling, percent};
 use crate::Digest;
@@ -35,14 +35,14 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
     let (name, nominal, effective) = (&worst.first.name, worst.nominal(), worst.effective());
     let ruling = match worst.share() < OWN_SHARE_LEAST {
         true => Ruling::yes(
-            "DEPTH",
+            VerdictKind::Depth,
             format!(
                 "{name} had {effective:.1} operations in flight, not {nominal:.0}: its figures are \
                  those of that depth."
             ),
         ),
         false => Ruling::no(
-            "DEPTH KEPT",
+            VerdictKind::DepthKept,
             format!("the depth ({} of it was kept)", percent(worst.share())),
         ),
     };

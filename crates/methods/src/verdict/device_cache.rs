@@ -5,7 +5,7 @@
 //! cache larger than the largest set, or one that was never filled, stays unseen.
 
 use analysis::compare;
-use record::Unit;
+use record::{Unit, VerdictKind};
 use workload::units::{binary, latency};
 
 use super::Ruling;
@@ -48,14 +48,14 @@ pub(crate) fn device_cache(sets: &[WorkingSet]) -> Ruling {
             binary(last_fast(sets)),
             binary(large.bytes)
         );
-        Ruling::yes("DEVICE CACHE", text)
+        Ruling::yes(VerdictKind::DeviceCache, text)
     } else if high < STEP_MOST {
         let text = format!(
             "No read cache shows: reads within {} take at most {high:.1} times as long as within {}.",
             binary(large.bytes),
             binary(small.bytes)
         );
-        Ruling::no("NO DEVICE CACHE", text)
+        Ruling::no(VerdictKind::NoDeviceCache, text)
     } else {
         let text = "Whether the drive has a read cache is unknown: the reads scatter too much; more \
                     replicates may tell.";

@@ -4,7 +4,7 @@
 //! returns sooner is possible where the drive has nothing volatile (it then declares no write
 //! cache); otherwise the data may be gone after a power cut.
 
-use record::{Histogram, Unit};
+use record::{Histogram, Unit, VerdictKind};
 use rig::TargetInfo;
 use workload::units::latency;
 
@@ -29,16 +29,19 @@ pub(crate) fn flush(target: &TargetInfo, times: &FlushTimes) -> Ruling {
     let ruling = if target.ram {
         Ruling::unknown("Memory has nothing to flush: durability was not tested.")
     } else if median >= HONEST_NS_LEAST {
-        Ruling::no("FLUSH PLAUSIBLE", format!("A flush takes {took}: long enough to be one."))
+        Ruling::no(
+            VerdictKind::FlushPlausible,
+            format!("A flush takes {took}: long enough to be one."),
+        )
     } else if volatile_cache == Some(false) {
         let text = format!("A flush takes {took}; the drive declares no volatile cache to flush.");
-        Ruling::no("FLUSH PLAUSIBLE", text)
+        Ruling::no(VerdictKind::FlushPlausible, text)
     } else {
         let text = format!(
             "A flush takes {took}, less than flash takes to program, and no power-loss protection \
              is declared: acknowledged writes may not survive a power cut."
         );
-        Ruling::yes("FLUSH", text)
+        Ruling::yes(VerdictKind::Flush, text)
     };
     ruling.with("flush p50", median as f64, Unit::Nanoseconds).with(
         "flushes timed",

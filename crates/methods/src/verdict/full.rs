@@ -1,6 +1,6 @@
 //! FULL: is the file system so full that writes may be slower for it?
 
-use record::Unit;
+use record::{Unit, VerdictKind};
 use rig::TargetInfo;
 
 use super::{Ruling, percent};
@@ -18,10 +18,13 @@ pub(crate) fn full(target: &TargetInfo) -> Ruling {
     let share = free as f64 / bytes as f64;
     let ruling = match share < FREE_SHARE_LEAST {
         true => Ruling::yes(
-            "FULL",
+            VerdictKind::Full,
             format!("Only {} of the file system are free: writes may suffer.", percent(share)),
         ),
-        false => Ruling::no("ROOM", format!("{} of the file system are free.", percent(share))),
+        false => Ruling::no(
+            VerdictKind::Room,
+            format!("{} of the file system are free.", percent(share)),
+        ),
     };
     ruling.with("free share of the file system", share, Unit::Number)
 }

@@ -1,28 +1,30 @@
 //! HEAT: did the drive get so hot that it slowed down?
 
-use record::Unit;
+use record::{FindingKind, Unit, VerdictKind};
 use rig::{TargetInfo, Temperature};
 
-use super::{Ruling, TEMPERATURE_LIMIT, THROTTLED};
+use super::Ruling;
 use crate::Digest;
 
 pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
-    let throttled = seen.iter().find(|d| d.found(THROTTLED));
-    let stopped = seen.iter().any(|d| d.found(TEMPERATURE_LIMIT));
+    let throttled = seen.iter().find(|d| d.found(&FindingKind::Throttled));
+    let stopped = seen.iter().any(|d| d.found(&FindingKind::TemperatureLimit));
     let course = course(seen);
     let warn_c = target.target.drive.as_ref().and_then(|d| d.health.temperature_warn_c);
     let ruling = match (throttled, course, warn_c) {
         _ if stopped => {
             let text = "The run was ended because the drive came near its own warning level.";
-            Ruling::yes("HEAT", text)
+            Ruling::yes(VerdictKind::Heat, text)
         }
-        (Some(d), _, _) => Ruling::yes("HEAT", format!("The drive slowed down in {}.", d.name)),
+        (Some(d), _, _) => {
+            Ruling::yes(VerdictKind::Heat, format!("The drive slowed down in {}.", d.name))
+        }
         (_, Some(t), Some(warn_c)) if t.max_c >= warn_c => Ruling::yes(
-            "HEAT",
+            VerdictKind::Heat,
             format!("The drive reached {:.0} C; its own warning level is {warn_c:.0} C.", t.max_c),
         ),
         (_, Some(t), _) => Ruling::no(
-            "COOL",
+            VerdictKind::Cool,
             format!(
                 "The drive went from {:.0} to {:.0} C and did not slow down for it.",
                 t.start_c, t.max_c
@@ -61,8 +63,8 @@ mod tests {
 
     #[test]
     fn throttled_or_above_the_drives_own_level_is_yes() {
-        let finding = Finding::new(THROTTLED, Level::Warn, "");
-        let limit = Finding::new(TEMPERATURE_LIMIT, Level::Bad, "");
+        let finding = Finding::new(FindingKind::Throttled, Level::Warn, "");
+        let limit = Finding::new(FindingKind::TemperatureLimit, Level::Bad, "");
         let stopped = Digest { findings: vec![limit], ..at(40.0, 66.0) };
         assert_eq!(heat(&target(), &[stopped]).answer, Answer::Yes);
         let slow = Digest { findings: vec![finding], ..at(40.0, 70.0) };

@@ -1,6 +1,6 @@
 //! LINK: is it the link that bounds the speed, and is the link what it could be?
 
-use record::{Link, Unit};
+use record::{Link, Unit, VerdictKind};
 use rig::TargetInfo;
 use workload::units::throughput;
 
@@ -24,7 +24,7 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Ruling {
     let share = fastest.throughput() / ceiling;
     let ruling = match share >= BOUND_SHARE {
         true => Ruling::yes(
-            "LINK",
+            VerdictKind::Link,
             format!(
                 "The link is the limit: {} runs at {} of the {} that {} carries.",
                 fastest.name,
@@ -33,7 +33,9 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Ruling {
                 link_of(target).and_then(|l| l.now.as_deref()).unwrap_or("it"),
             ),
         ),
-        false => Ruling::no("LINK FREE", format!("the link ({} used at most)", percent(share))),
+        false => {
+            Ruling::no(VerdictKind::LinkFree, format!("the link ({} used at most)", percent(share)))
+        }
     };
     ruling.with("throughput", fastest.throughput(), Unit::BytesPerSecond).with(
         "ceiling of the link",
@@ -52,10 +54,10 @@ pub(crate) fn downgraded(target: &TargetInfo) -> Ruling {
                 words(now),
                 words(best)
             );
-            Ruling::yes("LINK DOWNGRADED", text)
+            Ruling::yes(VerdictKind::LinkDowngraded, text)
         }
         Some(Link { downgraded: Some(false), .. }) => {
-            Ruling::no("LINK FULL", "The link is as fast as the drive allows.")
+            Ruling::no(VerdictKind::LinkFull, "The link is as fast as the drive allows.")
         }
         _ => Ruling::unknown("Whether the link could be faster is unknown."),
     }

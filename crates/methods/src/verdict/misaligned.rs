@@ -1,6 +1,6 @@
 //! MISALIGNED: do writes that are off by a few sectors cost more?
 
-use record::Unit;
+use record::{Unit, VerdictKind};
 use workload::units::{binary, throughput};
 
 use analysis::Outcome;
@@ -38,7 +38,7 @@ pub(crate) fn misaligned(shifts: &[Shift]) -> Ruling {
     let (distance, share) = (binary(*bytes), percent(worst.ratio));
     let ruling = match worst.outcome {
         Outcome::Slower => Ruling::yes(
-            "MISALIGNED",
+            VerdictKind::Misaligned,
             format!(
                 "Off by {distance}, 4 KiB writes fall from {} to {} ({share}): partitions and files \
                  have to begin on a boundary.",
@@ -47,7 +47,7 @@ pub(crate) fn misaligned(shifts: &[Shift]) -> Ruling {
             ),
         ),
         Outcome::Equivalent => Ruling::no(
-            "ALIGNMENT IS FREE",
+            VerdictKind::AlignmentIsFree,
             format!("Off by up to 64 KiB, 4 KiB writes keep {share} of their rate at least."),
         ),
         Outcome::Faster | Outcome::Inconclusive => Ruling::unknown(format!(

@@ -1,7 +1,7 @@
 //! MIX-DETERMINED: with a fixed mix the write figure is the read figure times the mix, and no
 //! measurement of its own. A drive that writes slowly shows in both.
 
-use record::Unit;
+use record::{Unit, VerdictKind};
 
 use super::Ruling;
 use crate::Digest;
@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 0.3;
 pub(crate) fn mix(seen: &[Digest]) -> Ruling {
     let mixed = |d: &&Digest| d.mix.read > 0 && d.mix.write > 0;
     let Some(first) = seen.iter().find(mixed) else {
-        return Ruling::no("NO MIX", "No workload mixes reads and writes.");
+        return Ruling::no(VerdictKind::NoMix, "No workload mixes reads and writes.");
     };
     let same = seen.iter().filter(|d| d.name == first.name);
     let [reads, writes] = same.fold([0, 0], |sum, d| [sum[0] + d.ops[0], sum[1] + d.ops[1]]);
@@ -26,7 +26,7 @@ pub(crate) fn mix(seen: &[Digest]) -> Ruling {
     let measured = writes as f64 / reads as f64;
     let ruling = match (measured / planned - 1.0).abs() <= TOLERANCE {
         true => Ruling::yes(
-            "MIX-DETERMINED",
+            VerdictKind::MixDetermined,
             format!(
                 "In {} the write figure is {measured:.2} times the read figure because the mix is \
                  {}:{}; it says nothing about writes alone.",

@@ -25,7 +25,7 @@ mod throttle;
 mod trim;
 mod untrimmed;
 
-use record::{Evidence, Unit, Verdict};
+use record::{Evidence, Unit, Verdict, VerdictKind};
 use rig::TargetInfo;
 
 use crate::Digest;
@@ -41,12 +41,6 @@ pub(crate) use steady::Steadiness;
 pub(crate) use throttle::Warmth;
 pub(crate) use trim::Trim;
 pub(crate) use untrimmed::States;
-
-/// Names of the rig's own findings that rules rest on.
-const SERVED_FROM_RAM: &str = "served-from-ram";
-const GENERATOR_BOUND: &str = "generator-bound";
-const THROTTLED: &str = "throttled";
-const TEMPERATURE_LIMIT: &str = "temperature-limit";
 
 /// What the checks of `authentic` and the tests of whole drives measured; `None` for those that were not made.
 #[derive(Clone, Debug, Default)]
@@ -92,24 +86,24 @@ pub(crate) struct Ruling {
 }
 
 impl Ruling {
-    fn new(answer: Answer, name: &str, text: impl Into<String>) -> Ruling {
-        let verdict = Verdict { name: name.into(), text: text.into(), evidence: Vec::new() };
+    fn new(answer: Answer, kind: VerdictKind, text: impl Into<String>) -> Ruling {
+        let verdict = Verdict { kind, text: text.into(), evidence: Vec::new() };
         Ruling { answer, verdict }
     }
 
     /// It is so.
-    pub fn yes(name: &str, text: impl Into<String>) -> Ruling {
-        Ruling::new(Answer::Yes, name, text)
+    pub fn yes(kind: VerdictKind, text: impl Into<String>) -> Ruling {
+        Ruling::new(Answer::Yes, kind, text)
     }
 
-    /// It is not so; `name` says what is so instead.
-    pub fn no(name: &str, text: impl Into<String>) -> Ruling {
-        Ruling::new(Answer::No, name, text)
+    /// It is not so; `kind` is the opposite conclusion.
+    pub fn no(kind: VerdictKind, text: impl Into<String>) -> Ruling {
+        Ruling::new(Answer::No, kind, text)
     }
 
     /// The data do not tell.
     pub fn unknown(text: impl Into<String>) -> Ruling {
-        Ruling::new(Answer::Unknown, "UNDETERMINED", text)
+        Ruling::new(Answer::Unknown, VerdictKind::Undetermined, text)
     }
 
     /// The same with a number it rests on.
@@ -148,7 +142,7 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
         false => vec![link::link(target, seen), depth::depth(seen), cpu::cpu(seen)],
     };
     // What lasting work showed of heat says more than a temperature does.
-    let told = rulings.iter().any(|r| r.verdict.name == "HEAT");
+    let told = rulings.iter().any(|r| r.verdict.kind == VerdictKind::Heat);
     let heat = (!told).then(|| heat::heat(target, seen));
     let others = [link::downgraded(target), full::full(target), mix::mix(seen)];
     rulings.extend(bounds.iter().cloned().chain(heat).chain(others).filter(applies));
@@ -199,7 +193,7 @@ fn undetermined(bounds: &[Ruling]) -> Verdict {
         text += &format!(" Not known: {unknown}.");
     }
     let evidence = bounds.iter().flat_map(|r| r.verdict.evidence.clone()).collect();
-    Verdict { name: "UNDETERMINED".into(), text, evidence }
+    Verdict { kind: VerdictKind::Undetermined, text, evidence }
 }
 
 /// A share as a person reads it: `97%`, `0.4%`.

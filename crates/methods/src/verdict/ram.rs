@@ -4,11 +4,11 @@
 //! cannot be watched, reads past the page cache are held against reads from it: reads that are as
 //! fast as memory prove nothing, reads much slower came from somewhere else.
 
-use record::Unit;
+use record::{FindingKind, Unit, VerdictKind};
 use rig::TargetInfo;
 use workload::units::throughput;
 
-use super::{Ruling, SERVED_FROM_RAM, percent};
+use super::{Ruling, percent};
 use crate::Digest;
 
 /// The drive read less than this share of what was asked: memory served the rest.
@@ -34,16 +34,14 @@ pub(crate) struct PageCache {
 pub(crate) fn ram(target: &TargetInfo, seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
     if target.ram {
         let text = "The target lives in memory: these are figures of memory, not of a drive.";
-        return with_shares(Ruling::yes("RAM", text), &shares(seen));
+        return with_shares(Ruling::yes(VerdictKind::Ram, text), &shares(seen));
     }
     if let Some((name, rate, ceiling)) = above_ceiling(target, seen) {
         let (fast, most) = (throughput(rate), throughput(ceiling));
         let text = format!("{name} gave {fast} over a link that carries {most}: that is memory.");
-        return Ruling::yes("RAM", text).with("throughput", rate, Unit::BytesPerSecond).with(
-            "ceiling of the link",
-            ceiling,
-            Unit::BytesPerSecond,
-        );
+        return Ruling::yes(VerdictKind::Ram, text)
+            .with("throughput", rate, Unit::BytesPerSecond)
+            .with("ceiling of the link", ceiling, Unit::BytesPerSecond);
     }
     let shares = shares(seen);
     match worst(&shares) {
@@ -61,7 +59,7 @@ fn by_shares(shares: &[Share], worst: &Share) -> Ruling {
             part => format!("at least {part}"),
         };
         let text = format!("Reads reached the drive: it read {least} of the bytes asked for.");
-        return Ruling::no("DRIVE", text);
+        return Ruling::no(VerdictKind::Drive, text);
     }
     let text = format!(
         "Memory served reads: in {low} of {} workloads the drive read less than half of what was \
@@ -70,7 +68,7 @@ fn by_shares(shares: &[Share], worst: &Share) -> Ruling {
         worst.name,
         percent(worst.share)
     );
-    Ruling::yes("RAM", text)
+    Ruling::yes(VerdictKind::Ram, text)
 }
 
 /// There is no counter: what else is known?
@@ -79,8 +77,11 @@ fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
     if reads.is_empty() {
         return Ruling::unknown("Whether reads reach the drive is unknown: nothing was read.");
     }
-    if let Some(d) = reads.iter().find(|d| d.found(SERVED_FROM_RAM)) {
-        return Ruling::yes("RAM", format!("Memory served reads, in {} among others.", d.name));
+    if let Some(d) = reads.iter().find(|d| d.found(&FindingKind::ServedFromRam)) {
+        return Ruling::yes(
+            VerdictKind::Ram,
+            format!("Memory served reads, in {} among others.", d.name),
+        );
     }
     if reads.iter().any(|d| !d.direct) {
         let text = "Reads went through the page cache, and the drive cannot be watched: whether \
@@ -99,7 +100,7 @@ fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
     let ratio = compared.ratio;
     let told = match ratio >= CACHED_RATIO_LEAST {
         true => Ruling::no(
-            "DRIVE",
+            VerdictKind::Drive,
             format!(
                 "Reads did not come from the page cache: from there they are {ratio:.1} times as fast."
             ),
@@ -207,7 +208,7 @@ mod tests {
             reads("tiny", 4096, Some(0)),
         ];
         let ruling = ram(&target(), &seen, None);
-        assert_eq!((ruling.answer, ruling.verdict.name.as_str()), (Answer::No, "DRIVE"));
+        assert_eq!((ruling.answer, ruling.verdict.kind.name()), (Answer::No, "DRIVE"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! commands or their data take the time.
 
 use analysis::{Cost, Outcome};
-use record::Unit;
+use record::{Unit, VerdictKind};
 use workload::OpKind;
 use workload::units::{binary, latency, throughput};
 
@@ -55,7 +55,7 @@ pub(crate) fn legacy(seen: &Legacy) -> Ruling {
         binary(seen.bytes),
         binary(u64::from(seen.chunk))
     );
-    sides.fold(Ruling::yes("SPEED", text), |ruling, (side, rates)| {
+    sides.fold(Ruling::yes(VerdictKind::Speed, text), |ruling, (side, rates)| {
         let (low, high) = range(rates);
         ruling.with(format!("{side}, slowest pass"), low, Unit::BytesPerSecond).with(
             format!("{side}, fastest pass"),
@@ -102,11 +102,11 @@ pub(crate) fn places(seen: &PlaceRates) -> Ruling {
     let share = percent(worst.ratio);
     let ruling = match worst.outcome {
         Outcome::Slower | Outcome::Faster => Ruling::yes(
-            "PLACE MATTERS",
+            VerdictKind::PlaceMatters,
             format!("At the {place} of the drive a {kind} has {share} of the rate at the start."),
         ),
         Outcome::Equivalent => Ruling::no(
-            "SAME EVERYWHERE",
+            VerdictKind::SameEverywhere,
             format!("A {kind} is as fast in the middle and at the end as at the start."),
         ),
         Outcome::Inconclusive => Ruling::unknown(format!(
@@ -148,10 +148,12 @@ pub(crate) fn per_command(seen: &CommandTimes) -> Ruling {
     let (now, most) = (f64::from(seen.chunk) / whole * 1e9, rate);
     let ruling = match share > COMMANDS_BOUND {
         true => Ruling::yes(
-            "PER-COMMAND",
+            VerdictKind::PerCommand,
             format!("{times}: {} now, up to {} in larger ones.", throughput(now), throughput(most)),
         ),
-        false => Ruling::no("DATA-BOUND", format!("{times}: larger ones would gain little.")),
+        false => {
+            Ruling::no(VerdictKind::DataBound, format!("{times}: larger ones would gain little."))
+        }
     };
     ruling
         .with(format!("time of a {kind} command"), command, Unit::Nanoseconds)

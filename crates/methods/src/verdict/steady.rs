@@ -1,6 +1,6 @@
 //! STEADY: had the drive settled when it was measured? Two words for two rules.
 
-use record::Unit;
+use record::{Unit, VerdictKind};
 
 use super::{Ruling, percent};
 
@@ -37,16 +37,17 @@ pub(crate) fn steady(seen: &Steadiness) -> Ruling {
             "Whether {name} was steady is unknown: {rounds} rounds are too few to tell."
         )),
         (Some(pts), Some(plateau)) => Ruling::yes(
-            "STEADY",
+            VerdictKind::Steady,
             format!(
                 "{name} is PTS-steady from round {pts} and plateau-steady from round {plateau}."
             ),
         ),
-        (None, Some(plateau)) => {
-            Ruling::yes("STEADY", format!("{name} is plateau-steady from round {plateau}."))
-        }
+        (None, Some(plateau)) => Ruling::yes(
+            VerdictKind::Steady,
+            format!("{name} is plateau-steady from round {plateau}."),
+        ),
         (Some(pts), None) => Ruling::yes(
-            "PTS-STEADY ONLY",
+            VerdictKind::PtsSteadyOnly,
             format!(
                 "{name} is PTS-steady from round {pts} and was no plateau in {rounds} rounds: the \
                  last five move by {}, after {:.1} times the drive was written.",
@@ -55,7 +56,7 @@ pub(crate) fn steady(seen: &Steadiness) -> Ruling {
             ),
         ),
         (None, None) => Ruling::no(
-            "NOT STEADY",
+            VerdictKind::NotSteady,
             format!(
                 "{name} was not steady in {rounds} rounds: the last five move by {}.",
                 percent(moved)
@@ -84,10 +85,10 @@ mod tests {
             passes: 0.4,
             ..Steadiness::new("a")
         };
-        let name = |s: Steadiness| steady(&s).verdict.name;
-        assert_eq!(name(seen(Some(5), Some(9), Some(0.01))), "STEADY");
-        assert_eq!(name(seen(Some(5), None, Some(-0.08))), "PTS-STEADY ONLY");
-        assert_eq!(name(seen(None, None, Some(-0.3))), "NOT STEADY");
+        let kind = |s: Steadiness| steady(&s).verdict.kind;
+        assert_eq!(kind(seen(Some(5), Some(9), Some(0.01))), VerdictKind::Steady);
+        assert_eq!(kind(seen(Some(5), None, Some(-0.08))), VerdictKind::PtsSteadyOnly);
+        assert_eq!(kind(seen(None, None, Some(-0.3))), VerdictKind::NotSteady);
         assert_eq!(steady(&seen(None, None, None)).answer, Answer::Unknown);
         assert!(steady(&seen(Some(5), None, Some(-0.08))).verdict.text.contains("-8%"));
     }

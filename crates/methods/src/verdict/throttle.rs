@@ -4,7 +4,7 @@
 //! and the rate comes back when it has cooled. Without the third it may have been anything else that
 //! lasting work does.
 
-use record::Unit;
+use record::{Unit, VerdictKind};
 use workload::units::{span, throughput};
 
 use super::{Ruling, percent};
@@ -119,9 +119,11 @@ pub(crate) fn throttle(seen: &Warmth) -> Ruling {
                 "Under lasting work it went from {start:.0} to {most:.0} C{yet}, and did not slow \
                  down for it."
             );
-            Ruling::no("COOL", text)
+            Ruling::no(VerdictKind::Cool, text)
         }
-        (None, None) => Ruling::no("NO SLOWDOWN", "Under lasting work it did not slow down."),
+        (None, None) => {
+            Ruling::no(VerdictKind::NoSlowdown, "Under lasting work it did not slow down.")
+        }
         (Some(_), None) => Ruling::unknown(
             "Under lasting work it slowed down; it has no temperature sensor, so that heat is a guess.",
         ),
@@ -146,7 +148,7 @@ fn slowed(seen: &Warmth, cold: f64, after: f64, start: f64, most: f64) -> Ruling
     let warmer = most - start >= WARMER_K;
     match seen.cooled.map(|rate| rate / cold) {
         Some(back) if warmer && back >= BACK_FROM => Ruling::yes(
-            "HEAT",
+            VerdictKind::Heat,
             format!("{fell}; cooled down it was back at {}: it throttles.", percent(back)),
         ),
         Some(back) => Ruling::unknown(format!(
@@ -179,7 +181,7 @@ mod tests {
         let hot = warmth(&laps, Some(2.7e9));
         assert_eq!(hot.throttled_after(), Some(120.0));
         let ruling = throttle(&hot);
-        assert_eq!(ruling.verdict.name, "HEAT");
+        assert_eq!(ruling.verdict.kind.name(), "HEAT");
         assert!(
             ruling
                 .verdict
@@ -195,7 +197,7 @@ mod tests {
     fn a_drive_that_keeps_its_rate_is_cool_whatever_its_temperature() {
         let cool = warmth(&[(1e9, 30.0), (0.9e9, 38.0), (1e9, 39.0)], Some(1e9));
         assert_eq!(
-            (throttle(&cool).answer, throttle(&cool).verdict.name.as_str()),
+            (throttle(&cool).answer, throttle(&cool).verdict.kind.name()),
             (Answer::No, "COOL")
         );
         assert_eq!(throttle(&Warmth::default()).answer, Answer::Unknown);

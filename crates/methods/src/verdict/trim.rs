@@ -5,7 +5,7 @@
 //! writes no faster for being empty. Without any, it does nothing that anybody would notice.
 
 use analysis::{Comparison, compare};
-use record::Unit;
+use record::{Unit, VerdictKind};
 use rig::Released;
 use workload::units::{binary, decimal};
 
@@ -37,7 +37,10 @@ pub(crate) struct Trim {
 
 pub(crate) fn trim(seen: &Trim) -> Ruling {
     if seen.refused {
-        return Ruling::no("NO TRIM", "The drive, or what is between, takes no discards.");
+        return Ruling::no(
+            VerdictKind::NoTrim,
+            "The drive, or what is between, takes no discards.",
+        );
     }
     let content = seen.released.map(content);
     let reads = ratio(&seen.reads).map(|c| reads(&c));
@@ -48,9 +51,9 @@ pub(crate) fn trim(seen: &Trim) -> Ruling {
     words.extend(said(seen));
     let words = words.join("; ");
     let ruling = if signals.iter().any(|s| s.seen == Some(true)) {
-        Ruling::yes("TRIM WORKS", format!("Discards reach the drive: {words}."))
+        Ruling::yes(VerdictKind::TrimWorks, format!("Discards reach the drive: {words}."))
     } else if !signals.is_empty() && signals.iter().all(|s| s.seen == Some(false)) {
-        Ruling::no("NO TRIM", format!("Discards do nothing that can be seen: {words}."))
+        Ruling::no(VerdictKind::NoTrim, format!("Discards do nothing that can be seen: {words}."))
     } else {
         let open = if words.is_empty() { "it was not measured".into() } else { words };
         Ruling::unknown(format!("Whether discards reach the drive is unknown: {open}."))

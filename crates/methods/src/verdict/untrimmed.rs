@@ -4,7 +4,7 @@
 //! The states that a discard led to are replicates of one claim (as fast as fresh), those without a
 //! discard of the other (slower than fresh); their scatter gives the intervals.
 
-use record::Unit;
+use record::{Unit, VerdictKind};
 use workload::units::throughput;
 
 use super::{Ruling, percent};
@@ -49,7 +49,7 @@ pub(crate) fn untrimmed(seen: &States) -> Ruling {
     };
     let ruling = match (full.is_slow(), full.is_fast()) {
         (true, _) => Ruling::yes(
-            "UNTRIMMED",
+            VerdictKind::Untrimmed,
             format!(
                 "When all its blocks hold something, random writes fall to {} of the {} of a fresh \
                  drive: what is deleted without a discard goes on slowing it.",
@@ -58,7 +58,7 @@ pub(crate) fn untrimmed(seen: &States) -> Ruling {
             ),
         ),
         (_, true) => Ruling::no(
-            "FULL IS FAST",
+            VerdictKind::FullIsFast,
             format!("A full drive writes at random at {} of the fresh rate.", full.words()),
         ),
         _ => Ruling::unknown(format!(
@@ -88,15 +88,15 @@ pub(crate) fn restored(seen: &States) -> Ruling {
         ))
     } else if back.ratio >= RESTORED_FROM {
         let text = format!("yes, random writes come back to {} of the fresh rate.", back.words());
-        Ruling::yes("DISCARD RESTORES", text)
+        Ruling::yes(VerdictKind::DiscardRestores, text)
     } else if back.ratio <= full.ratio * UNCHANGED_TO {
         let text =
             format!("no, after it random writes stay at {} of the fresh rate.", back.words());
-        Ruling::no("DISCARD DOES NOT RESTORE", text)
+        Ruling::no(VerdictKind::DiscardDoesNotRestore, text)
     } else {
         let text =
             format!("partly, random writes come back to {} of the fresh rate.", back.words());
-        Ruling::yes("DISCARD RESTORES PARTLY", text)
+        Ruling::yes(VerdictKind::DiscardRestoresPartly, text)
     };
     back.evidence(full.evidence(ruling, "full / fresh"), "discarded / fresh")
 }
@@ -164,9 +164,9 @@ mod tests {
     #[test]
     fn the_experiment_is_a_yes_to_both() {
         let m225 = states(11.8e6, 2.5e6, [11.8e6, 11.7e6, 11.9e6]);
-        assert_eq!(untrimmed(&m225).verdict.name, "UNTRIMMED");
+        assert_eq!(untrimmed(&m225).verdict.kind.name(), "UNTRIMMED");
         let ruling = restored(&m225);
-        assert_eq!(ruling.verdict.name, "DISCARD RESTORES");
+        assert_eq!(ruling.verdict.kind.name(), "DISCARD RESTORES");
         assert!(
             ruling.verdict.text.starts_with("yes, random writes come back to 100% ["),
             "{}",
@@ -190,7 +190,10 @@ mod tests {
 
     #[test]
     fn partly_no_and_nothing_to_restore() {
-        assert_eq!(restored(&states(10.0, 2.0, [5.0; 3])).verdict.name, "DISCARD RESTORES PARTLY");
+        assert_eq!(
+            restored(&states(10.0, 2.0, [5.0; 3])).verdict.kind.name(),
+            "DISCARD RESTORES PARTLY"
+        );
         assert_eq!(restored(&states(10.0, 2.0, [2.1; 3])).answer, Answer::No);
         let even = states(10.0, 9.5, [10.0; 3]);
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use record::{Finding, Level, State};
+use record::{Finding, FindingKind, Level, State};
 use rig::{Event, Measurement, Preparation, RigError};
 use workload::{Content, Region, Workload};
 
@@ -34,7 +34,7 @@ impl Session<'_, '_> {
             Err(RigError::Unsupported(_)) => {
                 let text = "the drive takes no discards: nothing could be given back to it, and \
                             what is called fresh is the state it was in";
-                self.note_once(Finding::new("no-discard", Level::Warn, text));
+                self.note_once(Finding::new(FindingKind::NoDiscard, Level::Warn, text));
                 Ok(false)
             }
             Err(error) => Err(error.into()),
@@ -98,7 +98,7 @@ impl Session<'_, '_> {
     }
 
     fn note_once(&mut self, finding: Finding) {
-        if !self.out.warnings.iter().any(|w| w.name == finding.name) {
+        if !self.out.warnings.iter().any(|w| w.kind == finding.kind) {
             self.out.note(finding);
         }
     }

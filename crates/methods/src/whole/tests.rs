@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use record::{Metric, Safety, State, TargetKind, Verdict};
+use record::{FindingKind, Metric, Safety, State, TargetKind, Verdict};
 
 use crate::fake::{Fake, FlashTraits, Traits};
 use crate::{Method, MethodError, Options, Outcome, all, find};
@@ -42,7 +42,7 @@ fn value(out: &Outcome<'_>, name: &str) -> f64 {
 }
 
 fn verdict<'a>(out: &'a Outcome<'_>, name: &str) -> Option<&'a Verdict> {
-    out.verdicts.iter().find(|v| v.name == name)
+    out.verdicts.iter().find(|v| v.kind.name() == name)
 }
 
 fn near(value: f64, truth: f64, share: f64) {
@@ -141,7 +141,7 @@ fn a_drive_without_discard_is_measured_as_it_is_and_that_is_said() {
     fake.info.discard = false;
     let (out, result) = run(&mut fake, "sustain", 0);
     result.expect("no error");
-    assert_eq!(out.warnings.iter().filter(|w| w.name == "no-discard").count(), 1);
+    assert_eq!(out.warnings.iter().filter(|w| w.kind == FindingKind::NoDiscard).count(), 1);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn align_finds_what_crosses_a_page_and_nothing_where_it_is_free() {
     fake.info.logical_block_bytes = 4096;
     let (out, result) = run(&mut fake, "align", 20);
     result.expect("no error");
-    assert!(out.warnings.iter().any(|w| w.name == "alignment-forced"));
+    assert!(out.warnings.iter().any(|w| w.kind == FindingKind::AlignmentForced));
     assert!(!out.metrics.iter().any(|m| m.name.starts_with("align-512")));
 }
 

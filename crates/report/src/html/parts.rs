@@ -20,7 +20,7 @@ pub(super) fn conclusions(run: &Run) -> Markup {
                 h2 { "Why" }
                 @for verdict in &run.verdicts {
                     article.finding {
-                        p { b { (verdict.name) } " " (verdict.text) }
+                        p { b { (verdict.kind) } " " (verdict.text) }
                         (evidence(&verdict.evidence))
                     }
                 }

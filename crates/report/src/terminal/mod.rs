@@ -105,7 +105,7 @@ fn is_rate(column: &Column) -> bool {
 
 fn conclusions(page: &mut Page, run: &Run) {
     for verdict in &run.verdicts {
-        let text = format!("{}: {}", verdict.name, verdict.text);
+        let text = format!("{}: {}", verdict.kind, verdict.text);
         page.labelled("why", Ink::Plain, &text);
     }
     let doubts = facts::doubts(run);

@@ -140,7 +140,7 @@ pub fn quick() -> Run {
     }
     run.verdicts = vec![
         Verdict {
-            name: "LINK".into(),
+            kind: VerdictKind::Link,
             text: "seq-read-1MiB-q8 is at 99% of what PCIe 3.0 x4 carries: the link bounds it. \
                    The drive could use PCIe 4.0 x4."
                 .into(),
@@ -150,25 +150,25 @@ pub fn quick() -> Run {
             ],
         },
         Verdict {
-            name: "PER-COMMAND".into(),
+            kind: VerdictKind::PerCommand,
             text: "at depth 1 a 4 KiB read takes 56.4 us, whatever its size up to 16 KiB".into(),
             evidence: vec![Evidence::new("t0 * IOPS", 0.982, Unit::Number)],
         },
     ];
     run.warnings = vec![
         Finding::new(
-            "governor-powersave",
+            FindingKind::Governor,
             Level::Warn,
             "governor powersave: latency at depth 1 may read high",
         )
         .advise("ssdyno doctor"),
         Finding {
             workload: Some("rand-write-4KiB-q32".into()),
-            ..Finding::new("depth-short", Level::Note, "effective depth 29.1 of 32")
+            ..Finding::new(FindingKind::DepthIsAFiction, Level::Note, "effective depth 29.1 of 32")
         },
         Finding {
             workload: Some("mixed-4KiB-q32".into()),
-            ..Finding::new("depth-short", Level::Note, "effective depth 27.4 of 32")
+            ..Finding::new(FindingKind::DepthIsAFiction, Level::Note, "effective depth 27.4 of 32")
         },
     ];
     run.errors = vec![IoErrors {
@@ -387,7 +387,7 @@ pub fn cut_short() -> Run {
     (run.verdicts, run.errors) = (vec![], vec![]);
     run.warnings.push(
         Finding::new(
-            "served-from-ram",
+            FindingKind::ServedFromRam,
             Level::Bad,
             "reads came from the page cache: the device read 0.2% of what was read",
         )

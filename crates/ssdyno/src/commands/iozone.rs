@@ -116,7 +116,7 @@ fn beside(run: &Run) -> String {
     let mut text = String::from("\n");
     let width = screen::style().width.min(100);
     for verdict in &run.verdicts {
-        text += &(screen::wrap(&format!("{}: {}", verdict.name, verdict.text), width) + "\n");
+        text += &(screen::wrap(&format!("{}: {}", verdict.kind, verdict.text), width) + "\n");
     }
     for warning in run.warnings.iter().filter(|w| w.level > Level::Note) {
         text += &(screen::wrap(&format!("distrust: {}", warning.text), width) + "\n");

@@ -8,7 +8,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use record::{
-    DriveIdentity, FileSystem, Finding, Level, Metric, Origin, OriginKind, Run, State, Target,
+    DriveIdentity, FileSystem, Finding, FindingKind, Level, Metric, Origin, OriginKind, Run, State,
+    Target,
 };
 use serde::Deserialize;
 
@@ -205,7 +206,11 @@ fn notes(entry: &Entry, figures: &[(String, Figure)]) -> Vec<Finding> {
         about.map(|(name, f)| format!("{name} was printed as about {} {}", f.value, f.unit));
     let texts = entry.notes.iter().cloned().chain(about);
     let numbered = texts.enumerate();
-    numbered.map(|(i, text)| Finding::new(&format!("note-{}", i + 1), Level::Note, text)).collect()
+    numbered
+        .map(|(i, text)| {
+            Finding::new(FindingKind::Other(format!("note-{}", i + 1)), Level::Note, text)
+        })
+        .collect()
 }
 
 impl Entry {

@@ -178,14 +178,33 @@ fn evidence() -> impl Strategy<Value = Vec<Evidence>> {
     vec((text(), number(), unit()).prop_map(|(n, v, u)| Evidence::new(n, v, u)), 0..3)
 }
 
+/// Names of this version and of others.
+fn verdict_kind() -> impl Strategy<Value = VerdictKind> {
+    prop_oneof![
+        prop::sample::select(VerdictKind::ALL),
+        text().prop_map(|name| name.parse().expect("any name is a kind")),
+    ]
+}
+
+fn finding_kind() -> impl Strategy<Value = FindingKind> {
+    prop_oneof![
+        prop::sample::select(FindingKind::ALL),
+        text().prop_map(|name| name.parse().expect("any name is a kind")),
+    ]
+}
+
 fn verdict() -> impl Strategy<Value = Verdict> {
-    (text(), text(), evidence()).prop_map(|(name, text, evidence)| Verdict { name, text, evidence })
+    (verdict_kind(), text(), evidence()).prop_map(|(kind, text, evidence)| Verdict {
+        kind,
+        text,
+        evidence,
+    })
 }
 
 fn finding() -> impl Strategy<Value = Finding> {
-    (text(), text(), of(text()), of(text()), evidence()).prop_map(
-        |(name, text, advice, workload, evidence)| Finding {
-            name,
+    (finding_kind(), text(), of(text()), of(text()), evidence()).prop_map(
+        |(kind, text, advice, workload, evidence)| Finding {
+            kind,
             level: Level::Warn,
             text,
             advice,

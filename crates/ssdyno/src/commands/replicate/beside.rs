@@ -105,7 +105,7 @@ pub fn text(
         let number = run.number.map_or_else(|| run.id.clone(), |n| n.to_string());
         text += &format!("\nrun {number}   {step}   ssdyno show {number}\n");
         for verdict in &run.verdicts {
-            text += &(screen::wrap(&format!("{}: {}", verdict.name, verdict.text), width) + "\n");
+            text += &(screen::wrap(&format!("{}: {}", verdict.kind, verdict.text), width) + "\n");
         }
         for warning in run.warnings.iter().filter(|w| w.level > Level::Note) {
             text += &(screen::wrap(&format!("distrust: {}", warning.text), width) + "\n");

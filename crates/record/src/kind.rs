@@ -1,0 +1,354 @@
+//! Kinds of findings and verdicts. The enums are the only place where their names are spelled.
+//!
+//! A record holds the name; code decides by kind. Names are stable: one may be added, none is
+//! renamed or removed. A name that this version does not know, from a later version or another
+//! tool, becomes `Other` and is written back unchanged.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// An enum of named kinds. The doc comment of a kind is also its meaning for a reader.
+macro_rules! kinds {
+    (
+        $(#[doc = $about:literal])+
+        $kind:ident {
+            $($(#[doc = $meaning:literal])+ $variant:ident = $name:literal,)+
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub enum $kind {
+            $($(#[doc = $meaning])+ $variant,)+
+            /// A name that this version does not know.
+            Other(String),
+        }
+
+        impl $kind {
+            /// All kinds that have a name of their own.
+            pub const ALL: &'static [$kind] = &[$($kind::$variant),+];
+
+            /// Its name in records.
+            pub fn name(&self) -> &str {
+                match self {
+                    $($kind::$variant => $name,)+
+                    $kind::Other(name) => name,
+                }
+            }
+
+            /// Its meaning, one sentence; empty for [`Self::Other`].
+            pub fn meaning(&self) -> &'static str {
+                match self {
+                    $($kind::$variant => concat!($($meaning),+).trim_ascii(),)+
+                    $kind::Other(_) => "",
+                }
+            }
+        }
+
+        impl fmt::Display for $kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $kind {
+            type Err = Infallible;
+
+            fn from_str(name: &str) -> Result<$kind, Infallible> {
+                let known = $kind::ALL.iter().find(|kind| kind.name() == name);
+                Ok(known.cloned().unwrap_or_else(|| $kind::Other(name.to_string())))
+            }
+        }
+
+        impl Serialize for $kind {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $kind {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$kind, D::Error> {
+                let name = String::deserialize(deserializer)?;
+                Ok(name.parse().unwrap_or_else(|never: Infallible| match never {}))
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The kind of a finding. Names are kebab-case.
+    FindingKind {
+        // Raised by the engine, about one measurement.
+        /// The bytes read came from memory.
+        ServedFromRam = "served-from-ram",
+        /// Operations failed; the figures are those of the others.
+        FailedOperations = "failed-operations",
+        /// The file system refuses O_DIRECT: the page cache was involved.
+        NotDirect = "not-direct",
+        /// The kernel passed operations to its worker threads.
+        Punted = "punted",
+        /// The kernel's io_uring lacks features.
+        UringLacks = "uring-lacks",
+        /// The processor set the pace, not the drive.
+        GeneratorBound = "generator-bound",
+        /// Blocks that were never written, or that hold zeros, were read.
+        UnwrittenBlocksRead = "unwritten-blocks-read",
+        /// The backend is synchronous: the depth asked for was never reached.
+        DepthIsAFiction = "depth-is-a-fiction",
+        /// The arrival rate was too high: operations were due and never issued.
+        Overloaded = "overloaded",
+        /// The workload was ended near the drive's own warning temperature.
+        TemperatureLimit = "temperature-limit",
+        /// Above its warning temperature the drive became slower.
+        Throttled = "throttled",
+        /// Something else used the drive meanwhile.
+        SharedDrive = "shared-drive",
+        /// io_uring is not available; another backend was used.
+        BackendFallback = "backend-fallback",
+        /// Scratch files of earlier runs were removed.
+        OrphansRemoved = "orphans-removed",
+        /// The drive did not answer.
+        NoAnswer = "no-answer",
+
+        // Raised by `drive`, about the machine.
+        /// The frequency governor does not keep the processor at full speed.
+        Governor = "governor",
+        /// The machine is busy with other work.
+        Load = "load",
+        /// This is a virtual machine: its host may cache and delay.
+        VirtualMachine = "virtual-machine",
+        /// The clock is coarse or slow to read.
+        Clock = "clock",
+        /// The machine runs on its battery.
+        OnBattery = "on-battery",
+        /// The board is slowed down by heat or by its power supply.
+        BoardThrottled = "board-throttled",
+        /// io_uring is disabled on this machine.
+        NoIoUring = "no-io-uring",
+        /// The limit of locked memory is low.
+        Memlock = "memlock",
+        /// Some information needs root.
+        NotRoot = "not-root",
+        /// Block devices cannot be opened by this user.
+        NoDeviceAccess = "no-device-access",
+        /// A control group limits I/O.
+        IoLimit = "io-limit",
+        /// A control group limits processor time.
+        CpuLimit = "cpu-limit",
+        /// The link is slower or narrower than the drive supports.
+        LinkDowngraded = "link-downgraded",
+        /// The drive is already hot.
+        HotDrive = "hot-drive",
+        /// The hypervisor took processor time away.
+        CpuStolen = "cpu-stolen",
+        /// The machine is swapping.
+        Swapping = "swapping",
+        /// The processor is slowed down by heat.
+        CpuThrottled = "cpu-throttled",
+        /// Another program used the drive.
+        OtherIo = "other-io",
+
+        // Raised by methods.
+        /// A check was left out.
+        CheckLeftOut = "check-left-out",
+        /// The published reference was used instead of a measured one.
+        ReferencePublished = "reference-published",
+        /// The command failed.
+        CommandFailed = "command-failed",
+        /// The first run of a command was cold, later ones were not.
+        FirstRunCold = "first-run-cold",
+        /// The target takes no discards.
+        NoDiscard = "no-discard",
+        /// A discard had no visible effect.
+        DiscardNotSeen = "discard-not-seen",
+        /// The alignment asked for was replaced.
+        AlignmentForced = "alignment-forced",
+        /// The rounds did not reach a steady state.
+        NotSteady = "not-steady",
+        /// The temperature was still rising at the end.
+        NotSettled = "not-settled",
+        /// Fewer rounds fit into the time than were asked for.
+        RoundsCut = "rounds-cut",
+        /// Nothing may be written here: only reads were measured.
+        ReadsOnly = "reads-only",
+        /// Content that was put back differs from the original.
+        ContentChanged = "content-changed",
+        /// The test region is smaller than asked for.
+        RegionCut = "region-cut",
+        /// Some zones could not be read.
+        ZonesUnread = "zones-unread",
+        /// The page cache could not be dropped.
+        CacheNotDropped = "cache-not-dropped",
+
+        // Raised by fio's words and by imports of other tools' results.
+        /// A limit of the job file was exceeded.
+        LimitPassed = "limit-passed",
+        /// Latencies are fio's clat, from submission to completion.
+        FioClat = "clat",
+        /// Reads and writes of a fixed mix are one measurement.
+        FioMix = "mix",
+        /// The record holds the results of several jobs of one run.
+        FioJobs = "jobs",
+        /// Number of records that dd copied.
+        DdRecords = "records",
+        /// One pass of dd, perhaps through memory.
+        DdPass = "dd",
+        /// Each value is the best of the passes, not their mean.
+        BestOf = "best-of",
+        /// Buffered I/O: repeated reads may have come from memory.
+        PageCache = "page-cache",
+    }
+}
+
+kinds! {
+    /// The kind of a verdict. Names are in capitals.
+    VerdictKind {
+        /// No rule found the cause; the text lists what was ruled out and what is not known.
+        Undetermined = "UNDETERMINED",
+        /// Memory served reads.
+        Ram = "RAM",
+        /// Reads came from the drive, not from memory.
+        Drive = "DRIVE",
+        /// A flush is too fast to be one, or durable writes cost one flush each.
+        Flush = "FLUSH",
+        /// A flush takes long enough to be one.
+        FlushPlausible = "FLUSH PLAUSIBLE",
+        /// The order of durable writes matters: they cost more than their flush.
+        NotFlush = "NOT FLUSH",
+        /// The drive writes compressible data faster.
+        Compressible = "COMPRESSIBLE",
+        /// Content does not change the speed.
+        Incompressible = "INCOMPRESSIBLE",
+        /// The drive answers small working sets from a cache.
+        DeviceCache = "DEVICE CACHE",
+        /// No read cache shows.
+        NoDeviceCache = "NO DEVICE CACHE",
+        /// The link is the limit.
+        Link = "LINK",
+        /// The link is not the limit.
+        LinkFree = "LINK FREE",
+        /// The link is slower or narrower than the drive supports.
+        LinkDowngraded = "LINK DOWNGRADED",
+        /// The link is as fast as the drive allows.
+        LinkFull = "LINK FULL",
+        /// The queue was not kept full.
+        Depth = "DEPTH",
+        /// The queue was kept full.
+        DepthKept = "DEPTH KEPT",
+        /// The processor is the limit.
+        Cpu = "CPU",
+        /// The processor is not the limit.
+        CpuFree = "CPU FREE",
+        /// The drive slowed down because it was hot, or came near its warning temperature.
+        Heat = "HEAT",
+        /// The drive did not slow down for its temperature.
+        Cool = "COOL",
+        /// The drive did not slow down; its temperature is unknown.
+        NoSlowdown = "NO SLOWDOWN",
+        /// The file system is nearly full.
+        Full = "FULL",
+        /// The file system has room.
+        Room = "ROOM",
+        /// The write figure of a fixed mix follows from the read figure.
+        MixDetermined = "MIX-DETERMINED",
+        /// No workload mixes reads and writes.
+        NoMix = "NO MIX",
+        /// Writes were fast until a cache was full.
+        CacheEnd = "CACHE END",
+        /// The write speed did not fall.
+        NoCacheEnd = "NO CACHE END",
+        /// A full drive writes more slowly than a fresh one.
+        Untrimmed = "UNTRIMMED",
+        /// A full drive writes as fast as a fresh one.
+        FullIsFast = "FULL IS FAST",
+        /// Discards make a full drive as fast as a fresh one.
+        DiscardRestores = "DISCARD RESTORES",
+        /// Discards restore part of the speed.
+        DiscardRestoresPartly = "DISCARD RESTORES PARTLY",
+        /// Discards do not restore the speed.
+        DiscardDoesNotRestore = "DISCARD DOES NOT RESTORE",
+        /// Discards have an effect on the drive.
+        TrimWorks = "TRIM WORKS",
+        /// Discards are refused or have no visible effect.
+        NoTrim = "NO TRIM",
+        /// Misaligned writes are slower.
+        Misaligned = "MISALIGNED",
+        /// Misaligned writes are as fast as aligned ones.
+        AlignmentIsFree = "ALIGNMENT IS FREE",
+        /// A steady state was reached.
+        Steady = "STEADY",
+        /// Steady by the rule of SNIA PTS, but not a plateau.
+        PtsSteadyOnly = "PTS-STEADY ONLY",
+        /// No steady state was reached.
+        NotSteady = "NOT STEADY",
+        /// The number that `.speed` would print.
+        Speed = "SPEED",
+        /// The speed depends on the place on the drive.
+        PlaceMatters = "PLACE MATTERS",
+        /// The speed is the same at the start, in the middle and at the end.
+        SameEverywhere = "SAME EVERYWHERE",
+        /// Commands take most of the time, not their data.
+        PerCommand = "PER-COMMAND",
+        /// Data take most of the time, not the commands.
+        DataBound = "DATA-BOUND",
+        /// The scores of RISCOSMark.
+        Mark = "MARK",
+        /// The time of a command.
+        Command = "COMMAND",
+        /// The command failed.
+        Failed = "FAILED",
+        /// An erasure left nothing of the sampled content.
+        Erased = "ERASED",
+        /// An erasure left some of the sampled content.
+        NotErased = "NOT ERASED",
+        /// Free space was discarded.
+        Trimmed = "TRIMMED",
+        /// The findings of f3 (an import): whether the capacity is real.
+        F3 = "F3",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_of_one_form() {
+        let findings: HashSet<_> = FindingKind::ALL.iter().map(FindingKind::name).collect();
+        assert_eq!(findings.len(), FindingKind::ALL.len());
+        let kebab = |c: char| c.is_ascii_lowercase() || c == '-';
+        assert!(findings.iter().all(|name| name.chars().all(kebab)));
+        let verdicts: HashSet<_> = VerdictKind::ALL.iter().map(VerdictKind::name).collect();
+        assert_eq!(verdicts.len(), VerdictKind::ALL.len());
+        let capitals =
+            |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-' || c == ' ';
+        assert!(verdicts.iter().all(|name| name.chars().all(capitals)));
+    }
+
+    #[test]
+    fn each_kind_has_a_sentence_for_readers() {
+        let meanings = FindingKind::ALL.iter().map(FindingKind::meaning);
+        for meaning in meanings.chain(VerdictKind::ALL.iter().map(VerdictKind::meaning)) {
+            assert!(meaning.ends_with('.') && !meaning.starts_with(' '), "{meaning:?}");
+        }
+    }
+
+    #[test]
+    fn known_names_are_kinds_and_unknown_ones_round_trip() {
+        let read = |name: &str| -> FindingKind {
+            serde_json::from_value(serde_json::json!(name)).expect("any name is a kind")
+        };
+        for kind in FindingKind::ALL {
+            assert_eq!((&read(kind.name()), kind.to_string()), (kind, kind.name().to_string()));
+        }
+        let later = read("from-a-later-version");
+        assert_eq!(later, FindingKind::Other("from-a-later-version".into()));
+        assert_eq!(serde_json::to_value(&later).expect("a name"), "from-a-later-version");
+        let verdict: VerdictKind = serde_json::from_str("\"HEAT\"").expect("a kind");
+        assert_eq!((verdict, VerdictKind::Heat.meaning().is_empty()), (VerdictKind::Heat, false));
+    }
+}
