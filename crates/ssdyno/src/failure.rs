@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use drive::DriveError;
 use journal::JournalError;
+use lab::{ErrorKind, LabError};
 use methods::MethodError;
 use rig::RigError;
 use store::StoreError;
@@ -85,74 +86,46 @@ fn one_line(text: &str) -> String {
     text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Failure {
+        let code = match error.kind() {
+            ErrorKind::Check => CHECK_FAILED,
+            ErrorKind::Usage => USAGE,
+            ErrorKind::Refused => REFUSED,
+            ErrorKind::Io => IO,
+            ErrorKind::Interrupted => INTERRUPTED,
+        };
+        Failure::new(code, &error).advise_if(error.advice())
+    }
+}
+
 impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Failure {
-        Failure::new(error.kind().exit_code(), &error).advise_if(error.advice())
+        LabError::from(error).into()
     }
 }
 
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Failure {
-        Failure::new(error.kind().exit_code(), &error).advise_if(error.advice())
+        LabError::from(error).into()
     }
 }
 
 impl From<RigError> for Failure {
     fn from(error: RigError) -> Failure {
-        let code = match &error {
-            RigError::Interrupted => INTERRUPTED,
-            RigError::Refused(_) => REFUSED,
-            RigError::Unsupported(_) | RigError::Workload(_) => USAGE,
-            RigError::Io { .. } => IO,
-        };
-        Failure::new(code, error)
+        LabError::from(error).into()
     }
 }
 
 impl From<MethodError> for Failure {
     fn from(error: MethodError) -> Failure {
-        match error {
-            MethodError::Rig(error) => error.into(),
-            MethodError::Errors { .. } => Failure::new(IO, error),
-            MethodError::Unknown { .. } => Failure::new(USAGE, error).advise("ssdyno methods"),
-            MethodError::Option { .. } | MethodError::TooSmall { .. } => Failure::new(USAGE, error),
-            MethodError::NoCommand => Failure::new(USAGE, error),
-            MethodError::NoReference => Failure::new(IO, error),
-            MethodError::CommandFailed { .. } => Failure::new(CHECK_FAILED, error),
-        }
+        LabError::from(error).into()
     }
 }
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        use StoreError::*;
-        let code = match &error {
-            NoHome
-            | Missing { .. }
-            | Foreign { .. }
-            | Newer { .. }
-            | NoSuchRun(_)
-            | NoRuns
-            | Ambiguous { .. }
-            | Running(_)
-            | Date(_) => USAGE,
-            Busy { .. }
-            | Damaged { .. }
-            | Full { .. }
-            | Io { .. }
-            | Random(_)
-            | ReadOnly { .. }
-            | Sql { .. }
-            | Unfit(_) => IO,
-        };
-        let advice = match &error {
-            NoSuchRun(_) => Some("ssdyno runs"),
-            Ambiguous { .. } => Some("more of the id, or its number: ssdyno runs"),
-            Missing { .. } | NoRuns => Some("ssdyno run . measures the drive under this directory"),
-            Running(_) | Date(_) | Random(_) | Unfit(_) => None,
-            _ => Some("--store FILE keeps runs elsewhere"),
-        };
-        Failure::new(code, &error).advise_if(advice)
+        LabError::from(error).into()
     }
 }
 
@@ -179,44 +152,18 @@ mod tests {
     }
 
     #[test]
-    fn what_the_rig_says_has_its_exit_code() {
-        let io = || std::io::Error::from_raw_os_error(5);
-        let context = "fill on .".to_string();
+    fn every_kind_has_its_exit_code() {
         let table = [
-            (RigError::Interrupted, INTERRUPTED),
-            (RigError::Refused("no".into()), REFUSED),
-            (RigError::Unsupported("no".into()), USAGE),
-            (RigError::Workload(workload::WorkloadError::EmptyMix), USAGE),
-            (RigError::Io { context, source: io() }, IO),
+            (ErrorKind::Check, 1),
+            (ErrorKind::Usage, 2),
+            (ErrorKind::Refused, 3),
+            (ErrorKind::Io, 4),
+            (ErrorKind::Interrupted, 130),
         ];
-        for (error, code) in table {
-            assert_eq!(parts(MethodError::Rig(error)).0, code);
+        for (kind, code) in table {
+            let error = LabError::new(kind, "no").advise("yes");
+            assert_eq!(parts(error), (code, "no".into(), Some("yes".into())));
         }
-        assert_eq!(parts(MethodError::Errors { workload: "a".into() }).0, IO);
-        assert_eq!(parts(io()).0, IO);
-    }
-
-    #[test]
-    fn what_was_typed_wrong_is_usage_with_advice() {
-        let unknown = methods::find("qick").err().expect("no such method");
-        let (code, text, advice) = parts(unknown);
-        assert_eq!(code, USAGE);
-        assert!(text.contains("quick"), "{text}");
-        assert_eq!(advice.as_deref(), Some("ssdyno methods"));
-        let (code, _, advice) = parts(StoreError::NoSuchRun("9".into()));
-        assert_eq!((code, advice.as_deref()), (USAGE, Some("ssdyno runs")));
-        let missing = DriveError::NotFound { path: "x".into(), what: "gone".into(), hint: None };
-        assert_eq!(parts(missing), (USAGE, "x: gone".into(), None));
-    }
-
-    #[test]
-    fn a_store_that_cannot_be_used_names_another() {
-        let path = std::path::PathBuf::from("/s");
-        let newer = StoreError::Newer { path: path.clone(), found: 9, known: 1 };
-        let (code, text, advice) = parts(newer);
-        assert_eq!(code, USAGE);
-        assert!(text.contains("/s") && advice.is_some_and(|a| a.contains("--store")));
-        let full = parts(StoreError::Full { path });
-        assert_eq!(full.0, IO);
+        assert_eq!(parts(std::io::Error::from_raw_os_error(5)).0, IO);
     }
 }

@@ -11,12 +11,10 @@ mod failure;
 mod interrupt;
 mod live;
 mod present;
-mod published;
 mod recording;
 mod screen;
 mod target;
 mod usage;
-mod virtual_drive;
 mod words;
 
 use std::process::ExitCode;

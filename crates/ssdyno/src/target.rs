@@ -7,13 +7,13 @@ use std::sync::atomic::AtomicBool;
 use drive::{OpenRequest, Planned};
 use engine::{Machine, Options, Simulator};
 use journal::Place;
+use lab::virtual_drive;
 use record::{Health, Plan, Safety, State};
 use rig::{Observer, Rig, TargetInfo};
 use workload::units;
 
 use crate::cli::{InstrumentArgs, TargetArgs};
 use crate::failure::Result;
-use crate::virtual_drive;
 
 /// The target that completes everything at once: what runs on it measures the instrument.
 const NULL: &str = "null:";

@@ -1,19 +1,18 @@
-//! `ssdyno drives`: the virtual drives, and where their figures come from.
+//! `ssdyno drives`: the virtual drives, and the source of every figure.
 
 use std::process::ExitCode;
 
-use model::{DriveSpec, FigureLine};
+use lab::drives::{self, FigureLine, VirtualDrive};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
 use serde_json::json;
 use workload::units;
 
 use crate::cli::{DrivesArgs, DrivesCommand};
-use crate::failure::{Failure, Result, USAGE};
-use crate::virtual_drive::{PREFIX, described};
+use crate::failure::Result;
 use crate::{present, screen};
 
-/// Lists the presets, or tells all about one drive.
+/// Lists the presets, or shows one drive in full.
 pub fn run(args: &DrivesArgs) -> Result {
     let style = screen::style();
     let text = match &args.what {
@@ -26,9 +25,7 @@ pub fn run(args: &DrivesArgs) -> Result {
 }
 
 fn list(as_json: bool, style: &Style) -> Result<String> {
-    let drives =
-        DriveSpec::presets().map(DriveSpec::preset).collect::<std::result::Result<Vec<_>, _>>();
-    let drives = drives.map_err(|e| Failure::new(USAGE, e))?;
+    let drives = drives::presets()?;
     if as_json {
         let list: Vec<_> = drives
             .iter()
@@ -36,8 +33,8 @@ fn list(as_json: bool, style: &Style) -> Result<String> {
                 json!({
                     "name": d.name,
                     "model": d.model,
-                    "bytes": d.capacity.0,
-                    "link": links(d),
+                    "bytes": d.bytes,
+                    "link": d.links,
                     "about": d.about,
                 })
             })
@@ -49,8 +46,8 @@ fn list(as_json: bool, style: &Style) -> Result<String> {
     for drive in &drives {
         table.row([
             Cell::new(Ink::Strong, drive.name.as_str()),
-            Cell::dim(units::decimal(drive.capacity.0)),
-            Cell::dim(links(drive).join(" + ")),
+            Cell::dim(units::decimal(drive.bytes)),
+            Cell::dim(drive.links.join(" + ")),
             Cell::from(screen::wrap(&drive.about, usize::MAX)),
         ]);
     }
@@ -59,23 +56,14 @@ fn list(as_json: bool, style: &Style) -> Result<String> {
     Ok(table.render(style) + legend)
 }
 
-fn links(drive: &DriveSpec) -> Vec<String> {
-    drive.link.iter().map(|link| link.bus.value.clone()).collect()
-}
-
 fn show(name: &str, as_json: bool, style: &Style) -> Result<String> {
-    let spec = if name.starts_with(PREFIX) { name.to_string() } else { format!("{PREFIX}{name}") };
-    let Some(drive) = described(&spec) else {
-        return Err(Failure::new(USAGE, format!("{name} is no virtual drive")));
-    };
-    let drive = drive?;
-    let figures = drive.figures();
+    let VirtualDrive { name, model, about, links, figures, .. } = drives::named(name)?;
     if as_json {
         let all = json!({
-            "name": drive.name,
-            "model": drive.model,
-            "about": drive.about,
-            "link": links(&drive),
+            "name": name,
+            "model": model,
+            "about": about,
+            "link": links,
             "figures": figures,
         });
         return present::json(&all);
@@ -83,8 +71,8 @@ fn show(name: &str, as_json: bool, style: &Style) -> Result<String> {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
     table.heading(["figure", "value", "from", "source"]);
     figures.iter().for_each(|figure| table.row(row(figure)));
-    let title = style.paint(Ink::Strong, &format!("{}   {}", drive.name, drive.model));
-    let about = screen::wrap(&drive.about, style.width.min(90));
+    let title = style.paint(Ink::Strong, &format!("{name}   {model}"));
+    let about = screen::wrap(&about, style.width.min(90));
     Ok(format!("{title}\n{about}\n\n{}", table.render(style)))
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
+use lab::published;
 use record::{Metric, Run};
 use report::Ink;
 use report::table::{Align, Cell, Table};
@@ -12,7 +13,7 @@ use store::{Filter, RunSummary, Store};
 
 use crate::cli::{ExportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
 use crate::failure::{Failure, IO, Result};
-use crate::{present, published, screen};
+use crate::{present, screen};
 
 /// Columns for the drive in the list of what is published, so that the result has some too.
 const DRIVE_COLUMNS: usize = 26;

@@ -1,5 +1,6 @@
 //! Figures of a drive of one's own beside the published ones: how they are read, and shown. Pure.
 
+use lab::published;
 use record::{Level, Run};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
@@ -10,7 +11,7 @@ use super::document::{Document, Unit};
 use super::here::Done;
 use super::page::number;
 use super::reading::difference;
-use crate::{published, screen};
+use crate::screen;
 
 /// A figure of a step, and the published ones it stands beside.
 #[derive(Debug, Deserialize)]
@@ -52,7 +53,7 @@ fn published_at(path: &str) -> Result<Published, String> {
     let (figure, _) = published::figure(path)?;
     let scale = figure.scale().1;
     let entry = path.rsplit_once('/').map_or(path, |(entry, _)| entry);
-    let run = published::find(entry).map_err(|e| e.text())?;
+    let run = published::find(entry).map_err(|e| e.to_string())?;
     let drive = run.target.drive.as_ref().and_then(|drive| drive.model.clone());
     let whose: Vec<String> = [drive, run.environment.os].into_iter().flatten().collect();
     let (low, high) = (figure.value * scale, figure.to.unwrap_or(figure.value) * scale);

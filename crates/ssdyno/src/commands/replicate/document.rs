@@ -4,11 +4,11 @@
 //! experiment it is found and how it is read there, beside what was published. The words of a
 //! workload are those of `ssdyno io`, so that a reader can repeat any of them by hand.
 
+use lab::published::{self, Meant};
 use serde::{Deserialize, Serialize};
 
 use super::{beside, here};
 use crate::failure::{Failure, Result, USAGE};
-use crate::published::{self, Meant};
 
 /// Names and texts.
 const DOCUMENTS: [(&str, &str); 6] = [

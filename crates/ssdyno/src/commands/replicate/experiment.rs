@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
+use lab::virtual_drive::PREFIX;
 use methods::{Options, Outcome};
 use record::{Metric, Plan, Safety, Unit};
 use rig::{Preparation, Rig, TargetInfo};
@@ -14,7 +15,6 @@ use crate::cli::{BorrowArgs, Cli, Command, InstrumentArgs, OutputArgs, Replicate
 use crate::commands::io;
 use crate::commands::session::{self, Job, Recorded};
 use crate::failure::{Failure, Result, USAGE};
-use crate::virtual_drive::PREFIX;
 
 /// Runs an experiment and gives its record.
 pub fn run(
@@ -133,7 +133,7 @@ fn add(step: &str, part: Outcome<'_>, out: &mut Outcome<'_>) {
 mod tests {
     use super::*;
     use crate::commands::replicate::document;
-    use crate::virtual_drive::described;
+    use lab::virtual_drive::described;
 
     #[test]
     fn every_step_of_every_document_can_be_done() {
@@ -142,7 +142,7 @@ mod tests {
             for experiment in &document.experiments {
                 let target = format!("{PREFIX}{}", experiment.drive);
                 let spec = described(&target).expect("virtual");
-                let spec = spec.unwrap_or_else(|e| panic!("{}", e.text()));
+                let spec = spec.unwrap_or_else(|e| panic!("{e}"));
                 let info = engine::Simulator::info(&spec, &target);
                 let plan = plan(experiment, &info);
                 plan.unwrap_or_else(|e| panic!("{name}, {}: {}", experiment.id, e.text()));

@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 use drive::NamedScratch;
 use fio::{self, Plan, Request};
+use lab::virtual_drive;
 use methods::Options;
 use serde::Deserialize;
 
@@ -23,7 +24,7 @@ use crate::cli::{
 use crate::commands::fio as fio_command;
 use crate::commands::session::{self, Job, Recorded};
 use crate::failure::{Failure, Result, USAGE};
-use crate::{interrupt, present, screen, virtual_drive};
+use crate::{interrupt, present, screen};
 
 /// What the document's author ran.
 #[derive(Debug, Deserialize)]

@@ -1,17 +1,18 @@
-//! A description as the text of a file, which can be read again: figures with their sources.
+//! A description of a virtual drive as the text of a TOML file: every figure with its source.
+//! `DriveSpec::parse` reads the text back unchanged.
 
 use std::fmt::Write as _;
 
 use model::{DriveSpec, FigureLine};
 
-/// The file.
+/// The text of the file.
 pub fn text(spec: &DriveSpec) -> String {
     let quoted = |text: &str| format!("{text:?}");
     let mut text = format!("name = {}\n", quoted(&spec.name));
     text += &format!("model = {}\nabout = {}\n", quoted(&spec.model), quoted(&spec.about));
     text += &format!("formats = {:?}\n", spec.formats);
     let figures = spec.figures();
-    // What belongs to no section stands before the first.
+    // In TOML, keys without a section come before the first section.
     let (bare, sectioned): (Vec<_>, Vec<_>) = figures.iter().partition(|f| !f.key.contains('.'));
     for figure in bare {
         text += &line(&figure.key, figure);
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_comes_back_as_it_was() {
+    fn every_preset_survives_a_round_trip() {
         for name in DriveSpec::presets() {
             let spec = DriveSpec::preset(name).expect("known");
             let again = DriveSpec::parse("again.toml", &text(&spec));

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// Units as they are printed: name, the record's unit, and how many of those it is.
+/// Units as printed: name, the record's unit, and the factor between them.
 const UNITS: [(&str, record::Unit, f64); 14] = [
     ("GB/s", record::Unit::BytesPerSecond, 1e9),
     ("MB/s", record::Unit::BytesPerSecond, 1e6),
@@ -20,7 +20,7 @@ const UNITS: [(&str, record::Unit, f64); 14] = [
     ("1", record::Unit::Number, 1.0),
 ];
 
-/// What stands in the file.
+/// A figure in the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Printed {
@@ -30,29 +30,34 @@ pub enum Printed {
     Text(String),
 }
 
-/// How exact it was meant.
+/// How exactly a figure is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meant {
+    /// The value itself.
     Exactly,
+    /// Roughly the value.
     About,
+    /// A lower limit.
     AtLeast,
+    /// An upper limit.
     AtMost,
 }
 
-/// A figure taken apart.
+/// A figure in its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// As printed; the lower end of a range.
     pub value: f64,
     /// The upper end of a range.
     pub to: Option<f64>,
+    /// How exactly it is meant.
     pub meant: Meant,
     /// As printed, one of `UNITS`.
     pub unit: &'static str,
 }
 
 impl Figure {
-    /// Reads a figure; `unit` is that of its column. `None` where it is not one.
+    /// Reads a figure; `unit` is that of its column. `None` where the text is no figure.
     pub fn read(printed: &Printed, unit: Option<&str>) -> Option<Figure> {
         let text = match printed {
             Printed::Number(value) => return Figure::new(*value, None, Meant::Exactly, unit?),
@@ -74,7 +79,7 @@ impl Figure {
         (value.is_finite() && value >= 0.0 && ordered).then_some(Figure { value, to, meant, unit })
     }
 
-    /// Its unit in records, and how many of those it is.
+    /// Its unit in records, and the factor to it.
     pub fn scale(&self) -> (record::Unit, f64) {
         let known = UNITS.into_iter().find(|(name, ..)| *name == self.unit);
         known.map_or((record::Unit::Number, 1.0), |(_, unit, scale)| (unit, scale))

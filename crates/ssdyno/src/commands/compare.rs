@@ -1,16 +1,14 @@
 //! `ssdyno compare A B`: two records beside each other, with what may be said of the difference and
 //! what else was different. No single score, and no claim without an interval.
 
-mod pairs;
-
 use std::process::ExitCode;
 
+use lab::compare::{self, Difference, Pair};
 use record::Run;
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
 use serde_json::json;
 
-use self::pairs::{Difference, Pair};
 use crate::cli::CompareArgs;
 use crate::commands::runs::load;
 use crate::failure::{CHECK_FAILED, Failure, Result, USAGE};
@@ -26,8 +24,8 @@ pub fn run(args: &CompareArgs) -> Result {
     if a.id == b.id {
         return Err(Failure::new(USAGE, format!("{} and {} are the same run", args.a, args.b)));
     }
-    let pairs = pairs::pairs(&a, &b);
-    let differences = pairs::differences(&a, &b);
+    let pairs = compare::pairs(&a, &b);
+    let differences = compare::differences(&a, &b);
     let text = match args.json {
         true => present::json(&json!({
             "a": a.id,

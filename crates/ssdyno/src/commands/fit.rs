@@ -1,14 +1,9 @@
-//! `ssdyno drives fit`: from records of a drive to a description of it, and how well it predicts
-//! what was measured. What the records do not decide is said.
-
-mod file;
-mod observe;
+//! `ssdyno drives fit`: a description fitted to records of a drive, and how well it predicts them.
 
 use std::fs;
 use std::process::ExitCode;
 
-use model::fit::{Fitted, Prediction, fit};
-use model::{DriveSpec, FigureLine};
+use lab::fit::{Fitted, Measurements, Prediction};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
 use serde_json::json;
@@ -16,8 +11,7 @@ use store::Store;
 use workload::units;
 
 use crate::cli::FitArgs;
-use crate::failure::{Failure, IO, Result, USAGE};
-use crate::virtual_drive::{PREFIX, described};
+use crate::failure::{Failure, IO, Result};
 use crate::{present, screen};
 
 /// Beyond this share a prediction is shown as one to distrust.
@@ -28,61 +22,36 @@ pub fn run(args: &FitArgs) -> Result {
     let store = Store::open_existing(args.store.store.as_deref())?;
     let runs = args.runs.iter().map(|text| Ok(store.load(store.find(text)?)?));
     let runs: Vec<_> = runs.collect::<Result<_>>()?;
-    let observed = observe::observe(&args.name, &runs);
-    if observed.cells.is_empty() && observed.pass.is_none() {
-        let text = "these records have nothing that a description can be fitted to";
-        return Err(Failure::new(USAGE, text)
-            .advise("runs of quick, sustain, zones or states of one drive"));
-    }
+    let measurements = Measurements::of(&args.name, &runs)?;
     if !args.json {
-        let count = observed.cells.len() + observed.pass.iter().count();
         screen::say(&format!(
-            "fitting to {count} measurements; random writes on a full drive take most"
+            "fitting to {} measurements; random writes on a full drive take longest",
+            measurements.count()
         ));
     }
-    let base = base(args.base.as_deref())?;
-    let mut fitted = fit(&observed, &base);
-    fitted.spec.about = format!(
-        "Fitted to records of {}; what they do not decide is as in {}.",
-        runs[0].target.spec, base.name
-    );
-    let text = file::text(&fitted.spec);
+    let fitted = measurements.fit(args.base.as_deref())?;
     if let Some(path) = &args.output {
         let cannot = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
-        fs::write(path, &text).map_err(cannot)?;
+        fs::write(path, &fitted.toml).map_err(cannot)?;
     }
     present::print(&match args.json {
-        true => as_json(&fitted, &text)?,
+        true => as_json(&fitted)?,
         false => shown(&fitted, args, &screen::style()),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn base(name: Option<&str>) -> Result<DriveSpec> {
-    let Some(name) = name else {
-        return Ok(DriveSpec { name: "a plain NVMe drive".into(), ..DriveSpec::default() });
-    };
-    let spec = if name.starts_with(PREFIX) { name.to_string() } else { format!("{PREFIX}{name}") };
-    described(&spec).unwrap_or_else(|| Err(Failure::new(USAGE, format!("{name} is no drive"))))
-}
-
-/// Figures that the records decided, and those that they did not.
-fn decided(spec: &DriveSpec) -> (Vec<FigureLine>, Vec<FigureLine>) {
-    spec.figures().into_iter().partition(|figure| figure.from != "guessed")
-}
-
 fn shown(fitted: &Fitted, args: &FitArgs, style: &Style) -> String {
-    let (known, open) = decided(&fitted.spec);
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
     table.heading(["figure", "value", "decided by"]);
-    for figure in known {
+    for figure in &fitted.decided {
         table.row([
             Cell::from(figure.key.as_str()),
             Cell::new(Ink::Strong, figure.value.as_str()),
             Cell::dim(figure.source.as_str()),
         ]);
     }
-    let keys: Vec<_> = open.iter().map(|figure| figure.key.as_str()).collect();
+    let keys: Vec<_> = fitted.undetermined.iter().map(|figure| figure.key.as_str()).collect();
     let line = format!("undetermined, as in the base: {}", keys.join(", "));
     let mut text =
         format!("{}\n{}\n", table.render(style), screen::wrap(&line, style.width.min(90)));
@@ -119,8 +88,7 @@ fn predictions(predictions: &[Prediction], style: &Style) -> String {
     table.render(style)
 }
 
-fn as_json(fitted: &Fitted, text: &str) -> Result<String> {
-    let (known, open) = decided(&fitted.spec);
+fn as_json(fitted: &Fitted) -> Result<String> {
     let predictions: Vec<_> = fitted
         .predictions
         .iter()
@@ -133,9 +101,9 @@ fn as_json(fitted: &Fitted, text: &str) -> Result<String> {
         })
         .collect();
     present::json(&json!({
-        "fitted": known,
-        "undetermined": open,
+        "fitted": fitted.decided,
+        "undetermined": fitted.undetermined,
         "predictions": predictions,
-        "toml": text,
+        "toml": fitted.toml,
     }))
 }

@@ -1,5 +1,7 @@
-//! What others published, as data (`published/figures/*.toml`), and as records marked so: they are
-//! listed, shown and compared like runs of one's own. What was not printed is unknown.
+//! Figures published by others, transcribed in `published/figures/*.toml`, as records.
+//!
+//! A published record is marked by its origin and is listed, shown and compared like a run of the
+//! user's own. Whatever a publication does not print stays unknown.
 
 mod figure;
 #[cfg(test)]
@@ -15,9 +17,9 @@ use serde::Deserialize;
 
 use self::figure::Printed;
 pub use self::figure::{Figure, Meant};
-use crate::failure::{Failure, Result, USAGE};
+use crate::error::{LabError, Result};
 
-/// What the ids begin with: `pub:003/m225-fresh`.
+/// Begins the id of every published record: `pub:003/m225-fresh`.
 pub const PREFIX: &str = "pub:";
 
 /// Names and texts.
@@ -35,11 +37,11 @@ const DOCUMENTS: [(&str, &str); 5] = [
 struct Document {
     title: String,
     by: String,
-    /// Year or day.
+    /// Year, or day.
     published: String,
     #[serde(rename = "about")]
     _about: String,
-    /// Holds for every run that does not say otherwise.
+    /// Defaults of every run.
     common: Entry,
     #[serde(rename = "column", default)]
     columns: Vec<Column>,
@@ -47,21 +49,21 @@ struct Document {
     runs: Vec<Entry>,
 }
 
-/// A figure that several runs have.
+/// A figure that several runs share.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Column {
     name: String,
     unit: String,
-    /// What it is, for people.
+    /// A description for people.
     #[serde(rename = "what")]
     _what: String,
-    /// Metrics of ssdyno's records that are of the same quantity.
+    /// Metrics of ssdyno's records for the same quantity.
     #[serde(default)]
     same_as: Vec<String>,
 }
 
-/// One line of a table, or what a text says of one thing: what was measured, with what, where.
+/// One line of a table, or one measurement in a text: the drive, the tool, the place, the figures.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Entry {
@@ -81,7 +83,7 @@ struct Entry {
     started: Option<String>,
     place: Option<String>,
     figures: BTreeMap<String, Printed>,
-    /// For figures whose quantity depends on the entry: the metric of ssdyno's records.
+    /// Metrics of ssdyno's records, for figures whose quantity depends on the entry.
     same_as: BTreeMap<String, String>,
     notes: Vec<String>,
 }
@@ -96,12 +98,12 @@ pub fn all() -> Result<Vec<Run>> {
     Ok(runs)
 }
 
-/// The published run of that id.
+/// The published run with that id.
 pub fn find(id: &str) -> Result<Run> {
     let path = id.strip_prefix(PREFIX).unwrap_or(id);
     let (name, entry) = path.split_once('/').unwrap_or((path, ""));
     let unknown = || {
-        Failure::new(USAGE, format!("nothing published is called '{id}'"))
+        LabError::usage(format!("nothing published is called '{id}'"))
             .advise("ssdyno runs --published")
     };
     DOCUMENTS.iter().find(|(known, _)| *known == name).ok_or_else(unknown)?;
@@ -110,21 +112,21 @@ pub fn find(id: &str) -> Result<Run> {
     Ok(run(name, &document, found))
 }
 
-/// A figure by its path, `003/m225-fresh/random-write`, and where it is printed.
+/// A figure by its path, `003/m225-fresh/random-write`, and the place it is printed.
 pub fn figure(path: &str) -> std::result::Result<(Figure, String), String> {
     let unknown = || format!("no published figure '{path}'");
     let mut parts = path.splitn(3, '/');
     let mut part = || parts.next().ok_or_else(unknown);
     let (name, entry, figure) = (part()?, part()?, part()?);
-    let document = document(name).map_err(|e| e.text())?;
+    let document = document(name).map_err(|e| e.to_string())?;
     let entry = document.runs.iter().find(|e| e.id == entry).ok_or_else(unknown)?;
     let found = read(&document, entry).into_iter().find(|(name, _)| name == figure);
     let place = entry.place.clone().or_else(|| document.common.place.clone());
     Ok((found.ok_or_else(unknown)?.1, place.unwrap_or_default()))
 }
 
-/// Names that stand for the same quantity as a metric of a published run, its own first.
-pub fn names(run: &Run, metric: &str) -> Vec<String> {
+/// Names for the quantity of a metric of a published run, its own first.
+pub(crate) fn names(run: &Run, metric: &str) -> Vec<String> {
     let mut names = vec![metric.to_string()];
     let path = run.id.strip_prefix(PREFIX).and_then(|path| path.split_once('/'));
     let found = path.and_then(|(name, entry)| Some((document(name).ok()?, entry)));
@@ -144,7 +146,7 @@ pub fn is_published(run: &Run) -> bool {
 
 fn document(name: &str) -> Result<Document> {
     let text = DOCUMENTS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
-    let wrong = |e| Failure::new(USAGE, format!("published/figures/{name}.toml: {e}"));
+    let wrong = |e| LabError::usage(format!("published/figures/{name}.toml: {e}"));
     toml::from_str(text).map_err(wrong)
 }
 
@@ -176,13 +178,13 @@ fn run(name: &str, document: &Document, entry: &Entry) -> Run {
     run
 }
 
-/// A year or a day as a moment: its beginning, UTC.
+/// The beginning of a year or a day, UTC.
 fn moment(published: &str) -> String {
     let day = if published.len() == 4 { format!("{published}-01-01") } else { published.into() };
     format!("{day}T00:00:00Z")
 }
 
-/// A figure as a metric; the ends of a range are a metric each, for nobody knows what lies between.
+/// A figure as a metric. A range becomes two, one for each end: its distribution is unknown.
 fn metrics(name: &str, figure: &Figure) -> Vec<Metric> {
     let (unit, scale) = figure.scale();
     let suffix = match figure.unit {
@@ -203,7 +205,7 @@ fn metrics(name: &str, figure: &Figure) -> Vec<Metric> {
 fn notes(entry: &Entry, figures: &[(String, Figure)]) -> Vec<Finding> {
     let about = figures.iter().filter(|(_, f)| f.meant == Meant::About);
     let about =
-        about.map(|(name, f)| format!("{name} was printed as about {} {}", f.value, f.unit));
+        about.map(|(name, f)| format!("{name} was printed as \"about {} {}\"", f.value, f.unit));
     let texts = entry.notes.iter().cloned().chain(about);
     let numbered = texts.enumerate();
     numbered
@@ -214,7 +216,7 @@ fn notes(entry: &Entry, figures: &[(String, Figure)]) -> Vec<Finding> {
 }
 
 impl Entry {
-    /// This one, and where it says nothing what all of the document have in common.
+    /// This entry, completed by the document's defaults.
     fn or(&self, common: &Entry) -> Entry {
         let (own, all) = (self.clone(), common.clone());
         Entry {

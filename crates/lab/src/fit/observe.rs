@@ -1,27 +1,27 @@
-//! What records tell of a drive: the measurements that a description can be fitted to. Pure.
+//! Measurements in records that a description can be fitted to. Pure.
 //!
-//! A record names its workloads in full, so that the model can be given the very same ones. Only
-//! measurements whose state before is known are taken: cells of `quick` (their region was written
-//! once in order), passes of `sustain`, the fresh and filled states of `states`, reads of `zones`,
-//! and workloads by hand.
+//! A record holds its workloads in full, so the model can run the same ones. Only measurements that
+//! found the drive in a known state are used: cells of `quick` (their region was written once in
+//! order), passes of `sustain`, the fresh and filled states of `states`, reads of `zones`, and
+//! workloads by hand.
 
 use model::fit::{Before, Cell, Observed, Pass};
 use record::{Run, State, TargetKind, Unit};
 use workload::{Mix, Pacing, Workload};
 
-/// Beginnings of names of workloads that ran on a region written once in order.
+/// Prefixes of workloads that ran on a region written once in order.
 const LAID_OUT: [&str; 2] = ["seq-", "rand-"];
 
-/// On a drive written once in order, and on a fresh one.
+/// Prefixes of workloads that ran on a whole drive written once in order, and on a fresh one.
 const FULL: [&str; 4] =
     ["zones-read-ascending", "states-filled", "states-read-fresh", "states-read-restored"];
 const FRESH: [&str; 1] = ["states-fresh"];
 
-/// A cache ends before this share of the drive.
+/// A fall after this share of the drive is not the end of a cache.
 const LAST_FALL: f64 = 0.9;
 
-/// All that the records tell of the drive they are of.
-pub fn observe(name: &str, runs: &[Run]) -> Observed {
+/// The measurements in all records; they are of one drive.
+pub(super) fn observe(name: &str, runs: &[Run]) -> Observed {
     let mut observed = Observed { name: name.to_string(), ..Observed::default() };
     for run in runs {
         let drive = run.target.drive.as_ref();
@@ -50,7 +50,7 @@ fn workloads(run: &Run) -> impl Iterator<Item = Workload> {
 fn pass(run: &Run) -> Option<Pass> {
     let value = |name: &str| run.metric(&format!("sustain-{name}"))?.value;
     let workload = workloads(run).find(|w| w.name == "sustain-fresh")?;
-    // A fall at the very end is the spare flash's, not a cache's.
+    // A fall at the very end comes from running out of spare flash.
     let end = LAST_FALL * run.target.bytes? as f64;
     let cache = value("fresh.cache")
         .filter(|bytes| *bytes < end)
@@ -76,12 +76,12 @@ fn cells(run: &Run) -> Vec<Cell> {
     workloads(run).filter_map(cell).collect()
 }
 
-/// The state a workload found; `None` where it is not known.
+/// The state of the drive before a workload; `None` where it is unknown.
 fn before(run: &Run, workload: &Workload) -> Option<Before> {
     let begins = |names: &[&str]| names.iter().any(|name| workload.name.starts_with(name));
     match () {
         () if run.method == "io" && run.state_before == State::Fresh => {
-            // What was never written is not read from flash: such a rate tells of the link alone.
+            // Reads of unwritten blocks never reach the flash: their rate is the link's.
             (workload.mix == Mix::WRITE).then_some(Before::Fresh)
         }
         () if begins(&LAID_OUT) => Some(Before::LaidOut),
@@ -91,12 +91,12 @@ fn before(run: &Run, workload: &Workload) -> Option<Before> {
     }
 }
 
-/// Bytes per second of a workload, the first time it ran: later rounds find data that were
-/// overwritten at random in between.
+/// Bytes per second of a workload the first time it ran: random writes between the rounds change the
+/// state that later ones find.
 fn rate(run: &Run, workload: &Workload) -> Option<f64> {
     let name = match run.method.as_str() {
         "io" => "throughput",
-        // Both orders of zones have one metric.
+        // Both orders of `zones` share one metric.
         _ => workload.name.trim_end_matches("-ascending"),
     };
     let metric = run.metric(name)?;
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_found_a_known_state_is_taken() {
+    fn only_workloads_on_a_known_state_are_used() {
         let rate = |name: &str| Metric::single(name, Unit::Iops, 1000.0);
         let names =
             ["rand-read-4KiB-q1", "states-filled", "states-file-deleted", "rand-unmeasured"];
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn by_hand_only_writes_on_a_fresh_drive_are_taken() {
+    fn of_workloads_by_hand_only_writes_on_a_fresh_drive_are_used() {
         let throughput = || vec![Metric::single("throughput", Unit::BytesPerSecond, 5e6)];
         let observed = |mix| observe("x", &[run("io", vec![workload("io", mix)], throughput())]);
         assert_eq!(observed(Mix::WRITE).cells.len(), 1);

@@ -1,4 +1,6 @@
-//! What two records have in common, and in what they differ. Pure.
+//! Two records compared: the quantities both have, and the conditions that differ. Pure.
+//!
+//! No claim is made without an interval, and the intervals of one comparison hold together.
 
 use std::collections::BTreeSet;
 
@@ -11,33 +13,43 @@ use crate::published;
 /// One quantity in both records.
 #[derive(Debug, Serialize)]
 pub struct Pair {
+    /// Its name in the first record.
     pub name: String,
-    /// Its name in the second record, where that is another.
+    /// Its name in the second record, where it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name_b: Option<String>,
+    /// The unit of both values.
     pub unit: Unit,
+    /// The value in the first record.
     pub a: Option<f64>,
+    /// The value in the second record.
     pub b: Option<f64>,
+    /// Replicates in each.
     pub n: [u32; 2],
-    /// B over A, with its 95% interval over all pairs together.
+    /// B over A.
     pub ratio: Option<f64>,
+    /// Lower end of the ratio's interval; the intervals of all pairs hold together with 95%.
     pub low: Option<f64>,
+    /// Upper end.
     pub high: Option<f64>,
-    /// The smallest difference that would have been found four times out of five.
+    /// The smallest difference, as a share, that a comparison like this finds four times out of five.
     pub detectable: Option<f64>,
-    /// What may be said.
+    /// The conclusion in a few words.
     pub claim: &'static str,
 }
 
-/// A condition that is not the same in both, or not known of one.
+/// A condition that differs, or is known for only one of the records.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
+    /// The condition.
     pub what: &'static str,
+    /// In the first record.
     pub a: Option<String>,
+    /// In the second record.
     pub b: Option<String>,
 }
 
-/// The quantities that both records have, in the order of the first.
+/// The quantities both records have, in the order of the first.
 pub fn pairs(a: &Run, b: &Run) -> Vec<Pair> {
     let mut taken = BTreeSet::new();
     let mut both = Vec::new();
@@ -54,13 +66,13 @@ pub fn pairs(a: &Run, b: &Run) -> Vec<Pair> {
             both.push((metric, other));
         }
     }
-    // Each interval is widened for the number of them, so that all together hold with 95%.
+    // Each interval is widened for their number, so that together they hold with 95%.
     let tested = both.iter().filter(|(a, b)| values(a).len() > 1 && values(b).len() > 1).count();
     both.into_iter().map(|(a, b)| pair(tested, a, b)).collect()
 }
 
-/// Names of a quantity. Beside a published figure the name of a job of fio's does not matter, which
-/// its metrics begin with; two jobs of ssdyno's own are compared by their names alone.
+/// Names of a quantity. Metrics of fio begin with the name of the job, which is ignored beside a
+/// published figure; two jobs measured by ssdyno are matched by their full names.
 fn names(run: &Run, metric: &str, apart: bool) -> Vec<String> {
     let mut names = published::names(run, metric);
     if apart && run.method == "fio" && !published::is_published(run) {
@@ -73,7 +85,7 @@ fn names(run: &Run, metric: &str, apart: bool) -> Vec<String> {
     names
 }
 
-/// The replicates; the value where they were not kept.
+/// The replicates, or the value alone where they were not kept.
 fn values(metric: &Metric) -> Vec<f64> {
     match metric.samples.as_slice() {
         [] => metric.value.into_iter().collect(),
@@ -118,7 +130,7 @@ fn claim(unit: Unit, found: Option<&Comparison>) -> &'static str {
     }
 }
 
-/// In what the circumstances differ, or may differ because one of them is unknown.
+/// Conditions that differ, or may differ because one of them is unknown.
 pub fn differences(a: &Run, b: &Run) -> Vec<Difference> {
     let conditions = |run: &Run| {
         let drive = run.target.drive.as_ref();
@@ -154,7 +166,7 @@ mod tests {
     use super::*;
 
     fn published(id: &str) -> Run {
-        published::find(id).unwrap_or_else(|e| panic!("{}", e.text()))
+        published::find(id).unwrap_or_else(|e| panic!("{}", e))
     }
 
     fn with(metrics: Vec<Metric>) -> Run {
@@ -175,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn replicates_are_told_apart_or_not() {
+    fn replicates_that_differ_are_claimed_to_differ() {
         let a = with(vec![replicated("x", &[100.0, 101.0, 99.0]), replicated("y", &[50.0, 80.0])]);
         let b = with(vec![replicated("x", &[130.0, 131.0, 129.0]), replicated("y", &[60.0, 90.0])]);
         let claims: Vec<_> = pairs(&a, &b).iter().map(|p| p.claim).collect();
@@ -194,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_other_tools_are_found_again() {
+    fn metrics_of_other_tools_match_published_figures() {
         let own = |method: &str, names: &[&str], unit| {
             let metrics = names.iter().map(|name| Metric::single(*name, unit, 1e3)).collect();
             Run { id: "own".into(), method: method.into(), ..with(metrics) }
@@ -218,11 +230,11 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_and_what_is_not_known_is_told() {
+    fn differing_and_unknown_conditions_are_listed() {
         let (a, mut b) = (published("pub:003/m225-fresh"), published("pub:003/m225-used"));
         b.environment.kernel = Some("6.1".into());
-        let told = differences(&a, &b);
-        let find = |what| told.iter().find(|d| d.what == what);
+        let found = differences(&a, &b);
+        let find = |what| found.iter().find(|d| d.what == what);
         assert_eq!(find("state before").and_then(|d| d.a.as_deref()), Some("fresh"));
         let kernel = Difference { what: "kernel", a: None, b: Some("6.1".into()) };
         assert_eq!(find("kernel"), Some(&kernel));

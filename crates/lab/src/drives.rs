@@ -1,0 +1,48 @@
+//! Virtual drives as data to show: what each is, and the source of every figure.
+
+use model::DriveSpec;
+pub use model::FigureLine;
+
+use crate::error::{LabError, Result};
+use crate::virtual_drive;
+
+/// A virtual drive.
+#[derive(Clone, Debug)]
+pub struct VirtualDrive {
+    /// Its name after `sim:`.
+    pub name: String,
+    /// The drive it models.
+    pub model: String,
+    /// A sentence about it.
+    pub about: String,
+    /// Capacity, bytes.
+    pub bytes: u64,
+    /// The buses between host and drive, nearest to the host first.
+    pub links: Vec<String>,
+    /// Every parameter with its source.
+    pub figures: Vec<FigureLine>,
+}
+
+/// Every preset, in alphabetical order.
+pub fn presets() -> Result<Vec<VirtualDrive>> {
+    let preset = |name| DriveSpec::preset(name).map_err(LabError::usage).map(VirtualDrive::from);
+    DriveSpec::presets().map(preset).collect()
+}
+
+/// A preset or a file, with or without `sim:` before it and overrides after it.
+pub fn named(name: &str) -> Result<VirtualDrive> {
+    virtual_drive::named(name).map(VirtualDrive::from)
+}
+
+impl From<DriveSpec> for VirtualDrive {
+    fn from(spec: DriveSpec) -> VirtualDrive {
+        VirtualDrive {
+            bytes: spec.capacity.0,
+            links: spec.link.iter().map(|link| link.bus.value.clone()).collect(),
+            figures: spec.figures(),
+            name: spec.name,
+            model: spec.model,
+            about: spec.about,
+        }
+    }
+}

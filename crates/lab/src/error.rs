@@ -1,0 +1,205 @@
+//! The error of this crate: its kind, the context in one sentence, and advice where there is any.
+//!
+//! Errors of the rooms below are converted here, the only place that decides who can act on each of
+//! them. The command maps the kind to its exit code.
+
+use std::fmt::Display;
+
+use drive::DriveError;
+use journal::JournalError;
+use methods::MethodError;
+use rig::RigError;
+use store::StoreError;
+use thiserror::Error;
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, LabError>;
+
+/// Who can act on an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The request is wrong.
+    Usage,
+    /// The request is unsafe or not permitted.
+    Refused,
+    /// The drive, the store or the system failed.
+    Io,
+    /// A check failed: the work was done, and its result is bad.
+    Check,
+    /// The user ended the run.
+    Interrupted,
+}
+
+/// Why a request could not be fulfilled.
+#[derive(Debug, Error)]
+#[error("{context}")]
+pub struct LabError {
+    kind: ErrorKind,
+    context: String,
+    advice: Option<String>,
+}
+
+impl LabError {
+    /// An error without advice.
+    pub fn new(kind: ErrorKind, context: impl Display) -> LabError {
+        LabError { kind, context: context.to_string(), advice: None }
+    }
+
+    /// A wrong request.
+    pub(crate) fn usage(context: impl Display) -> LabError {
+        LabError::new(ErrorKind::Usage, context)
+    }
+
+    /// Adds a command or an action to try.
+    #[must_use]
+    pub fn advise(self, advice: impl Display) -> LabError {
+        self.advise_if(Some(advice))
+    }
+
+    /// Adds an action to try, if there is one.
+    #[must_use]
+    pub fn advise_if(self, advice: Option<impl Display>) -> LabError {
+        LabError { advice: advice.map(|advice| advice.to_string()), ..self }
+    }
+
+    /// Who can act on it.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// A command or an action to try.
+    pub fn advice(&self) -> Option<&str> {
+        self.advice.as_deref()
+    }
+}
+
+impl From<drive::ErrorKind> for ErrorKind {
+    fn from(kind: drive::ErrorKind) -> ErrorKind {
+        match kind {
+            drive::ErrorKind::Usage => ErrorKind::Usage,
+            drive::ErrorKind::Refused => ErrorKind::Refused,
+            drive::ErrorKind::Io => ErrorKind::Io,
+        }
+    }
+}
+
+impl From<DriveError> for LabError {
+    fn from(error: DriveError) -> LabError {
+        LabError::new(error.kind().into(), &error).advise_if(error.advice())
+    }
+}
+
+impl From<JournalError> for LabError {
+    fn from(error: JournalError) -> LabError {
+        LabError::new(error.kind().into(), &error).advise_if(error.advice())
+    }
+}
+
+impl From<RigError> for LabError {
+    fn from(error: RigError) -> LabError {
+        let kind = match &error {
+            RigError::Interrupted => ErrorKind::Interrupted,
+            RigError::Refused(_) => ErrorKind::Refused,
+            RigError::Unsupported(_) | RigError::Workload(_) => ErrorKind::Usage,
+            RigError::Io { .. } => ErrorKind::Io,
+        };
+        LabError::new(kind, error)
+    }
+}
+
+impl From<MethodError> for LabError {
+    fn from(error: MethodError) -> LabError {
+        use MethodError::*;
+        let kind = match error {
+            Rig(error) => return error.into(),
+            Unknown { .. } | Option { .. } | TooSmall { .. } | NoCommand => ErrorKind::Usage,
+            Errors { .. } | NoReference => ErrorKind::Io,
+            CommandFailed { .. } => ErrorKind::Check,
+        };
+        let advice = matches!(error, Unknown { .. }).then_some("ssdyno methods");
+        LabError::new(kind, error).advise_if(advice)
+    }
+}
+
+impl From<StoreError> for LabError {
+    fn from(error: StoreError) -> LabError {
+        use StoreError::*;
+        let kind = match &error {
+            NoHome
+            | Missing { .. }
+            | Foreign { .. }
+            | Newer { .. }
+            | NoSuchRun(_)
+            | NoRuns
+            | Ambiguous { .. }
+            | Running(_)
+            | Date(_) => ErrorKind::Usage,
+            Busy { .. }
+            | Damaged { .. }
+            | Full { .. }
+            | Io { .. }
+            | Random(_)
+            | ReadOnly { .. }
+            | Sql { .. }
+            | Unfit(_) => ErrorKind::Io,
+        };
+        let advice = match &error {
+            NoSuchRun(_) => Some("ssdyno runs"),
+            Ambiguous { .. } => Some("more of the id, or its number: ssdyno runs"),
+            Missing { .. } | NoRuns => Some("ssdyno run . measures the drive under this directory"),
+            Running(_) | Date(_) | Random(_) | Unfit(_) => None,
+            _ => Some("--store FILE keeps runs elsewhere"),
+        };
+        LabError::new(kind, &error).advise_if(advice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kind, context and advice.
+    fn parts(error: impl Into<LabError>) -> (ErrorKind, String, Option<String>) {
+        let LabError { kind, context, advice } = error.into();
+        (kind, context, advice)
+    }
+
+    #[test]
+    fn errors_of_the_rig_keep_their_kind() {
+        let source = std::io::Error::from_raw_os_error(5);
+        let table = [
+            (RigError::Interrupted, ErrorKind::Interrupted),
+            (RigError::Refused("no".into()), ErrorKind::Refused),
+            (RigError::Unsupported("no".into()), ErrorKind::Usage),
+            (RigError::Workload(workload::WorkloadError::EmptyMix), ErrorKind::Usage),
+            (RigError::Io { context: "fill on .".into(), source }, ErrorKind::Io),
+        ];
+        for (error, kind) in table {
+            assert_eq!(parts(MethodError::Rig(error)).0, kind);
+        }
+        assert_eq!(parts(MethodError::Errors { workload: "a".into() }).0, ErrorKind::Io);
+    }
+
+    #[test]
+    fn a_misspelt_word_comes_with_advice() {
+        let unknown = methods::find("qick").err().expect("no such method");
+        let (kind, context, advice) = parts(unknown);
+        assert_eq!(kind, ErrorKind::Usage);
+        assert!(context.contains("quick"), "{context}");
+        assert_eq!(advice.as_deref(), Some("ssdyno methods"));
+        let (kind, _, advice) = parts(StoreError::NoSuchRun("9".into()));
+        assert_eq!((kind, advice.as_deref()), (ErrorKind::Usage, Some("ssdyno runs")));
+        let missing = DriveError::NotFound { path: "x".into(), what: "gone".into(), hint: None };
+        assert_eq!(parts(missing), (ErrorKind::Usage, "x: gone".into(), None));
+    }
+
+    #[test]
+    fn an_unusable_store_suggests_another() {
+        let path = std::path::PathBuf::from("/s");
+        let newer = StoreError::Newer { path: path.clone(), found: 9, known: 1 };
+        let (kind, context, advice) = parts(newer);
+        assert_eq!(kind, ErrorKind::Usage);
+        assert!(context.contains("/s") && advice.is_some_and(|a| a.contains("--store")));
+        assert_eq!(parts(StoreError::Full { path }).0, ErrorKind::Io);
+    }
+}
