@@ -37,6 +37,8 @@ pub mod verdict;
 mod whole;
 mod zones;
 
+use strsim::levenshtein;
+
 pub use by_hand::by_hand;
 pub use digest::Digest;
 pub use iozone::{Figure as IozoneFigure, Iozone, Row as IozoneRow, metric as iozone_metric};
@@ -86,21 +88,6 @@ pub fn find(name: &str) -> Result<&'static dyn Method, MethodError> {
 /// The name that a slip of a few keys could have turned into `wrong`.
 fn nearest(wrong: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let wrong = wrong.to_lowercase();
-    let scored = names.map(|name| (edits(&wrong, name), name));
+    let scored = names.map(|name| (levenshtein(&wrong, name), name));
     scored.min().filter(|(edits, name)| *edits <= name.len() / 2).map(|(_, name)| name)
-}
-
-/// Letters to insert, delete or replace to turn `a` into `b` (Levenshtein).
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -2,6 +2,7 @@
 //! `capacity=64GB`, and the list of all figures with their sources.
 
 use serde::Serialize;
+use strsim::levenshtein;
 use toml::{Table, Value};
 
 use crate::figure::{Figure, Origin};
@@ -251,26 +252,11 @@ fn shown(value: &Value) -> String {
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let distance = |candidate: &&str| {
         let last = candidate.rsplit('.').next().unwrap_or(candidate);
-        edits(name, candidate).min(edits(name, last))
+        levenshtein(name, candidate).min(levenshtein(name, last))
     };
     let best = known.map(|candidate| (distance(&candidate), candidate)).min();
     let near = best.filter(|(edits, _)| *edits <= name.len().div_ceil(2).max(2));
     near.map_or(String::new(), |(_, candidate)| format!("; did you mean '{candidate}'?"))
-}
-
-/// Number of single-character edits between two words (Levenshtein).
-fn edits(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let above = row[j + 1];
-            row[j + 1] = (corner + usize::from(x != y)).min(above + 1).min(row[j] + 1);
-            corner = above;
-        }
-    }
-    row[b.len()]
 }
 
 /// Line number of a byte offset, from 1, and the key on that line with its section.

@@ -16,6 +16,8 @@ mod report;
 mod run;
 mod steady;
 
+use strsim::levenshtein;
+
 use super::draft::Draft;
 use super::value::{Parsed, Value};
 
@@ -144,25 +146,9 @@ pub(crate) fn nearest_of(
     }
     let word = word.to_ascii_lowercase();
     let like = |name: &&str| name.len().abs_diff(word.len()) <= 3;
-    let distances = names.filter(like).map(|name| (distance(&word, name), name));
+    let distances = names.filter(like).map(|name| (levenshtein(&word, name), name));
     let (distance, name) = distances.min_by_key(|near| near.0)?;
     (distance * 3 <= word.len().max(3)).then_some(name)
-}
-
-/// Letters to change, add or take away to make one word the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, other) in b.iter().enumerate() {
-            let change = corner + usize::from(letter != *other);
-            corner = row[j + 1];
-            row[j + 1] = change.min(corner + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
