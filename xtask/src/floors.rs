@@ -1,7 +1,7 @@
 //! Which room may import which: a crate sees only crates of the floors below it.
 //!
-//! ARCHITECTURE.md lists the rooms from the ground up, and that list is the law: nothing is said
-//! twice. Tests are held to it, too.
+//! ARCHITECTURE.md lists the rooms from the ground up; this check reads that list, so that it is
+//! written once. Tests are held to it, too.
 
 use std::fs;
 
@@ -13,15 +13,24 @@ use crate::run::{metadata, root};
 /// Rooms that know a drive only through the rig, so that none knows real from virtual.
 const BLIND: &[(&str, &[&str])] = &[("methods", &["engine", "model", "drive"])];
 
-/// Every import that goes up, or to a room that is not to be known.
+/// Rooms that only tests may import.
+const FOR_TESTS: &[&str] = &["fuzz"];
+
+/// A room that imports another; `room` is empty where it imports none.
+struct Import {
+    from: String,
+    room: String,
+    for_tests: bool,
+}
+
+/// Every import that goes up, or to a room that must not be known.
 pub fn findings() -> Result<Vec<String>> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md"))
         .context("ARCHITECTURE.md, which lists the floors")?;
     let floors = floors(&text)?;
     let imports = imports()?;
-    let mut findings: Vec<_> =
-        imports.iter().filter_map(|(from, to)| judge(&floors, from, to)).collect();
-    // A room that is not in the list is found with each of its imports.
+    let mut findings: Vec<_> = imports.iter().filter_map(|i| judge(&floors, i)).collect();
+    // A room that is not in the list is reported once for each of its imports.
     findings.dedup();
     Ok(findings)
 }
@@ -37,7 +46,8 @@ fn floors(architecture: &str) -> Result<Vec<String>> {
     Ok(floors)
 }
 
-fn judge(floors: &[String], from: &str, to: &str) -> Option<String> {
+fn judge(floors: &[String], import: &Import) -> Option<String> {
+    let (from, to) = (import.from.as_str(), import.room.as_str());
     let floor = |name: &str| floors.iter().position(|room| room == name);
     let Some(here) = floor(from) else {
         return Some(format!("crates/{from}: not in the list of rooms in ARCHITECTURE.md"));
@@ -45,27 +55,34 @@ fn judge(floors: &[String], from: &str, to: &str) -> Option<String> {
     if floor(to)? >= here {
         return Some(format!("crates/{from}: imports {to}, which is not below it"));
     }
+    if FOR_TESTS.contains(&to) && !import.for_tests {
+        return Some(format!("crates/{from}: imports {to} outside of its tests"));
+    }
     let hidden = BLIND.iter().any(|(room, hidden)| *room == from && hidden.contains(&to));
     hidden.then(|| format!("crates/{from}: must not know {to}"))
 }
 
-/// Pairs of a room and what it imports, from the manifests as cargo reads them. Each room also has
-/// a pair with no import, so that one without any is looked up in the list as well.
-fn imports() -> Result<Vec<(String, String)>> {
+/// Every import, from the manifests as cargo reads them. Each room also has an import of nothing,
+/// so that a room without any is looked up in the list as well.
+fn imports() -> Result<Vec<Import>> {
     let metadata = metadata()?;
     let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_string();
-    let mut pairs = Vec::new();
+    let mut imports = Vec::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let from = name(package);
         // The chores are no room.
         if from == "xtask" {
             continue;
         }
-        let imports = package["dependencies"].as_array().into_iter().flatten();
-        let local = imports.filter(|import| import["path"].is_string()).map(name);
-        pairs.extend(local.chain([String::new()]).map(|to| (from.clone(), to)));
+        let all = package["dependencies"].as_array().into_iter().flatten();
+        imports.extend(all.filter(|import| import["path"].is_string()).map(|import| Import {
+            from: from.clone(),
+            room: name(import),
+            for_tests: import["kind"] == "dev",
+        }));
+        imports.push(Import { from, room: String::new(), for_tests: false });
     }
-    Ok(pairs)
+    Ok(imports)
 }
 
 #[cfg(test)]
@@ -77,6 +94,7 @@ Rooms
 
 | room | what |
 |---|---|
+| `fuzz` | what |
 | `record` | what |
 | `model` | what |
 | `engine` | what |
@@ -87,18 +105,23 @@ Rooms
 
     #[test]
     fn the_list_is_read_up_to_its_end() {
-        assert_eq!(floors(TEXT).expect("a list"), ["record", "model", "engine", "methods"]);
+        assert_eq!(floors(TEXT).expect("a list"), ["fuzz", "record", "model", "engine", "methods"]);
         assert!(floors("nothing").is_err());
     }
 
     #[test]
     fn imports_go_down() {
         let floors = floors(TEXT).expect("a list");
-        let bad = |from: &str, to: &str| judge(&floors, from, to);
+        let judged = |from: &str, to: &str, for_tests| {
+            judge(&floors, &Import { from: from.into(), room: to.into(), for_tests })
+        };
+        let bad = |from: &str, to: &str| judged(from, to, false);
         assert_eq!(bad("engine", "model"), None);
         assert_eq!(bad("engine", ""), None);
         assert!(bad("model", "engine").is_some_and(|text| text.contains("not below")));
         assert!(bad("methods", "engine").is_some_and(|text| text.contains("must not know")));
+        assert!(bad("record", "fuzz").is_some_and(|text| text.contains("outside of its tests")));
+        assert_eq!(judged("record", "fuzz", true), None);
         assert!(bad("attic", "").is_some_and(|text| text.contains("not in the list")));
     }
 }

@@ -24,7 +24,7 @@ cargo xtask test     everything that must hold: format, lints, house rules, test
 cargo xtask tidy     the house rules alone
 cargo xtask guest    a Linux guest with NVMe, SATA, USB and SD drives: its tests, or a shell
 cargo xtask bench    how good the instrument is, against fio; into benches/RESULTS.md
-cargo xtask fuzz     a parser of other tools' words, for a while: NAME [--time 10m] [--seed N]
+cargo xtask fuzz     a parser of text that others wrote, for a given time: NAME [--time 10m] [--seed N]
 cargo xtask dist     a static binary, manual pages, completions and a .deb, in target/dist
 ";
 

@@ -6,6 +6,5 @@
 
 #![forbid(unsafe_code)]
 
-pub mod fuzz;
 pub mod import;
 pub mod iozone;

@@ -23,7 +23,6 @@ use record::Run;
 
 pub use self::lines::ImportError;
 use self::lines::Lines;
-use crate::fuzz::{Target, outcome};
 
 /// A tool's output that can be read.
 #[derive(Clone, Copy)]
@@ -146,49 +145,4 @@ pub fn decode(bytes: &[u8]) -> String {
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
         _ => String::from_utf8_lossy(bytes).into_owned(),
     }
-}
-
-/// A number for what came of reading, for the fuzzer.
-fn fuzz(bytes: &[u8], name: &str) -> u64 {
-    match read(&decode(bytes), format(name)) {
-        Ok(runs) => {
-            let metrics = runs.iter().flat_map(|run| &run.metrics);
-            // Powers of ten of the values, so that formats with few names lead somewhere too.
-            let power = |m: &record::Metric| m.value.unwrap_or(0.0).max(1e-9).log10() as i64;
-            let powers = metrics.clone().fold(0u64, |sum, m| {
-                sum.wrapping_mul(31).wrapping_add(power(m).unsigned_abs() % 31)
-            });
-            let names = metrics.map(|m| m.name.as_str()).collect::<Vec<_>>().join(" ");
-            outcome(&format!("ok {names}")) ^ powers
-        }
-        Err(error) => outcome(&error.why) ^ error.line.min(16) as u64,
-    }
-}
-
-macro_rules! targets {
-    ($($constant:ident $function:ident $name:literal $($sample:literal)*;)*) => {
-        $(
-            fn $function(bytes: &[u8]) -> u64 {
-                fuzz(bytes, $name)
-            }
-            /// Fuzzing of one format.
-            pub const $constant: Target = Target {
-                name: concat!("import-", $name),
-                run: $function,
-                corpus: &[$(include_str!(concat!("../../tests/import/", $sample))),*],
-            };
-        )*
-    };
-}
-
-targets! {
-    FUZZ_OWN fuzz_own "ssdyno" "export.jsonl" "export.csv";
-    FUZZ_FIO_JSON fuzz_fio_json "fio-json" "fio-mix.json" "fio-plus.json" "fio2.json";
-    FUZZ_FIO fuzz_fio "fio" "fio-mix.txt" "fio-jobs.txt" "fio2.txt";
-    FUZZ_IOZONE fuzz_iozone "iozone" "iozone.txt" "iozone-excel.txt";
-    FUZZ_DISKMARK fuzz_diskmark "diskmark" "cdm8.txt" "cdm3.txt" "kdiskmark.txt";
-    FUZZ_F3 fuzz_f3 "f3" "f3write.txt" "f3read.txt" "f3probe.txt";
-    FUZZ_HDPARM fuzz_hdparm "hdparm" "hdparm.txt";
-    FUZZ_FLASHBENCH fuzz_flashbench "flashbench" "flashbench-a.txt" "flashbench-au.txt";
-    FUZZ_DD fuzz_dd "dd" "dd.txt" "dd-others.txt";
 }

@@ -12,6 +12,19 @@ macro_rules! sample {
     };
 }
 
+/// Every sample, with its name, in the order of the names.
+fn samples() -> Vec<(String, String)> {
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/import");
+    let files = std::fs::read_dir(dir).expect("the samples").map(|file| file.expect("a sample"));
+    let named = files.map(|file| {
+        let text = std::fs::read(file.path()).expect("a sample");
+        (file.file_name().to_string_lossy().into_owned(), decode(&text))
+    });
+    let mut samples: Vec<_> = named.collect();
+    samples.sort();
+    samples
+}
+
 fn runs(text: &str) -> Vec<Run> {
     read(text, None).unwrap_or_else(|e| panic!("{e}"))
 }
@@ -275,24 +288,18 @@ fn what_cannot_be_read_is_quoted_with_its_line() {
 
 #[test]
 fn nothing_that_was_not_told_is_known() {
-    for target in crate::fuzz::TARGETS.iter().filter(|t| t.name.starts_with("import-")) {
-        for text in target.corpus.iter().filter(|_| target.name != "import-ssdyno") {
-            for run in runs(text) {
-                assert_eq!((run.plan.is_none(), run.target.bytes, run.number), (true, None, None));
-                assert_eq!(run.environment.cpu.model, None);
-                assert!(run.metrics.iter().all(|m| m.n == 1 && m.low.is_none()), "{}", target.name);
-            }
+    for (name, text) in samples().into_iter().filter(|(name, _)| !name.starts_with("export")) {
+        for run in runs(&text) {
+            assert_eq!((run.plan.is_none(), run.target.bytes, run.number), (true, None, None));
+            assert_eq!(run.environment.cpu.model, None);
+            assert!(run.metrics.iter().all(|m| m.n == 1 && m.low.is_none()), "{name}");
         }
     }
 }
 
 /// A sample with some of its characters changed, doubled or gone.
 fn spoiled() -> impl Strategy<Value = String> {
-    let texts: Vec<&str> = crate::fuzz::TARGETS
-        .iter()
-        .filter(|t| t.name.starts_with("import-"))
-        .flat_map(|t| t.corpus.iter().copied())
-        .collect();
+    let texts: Vec<String> = samples().into_iter().map(|(_, text)| text).collect();
     let letters = prop::sample::select(
         "0.,:;()[]{}<>\"'= -+eE\n\r\t%µ\u{fffd}9kMGx".chars().collect::<Vec<_>>(),
     );

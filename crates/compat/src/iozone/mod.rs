@@ -3,7 +3,6 @@
 //! Source: iozone's documentation and the outputs people publish. An option that iozone knows and
 //! ssdyno does not serve is an error that names it and says what to do instead; none is ignored.
 
-mod fuzzed;
 mod size;
 mod sweep;
 mod table;
@@ -11,8 +10,6 @@ mod words;
 
 pub use table::{csv, excel, table};
 pub use words::{Request, parse};
-
-pub(crate) use fuzzed::FUZZ_COMMAND_LINE;
 
 use methods::Iozone;
 

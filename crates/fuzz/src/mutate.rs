@@ -1,11 +1,11 @@
-//! Inputs made from examples: lines and words moved between them, numbers pushed to their edges,
-//! pieces repeated, cut and flipped. Deterministic from a seed.
+//! Inputs made from examples: lines and words move between them, numbers go to their edges, pieces
+//! are repeated, cut and flipped. Deterministic from a seed.
 
-use super::Target;
+use crate::Target;
 
-/// Longest input made, bytes; long enough to find what is quadratic.
+/// Longest input, bytes; long enough to expose quadratic time.
 const LONGEST: usize = 1 << 14;
-/// Most inputs kept; then a new one takes the place of an old.
+/// Most inputs kept; after that a new one replaces an old one.
 const MOST_KEPT: usize = 4096;
 
 /// Values that parsers stumble over.
@@ -91,7 +91,7 @@ impl Random {
     }
 }
 
-/// Makes inputs, and keeps those that led somewhere new.
+/// Makes inputs, and keeps those that led to a new result.
 #[derive(Clone, Debug)]
 pub struct Mutator {
     random: Random,
@@ -115,7 +115,7 @@ impl Mutator {
         Mutator { random: Random::new(seed), examples: kept.len(), kept, words }
     }
 
-    /// Keeps an input to make others from. The examples always stay.
+    /// Keeps an input to derive others from. The examples are never dropped.
     pub fn keep(&mut self, input: &[u8]) {
         if self.kept.len() < MOST_KEPT.max(self.examples + 1) {
             self.kept.push(input.to_vec());
@@ -125,7 +125,7 @@ impl Mutator {
         self.kept[place] = input.to_vec();
     }
 
-    /// How many inputs others are made from.
+    /// Number of inputs that others are derived from.
     pub fn kept(&self) -> usize {
         self.kept.len()
     }
@@ -168,7 +168,7 @@ impl Mutator {
         input.drain(start.min(end)..end);
     }
 
-    /// A number becomes an edge, or a little more or less.
+    /// A number becomes an edge value, or changes by at most 2.
     fn number(&mut self, input: &mut Vec<u8>) {
         let from = self.random.below(input.len());
         let Some(start) = input.iter().skip(from).position(u8::is_ascii_digit) else { return };
@@ -185,7 +185,7 @@ impl Mutator {
         input.splice(start..start + digits, new.into_bytes());
     }
 
-    /// A word becomes another of the examples' words.
+    /// A word is replaced by another of the examples' words.
     fn word(&mut self, input: &mut Vec<u8>) {
         let letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let from = self.random.below(input.len());
@@ -197,7 +197,7 @@ impl Mutator {
         }
     }
 
-    /// What is behind a `=` becomes something else.
+    /// The value after a `=` is replaced.
     fn value(&mut self, input: &mut Vec<u8>) {
         let from = self.random.below(input.len());
         let Some(equals) = input.iter().skip(from).position(|byte| *byte == b'=') else { return };
@@ -218,7 +218,7 @@ impl Mutator {
         input.splice(place..place, line);
     }
 
-    /// A line goes away, comes twice, or changes places with another.
+    /// A line is removed, repeated, or swapped with another.
     fn lines(&mut self, input: &mut Vec<u8>) {
         let mut lines: Vec<Vec<u8>> =
             input.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
@@ -234,7 +234,7 @@ impl Mutator {
         *input = lines.concat();
     }
 
-    /// A piece many times over.
+    /// A piece is repeated many times.
     fn repeat(&mut self, input: &mut Vec<u8>) {
         let start = self.random.below(input.len());
         let end = (start + 1 + self.random.below(8)).min(input.len());

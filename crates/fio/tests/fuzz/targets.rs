@@ -1,20 +1,19 @@
-//! fio's language as targets for fuzzing.
+//! The fuzz targets of this room: fio's command lines and job files.
 
 use std::io;
 
-use compat::fuzz::{Target, outcome};
+use fio::{Request, World, parse};
+use fuzz::{Target, outcome};
 
-use crate::{Request, World, parse};
+/// Every parser of this room.
+pub const TARGETS: &[Target] = &[COMMAND_LINE, JOB_FILE];
 
-/// The parsers of this crate, for the fuzzer.
-pub const FUZZED: &[Target] = &[FUZZ_COMMAND_LINE, FUZZ_JOB_FILE];
-
-/// Command lines, a word a line.
-const FUZZ_COMMAND_LINE: Target =
+/// Command lines, one word per line.
+const COMMAND_LINE: Target =
     Target { name: "fio-command-line", run: command_line, corpus: COMMAND_LINES };
 
 /// Job files.
-const FUZZ_JOB_FILE: Target = Target { name: "fio-job-file", run: job_file, corpus: JOB_FILES };
+const JOB_FILE: Target = Target { name: "fio-job-file", run: job_file, corpus: JOB_FILES };
 
 fn command_line(input: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(input);
@@ -28,13 +27,13 @@ fn job_file(input: &[u8]) -> u64 {
 
 /// Parses in a world where every job file is the same one.
 fn parsed(words: &[String], file: &[u8]) -> u64 {
-    // In front of the colon stands the option as given.
+    // The option as typed stands before the colon.
     let why = |text: &str| outcome(text.split_once(": ").map_or(text, |(_, why)| why));
     match parse(words, &Closed { file }) {
         Err(error) => why(&error.what),
         Ok(Request::Answer(text)) => outcome(text.split_whitespace().next().unwrap_or_default()),
         Ok(Request::Run(plan)) => {
-            // Whoever runs a plan asks for the paths; they must be few enough to hold.
+            // The runner of a plan asks for the paths; their number must be bounded.
             let paths: usize = plan.jobs.iter().take(8).map(|job| job.paths(0).len()).sum();
             let notes = plan.notes.first().map_or(0, |note| why(&note.text));
             let engines: String = plan.jobs.iter().take(2).map(|job| job.engine.name()).collect();

@@ -1,10 +1,10 @@
-//! iozone's command line as a target for fuzzing.
+//! iozone's command line as a fuzz target.
 
-use super::{Request, parse};
-use crate::fuzz::{Target, outcome};
+use compat::iozone::{Request, parse};
+use fuzz::{Target, outcome};
 
-/// Command lines, a word a line.
-pub(crate) const FUZZ_COMMAND_LINE: Target =
+/// Command lines, one word per line.
+pub const COMMAND_LINE: Target =
     Target { name: "iozone-command-line", run: command_line, corpus: COMMAND_LINES };
 
 fn command_line(input: &[u8]) -> u64 {

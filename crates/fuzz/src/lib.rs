@@ -1,0 +1,123 @@
+//! Fuzzing of parsers, for the tests of every room.
+//!
+//! A [`Target`] takes any bytes and must return soon, without a panic, whatever they are. The
+//! number it returns stands for its result (which error, which kind of value): an input whose
+//! number has not been seen before is kept and changed further, which leads the search into the
+//! parser without instrumenting its code.
+//!
+//! A room lists its targets in `tests/fuzz/targets.rs`. Its test `tests/fuzz/main.rs` calls
+//! [`check`], which tries a few thousand inputs in every suite; its example `examples/fuzz.rs`
+//! calls [`main`], which `cargo xtask fuzz NAME --time 10m` runs for longer. This crate is a
+//! dependency of tests only and knows no room.
+
+#![forbid(unsafe_code)]
+
+mod mutate;
+mod run;
+
+pub use mutate::{Mutator, Random};
+pub use run::main;
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// A parser under test.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name on the command line; unique among all rooms.
+    pub name: &'static str,
+    /// Parses the input; returns a number for the result, see [`outcome`].
+    pub run: fn(&[u8]) -> u64,
+    /// Good inputs to start from.
+    pub corpus: &'static [&'static str],
+}
+
+/// A number for a parser's message: its letters, without everything between the first and the last
+/// quote, which comes from the input. Two errors of one kind therefore have the same number.
+pub fn outcome(message: &str) -> u64 {
+    let (head, tail) = match (message.find('\''), message.rfind('\'')) {
+        (Some(first), Some(last)) => (&message[..first], &message[last..]),
+        _ => (message, ""),
+    };
+    let mut hasher = DefaultHasher::new();
+    let letters = head.chars().chain(tail.chars()).filter(|c| c.is_alphabetic());
+    letters.take(200).for_each(|letter| letter.hash(&mut hasher));
+    hasher.finish()
+}
+
+/// Tries `inputs` inputs on each target, the same ones in every run.
+///
+/// # Panics
+/// When a parser panics, with its input; when a target has fewer than `kinds_min` kinds of result,
+/// which means that the search never got into the parser; when two targets share a name.
+pub fn check(targets: &[Target], inputs: u64, kinds_min: usize) {
+    let names: HashSet<_> = targets.iter().map(|target| target.name).collect();
+    assert_eq!(names.len(), targets.len(), "two targets share a name");
+    for target in targets {
+        let kinds = search(target, inputs);
+        assert!(kinds >= kinds_min, "{}: only {kinds} kinds of result", target.name);
+    }
+}
+
+/// How many kinds of result the search found.
+fn search(target: &Target, inputs: u64) -> usize {
+    let mut mutator = Mutator::new(target, 7);
+    let mut seen: HashSet<_> = target.corpus.iter().map(|t| (target.run)(t.as_bytes())).collect();
+    for _ in 0..inputs {
+        let input = mutator.next_input();
+        let Ok(outcome) = std::panic::catch_unwind(|| (target.run)(&input)) else {
+            panic!("{}: panics on {:?}", target.name, String::from_utf8_lossy(&input));
+        };
+        if seen.insert(outcome) {
+            mutator.keep(&input);
+        }
+    }
+    seen.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Panics on three digits in brackets, which no example has.
+    fn fragile(input: &[u8]) -> u64 {
+        let text = String::from_utf8_lossy(input);
+        let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+        let digits = inside.map_or(0, |(inside, _)| inside.parse::<u16>().map_or(1, |n| n / 10));
+        assert!(digits < 10, "a number too large");
+        outcome(&"x".repeat(digits.into()))
+    }
+
+    const FRAGILE: Target = Target { name: "fragile", run: fragile, corpus: &["a[12] = 4711\n"] };
+
+    #[test]
+    fn a_parser_that_panics_is_found() {
+        let error = std::panic::catch_unwind(|| check(&[FRAGILE], 20_000, 1)).expect_err("panics");
+        let message = error.downcast_ref::<String>().expect("a message");
+        assert!(message.starts_with("fragile: panics on "), "{message}");
+    }
+
+    #[test]
+    fn a_search_that_gets_nowhere_is_found() {
+        let deaf = Target { name: "deaf", run: |_| 0, corpus: &["a"] };
+        let error = std::panic::catch_unwind(|| check(&[deaf], 100, 2)).expect_err("panics");
+        let message = error.downcast_ref::<String>().expect("a message");
+        assert_eq!(message, "deaf: only 1 kinds of result");
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_inputs() {
+        let inputs = |seed| {
+            let mut mutator = Mutator::new(&FRAGILE, seed);
+            std::iter::repeat_with(|| mutator.next_input()).take(50).collect::<Vec<_>>()
+        };
+        assert_eq!(inputs(3), inputs(3));
+        assert_ne!(inputs(3), inputs(4));
+    }
+
+    #[test]
+    fn errors_of_one_kind_have_one_number() {
+        assert_eq!(outcome("no option 'size'; 1 known"), outcome("no option 'it's'; 2 known"));
+        assert_ne!(outcome("no option 'size'"), outcome("no value 'size'"));
+    }
+}
