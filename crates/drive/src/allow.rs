@@ -1,4 +1,4 @@
-//! What ssdyno may do with a block device, and why no more.
+//! The operations allowed on a block device, and the reason for the limit.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind};
@@ -14,24 +14,24 @@ use crate::machine::Machine;
 use crate::node::Node;
 use crate::usage;
 
-/// The most that may be done with a device as it is now.
+/// The most that may be done with a device in its present state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Allowance {
-    /// `reads` or `destroys`; `null` where not even reads are possible.
+    /// `reads` or `destroys`; `null` if not even reads are possible.
     pub most: Option<Safety>,
-    /// Why that and no more, in words.
+    /// The reason for that limit, in words.
     pub reason: String,
-    /// What `--destroy` has to be given, where the device may be given away: its serial number, or
-    /// its size in bytes.
+    /// Argument of `--destroy`, if the device may be overwritten: its serial number, or else its
+    /// size in bytes.
     pub confirm: Option<String>,
 }
 
-/// What may be done with a device or partition by this user.
+/// The operations allowed to this user on a device or partition.
 pub(crate) fn allowance(machine: &Machine, node: &Node) -> Allowance {
     let path = machine.path(node.path());
     let no_more = |most, reason: String| Allowance { most, reason, confirm: None };
     if node.bytes().unwrap_or(0) == 0 {
-        return no_more(None, "nothing: no medium is in it".into());
+        return no_more(None, "nothing: no medium".into());
     }
     if let Err(error) = File::open(&path) {
         return no_more(None, format!("nothing: {}", refusal(&path, &error)));
@@ -45,12 +45,12 @@ pub(crate) fn allowance(machine: &Machine, node: &Node) -> Allowance {
     let (name, word) = identity.confirmation();
     Allowance {
         most: Some(Safety::Destroys),
-        reason: format!("anything: nobody uses it, and its {name} gives it away: --destroy={word}"),
+        reason: format!("anything: not in use; confirm with its {name}: --destroy={word}"),
         confirm: Some(word),
     }
 }
 
-/// Why a device must not or cannot be written; `None`: nothing speaks against it.
+/// Why a device must not or cannot be written; `None` if it can.
 fn unwritable(machine: &Machine, node: &Node, path: &Path) -> Option<String> {
     match usage::uses_of(machine, node).as_slice() {
         [] => {}

@@ -1,51 +1,52 @@
-//! Erasing a drive by its own means: secure discard, zeroes, NVMe format and sanitize.
+//! Erasing a drive by its own commands: secure discard, write zeroes, NVMe format and sanitize.
 //!
-//! All of it through the [`Guard`], which holds the device exclusively: each call checks again that
-//! it still is the drive that was given away. A format changes the block size under every open
-//! descriptor, and the kernel takes the new one over when the last of them is closed: whoever formats
-//! has to let go of the drive and open it again.
+//! Formats and sanitizes go through the [`Guard`], which holds the device exclusively: each call
+//! checks again that it is still the confirmed drive. A format changes the block size under every
+//! open descriptor, and the kernel adopts the new size when the last of them is closed, so the
+//! caller must close the drive and open it again.
 
 use std::fs::File;
 use std::io;
 use std::thread;
 use std::time::Duration;
 
-use crate::answer::nvme::{self, Sanitizing};
-use crate::ask::nvme as asked;
 use crate::error::DriveError;
 use crate::guard::{Guard, Held};
 use crate::node::Node;
+use crate::query::nvme as query;
+use crate::response::nvme::{self, Sanitizing};
 use crate::sys::block::{self, Range};
 use crate::sys::nvme::{Admin, admin};
 
 const FORMAT: u8 = 0x80;
 const SANITIZE: u8 = 0x84;
 const SANITIZE_LOG: u8 = 0x81;
-/// Sanitize actions: block erase is quickest where it is had and leaves blocks erased; crypto erase
-/// leaves nonsense; overwriting writes all flash once.
+/// Sanitize actions. Block erase is the fastest and leaves erased blocks; crypto erase leaves
+/// random data; overwrite writes all flash once.
 const BLOCK_ERASE: u32 = 2;
 const OVERWRITE: u32 = 3;
 const CRYPTO_ERASE: u32 = 4;
-/// Drives that erase block by block take minutes for a terabyte.
+/// Block-by-block erase takes minutes per terabyte.
 const FORMAT_TIMEOUT_MS: u32 = 3_600_000;
 const SANITIZE_PAUSE: Duration = Duration::from_millis(500);
-/// The kernel looks at the drive again by itself after a format, and is mostly done at once.
+/// After a format the kernel rescans the drive by itself, usually at once.
 const FORMAT_SEEN_TRIES: u32 = 100;
 const FORMAT_SEEN_PAUSE: Duration = Duration::from_millis(50);
 
-/// Erases a range of a device opened for writing by a secure discard.
+/// Secure-discards a range of a device opened for writing.
 pub fn secure_discard(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
-    block::give_back(file, Range::SecureDiscard, offset, bytes)
+    block::erase_range(file, Range::SecureDiscard, offset, bytes)
 }
 
-/// Erases a range of a device opened for writing by zeroes, which the drive makes itself where it can.
+/// Writes zeroes to a range of a device opened for writing, by a command of the drive if it has
+/// one.
 pub fn write_zeroes(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
-    block::give_back(file, Range::Zero, offset, bytes)
+    block::erase_range(file, Range::Zero, offset, bytes)
 }
 
 impl Guard {
-    /// Whether [`Guard::format`] would be tried: the drive has the format, and no other namespace of
-    /// it would be lost too.
+    /// Checks whether [`Guard::format`] would be attempted: the drive supports the format, and no
+    /// other namespace would be erased with it.
     pub fn can_format(&self, block_bytes: u32) -> Result<(), DriveError> {
         self.format_command(block_bytes).map(drop)
     }
@@ -53,13 +54,13 @@ impl Guard {
     fn format_command(&self, block_bytes: u32) -> Result<(&Held, Node, Admin), DriveError> {
         let (held, node) = self.whole_nvme("a format")?;
         let failed = |e| DriveError::io(format!("format of {}", node.path()), e);
-        let nsid = asked::nsid(node.value("nsid"));
-        let namespace = asked::namespace(&held.file, nsid).map_err(failed)?;
+        let nsid = query::nsid(node.value("nsid"));
+        let namespace = query::namespace(&held.file, nsid).map_err(failed)?;
         let index = namespace.format_of(block_bytes).ok_or_else(|| {
             let text = format!("{} has no format with blocks of {block_bytes} bytes", node.path());
             DriveError::Incapable { text }
         })?;
-        if asked::controller(&held.file).map_err(failed)?.format_is_global {
+        if query::controller(&held.file).map_err(failed)?.format_is_global {
             alone(&node, "a format")?;
         }
         let cdw10 = u32::from(index & 15) | u32::from(index >> 4) << 12;
@@ -68,8 +69,8 @@ impl Guard {
         Ok((held, node, command))
     }
 
-    /// Formats the drive to logical blocks of `block_bytes`, without metadata, and waits until the
-    /// kernel knows. Everything on it is lost.
+    /// Formats the drive to logical blocks of `block_bytes` without metadata, and waits until the
+    /// kernel has noticed. All data are lost.
     pub fn format(&self, block_bytes: u32) -> Result<(), DriveError> {
         let (held, node, command) = self.format_command(block_bytes)?;
         let failed = |e| DriveError::io(format!("format of {}", node.path()), e);
@@ -83,7 +84,7 @@ impl Guard {
         Err(failed(io::Error::other("the kernel does not see the new block size")))
     }
 
-    /// Whether [`Guard::sanitize`] would be tried.
+    /// Checks whether [`Guard::sanitize`] would be attempted.
     pub fn can_sanitize(&self) -> Result<(), DriveError> {
         self.sanitize_command().map(drop)
     }
@@ -91,7 +92,7 @@ impl Guard {
     fn sanitize_command(&self) -> Result<(&Held, Node, Admin), DriveError> {
         let (held, node) = self.whole_nvme("a sanitize")?;
         let failed = |e| DriveError::io(format!("sanitize of {}", node.path()), e);
-        let [crypto, block, overwrite] = asked::controller(&held.file).map_err(failed)?.sanitize;
+        let [crypto, block, overwrite] = query::controller(&held.file).map_err(failed)?.sanitize;
         let cdw10 = match (block, crypto, overwrite) {
             (true, ..) => BLOCK_ERASE,
             (_, true, _) => CRYPTO_ERASE,
@@ -106,40 +107,40 @@ impl Guard {
         Ok((held, node, Admin { opcode: SANITIZE, cdw10, ..Admin::default() }))
     }
 
-    /// Makes the drive erase all its flash, by the quickest way it has, and waits until that is done;
-    /// `progress` gets the share done. It cannot be ended early. Everything on it is lost.
+    /// Makes the drive erase all its flash by its fastest method and waits for the end; `progress`
+    /// receives the share done. It cannot be cancelled. All data are lost.
     pub fn sanitize(&self, progress: &mut dyn FnMut(f64)) -> Result<(), DriveError> {
         let (held, node, command) = self.sanitize_command()?;
         let failed = |e| DriveError::io(format!("sanitize of {}", node.path()), e);
         admin(&held.file, &command, &mut []).map_err(failed)?;
         loop {
-            let log = asked::log(&held.file, SANITIZE_LOG, nvme::LOG_BYTES).map_err(failed)?;
+            let log = query::log(&held.file, SANITIZE_LOG, nvme::LOG_BYTES).map_err(failed)?;
             match nvme::sanitizing(&log) {
                 Some(Sanitizing::Done) => return Ok(()),
                 Some(Sanitizing::GoingOn(share)) => progress(share),
-                _ => return Err(failed(io::Error::other("the drive says that it failed"))),
+                _ => return Err(failed(io::Error::other("the drive reports a failure"))),
             }
             thread::sleep(SANITIZE_PAUSE);
         }
     }
 
-    /// The whole NVMe drive that is held to be overwritten, still the one that was given away.
+    /// The whole NVMe drive held for overwriting, if it is still the confirmed one.
     fn whole_nvme(&self, what: &str) -> Result<(&Held, Node), DriveError> {
         let incapable = |why: &str| DriveError::Incapable { text: format!("{what} {why}") };
         let held = self.held().ok_or_else(|| incapable("needs a whole NVMe drive"))?;
         self.check_again()?;
-        let node = held.node().ok_or_else(|| incapable("needs a drive that is there"))?;
+        let node = held.node().ok_or_else(|| incapable("needs a drive that is present"))?;
         if !node.name.starts_with("nvme") || node.partition().is_some() {
             return Err(incapable("needs a whole NVMe drive, which this is not"));
         }
         match held.is_exclusive() {
             true => Ok((held, node)),
-            false => Err(incapable("needs a drive that was given away")),
+            false => Err(incapable("needs a drive opened with --destroy")),
         }
     }
 }
 
-/// Refuses what would also erase other namespaces of the same drive, which nobody gave away.
+/// Refuses a command that would also erase other namespaces of the drive, which are not confirmed.
 fn alone(node: &Node, what: &str) -> Result<(), DriveError> {
     let others = siblings(node);
     if others.is_empty() {
@@ -149,13 +150,13 @@ fn alone(node: &Node, what: &str) -> Result<(), DriveError> {
     Err(DriveError::InUse { path: node.path(), reasons })
 }
 
-/// Other namespaces of the drive of this one: block devices of the same controller or subsystem.
+/// Other namespaces of the same drive: block devices of the same controller or subsystem.
 fn siblings(node: &Node) -> Vec<String> {
     let named = |name: &String| {
         let (_, number) = name.rsplit_once('n').unwrap_or_default();
         name.starts_with("nvme") && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
     };
-    // `nvme0n1`, and `nvme0c0n1`: the same by another path.
+    // `nvme0c0n1` is `nvme0n1` by another path.
     let namespace = |name: &str| name.rsplit_once('n').map(|(_, n)| n.to_string());
     let ours = namespace(&node.name);
     let all = node.names("device").into_iter().filter(named);

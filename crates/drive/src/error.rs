@@ -1,7 +1,7 @@
-//! Why a target cannot be used, in words a user can act on.
+//! Errors about targets, in words a user can act on.
 //!
-//! One line says what is wrong, [`DriveError::advice`] what to try, and [`DriveError::kind`] gives
-//! the exit code: bad usage 2, refused for safety 3, I/O error 4.
+//! One line states the problem, [`DriveError::advice`] suggests a remedy, and [`DriveError::kind`]
+//! gives the exit code: bad usage 2, refused for safety 3, I/O error 4.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use thiserror::Error;
 
-/// Who has to do something about an error.
+/// Class of an error, by the remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The command line is wrong (exit code 2).
     Usage,
-    /// It would not be safe, or is not allowed (exit code 3).
+    /// Unsafe or not permitted (exit code 3).
     Refused,
     /// The system or the drive failed (exit code 4).
     Io,
 }
 
 impl ErrorKind {
-    /// The exit code of the command.
+    /// Exit code of the command.
     pub fn exit_code(self) -> u8 {
         match self {
             ErrorKind::Usage => 2,
@@ -35,104 +35,104 @@ impl ErrorKind {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DriveError {
-    /// Nothing is there.
+    /// The path does not exist.
     #[error("{path}: {what}")]
     NotFound {
         /// As the user typed it.
         path: String,
-        /// `no such file or directory`, or where a broken link points to.
+        /// `no such file or directory`, or the destination of a broken link.
         what: String,
-        /// What may have been meant.
+        /// The path that was probably meant.
         hint: Option<String>,
     },
-    /// Something is there that cannot be measured.
+    /// The path exists but cannot be measured.
     #[error("{path} is {what}, which cannot be measured")]
     NotATarget {
         /// As the user typed it.
         path: String,
         /// `a character device`, `a socket`, ...
         what: &'static str,
-        /// What may have been meant.
+        /// The path that was probably meant.
         hint: Option<String>,
     },
-    /// Zero bytes, or more than there are.
+    /// The size is zero or exceeds the target.
     #[error("{text}")]
     BadSize {
-        /// What is wrong with the size.
+        /// The problem with the size.
         text: String,
-        /// A size that would do.
+        /// A size that would be accepted.
         hint: Option<String>,
     },
-    /// A scratch file of that size would leave the file system too full.
+    /// A scratch file of that size would leave too little free space.
     #[error("{text}")]
     NoRoom {
-        /// What was asked for, what fits, and what has to stay free.
+        /// The requested size, the size that fits, and the space to keep free.
         text: String,
-        /// The largest size that may be asked for by name, bytes; 0: none.
+        /// The largest size that may be requested, bytes; 0: none.
         fits: u64,
     },
-    /// It cannot be written.
+    /// The target cannot be written.
     #[error("{what} is read-only")]
     ReadOnly {
         /// The file system or device.
         what: String,
     },
-    /// The system does not let this user.
+    /// The user lacks a permission.
     #[error("no permission to {action} {path}: this needs {missing}")]
     Permission {
         /// `read`, `write`, `create files in`.
         action: &'static str,
-        /// On what.
+        /// The path concerned.
         path: String,
         /// `group disk, or root`.
         missing: String,
     },
-    /// Somebody uses what would be overwritten.
+    /// The target is in use and must not be overwritten.
     #[error("{path} is in use and must not be overwritten: {}", few(reasons))]
     InUse {
         /// The target.
         path: String,
-        /// Everything that uses it.
+        /// All uses.
         reasons: Vec<String>,
     },
-    /// The confirmation does not name this drive.
+    /// The confirmation does not match this drive.
     #[error("'{given}' is not the {expected} of {path}: nothing was touched")]
     Unconfirmed {
         /// The target.
         path: String,
-        /// What was given.
+        /// The value given.
         given: String,
         /// `serial number`, `size in bytes`.
         expected: &'static str,
-        /// What would have been right, of a file, which no list shows.
+        /// The correct value for a file, which no list shows.
         is: Option<String>,
     },
-    /// It is no longer the drive that was opened.
+    /// The path no longer refers to the drive that was opened.
     #[error("{path} changed since it was opened: {what}")]
     Changed {
         /// The target.
         path: String,
-        /// What changed.
+        /// The change.
         what: String,
     },
-    /// The drive cannot do it.
+    /// The drive does not support the operation.
     #[error("{text}")]
     Incapable {
-        /// What was asked, and why it cannot be.
+        /// The request, and why it is impossible.
         text: String,
     },
     /// The system or the drive failed.
     #[error("{context}: {source}")]
     Io {
-        /// What was tried, on what.
+        /// The operation and its target.
         context: String,
-        /// The system's word.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl DriveError {
-    /// Who has to do something about it.
+    /// Class of the error.
     pub fn kind(&self) -> ErrorKind {
         use DriveError::*;
         match self {
@@ -144,14 +144,14 @@ impl DriveError {
         }
     }
 
-    /// What to try, for a line that begins with `try:`.
+    /// Advice, for a line that begins with `try:`.
     pub fn advice(&self) -> Option<String> {
         use DriveError::*;
         match self {
             NotFound { hint, .. } | NotATarget { hint, .. } | BadSize { hint, .. } => hint.clone(),
             NoRoom { fits: 0, .. } => Some("another directory, or free some space".into()),
             NoRoom { fits, .. } => Some(format!("--size {}, or another directory", word(*fits))),
-            ReadOnly { .. } => Some("a directory on a file system that can be written".into()),
+            ReadOnly { .. } => Some("a directory on a writable file system".into()),
             Permission { action: "create files in", .. } => Some("a directory of your own".into()),
             Permission { missing, .. } if missing == CONFINED => {
                 Some("a directory on the drive instead".into())
@@ -159,7 +159,7 @@ impl DriveError {
             Permission { .. } => Some("sudo, or a directory on the drive instead".into()),
             InUse { .. } => Some("without --destroy, which only reads".into()),
             Unconfirmed { is: Some(word), .. } => {
-                Some(format!("--destroy={word}, if it may be lost"))
+                Some(format!("--destroy={word}, if its data may be lost"))
             }
             Unconfirmed { .. } => Some("ssdyno list, which shows what --destroy needs".into()),
             Changed { .. } | Incapable { .. } | Io { .. } => None,
@@ -170,7 +170,7 @@ impl DriveError {
         DriveError::Io { context: context.into(), source: source.into() }
     }
 
-    /// The error of an attempt to `action` the path, as far as its kind tells more than a number.
+    /// The error of an attempt to `action` the path, specific where the system's error kind allows.
     pub(crate) fn of(
         action: &'static str,
         path: &Path,
@@ -191,16 +191,16 @@ impl DriveError {
     }
 }
 
-/// What even root needs where a container's rules forbid a device.
+/// Required even for root if the rules of a container forbid a device.
 const CONFINED: &str = "a container or control group that allows this device";
 
-/// A size that can be typed and is no larger: whole GiB, or whole MiB where that loses much.
+/// A size no larger than `bytes` that is easy to type: whole GiB, or MiB if GiB would lose much.
 fn word(bytes: u64) -> String {
     let (gib, mib) = (bytes >> 30, bytes >> 20);
     if gib >= 16 { format!("{gib}GiB") } else { format!("{mib}MiB") }
 }
 
-/// The first reasons: a machine with containers mounts one drive in a hundred places.
+/// The first few reasons: a machine with containers may mount one drive a hundred times.
 fn few(reasons: &[String]) -> String {
     const SHOWN: usize = 3;
     let shown = reasons[..reasons.len().min(SHOWN)].join("; ");
@@ -210,7 +210,8 @@ fn few(reasons: &[String]) -> String {
     }
 }
 
-/// A path that leads nowhere: says where a broken link points, and what may have been meant.
+/// The error for a path that does not exist: destination of a broken link, and the device probably
+/// meant.
 fn missing(path: &Path) -> DriveError {
     let link = std::fs::read_link(path).ok();
     let what = match link {
@@ -223,7 +224,7 @@ fn missing(path: &Path) -> DriveError {
     DriveError::NotFound { path: path.display().to_string(), what, hint }
 }
 
-/// What it takes to do what this user may not: the group of a device, root, or more than that.
+/// The requirement for access that this user lacks: the device's group, root, or more than root.
 pub(crate) fn who_may(path: &Path, access: Access) -> String {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
     let Ok(meta) = std::fs::metadata(path) else { return "access to the directories above".into() };

@@ -1,5 +1,5 @@
-//! Keeps what was promised while a run goes on: that the drive is still the one the user named, and
-//! that nobody else began to use it.
+//! Checks during a run that the target is still the drive the user named and that nothing else has
+//! begun to use it.
 
 use std::fs::File;
 use std::io::{ErrorKind, Seek, SeekFrom};
@@ -13,36 +13,36 @@ use crate::machine::{DevNumber, Machine};
 use crate::node::Node;
 use crate::usage;
 
-/// To be asked before each phase, and kept until the end of a run.
+/// The guard of a target: checked before each phase, and kept until the end of the run.
 #[derive(Debug)]
 pub struct Guard(Kind);
 
 #[derive(Debug)]
 enum Kind {
     Nothing,
-    /// A scratch file that could not go without its name.
+    /// A scratch file that had to keep its name.
     Scratch(PathBuf),
     Device(Box<Held>),
 }
 
-/// A block device and who it was when it was opened.
+/// A block device and its identity when it was opened.
 #[derive(Debug)]
 pub(crate) struct Held {
     machine: Machine,
     path: PathBuf,
-    /// Opened with O_EXCL where the device is given away or lent; nobody can mount it meanwhile.
+    /// Opened with O_EXCL if the device is overwritten or borrowed, so that it cannot be mounted.
     pub file: File,
     exclusive: bool,
     identity: Identity,
 }
 
-/// What makes a device that device, and not another under the same name.
+/// The properties that distinguish a device from another one under the same name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Identity {
     number: DevNumber,
     bytes: u64,
     serial: Option<String>,
-    /// Counts attachments of disks (Linux 5.15): another card in the same reader has another.
+    /// Attachment count of the disk (Linux 5.15): changes with another card in the same reader.
     sequence: Option<u64>,
 }
 
@@ -57,7 +57,7 @@ impl Identity {
         })
     }
 
-    /// The word that gives the device away: its serial number; without one, its size in bytes.
+    /// The confirmation for `--destroy`: the serial number, or else the size in bytes.
     pub fn confirmation(&self) -> (&'static str, String) {
         match &self.serial {
             Some(serial) => ("serial number", serial.clone()),
@@ -71,12 +71,12 @@ impl Guard {
         Guard(Kind::Nothing)
     }
 
-    /// Removes the file when it is dropped.
+    /// Removes the file on drop.
     pub(crate) fn named(scratch: PathBuf) -> Guard {
         Guard(Kind::Scratch(scratch))
     }
 
-    /// Guards an open device; `exclusive` says that `file` was opened with O_EXCL to overwrite it.
+    /// Guards an open device; `exclusive` says that `file` was opened with O_EXCL for overwriting.
     pub(crate) fn device(
         machine: &Machine,
         path: PathBuf,
@@ -88,7 +88,7 @@ impl Guard {
         Guard(Kind::Device(Box::new(Held { machine, path, file, exclusive, identity })))
     }
 
-    /// What tells the device from others later; `None` where the target is no device.
+    /// The key by which the device is recognised later; `None` if the target is not a device.
     pub fn key(&self) -> Option<DriveKey> {
         let Kind::Device(held) = &self.0 else { return None };
         let node = Node::numbered(&held.machine, held.identity.number)?;
@@ -102,8 +102,8 @@ impl Guard {
         }
     }
 
-    /// Whether the target is still what was opened: serial number, size and device number, and for a
-    /// device that is given away that nobody mounted or holds it since.
+    /// Checks that the target is still the one opened, by serial number, size and device number,
+    /// and that a device opened exclusively has not been mounted or held since.
     pub fn check_again(&self) -> Result<(), DriveError> {
         match &self.0 {
             Kind::Device(held) => held.check(),
@@ -115,19 +115,19 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if let Kind::Scratch(path) = &self.0 {
-            // Nothing can be done about a name that stays; the next run takes it for an orphan.
+            // A name that cannot be removed is left; the next run removes it as an orphan.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
 impl Held {
-    /// The device, as the kernel has it now.
+    /// The device as the kernel presents it now.
     pub fn node(&self) -> Option<Node> {
         Node::numbered(&self.machine, self.identity.number)
     }
 
-    /// Nobody else can use it, because it was given away or lent.
+    /// Whether the device is held exclusively, for overwriting or borrowing.
     pub fn is_exclusive(&self) -> bool {
         self.exclusive
     }
@@ -136,9 +136,9 @@ impl Held {
         let path = self.path.display().to_string();
         let changed = |what: String| DriveError::Changed { path: path.clone(), what };
         let meta =
-            self.file.metadata().map_err(|e| DriveError::io(format!("cannot ask {path}"), e))?;
+            self.file.metadata().map_err(|e| DriveError::io(format!("cannot query {path}"), e))?;
         let node = Node::numbered(&self.machine, DevNumber::of(meta.rdev()));
-        let gone = || DriveError::io(format!("{path} is not there any more"), ErrorKind::NotFound);
+        let gone = || DriveError::io(format!("{path} is gone"), ErrorKind::NotFound);
         let node = node.ok_or_else(gone)?;
         let now = Identity::of(&self.machine, &node);
         let now = now.filter(|now| !fading(&self.identity, now)).ok_or_else(gone)?;
@@ -148,8 +148,8 @@ impl Held {
         let mut file = &self.file;
         let bytes = file.seek(SeekFrom::End(0));
         let bytes =
-            bytes.map_err(|e| DriveError::io(format!("cannot ask the size of {path}"), e))?;
-        // Pulled out since sysfs was asked, a moment ago.
+            bytes.map_err(|e| DriveError::io(format!("cannot query the size of {path}"), e))?;
+        // Removed since sysfs was read, a moment ago.
         if bytes == 0 && self.identity.bytes > 0 {
             return Err(gone());
         }
@@ -162,8 +162,8 @@ impl Held {
     }
 }
 
-/// Whether a drive is on its way out: the kernel no longer tells what it told. Another in its place
-/// would have its own.
+/// Whether a drive is disappearing: the kernel no longer reports properties it reported before. A
+/// replacement would report its own.
 fn fading(then: &Identity, now: &Identity) -> bool {
     let lost = |was: bool, is: bool| was && !is;
     lost(then.serial.is_some(), now.serial.is_some())
@@ -178,6 +178,6 @@ fn difference(then: &Identity, now: &Identity) -> String {
         () if then.serial != now.serial => {
             format!("its serial number was {}, now {}", shown(&then.serial), shown(&now.serial))
         }
-        () => "another drive took its place".into(),
+        () => "it was replaced by another drive".into(),
     }
 }

@@ -1,22 +1,22 @@
-//! Who a drive is, as far as sysfs tells without a privilege.
+//! Identity of a drive, as far as sysfs shows it without privileges.
 //!
-//! Each bus keeps model, serial and firmware in another place; what is not told stays unknown. SATA
-//! drives are asked through the copy of their IDENTIFY data that the kernel keeps (`vpd_pg89`),
-//! because the SCSI names sysfs shows for them are cut to 16 and 4 characters. What takes commands to
-//! find out is added by `ask`.
+//! Each bus keeps model, serial number and firmware in a different place; missing values stay
+//! unknown. SATA drives are identified by the kernel's copy of their IDENTIFY data (`vpd_pg89`),
+//! because their SCSI names in sysfs are cut to 16 and 4 characters. Values that need commands are
+//! added by `query`.
 
 use std::path::{Path, PathBuf};
 
 use record::{DriveIdentity, Health};
 
-use crate::answer::ata::Identify;
 use crate::link;
 use crate::machine::{Machine, printable, read_text};
 use crate::node::{Node, numbered_as};
+use crate::response::ata::Identify;
 use crate::sensor;
 
-/// Identity of a whole device. `ram` says that its data live in memory although it does not (a loop
-/// device over a file in tmpfs).
+/// Identity of a whole device. `ram` marks a device backed by memory although its driver is not (a
+/// loop device over a file in tmpfs).
 pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdentity {
     let bus = Bus::of(disk);
     let names = names(disk, bus);
@@ -57,13 +57,13 @@ fn flag(disk: &Node, file: &str) -> Option<bool> {
     disk.value::<u8>(file).map(|value| value != 0)
 }
 
-/// The entry in brackets of `none [mq-deadline] kyber`.
+/// The entry in brackets, as in `none [mq-deadline] kyber`.
 fn chosen(all: &str) -> String {
     let inside = all.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(all, |(name, _)| name).to_string()
 }
 
-/// How a drive is attached.
+/// Attachment of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bus {
     Nvme,
@@ -83,7 +83,7 @@ pub(crate) enum Bus {
     Other,
 }
 
-/// Drivers that name their devices like no other.
+/// Drivers with distinctive device names.
 const BY_NAME: [(&str, Bus); 7] = [
     ("loop", Bus::Loop),
     ("zram", Bus::Zram),
@@ -103,13 +103,13 @@ impl Bus {
         match disk.text("device/type").as_deref() {
             Some("SD") => return Bus::Sd,
             Some("MMC") => return Bus::Mmc,
-            // The boot areas of an eMMC are devices of their own, without a type.
+            // The boot areas of an eMMC are separate devices without a type.
             _ if name.starts_with("mmcblk") => return Bus::Mmc,
             _ => {}
         }
         let way: Vec<&str> = disk.dir.iter().filter_map(|part| part.to_str()).collect();
         let passes = |kind: &str| way.iter().any(|part| numbered_as(part, kind));
-        // The outermost bus decides: a SATA drive in a USB case is a USB drive.
+        // The outermost bus decides: a SATA drive in a USB enclosure is a USB drive.
         match () {
             () if passes("usb") => Bus::Usb,
             () if passes("ata") => Bus::Sata,
@@ -192,30 +192,30 @@ fn unit_serial(path: &Path) -> Option<String> {
 fn sata_names(disk: &Node) -> Names {
     let scsi = scsi_names(disk);
     let ata = Identify::of(disk);
-    let told = |field: fn(&Identify) -> Option<String>| ata.as_ref().and_then(field);
+    let reported = |field: fn(&Identify) -> Option<String>| ata.as_ref().and_then(field);
     Names {
-        // "ATA" is the translation layer's name, not the maker's.
+        // "ATA" names the translation layer, not the manufacturer.
         vendor: scsi.vendor.filter(|vendor| vendor != "ATA"),
-        model: told(Identify::model).or(scsi.model),
-        serial: told(Identify::serial).or(scsi.serial),
-        firmware: told(Identify::firmware).or(scsi.firmware),
+        model: reported(Identify::model).or(scsi.model),
+        serial: reported(Identify::serial).or(scsi.serial),
+        firmware: reported(Identify::firmware).or(scsi.firmware),
     }
 }
 
 fn usb_names(disk: &Node) -> Names {
     let scsi = scsi_names(disk);
     let usb = usb_device(disk);
-    let told = |file: &str| usb.as_ref().and_then(|dir| read_text(&dir.join(file)));
-    // The serial a case reports for itself is what its label and lsusb show.
+    let reported = |file: &str| usb.as_ref().and_then(|dir| read_text(&dir.join(file)));
+    // The serial number reported by an enclosure is the one on its label and in lsusb.
     Names {
-        vendor: scsi.vendor.or_else(|| told("manufacturer")),
-        model: scsi.model.or_else(|| told("product")),
-        serial: told("serial").or(scsi.serial),
-        firmware: scsi.firmware.or_else(|| told("bcdDevice")),
+        vendor: scsi.vendor.or_else(|| reported("manufacturer")),
+        model: scsi.model.or_else(|| reported("product")),
+        serial: reported("serial").or(scsi.serial),
+        firmware: scsi.firmware.or_else(|| reported("bcdDevice")),
     }
 }
 
-/// The USB device a drive is part of.
+/// The USB device that contains a drive.
 pub(crate) fn usb_device(disk: &Node) -> Option<PathBuf> {
     disk.dir.ancestors().find(|dir| dir.join("idVendor").is_file()).map(Path::to_path_buf)
 }
@@ -243,8 +243,8 @@ fn parse_hex(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-/// Makers by the identifier in the CID. The associations publish no list; these are the ones that
-/// are agreed on where cards are collected.
+/// Manufacturers by the identifier in the CID. The associations publish no list; these are agreed
+/// on by card collectors.
 pub(crate) fn card_maker(id: u32) -> Option<&'static str> {
     Some(match id {
         0x01 => "Panasonic",
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_makers_are_hexadecimal() {
+    fn manufacturer_identifiers_are_hexadecimal() {
         assert_eq!(parse_hex("0x000003").and_then(card_maker), Some("SanDisk"));
         assert_eq!(parse_hex("3"), None);
     }

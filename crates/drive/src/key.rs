@@ -1,8 +1,8 @@
-//! What tells a drive from all others when its name no longer does: after a reboot, in another port.
+//! Recognising a drive after a reboot or in another port, when its kernel name has changed.
 //!
-//! A kernel name such as `sdb` means another drive tomorrow. A [`DriveKey`] is kept in a file and
-//! finds the drive again: by its serial number and size, a partition also by its place on the disk,
-//! a loop device by the file it stands on. Where there is no serial number, several drives may answer.
+//! A kernel name such as `sdb` may be another drive tomorrow. A [`DriveKey`] is stored in a file
+//! and finds the drive again by its serial number and size, a partition also by its position on the
+//! disk, a loop device by its backing file. Without a serial number several drives may match.
 
 use std::path::Path;
 
@@ -16,22 +16,22 @@ use crate::mounts::Mounts;
 use crate::node::{Node, SECTOR, numbered_as};
 use crate::stack::{Stack, Walk};
 
-/// A block device, so that it is known again.
+/// The lasting identity of a block device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveKey {
-    /// Where it was; says nothing of where it is.
+    /// Path when the key was made; not used for matching.
     pub path: String,
-    /// Maker and model, where they are known.
+    /// Manufacturer and model, if known.
     pub model: Option<String>,
     /// Serial number of the drive.
     pub serial: Option<String>,
-    /// Bytes of the whole drive.
+    /// Size of the whole drive, bytes.
     pub disk_bytes: u64,
-    /// First byte of a partition on its drive; `None` for a whole drive.
+    /// Offset of a partition on its drive, bytes; `None` for a whole drive.
     pub start: Option<u64>,
-    /// Bytes of the device itself.
+    /// Size of the device itself, bytes.
     pub bytes: u64,
-    /// The file a loop device stands on.
+    /// Backing file of a loop device.
     pub backing_file: Option<String>,
 }
 
@@ -55,26 +55,26 @@ impl DriveKey {
         })
     }
 
-    /// The key of a device node; `None` for what is none.
+    /// The key of a device node; `None` if the path is not one.
     pub fn at(device: &Path) -> Option<DriveKey> {
         let machine = Machine::here();
         DriveKey::of(&machine, &Node::at_path(&machine, device)?)
     }
 
-    /// Whether both are the same device, wherever each was found.
+    /// Whether both keys denote the same device, wherever it was found.
     pub fn is(&self, other: &DriveKey) -> bool {
         DriveKey { path: String::new(), ..self.clone() }
             == DriveKey { path: String::new(), ..other.clone() }
     }
 
-    /// Whether the serial number, or the file it stands on, tells it from other drives of its size.
+    /// Whether a serial number or backing file distinguishes it from other drives of its size.
     pub fn is_unique(&self) -> bool {
         self.serial.is_some() || self.backing_file.is_some()
     }
 
-    /// The drive as a person knows it: `ACME X1, serial number S6Z1, 1000204886016 bytes`.
+    /// Description for people: `ACME X1, serial number S6Z1, 1000204886016 bytes`.
     pub fn in_words(&self) -> String {
-        let model = self.model.clone().unwrap_or_else(|| "a drive of an unknown model".into());
+        let model = self.model.clone().unwrap_or_else(|| "a drive of unknown model".into());
         let name = match (&self.serial, &self.backing_file) {
             (Some(serial), _) => format!("{model}, serial number {serial}"),
             (None, Some(file)) => format!("a loop device over {file}"),
@@ -85,7 +85,7 @@ impl DriveKey {
     }
 }
 
-/// The device nodes of this machine that the key fits: none, one, or several that look alike.
+/// The device nodes of this machine that match the key: none, one, or several that look alike.
 pub fn find(key: &DriveKey) -> Vec<String> {
     let machine = Machine::here();
     let nodes = machine.names("/sys/class/block").into_iter();
@@ -94,24 +94,24 @@ pub fn find(key: &DriveKey) -> Vec<String> {
     keys.filter(|found| found.is(key)).map(|found| found.path).collect()
 }
 
-/// What a directory has to do with a device, when something of the device is to be kept in it.
+/// Position of a directory relative to a device whose data are to be stored in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Apart {
-    /// It lies elsewhere, where it outlasts a loss of power.
+pub enum Separation {
+    /// On another drive, where it survives a power loss.
     Elsewhere,
-    /// It lies on the same drive.
+    /// On the same drive.
     SameDrive,
-    /// It lies in memory.
+    /// In memory.
     Memory,
 }
 
-/// Whether a directory lies on another drive than a block device. Both namespaces of one NVMe drive
-/// are one drive; a loop device is a drive of its own, whatever its file lies on.
-pub fn apart(directory: &Path, device: &Path) -> Result<Apart, DriveError> {
+/// Position of a directory relative to a block device. Both namespaces of one NVMe drive are one
+/// drive; a loop device is a separate drive, whatever its backing file is on.
+pub fn separation(directory: &Path, device: &Path) -> Result<Separation, DriveError> {
     let machine = Machine::here();
     let keeps = machine.locate(directory)?.stack;
     if keeps.ram || keeps.passed.iter().any(Node::is_ram) {
-        return Ok(Apart::Memory);
+        return Ok(Separation::Memory);
     }
     let node = Node::at_path(&machine, device);
     let node = node.ok_or_else(|| DriveError::of("find", device, std::io::ErrorKind::NotFound))?;
@@ -121,10 +121,10 @@ pub fn apart(directory: &Path, device: &Path) -> Result<Apart, DriveError> {
         false => Walk::new(&machine, &Mounts::of(&machine)).under_node(&node),
     };
     let shared = keeps.passed.iter().any(|a| below.passed.iter().any(|b| same(&machine, a, b)));
-    Ok(if shared { Apart::SameDrive } else { Apart::Elsewhere })
+    Ok(if shared { Separation::SameDrive } else { Separation::Elsewhere })
 }
 
-/// Whether two devices are one piece of hardware.
+/// Whether two devices are the same piece of hardware.
 fn same(machine: &Machine, a: &Node, b: &Node) -> bool {
     let (a, b) = (a.disk(), b.disk());
     let serial = |node: &Node| identity::identify(machine, node, false).serial;

@@ -1,7 +1,7 @@
-//! The link a drive sits on: what it runs at, what the drive could do, and the payload it carries.
+//! The link of a drive: its present mode, the drive's best mode, and its payload ceiling.
 //!
-//! Ceilings are what is left for data after line encoding and packet headers, so that a measured
-//! throughput within a few percent of one is bound by the link:
+//! Ceilings are the payload rate after line encoding and packet headers, so a measured throughput
+//! within a few percent of one is limited by the link:
 //! - PCIe: rate x encoding x MPS / (MPS + 28), for 28 bytes of framing, header and CRC a packet.
 //!   Gen2 x1 at 128 bytes gives 410 MB/s, Gen3 x4 at 256 gives 3550 MB/s.
 //! - SATA: rate x 8b/10b x 14/15. The best drives of each generation reach 560 MB/s on 6 Gb/s.
@@ -13,12 +13,12 @@ use std::path::Path;
 
 use record::Link;
 
-use crate::answer::ata::Identify;
 use crate::identity::{Bus, usb_device};
 use crate::machine::{Machine, read_text};
 use crate::node::{Node, numbered_as};
+use crate::response::ata::Identify;
 
-/// The link of a whole device, where it has one the kernel tells of.
+/// The link of a whole device, if the kernel reports one.
 pub(crate) fn of(machine: &Machine, disk: &Node, bus: Bus) -> Option<Link> {
     match bus {
         Bus::Nvme => nvme(disk),
@@ -30,7 +30,7 @@ pub(crate) fn of(machine: &Machine, disk: &Node, bus: Bus) -> Option<Link> {
 }
 
 fn nvme(disk: &Node) -> Option<Link> {
-    // With several paths the disk hangs below a subsystem that has controllers `nvme0`, `nvme1`.
+    // With multipath the disk is below a subsystem that has controllers `nvme0`, `nvme1`.
     let device = disk.dir.join("device");
     let below = crate::machine::names(&device).into_iter().find(|n| numbered_as(n, "nvme"));
     let controller = below.map_or(device.clone(), |name| device.join(name));
@@ -55,7 +55,7 @@ impl Lanes {
         Lanes::parse(&text("speed")?, &text("width")?)
     }
 
-    /// `8.0 GT/s PCIe` and `4`; unknown are `Unknown`, and a width of 0 or 255.
+    /// Parses `8.0 GT/s PCIe` and `4`; unknown values are `Unknown`, and a width of 0 or 255.
     fn parse(speed: &str, width: &str) -> Option<Lanes> {
         let gt_per_s: f64 = speed.split_whitespace().next()?.parse().ok()?;
         let width = width.parse().ok().filter(|width| (1..=32).contains(width))?;
@@ -68,7 +68,7 @@ impl Lanes {
     }
 
     fn payload_bytes_per_s(self, packet_bytes: f64) -> f64 {
-        // 8b/10b below 8 GT/s, 128b/130b from there on; generation 6 sends 242 of 256 bytes.
+        // 8b/10b below 8 GT/s, 128b/130b above; generation 6 sends 242 of 256 bytes.
         let encoding = match self.generation() {
             1 | 2 => 0.8,
             3..=5 => 128.0 / 130.0,
@@ -88,11 +88,12 @@ impl std::fmt::Display for Lanes {
 fn pcie(function: &Path) -> Option<Link> {
     let (now, best) = (Lanes::read(function, "current"), Lanes::read(function, "max"));
     now.or(best)?;
-    let told = std::fs::read(function.join("config")).ok().and_then(|c| max_payload_bytes(&c));
+    let reported = std::fs::read(function.join("config")).ok().and_then(|c| max_payload_bytes(&c));
     let ceiling = now.map(|lanes| {
-        // Config space is for root. Machines with generation 3 use 256 mostly, older ones 128.
+        // Only root may read configuration space. Machines of generation 3 mostly use 256, older
+        // ones 128.
         let guess = if lanes.generation() >= 3 { 256 } else { 128 };
-        lanes.payload_bytes_per_s(f64::from(told.unwrap_or(guess)))
+        lanes.payload_bytes_per_s(f64::from(reported.unwrap_or(guess)))
     });
     let slower = |now: Lanes, best: Lanes| now.gt_per_s < best.gt_per_s || now.width < best.width;
     Some(Link {
@@ -105,10 +106,11 @@ fn pcie(function: &Path) -> Option<Link> {
 }
 
 /// Max_Payload_Size in use: bits 7:5 of Device Control, in the PCI Express capability (id 0x10) of
-/// configuration space (PCIe 4.0, 7.5.3.4). Without privilege only the first 64 bytes are readable.
+/// configuration space (PCIe 4.0, 7.5.3.4). Only the first 64 bytes are readable without
+/// privileges.
 fn max_payload_bytes(config: &[u8]) -> Option<u32> {
     let mut at = usize::from(*config.get(0x34)?);
-    // The list has at most 48 entries; a broken one must not loop.
+    // The list has at most 48 entries; the bound ends a broken list that loops.
     for _ in 0..48 {
         if at < 0x40 {
             return None;
@@ -174,8 +176,8 @@ fn usb_payload_bytes_per_s(mb_per_s: f64) -> f64 {
     }
 }
 
-/// The fastest speed of a USB device, Mb/s, from its Binary Object Store (Linux 6.11): the SuperSpeed
-/// capability tells 5 Gb/s, SuperSpeedPlus 10 Gb/s or more (USB 3.2, 9.6.2).
+/// The highest speed of a USB device, Mb/s, from its Binary Object Store (Linux 6.11): the
+/// SuperSpeed capability means 5 Gb/s, SuperSpeedPlus 10 Gb/s or more (USB 3.2, 9.6.2).
 fn usb_best(descriptors: &[u8]) -> Option<f64> {
     let mut best = None;
     let mut rest = descriptors;
@@ -198,7 +200,7 @@ fn usb_driver(disk: &Node, device: &Path) -> Option<String> {
     driver.file_name()?.to_str().map(str::to_string)
 }
 
-/// Timing, clock and width stand in debugfs alone, for root.
+/// Timing, clock and width are in debugfs only, for root.
 fn card(machine: &Machine, disk: &Node, bus: Bus) -> Option<Link> {
     let mut parts = disk.dir.iter().filter_map(|part| part.to_str());
     let host = parts.rfind(|part| numbered_as(part, "mmc"));
@@ -215,7 +217,7 @@ fn card(machine: &Machine, disk: &Node, bus: Bus) -> Option<Link> {
     })
 }
 
-/// What an MMC host is set to.
+/// Settings of an MMC host.
 #[derive(Debug, PartialEq)]
 struct Ios {
     timing: String,
@@ -254,7 +256,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn ceilings_are_those_published() {
+    fn ceilings_are_the_published_ones() {
         let of = |gt_per_s, width, packet| {
             (Lanes { gt_per_s, width }.payload_bytes_per_s(packet) / 1e6).round()
         };
@@ -275,14 +277,14 @@ mod tests {
     }
 
     #[test]
-    fn the_payload_size_is_found_behind_other_capabilities() {
+    fn the_payload_size_is_found_after_other_capabilities() {
         let mut config = vec![0; 256];
         config[0x34] = 0x40;
         config[0x40..0x42].copy_from_slice(&[0x01, 0x70]);
         config[0x70] = 0x10;
         config[0x78] = 1 << 5;
         assert_eq!(max_payload_bytes(&config), Some(256));
-        assert_eq!(max_payload_bytes(&config[..64]), None, "what a user may read");
+        assert_eq!(max_payload_bytes(&config[..64]), None, "readable without privileges");
         config[0x41] = 0x40;
         assert_eq!(max_payload_bytes(&config), None, "a list that loops");
     }

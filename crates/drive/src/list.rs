@@ -1,4 +1,4 @@
-//! Every block device of a machine: who it is, what is on it, who uses it, what may be done.
+//! All block devices of a machine: identity, contents, users, allowed operations.
 
 use std::fs::File;
 
@@ -6,31 +6,31 @@ use record::{DriveIdentity, FileSystem};
 use serde::Serialize;
 
 use crate::allow::{Allowance, allowance};
-use crate::ask;
 use crate::contents::{self, Content};
 use crate::locate::filesystem;
 use crate::machine::Machine;
 use crate::mounts::{Mounts, swaps};
 use crate::node::{Node, SECTOR, numbered_as};
 use crate::partitions::{PartitionType, Table};
+use crate::query;
 use crate::stack::{Walk, mounted_nodes};
 use crate::usage;
 
 /// A whole block device.
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockDevice {
-    /// Who it is.
+    /// Identity.
     pub drive: DriveIdentity,
-    /// The kernel calls it removable: sticks, card readers.
+    /// Whether the kernel calls it removable: sticks, card readers.
     pub removable: bool,
-    /// The file a loop device stands on.
+    /// Backing file of a loop device.
     pub backing_file: Option<String>,
-    /// What is on it, and who uses it.
+    /// Contents and uses.
     #[serde(flatten)]
     pub inside: Inside,
-    /// Its partitions as the kernel knows them, by number.
+    /// Partitions known to the kernel, by number.
     pub partitions: Vec<Partition>,
-    /// What may be done with it.
+    /// Allowed operations.
     pub allowance: Allowance,
 }
 
@@ -43,39 +43,40 @@ pub struct Partition {
     pub path: String,
     /// Number in the table.
     pub number: u32,
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u64,
-    /// Bytes.
+    /// Size, bytes.
     pub bytes: u64,
-    /// It begins on a multiple of 4 KiB: else every 4 KiB write takes two pages of the drive.
+    /// Whether it begins on a multiple of 4 KiB; otherwise every 4 KiB write touches two pages of
+    /// the drive.
     pub aligned_4k: bool,
-    /// It begins on a multiple of 1 MiB, as partitioning tools do since 2010.
+    /// Whether it begins on a multiple of 1 MiB, as partitioning tools have aligned since 2010.
     pub aligned_1m: bool,
-    /// What the table says it is for; `null` where the table could not be read.
+    /// Type in the partition table; `null` if the table could not be read.
     #[serde(rename = "type")]
     pub kind: Option<PartitionType>,
-    /// What is on it, and who uses it.
+    /// Contents and uses.
     #[serde(flatten)]
     pub inside: Inside,
-    /// What may be done with it.
+    /// Allowed operations.
     pub allowance: Allowance,
 }
 
-/// What is on a device or partition, and who uses it.
+/// Contents and uses of a device or partition.
 #[derive(Clone, Debug, Serialize)]
 pub struct Inside {
-    /// What was recognised; `null` where it could not be read.
+    /// Recognised contents; `null` if it could not be read.
     pub contents: Option<Vec<Content>>,
-    /// File systems on it that are mounted.
+    /// Mounted file systems on it.
     pub mounts: Vec<FileSystem>,
-    /// It is swapped to.
+    /// Whether it is used as swap.
     pub swap: bool,
-    /// Devices that stand on it: `dm-0 (vg-home)`, `md0`, `loop3`.
+    /// Devices built on it: `dm-0 (vg-home)`, `md0`, `loop3`.
     pub holders: Vec<String>,
 }
 
-/// Every whole block device of this machine, by name. Left out are devices that stand for nothing
-/// (loop, zram and the like without a byte) and the hidden paths of NVMe multipath.
+/// All whole block devices of this machine, by name, except empty ones (loop, zram and the like
+/// without a byte) and the hidden paths of NVMe multipath.
 pub fn list() -> Vec<BlockDevice> {
     Machine::here().list()
 }
@@ -90,7 +91,7 @@ impl Machine {
     }
 }
 
-/// Whether a device stands for something, and is not one way of several to it.
+/// Whether a device has a size and is not a hidden path.
 pub(crate) fn is_shown(node: &Node) -> bool {
     let made_on_demand = ["loop", "zram", "ram", "nbd"];
     let stands_for_nothing = node.bytes().unwrap_or(0) == 0
@@ -100,7 +101,7 @@ pub(crate) fn is_shown(node: &Node) -> bool {
 
 fn device(machine: &Machine, mounts: &Mounts, node: &Node) -> BlockDevice {
     let ram = Walk::new(machine, mounts).under_node(node).ram;
-    let drive = ask::fully(machine, node, ram);
+    let drive = query::identify(machine, node, ram);
     let image = File::open(machine.path(node.path())).ok();
     let block_bytes = drive.logical_block_bytes.unwrap_or(512);
     let on_it = |file: &File| contents::surface(file, node.bytes().unwrap_or(0), block_bytes);

@@ -1,4 +1,4 @@
-//! From a path to the drive behind it.
+//! Finding the drive behind a path.
 
 use std::path::{Path, PathBuf};
 
@@ -13,36 +13,36 @@ use crate::node::Node;
 use crate::stack::{Stack, Walk, mount_of};
 use crate::watch::Watch;
 
-/// Where a file or directory lies.
+/// Location of a file or directory.
 #[derive(Clone, Debug, Serialize)]
 pub struct Location {
-    /// The absolute path, links resolved.
+    /// The absolute path with links resolved.
     pub path: PathBuf,
-    /// The file system it lies in.
+    /// Its file system.
     pub filesystem: FileSystem,
-    /// What lies between the file system and the drive, nearest first: `/dev/dm-0`, `/dev/sda2`, or
-    /// the path of a file that a loop device stands on. For a file system of several devices
-    /// (btrfs) those devices, and then there is no single drive.
+    /// Layers between the file system and the drive, nearest first: `/dev/dm-0`, `/dev/sda2`, or
+    /// the backing file of a loop device. For a file system on several devices (btrfs) those
+    /// devices; there is then no single drive.
     pub layers: Vec<String>,
-    /// The drive behind it, where there is one and the kernel tells which.
+    /// The drive, if there is one and the kernel reveals it.
     pub drive: Option<DriveIdentity>,
-    /// Kernel names of the whole devices whose counters (`/sys/block/NAME/stat`) show the traffic.
+    /// Kernel names of the whole devices whose counters (`/sys/block/NAME/stat`) count the traffic.
     pub disks: Vec<String>,
-    /// The data live in memory, not on a drive.
+    /// Whether the data are in memory, not on a drive.
     pub ram: bool,
     #[serde(skip)]
     pub(crate) stack: Stack,
 }
 
 impl Location {
-    /// A watch on the devices whose counters show the traffic.
+    /// A watch on the devices whose counters count the traffic.
     pub fn watch(&self) -> Watch {
         Watch::on(&self.stack.disks)
     }
 }
 
-/// Finds the file system of a path and the drive behind it; for a device node the drive it stands
-/// for, and the file system its node lies in.
+/// Finds the file system of a path and the drive behind it; for a device node, its drive and the
+/// file system that contains the node.
 pub fn locate(path: impl AsRef<Path>) -> Result<Location, DriveError> {
     Machine::here().locate(path.as_ref())
 }
@@ -70,7 +70,7 @@ impl Machine {
     }
 }
 
-/// The file system as mountinfo and statvfs tell it.
+/// The file system as reported by mountinfo and statvfs.
 pub(crate) fn filesystem(path: &Path, mount: Option<&Mount>) -> FileSystem {
     let sizes = rustix::fs::statvfs(path).ok();
     let text = |field: fn(&Mount) -> &String| mount.map(|mount| field(mount).clone());

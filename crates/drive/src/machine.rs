@@ -1,13 +1,13 @@
-//! The machine the drives are in: where its /sys, /proc and /dev are read.
+//! The machine that contains the drives: the root of its /sys, /proc and /dev.
 //!
-//! All of this crate reads the kernel's files through [`Machine`], so that a directory holding the
-//! files of another machine can stand in for it: that is how machines nobody has are tested.
+//! This crate reads all kernel files through [`Machine`], so a directory with the files of another
+//! machine can stand in for it. The tests use this to simulate hardware.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// A machine whose kernel files lie under one root directory.
+/// A machine whose kernel files are below one root directory.
 #[derive(Clone, Debug)]
 pub struct Machine {
     root: PathBuf,
@@ -19,46 +19,47 @@ impl Machine {
         Machine { root: PathBuf::from("/") }
     }
 
-    /// The machine whose `sys`, `proc`, `dev` and `etc` lie in `root`.
+    /// The machine whose `sys`, `proc`, `dev` and `etc` are in `root`.
     pub fn at(root: impl AsRef<Path>) -> Machine {
         let root = root.as_ref();
         Machine { root: root.canonicalize().unwrap_or_else(|_| root.to_path_buf()) }
     }
 
-    /// Where an absolute path of the machine is found; a relative one stays relative to where we are.
+    /// Maps an absolute path of the machine to the real path; a relative one stays relative to the
+    /// working directory.
     pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         path.strip_prefix("/").map_or_else(|_| path.to_path_buf(), |below| self.root.join(below))
     }
 
-    /// An absolute path with links resolved, as the machine itself names it.
+    /// An absolute path with links resolved, in the machine's own terms.
     pub(crate) fn real_path(&self, path: &Path) -> std::io::Result<PathBuf> {
         let real = self.path(path).canonicalize()?;
         Ok(real.strip_prefix(&self.root).map_or(real.clone(), |below| Path::new("/").join(below)))
     }
 
-    /// Whether it is this machine, so that the kernel can be asked about its paths.
+    /// Whether it is this machine, whose kernel can be queried.
     pub(crate) fn is_here(&self) -> bool {
         self.root == Path::new("/")
     }
 
-    /// Text of a kernel file, without the space around it; `None` when empty or unreadable.
+    /// Text of a kernel file, trimmed; `None` if empty or unreadable.
     pub(crate) fn text(&self, absolute: impl AsRef<Path>) -> Option<String> {
         read_text(&self.path(absolute))
     }
 
-    /// A kernel file that holds one value.
+    /// Value of a kernel file.
     pub(crate) fn value<T: FromStr>(&self, absolute: impl AsRef<Path>) -> Option<T> {
         self.text(absolute)?.parse().ok()
     }
 
-    /// Names in a directory, sorted; none when it cannot be read.
+    /// Names in a directory, sorted; empty if unreadable.
     pub(crate) fn names(&self, absolute: impl AsRef<Path>) -> Vec<String> {
         names(&self.path(absolute))
     }
 }
 
-/// Text of a small file, without the space and NULs around it; `None` when empty or unreadable.
+/// Text of a small file, without surrounding space and NULs; `None` if empty or unreadable.
 pub(crate) fn read_text(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -66,12 +67,12 @@ pub(crate) fn read_text(path: &Path) -> Option<String> {
     (!text.is_empty()).then(|| text.to_string())
 }
 
-/// Text that drives and file systems chose themselves, without what could drive a terminal.
+/// Text from drives and file systems, without terminal control characters.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-/// Names in a directory, sorted; none when it cannot be read.
+/// Names in a directory, sorted; empty if unreadable.
 pub(crate) fn names(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let mut names: Vec<_> =
@@ -80,7 +81,8 @@ pub(crate) fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Major and minor number of a device. Major 0 is the kernel's for file systems without one.
+/// Major and minor number of a device. Major 0 is used by the kernel for file systems without a
+/// device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct DevNumber {
     pub major: u32,

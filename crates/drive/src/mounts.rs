@@ -1,7 +1,7 @@
-//! What is mounted and what is swapped to: /proc/self/mountinfo and /proc/swaps.
+//! Mounts and swap: /proc/self/mountinfo and /proc/swaps.
 //!
 //! Source: proc(5), "/proc/[pid]/mountinfo". The kernel writes space, tab, newline and backslash in
-//! paths as three octal digits. Any text is accepted; lines that make no sense are left out.
+//! paths as three octal digits. Any text is accepted; malformed lines are skipped.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::machine::{DevNumber, Machine};
 pub(crate) struct Mount {
     pub id: u64,
     pub dev: DevNumber,
-    /// The directory of the file system that is mounted; not `/` for bind mounts and subvolumes.
+    /// The mounted directory of the file system; not `/` for bind mounts and subvolumes.
     pub root: String,
     pub point: String,
     pub kind: String,
@@ -22,7 +22,7 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    /// The value of an option, or an empty text for one without a value.
+    /// Value of an option; empty for an option without a value.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.split(',').find_map(|option| match option.split_once('=') {
             Some((key, value)) => (key == name).then_some(value),
@@ -30,13 +30,13 @@ impl Mount {
         })
     }
 
-    /// The data live in memory.
+    /// Whether the data are in memory.
     pub fn in_memory(&self) -> bool {
         matches!(self.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" | "rootfs")
     }
 }
 
-/// All mounts this process sees, in the order they were made.
+/// All mounts visible to this process, in order of mounting.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mounts(pub Vec<Mount>);
 
@@ -49,7 +49,8 @@ impl Mounts {
         Mounts(text.lines().filter_map(parse_line).collect())
     }
 
-    /// The mount an absolute path lies in: the deepest, and of those in one place the last.
+    /// The mount that contains an absolute path: the deepest, and among those at one point the
+    /// latest.
     pub fn covering(&self, path: &Path) -> Option<&Mount> {
         let covers = self.0.iter().filter(|mount| path.starts_with(&mount.point));
         covers.max_by_key(|mount| Path::new(&mount.point).components().count())
@@ -77,8 +78,8 @@ fn parse_line(line: &str) -> Option<Mount> {
     })
 }
 
-/// Options of the mount, then those of the file system that are not among them. A file system that
-/// is read-only makes the mount so, and a read-only mount is not `rw` because its file system is.
+/// Merges the options of the mount with those of the file system. A read-only file system makes the
+/// mount read-only, and a read-only mount is not `rw` because its file system is.
 fn join_options(mount: &str, own: &str) -> String {
     let mut all: Vec<&str> = mount.split(',').chain(own.split(',')).collect();
     if all.contains(&"ro") {
@@ -93,7 +94,7 @@ fn join_options(mount: &str, own: &str) -> String {
     unescape(&seen.join(","))
 }
 
-/// Undoes the kernel's `\040`.
+/// Decodes the kernel's octal escapes, such as `\040`.
 fn unescape(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -112,7 +113,7 @@ fn octal(digits: &[u8]) -> Option<u8> {
     plain.then(|| u8::from_str_radix(text, 8).ok()).flatten()
 }
 
-/// Devices and files that are swapped to.
+/// Devices and files used as swap.
 pub(crate) fn swaps(machine: &Machine) -> Vec<PathBuf> {
     let text = machine.text("/proc/swaps").unwrap_or_default();
     let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
@@ -169,7 +170,7 @@ nonsense - without sense
         }
 
         #[test]
-        fn escapes_come_back(path in "[ -~]{0,40}") {
+        fn escapes_are_decoded(path in "[ -~]{0,40}") {
             let escaped = path.replace('\\', "\\134").replace(' ', "\\040");
             prop_assert_eq!(unescape(&escaped), path);
         }

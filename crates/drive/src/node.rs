@@ -1,29 +1,29 @@
-//! One block device as sysfs shows it: a whole drive, a partition, or something made of others.
+//! One block device in sysfs: a whole drive, a partition, or a device built on others.
 //!
-//! A node is a name and its real directory (`/sys/devices/.../block/sda`). What the device is made
-//! of is [`Lower`]: a partition lies on its disk, dm and md on their slaves, a loop on a file.
+//! A node is a name and its real directory (`/sys/devices/.../block/sda`). The layer below it is
+//! [`Lower`]: a partition lies on its disk, dm and md on their slaves, a loop device on a file.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::machine::{self, DevNumber, Machine};
 
-/// Sectors of sysfs are 512 bytes, whatever the drive's are.
+/// Sectors in sysfs are 512 bytes, whatever the drive's block size.
 pub(crate) const SECTOR: u64 = 512;
 
 /// A block device in sysfs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
-    /// Kernel name, with `/` where sysfs writes `!`.
+    /// Kernel name, with `/` where sysfs has `!`.
     pub name: String,
     /// Its directory, links resolved.
     pub dir: PathBuf,
 }
 
-/// What a device is made of.
+/// The layer below a device.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Lower {
-    /// It is a drive, as far as the kernel tells.
+    /// None: the device is a drive, as far as the kernel shows.
     Nothing,
     /// Other block devices.
     Nodes(Vec<Node>),
@@ -32,19 +32,19 @@ pub(crate) enum Lower {
 }
 
 impl Node {
-    /// The device of that kernel name.
+    /// The device with a kernel name.
     pub fn named(machine: &Machine, name: &str) -> Option<Node> {
         let plain = !name.is_empty() && name != "." && name != "..";
         plain
             .then(|| Node::in_dir(&machine.path("/sys/class/block").join(name.replace('/', "!"))))?
     }
 
-    /// The device of that number.
+    /// The device with a number.
     pub fn numbered(machine: &Machine, number: DevNumber) -> Option<Node> {
         Node::in_dir(&machine.path("/sys/dev/block").join(number.to_string()))
     }
 
-    /// The device behind a node such as `/dev/sda` or a link to one.
+    /// The device of a node such as `/dev/sda`, or of a link to one.
     pub fn at_path(machine: &Machine, path: &Path) -> Option<Node> {
         use std::os::unix::fs::{FileTypeExt, MetadataExt};
         let real = machine.path(path).canonicalize().ok()?;
@@ -55,7 +55,7 @@ impl Node {
         if machine.is_here() {
             return None;
         }
-        // Another machine's files have no device nodes: there the name decides.
+        // A simulated machine has no device nodes, so the name decides.
         let dev = machine.path("/dev").canonicalize().ok()?;
         Node::named(machine, real.strip_prefix(dev).ok()?.to_str()?)
     }
@@ -113,12 +113,12 @@ impl Node {
         found
     }
 
-    /// Memory that looks like a drive: zram and the RAM disc.
+    /// Whether it is memory presented as a drive: zram and the RAM disc.
     pub fn is_ram(&self) -> bool {
         ["zram", "ram"].iter().any(|kind| numbered_as(&self.name, kind))
     }
 
-    /// What the device is made of.
+    /// The layer below the device.
     pub fn lower(&self, machine: &Machine) -> Lower {
         if self.partition().is_some() {
             return Lower::Nodes(vec![self.disk()]);
@@ -131,15 +131,14 @@ impl Node {
         if slaves.is_empty() { Lower::Nothing } else { Lower::Nodes(slaves) }
     }
 
-    /// The file behind a loop device.
+    /// The backing file of a loop device.
     pub fn backing_file(&self) -> Option<PathBuf> {
         let file = self.text("loop/backing_file")?;
         Some(PathBuf::from(file.strip_suffix(" (deleted)").unwrap_or(&file)))
     }
 
-    /// The devices whose counters show the traffic. An NVMe drive that could be reached on several
-    /// paths has a head without counters of its own before Linux 6.4, and hidden path devices that
-    /// always count.
+    /// The devices whose counters count the traffic. Before Linux 6.4 a multipath NVMe head has no
+    /// counters of its own; the hidden path devices always count.
     pub fn counted(&self, machine: &Machine) -> Vec<Node> {
         let split = self.name.rsplit_once('n').filter(|_| self.name.starts_with("nvme"));
         let Some((controller, namespace)) = split else { return vec![self.clone()] };
@@ -153,7 +152,7 @@ impl Node {
     }
 }
 
-/// Whether a name is `kind` and a number.
+/// Whether a name is `kind` followed by a number.
 pub(crate) fn numbered_as(name: &str, kind: &str) -> bool {
     let number = name.strip_prefix(kind);
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))

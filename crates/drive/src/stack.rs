@@ -1,9 +1,9 @@
-//! What lies under a file system or a device, down to the drives.
+//! The layers below a file system or device, down to the drives.
 //!
-//! Follows partitions, dm and md through sysfs, loop devices through the file they stand on and that
-//! file's own file system, overlays through their upper directory, btrfs through its members. Where
-//! a layer rests on exactly one other the way goes on; where it rests on several (RAID), that layer
-//! is the drive, and the drives below it are only counted.
+//! Follows partitions, dm and md through sysfs, loop devices through their backing file and its
+//! file system, overlays through their upper directory, btrfs through its members. If a layer rests
+//! on exactly one other, the walk continues; if it rests on several (RAID), that layer is the
+//! drive, and the drives below it are only counted.
 
 use std::path::{Path, PathBuf};
 
@@ -11,26 +11,26 @@ use crate::machine::Machine;
 use crate::mounts::{Mount, Mounts};
 use crate::node::{Lower, Node};
 
-/// Layers upon layers end here: a loop over a file over itself would not end otherwise.
+/// Maximum depth of layers: a loop device over a file on itself would never end.
 const DEPTH_MAX: usize = 24;
 
-/// What lies under a file system or a device.
+/// The layers below a file system or device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stack {
-    /// Between here and the drive, nearest first.
+    /// Layers above the drive, nearest first.
     pub layers: Vec<String>,
-    /// The drive, where there is one.
+    /// The drive, if there is one.
     pub drive: Option<Node>,
-    /// The devices whose counters show the traffic.
+    /// The devices whose counters count the traffic.
     pub disks: Vec<Node>,
-    /// Every device that was passed, the drives included.
+    /// All devices passed, including the drives.
     pub passed: Vec<Node>,
-    /// The data live in memory.
+    /// Whether the data are in memory.
     pub ram: bool,
 }
 
 impl Stack {
-    /// The largest logical block of all devices on the way: what every one of them takes.
+    /// The largest logical block size of all devices passed, which all of them accept.
     pub fn block_bytes(&self) -> Option<u32> {
         self.passed.iter().filter_map(|node| node.value("queue/logical_block_size")).max()
     }
@@ -48,7 +48,7 @@ impl Stack {
     }
 }
 
-/// A walk down from one place.
+/// A walk down the layers.
 pub(crate) struct Walk<'m> {
     machine: &'m Machine,
     mounts: &'m Mounts,
@@ -59,17 +59,17 @@ impl<'m> Walk<'m> {
         Walk { machine, mounts }
     }
 
-    /// Under a file or directory.
+    /// From a file or directory.
     pub fn under_path(&self, path: &Path) -> Stack {
         self.path(path, 0)
     }
 
-    /// Under a mounted file system.
+    /// From a mounted file system.
     pub fn under_mount(&self, mount: &Mount) -> Stack {
         self.mount(mount, 0)
     }
 
-    /// Under a block device, itself included.
+    /// From a block device, which is included.
     pub fn under_node(&self, node: &Node) -> Stack {
         self.node(node, 0)
     }
@@ -145,14 +145,15 @@ impl<'m> Walk<'m> {
     }
 }
 
-/// The mount a path lies in: by the kernel's mount id where it tells (Linux 5.8), by path elsewhere.
+/// The mount that contains a path: by the kernel's mount id if available (Linux 5.8), otherwise by
+/// path.
 pub(crate) fn mount_of<'m>(
     machine: &Machine,
     mounts: &'m Mounts,
     path: &Path,
 ) -> Option<&'m Mount> {
-    let told = machine.is_here().then(|| mount_id(path)).flatten();
-    told.and_then(|id| mounts.by_id(id)).or_else(|| {
+    let reported = machine.is_here().then(|| mount_id(path)).flatten();
+    reported.and_then(|id| mounts.by_id(id)).or_else(|| {
         let real = machine.real_path(path);
         mounts.covering(&real.unwrap_or_else(|_| path.to_path_buf()))
     })
@@ -164,7 +165,7 @@ fn mount_id(path: &Path) -> Option<u64> {
     (answer.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(answer.stx_mnt_id)
 }
 
-/// The block devices a mounted file system lies on: one, or several for btrfs and its kind.
+/// The block devices of a mounted file system: one, or several for btrfs and the like.
 pub(crate) fn mounted_nodes(machine: &Machine, mount: &Mount) -> Vec<Node> {
     if mount.dev.major != 0 {
         return Node::numbered(machine, mount.dev).into_iter().collect();
@@ -178,7 +179,7 @@ pub(crate) fn mounted_nodes(machine: &Machine, mount: &Mount) -> Vec<Node> {
     }
 }
 
-/// All devices of the btrfs that this one belongs to.
+/// All devices of the btrfs that contains this one.
 fn btrfs_members(machine: &Machine, node: &Node) -> Option<Vec<Node>> {
     let systems = machine.names("/sys/fs/btrfs").into_iter();
     let mut members = systems.map(|id| machine.names(format!("/sys/fs/btrfs/{id}/devices")));
@@ -186,7 +187,8 @@ fn btrfs_members(machine: &Machine, node: &Node) -> Option<Vec<Node>> {
     Some(names.iter().filter_map(|name| Node::named(machine, name)).collect())
 }
 
-/// Where the data of an overlay are written; of one without an upper directory, where they are read.
+/// The directory of an overlay that receives writes; without an upper directory, the one that is
+/// read.
 fn overlay_data(mount: &Mount) -> Option<PathBuf> {
     if mount.kind != "overlay" {
         return None;

@@ -1,7 +1,7 @@
-//! Who uses a block device or file, so that it must not be overwritten.
+//! Uses of a block device or file that forbid overwriting it.
 //!
-//! Mounts, swap, dm, md and bcache holders, and loop devices that stand on it. ZFS and mounts in
-//! other namespaces do not show here: those are caught by the O_EXCL open, which the kernel refuses.
+//! Mounts, swap, dm, md and bcache holders, and loop devices on it. ZFS and mounts in other
+//! namespaces are not visible here; for those the kernel refuses the O_EXCL open.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,8 @@ use crate::mounts::{Mounts, swaps};
 use crate::node::Node;
 use crate::stack::{Walk, mounted_nodes};
 
-/// Everything that uses a device or its partitions, in words; for a partition also what uses its
-/// whole disk. Empty: nothing does.
+/// All uses of a device and its partitions, in words; for a partition also those of its whole disk.
+/// Empty if unused.
 pub(crate) fn uses_of(machine: &Machine, node: &Node) -> Vec<String> {
     let mounts = Mounts::of(machine);
     let mut family = vec![node.clone()];
@@ -22,14 +22,14 @@ pub(crate) fn uses_of(machine: &Machine, node: &Node) -> Vec<String> {
     let mut uses: Vec<String> =
         family.iter().flat_map(|member| direct_uses(machine, &mounts, member)).collect();
     let root = Walk::new(machine, &mounts).under_path(Path::new("/"));
-    let told = uses.iter().any(|use_| use_.ends_with(" is mounted at /"));
-    if root.passed.contains(node) && !told {
+    let reported = uses.iter().any(|use_| use_.ends_with(" is mounted at /"));
+    if root.passed.contains(node) && !reported {
         uses.insert(0, format!("{} holds the root file system", node.path()));
     }
     uses
 }
 
-/// What uses exactly this device.
+/// Uses of exactly this device.
 fn direct_uses(machine: &Machine, mounts: &Mounts, node: &Node) -> Vec<String> {
     let path = node.path();
     let on_it = mounts.0.iter().filter(|mount| mounted_nodes(machine, mount).contains(node));
@@ -44,7 +44,7 @@ fn direct_uses(machine: &Machine, mounts: &Mounts, node: &Node) -> Vec<String> {
     uses
 }
 
-/// Devices that stand on this one, with their own names where they have any: `dm-0 (vg-home)`.
+/// Devices built on this one, with their names if any: `dm-0 (vg-home)`.
 pub(crate) fn holders(machine: &Machine, node: &Node) -> Vec<String> {
     let named = |name: String| {
         let own = Node::named(machine, &name).and_then(|holder| holder.text("dm/name"));
@@ -56,7 +56,7 @@ pub(crate) fn holders(machine: &Machine, node: &Node) -> Vec<String> {
     all
 }
 
-/// What uses a file other than by reading and writing it: swap, and loop devices.
+/// Uses of a file other than reading and writing: swap and loop devices.
 pub(crate) fn uses_of_file(machine: &Machine, path: &Path) -> Vec<String> {
     use std::os::unix::fs::MetadataExt;
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
@@ -67,11 +67,11 @@ pub(crate) fn uses_of_file(machine: &Machine, path: &Path) -> Vec<String> {
         uses.push("it is swap".to_string());
     }
     let held = loops(machine).into_iter().filter(|(_, file)| same(file));
-    uses.extend(held.map(|(name, _)| format!("{name} stands on it")));
+    uses.extend(held.map(|(name, _)| format!("{name} is backed by it")));
     uses
 }
 
-/// Loop devices with the files or devices they stand on.
+/// Loop devices and their backing files or devices.
 fn loops(machine: &Machine) -> Vec<(String, PathBuf)> {
     let names = machine.names("/sys/block").into_iter().filter(|name| name.starts_with("loop"));
     let pair = |name: String| {

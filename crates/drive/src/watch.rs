@@ -1,9 +1,9 @@
-//! What a drive does while it is measured: its own counters, and its temperature.
+//! Counters and temperature of a drive during a measurement.
 //!
-//! The counters of `/sys/block/NAME/stat` are the device's word on what reached it, other users of
-//! it included. The files are opened once and read again at offset 0, because this is called ten
-//! times a second while latencies are taken; the temperature, which costs the drive a command, at
-//! most once a second. Source: the kernel's Documentation/block/stat.rst.
+//! The counters of `/sys/block/NAME/stat` are the device's own account of its traffic, including
+//! that of other users. The files are opened once and reread at offset 0, because they are sampled
+//! ten times a second while latencies are measured; the temperature costs the drive a command and
+//! is read at most once a second. Source: the kernel's Documentation/block/stat.rst.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::node::{Node, SECTOR};
 use crate::sensor;
 
-/// NVMe drives are asked over an admin command, SATA drives over SCT: not more often than this.
+/// Minimum interval between temperature readings: an admin command for NVMe, SCT for SATA.
 const TEMPERATURE_EVERY: Duration = Duration::from_secs(1);
 
 /// Counters since the device appeared, summed over the watched devices.
@@ -22,15 +22,17 @@ pub struct Sample {
     pub read_bytes: u64,
     /// Bytes written to the device.
     pub written_bytes: u64,
-    /// Bytes discarded; 0 before Linux 4.18, which does not count them.
+    /// Bytes discarded; 0 before Linux 4.18, which does not count discards.
     pub discarded_bytes: u64,
-    /// Milliseconds in which at least one request was in the device. The kernel counts in ticks.
+    /// Milliseconds with at least one request in the device, at the resolution of the kernel's
+    /// tick.
     pub busy_ms: u64,
-    /// Milliseconds times requests in the device: over a second, 1000 times the mean depth.
+    /// Milliseconds times requests in the device; its growth over one second is 1000 times the mean
+    /// queue depth.
     pub weighted_ms: u64,
-    /// Requests in the device right now.
+    /// Requests in the device now.
     pub in_flight: u64,
-    /// Degrees Celsius, at most a second old, of the first device that has a sensor.
+    /// Temperature of the first device with a sensor, degrees Celsius, at most one second old.
     pub temperature_c: Option<f64>,
 }
 
@@ -43,7 +45,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches devices that can be watched; without any, there is nothing to sample.
+    /// Watches all of these devices that can be watched.
     pub(crate) fn on(disks: &[Node]) -> Watch {
         let open = |path| File::open(path).ok();
         Watch {
@@ -53,12 +55,12 @@ impl Watch {
         }
     }
 
-    /// A watch on nothing, for targets without a drive.
+    /// A watch without devices, for targets without a drive.
     pub fn nothing() -> Watch {
         Watch::default()
     }
 
-    /// The counters now; `None` where there is no device to watch, or it has gone.
+    /// The present counters; `None` if there is no device or it has gone.
     pub fn sample(&mut self) -> Option<Sample> {
         if self.counters.is_empty() {
             return None;

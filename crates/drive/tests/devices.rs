@@ -1,5 +1,4 @@
-//! Opening block devices: what is refused, what is granted, and that the guard holds it. On loop
-//! devices of the real kernel.
+//! Opening block devices: refusals, permissions and the guard, on loop devices of the real kernel.
 
 mod common;
 
@@ -29,7 +28,7 @@ fn refused(result: Result<Opened, DriveError>) -> String {
     text
 }
 
-/// Asserts that a device is refused for that reason, planned or opened.
+/// Asserts that a device is refused for that reason, both planned and opened.
 fn refused_in_use(path: &str, bytes: u64, reason: &str) {
     let request = destroy(&bytes.to_string());
     let text = refused(open(path, &request));
@@ -53,7 +52,7 @@ fn reads_are_the_default_and_cannot_write() {
     assert_eq!(info.target.layers.first().map(String::as_str), Some(device.path.as_str()));
     assert!(opened.destroys.is_none());
     assert!(opened.file.write_at(&[1], 0).is_err());
-    // Wanting to destroy is not enough.
+    // Wanting to destroy is not enough without a confirmation.
     let wanting = OpenRequest { wants: Safety::Destroys, ..reads() };
     assert_eq!(open(&device.path, &wanting).expect("opens").info.allowed, Safety::Reads);
 }
@@ -69,11 +68,11 @@ fn a_size_takes_the_first_whole_blocks() {
 }
 
 #[test]
-fn a_wrong_word_is_refused_and_the_right_one_is_granted_exclusively() {
+fn a_wrong_confirmation_is_refused_and_the_right_one_grants_exclusive_access() {
     let device = or_skip!(Loop::of(8 * MIB));
     for wrong in ["", "1", "8MiB", "S6Z1NJ0W"] {
         assert!(refused(open(&device.path, &destroy(wrong))).contains("nothing was touched"));
-        // A wrong word is refused even if nothing would be destroyed.
+        // A wrong confirmation is refused even if nothing would be destroyed.
         let request = OpenRequest { wants: Safety::Reads, ..destroy(wrong) };
         refused(open(&device.path, &request));
     }
@@ -85,7 +84,7 @@ fn a_wrong_word_is_refused_and_the_right_one_is_granted_exclusively() {
     assert_eq!(opened.info.allowed, Safety::Destroys);
     assert!(opened.info.discard, "loop devices discard by punching holes");
     let lost = opened.destroys.clone().expect("said");
-    assert_eq!(lost, format!("everything on {}: blank, nothing was recognised on it", device.path));
+    assert_eq!(lost, format!("everything on {}: blank, nothing recognised", device.path));
     opened.file.write_all_at(&[7; 4096], 4096).expect("may be written");
     opened.guard.check_again().expect("nothing changed");
 
@@ -97,7 +96,7 @@ fn a_wrong_word_is_refused_and_the_right_one_is_granted_exclusively() {
 }
 
 #[test]
-fn what_would_be_lost_is_named() {
+fn contents_to_be_lost_are_named() {
     let device = or_skip!(Loop::with(16 * MIB, &["mkfs.ext4", "-q", "-L", "photos"]));
     let word = (16 * MIB).to_string();
     let planned = plan_open(&device.path, &destroy(&word)).expect("planned");
@@ -165,9 +164,9 @@ fn a_file_system_that_only_a_loop_device_still_uses_is_refused() {
     let above = or_skip!(attach(&image));
     let result = std::panic::catch_unwind(|| {
         refused_in_use(&device.path, 32 * MIB, "is mounted at");
-        // No longer seen in any list of mounts, but alive.
+        // No longer in any list of mounts, but still in use.
         run("umount", &["-l", mounted.text()]).expect("unmounted lazily");
-        refused_in_use(&device.path, 32 * MIB, "somebody holds it");
+        refused_in_use(&device.path, 32 * MIB, "another holder");
     });
     detach(&above);
     result.expect("refused");
@@ -189,7 +188,7 @@ fn a_read_only_device_is_refused() {
 }
 
 #[test]
-fn the_guard_sees_another_size_and_another_loop_above() {
+fn the_guard_notices_a_new_size_and_a_new_loop_device() {
     let device = or_skip!(Loop::of(8 * MIB));
     let opened = open(&device.path, &destroy(&(8 * MIB).to_string())).expect("granted");
     let above = or_skip!(attach(device.path.as_ref()));

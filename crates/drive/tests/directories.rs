@@ -1,4 +1,4 @@
-//! Scratch files in directories, files of the user's, and paths that cannot be measured.
+//! Scratch files in directories, files of the user, and paths that cannot be measured.
 
 mod common;
 
@@ -66,7 +66,7 @@ fn a_scratch_file_has_no_name_and_can_be_opened_again() {
 }
 
 #[test]
-fn what_reaches_the_drive_is_counted() {
+fn traffic_to_the_drive_is_counted() {
     let dir = TempDir::new_in("/var/tmp").expect("a directory");
     let mut opened = open(text(dir.path()), &sized(8 * MIB)).expect("opened");
     let Some(before) = opened.watch.sample() else {
@@ -81,7 +81,7 @@ fn what_reaches_the_drive_is_counted() {
 }
 
 #[test]
-fn orphans_go_and_scratch_files_in_use_stay() {
+fn orphans_are_removed_and_scratch_files_in_use_stay() {
     let dir = TempDir::new().expect("a directory");
     let orphan = dir.path().join(ORPHAN);
     let living = dir.path().join(ORPHAN.replace("4711", "4712"));
@@ -112,7 +112,7 @@ fn a_plan_leaves_orphans_alone() {
 }
 
 #[test]
-fn a_small_card_is_measured_when_a_size_is_asked_for() {
+fn a_small_card_is_measured_if_a_size_is_given() {
     let card = or_skip!(Loop::with(32 * MIB, &["mkfs.ext4", "-q", "-m", "0"]));
     let mounted = or_skip!(Mounted::new(&card.path, "rw"));
     let refused = error(mounted.text(), &unsized_());
@@ -159,7 +159,7 @@ fn a_read_only_file_system_is_refused() {
 }
 
 #[test]
-fn file_systems_of_every_kind_at_hand() {
+fn all_available_kinds_of_file_systems() {
     let kinds: [(&[&str], u64); 4] = [
         (&["mkfs.vfat"], 64 * MIB),
         (&["mkfs.exfat"], 64 * MIB),
@@ -191,7 +191,7 @@ fn file_systems_of_every_kind_at_hand() {
 }
 
 #[test]
-fn an_overlay_leads_to_where_it_writes() {
+fn an_overlay_leads_to_its_upper_directory() {
     let dir = TempDir::new().expect("a directory");
     let at = |name: &str| text(&dir.path().join(name)).to_string();
     for name in ["lower", "upper", "work"] {
@@ -216,7 +216,7 @@ fn tmpfs_is_memory() {
 }
 
 #[test]
-fn a_file_is_read_unless_its_size_gives_it_away() {
+fn a_file_is_read_only_unless_confirmed_by_its_size() {
     let dir = TempDir::new().expect("a directory");
     let path = dir.path().join("data");
     fs::write(&path, vec![7; 64 << 10]).expect("written");
@@ -239,16 +239,19 @@ fn a_file_is_read_unless_its_size_gives_it_away() {
 }
 
 #[test]
-fn a_file_under_a_loop_device_is_not_given_away() {
+fn a_file_under_a_loop_device_is_refused() {
     let device = or_skip!(Loop::of(MIB));
     let request =
         OpenRequest { destroy: Some(MIB.to_string()), wants: Safety::Destroys, size: None };
     let refused = error(text(&device.image), &request);
-    assert!(refused.to_string().contains(&format!("{} stands on it", device.name())), "{refused}");
+    assert!(
+        refused.to_string().contains(&format!("{} is backed by it", device.name())),
+        "{refused}"
+    );
 }
 
 #[test]
-fn what_cannot_be_measured_is_said_in_one_line() {
+fn unmeasurable_paths_are_explained_in_one_line() {
     let dir = TempDir::new().expect("a directory");
     let at = |name: &str| dir.path().join(name);
     symlink("nowhere", at("broken")).expect("linked");
@@ -262,7 +265,7 @@ fn what_cannot_be_measured_is_said_in_one_line() {
         (at("socket"), "is a socket, which cannot be measured"),
         (at("pipe"), "is a pipe, which cannot be measured"),
         (at("empty"), "has 0 bytes"),
-        (at("file"), "not even one block"),
+        (at("file"), "less than one block"),
         ("/dev/null".into(), "is a character device, which cannot be measured"),
     ];
     for (path, says) in table {
@@ -276,7 +279,7 @@ fn what_cannot_be_measured_is_said_in_one_line() {
     assert_eq!((zero.kind(), zero.kind().exit_code()), (ErrorKind::Usage, 2));
 }
 
-/// In a thread of its own that has given up root.
+/// Runs `work` in a thread that has dropped root.
 fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {

@@ -1,4 +1,4 @@
-//! What `doctor` says of machines nobody has.
+//! Findings of `doctor` on simulated machines.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn status(uid: u32, capabilities: &str) -> String {
     )
 }
 
-/// A quiet machine that speaks for itself: root, four processors, the processor's own clock.
+/// A quiet machine without findings: root, four processors, the processor's clock.
 fn quiet() -> Built {
     let built = Built::new();
     built
@@ -40,7 +40,7 @@ fn a_quiet_machine_is_fit() {
 }
 
 #[test]
-fn each_doubt_by_itself() {
+fn each_finding_by_itself() {
     let table: [(&str, &str, &str, Level); 9] = [
         (
             "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
@@ -90,7 +90,7 @@ fn each_doubt_by_itself() {
 }
 
 #[test]
-fn a_battery_counts_when_it_is_the_machines_own() {
+fn only_the_machines_battery_counts() {
     let built = quiet();
     let battery = [("type", "Battery"), ("status", "Discharging")];
     built.files("/sys/class/power_supply/mouse", &battery);
@@ -101,7 +101,7 @@ fn a_battery_counts_when_it_is_the_machines_own() {
 }
 
 #[test]
-fn limits_of_the_group_and_of_groups_above() {
+fn limits_of_the_group_and_its_parents() {
     let built = quiet();
     built
         .file("/proc/self/cgroup", "0::/system.slice/backup.service\n")
@@ -138,7 +138,7 @@ fn limits_of_the_first_version_of_groups() {
 }
 
 #[test]
-fn a_user_learns_what_will_be_missing() {
+fn an_unprivileged_user_is_told_the_restrictions() {
     let built = quiet();
     built.file("/proc/self/status", status(1000, "0")).file(
         "/proc/self/limits",

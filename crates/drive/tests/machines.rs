@@ -1,4 +1,4 @@
-//! Drives of machines nobody has: what `list` says of them.
+//! `list` on simulated machines.
 
 mod common;
 
@@ -68,7 +68,7 @@ fn an_nvme_drive_with_its_link_and_temperature() {
 }
 
 #[test]
-fn a_narrow_slot_is_a_downgraded_link_and_an_unknown_one_is_unknown() {
+fn a_narrow_slot_is_a_downgraded_link_and_an_unreported_one_is_unknown() {
     let narrow = Built::new();
     nvme_at(&narrow, "1");
     let link = narrow.list()[0].drive.link.clone().expect("a link");
@@ -83,8 +83,8 @@ fn a_narrow_slot_is_a_downgraded_link_and_an_unknown_one_is_unknown() {
     assert_eq!((link.now, link.downgraded, link.ceiling_bytes_per_s), (None, None, None));
 }
 
-/// A drive that could be reached on several paths hangs below a subsystem; the path device is
-/// hidden, and counts what the head does not.
+/// With multipath a drive is below a subsystem; the path device is hidden and has the counters that
+/// the head lacks.
 #[test]
 fn an_nvme_drive_behind_multipath() {
     let built = Built::new();
@@ -250,7 +250,7 @@ fn drives_of_virtual_machines_and_of_memory() {
 }
 
 #[test]
-fn partitions_their_alignment_and_what_is_on_them() {
+fn partitions_their_alignment_and_contents() {
     let built = Built::new();
     let disk = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
     let mut image = vec![0u8; 4 << 20];
@@ -281,7 +281,7 @@ fn partitions_their_alignment_and_what_is_on_them() {
 }
 
 #[test]
-fn what_is_in_use_is_for_reads_only() {
+fn devices_in_use_are_read_only() {
     let built = Built::new();
     let disk = |name: &str| format!("/sys/devices/virtual/block/{name}");
     for (name, minor) in [("sda", 0), ("sdb", 16), ("sdc", 32), ("sdd", 48), ("sde", 64)] {

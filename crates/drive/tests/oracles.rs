@@ -1,4 +1,4 @@
-//! The same questions put to lsblk, blkid and findmnt on this machine.
+//! Comparison with lsblk, blkid and findmnt on this machine.
 
 mod common;
 
@@ -10,8 +10,8 @@ use serde_json::Value;
 
 const MIB: u64 = 1 << 20;
 
-/// Devices by name as lsblk lists them, its tree laid flat. Loop devices of other tests come and go
-/// meanwhile, so only `names` are kept.
+/// Devices by name as lsblk lists them, its tree flattened. Loop devices of concurrent tests come
+/// and go, so only `names` are kept.
 fn lsblk(names: &[&str]) -> Result<BTreeMap<String, Value>, String> {
     let columns = "NAME,SIZE,LOG-SEC,PHY-SEC,ROTA,RO,SERIAL,SCHED,DISC-MAX,START,RM,MOUNTPOINTS";
     let text = run("lsblk", &["-J", "-b", "-o", columns])?;
@@ -33,10 +33,10 @@ fn lsblk_agrees_on_the_drives_here() {
     let devices = list();
     let real = devices.iter().filter(|d| d.drive.bus != "loop").collect::<Vec<_>>();
     let names: Vec<&str> = real.iter().map(|d| d.drive.name.as_str()).collect();
-    let told = or_skip!(lsblk(&names));
+    let reported = or_skip!(lsblk(&names));
     for device in real {
         let drive = &device.drive;
-        let theirs = &told[&drive.name];
+        let theirs = &reported[&drive.name];
         let same =
             |field: &str, ours: Option<u64>| assert_eq!(theirs[field].as_u64(), ours, "{field}");
         same("size", drive.bytes);
@@ -62,12 +62,12 @@ fn lsblk_agrees_on_partitions_and_mounts() {
     let (first, second) = (format!("{}p1", device.name()), format!("{}p2", device.name()));
     or_skip!(run("mkfs.ext4", &["-q", "-L", "label", &format!("/dev/{first}")]));
     let mounted = or_skip!(Mounted::new(&format!("/dev/{first}"), "ro"));
-    let told = or_skip!(lsblk(&[&first, &second]));
+    let reported = or_skip!(lsblk(&[&first, &second]));
     let devices = list();
     let ours = devices.iter().find(|d| d.drive.name == device.name()).expect("listed");
     assert_eq!(ours.backing_file.as_deref(), device.image.to_str());
     for part in &ours.partitions {
-        let theirs = &told[&part.name];
+        let theirs = &reported[&part.name];
         assert_eq!(theirs["size"].as_u64(), Some(part.bytes));
         assert_eq!(theirs["start"].as_u64(), Some(part.start / 512));
         let points: Vec<&str> = theirs["mountpoints"]
@@ -85,7 +85,7 @@ fn lsblk_agrees_on_partitions_and_mounts() {
 }
 
 #[test]
-fn blkid_agrees_on_what_is_on_a_device() {
+fn blkid_agrees_on_the_contents_of_a_device() {
     let kinds: [(&[&str], u64); 10] = [
         (&["mkfs.ext2", "-q", "-L", "two"], 16 * MIB),
         (&["mkfs.ext3", "-q"], 16 * MIB),
@@ -107,24 +107,24 @@ fn blkid_agrees_on_what_is_on_a_device() {
             }
         };
         let tag = |tag: &str| run("blkid", &["-p", "-o", "value", "-s", tag, &device.path]).ok();
-        let told = |name: &str| tag(name).filter(|value| !value.is_empty());
+        let reported = |name: &str| tag(name).filter(|value| !value.is_empty());
         let devices = list();
         let ours = devices.iter().find(|d| d.drive.name == device.name()).expect("listed");
         let contents = ours.inside.contents.clone().expect("readable");
         let kind = contents.first().map(|c| c.kind.clone());
         assert!(contents.len() <= 1, "{contents:?}");
-        assert_eq!(kind, told("TYPE"), "{mkfs:?}");
+        assert_eq!(kind, reported("TYPE"), "{mkfs:?}");
         let label = contents.first().and_then(|c| c.label.clone());
-        assert_eq!(label, told("LABEL"), "{mkfs:?}");
+        assert_eq!(label, reported("LABEL"), "{mkfs:?}");
     }
 }
 
 #[test]
 fn findmnt_agrees_on_the_file_system_of_a_path() {
     for path in ["/", "/tmp", "/dev/shm", "/proc", env!("CARGO_MANIFEST_DIR")] {
-        let told = or_skip!(run("findmnt", &["-J", "-T", path, "-o", "TARGET,SOURCE,FSTYPE"]));
-        let told: Value = serde_json::from_str(&told).expect("JSON");
-        let theirs = &told["filesystems"][0];
+        let reported = or_skip!(run("findmnt", &["-J", "-T", path, "-o", "TARGET,SOURCE,FSTYPE"]));
+        let reported: Value = serde_json::from_str(&reported).expect("JSON");
+        let theirs = &reported["filesystems"][0];
         let location = locate(path).expect("it exists");
         assert_eq!(theirs["target"].as_str(), Some(location.filesystem.mount.as_str()), "{path}");
         assert_eq!(theirs["fstype"].as_str(), Some(location.filesystem.kind.as_str()), "{path}");

@@ -1,4 +1,4 @@
-//! From a path to the drive behind it, on machines nobody has.
+//! From a path to the drive behind it, on simulated machines.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn machine() -> Built {
     built
 }
 
-/// A device made of others.
+/// A device built on others.
 fn made_of(built: &Built, name: &str, number: &str, lower: &[&str]) {
     built.disk(&disk(name), number, 50 * GB);
     for below in lower {
@@ -102,7 +102,7 @@ fn btrfs_by_its_members() {
 }
 
 #[test]
-fn an_overlay_by_where_it_writes() {
+fn an_overlay_by_its_upper_directory() {
     let built = machine();
     built.dir("/upper").mounts(&[
         "27 1 8:2 / /upper rw - ext4 /dev/sda2 rw",
@@ -112,7 +112,7 @@ fn an_overlay_by_where_it_writes() {
 }
 
 #[test]
-fn a_loop_device_by_the_file_it_stands_on() {
+fn a_loop_device_by_its_backing_file() {
     let built = machine();
     built
         .disk(&disk("loop3"), "7:3", GB)
@@ -146,7 +146,7 @@ fn a_loop_device_over_memory_is_memory() {
 }
 
 #[test]
-fn what_has_no_drive_has_none() {
+fn network_and_vanished_devices_have_no_drive() {
     let built = machine();
     built.mounts(&["27 1 0:60 / / rw - nfs4 server:/export rw"]);
     assert_eq!(found(&built, "/data"), expected(&[], None, &[]));
@@ -167,7 +167,7 @@ fn a_loop_over_itself_ends() {
 }
 
 #[test]
-fn what_stands_on_a_drive_keeps_it_from_being_overwritten() {
+fn holders_of_a_drive_prevent_overwriting() {
     for (holder, number, own, words) in [
         ("dm-0", "252:0", Some("vg-home"), "held by dm-0 (vg-home)"),
         ("md0", "9:0", None, "held by md0"),

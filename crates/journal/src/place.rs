@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use drive::{Apart, DriveKey, apart};
+use drive::{DriveKey, Separation, separation};
 
 use crate::file::{self, Header, Kept};
 use crate::{Borrowed, JournalError};
@@ -78,10 +78,10 @@ impl Place {
         if let Some(path) = key.map(|key| self.still_kept(&key)).transpose()?.flatten() {
             return Err(JournalError::Unfinished { drive, path });
         }
-        match apart(there, device)? {
-            Apart::Elsewhere => Ok(()),
-            Apart::SameDrive => Err(JournalError::SameDrive { dir: self.dir.clone(), drive }),
-            Apart::Memory => Err(JournalError::Memory { dir: self.dir.clone() }),
+        match separation(there, device)? {
+            Separation::Elsewhere => Ok(()),
+            Separation::SameDrive => Err(JournalError::SameDrive { dir: self.dir.clone(), drive }),
+            Separation::Memory => Err(JournalError::Memory { dir: self.dir.clone() }),
         }
     }
 

@@ -1,12 +1,12 @@
-//! Magic numbers of what drives hold.
+//! Magic numbers of drive contents.
 //!
-//! Most are some bytes at a fixed place, and stand in [`MAGICS`]; the rest have a function each.
+//! Most are bytes at a fixed position, listed in [`MAGICS`]; each of the others has a function.
 //! Sources: the on-disk documentation of each file system (Linux Documentation/filesystems, xfs and
 //! btrfs on-disk formats, the exFAT and FAT specifications, UEFI, md(4), LUKS 1 and 2).
 
 use super::{Content, Image};
 
-/// Bytes at a place that tell a kind, and where its label stands (0 long: nowhere).
+/// Bytes that identify a kind, and the position of its label (length 0: none).
 struct Magic {
     kind: &'static str,
     at: u64,
@@ -38,7 +38,7 @@ const MAGICS: &[Magic] = &[
     magic("hfsplus", 1024, b"HX\0\x05"),
 ];
 
-/// Everything recognised in the first `bytes` of an image, partition tables left out.
+/// Everything recognised in the first `bytes` of an image, except partition tables.
 pub(super) fn find<I: Image + ?Sized>(image: &I, bytes: u64) -> Vec<Content> {
     let fixed = MAGICS.iter().filter(|magic| is_at(image, magic.at, magic.bytes));
     let mut found: Vec<Content> =
@@ -52,7 +52,7 @@ fn is_at<I: Image + ?Sized>(image: &I, at: u64, magic: &[u8]) -> bool {
     image.look(at, magic.len()).is_some_and(|bytes| bytes == magic)
 }
 
-/// Text up to the first NUL, without the space around it.
+/// Text up to the first NUL, trimmed.
 fn label<I: Image + ?Sized>(image: &I, (at, length): (u64, usize)) -> Option<String> {
     let bytes = image.look(at, length)?;
     let text = bytes.split(|byte| *byte == 0).next()?;
@@ -64,7 +64,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// ext2, 3 and 4 share a magic; what they can do tells them apart.
+/// ext2, 3 and 4 share a magic number; their feature flags distinguish them.
 fn ext<I: Image + ?Sized>(image: &I) -> Option<Content> {
     let superblock = image.look(1024, 1024)?;
     if superblock.get(0x38..0x3a)? != b"\x53\xef" {
@@ -99,9 +99,9 @@ fn exfat<I: Image + ?Sized>(image: &I) -> Option<Content> {
     is_at(image, 3, b"EXFAT   ").then(|| Content::new("exfat", exfat_label(image)))
 }
 
-/// The label of exFAT is an entry of type 0x83 in the root directory, by custom the first: a count of
-/// characters, then so many in UTF-16 (exFAT specification, 3.1 and 7.3). The first 4 KiB are looked
-/// through.
+/// The label of exFAT is an entry of type 0x83 in the root directory, usually the first: a
+/// character count, then the characters in UTF-16 (exFAT specification, 3.1 and 7.3). The first 4
+/// KiB are searched.
 fn exfat_label<I: Image + ?Sized>(image: &I) -> Option<String> {
     let sector = image.look(0, 512)?;
     let (heap, root) = (u32_at(&sector, 88)?, u32_at(&sector, 96)?);
@@ -120,7 +120,8 @@ fn exfat_label<I: Image + ?Sized>(image: &I) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Swap ends its first page with its magic, so that the place depends on the machine's page size.
+/// Swap ends its first page with its magic number, so the position depends on the machine's page
+/// size.
 fn swap<I: Image + ?Sized>(image: &I) -> Option<Content> {
     let magics: [&[u8]; 2] = [b"SWAPSPACE2", b"SWAP-SPACE"];
     let pages = [4u64, 8, 16, 32, 64].map(|kib| (kib << 10) - 10);
@@ -148,7 +149,7 @@ fn raid<I: Image + ?Sized>(image: &I, bytes: u64) -> Option<Content> {
     Some(Content::new("linux_raid_member", named))
 }
 
-/// The uberblocks of the first ZFS label: magic, then a version, in the writer's byte order.
+/// The uberblocks of the first ZFS label: magic number, then version, in the writer's byte order.
 fn zfs<I: Image + ?Sized>(image: &I) -> Option<Content> {
     let ring = image.look(128 << 10, 128 << 10)?;
     let found = ring.chunks(1024).any(|block| {
@@ -159,7 +160,7 @@ fn zfs<I: Image + ?Sized>(image: &I) -> Option<Content> {
 }
 
 /// FileCore, the file system of RISC OS: a boot block at 0xC00 whose last byte is the sum of the
-/// others with the carries added in, and a sector size of 256 to 4096 bytes in its disc record.
+/// others with end-around carry, and a sector size of 256 to 4096 bytes in its disc record.
 fn filecore<I: Image + ?Sized>(image: &I) -> Option<Content> {
     let block = image.look(0xc00, 512)?;
     let (sum, body) = block.split_last()?;
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_told_by_their_magic() {
+    fn kinds_are_recognised_by_their_magic() {
         let extents = [0x40, 0, 0, 0];
         let table: [(&str, Marks); 14] = [
             ("ext2root", &[(0x438, b"\x53\xef"), (0x478, b"root")]),
@@ -220,17 +221,17 @@ mod tests {
         let label: (usize, &[u8]) = (root + 32, b"\x83\x03C\0\xc4\0R\0D\0");
         let with = |more: Marks| found_in(&[&boot[..], more].concat());
         assert_eq!(with(&[bitmap, label]), ["exfatCÄR"]);
-        // Behind the end of the directory, not in use, and of a length that cannot be.
+        // After the end of the directory, not in use, and of an impossible length.
         assert_eq!(with(&[label]), ["exfat"]);
         assert_eq!(with(&[(root, b"\x03\x03C\0A\0R\0")]), ["exfat"]);
         assert_eq!(with(&[(root, b"\x83\xffC\0A\0R\0")]), ["exfatCAR"]);
-        // A root that is nowhere.
+        // A root directory past the end of the image.
         let lost: (usize, &[u8]) = (96, &[0xff, 0xff, 0xff, 0xff]);
         assert_eq!(with(&[lost]), ["exfat"]);
     }
 
     #[test]
-    fn several_are_all_named() {
+    fn all_kinds_found_are_named() {
         let both = found_in(&[(0x438, b"\x53\xef"), (4086, b"SWAPSPACE2")]);
         assert_eq!(both, ["ext2", "swap"]);
     }

@@ -1,8 +1,8 @@
-//! What is on a device: file systems, swap, encrypted and RAID members, partition tables.
+//! Contents of a device: file systems, swap, encrypted and RAID members, partition tables.
 //!
-//! Named before a device is given away, and shown by `ssdyno list`. Recognition is by the magic
-//! numbers of [`magic`] and the tables of [`crate::partitions`]; any bytes are read without complaint, because
-//! drives hold any bytes.
+//! Listed before a device is overwritten, and shown by `ssdyno list`. Recognition uses the magic
+//! numbers of [`magic`] and the tables of [`crate::partitions`]. The parsers accept any bytes,
+//! because drives hold any bytes.
 
 mod magic;
 
@@ -14,15 +14,15 @@ use serde::Serialize;
 use crate::machine::printable;
 use crate::partitions::{self, Entry};
 
-/// Something recognised on a device.
+/// A recognised content of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Content {
-    /// `ext4`, `vfat`, `LUKS`, `gpt`, `mbr`, ... in the words of `lsblk`; `data` for bytes that are
-    /// not zero and that nothing recognised.
+    /// `ext4`, `vfat`, `LUKS`, `gpt`, `mbr`, ... in the terms of `lsblk`; `data` for non-zero bytes
+    /// of an unknown kind.
     pub kind: String,
-    /// Its label, or the name of the partition in the table, where there is one.
+    /// Label, or name of the partition in the table, if any.
     pub label: Option<String>,
-    /// The partition of the table it was found in; `None` on the device itself.
+    /// Number of the partition that contains it; `None` on the device itself.
     pub partition: Option<u32>,
 }
 
@@ -33,9 +33,9 @@ impl Content {
     }
 }
 
-/// Bytes that can be looked at.
+/// Bytes to be examined.
 pub(crate) trait Image {
-    /// `length` bytes at `offset`; `None` where they cannot be read in full.
+    /// `length` bytes at `offset`; `None` if they cannot be read in full.
     fn look(&self, offset: u64, length: usize) -> Option<Vec<u8>>;
 }
 
@@ -54,7 +54,7 @@ impl Image for [u8] {
     }
 }
 
-/// Part of an image, for what lies in a partition.
+/// Part of an image, for the content of a partition.
 struct Slice<'a, I: Image + ?Sized> {
     image: &'a I,
     start: u64,
@@ -68,27 +68,27 @@ impl<I: Image + ?Sized> Image for Slice<'_, I> {
     }
 }
 
-/// What is on the first `bytes` of an image and in the partitions of its table. Empty: nothing was
-/// recognised and it looks blank.
+/// Contents of the first `bytes` of an image and of the partitions in its table. Empty if nothing
+/// is recognised and it looks blank.
 pub(crate) fn scan<I: Image + ?Sized>(image: &I, bytes: u64, block_bytes: u32) -> Vec<Content> {
     let (mut found, entries) = outer(image, bytes, block_bytes);
     found.extend(entries.iter().flat_map(|entry| inside(image, entry)));
     found
 }
 
-/// [`scan`] without a look into partitions.
+/// [`scan`] without the content of partitions.
 pub(crate) fn surface<I: Image + ?Sized>(image: &I, bytes: u64, block_bytes: u32) -> Vec<Content> {
     outer(image, bytes, block_bytes).0
 }
 
-/// What is in a partition.
+/// Content of a partition.
 pub(crate) fn part<I: Image + ?Sized>(image: &I, start: u64, bytes: u64) -> Vec<Content> {
     magic::find(&Slice { image, start, bytes }, bytes)
 }
 
 fn outer<I: Image + ?Sized>(image: &I, bytes: u64, block: u32) -> (Vec<Content>, Vec<Entry>) {
     let mut found = magic::find(image, bytes);
-    // Boot sectors of these end like a partition table.
+    // These boot sectors end like a partition table.
     let boot_sector =
         found.iter().any(|f| ["vfat", "exfat", "ntfs", "BitLocker"].contains(&&*f.kind));
     let table = partitions::find(image, bytes, block, boot_sector);
@@ -109,7 +109,7 @@ fn inside<I: Image + ?Sized>(image: &I, entry: &Entry) -> Vec<Content> {
     }
     for content in &mut found {
         content.partition = Some(entry.number);
-        // What is recognised has a name of its own, if any.
+        // Recognised contents have their own names.
         let kind = entry.kind.name().filter(|_| content.kind == "partition");
         let named = || entry.name.as_deref().or(kind).map(printable);
         content.label = content.label.take().or_else(named);
@@ -117,7 +117,7 @@ fn inside<I: Image + ?Sized>(image: &I, entry: &Entry) -> Vec<Content> {
     found
 }
 
-/// Whether the first MiB and the last 64 KiB are all zeros. What cannot be read is not called blank.
+/// Whether the first MiB and the last 64 KiB are all zeros. Unreadable parts do not count as blank.
 fn blank<I: Image + ?Sized>(image: &I, bytes: u64) -> bool {
     let zeros = |offset, length: u64| {
         let look = image.look(offset, length as usize);
@@ -127,10 +127,10 @@ fn blank<I: Image + ?Sized>(image: &I, bytes: u64) -> bool {
     zeros(0, bytes.min(1 << 20)) && zeros(bytes - end, end)
 }
 
-/// The findings as one line: `gpt; 1: vfat 'EFI'; 2: ext4`.
+/// The contents as one line: `gpt; 1: vfat 'EFI'; 2: ext4`.
 pub(crate) fn in_words(found: &[Content]) -> String {
     if found.is_empty() {
-        return "blank, nothing was recognised on it".into();
+        return "blank, nothing recognised".into();
     }
     let words: Vec<String> = found.iter().map(Content::in_words).collect();
     words.join("; ")
@@ -139,7 +139,7 @@ pub(crate) fn in_words(found: &[Content]) -> String {
 impl Content {
     fn in_words(&self) -> String {
         let kind = match self.kind.as_str() {
-            "data" => "data of an unknown kind",
+            "data" => "unknown data",
             "gpt" => "GPT partition table",
             "mbr" => "MBR partition table",
             kind => kind,
@@ -156,21 +156,21 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn blank_and_unknown_are_told_apart() {
+    fn blank_and_unknown_are_distinguished() {
         let mut image = vec![0u8; 2 << 20];
         let scan = |image: &[u8]| scan(image, image.len() as u64, 512);
         assert_eq!(scan(&image), []);
         image[4711] = 1;
-        assert_eq!(in_words(&scan(&image)), "data of an unknown kind");
+        assert_eq!(in_words(&scan(&image)), "unknown data");
     }
 
     #[test]
-    fn labels_cannot_drive_a_terminal() {
+    fn labels_cannot_control_a_terminal() {
         let content = Content::new("ext4", Some("a\u{1b}[2Jb".into()));
         assert_eq!(in_words(&[content]), "ext4 'a\u{fffd}[2Jb'");
     }
 
-    /// Places where parsers look, so that random bytes meet them.
+    /// Positions that parsers examine, so that random bytes reach them.
     fn mutated() -> impl Strategy<Value = Vec<u8>> {
         let spots = prop::sample::select(vec![
             0usize, 3, 32, 446, 510, 512, 584, 592, 1024, 1080, 1120, 3520, 4072, 4086, 4096,

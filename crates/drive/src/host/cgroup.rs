@@ -1,7 +1,8 @@
-//! Limits that a container or service manager put on this process: I/O and processor time.
+//! Limits imposed on this process by a container or service manager: I/O and processor time.
 //!
-//! A limit on any group above counts, so every level from our own to the top is read. Sources:
-//! Documentation/admin-guide/cgroup-v2.rst (io.max, cpu.max) and cgroup-v1/blkio-controller.rst.
+//! A limit on any parent group applies, so every level from this process's group to the root is
+//! read. Sources: Documentation/admin-guide/cgroup-v2.rst (io.max, cpu.max) and
+//! cgroup-v1/blkio-controller.rst.
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +12,9 @@ use crate::mounts::Mounts;
 /// A limit in force.
 #[derive(Debug, PartialEq)]
 pub(super) enum Limit {
-    /// A line of the kernel's, such as `8:0 rbps=1048576 wbps=max`.
+    /// A line of the kernel, such as `8:0 rbps=1048576 wbps=max`.
     Io(String),
-    /// Processors' worth of time.
+    /// Number of processors.
     Cpu(f64),
 }
 
@@ -37,7 +38,7 @@ fn limits_of(machine: &Machine, mounts: &Mounts, line: &str) -> Option<Vec<Limit
     Some(levels(machine, mounts, controllers, group)?.iter().flat_map(|dir| limit(dir)).collect())
 }
 
-/// Directories of our group and all above it.
+/// Directories of this process's group and all its parents.
 fn levels(
     machine: &Machine,
     mounts: &Mounts,
@@ -48,7 +49,7 @@ fn levels(
         Some("") | None => mount.kind == "cgroup2",
         Some(first) => mount.kind == "cgroup" && mount.option(first).is_some(),
     })?;
-    // In a container the mount may show only our own part of the tree.
+    // In a container the mount may show only part of the tree.
     let below = Path::new(group).strip_prefix(&mount.root).unwrap_or(Path::new(""));
     let top = machine.path(&mount.point);
     let mut dirs: Vec<PathBuf> = below.ancestors().map(|level| top.join(level)).collect();
@@ -85,7 +86,7 @@ fn quota(dir: &Path) -> Vec<Limit> {
     both.and_then(|(quota, period)| processors(quota, period)).into_iter().collect()
 }
 
-/// A quota of -1 is none.
+/// A quota of -1 means no limit.
 fn processors(quota: f64, period: f64) -> Option<Limit> {
     (quota > 0.0 && period > 0.0).then(|| Limit::Cpu(quota / period))
 }

@@ -1,15 +1,14 @@
-//! What the machine is: board, system, processor, memory, hypervisor.
+//! The machine: board, operating system, processor, memory, hypervisor.
 //!
 //! Sources: DMI (`/sys/class/dmi/id`) on PCs and servers, the device tree on boards,
-//! `/etc/os-release`, `/proc`. What firmware leaves at its factory text is not told as a name.
+//! `/etc/os-release`, `/proc`. Factory placeholder text in the firmware is ignored.
 
 use record::{Cpu, Environment};
 
 use super::process::Process;
 use crate::machine::Machine;
 
-/// What can be known of this machine. Backend, clock and the instrument's own cost are the engine's
-/// to fill in.
+/// The environment of this machine. The engine adds backend, clock and instrument cost.
 pub fn environment() -> Environment {
     Machine::here().environment()
 }
@@ -36,7 +35,7 @@ impl Machine {
     }
 }
 
-/// Load average over a minute.
+/// Load average over one minute.
 pub(super) fn load(machine: &Machine) -> Option<f64> {
     machine.text("/proc/loadavg")?.split_whitespace().next()?.parse().ok()
 }
@@ -90,12 +89,12 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
         let value = lines.find(|(key, _)| key.trim() == name)?.1.trim();
         (!value.is_empty()).then(|| value.to_string())
     };
-    // PCs and 32-bit ARM name the model, 64-bit ARM only numbers it.
+    // PCs and 32-bit ARM name the model; 64-bit ARM only numbers it.
     let named = ["model name", "cpu model", "cpu", "uarch"].into_iter().find_map(field);
     named.or_else(|| arm_core(&field("CPU implementer")?, &field("CPU part")?))
 }
 
-/// Cores of boards that drives are likely to sit on, by their numbers (Arm, MIDR_EL1).
+/// Cores of boards that drives are likely to be attached to, by number (Arm, MIDR_EL1).
 fn arm_core(implementer: &str, part: &str) -> Option<String> {
     let core = match (implementer, part) {
         ("0x41", "0xc07") => "Cortex-A7",
@@ -116,7 +115,7 @@ fn arm_core(implementer: &str, part: &str) -> Option<String> {
     Some(core.to_string())
 }
 
-/// The hypervisor, by what firmware or Xen tell, else by the processor's own word for it.
+/// The hypervisor as named by the firmware or Xen, otherwise by the processor.
 pub(super) fn hypervisor(machine: &Machine) -> Option<String> {
     const FIRMWARE: [(&str, &str); 9] = [
         ("QEMU", "QEMU"),
@@ -139,7 +138,7 @@ pub(super) fn hypervisor(machine: &Machine) -> Option<String> {
     let words = ["sys_vendor", "product_name"].map(|f| dmi(machine, f).unwrap_or_default());
     let firmware = FIRMWARE.iter().find(|(mark, _)| words.iter().any(|word| word.contains(mark)));
     match firmware {
-        // Amazon and Google sell bare metal too: there the processor tells.
+        // Amazon and Google also offer bare metal; there the processor decides.
         Some((_, name)) if flagged || flags.is_none() => Some(name.to_string()),
         _ => flagged.then(|| cpuid_name().unwrap_or_else(|| "unknown".into())),
     }

@@ -1,5 +1,5 @@
-//! Whether a machine is fit to measure on: what would make a number wrong or a measurement fail,
-//! each with what to do about it.
+//! Fitness of a machine for measuring: conditions that would falsify a result or make a measurement
+//! fail, each with advice.
 
 use std::time::Duration;
 
@@ -15,21 +15,21 @@ use crate::list::is_shown;
 use crate::machine::Machine;
 use crate::node::Node;
 
-/// How long others' I/O is looked for. Arbitrary: long enough for a writer that syncs, short enough
-/// that a person does not wait.
+/// Observation time for other I/O. Arbitrary: long enough for a writer that syncs, short enough not
+/// to keep a person waiting.
 const LOOK: Duration = Duration::from_millis(500);
-/// Registered buffers of a run at depth 256 and 256 KiB.
+/// Registered buffers of a run at depth 256 with 256 KiB blocks.
 const LOCK_BYTES_ENOUGH: u64 = 64 << 20;
-/// A drive this close to its own warning level is about to slow down.
+/// A drive this close to its warning temperature is about to throttle.
 const HEADROOM_C: f64 = 5.0;
 
-/// What speaks against measuring on this machine now. Looks for half a second at what others do.
+/// Findings about measuring on this machine now. Observes other I/O for half a second.
 pub fn fitness() -> Vec<Finding> {
     Machine::here().fitness(LOOK)
 }
 
 impl Machine {
-    /// [`fitness`] of this machine, looking for `look` at what others do.
+    /// [`fitness`] of this machine, observing other I/O for `look`.
     pub fn fitness(&self, look: Duration) -> Vec<Finding> {
         let before = Pulse::take(self);
         std::thread::sleep(look);
@@ -81,7 +81,8 @@ fn virtual_machine(machine: &Machine) -> Option<Finding> {
     Some(Finding::new(FindingKind::VirtualMachine, Level::Note, text))
 }
 
-/// The engine stamps every I/O twice. Clocks of virtual machines are read without a system call too.
+/// The engine reads the clock twice per I/O. Paravirtual clocks are also read without a system
+/// call.
 fn slow_clock(machine: &Machine) -> Option<Finding> {
     let fast = ["tsc", "arch_sys_counter", "riscv_clocksource"];
     let near = ["kvm-clock", "hyperv_clocksource_tsc_page"];
@@ -92,9 +93,10 @@ fn slow_clock(machine: &Machine) -> Option<Finding> {
         _ => Level::Warn,
     };
     let text = format!(
-        "the kernel's clock is {clock}: each reading of it costs more than with the processor's own"
+        "the kernel's clock source is {clock}: each reading costs more than the processor's counter"
     );
-    let advice = "clocksource=tsc on the kernel's command line, if the processor's is steady";
+    let advice =
+        "clocksource=tsc on the kernel's command line, if the processor's counter is invariant";
     Some(Finding::new(FindingKind::Clock, level, text).advise(advice))
 }
 
@@ -102,24 +104,24 @@ fn on_battery(machine: &Machine) -> Option<Finding> {
     let supplies = machine.names("/sys/class/power_supply").into_iter();
     let mut supplies = supplies.map(|name| format!("/sys/class/power_supply/{name}"));
     let discharging = |dir: &String| {
-        // A mouse has a battery too, with the scope "Device".
+        // A mouse also has a battery, with the scope "Device".
         let is =
             |file: &str, what: &str| machine.text(format!("{dir}/{file}")).as_deref() == Some(what);
         is("type", "Battery") && is("status", "Discharging") && !is("scope", "Device")
     };
     supplies.any(|dir| discharging(&dir)).then(|| {
-        let text = "the machine runs on its battery, and may save power at the cost of speed";
+        let text = "the machine is on battery and may reduce speed to save power";
         Finding::new(FindingKind::OnBattery, Level::Warn, text).advise("plug it in")
     })
 }
 
-/// Raspberry Pi firmware: bits 0 to 3 are now, 16 to 19 since the start.
+/// Raspberry Pi firmware: bits 0 to 3 are the present state, 16 to 19 the history since boot.
 fn board_throttled(machine: &Machine) -> Option<Finding> {
     let text = machine.text("/sys/devices/platform/soc/soc:firmware/get_throttled")?;
     let bits = u32::from_str_radix(text.trim_start_matches("0x"), 16).ok().filter(|b| *b != 0)?;
     let now = bits & 0xf != 0;
-    let what = if bits & 0x1_0001 != 0 { "too low a voltage" } else { "throttling" };
-    let when = if now { "now" } else { "since it started" };
+    let what = if bits & 0x1_0001 != 0 { "undervoltage" } else { "throttling" };
+    let when = if now { "now" } else { "since boot" };
     let level = if now { Level::Warn } else { Level::Note };
     let text = format!("the board's firmware reports {what} {when}");
     Some(
@@ -133,7 +135,7 @@ fn no_uring(machine: &Machine, process: &Process) -> Option<Finding> {
     let for_us = disabled >= 2 || (disabled == 1 && !process.may_administer);
     for_us.then(|| {
         let text =
-            "io_uring is disabled for this user: libaio is used instead, at more cost per I/O";
+            "io_uring is disabled for this user: libaio is used instead, at a higher cost per I/O";
         Finding::new(FindingKind::NoIoUring, Level::Warn, text)
             .advise("sysctl kernel.io_uring_disabled=0")
     })
@@ -143,11 +145,12 @@ fn little_lock(process: &Process) -> Option<Finding> {
     let bytes = process.lock_bytes_max.filter(|bytes| *bytes < LOCK_BYTES_ENOUGH)?;
     (!process.may_lock).then(|| {
         let shown = workload::units::binary(bytes);
-        let text =
-            format!("only {shown} may be locked: buffers may not be registered with the kernel");
+        let text = format!(
+            "locked memory is limited to {shown}: buffers may not be registered with the kernel"
+        );
         Finding::new(FindingKind::Memlock, Level::Note, text)
             .advise("ulimit -l unlimited")
-            .with(Evidence::new("memory that may be locked", bytes as f64, Unit::Bytes))
+            .with(Evidence::new("locked memory limit", bytes as f64, Unit::Bytes))
     })
 }
 
@@ -175,7 +178,7 @@ fn no_device_access(machine: &Machine, process: &Process) -> Option<Finding> {
             denied.join(", ")
         );
         Finding::new(FindingKind::NoDeviceAccess, Level::Note, text)
-            .advise("join the group that owns the device node (usually disk), or sudo")
+            .advise("join the device node's group (usually disk), or use sudo")
     })
 }
 
@@ -184,13 +187,13 @@ fn limited(limit: Limit) -> Finding {
         Limit::Io(line) => {
             let text = format!("I/O of this process is limited by its control group: {line}");
             Finding::new(FindingKind::IoLimit, Level::Bad, text)
-                .advise("run it outside of the container or service")
+                .advise("run outside the container or service")
         }
         Limit::Cpu(processors) => {
             let text =
-                format!("its control group gives this process {processors:.1} processors' time");
+                format!("the control group limits this process to {processors:.1} processors");
             Finding::new(FindingKind::CpuLimit, Level::Warn, text)
-                .advise("run it outside of the container or service")
+                .advise("run outside the container or service")
                 .with(Evidence::new("processors", processors, Unit::Number))
         }
     }
@@ -201,15 +204,15 @@ fn about_drive(machine: &Machine, node: &Node) -> Vec<Finding> {
     let link = drive.link.filter(|link| link.downgraded == Some(true));
     let slow = link.map(|link| {
         let (now, best) = (link.now.unwrap_or_default(), link.best.unwrap_or_default());
-        let text = format!("{} runs at {now}, and could do {best}", drive.name);
+        let text = format!("{} runs at {now} but supports {best}", drive.name);
         Finding::new(FindingKind::LinkDowngraded, Level::Warn, text)
             .advise("another slot, port or cable")
     });
     let heat = drive.health.temperature_c.zip(drive.health.temperature_warn_c);
     let hot = heat.filter(|(now, warn)| *now >= warn - HEADROOM_C).map(|(now, warn)| {
-        let text = format!("{} is at {now:.0} C, and warns at {warn:.0} C", drive.name);
+        let text = format!("{} is at {now:.0} C; its warning level is {warn:.0} C", drive.name);
         Finding::new(FindingKind::HotDrive, Level::Warn, text)
-            .advise("let it cool, or move air")
+            .advise("let it cool, or add airflow")
             .with(Evidence::new("temperature", now, Unit::Celsius))
     });
     slow.into_iter().chain(hot).collect()

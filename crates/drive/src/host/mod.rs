@@ -1,4 +1,4 @@
-//! The machine around the drive: what it is, and whether it is fit to measure on.
+//! The machine around the drive: its environment and its fitness for measuring.
 
 mod cgroup;
 mod environment;

@@ -1,4 +1,4 @@
-//! What this process may do, from `/proc/self`.
+//! Privileges and limits of this process, from `/proc/self`.
 
 use crate::machine::Machine;
 
@@ -7,15 +7,15 @@ const MAY_LOCK: u64 = 1 << 14;
 /// CAP_SYS_ADMIN.
 const MAY_ADMINISTER: u64 = 1 << 21;
 
-/// Privileges and limits of this process; what is not told counts as not granted.
+/// Privileges and limits of this process; unreported privileges count as not granted.
 #[derive(Debug)]
 pub(super) struct Process {
     pub root: bool,
     pub may_lock: bool,
     pub may_administer: bool,
-    /// Logical processors it may run on.
+    /// Logical processors available to it.
     pub threads: Option<u32>,
-    /// Bytes it may lock; `None`: no limit is told.
+    /// Limit on locked memory, bytes; `None`: no limit reported.
     pub lock_bytes_max: Option<u64>,
 }
 
@@ -39,12 +39,12 @@ impl Process {
     }
 }
 
-/// Bits of `ff,0000000f`.
+/// Number of bits set in a mask such as `ff,0000000f`.
 fn count_bits(mask: &str) -> Option<u32> {
     mask.chars().filter(|c| *c != ',').map(|c| Some(c.to_digit(16)?.count_ones())).sum()
 }
 
-/// The soft limit of `Max locked memory  8388608  8388608  bytes`.
+/// The soft limit in `Max locked memory  8388608  8388608  bytes`.
 fn lock_limit(limits: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"))?;
     line.split_whitespace().next()?.parse().ok()

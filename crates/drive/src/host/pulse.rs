@@ -1,4 +1,4 @@
-//! What goes on in a machine while we do nothing: two looks, and what lies between them.
+//! Background activity of a machine, from two snapshots of its counters.
 
 use record::{Evidence, Finding, FindingKind, Level, Unit};
 
@@ -6,16 +6,16 @@ use crate::machine::{Machine, names};
 use crate::node::Node;
 use crate::watch::{self, Sample};
 
-/// Share of time a drive may be busy with others' I/O before it is said.
+/// Share of time busy with other I/O above which a drive is reported. Arbitrary.
 const BUSY_SHARE: f64 = 0.02;
-/// Share of processor time the hypervisor may take before it is said.
+/// Share of stolen processor time above which it is reported. Arbitrary.
 const STEAL_SHARE: f64 = 0.01;
 
-/// Counters since the machine started.
+/// Counters since boot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pulse {
     drives: Vec<(String, Sample)>,
-    /// Processor time in ticks: all of it, and what the hypervisor gave to others.
+    /// Processor time in ticks: total, and stolen by the hypervisor.
     cpu_ticks: u64,
     stolen_ticks: u64,
     swapped_pages: u64,
@@ -28,7 +28,7 @@ impl Pulse {
             machine.names("/sys/block").into_iter().filter_map(|n| Node::named(machine, &n));
         let counters = |node: Node| {
             let sample = watch::parse(&std::fs::read(node.dir.join("stat")).ok()?)?;
-            // A loop or dm device only passes on what the drive below it counts.
+            // A loop or dm device only repeats the counts of the drive below it.
             node.dir.join("device").exists().then_some((node.name, sample))
         };
         let (cpu_ticks, stolen_ticks) = cpu(&machine.text("/proc/stat").unwrap_or_default());
@@ -41,7 +41,7 @@ impl Pulse {
         }
     }
 
-    /// What was found between this look and a later one.
+    /// Findings between this snapshot and a later one.
     pub fn until(&self, later: &Pulse, seconds: f64) -> Vec<Finding> {
         let pairs = self.drives.iter().filter_map(|(name, before)| {
             let after = later.drives.iter().find(|(other, _)| other == name)?;
@@ -56,9 +56,9 @@ impl Pulse {
         let all = later.cpu_ticks.saturating_sub(self.cpu_ticks);
         let share = later.stolen_ticks.saturating_sub(self.stolen_ticks) as f64 / all as f64;
         (all > 0 && share > STEAL_SHARE).then(|| {
-            let text = format!("the hypervisor gives {:.0}% of our time to others", share * 100.0);
+            let text = format!("the hypervisor steals {:.0}% of the processor time", share * 100.0);
             Finding::new(FindingKind::CpuStolen, Level::Warn, text)
-                .advise("a quieter host; latencies here hold pauses that are not the drive's")
+                .advise("use a quieter host: latencies include pauses that are not the drive's")
                 .with(Evidence::new("steal time / processor time", share, Unit::Number))
         })
     }
@@ -69,9 +69,9 @@ impl Pulse {
             Finding::new(
                 FindingKind::Swapping,
                 Level::Warn,
-                "the machine is swapping, which is I/O of its own",
+                "the machine is swapping, which adds I/O",
             )
-            .advise("end what needs the memory, or swapoff -a")
+            .advise("free memory, or swapoff -a")
             .with(Evidence::new("pages swapped", pages as f64, Unit::Number))
         })
     }
@@ -79,11 +79,9 @@ impl Pulse {
     fn throttling(&self, later: &Pulse) -> Option<Finding> {
         let events = later.throttled.saturating_sub(self.throttled);
         let (level, text) = match () {
-            () if events > 0 => {
-                (Level::Warn, "the processor is being throttled by its temperature")
-            }
+            () if events > 0 => (Level::Warn, "the processor is being thermally throttled"),
             () if later.throttled > 0 => {
-                (Level::Note, "the processor was throttled by its temperature since it started")
+                (Level::Note, "the processor has been thermally throttled since boot")
             }
             () => return None,
         };
@@ -106,17 +104,16 @@ fn busy(name: &str, before: &Sample, after: &Sample, seconds: f64) -> Option<Fin
     let bytes = moved(after).saturating_sub(moved(before)) as f64;
     let rate = if seconds > 0.0 { bytes / seconds } else { 0.0 };
     let shown = workload::units::throughput(rate);
-    let text =
-        format!("{name} is in use by others: busy {:.0}% of the time, {shown}", share * 100.0);
+    let text = format!("{name} has other I/O: busy {:.0}% of the time, {shown}", share * 100.0);
     let finding = Finding::new(FindingKind::OtherIo, Level::Warn, text)
-        .advise("end what uses it (iotop shows what), or measure when it is quiet")
+        .advise("stop the other I/O (iotop shows its source), or measure when the drive is idle")
         .with(Evidence::new("others' throughput", rate, Unit::BytesPerSecond))
         .with(Evidence::new("requests in flight", after.in_flight as f64, Unit::Number));
     Some(finding)
 }
 
-/// All ticks and stolen ones of `cpu  user nice system idle iowait irq softirq steal guest ...`.
-/// Guests are counted in user and nice already.
+/// Total and stolen ticks in `cpu  user nice system idle iowait irq softirq steal guest ...`. Guest
+/// time is already included in user and nice.
 fn cpu(stat: &str) -> (u64, u64) {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
     let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|t| t.parse().ok()).collect();
@@ -157,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn others_work_is_found() {
+    fn other_activity_is_found() {
         let drives = |busy_ms, in_flight| {
             vec![("sda".to_string(), Sample { busy_ms, in_flight, ..Sample::default() })]
         };
@@ -180,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_the_kernel() {
+    fn kernel_counters_are_parsed() {
         assert_eq!(cpu("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1\n"), (36, 8));
         assert_eq!(cpu(""), (0, 0));
         assert_eq!(swapped("pgfault 5\npswpin 3\npswpout 4\n"), 7);

@@ -1,5 +1,5 @@
-//! A block device: for reads as it is; for writing only when it was given away by name or lent, nobody
-//! uses it, and the kernel grants it exclusively (rules 2 and 4 of safety).
+//! Block devices: opened for reading by default; for writing only if confirmed with `--destroy` or
+//! borrowed, unused, and granted exclusively by the kernel (rules 2 and 4 of safety).
 
 use std::fs::{File, OpenOptions};
 use std::io::Error;
@@ -21,8 +21,8 @@ use crate::node::Node;
 use crate::stack::Walk;
 use crate::usage;
 
-/// A process that is just being started holds, until it runs its own program, what another thread
-/// closed meanwhile; tools that format a drive let go of it late. Both are over in milliseconds.
+/// A process being started holds descriptors closed by other threads until it executes its program,
+/// and formatting tools release a drive late. Both end within milliseconds.
 const BUSY_RETRIES: u32 = 5;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
@@ -60,14 +60,14 @@ fn usable_bytes(
     spec: &str,
     node: &Node,
     block_bytes: u32,
-    asked: Option<u64>,
+    requested: Option<u64>,
 ) -> Result<u64, DriveError> {
     let there = node.bytes().unwrap_or(0);
     if there == 0 {
-        let text = format!("{spec} has no bytes: no medium is in it, or nothing was attached");
+        let text = format!("{spec} has no bytes: no medium, or nothing attached");
         return Err(DriveError::BadSize { text, hint: None });
     }
-    first_bytes(spec, there, block_bytes, asked)
+    first_bytes(spec, there, block_bytes, requested)
 }
 
 fn can_discard(node: &Node) -> bool {
@@ -77,7 +77,7 @@ fn can_discard(node: &Node) -> bool {
 fn unknown(spec: &str) -> DriveError {
     DriveError::NotFound {
         path: spec.into(),
-        what: "the kernel has no such device".into(),
+        what: "unknown to the kernel".into(),
         hint: Some("ssdyno list".into()),
     }
 }
@@ -107,14 +107,14 @@ fn allowed(
     if reasons.is_empty() { Ok(granted) } else { Err(DriveError::InUse { path, reasons }) }
 }
 
-/// What is on a device that is given away.
+/// Contents of a device to be overwritten.
 fn lost(node: &Node, file: &File, block_bytes: u32) -> String {
     let found = contents::scan(file, node.bytes().unwrap_or(0), block_bytes);
     format!("everything on {}: {}", node.path(), contents::in_words(&found))
 }
 
-/// Opens a device node. With `exclusive`, the kernel refuses what is mounted or held, in any
-/// namespace, and keeps others from mounting it while it is open.
+/// Opens a device node. With `exclusive`, the kernel refuses a mounted or held device in any
+/// namespace, and prevents others from mounting it while it is open.
 fn open_node(path: &Path, write: bool, exclusive: bool) -> Result<File, DriveError> {
     let flags = if exclusive { OFlags::EXCL } else { OFlags::empty() };
     let mut options = OpenOptions::new();
@@ -132,12 +132,12 @@ fn open_node(path: &Path, write: bool, exclusive: bool) -> Result<File, DriveErr
         if !busy(&error) {
             return DriveError::of(if write { "write" } else { "read" }, path, error);
         }
-        let reason = "the kernel says that somebody holds it (ZFS, or a mount elsewhere)";
+        let reason = "the kernel reports another holder (ZFS, or a mount elsewhere)";
         DriveError::InUse { path: path.display().to_string(), reasons: vec![reason.into()] }
     })
 }
 
-/// Opens the device as planned, if it is still the one the plan was made for.
+/// Opens the device as planned, if it is still the one planned for.
 pub(super) fn open(
     machine: &Machine,
     path: &Path,

@@ -1,4 +1,4 @@
-//! A file of the user's: read as it is, written only when its size was given as a confirmation.
+//! Files of the user: opened for reading, or for writing if their size was given as confirmation.
 //! Never truncated, never extended.
 
 use std::fs::{File, Metadata, OpenOptions};

@@ -1,8 +1,8 @@
-//! Opens what the user named, after everything that can be checked was checked.
+//! Opens the target named by the user, after all possible checks.
 //!
-//! A directory gets a scratch file of ssdyno's own, a file or block device is opened as it is: for
-//! reads, unless the user gave it away by name. Each kind of target first makes a [`Plan`], which
-//! touches nothing, and `--dry-run` ends there; opening carries the plan out.
+//! A directory gets a scratch file; a file or block device is opened as it is, for reading unless
+//! confirmed with `--destroy`. Each kind of target first makes a [`Plan`] without touching
+//! anything, where `--dry-run` ends; opening carries the plan out.
 
 mod device;
 mod file;
@@ -14,54 +14,54 @@ use std::path::Path;
 use record::{DriveIdentity, FileSystem, Safety, State, Target, TargetKind};
 use rig::TargetInfo;
 
-use crate::ask;
 use crate::error::DriveError;
 use crate::guard::{Guard, Identity};
 use crate::machine::Machine;
+use crate::query;
 use crate::stack::Stack;
 use crate::watch::Watch;
 
-/// What is going to be done with a target.
+/// The intended use of a target.
 #[derive(Clone, Debug)]
 pub struct OpenRequest {
-    /// Bytes to use (`--size`): of a directory the size of the scratch file, 1 GiB or what fits
-    /// where it is not given; of a file or device the first so many, all where it is not given.
+    /// Bytes to use (`--size`). For a directory, the size of the scratch file: by default 1 GiB, or
+    /// less if space is short. For a file or device, its first bytes: by default all.
     pub size: Option<u64>,
-    /// The most the caller would do. A directory always gives `scratch`; a file or device gives
-    /// `destroys` when that is wanted and confirmed, a device `borrows` when that is wanted and nobody
-    /// uses it; else it is `reads`.
+    /// The most destructive use intended. A directory always gives `scratch`. A file or device
+    /// gives `destroys` if wanted and confirmed; a device gives `borrows` if wanted and unused;
+    /// otherwise `reads`.
     pub wants: Safety,
-    /// The confirmation (`--destroy`): the serial number of the drive; the size in bytes of a file,
-    /// and of a device without a serial number. A wrong one is refused, whatever is wanted.
+    /// Confirmation (`--destroy`): the serial number of the drive, or the size in bytes of a file or
+    /// of a device without a serial number. A wrong one is always refused.
     pub destroy: Option<String>,
 }
 
-/// A target whose every check passed and that was not touched.
+/// A target that passed every check and was not touched.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// What [`open`] will return for it.
+    /// The target as [`open`] would return it.
     pub info: TargetInfo,
-    /// What would be lost, in words: what is found on a drive that is given away.
+    /// The data that would be lost, in words: contents found on a confirmed drive.
     pub destroys: Option<String>,
 }
 
 /// A target ready for I/O.
 #[derive(Debug)]
 pub struct Opened {
-    /// What methods and the record know of it.
+    /// Properties for methods and the record.
     pub info: TargetInfo,
-    /// The target, opened without O_DIRECT, for writing where that is allowed. A scratch file is
-    /// empty, and gone when the last descriptor to it is closed.
+    /// The target, opened without O_DIRECT, for writing if allowed. A scratch file is empty and
+    /// disappears when its last descriptor is closed.
     pub file: File,
-    /// The drive's own counters and temperature.
+    /// Counters and temperature of the drive.
     pub watch: Watch,
-    /// To be asked before each phase, and kept until the end.
+    /// To be checked before each phase, and kept until the end.
     pub guard: Guard,
-    /// What is going to be lost, in words, of a target that is given away.
+    /// The data about to be lost, in words, of a confirmed target.
     pub destroys: Option<String>,
-    /// Scratch files of killed runs that were found in the directory and removed.
+    /// Scratch files of killed runs removed from the directory.
     pub orphans_removed: usize,
-    /// What it was opened with, to open it again after a format.
+    /// The request, for opening the target again after a format.
     pub request: OpenRequest,
 }
 
@@ -73,17 +73,17 @@ pub fn open(spec: &str, request: &OpenRequest) -> Result<Opened, DriveError> {
     plan(&machine, spec, request)?.carry_out(&machine, request)
 }
 
-/// Checks everything [`open`] checks, creates nothing and opens nothing for writing.
+/// Makes all checks of [`open`]; creates nothing and opens nothing for writing.
 pub fn plan_open(spec: &str, request: &OpenRequest) -> Result<Planned, DriveError> {
     let plan = plan(&Machine::here(), spec, request)?;
     Ok(Planned { info: plan.info, destroys: plan.destroys })
 }
 
-/// A target that may be opened, and how.
+/// A target that may be opened, and its mode.
 struct Plan {
     info: TargetInfo,
     stack: Stack,
-    /// Of a block device.
+    /// For a block device.
     identity: Option<Identity>,
     destroys: Option<String>,
 }
@@ -127,7 +127,7 @@ fn plan(machine: &Machine, spec: &str, request: &OpenRequest) -> Result<Plan, Dr
     }
 }
 
-/// The number of a block device; an error for what is none.
+/// Device number of a block device; an error for other files.
 fn block_number(spec: &str, meta: &std::fs::Metadata) -> Result<u64, DriveError> {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
     let kind: FileType = meta.file_type();
@@ -160,9 +160,9 @@ struct Facts<'a> {
 
 impl Facts<'_> {
     fn info(self, machine: &Machine, stack: &Stack) -> TargetInfo {
-        let identify = |node| ask::fully(machine, node, stack.ram);
+        let identify = |node| query::identify(machine, node, stack.ram);
         let drive: Option<DriveIdentity> = stack.drive.as_ref().map(identify);
-        // A format is one of the whole drive: a file or a partition must not ask for it.
+        // A format affects the whole drive, so a file or partition must not request it.
         let whole = self.kind == TargetKind::Device && stack.layers.is_empty();
         let formats = drive.as_ref().filter(|_| whole).map(|drive| drive.formats.clone());
         let formats = formats.unwrap_or_default();
@@ -189,22 +189,22 @@ impl Facts<'_> {
     }
 }
 
-/// The first `asked` bytes of a target of `there` bytes, in whole blocks.
+/// The first `requested` bytes of a target of `there` bytes, in whole blocks.
 fn first_bytes(
     spec: &str,
     there: u64,
     block_bytes: u32,
-    asked: Option<u64>,
+    requested: Option<u64>,
 ) -> Result<u64, DriveError> {
     let whole = |bytes: u64| bytes - bytes % u64::from(block_bytes.max(1));
     let hint = (whole(there) > 0).then(|| format!("--size {}", whole(there)));
     let bad = |text: String| DriveError::BadSize { text, hint };
     if whole(there) == 0 {
-        return Err(bad(format!("{spec} has {there} bytes, not even one block of {block_bytes}")));
+        return Err(bad(format!("{spec} has {there} bytes, less than one block of {block_bytes}")));
     }
-    match asked {
+    match requested {
         Some(bytes) if bytes > there => {
-            Err(bad(format!("{bytes} bytes were asked for, {spec} has {there}")))
+            Err(bad(format!("{bytes} bytes were requested, {spec} has {there}")))
         }
         Some(bytes) if whole(bytes) == 0 => {
             Err(bad(format!("{bytes} bytes are less than one block of {block_bytes} bytes")))

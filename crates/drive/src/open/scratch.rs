@@ -1,10 +1,10 @@
-//! The scratch file in a directory: how large it may be, how it comes and goes.
+//! The scratch file in a directory: its size, creation and removal.
 //!
-//! It has no name where the file system can do that (O_TMPFILE); elsewhere it is named, locked, and
-//! its name removed at once, so that a kill leaves nothing. Where the file system cannot work on a
-//! file without a name, it keeps its name until the guard is dropped. A kill in between leaves an
-//! orphan: a name of our pattern that nobody holds a lock on, which the next run removes.
-//! Rule 5 of safety: it leaves 10% and 1 GiB of the file system free.
+//! It has no name if the file system supports that (O_TMPFILE). Otherwise it is named, locked and
+//! unlinked at once, so that a kill leaves nothing. On file systems that cannot use an unlinked
+//! file it keeps its name until the guard is dropped; a kill in between leaves an orphan, a name of
+//! our pattern without a lock, which the next run removes. Rule 5 of safety: 10% and 1 GiB of the
+//! file system stay free.
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
@@ -24,12 +24,12 @@ use crate::stack::Stack;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
-/// `quick` on a file of this size tells a drive from its cache, and is over in about a minute.
+/// On a file of this size `quick` distinguishes a drive from its cache and takes about a minute.
 const DEFAULT_BYTES: u64 = GIB;
-/// Below this a file system may keep less than 1 GiB free, when a size is asked for by name: a card
-/// of 2 GB must be testable.
+/// On file systems smaller than this, less than 1 GiB may stay free if a size is given: a card of 2
+/// GB must be testable.
 const SMALL_BYTES: u64 = 10 * GIB;
-/// FAT cannot hold a larger file; kept to a whole MiB.
+/// Maximum file size on FAT, in whole MiB.
 const FAT_BYTES_MAX: u64 = 4 * GIB - MIB;
 const PREFIX: &str = ".ssdyno-scratch-";
 
@@ -67,33 +67,35 @@ fn not_writable(path: &Path, filesystem: &FileSystem, error: Errno) -> DriveErro
     }
 }
 
-/// Smallest unit of an O_DIRECT transfer on a file system, bytes. Most take the drive's blocks;
-/// these take their own, and without a drive a page is what all take.
+/// Smallest unit of an O_DIRECT transfer on a file system, bytes. Most accept the drive's blocks;
+/// these require their own; without a drive a page is accepted by all.
 pub(super) fn direct_bytes(filesystem: &FileSystem, stack: &Stack) -> u32 {
     let own = matches!(filesystem.kind.as_str(), "btrfs" | "bcachefs" | "f2fs" | "zfs");
     stack.block_bytes().filter(|_| !own).unwrap_or(4096)
 }
 
-/// The size of the scratch file: what was asked for or the default, if it leaves enough free.
-fn size(spec: &str, filesystem: &FileSystem, asked: Option<u64>) -> Result<u64, DriveError> {
+/// The size of the scratch file, as requested or by default, if it leaves enough space free.
+fn size(spec: &str, filesystem: &FileSystem, requested: Option<u64>) -> Result<u64, DriveError> {
     let (total, free) = (filesystem.bytes.unwrap_or(0), filesystem.free_bytes.unwrap_or(0));
     let largest = if filesystem.kind == "vfat" { FAT_BYTES_MAX } else { u64::MAX };
     let fits = |by_name| room(total, free, by_name).min(largest);
-    let wanted = match asked {
+    let wanted = match requested {
         Some(bytes) => whole_mib(bytes).max(MIB),
         None => DEFAULT_BYTES.min(fits(false)).max(MIB),
     };
-    if wanted <= fits(asked.is_some()) {
+    if wanted <= fits(requested.is_some()) {
         return Ok(wanted);
     }
     if total == 0 {
-        let text =
-            format!("{spec} lies in a {} file system, which reports no room", filesystem.kind);
+        let text = format!(
+            "{spec} lies in a {} file system, which reports no free space",
+            filesystem.kind
+        );
         return Err(DriveError::NoRoom { text, fits: 0 });
     }
-    let kept = units::decimal(kept_free(total, asked.is_some()));
+    let kept = units::decimal(kept_free(total, requested.is_some()));
     let text = format!(
-        "no room in {spec} for a scratch file of {}: {} of {} are free, and {kept} have to stay free",
+        "no room in {spec} for a scratch file of {}: {} of {} are free, and {kept} must stay free",
         units::binary(wanted),
         units::decimal(free),
         units::decimal(total),
@@ -101,7 +103,7 @@ fn size(spec: &str, filesystem: &FileSystem, asked: Option<u64>) -> Result<u64, 
     Err(DriveError::NoRoom { text, fits: fits(true) })
 }
 
-/// What a scratch file may take of a file system, in whole MiB.
+/// Maximum size of a scratch file, in whole MiB.
 fn room(total: u64, free: u64, by_name: bool) -> u64 {
     whole_mib(free.saturating_sub(kept_free(total, by_name)))
 }
@@ -111,7 +113,7 @@ fn kept_free(total: u64, by_name: bool) -> u64 {
     if by_name && total < SMALL_BYTES { tenth } else { tenth.max(GIB) }
 }
 
-/// Bytes that files may take of the file system of a directory and leave enough free, in whole MiB.
+/// Space available to files in a directory's file system, less the part to keep free, in whole MiB.
 pub fn room_in(directory: &Path) -> Result<u64, DriveError> {
     let filesystem = Machine::here().locate(directory)?.filesystem;
     Ok(room(filesystem.bytes.unwrap_or(0), filesystem.free_bytes.unwrap_or(0), true))
@@ -121,17 +123,17 @@ fn whole_mib(bytes: u64) -> u64 {
     bytes - bytes % MIB
 }
 
-/// An empty scratch file that keeps its name, for those who open it by name; it goes with this.
+/// An empty scratch file with a name, for programs that open it by name; removed on drop.
 #[derive(Debug)]
 pub struct NamedScratch {
     path: PathBuf,
-    /// Holds the lock by which others know that it is in use.
+    /// Holds the lock that marks the file as in use.
     _locked: File,
     _guard: Guard,
 }
 
 impl NamedScratch {
-    /// Creates it in a directory, from which the orphans of killed runs are removed.
+    /// Creates it in a directory, after removing the orphans of killed runs.
     pub fn create(dir: &Path) -> Result<NamedScratch, DriveError> {
         remove_orphans(dir);
         let (locked, path) = with_name(dir)?;
@@ -150,7 +152,7 @@ pub(super) fn create(dir: &Path) -> Result<(File, Guard), DriveError> {
         return Ok((file, Guard::none()));
     }
     let (file, path) = with_name(dir)?;
-    // Another run may have been quicker.
+    // Another run may have removed it already.
     let _ = std::fs::remove_file(&path);
     if reopens(&file) {
         return Ok((file, Guard::none()));
@@ -160,7 +162,7 @@ pub(super) fn create(dir: &Path) -> Result<(File, Guard), DriveError> {
 }
 
 fn without_name(dir: &Path) -> Option<File> {
-    // O_EXCL: it cannot be given a name later.
+    // O_EXCL: it cannot be linked later.
     let flags = OFlags::TMPFILE | OFlags::EXCL;
     let open = OpenOptions::new()
         .read(true)
@@ -171,7 +173,7 @@ fn without_name(dir: &Path) -> Option<File> {
     open.ok()
 }
 
-/// Whether the file can be opened again without its name, as the engine does for O_DIRECT.
+/// Whether the file can be reopened without its name, as the engine does for O_DIRECT.
 fn reopens(file: &File) -> bool {
     use std::os::fd::AsRawFd;
     let again = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -183,8 +185,8 @@ fn with_name(dir: &Path) -> Result<(File, PathBuf), DriveError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true).mode(0o600);
     let file = options.open(&path).map_err(|e| creation_failed(dir, e))?;
-    // A file system without locks leaves the file looking like an orphan for the moment it has a
-    // name; another run may take that name away, which is what comes next anyway.
+    // Without lock support the file looks like an orphan while it has a name. Another run may then
+    // unlink it, which is the next step anyway.
     let _ = flock(&file, FlockOperation::LockExclusive);
     Ok((file, path))
 }
@@ -200,13 +202,14 @@ fn creation_failed(dir: &Path, error: std::io::Error) -> DriveError {
 }
 
 fn new_name() -> String {
-    // Hashing nothing with the standard library's per-process random keys gives random bits.
+    // The standard library's hash keys are random per process, so hashing nothing gives random
+    // bits.
     let mut random = std::hash::RandomState::new().build_hasher();
     random.write_u32(std::process::id());
     format!("{PREFIX}{}-{:016x}", std::process::id(), random.finish())
 }
 
-/// Whether a name is one that [`new_name`] makes; `.ssdyno-scratch-notes` is somebody's own.
+/// Whether a name matches the pattern of [`new_name`]; `.ssdyno-scratch-notes` belongs to the user.
 fn is_ours(name: &str) -> bool {
     let parts = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
     parts.is_some_and(|(pid, random)| {
@@ -217,7 +220,7 @@ fn is_ours(name: &str) -> bool {
     })
 }
 
-/// Removes the scratch files of killed runs from a directory, and tells how many.
+/// Removes the scratch files of killed runs from a directory; returns their number.
 pub(super) fn remove_orphans(dir: &Path) -> usize {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_ours));
@@ -234,7 +237,7 @@ fn remove_if_orphan(path: &Path) -> bool {
     if opened.is_none() || flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
         return false;
     }
-    // The name may have passed to another file between the two looks.
+    // The name may have passed to another file in the meantime.
     let named = std::fs::symlink_metadata(path).ok().map(identity);
     named == opened && std::fs::remove_file(path).is_ok()
 }
@@ -249,22 +252,22 @@ mod tests {
     }
 
     #[test]
-    fn a_tenth_and_a_gibibyte_stay_free() {
-        let size = |total, free, asked| {
-            size("d", &filesystem("ext4", total * GIB, free * GIB), asked)
+    fn ten_percent_and_one_gibibyte_stay_free() {
+        let size = |total, free, requested| {
+            size("d", &filesystem("ext4", total * GIB, free * GIB), requested)
                 .map_err(|e| e.to_string())
         };
         assert_eq!(size(100, 50, None), Ok(GIB));
         assert_eq!(size(100, 50, Some(40 * GIB)), Ok(40 * GIB));
         assert!(size(100, 50, Some(40 * GIB + MIB)).is_err());
-        assert!(size(100, 10, None).is_err(), "a tenth is taken up");
+        assert!(size(100, 10, None).is_err(), "less than 10% is free");
         assert_eq!(size(5, 2, None), Ok(GIB));
-        assert!(size(2, 1, None).is_err(), "1 GiB stays free unless a size is asked for");
+        assert!(size(2, 1, None).is_err(), "1 GiB stays free unless a size is given");
         assert_eq!(size(2, 1, Some(512 * MIB)), Ok(512 * MIB));
     }
 
     #[test]
-    fn the_advice_is_a_size_that_is_then_taken() {
+    fn the_advised_size_is_accepted() {
         let small = filesystem("ext4", 2 * GIB, GIB);
         let Err(DriveError::NoRoom { fits, .. }) = size("d", &small, None) else {
             panic!("no room")
@@ -294,7 +297,7 @@ mod tests {
         drop(file);
         assert!(path.exists());
         drop(guard);
-        assert!(!path.exists(), "the guard takes it away");
+        assert!(!path.exists(), "the guard removes it");
         let (file, path) = with_name(dir.path()).expect("created");
         drop(file);
         assert_eq!(remove_orphans(dir.path()), 1);

@@ -1,4 +1,4 @@
-//! What a partition table says a partition is for.
+//! Partition types.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 pub enum PartitionType {
     /// The type byte of an MBR.
     Mbr(u8),
-    /// The type of a GPT, in the order its text has.
+    /// The type of a GPT, in the byte order of its text form.
     Gpt(u128),
 }
 
@@ -67,7 +67,7 @@ const GPT: &[(u128, &str)] = &[
 ];
 
 impl PartitionType {
-    /// The type in an entry of a GPT, whose first three fields are little-endian.
+    /// The type in a GPT entry, whose first three fields are little-endian.
     pub(super) fn gpt(bytes: [u8; 16]) -> PartitionType {
         let [a, b, c, d, e, f, g, h, tail @ ..] = bytes;
         let head = [d, c, b, a, f, e, h, g];
@@ -76,7 +76,7 @@ impl PartitionType {
         PartitionType::Gpt(u128::from_be_bytes([q, r, s, t, u, v, w, x, i, j, k, l, m, n, o, p]))
     }
 
-    /// Its name, where it is a known one.
+    /// Name of the type, if known.
     pub fn name(&self) -> Option<&'static str> {
         match self {
             PartitionType::Mbr(code) => MBR.iter().find(|t| t.0 == *code).map(|t| t.1),
@@ -84,13 +84,13 @@ impl PartitionType {
         }
     }
 
-    /// Whether it holds other partitions.
+    /// Whether it contains other partitions.
     pub fn is_extended(&self) -> bool {
         matches!(self, PartitionType::Mbr(0x05 | 0x0f | 0x85))
     }
 }
 
-/// The code: `0c`, or the 36 characters of a GPT's type.
+/// The code: `0c`, or the 36 characters of a GPT type.
 impl fmt::Display for PartitionType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn types_the_seeds_name() {
+    fn types_named_in_the_documents() {
         let names =
             [0x07, 0x0b, 0x0c, 0x83, 0xad, 0xee].map(|code| PartitionType::Mbr(code).name());
         assert!(names.iter().all(Option::is_some), "{names:?}");

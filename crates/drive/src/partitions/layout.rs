@@ -1,8 +1,8 @@
-//! A layout of up to four primary partitions: from the words of the user to places on the drive.
+//! A layout of up to four primary partitions: from the user's words to positions on the drive.
 //!
-//! The four-partition drive of a dual-boot RISC OS machine is the model: a loader that the firmware
-//! boots from, FileCore, a FAT partition that both systems read, and Linux, numbered in the order
-//! they stand in. Every partition begins on a MiB, so on every page and erase block there is.
+//! Modelled on the four-partition drive of a dual-boot RISC OS machine: a loader that the firmware
+//! boots from, FileCore, a FAT partition readable by both systems, and Linux, numbered in order of
+//! position. Every partition begins on a MiB, so it is aligned to every page and erase block.
 
 use serde::Serialize;
 use thiserror::Error;
@@ -10,32 +10,32 @@ use workload::units;
 
 use super::PartitionType;
 
-/// Partitions begin and end on multiples of this, bytes.
+/// Partitions begin and end at multiples of this, bytes.
 const GRAIN: u64 = 1 << 20;
 
 /// Entries in an MBR.
 const PARTITIONS_MAX: usize = 4;
 
-/// Sectors that an MBR can count: its fields have 32 bits.
+/// Maximum sectors in an MBR, whose fields have 32 bits.
 const MBR_SECTORS: u64 = (1 << 32) - 1;
 
-/// Sectors FileCore can address: a disc address has 29 bits for the sector.
+/// Maximum sectors of FileCore: a disc address has 29 bits for the sector.
 const FILECORE_SECTORS: u64 = 1 << 29;
 
-/// FAT32 begins at this many clusters of at least a sector; below it is FAT16.
+/// Minimum clusters of FAT32, of at least one sector each; fewer are FAT16.
 const FAT32_CLUSTERS: u64 = 65_525;
 
-/// A use of a partition, as it is typed.
+/// A purpose of a partition, as typed.
 struct Purpose {
     word: &'static str,
     code: u8,
-    /// Bytes where the user gives none; `None`: the rest of the drive.
+    /// Default size in bytes; `None`: the rest of the drive.
     default_bytes: Option<u64>,
 }
 
 const PURPOSES: &[Purpose] = &[
-    // The firmware of a Raspberry Pi boots from FAT; 512 MiB hold two kernels, and are enough
-    // clusters for FAT32 on sectors of 4096 bytes too.
+    // The firmware of a Raspberry Pi boots from FAT; 512 MiB hold two kernels and have enough
+    // clusters for FAT32 even with sectors of 4096 bytes.
     Purpose { word: "loader", code: 0x0c, default_bytes: Some(512 << 20) },
     Purpose { word: "filecore", code: 0xad, default_bytes: None },
     Purpose { word: "fat32", code: 0x0c, default_bytes: None },
@@ -47,69 +47,69 @@ const PURPOSES: &[Purpose] = &[
     Purpose { word: "swap", code: 0x82, default_bytes: None },
 ];
 
-/// A partition as the user wants it.
+/// A requested partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
-    /// What for: `loader`, `filecore`, `fat32`, ...
+    /// Purpose: `loader`, `filecore`, `fat32`, ...
     pub word: &'static str,
     /// Its type.
     pub kind: PartitionType,
-    /// Bytes; `None`: what is left of the drive.
+    /// Size in bytes; `None`: the rest of the drive.
     pub bytes: Option<u64>,
 }
 
-/// A layout as the user wants it, in the order of the drive.
+/// A requested layout, in the order of the drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout(pub Vec<Wish>);
 
-/// A partition with its place.
+/// A partition with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Planned {
     /// Number in the table, from 1.
     pub number: u32,
-    /// What for.
+    /// Purpose.
     pub purpose: &'static str,
     /// Its type.
     #[serde(rename = "type")]
     pub kind: PartitionType,
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u64,
-    /// Bytes.
+    /// Size, bytes.
     pub bytes: u64,
 }
 
-/// What is wrong with a layout.
+/// An invalid layout.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LayoutError {
-    /// Not a word for a partition.
-    #[error("'{0}' is no kind of partition: there are {kinds}", kinds = kinds())]
+    /// An unknown purpose.
+    #[error("'{0}' is not a kind of partition; known are {kinds}", kinds = kinds())]
     Word(String),
-    /// Not a size.
+    /// A malformed size.
     #[error("the size of {0}: {1}")]
     Size(&'static str, String),
-    /// None, or more than the table holds.
+    /// No partition, or more than the table holds.
     #[error("{0} partitions: an MBR holds one to four")]
     Count(usize),
-    /// More than one without a size.
+    /// More than one partition without a size.
     #[error("{0} and {1} have no size: only one partition can take the rest of the drive")]
     TwoRests(&'static str, &'static str),
-    /// More than there is.
-    #[error("{asked} are asked for, the drive has {there}", asked = units::binary(*.asked),
+    /// The layout exceeds the drive.
+    #[error("the layout needs {requested}, the drive has {there}", requested = units::binary(*.requested),
         there = units::binary(*.there))]
     NoRoom {
-        /// Bytes asked for, with the MiB before the first partition.
-        asked: u64,
-        /// Bytes that a table on this drive can give out.
+        /// Bytes needed, including the MiB before the first partition.
+        requested: u64,
+        /// Bytes that a table on this drive can address.
         there: u64,
     },
-    /// A size its file system cannot have.
+    /// A size that its file system does not support.
     #[error("{word} of {bytes}: {why}", bytes = units::binary(*.bytes))]
     Limit {
-        /// Which partition.
+        /// The partition.
         word: &'static str,
         /// Its size.
         bytes: u64,
-        /// What speaks against it.
+        /// The reason.
         why: String,
     },
 }
@@ -119,7 +119,7 @@ fn kinds() -> String {
 }
 
 impl Layout {
-    /// Reads `loader,filecore=110G,fat32=20G,ext4`.
+    /// Parses `loader,filecore=110G,fat32=20G,ext4`.
     pub fn parse(text: &str) -> Result<Layout, LayoutError> {
         let wishes = text.split(',').map(str::trim).map(wish).collect::<Result<Vec<_>, _>>()?;
         if wishes.len() > PARTITIONS_MAX {
@@ -132,20 +132,23 @@ impl Layout {
         }
     }
 
-    /// The places on a drive of `bytes` with sectors of `sector` bytes.
+    /// Positions on a drive of `bytes` with sectors of `sector` bytes.
     pub fn plan(&self, bytes: u64, sector: u32) -> Result<Vec<Planned>, LayoutError> {
         let addressable = MBR_SECTORS.saturating_mul(u64::from(sector));
         let there = bytes.min(addressable) / GRAIN * GRAIN;
         let sized = self.0.iter().filter_map(|w| w.bytes).map(to_grain);
-        let asked = sized.fold(GRAIN, u64::saturating_add);
+        let requested = sized.fold(GRAIN, u64::saturating_add);
         let rests = self.0.iter().any(|w| w.bytes.is_none());
-        if asked > there || (rests && asked == there) {
-            return Err(LayoutError::NoRoom { asked: asked + u64::from(rests) * GRAIN, there });
+        if requested > there || (rests && requested == there) {
+            return Err(LayoutError::NoRoom {
+                requested: requested + u64::from(rests) * GRAIN,
+                there,
+            });
         }
         let mut at = GRAIN;
         let mut places = Vec::new();
         for (wish, number) in self.0.iter().zip(1..) {
-            let bytes = wish.bytes.map_or(there - asked, to_grain);
+            let bytes = wish.bytes.map_or(there - requested, to_grain);
             limits(wish.word, bytes, u64::from(sector))?;
             let Wish { word: purpose, kind, .. } = *wish;
             places.push(Planned { number, purpose, kind, start: at, bytes });
@@ -181,7 +184,7 @@ fn bytes(size: &str) -> Result<u64, String> {
     }
 }
 
-/// What the file systems can have.
+/// Checks the limits of the file systems.
 fn limits(word: &'static str, bytes: u64, sector: u64) -> Result<(), LayoutError> {
     let limit = |why: String| Err(LayoutError::Limit { word, bytes, why });
     match word {
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_four_partitions_of_the_seed() {
+    fn the_four_partitions_of_document_000() {
         let drive = 512_110_190_592;
         let places = plan("loader,filecore=110G,fat32=20G,ext4", drive, 512).expect("it fits");
         let codes: Vec<String> = places.iter().map(|p| p.kind.to_string()).collect();
@@ -227,14 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_says_why() {
-        let told = |text| plan(text, 64 << 30, 512).expect_err(text).to_string();
-        assert!(told("loader,floppy").starts_with("'floppy' is no kind of partition"));
-        assert!(told("ext4,linux").contains("ext4 and linux have no size"));
-        assert!(told("ext4=1G,ext4=1G,ext4=1G,ext4=1G,ext4").starts_with("5 partitions"));
-        assert!(told("ext4=60G,exfat=5G").contains("64 GiB"));
-        assert!(told("fat32=16M").contains("FAT32 needs"));
-        assert!(told("ext4=much").contains("not a size"));
+    fn invalid_layouts_state_the_reason() {
+        let refusal = |text| plan(text, 64 << 30, 512).expect_err(text).to_string();
+        assert!(refusal("loader,floppy").starts_with("'floppy' is not a kind of partition"));
+        assert!(refusal("ext4,linux").contains("ext4 and linux have no size"));
+        assert!(refusal("ext4=1G,ext4=1G,ext4=1G,ext4=1G,ext4").starts_with("5 partitions"));
+        assert!(refusal("ext4=60G,exfat=5G").contains("64 GiB"));
+        assert!(refusal("fat32=16M").contains("FAT32 needs"));
+        assert!(refusal("ext4=much").contains("not a size"));
     }
 
     #[test]

@@ -17,7 +17,8 @@ impl Record {
     }
 }
 
-/// The four entries, if the sector is a boot record: signed, and no entry that cannot be one.
+/// The four entries, if the sector is a boot record: it has the signature, and no entry is
+/// impossible.
 fn records<I: Image + ?Sized>(image: &I, at: u64) -> Option<Vec<Record>> {
     let sector = image.look(at, 512)?;
     let entries = sector[446..510].chunks_exact(16);
@@ -51,15 +52,16 @@ pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, sector: u64) -> Opt
 fn entry(record: &Record, base: u64, number: u32, drive: (u64, u64)) -> Option<Entry> {
     let (bytes, sector) = drive;
     let start = (base + record.first) * sector;
-    // A table made for a larger drive counts as far as this one goes.
+    // A table made for a larger drive is cut off at the end of this one.
     let end = (start + record.sectors * sector).min(bytes);
     let kind = PartitionType::Mbr(record.kind);
     let whole = Entry { number, start, bytes: end.saturating_sub(start), kind, name: None };
     (start > 0 && whole.bytes > 0).then_some(whole)
 }
 
-/// The chain of extended boot records: each holds one partition, relative to itself, and the place
-/// of the next, relative to the first. A chain that goes back is broken, and ends.
+/// Follows the chain of extended boot records. Each holds one partition, relative to itself, and
+/// the position of the next record, relative to the first. A chain that goes backwards is broken
+/// and ends.
 fn logical<I: Image + ?Sized>(image: &I, first: u64, drive: (u64, u64), entries: &mut Vec<Entry>) {
     let mut at = first;
     for number in 5..ENTRIES_MAX {

@@ -1,9 +1,9 @@
-//! Partition tables: read from the bytes of a device, named, judged, planned and written.
+//! Partition tables: read from a device, named, checked, planned and written.
 //!
-//! Read from the bytes and not from the kernel, which may not have looked (loop devices), or may
-//! show what it found before the last change. A sector of a boot record is a logical block of the
-//! drive, as the kernel has it; a GPT is looked for at 512 and 4096 bytes too, because a drive
-//! written behind an adapter with other blocks has its table in another place.
+//! Tables are read from the device rather than from the kernel, which may not have scanned it (loop
+//! devices) or may show the state before the last change. A sector of a boot record is a logical
+//! block of the drive, as in the kernel; a GPT is also searched for at 512 and 4096 bytes, because
+//! a drive written through an adapter with another block size has its table elsewhere.
 
 mod gpt;
 mod kind;
@@ -26,7 +26,7 @@ use crate::machine::Machine;
 use crate::node::Node;
 use crate::sys;
 
-/// More entries than any tool makes; a table that claims more is read up to here.
+/// More entries than any tool creates; further entries are ignored.
 const ENTRIES_MAX: u32 = 256;
 
 /// A partition table.
@@ -34,7 +34,7 @@ const ENTRIES_MAX: u32 = 256;
 pub struct Table {
     /// `gpt` or `mbr`.
     pub kind: &'static str,
-    /// Its partitions, as they stand in the table.
+    /// Partitions in table order.
     pub entries: Vec<Entry>,
 }
 
@@ -43,24 +43,24 @@ pub struct Table {
 pub struct Entry {
     /// Number, from 1; logical partitions of an MBR from 5.
     pub number: u32,
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u64,
-    /// Bytes.
+    /// Size, bytes.
     pub bytes: u64,
-    /// What the table says it is for.
+    /// Type in the table.
     #[serde(rename = "type")]
     pub kind: PartitionType,
-    /// Its name in a GPT.
+    /// Name in a GPT.
     pub name: Option<String>,
 }
 
 impl Entry {
-    /// First byte behind it.
+    /// Exclusive end, in bytes.
     pub fn end(&self) -> u64 {
         self.start + self.bytes
     }
 
-    /// Whether it begins on a multiple of `unit` bytes.
+    /// Whether it begins at a multiple of `unit` bytes.
     pub fn is_aligned(&self, unit: u64) -> bool {
         self.start.is_multiple_of(unit)
     }
@@ -72,8 +72,8 @@ impl Table {
         find(device, bytes, block_bytes, false)
     }
 
-    /// What is odd about the table, a line each: partitions that overlap, or stand in another order
-    /// than on the drive.
+    /// Irregularities of the table, one per line: partitions that overlap or are not in the order
+    /// of the drive.
     pub fn oddities(&self) -> Vec<String> {
         let mut by_start: Vec<&Entry> =
             self.entries.iter().filter(|e| !e.kind.is_extended()).collect();
@@ -83,27 +83,27 @@ impl Table {
         let overlaps =
             overlaps.map(|(a, b)| format!("partitions {} and {} overlap", a.number, b.number));
         let mut lines: Vec<String> = overlaps.collect();
-        // Logical partitions are numbered by their chain, and lie within a primary one.
+        // Logical partitions are numbered along their chain and lie within a primary one.
         if pairs().any(|(a, b)| a.number > b.number && a.number < 5 && b.number < 5) {
-            lines.push("the numbers are not in the order of the drive".into());
+            lines.push("the partition numbers are not in the order of the drive".into());
         }
         lines
     }
 }
 
-/// Makes the kernel look at the table of a device again, after it was written and let go of.
+/// Makes the kernel read the table of a device again after it was written and closed.
 pub fn reread(device: impl AsRef<Path>) -> io::Result<()> {
     sys::reread_partitions(&File::open(device)?)
 }
 
-/// Whether a device is itself a partition, of a table on another.
+/// Whether a device is a partition of another.
 pub fn is_partition(device: impl AsRef<Path>) -> bool {
     let node = Node::at_path(&Machine::here(), device.as_ref());
     node.is_some_and(|node| node.partition().is_some())
 }
 
-/// The table of an image. `boot_sector` says that sector 0 belongs to a file system, and that its
-/// last bytes do not make it a table.
+/// The table of an image. With `boot_sector`, sector 0 belongs to a file system and its signature
+/// does not make it a partition table.
 pub(crate) fn find<I: Image + ?Sized>(
     image: &I,
     bytes: u64,
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_copy_at_the_end_is_seen() {
+    fn the_copy_at_the_end_is_found() {
         let mut image = vec![0u8; 512 * 100];
         image[512 * 99..][..8].copy_from_slice(b"EFI PART");
         let table = find(image.as_slice(), image.len() as u64, 512, false);

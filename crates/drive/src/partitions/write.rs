@@ -1,8 +1,9 @@
-//! Writes an MBR, and makes sure that nothing of what was there before speaks up again.
+//! Writes an MBR and removes the traces of earlier contents.
 //!
-//! Signatures outlive tables: a GPT has a copy at the end of the drive, and an old file system at the
-//! start of a new partition would be taken for a new one. So both ends of the drive and the first
-//! MiB of each partition are zeroed, and the table comes last: a cut in between leaves a blank drive.
+//! Signatures outlive tables: a GPT has a copy at the end of the drive, and an old file system at
+//! the start of a new partition would be recognised as its content. Both ends of the drive and the
+//! first MiB of each partition are therefore zeroed, and the table is written last: a power cut in
+//! between leaves a blank drive.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +11,7 @@ use std::os::unix::fs::FileExt;
 
 use super::{PartitionType, Planned};
 
-/// What is zeroed at each place, bytes: ZFS labels, the farthest from a start, end at 512 KiB.
+/// Bytes zeroed at each position: ZFS labels, the farthest signatures from a start, end at 512 KiB.
 const WIPED: u64 = 1 << 20;
 
 /// The geometry that BIOSes and partitioning tools agreed on.
@@ -18,7 +19,7 @@ const HEADS: u64 = 255;
 const SECTORS: u64 = 63;
 
 /// Writes a table of `places` to a drive of `bytes` with sectors of `sector` bytes, durably.
-/// `signature` is the number by which systems tell disks apart; 0 is none.
+/// `signature` identifies the disk to operating systems; 0: none.
 pub fn write(
     drive: &File,
     (bytes, sector): (u64, u32),
@@ -36,7 +37,7 @@ pub fn write(
     drive.sync_data()
 }
 
-/// The boot record, in a block of the drive. It boots nothing: there is no code in it.
+/// The boot record in a block of the drive. It contains no boot code.
 fn boot_record(places: &[Planned], sector: u32, signature: u32) -> Vec<u8> {
     let mut block = vec![0; sector.max(512) as usize];
     block[440..444].copy_from_slice(&signature.to_le_bytes());
@@ -54,7 +55,7 @@ fn boot_record(places: &[Planned], sector: u32, signature: u32) -> Vec<u8> {
     block
 }
 
-/// The place of a sector in the old way of counting, which ends at 1023 cylinders.
+/// The CHS address of a sector, which ends at 1023 cylinders.
 fn cylinder_head_sector(at: u64) -> [u8; 3] {
     let (cylinder, rest) = (at / (HEADS * SECTORS), at % (HEADS * SECTORS));
     if cylinder > 1023 {
@@ -70,12 +71,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_table_is_read_back() {
         for sector in [512u32, 4096] {
             let drive = tempfile::tempfile().expect("a file");
             let bytes = (2 << 30) + 4096;
             drive.set_len(bytes).expect("sparse");
-            // An old GPT that must not come back, and an old file system.
+            // An old GPT and an old file system that must not reappear.
             drive.write_all_at(b"EFI PART", u64::from(sector)).expect("written");
             drive.write_all_at(b"EFI PART", bytes - u64::from(sector)).expect("written");
             drive.write_all_at(&[0x53, 0xef], (1 << 20) + 1080).expect("written");
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn places_in_the_old_way() {
+    fn chs_addresses() {
         assert_eq!(cylinder_head_sector(2048), [32, 33, 0]);
         assert_eq!(cylinder_head_sector(u64::MAX >> 20), [0xfe, 0xff, 0xff]);
     }

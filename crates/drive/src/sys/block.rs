@@ -1,4 +1,4 @@
-//! Erasing blocks other than by a plain discard: secure discard, zeroes.
+//! Erasing blocks other than by discard: secure discard, zeroes.
 //!
 //! Sources: `include/uapi/linux/fs.h`, the kernel's `block/ioctl.c`.
 
@@ -9,15 +9,15 @@ use std::os::fd::AsRawFd;
 const BLKSECDISCARD: libc::c_ulong = 0x127d;
 const BLKZEROOUT: libc::c_ulong = 0x127f;
 
-/// What is done to a range of blocks.
+/// Operation on a range of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Range {
     SecureDiscard,
     Zero,
 }
 
-/// Does it to `bytes` from `offset` on of a block device opened for writing.
-pub(crate) fn give_back(file: &File, how: Range, offset: u64, bytes: u64) -> io::Result<()> {
+/// Applies it to `bytes` from `offset` of a block device opened for writing.
+pub(crate) fn erase_range(file: &File, how: Range, offset: u64, bytes: u64) -> io::Result<()> {
     let request = match how {
         Range::SecureDiscard => BLKSECDISCARD,
         Range::Zero => BLKZEROOUT,

@@ -1,6 +1,6 @@
-//! Everything unsafe of this room: the ioctls that ask a drive, give its blocks back or make the kernel
-//! read its partitions again. Each module wraps one family behind a safe function; the bytes that come
-//! back are read in `answer`.
+//! All unsafe code of this crate: the ioctls that query a drive, discard its blocks or make the
+//! kernel read its partitions again. Each module wraps one family behind a safe function; the
+//! returned bytes are parsed in `response`.
 
 #![allow(unsafe_code)]
 

@@ -1,8 +1,8 @@
 //! NVMe admin commands through the kernel's driver.
 //!
-//! Source: `include/uapi/linux/nvme_ioctl.h`. The ioctl gives a negative errno, 0, or the status the
-//! drive answered with. It needs CAP_SYS_ADMIN; from Linux 6.2 on identify and most logs only need
-//! the node to be readable.
+//! Source: `include/uapi/linux/nvme_ioctl.h`. The ioctl returns a negative errno, 0, or the status
+//! from the drive. It needs CAP_SYS_ADMIN; since Linux 6.2 identify and most logs only need a
+//! readable node.
 
 use std::fs::File;
 use std::io;
@@ -37,22 +37,22 @@ struct Passthru {
 
 const _: () = assert!(size_of::<Passthru>() == 72);
 
-/// An admin command that reads or moves no data.
+/// An admin command that reads or transfers no data.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Admin {
     /// Opcode; its lowest two bits are the direction, which must not be host to controller.
     pub opcode: u8,
-    /// Namespace, or all ones for every one.
+    /// Namespace; all ones for all namespaces.
     pub nsid: u32,
     /// Command dword 10.
     pub cdw10: u32,
     /// Command dword 11.
     pub cdw11: u32,
-    /// How long the kernel waits, milliseconds; 0: its own default of a minute.
+    /// Timeout in the kernel, milliseconds; 0: its default of one minute.
     pub timeout_ms: u32,
 }
 
-/// Issues an admin command; what the drive answers is put into `data`.
+/// Issues an admin command and stores the response in `data`.
 pub(crate) fn admin(file: &File, command: &Admin, data: &mut [u8]) -> io::Result<()> {
     if command.opcode & 3 == 1 {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a command that sends data"));
@@ -81,17 +81,17 @@ pub(crate) fn admin(file: &File, command: &Admin, data: &mut [u8]) -> io::Result
 /// A status in words: the generic ones and those of format and sanitize (NVMe 1.4, 4.6.1).
 fn refusal(status: u32) -> String {
     let text = match status & 0x7ff {
-        0x001 => "it does not know the command",
-        0x002 => "a field of the command is wrong for it",
+        0x001 => "the command is not supported",
+        0x002 => "a field of the command is invalid",
         0x006 => "an internal error",
-        0x00b => "no such namespace, or not this one alone",
-        0x01c => "a sanitize failed, and has to be done again first",
-        0x01d => "a sanitize is going on",
+        0x00b => "the namespace is invalid, or cannot be addressed alone",
+        0x01c => "a sanitize failed and must be repeated first",
+        0x01d => "a sanitize is in progress",
         0x020 => "the namespace is write protected",
-        0x109 => "it has no such log",
-        0x10a => "it has no such format",
+        0x109 => "there is no such log",
+        0x10a => "there is no such format",
         0x286 => "access denied",
         _ => "an error",
     };
-    format!("the drive answers {text} (NVMe status {:#05x})", status & 0x7ff)
+    format!("the drive reports: {text} (NVMe status {:#05x})", status & 0x7ff)
 }

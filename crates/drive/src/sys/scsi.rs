@@ -1,7 +1,7 @@
 //! SCSI commands that read, by SG_IO.
 //!
-//! Source: `include/scsi/sg.h`. Version 3 of the interface, which block devices take too. What a
-//! user without CAP_SYS_RAWIO may send is a list in the kernel: INQUIRY yes, ATA pass-through no.
+//! Source: `include/scsi/sg.h`. Version 3 of the interface, which block devices also support. The
+//! kernel restricts users without CAP_SYS_RAWIO to a list: INQUIRY yes, ATA pass-through no.
 
 use std::ffi::{c_int, c_uchar, c_uint, c_ushort, c_void};
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
-use crate::answer::scsi::Sense;
+use crate::response::scsi::Sense;
 
 const SG_IO: libc::c_ulong = 0x2285;
 const FROM_DEVICE: c_int = -3;
@@ -47,7 +47,7 @@ struct Header {
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Header>() == 88);
 
-/// Sends a command that reads; gives how many bytes of `data` came.
+/// Sends a command that reads; returns the number of bytes received in `data`.
 pub(crate) fn read(file: &File, command: &[u8], data: &mut [u8]) -> io::Result<usize> {
     let mut sense = [0u8; SENSE_BYTES];
     let mut header = Header {
@@ -74,17 +74,17 @@ pub(crate) fn read(file: &File, command: &[u8], data: &mut [u8]) -> io::Result<u
         duration: 0,
         info: 0,
     };
-    // SAFETY: the header is the kernel's own structure; command, data and sense are live for the
-    // call, the latter two exclusive, and the lengths told are theirs. The command has ended when
-    // the call returns.
+    // SAFETY: the header is the kernel's structure. Command, data and sense are live for the call,
+    // the latter two exclusively, with the lengths stated. The command has ended when the call
+    // returns.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), SG_IO as _, &raw mut header) };
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
     if header.status & 0x3e == CHECK_CONDITION {
-        let told = &sense[..usize::from(header.sb_len_wr).min(SENSE_BYTES)];
-        // A command that ended well may still report how (recovered error, ATA registers).
-        return match Sense::parse(told) {
+        let reported = &sense[..usize::from(header.sb_len_wr).min(SENSE_BYTES)];
+        // A successful command may still return sense data (recovered error, ATA registers).
+        return match Sense::parse(reported) {
             Some(sense) if sense.key <= 1 => Ok(received(&header, data.len())),
             Some(sense) => Err(io::Error::other(sense.to_string())),
             None => Err(io::Error::other("the drive refuses without saying why")),
@@ -98,6 +98,6 @@ pub(crate) fn read(file: &File, command: &[u8], data: &mut [u8]) -> io::Result<u
     Ok(received(&header, data.len()))
 }
 
-fn received(header: &Header, asked: usize) -> usize {
-    asked.saturating_sub(header.resid.max(0) as usize)
+fn received(header: &Header, requested: usize) -> usize {
+    requested.saturating_sub(header.resid.max(0) as usize)
 }

@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 
 const BLKRRPART: u32 = 0x125F;
 
-/// Makes the kernel read the partition table of a whole drive again. Fails while anybody uses one of
-/// its partitions, and on devices that have none (loop devices made without them).
+/// Makes the kernel read the partition table of a whole drive again. Fails while a partition is in
+/// use, and on devices without partitions (loop devices created without them).
 pub(crate) fn reread_partitions(drive: &File) -> io::Result<()> {
     // SAFETY: the descriptor is open, and the request takes no argument.
     match unsafe { libc::ioctl(drive.as_raw_fd(), BLKRRPART as _, 0) } {

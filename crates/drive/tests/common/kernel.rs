@@ -1,4 +1,4 @@
-//! Loop devices and mounts of the real kernel, gone again when dropped.
+//! Loop devices and mounts of the real kernel, removed on drop.
 
 use std::fs::File;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// Runs a command; its output, or why not.
+/// Runs a command; returns its output, or the reason for a failure.
 pub fn run(command: &str, arguments: &[&str]) -> Result<String, String> {
     let output =
         Command::new(command).args(arguments).output().map_err(|e| format!("{command}: {e}"))?;
@@ -15,7 +15,7 @@ pub fn run(command: &str, arguments: &[&str]) -> Result<String, String> {
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
-/// Unwraps, or ends the test with a word on why it was skipped.
+/// Unwraps, or ends the test with the reason for skipping.
 #[macro_export]
 macro_rules! or_skip {
     ($attempt:expr) => {
@@ -29,7 +29,7 @@ macro_rules! or_skip {
     };
 }
 
-/// A loop device over a file of its own.
+/// A loop device over a temporary file.
 pub struct Loop {
     pub path: String,
     pub image: PathBuf,
@@ -41,7 +41,7 @@ impl Loop {
         Loop::over(bytes, |_| Ok(()))
     }
 
-    /// `prepare` writes the image before the device is made, so that partitions are found.
+    /// `prepare` writes the image before the device is created, so that partitions are found.
     pub fn over(bytes: u64, prepare: impl Fn(&Path) -> Result<(), String>) -> Result<Loop, String> {
         let dir = TempDir::new().map_err(|e| e.to_string())?;
         let image = dir.path().join("image");
@@ -58,8 +58,8 @@ impl Loop {
         })
     }
 
-    /// Loop over an image with the table and its partitions: first sector and sectors. The kernel
-    /// is told of them one by one, because it need not know tables.
+    /// Loop device over an image with the table and its partitions (first sector and sectors),
+    /// which are added one by one because the kernel may not support partition tables.
     pub fn partitioned(bytes: u64, partitions: &[(u32, u32)]) -> Result<Loop, String> {
         let device = Loop::over(bytes, |image| write_mbr(image, partitions))?;
         for ((first, sectors), number) in partitions.iter().zip(1..) {
@@ -84,13 +84,13 @@ impl Drop for Loop {
     }
 }
 
-/// Makes a loop device over a file or device; the caller takes it away.
+/// Creates a loop device over a file or device; the caller removes it.
 pub fn attach(file: &Path) -> Result<String, String> {
     run("losetup", &["-P", "-f", "--show", &file.display().to_string()])
 }
 
-/// Takes a loop device away, and returns when it is gone: whoever looks at it at this moment keeps
-/// it for so long.
+/// Removes a loop device and returns when it is gone; a process that examines it keeps it open for
+/// a moment.
 pub fn detach(device: &str) {
     run("losetup", &["-d", device]).expect("detached");
     let attached = format!("/sys/block/{}/loop", device.trim_start_matches("/dev/"));
@@ -126,7 +126,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // A look at it by another test keeps it busy for a moment; then it goes when that is over.
+        // Another test may keep it busy for a moment; it is unmounted after that.
         if run("umount", &[self.text()]).is_err() {
             let _ = run("umount", &["-l", self.text()]);
         }

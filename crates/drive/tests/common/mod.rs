@@ -1,4 +1,4 @@
-//! Another machine's kernel files, built in a temporary directory.
+//! Kernel files of simulated machines, built in a temporary directory.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use drive::{BlockDevice, Machine};
 use tempfile::TempDir;
 
-/// A machine nobody has.
+/// A simulated machine.
 pub struct Built(TempDir);
 
 impl Built {
@@ -51,7 +51,7 @@ impl Built {
         self
     }
 
-    /// A relative link, as all links of sysfs are.
+    /// A relative link, like all links in sysfs.
     pub fn link(&self, from: &str, to: &str) -> &Built {
         let from_path = self.path(from);
         fs::create_dir_all(from_path.parent().expect("absolute")).expect("directory");
@@ -60,7 +60,7 @@ impl Built {
         self
     }
 
-    /// A block device at a place below /sys/devices, with its links and usual files.
+    /// A block device at a path below /sys/devices, with its links and usual files.
     pub fn disk(&self, dir: &str, number: &str, bytes: u64) -> &Built {
         let name = dir.rsplit('/').next().expect("name");
         self.link(&format!("/sys/block/{name}"), dir);

@@ -86,7 +86,7 @@ fn a_small_card_with_fat_is_measured() {
     assert!(metric(&record, "seq-write-1MiB-q8").is_some());
     assert_eq!(fs::read_dir(&mounted.dir).expect("a directory").count(), 0);
     let refused = ["run", mounted.text(), "--size", "31MiB"];
-    place.ssdyno(&refused).refuses(3, "have to stay free");
+    place.ssdyno(&refused).refuses(3, "must stay free");
 }
 
 #[test]

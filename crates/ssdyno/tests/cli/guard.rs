@@ -102,7 +102,7 @@ fn held_by_a_loop_device_and_a_file_under_one() {
         refused(&place, &device.path, BYTES, &device.image, &words);
         let (before, image) = (device.hash(), device.image.to_str().expect("UTF-8"));
         let destroy = format!("--destroy={BYTES}");
-        let words = format!("{} stands on it", device.name());
+        let words = format!("{} is backed by it", device.name());
         place.ssdyno(&["run", image, "--time", "1s", &destroy]).refuses(3, &words);
         assert_eq!(device.hash(), before);
     });
@@ -130,7 +130,7 @@ fn held_by_another_ssdyno() {
         let other = Place::new();
         for way in ways(BYTES, &other.text("journal")) {
             let way: Vec<&str> = way.iter().map(String::as_str).collect();
-            let words = "the kernel says that somebody holds it";
+            let words = "the kernel reports another holder";
             other.ssdyno(&[&["run", &device.path], &way[..]].concat()).refuses(3, words);
         }
         assert!(!other.path("journal").exists() && other.is_untouched());

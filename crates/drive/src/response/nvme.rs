@@ -8,17 +8,17 @@ use record::Health;
 
 use super::{bytes, hex, text};
 
-/// Bytes of the identify structures.
+/// Size of the identify structures.
 pub(crate) const IDENTIFY_BYTES: usize = 4096;
-/// Bytes of the health log, the firmware log and the extended health log.
+/// Size of the health log, the firmware log and the extended health log.
 pub(crate) const LOG_BYTES: usize = 512;
-/// A unit of the health log's traffic counters: a thousand blocks of 512 bytes.
+/// Unit of the health log's traffic counters: a thousand blocks of 512 bytes.
 const DATA_UNIT_BYTES: u128 = 512_000;
-/// The identifier that the extended health log ends with, as bytes.
+/// The GUID at the end of the extended health log.
 const OCP_GUID: [u8; 16] = [
     0xc5, 0xaf, 0x10, 0x28, 0xea, 0xbf, 0xf2, 0xa4, 0x9c, 0x4f, 0x6f, 0x7c, 0xc9, 0x14, 0xd5, 0xaf,
 ];
-/// What the bits of the critical warning mean, from bit 0 on.
+/// Meaning of the bits of the critical warning, from bit 0.
 const WARNINGS: [&str; 6] = [
     "spare below threshold",
     "temperature outside its limits",
@@ -36,23 +36,23 @@ pub(crate) struct Controller {
     pub firmware: Option<String>,
     /// `1.4`.
     pub version: Option<String>,
-    /// Namespaces it can have.
+    /// Maximum namespaces.
     pub namespaces_max: u32,
-    /// Temperature it warns from, degrees Celsius.
+    /// Warning temperature, degrees Celsius.
     pub warn_c: Option<f64>,
-    /// Temperature it throttles or stops from.
+    /// Temperature at which it throttles or stops.
     pub critical_c: Option<f64>,
     /// Optional commands: Format NVM, Dataset Management (discard), Write Zeroes.
     pub formats: bool,
     pub discards: bool,
     pub zeroes: bool,
-    /// It can sanitize: by crypto erase, by block erase, by overwriting.
+    /// Whether it can sanitize by crypto erase, block erase, overwrite.
     pub sanitize: [bool; 3],
-    /// A format or erase of one namespace is one of all.
+    /// Whether a format or erase of one namespace affects all.
     pub format_is_global: bool,
-    /// It tells which logs it has.
+    /// Whether it lists its log pages.
     pub lists_logs: bool,
-    /// Largest transfer, in units of its smallest page as a power of two; 0: no limit.
+    /// Maximum transfer, as a power of two in units of its smallest page; 0: no limit.
     pub transfer_max: u8,
 }
 
@@ -82,7 +82,7 @@ impl Controller {
     }
 }
 
-/// `1.4`, or `1.3.1`; drives before 1.2 need not tell.
+/// `1.4`, or `1.3.1`; drives before 1.2 need not report it.
 fn version(word: u32) -> Option<String> {
     let (major, minor, third) = (word >> 16, word >> 8 & 0xff, word & 0xff);
     match (major, third) {
@@ -92,20 +92,20 @@ fn version(word: u32) -> Option<String> {
     }
 }
 
-/// Kelvin to degrees; 0 is not told, and nonsense is none either.
+/// Kelvin to degrees Celsius; `None` for 0 (not reported) and for nonsense.
 fn celsius(kelvin: u16) -> Option<f64> {
     let degrees = f64::from(kelvin) - 273.0;
     (kelvin != 0 && (-60.0..=200.0).contains(&degrees)).then_some(degrees)
 }
 
-/// A format a namespace can have.
+/// A format supported by a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockFormat {
-    /// Its number, which Format NVM takes.
+    /// Number, as used by Format NVM.
     pub index: u8,
-    /// Logical block, bytes.
+    /// Logical block size, bytes.
     pub block_bytes: u32,
-    /// Metadata a block, bytes.
+    /// Metadata per block, bytes.
     pub metadata_bytes: u16,
     /// 0 best, 1 better, 2 good, 3 degraded.
     pub performance: u8,
@@ -114,21 +114,21 @@ pub(crate) struct BlockFormat {
 /// A namespace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Namespace {
-    /// Size, capacity and use, blocks.
+    /// Size, capacity and utilisation, blocks.
     pub size: u64,
     pub capacity: u64,
     pub used: u64,
-    /// All formats it can have.
+    /// All supported formats.
     pub formats: Vec<BlockFormat>,
-    /// Number of the one it has.
+    /// Number of the format in use.
     pub current: u8,
-    /// What discarded blocks read as: `zeros`, `FFh`, or not told.
+    /// Content of discarded blocks: `zeros`, `FFh`, or not reported.
     pub discarded_reads: Option<&'static str>,
-    /// Optimal write size in blocks, where it is told.
+    /// Optimal write size in blocks, if reported.
     pub write_blocks: Option<u32>,
     /// Optimal discard size in blocks.
     pub discard_blocks: Option<u32>,
-    /// Its name in the world.
+    /// World-wide unique name.
     pub nguid: Option<String>,
     pub eui64: Option<String>,
 }
@@ -140,7 +140,7 @@ impl Namespace {
         let long = |at| bytes(data, at).map(u64::from_le_bytes);
         let (features, flbas) = (byte(24)?, byte(26)?);
         let count = usize::from(byte(25)?.min(63)) + 1;
-        let told = |at| Some(u32::from(word(at)?) + 1).filter(|_| features & 0x10 != 0);
+        let reported = |at| Some(u32::from(word(at)?) + 1).filter(|_| features & 0x10 != 0);
         let name = |range| data.get(range).filter(|b: &&[u8]| b.iter().any(|b| *b != 0)).map(hex);
         Some(Namespace {
             size: long(0)?,
@@ -153,15 +153,14 @@ impl Namespace {
                 2 => Some("FFh"),
                 _ => None,
             },
-            write_blocks: told(64),
-            discard_blocks: told(68),
+            write_blocks: reported(64),
+            discard_blocks: reported(68),
             nguid: name(104..120),
             eui64: name(120..128),
         })
     }
 
-    /// The number of the format with these blocks and no metadata, the fastest where there are
-    /// several.
+    /// Number of the fastest format with these blocks and no metadata.
     pub fn format_of(&self, block_bytes: u32) -> Option<u8> {
         let fits = |f: &&BlockFormat| f.block_bytes == block_bytes && f.metadata_bytes == 0;
         self.formats.iter().filter(fits).min_by_key(|f| f.performance).map(|f| f.index)
@@ -177,7 +176,7 @@ impl Namespace {
     }
 }
 
-/// Entry of the table of formats; an unused one has blocks of no size.
+/// An entry of the format table; `None` if unused, which has a block size of zero.
 fn format(data: &[u8], index: usize) -> Option<BlockFormat> {
     let [metadata_low, metadata_high, power, performance] = bytes(data, 128 + 4 * index)?;
     let block_bytes = (9..=24).contains(&power).then(|| 1u32 << power)?;
@@ -189,7 +188,7 @@ fn format(data: &[u8], index: usize) -> Option<BlockFormat> {
     })
 }
 
-/// The health log as the record keeps it.
+/// The health log in the form of the record.
 pub(crate) fn health(log: &[u8]) -> Option<Health> {
     let byte = |at: usize| log.get(at).copied();
     let word = |at| bytes(log, at).map(u16::from_le_bytes);
@@ -217,23 +216,23 @@ pub(crate) fn health(log: &[u8]) -> Option<Health> {
     })
 }
 
-/// No drive has written 2^64 bytes; one that says so is not believed to the last digit.
+/// Saturates: no drive has written 2^64 bytes.
 fn saturate(count: u128) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// Bytes written to the flash, from the extended health log of data centre drives.
+/// Bytes written to flash, from the extended health log of data-centre drives.
 pub(crate) fn flash_written(log: &[u8]) -> Option<u64> {
     let ours = bytes::<16>(log, 496)? == OCP_GUID;
     ours.then(|| bytes(log, 0).map(u128::from_le_bytes).map(saturate))?
 }
 
-/// Whether the list of logs has this one.
+/// Whether a log is in the list of supported logs.
 pub(crate) fn has_log(list: &[u8], log: u8) -> bool {
     bytes(list, 4 * usize::from(log)).is_some_and(|entry| u32::from_le_bytes(entry) & 1 != 0)
 }
 
-/// The firmware slots that hold something, and which one runs: `1: 4B2Q (runs), 2: 4B2P`.
+/// The occupied firmware slots, with the running one marked: `1: 4B2Q (runs), 2: 4B2P`.
 pub(crate) fn firmware_slots(log: &[u8]) -> Option<String> {
     let active = usize::from(*log.first()? & 7);
     let slot = |n: usize| {
@@ -244,7 +243,7 @@ pub(crate) fn firmware_slots(log: &[u8]) -> Option<String> {
     (!slots.is_empty()).then(|| slots.join(", "))
 }
 
-/// How a sanitize stands (log 81h, NVMe 1.4 figure 253).
+/// Progress of a sanitize (log 81h, NVMe 1.4 figure 253).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sanitizing {
     /// Share done, 0 to 1.
@@ -254,7 +253,7 @@ pub(crate) enum Sanitizing {
     Never,
 }
 
-/// The state of the last sanitize.
+/// State of the last sanitize.
 pub(crate) fn sanitizing(log: &[u8]) -> Option<Sanitizing> {
     let word = |at| bytes(log, at).map(u16::from_le_bytes);
     Some(match word(2)? & 7 {
@@ -331,12 +330,12 @@ mod tests {
         assert_eq!((health.wear_percent, health.spare_percent), (Some(2.0), Some(100.0)));
         assert_eq!(health.written_bytes, Some(512_000_000_000));
         assert_eq!(health.power_on_hours, Some(4321));
-        assert_eq!(health.sensors_c, [57.0], "sensors that are not there are left out");
+        assert_eq!(health.sensors_c, [57.0], "absent sensors are skipped");
         assert_eq!(health.warnings, ["spare below threshold", "read-only"]);
     }
 
     #[test]
-    fn flash_writes_are_believed_only_with_their_mark() {
+    fn flash_writes_require_the_guid() {
         let mut log = vec![0; LOG_BYTES];
         put(&mut log, 0, &77u128.to_le_bytes());
         assert_eq!(flash_written(&log), None);
@@ -345,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn firmware_slots_name_the_one_that_runs() {
+    fn firmware_slots_mark_the_running_one() {
         let mut log = vec![0; LOG_BYTES];
         log[0] = 2;
         put(&mut log, 8, b"4B2P    ");
@@ -354,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sanitize_as_it_goes() {
+    fn the_progress_of_a_sanitize() {
         let log =
             |progress: u16, status: u16| [progress.to_le_bytes(), status.to_le_bytes()].concat();
         assert_eq!(sanitizing(&log(0x8000, 2)), Some(Sanitizing::GoingOn(0.5)));

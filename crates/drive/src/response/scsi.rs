@@ -1,4 +1,4 @@
-//! What SCSI devices answer: INQUIRY and its vital product data, and sense data.
+//! SCSI devices: INQUIRY and its vital product data, and sense data.
 //!
 //! Big-endian. Sources: SPC-4, 6.6 (INQUIRY), 7.8 (VPD), 4.5 (sense); SBC-3, 6.5 (block VPD).
 
@@ -17,7 +17,7 @@ pub(crate) struct Inquiry {
     pub vendor: Option<String>,
     pub model: Option<String>,
     pub revision: Option<String>,
-    /// `SPC-3` and the like.
+    /// Version, such as `SPC-3`.
     pub version: Option<&'static str>,
 }
 
@@ -40,7 +40,7 @@ impl Inquiry {
     }
 }
 
-/// The content of a page of vital product data, if it is that page.
+/// Content of a page of vital product data; `None` if it is another page.
 fn content(page: &[u8], number: u8) -> Option<&[u8]> {
     let length = usize::from(u16::from_be_bytes(bytes(page, 2)?));
     let inside = page.get(4..)?;
@@ -52,13 +52,13 @@ pub(crate) fn unit_serial(page: &[u8]) -> Option<String> {
     text(content(page, 0x80)?)
 }
 
-/// The world-wide name of the unit, page 83h: NAA before EUI-64.
+/// World-wide name of the unit, page 83h: NAA before EUI-64.
 pub(crate) fn world_wide_name(page: &[u8]) -> Option<String> {
     let mut rest = content(page, 0x83)?;
     let mut names = Vec::new();
     while let [_, kind, _, length, ..] = *rest {
         let name = rest.get(4..4 + usize::from(length))?;
-        // Bits 5:4 are whose name it is: 0 is the unit's.
+        // Bits 5:4 are the association: 0 is the unit.
         match (kind >> 4 & 3, kind & 15) {
             (0, 3) => names.push((0, format!("naa.{}", hex(name)))),
             (0, 2) => names.push((1, format!("eui.{}", hex(name)))),
@@ -69,7 +69,7 @@ pub(crate) fn world_wide_name(page: &[u8]) -> Option<String> {
     names.into_iter().min().map(|(_, name)| name)
 }
 
-/// Limits, page B0h. Lengths in logical blocks; 0 is not told.
+/// Limits, page B0h. Lengths in logical blocks; 0: not reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
     pub transfer_max: Option<u32>,
@@ -89,7 +89,7 @@ pub(crate) fn limits(page: &[u8]) -> Option<Limits> {
     })
 }
 
-/// Turns a minute, page B1h; 0: it does not rotate.
+/// Revolutions per minute, page B1h; 0: not rotating.
 pub(crate) fn rotation(page: &[u8]) -> Option<u16> {
     match u16::from_be_bytes(bytes(content(page, 0xb1)?, 0)?) {
         1 => Some(0),
@@ -98,7 +98,7 @@ pub(crate) fn rotation(page: &[u8]) -> Option<u16> {
     }
 }
 
-/// How blocks are given back, page B2h: `unmap, write same; thin; reads zeroes afterwards`.
+/// Means of discarding blocks, page B2h: `unmap, write same; thin; reads zeroes afterwards`.
 pub(crate) fn provisioning(page: &[u8]) -> Option<String> {
     let inside = content(page, 0xb2)?;
     let (flags, kind) = (*inside.get(1)?, *inside.get(2)? & 7);
@@ -119,7 +119,7 @@ pub(crate) fn provisioning(page: &[u8]) -> Option<String> {
     Some(words.join(", "))
 }
 
-/// Why a command was refused.
+/// Reason for refusing a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sense {
     pub key: u8,
@@ -143,13 +143,13 @@ impl fmt::Display for Sense {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Sense { key, code, qualifier } = self;
         let words = match (key, code) {
-            (5, 0x20) => "it does not know the command",
-            (5, _) => "it refuses the command",
-            (2, _) => "it is not ready",
+            (5, 0x20) => "the command is not supported",
+            (5, _) => "the request is invalid",
+            (2, _) => "the device is not ready",
             (3, _) => "a medium error",
             (4, _) => "a hardware error",
-            (7, _) => "it is write protected",
-            (0xb, _) => "it aborted the command",
+            (7, _) => "the device is write protected",
+            (0xb, _) => "the command was aborted",
             _ => "an error",
         };
         write!(f, "{words} (sense {key:02x}/{code:02x}/{qualifier:02x})")
@@ -194,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn a_stick_that_knows_no_ata() {
+    fn a_stick_without_ata() {
         let mut fixed = [0; 18];
         (fixed[0], fixed[2], fixed[12]) = (0x70, 5, 0x20);
         let descriptor = [0x72, 5, 0x20, 0];
         for data in [&fixed[..], &descriptor[..]] {
             let sense = Sense::parse(data).expect("sense");
             assert_eq!(sense, Sense { key: 5, code: 0x20, qualifier: 0 });
-            assert_eq!(sense.to_string(), "it does not know the command (sense 05/20/00)");
+            assert_eq!(sense.to_string(), "the command is not supported (sense 05/20/00)");
         }
         assert_eq!(Sense::parse(&[]), None);
     }

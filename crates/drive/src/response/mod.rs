@@ -1,7 +1,7 @@
-//! What drives answer, as bytes, read without complaint: whatever comes, and however little.
+//! Parsers of the bytes that drives return.
 //!
-//! Pure. A field that is not there, or that the drive says is not valid, is `None`. The commands
-//! that fetch these bytes are in `ask`.
+//! They accept any bytes, however few, without panicking. Missing or invalid fields are `None`. The
+//! commands that fetch the bytes are in `query`.
 
 pub(crate) mod ata;
 pub(crate) mod card;
@@ -9,17 +9,17 @@ pub(crate) mod nvme;
 pub(crate) mod scsi;
 pub(crate) mod smart;
 
-/// `N` bytes at an offset, as they stand.
+/// `N` bytes at an offset.
 pub(crate) fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     data.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-/// Bytes in hexadecimal, without anything between.
+/// Bytes in hexadecimal, without separators.
 pub(crate) fn hex(data: &[u8]) -> String {
     data.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Text as drives keep it: padded with blanks or NULs, possibly not text at all.
+/// Text as drives store it: padded with blanks or NULs, possibly not valid text.
 pub(crate) fn text(data: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(data);
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');

@@ -1,18 +1,19 @@
-//! What a SATA drive says of itself: the words of IDENTIFY DEVICE, and the commands that ask more.
+//! SATA drives: the words of IDENTIFY DEVICE, and the commands that read more.
 //!
-//! The kernel keeps the words in VPD page 0x89 (ATA Information, SAT-3 12.4.2), where anybody may
-//! read them: 60 bytes of header, then the 512 bytes of the drive. Words are little-endian, text has
-//! its bytes swapped. Sources: ACS-3, 7.12.7 (IDENTIFY DEVICE); SAT-3, 12.2.2 (ATA PASS-THROUGH).
+//! The kernel keeps the words in VPD page 0x89 (ATA Information, SAT-3 12.4.2), readable without
+//! privileges: 60 bytes of header, then the 512 bytes of the drive. Words are little-endian; text
+//! has its bytes swapped. Sources: ACS-3, 7.12.7 (IDENTIFY DEVICE); SAT-3, 12.2.2 (ATA
+//! PASS-THROUGH).
 
 use super::bytes;
 use crate::node::Node;
 
 const HEADER_BYTES: usize = 60;
 const WORDS: usize = 256;
-/// Bytes of the answer to IDENTIFY DEVICE and of every page of SMART data and logs.
+/// Size of the response to IDENTIFY DEVICE and of every page of SMART data and logs.
 pub(crate) const PAGE_BYTES: usize = 512;
 
-/// The answer to IDENTIFY DEVICE.
+/// The response to IDENTIFY DEVICE.
 #[derive(Debug)]
 pub(crate) struct Identify([u16; WORDS]);
 
@@ -27,7 +28,7 @@ impl Identify {
         Identify::parse_words(page.get(HEADER_BYTES..)?)
     }
 
-    /// From the words alone, as the drive sends them. All zeroes are no answer.
+    /// From the words as the drive sends them. All zeroes is not a response.
     pub fn parse_words(data: &[u8]) -> Option<Identify> {
         let data = data.get(..2 * WORDS)?;
         let mut words = [0; WORDS];
@@ -52,13 +53,14 @@ impl Identify {
         self.text(27, 47)
     }
 
-    /// The fastest generation of SATA the drive can do (word 76, bits 1 to 3); 0 and FFFFh: not told.
+    /// The fastest generation of SATA the drive supports (word 76, bits 1 to 3); 0 and FFFFh: not
+    /// reported.
     pub fn generation_max(&self) -> Option<u32> {
-        let word = self.told(76)?;
+        let word = self.reported(76)?;
         (1..=3).rev().find(|bit| word & (1 << bit) != 0)
     }
 
-    /// Turns a minute (word 217); 0: it does not rotate.
+    /// Revolutions per minute (word 217); 0: not rotating.
     pub fn rotation(&self) -> Option<u16> {
         match self.0[217] {
             1 => Some(0),
@@ -67,24 +69,24 @@ impl Identify {
         }
     }
 
-    /// It takes DATA SET MANAGEMENT with TRIM (word 169, bit 0).
+    /// Whether it accepts DATA SET MANAGEMENT with TRIM (word 169, bit 0).
     pub fn trims(&self) -> bool {
-        self.told(169).is_some_and(|word| word & 1 != 0)
+        self.reported(169).is_some_and(|word| word & 1 != 0)
     }
 
-    /// What blocks read as after TRIM (word 69): always zeroes (RZAT, bit 5), always the same (DRAT,
-    /// bit 14), or anything.
+    /// Content of blocks after TRIM (word 69): always zeroes (RZAT, bit 5), always the same (DRAT,
+    /// bit 14), or indeterminate.
     pub fn after_trim(&self) -> AfterTrim {
-        match self.told(69).unwrap_or(0) {
+        match self.reported(69).unwrap_or(0) {
             word if word & 0x4000 == 0 => AfterTrim::Anything,
             word if word & 0x20 == 0 => AfterTrim::Same,
             _ => AfterTrim::Zeroes,
         }
     }
 
-    /// Ranges of one TRIM command, in units of 64 (word 105); 0: not told.
+    /// Maximum ranges of one TRIM command, in units of 64 (word 105); 0: not reported.
     pub fn trim_ranges(&self) -> Option<u32> {
-        self.told(105).map(|blocks| 64 * u32::from(blocks))
+        self.reported(105).map(|blocks| 64 * u32::from(blocks))
     }
 
     /// Logical and physical sector, bytes (words 106, 117, 118).
@@ -99,28 +101,28 @@ impl Identify {
         (logical, logical.saturating_mul(1 << power))
     }
 
-    /// Where in a physical sector logical sector 0 lies, bytes (word 209).
+    /// Offset of logical sector 0 in its physical sector, bytes (word 209).
     pub fn alignment_bytes(&self) -> u32 {
         let (logical, _) = self.sectors();
         let offset = self.valid(209).map_or(0, |word| u32::from(word & 0x3fff));
         offset.saturating_mul(logical)
     }
 
-    /// SMART is there and switched on (words 82 and 85, bit 0).
+    /// Whether SMART is supported and enabled (words 82 and 85, bit 0).
     pub fn smart(&self) -> bool {
-        let on = |n: usize| self.told(n).is_some_and(|word| word & 1 != 0);
+        let on = |n: usize| self.reported(n).is_some_and(|word| word & 1 != 0);
         on(82) && on(85)
     }
 
-    /// The general purpose logs are there (word 84 or 87, bit 5).
+    /// Whether the general purpose logs are supported (word 84 or 87, bit 5).
     pub fn logs(&self) -> bool {
         let has = |n: usize| self.valid(n).is_some_and(|word| word & 0x20 != 0);
         has(84) || has(87)
     }
 
-    /// A password is set, and whether it is locked by it (word 128, bits 1 and 2).
+    /// Whether a password is set and locks the drive (word 128, bits 1 and 2).
     pub fn security(&self) -> Option<&'static str> {
-        match self.told(128)? & 6 {
+        match self.reported(128)? & 6 {
             6 => Some("locked by a password"),
             2 => Some("a password is set"),
             _ => None,
@@ -128,11 +130,11 @@ impl Identify {
     }
 
     /// A word that the drive fills in: neither all zeroes nor all ones.
-    fn told(&self, n: usize) -> Option<u16> {
+    fn reported(&self, n: usize) -> Option<u16> {
         Some(self.0[n]).filter(|word| *word != 0 && *word != u16::MAX)
     }
 
-    /// A word whose two highest bits say that it is valid.
+    /// A word whose two highest bits mark it as valid.
     fn valid(&self, n: usize) -> Option<u16> {
         Some(self.0[n]).filter(|word| word & 0xc000 == 0x4000)
     }
@@ -143,7 +145,7 @@ impl Identify {
     }
 }
 
-/// What trimmed blocks read as, by the drive's own word.
+/// Content of blocks after TRIM, as declared by the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterTrim {
     Zeroes,
@@ -155,17 +157,17 @@ impl AfterTrim {
     pub fn words(self) -> &'static str {
         match self {
             AfterTrim::Zeroes => "reads zeroes afterwards (RZAT)",
-            AfterTrim::Same => "reads the same afterwards, whatever that is (DRAT)",
-            AfterTrim::Anything => "reads anything afterwards",
+            AfterTrim::Same => "reads the same data every time afterwards (DRAT)",
+            AfterTrim::Anything => "reads indeterminate data afterwards",
         }
     }
 }
 
-/// An ATA command that reads one page, as ATA PASS-THROUGH (16): PIO data-in, one block, its length
-/// in the sector count.
+/// An ATA command that reads one page, as ATA PASS-THROUGH (16): PIO data-in, one block, length in
+/// the sector count.
 pub(crate) fn pass_through(command: u8, feature: u8, address: [u8; 6]) -> [u8; 16] {
     const PIO_IN: u8 = 4 << 1;
-    // From the device, in blocks, length in the count; no registers asked back.
+    // From the device, in blocks, length in the count; no registers returned.
     const FLAGS: u8 = 0x0e;
     // A 48-bit command has the upper halves beside the lower ones.
     let long = command == READ_LOG_EXT;
@@ -176,7 +178,7 @@ pub(crate) fn pass_through(command: u8, feature: u8, address: [u8; 6]) -> [u8; 1
 
 /// IDENTIFY DEVICE.
 pub(crate) const IDENTIFY: u8 = 0xec;
-/// SMART, with its sub-commands in the feature register and C24Fh in the address.
+/// SMART, with the sub-command in the feature register and C24Fh in the address.
 const SMART: u8 = 0xb0;
 const SMART_READ_DATA: u8 = 0xd0;
 /// READ LOG EXT.
@@ -199,12 +201,12 @@ pub(crate) fn statistics_command(page: u8) -> [u8; 16] {
     pass_through(READ_LOG_EXT, 0, [STATISTICS, page, 0, 0, 0, 0])
 }
 
-/// A value of the device statistics (ACS-3, A.5): supported and valid in the two highest bits, the
-/// value in the lower 32 or 56, by its kind.
+/// A value of the device statistics (ACS-3, A.5): the two highest bits mean supported and valid;
+/// the value is in the lower 32 or 56 bits, by its kind.
 pub(crate) fn statistic(page: &[u8], number: u8, at: usize, bits: u32) -> Option<u64> {
     let header = bytes(page, 0).map(u64::from_le_bytes)?;
     let value = bytes(page, at).map(u64::from_le_bytes)?;
-    // The header names its page in byte 2.
+    // Byte 2 of the header names the page.
     let ours = header >> 16 & 0xff == u64::from(number);
     (ours && value >> 62 == 3).then_some(value & ((1 << bits) - 1))
 }
@@ -244,11 +246,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_unknown() {
+    fn unreported_words_are_unknown() {
         let identify = Identify::parse(&page(&[], 0xffff)).expect("whole page");
         assert_eq!((identify.model(), identify.generation_max()), (None, None));
         assert!(Identify::parse(&[0; 100]).is_none());
-        assert!(Identify::parse_words(&[0; 512]).is_none(), "zeroes are no answer");
+        assert!(Identify::parse_words(&[0; 512]).is_none(), "all zeroes is not a response");
         let nothing = words(&[]);
         assert_eq!(nothing.rotation(), None);
         assert_eq!((nothing.sectors(), nothing.alignment_bytes()), ((512, 512), 0));
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn trim_and_what_it_leaves() {
+    fn trim_and_the_content_it_leaves() {
         let of = |word_69| words(&[(169, 1), (69, word_69), (105, 8)]);
         assert!(of(0).trims());
         assert_eq!(of(0).after_trim(), AfterTrim::Anything);
@@ -279,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_those_of_the_standard() {
+    fn commands_follow_the_standard() {
         assert_eq!(identify_command(), [0x85, 8, 0x0e, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xec, 0]);
         assert_eq!(
             smart_command(),

@@ -1,29 +1,29 @@
-//! Asks a SATA drive: IDENTIFY where the kernel does not keep it, SMART, device statistics.
+//! Queries a SATA drive: IDENTIFY if the kernel keeps no copy, SMART, device statistics.
 
 use std::fs::File;
 use std::io;
 
 use record::Health;
 
-use super::Asked;
-use crate::answer::ata::{
+use super::Query;
+use crate::response::ata::{
     Identify, PAGE_BYTES, identify_command, smart_command, statistic, statistics_command,
 };
-use crate::answer::smart;
+use crate::response::smart;
 use crate::sys;
 
-pub(super) fn ask(asked: &mut Asked<'_>) {
-    asked.id.hardware_id = asked.disk.text("device/wwid");
-    let identify = match Identify::of(asked.disk) {
+pub(super) fn run(query: &mut Query<'_>) {
+    query.id.hardware_id = query.disk.text("device/wwid");
+    let identify = match Identify::of(query.disk) {
         Some(kept) => Ok(kept),
-        None => asked.with(identify),
+        None => query.with(identify),
     };
-    if let Some(identify) = asked.or_missing("IDENTIFY", identify) {
-        tell(asked, &identify);
+    if let Some(identify) = query.or_missing("IDENTIFY", identify) {
+        report(query, &identify);
     }
 }
 
-/// IDENTIFY, asked of the drive itself.
+/// IDENTIFY from the drive itself.
 pub(super) fn identify(file: &File) -> io::Result<Identify> {
     let data = page(file, &identify_command())?;
     Identify::parse_words(&data).ok_or_else(|| io::ErrorKind::InvalidData.into())
@@ -36,12 +36,12 @@ fn page(file: &File, command: &[u8]) -> io::Result<Vec<u8>> {
     Ok(data)
 }
 
-/// Enters what a drive tells of itself.
-pub(super) fn tell(asked: &mut Asked<'_>, identify: &Identify) {
+/// Adds the drive's IDENTIFY data and health.
+pub(super) fn report(query: &mut Query<'_>, identify: &Identify) {
     match identify.rotation() {
-        Some(0) => asked.detail("rotation", "none"),
-        Some(rpm) => asked.detail("rotation", format!("{rpm} rpm")),
-        None => asked.detail("rotation", "not told"),
+        Some(0) => query.detail("rotation", "none"),
+        Some(rpm) => query.detail("rotation", format!("{rpm} rpm")),
+        None => query.detail("rotation", "not reported"),
     }
     let trim = match (identify.trims(), identify.trim_ranges()) {
         (false, _) => "no".to_string(),
@@ -50,24 +50,24 @@ pub(super) fn tell(asked: &mut Asked<'_>, identify: &Identify) {
             format!("{}, {ranges} ranges a command", identify.after_trim().words())
         }
     };
-    asked.detail("TRIM", trim);
+    query.detail("TRIM", trim);
     let (logical, physical) = identify.sectors();
     let offset = match identify.alignment_bytes() {
         0 => String::new(),
         bytes => format!(", the first {bytes} B into a physical one"),
     };
-    asked.detail("sectors", format!("{logical} B in {physical} B{offset}"));
-    identify.security().into_iter().for_each(|word| asked.detail("security", word));
-    let health = asked.with(|file| health(file, identify));
-    if let Some(told) = asked.or_missing("SMART and wear", health) {
-        asked.id.health = std::mem::take(&mut asked.id.health).or(told);
+    query.detail("sectors", format!("{logical} B in {physical} B{offset}"));
+    identify.security().into_iter().for_each(|word| query.detail("security", word));
+    let health = query.with(|file| health(file, identify));
+    if let Some(reported) = query.or_missing("SMART and wear", health) {
+        query.id.health = std::mem::take(&mut query.id.health).or(reported);
     }
 }
 
-/// SMART attributes; the device statistics of the standard, where there are any, come first.
+/// SMART attributes, overridden by the device statistics of the standard.
 fn health(file: &File, identify: &Identify) -> io::Result<Health> {
     if !identify.smart() {
-        return Err(io::Error::other("the drive has none, or it is switched off"));
+        return Err(io::Error::other("not supported or disabled"));
     }
     let attributes = smart::attributes(&page(file, &smart_command())?);
     let by_attributes = smart::health(&attributes, &identify.model().unwrap_or_default());
@@ -78,8 +78,8 @@ fn health(file: &File, identify: &Identify) -> io::Result<Health> {
     Ok(by_statistics.or(by_attributes))
 }
 
-/// From the pages of ACS-3, A.5: general (1), general errors (4), temperature (5), transport (6) and
-/// solid state device (7). A page that is not there is left out.
+/// Pages of ACS-3, A.5: general (1), general errors (4), temperature (5), transport (6) and solid
+/// state device (7). Missing pages are skipped.
 fn statistics(file: &File, sector_bytes: u32) -> Health {
     let value = |number: u8, at: usize, bits: u32| {
         statistic(&page(file, &statistics_command(number)).ok()?, number, at, bits)

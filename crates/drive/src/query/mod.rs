@@ -1,8 +1,8 @@
-//! Asks a drive about itself with commands, on top of what sysfs tells.
+//! Queries a drive by commands, in addition to sysfs.
 //!
-//! Each bus has its own file; each adds to the identity what the drive answered, and to `missing`
-//! what it did not and why (rule 9 of safety). Only commands that read are sent. A drive is asked
-//! when it is listed and when it is opened for a run, never while it is measured.
+//! Each bus has its own file, which adds the drive's responses to the identity, and failed queries
+//! with their reason to `missing` (rule 9 of safety). Only commands that read are sent. A drive is
+//! queried when it is listed and when it is opened for a run, never during a measurement.
 
 mod ata;
 mod card;
@@ -19,24 +19,24 @@ use crate::identity::{self, Bus};
 use crate::machine::Machine;
 use crate::node::Node;
 
-/// A drive that is being asked.
-struct Asked<'a> {
+/// A drive being queried.
+struct Query<'a> {
     disk: &'a Node,
-    /// Its node, where it could be opened; never that of another machine.
+    /// Its node, if it could be opened; never that of a simulated machine.
     file: io::Result<File>,
     id: &'a mut DriveIdentity,
 }
 
 /// Identity of a whole device, from sysfs and from the drive itself.
-pub(crate) fn fully(machine: &Machine, disk: &Node, ram: bool) -> DriveIdentity {
+pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdentity {
     let mut id = identity::identify(machine, disk, ram);
-    let ask: fn(&mut Asked<'_>) = match Bus::of(disk) {
-        Bus::Nvme => nvme::ask,
-        Bus::Sata => ata::ask,
-        Bus::Usb => usb::ask,
-        Bus::Scsi | Bus::Ufs => scsi::ask,
+    let run: fn(&mut Query<'_>) = match Bus::of(disk) {
+        Bus::Nvme => nvme::run,
+        Bus::Sata => ata::run,
+        Bus::Usb => usb::run,
+        Bus::Scsi | Bus::Ufs => scsi::run,
         Bus::Sd | Bus::Mmc => {
-            card::ask(machine, disk, &mut id);
+            card::run(machine, disk, &mut id);
             return id;
         }
         _ => return id,
@@ -45,20 +45,20 @@ pub(crate) fn fully(machine: &Machine, disk: &Node, ram: bool) -> DriveIdentity 
         true => File::open(disk.path()),
         false => Err(io::ErrorKind::Unsupported.into()),
     };
-    ask(&mut Asked { disk, file, id: &mut id });
+    run(&mut Query { disk, file, id: &mut id });
     id
 }
 
-/// What a drive that was identified before tells of its health now; `None` where it has gone, or
-/// another one took its place.
+/// Current health of a previously identified drive; `None` if it has gone or been replaced by
+/// another one.
 pub fn health(drive: &DriveIdentity) -> Option<Health> {
     let machine = Machine::here();
     let node = Node::named(&machine, &drive.name)?;
-    let now = fully(&machine, &node, drive.ram);
+    let now = identify(&machine, &node, drive.ram);
     (now.serial == drive.serial && now.bus == drive.bus).then_some(now.health)
 }
 
-impl Asked<'_> {
+impl Query<'_> {
     /// Runs a command on the drive's node.
     fn with<T>(&self, command: impl FnOnce(&File) -> io::Result<T>) -> io::Result<T> {
         match &self.file {
@@ -67,14 +67,14 @@ impl Asked<'_> {
         }
     }
 
-    /// What came, or a word on why not.
+    /// The result, or a note of the reason for its absence.
     fn or_missing<T>(&mut self, what: &str, result: io::Result<T>) -> Option<T> {
         result.map_err(|error| self.miss(what, &error)).ok()
     }
 
     fn miss(&mut self, what: &str, error: &io::Error) {
         let why = match error.kind() {
-            // The kernel files of another machine: it could not be asked.
+            // A simulated machine: the drive cannot be queried.
             io::ErrorKind::Unsupported => return,
             io::ErrorKind::PermissionDenied => "needs root".to_string(),
             _ => error.to_string(),

@@ -1,35 +1,35 @@
-//! What SD cards and eMMC tell in their registers, which the kernel read when they were put in.
+//! Registers of SD cards and eMMC, which the kernel read when the card was inserted.
 
 use record::{DriveIdentity, Health};
 use workload::units;
 
 use super::detail;
-use crate::answer::card::{self, Cid, Csd, ExtCsd, SdStatus, from_hex};
 use crate::identity::{Bus, card_maker};
 use crate::machine::Machine;
 use crate::node::Node;
+use crate::response::card::{self, Cid, Csd, ExtCsd, SdStatus, from_hex};
 
-pub(super) fn ask(machine: &Machine, disk: &Node, id: &mut DriveIdentity) {
+pub(super) fn run(machine: &Machine, disk: &Node, id: &mut DriveIdentity) {
     let register = |name: &str| disk.text(&format!("device/{name}"));
     let bytes = |name: &str| register(name).and_then(|text| from_hex(&text));
     id.hardware_id = register("cid");
     let cid = bytes("cid");
     if Bus::of(disk) == Bus::Sd {
-        tell_cid(id, cid.and_then(|cid| Cid::of_sd(&cid)));
-        tell_csd(id, bytes("csd").and_then(|csd| Csd::of_sd(&csd)));
-        tell_status(id, bytes("ssr").and_then(|ssr| SdStatus::parse(&ssr)));
+        report_cid(id, cid.and_then(|cid| Cid::of_sd(&cid)));
+        report_csd(id, bytes("csd").and_then(|csd| Csd::of_sd(&csd)));
+        report_status(id, bytes("ssr").and_then(|ssr| SdStatus::parse(&ssr)));
         return;
     }
     let extended = ext_csd(machine, disk, id);
     let revision = extended.as_ref().map(|e| e.revision);
-    // The boot areas have no registers of their own.
-    tell_cid(id, cid.and_then(|cid| Cid::of_mmc(&cid, revision)));
-    tell_life(id, register("life_time"), register("pre_eol_info"), extended.as_ref());
-    extended.iter().for_each(|extended| tell_extended(id, extended));
+    // The boot areas have no registers.
+    report_cid(id, cid.and_then(|cid| Cid::of_mmc(&cid, revision)));
+    report_life(id, register("life_time"), register("pre_eol_info"), extended.as_ref());
+    extended.iter().for_each(|extended| report_extended(id, extended));
 }
 
-/// In the words of those who collect cards: maker, OEM, name, revision, date, serial number.
-fn tell_cid(id: &mut DriveIdentity, cid: Option<Cid>) {
+/// In card collectors' terms: manufacturer, OEM, name, revision, date, serial number.
+fn report_cid(id: &mut DriveIdentity, cid: Option<Cid>) {
     let Some(cid) = cid else { return };
     let maker = card_maker(u32::from(cid.maker)).map(|name| format!(" ({name})"));
     detail(id, "manufacturer", format!("{:#04x}{}", cid.maker, maker.unwrap_or_default()));
@@ -41,14 +41,14 @@ fn tell_cid(id: &mut DriveIdentity, cid: Option<Cid>) {
     detail(id, "serial", format!("{:#010x}", cid.serial));
 }
 
-fn tell_csd(id: &mut DriveIdentity, csd: Option<Csd>) {
+fn report_csd(id: &mut DriveIdentity, csd: Option<Csd>) {
     let Some(csd) = csd else { return };
     let bytes = units::decimal(csd.bytes);
     detail(id, "kind", format!("{} of {bytes} ({} bytes)", csd.class, csd.bytes));
     csd.write_protected.into_iter().for_each(|kind| detail(id, "write protection", kind));
 }
 
-fn tell_status(id: &mut DriveIdentity, status: Option<SdStatus>) {
+fn report_status(id: &mut DriveIdentity, status: Option<SdStatus>) {
     let Some(status) = status else { return };
     let classes = match status.classes.as_slice() {
         [] => "none".to_string(),
@@ -69,7 +69,7 @@ fn tell_status(id: &mut DriveIdentity, status: Option<SdStatus>) {
     detail(id, "discard", can);
 }
 
-/// The extended register of an eMMC, in debugfs for root alone.
+/// The extended register of an eMMC, which debugfs shows to root only.
 fn ext_csd(machine: &Machine, disk: &Node, id: &mut DriveIdentity) -> Option<ExtCsd> {
     let device = disk.dir.join("device").canonicalize().ok()?;
     let card = device.file_name()?.to_str()?.to_string();
@@ -82,7 +82,7 @@ fn ext_csd(machine: &Machine, disk: &Node, id: &mut DriveIdentity) -> Option<Ext
     found
 }
 
-fn tell_life(
+fn report_life(
     id: &mut DriveIdentity,
     life: Option<String>,
     end: Option<String>,
@@ -90,27 +90,27 @@ fn tell_life(
 ) {
     let code = |text: &str| u8::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok();
     // sysfs: `0x01 0x02`.
-    let told = life.and_then(|text| {
+    let reported = life.and_then(|text| {
         let (a, b) = text.split_once(' ')?;
         Some([code(a)?, code(b)?])
     });
     let end = end.and_then(|text| code(&text)).or(extended.map(|e| e.end_of_life));
     let warnings = end.and_then(card::spares).map(str::to_string);
-    let told = Health {
-        wear_percent: told.or(extended.map(|e| e.life)).and_then(card::life_used),
+    let reported = Health {
+        wear_percent: reported.or(extended.map(|e| e.life)).and_then(card::life_used),
         warnings: warnings.into_iter().collect(),
         ..Health::default()
     };
-    id.health = std::mem::take(&mut id.health).or(told);
+    id.health = std::mem::take(&mut id.health).or(reported);
 }
 
-fn tell_extended(id: &mut DriveIdentity, extended: &ExtCsd) {
+fn report_extended(id: &mut DriveIdentity, extended: &ExtCsd) {
     let version = extended.version.map_or_else(|| "unknown".to_string(), |v| format!("eMMC {v}"));
     detail(id, "version", version);
     let sizes = [
         ("cache", extended.cache_bytes),
-        ("best written by", extended.write_bytes),
-        ("best discarded by", extended.trim_bytes),
+        ("optimal write size", extended.write_bytes),
+        ("optimal discard size", extended.trim_bytes),
     ];
     for (name, bytes) in sizes.into_iter().filter(|(_, bytes)| *bytes > 0) {
         detail(id, name, units::binary(bytes));

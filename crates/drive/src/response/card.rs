@@ -9,7 +9,7 @@ use super::{bytes, text};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Bytes from the hexadecimal text of sysfs and debugfs; `None` where it is none.
+/// Bytes of the hexadecimal text in sysfs and debugfs; `None` if malformed.
 pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim().as_bytes();
     let digit = |d: u8| char::from(d).to_digit(16).map(|d| d as u8);
@@ -17,11 +17,11 @@ pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
     digits.chunks(2).map(pair).collect()
 }
 
-/// Who a card is, by its CID.
+/// Identity of a card, from its CID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cid {
     pub maker: u8,
-    /// Two characters that name whoever sells it.
+    /// Two characters that identify the vendor.
     pub oem: Option<String>,
     pub name: Option<String>,
     /// `8.0`.
@@ -46,8 +46,8 @@ impl Cid {
         })
     }
 
-    /// Of an eMMC. The year counts from 1997, and from revision 5 of the EXT_CSD on (2010) again
-    /// from 2013 behind 2012.
+    /// Of an eMMC. The year counts from 1997. Since revision 5 of the EXT_CSD (2010), the codes of 1997
+    /// to 2009 mean 2013 to 2025.
     pub fn of_mmc(cid: &[u8], ext_csd_revision: Option<u8>) -> Option<Cid> {
         let date = *cid.get(14)?;
         let year = 1997 + u16::from(date & 15);
@@ -63,13 +63,13 @@ impl Cid {
         })
     }
 
-    /// `2009-06`; `None` for months that are none.
+    /// `2009-06`; `None` for an invalid month.
     pub fn date(&self) -> Option<String> {
         (1..=12).contains(&self.month).then(|| format!("{}-{:02}", self.year, self.month))
     }
 }
 
-/// What the CSD of an SD card says of its kind and size.
+/// Kind and size of an SD card, from its CSD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Csd {
     /// `SDSC`, `SDHC or SDXC`, `SDUC`.
@@ -102,16 +102,16 @@ impl Csd {
     }
 }
 
-/// What an SD card promises, by its status register.
+/// Performance class and features of an SD card, from its status register.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SdStatus {
-    /// `class 10`, `U3`, `V30`, `A2`: those it has.
+    /// `class 10`, `U3`, `V30`, `A2`: the classes it declares.
     pub classes: Vec<String>,
     /// Allocation unit, bytes.
     pub unit_bytes: Option<u64>,
-    /// Allocation units an erase is best done by, and what that takes at most, seconds.
+    /// Number of allocation units for an efficient erase, and its maximum time in seconds.
     pub erase: Option<(u16, u8)>,
-    /// It takes discards; it can be erased in full.
+    /// Whether discard and full erase are supported.
     pub discard: bool,
     pub full_erase: bool,
 }
@@ -129,7 +129,7 @@ impl SdStatus {
         classes.extend(numbered("U", byte(14)? >> 4));
         classes.extend(numbered("V", byte(15)?));
         classes.extend(numbered("A", byte(21)? & 15));
-        // Large units have a code of their own where the video classes are.
+        // Large units have a separate code where the video classes are.
         let large = u16::from_be_bytes(bytes(ssr, 16)?) & 0x3ff;
         let unit = unit_bytes(byte(10)? >> 4);
         let size = u16::from_be_bytes(bytes(ssr, 11)?);
@@ -157,17 +157,17 @@ fn unit_bytes(code: u8) -> Option<u64> {
     })
 }
 
-/// What the EXT_CSD of an eMMC adds.
+/// Additional information of an eMMC, from its EXT_CSD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExtCsd {
     pub revision: u8,
     /// `5.1`.
     pub version: Option<&'static str>,
     pub cache_bytes: u64,
-    /// Life used of both kinds of flash, and of the spares; as [`life_used`] and [`spares`] read it.
+    /// Life used of both kinds of flash, and of the spares; see [`life_used`] and [`spares`].
     pub life: [u8; 2],
     pub end_of_life: u8,
-    /// Optimal sizes to write and to trim, bytes.
+    /// Optimal write and trim sizes, bytes.
     pub write_bytes: u64,
     pub trim_bytes: u64,
     pub native_4k: bool,
@@ -201,13 +201,14 @@ impl ExtCsd {
     }
 }
 
-/// Life used at most, percent, by DEVICE_LIFE_TIME_EST: 1 is up to 10%, 11 is more than 100%.
+/// Upper bound of the life used, percent, by DEVICE_LIFE_TIME_EST: 1 is up to 10%, 11 is more than
+/// 100%.
 pub(crate) fn life_used(estimates: [u8; 2]) -> Option<f64> {
-    let told = estimates.into_iter().filter(|code| (1..=11).contains(code));
-    told.max().map(|code| 10.0 * f64::from(code))
+    let reported = estimates.into_iter().filter(|code| (1..=11).contains(code));
+    reported.max().map(|code| 10.0 * f64::from(code))
 }
 
-/// What PRE_EOL_INFO warns of.
+/// Warning of PRE_EOL_INFO.
 pub(crate) fn spares(code: u8) -> Option<&'static str> {
     match code {
         2 => Some("80% of the spare blocks are used up"),
@@ -222,7 +223,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_cid_as_cards_have_them() {
+    fn real_cids_are_parsed() {
         // SU04G of 2009-06: maker 3, "SD", revision 8.0.
         let cid = from_hex("035344535530344780 2e550112 0096 01".replace(' ', "").as_str());
         let cid = Cid::of_sd(&cid.expect("hexadecimal")).expect("whole");
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn hexadecimal_that_is_none() {
+    fn malformed_hexadecimal_is_rejected() {
         assert_eq!(from_hex("0aFf\n"), Some(vec![0x0a, 0xff]));
         assert_eq!((from_hex("0a0"), from_hex("zz"), from_hex("")), (None, None, Some(vec![])));
     }
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_promises_of_a_card() {
+    fn the_status_of_a_card() {
         let mut ssr = vec![0; 64];
         (ssr[8], ssr[10], ssr[14], ssr[15], ssr[21], ssr[24]) = (4, 0x90, 0x30, 30, 2, 2);
         ssr[12] = 16;
@@ -283,9 +284,9 @@ mod tests {
         assert_eq!((found.version, found.cache_bytes), (Some("5.1"), 512 * KIB));
     }
 
-    /// Values of the registers as the owners of three eMMCs have published them.
+    /// Register values published by owners of three eMMCs.
     #[test]
-    fn registers_of_emmcs_that_exist() {
+    fn registers_of_real_emmcs() {
         let parse = |values: &[(usize, u8)]| {
             let mut data = vec![0; 512];
             values.iter().for_each(|(at, value)| data[*at] = *value);

@@ -1,4 +1,4 @@
-//! What drives tell of themselves where sysfs keeps it, on machines nobody has.
+//! Drives' own reports in sysfs, on simulated machines.
 
 mod common;
 
@@ -69,12 +69,12 @@ fn the_life_of_an_emmc_with_and_without_root() {
     built.file("/sys/kernel/debug/mmc1/mmc1:0001/ext_csd", hex(&ext_csd));
     let drive = &built.list()[0].drive;
     assert_eq!((detail(drive, "version"), detail(drive, "cache")), ("eMMC 5.1", "64 KiB"));
-    assert_eq!(detail(drive, "date"), "2014-07", "the year begins anew with version 4.41");
+    assert_eq!(detail(drive, "date"), "2014-07", "years count from 2013 since version 4.41");
     assert!(drive.missing.is_empty());
 }
 
 #[test]
-fn a_sata_drive_tells_of_trim_and_sectors() {
+fn a_sata_drive_reports_trim_and_sectors() {
     let built = Built::new();
     let port = "/sys/devices/pci0000:00/0000:00:17.0/ata3";
     let device = format!("{port}/host2/target2:0:0/2:0:0:0");

@@ -1,9 +1,10 @@
-//! SMART attributes of SATA drives: 30 entries of 12 bytes behind two bytes of revision.
+//! SMART attributes of SATA drives: two bytes of revision, then 30 entries of 12 bytes.
 //!
-//! Numbers and units of attributes are the maker's own. Taken are those that nearly all drives have
-//! alike, and the traffic and wear of makers that publish their units; from any other drive they
-//! stay unknown. Where a drive has the device statistics of ACS-3, those are used and not these.
-//! Sources: the makers' own tables of attributes (Samsung, Micron, Intel, Kingston, Western Digital).
+//! Numbers and units of attributes are the manufacturer's own. Used here are the attributes that
+//! nearly all drives share, and traffic and wear of manufacturers that publish their units; for
+//! other drives these stay unknown. If a drive has the device statistics of ACS-3, those take
+//! precedence. Sources: the manufacturers' attribute tables (Samsung, Micron, Intel, Kingston,
+//! Western Digital).
 
 use record::Health;
 
@@ -16,13 +17,13 @@ const SECTOR: u64 = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attribute {
     pub id: u8,
-    /// Normalised: 100 or so is new, by the maker's scale.
+    /// Normalised value: about 100 when new, on the manufacturer's scale.
     pub value: u8,
-    /// 48 bits.
+    /// Raw value, 48 bits.
     pub raw: u64,
 }
 
-/// The attributes of a page of SMART data.
+/// The attributes in a page of SMART data.
 pub(crate) fn attributes(page: &[u8]) -> Vec<Attribute> {
     let entries = page.get(2..).unwrap_or(&[]).chunks_exact(ENTRY_BYTES).take(ENTRIES);
     let attribute = |entry: &[u8]| {
@@ -33,15 +34,15 @@ pub(crate) fn attributes(page: &[u8]) -> Vec<Attribute> {
     entries.map(attribute).filter(|a| a.id != 0).collect()
 }
 
-/// Where a maker keeps traffic and wear.
+/// A manufacturer's attributes for traffic and wear.
 struct Maker {
-    /// Beginnings of its models.
+    /// Prefixes of its model names.
     models: &'static [&'static str],
-    /// Bytes written by hosts: attribute and unit, bytes.
+    /// Bytes written by hosts: attribute, and unit in bytes.
     written: Option<(u8, u64)>,
-    /// Bytes written to the flash.
+    /// Bytes written to flash.
     flash: Option<(u8, u64)>,
-    /// Attribute whose normalised value is the life that is left, percent.
+    /// Attribute whose normalised value is the remaining life, percent.
     life_left: Option<u8>,
 }
 
@@ -73,10 +74,10 @@ const MAKERS: [Maker; 5] = [
     },
 ];
 
-/// What the attributes tell of a drive of that model.
+/// Health data in the attributes of a drive of that model.
 pub(crate) fn health(attributes: &[Attribute], model: &str) -> Health {
     let of = |id: u8| attributes.iter().find(|a| a.id == id);
-    // Some makers keep minimum and maximum in the upper bytes.
+    // Some manufacturers keep minimum and maximum in the upper bytes.
     let low = |id: u8, bits: u32| of(id).map(|a| a.raw & ((1 << bits) - 1));
     let maker = MAKERS.iter().find(|m| m.models.iter().any(|start| model.starts_with(start)));
     let traffic = |kept: Option<(u8, u64)>| {
@@ -115,28 +116,28 @@ mod tests {
     }
 
     #[test]
-    fn what_all_drives_have_alike() {
-        let told = page(&[
+    fn attributes_common_to_all_drives() {
+        let reported = page(&[
             (5, 100, 3),
             (9, 99, 4321),
             (12, 99, 77),
             (194, 67, 0x0021_000a_0021),
             (199, 100, 2),
         ]);
-        let health = health(&attributes(&told), "Nobody's drive");
+        let health = health(&attributes(&reported), "Nobody's drive");
         assert_eq!((health.reallocated, health.link_errors), (Some(3), Some(2)));
         assert_eq!((health.power_on_hours, health.power_cycles), (Some(4321), Some(77)));
-        assert_eq!(health.temperature_c, Some(33.0), "minimum and maximum stand above it");
+        assert_eq!(health.temperature_c, Some(33.0), "minimum and maximum are in the upper bytes");
         assert_eq!((health.written_bytes, health.wear_percent), (None, None));
     }
 
     #[test]
-    fn units_are_the_makers() {
-        let told =
+    fn units_are_those_of_the_manufacturer() {
+        let reported =
             attributes(&page(&[(241, 99, 1000), (177, 98, 12), (233, 0, 1500), (231, 95, 0)]));
-        let samsung = health(&told, "Samsung SSD 870 EVO 1TB");
+        let samsung = health(&reported, "Samsung SSD 870 EVO 1TB");
         assert_eq!((samsung.written_bytes, samsung.wear_percent), (Some(512_000), Some(2.0)));
-        let kingston = health(&told, "KINGSTON SA400S37240G");
+        let kingston = health(&reported, "KINGSTON SA400S37240G");
         assert_eq!(kingston.written_bytes, Some(1000 << 30));
         assert_eq!(
             (kingston.flash_written_bytes, kingston.wear_percent),

@@ -1,0 +1,80 @@
+//! Queries a SCSI device: vital product data, from the kernel's copy or from the device.
+
+use workload::units;
+
+use super::Query;
+use crate::response::scsi::{self, Inquiry, inquiry};
+use crate::sys;
+
+/// Requested page length; the pages read here are shorter.
+const PAGE_BYTES: u8 = 252;
+
+pub(super) fn run(query: &mut Query<'_>) {
+    report(query, true);
+}
+
+/// Adds the content of the pages. With `commands`, pages without a copy in the kernel are requested
+/// from the device; some USB sticks hang when query for an unsupported page.
+pub(super) fn report(query: &mut Query<'_>, commands: bool) {
+    let kept = |page: &str| std::fs::read(query.disk.dir.join("device").join(page)).ok();
+    let get = |name: &str, page: Option<u8>| {
+        kept(name).or_else(|| commands.then(|| fetch(query, page)).flatten())
+    };
+    let standard = get("inquiry", None).and_then(|data| Inquiry::parse(&data));
+    let serial = get("vpd_pg80", Some(0x80)).and_then(|page| scsi::unit_serial(&page));
+    let name = get("vpd_pg83", Some(0x83)).and_then(|page| scsi::world_wide_name(&page));
+    let limits = get("vpd_pgb0", Some(0xb0)).and_then(|page| scsi::limits(&page));
+    let rotation = get("vpd_pgb1", Some(0xb1)).and_then(|page| scsi::rotation(&page));
+    let discard = get("vpd_pgb2", Some(0xb2)).and_then(|page| scsi::provisioning(&page));
+    let id = &mut *query.id;
+    if let Some(Inquiry { vendor, model, revision, version }) = standard {
+        id.vendor = id.vendor.take().or(vendor);
+        id.model = id.model.take().or(model);
+        id.firmware = id.firmware.take().or(revision);
+        version.into_iter().for_each(|version| query.detail("commands", version));
+    }
+    report_names(query, serial, name);
+    match rotation {
+        Some(0) => query.detail("rotation", "none"),
+        Some(rpm) => query.detail("rotation", format!("{rpm} rpm")),
+        None => {}
+    }
+    discard.into_iter().for_each(|words| query.detail("discard", words));
+    let block = u64::from(query.id.logical_block_bytes.unwrap_or(512));
+    let sizes = limits.map(|l| {
+        [
+            ("optimal transfer size", l.transfer_optimal),
+            ("optimal discard size", l.unmap_granularity),
+        ]
+    });
+    for (name, blocks) in sizes.into_iter().flatten() {
+        if let Some(blocks) = blocks {
+            query.detail(name, units::binary(u64::from(blocks) * block));
+        }
+    }
+}
+
+/// Names must not depend on privileges, because the serial number confirms the drive and finds it
+/// again later: only files readable by everyone count. Values obtained by command are listed beside
+/// them.
+fn report_names(query: &mut Query<'_>, serial: Option<String>, name: Option<String>) {
+    let anyone = |page: &str| query.disk.dir.join("device").join(page).exists();
+    if anyone("vpd_pg83") && query.id.hardware_id.is_none() {
+        query.id.hardware_id.clone_from(&name);
+    }
+    let found = [
+        ("serial (by command)", serial, query.id.serial.is_some()),
+        ("name (by command)", name, query.id.hardware_id.is_some()),
+    ];
+    for (what, value, known) in found {
+        value.filter(|_| !known).into_iter().for_each(|value| query.detail(what, value));
+    }
+}
+
+fn fetch(query: &Query<'_>, page: Option<u8>) -> Option<Vec<u8>> {
+    let mut data = vec![0; usize::from(PAGE_BYTES)];
+    let command = inquiry(page, PAGE_BYTES);
+    let received = query.with(|file| sys::scsi::read(file, &command, &mut data)).ok()?;
+    data.truncate(received);
+    Some(data)
+}
