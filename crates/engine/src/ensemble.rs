@@ -32,12 +32,12 @@ use crate::verify::Dump;
 use crate::worker::Terms;
 
 /// One job of an ensemble.
-pub struct Member<'a, S> {
+pub struct Member<'a> {
     /// Depth, batch, content, pacing, time, verify and seed; `jobs` is 1. Its region holds every
     /// address of the source, its block sizes the smallest and the largest of its operations.
     pub workload: Workload,
     /// What it does.
-    pub source: S,
+    pub source: Box<dyn Source>,
     /// How.
     pub backend: BackendKind,
     /// On what; `None` on the null backend.
@@ -126,7 +126,7 @@ pub struct Performance {
 
 impl Stage<'_> {
     /// Runs the jobs to the end of the last.
-    pub fn perform<S: Source>(&mut self, members: Vec<Member<'_, S>>) -> io::Result<Performance> {
+    pub fn perform(&mut self, members: Vec<Member<'_>>) -> io::Result<Performance> {
         let (halt, pulse) = (Halt::new(members.len() as u32), Pulse::default());
         let subject = Subject {
             name: self.name,
@@ -248,7 +248,7 @@ struct Description {
 }
 
 impl Description {
-    fn of<S>(member: &Member<'_, S>) -> Description {
+    fn of(member: &Member<'_>) -> Description {
         let reads = member.workload.mix.read > 0;
         let files = member.files.filter(|_| reads).map(|files| files.list()).unwrap_or_default();
         let shares = files.iter().filter_map(|file| {
@@ -264,8 +264,8 @@ impl Description {
     }
 }
 
-impl<'a, S> Member<'a, S> {
-    fn part(self, workload: &'a Workload) -> Part<'a, S> {
+impl<'a> Member<'a> {
+    fn part(self, workload: &'a Workload) -> Part<'a> {
         let Member { source, backend, files, start_ns, terms, referee, place, after, .. } = self;
         Part {
             workload,

@@ -30,11 +30,11 @@ use crate::sys::thread::MemoryPolicy;
 use crate::worker::{Job, Ready, Terms};
 
 /// One job: what it does, on what, and how.
-pub(crate) struct Part<'a, S> {
+pub(crate) struct Part<'a> {
     pub workload: &'a Workload,
     /// Which of the workload's jobs it is.
     pub lane: u32,
-    pub source: S,
+    pub source: Box<dyn Source>,
     pub backend: BackendKind,
     /// `None` on the null backend.
     pub files: Option<Files<'a>>,
@@ -99,9 +99,9 @@ const WAITING_STEP: Duration = Duration::from_millis(1);
 impl Crew<'_> {
     /// Runs all jobs. `watch` is called on this thread, with the moment the workload begins, while
     /// they run. The first error of a job is returned after all have ended.
-    pub(crate) fn run<S: Source, T>(
+    pub(crate) fn run<T>(
         &self,
-        parts: Vec<Part<'_, S>>,
+        parts: Vec<Part<'_>>,
         watch: impl FnOnce(u64, &Receiver<Report>) -> T,
     ) -> io::Result<T> {
         let (sender, reports) = channel();
@@ -151,7 +151,7 @@ struct Go<'a> {
 }
 
 impl Go<'_> {
-    fn job<S: Source>(self, part: Part<'_, S>) -> io::Result<()> {
+    fn job(self, part: Part<'_>) -> io::Result<()> {
         let (halt, ends_all) = (self.crew.halt, part.ends_all);
         let (ended, number) = (self.ended, self.number as usize);
         let placed = part.place.take();
@@ -168,11 +168,7 @@ impl Go<'_> {
         result.map(drop)
     }
 
-    fn with_backend<S: Source>(
-        self,
-        mut part: Part<'_, S>,
-        placed: io::Result<()>,
-    ) -> io::Result<StopReason> {
+    fn with_backend(self, mut part: Part<'_>, placed: io::Result<()>) -> io::Result<StopReason> {
         let calls = part.workload.calls;
         let kind = part.backend.making(calls);
         let depth = match kind {
@@ -185,7 +181,7 @@ impl Go<'_> {
         part.files.iter().for_each(Files::keep_times);
         match (kind, part.files) {
             (BackendKind::Null, _) => self.go(part, arena.map(|arena| Null::new(clock, arena))),
-            (_, None) => self.go::<Null, S>(part, Err(io::ErrorKind::NotFound.into())),
+            (_, None) => self.go::<Null>(part, Err(io::ErrorKind::NotFound.into())),
             (BackendKind::Uring, Some(files)) => {
                 let mut ring = sys::ring::make(depth);
                 let ring = ring.as_mut().map_err(|e| io::Error::new(e.kind(), e.to_string()));
@@ -220,11 +216,7 @@ impl Go<'_> {
     }
 
     /// Makes the worker, waits for the common start and runs it.
-    fn go<B: Backend, S: Source>(
-        self,
-        mut part: Part<'_, S>,
-        backend: io::Result<B>,
-    ) -> io::Result<StopReason> {
+    fn go<B: Backend>(self, mut part: Part<'_>, backend: io::Result<B>) -> io::Result<StopReason> {
         let Workload { pacing, jobs, seed, .. } = *part.workload;
         if let Some(share) = part.flow.take() {
             return self.paced(part, backend, share);
@@ -235,7 +227,7 @@ impl Go<'_> {
             }
             _ => part.terms.think,
         };
-        let open = |part: &Part<'_, S>| Open::new(&pacing, part.lane, jobs, seed);
+        let open = |part: &Part<'_>| Open::new(&pacing, part.lane, jobs, seed);
         match (pacing, think) {
             (Pacing::Closed, None) => self.paced(part, backend, Closed),
             (Pacing::Closed | Pacing::Pauses { .. }, Some(think)) => {
@@ -253,9 +245,9 @@ impl Go<'_> {
     }
 
     /// The barriers are passed even without a backend, because the others wait for everybody.
-    fn paced<B: Backend, P: Pace, S: Source>(
+    fn paced<B: Backend, P: Pace>(
         self,
-        part: Part<'_, S>,
+        part: Part<'_>,
         backend: io::Result<B>,
         pacer: P,
     ) -> io::Result<StopReason> {

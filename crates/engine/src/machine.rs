@@ -489,12 +489,12 @@ fn parts<'a>(
     backend: BackendKind,
     files: Option<Files<'a>>,
     pin: bool,
-) -> io::Result<Vec<Part<'a, OpStream>>> {
+) -> io::Result<Vec<Part<'a>>> {
     let part = |lane| {
         Ok(Part {
             workload,
             lane,
-            source: OpStream::new(workload, lane),
+            source: Box::new(OpStream::new(workload, lane)),
             backend,
             files,
             start_ns: 0,

@@ -14,10 +14,10 @@ use std::time::Duration;
 use model::{Drive, DriveSpec, Health, LinkSpec, Status};
 use record::{Safety, State, Target, TargetKind};
 use rig::{
-    DeviceTraffic, Erase, Event, Measurement, Observer, Preparation, Prepared, Released, Result,
-    Rig, RigError, StopReason, TargetInfo,
+    Bus, DeviceTraffic, Erase, Event, Limits, Measurement, Observer, Preparation, Prepared,
+    Released, Result, Rig, RigError, StopReason, TargetInfo,
 };
-use workload::{Closed, Op, OpKind, OpStream, Open, Pacing, Region, Workload};
+use workload::{Closed, Op, OpKind, OpStream, Open, Pacing, Region, Source, Workload};
 
 use crate::admit::admit;
 use crate::backend::Sim;
@@ -107,6 +107,8 @@ impl Simulator {
             discard: true,
             state: State::Fresh,
             formats: spec.formats.clone(),
+            bus: spec.link.first().map_or(Bus::Other, |link| Bus::of(&link.bus)),
+            limits: limits(spec),
         }
     }
 
@@ -370,7 +372,8 @@ fn simulate(
         loans: None,
         terms: Terms::default(),
     };
-    let streams = (0..lanes).map(|lane| OpStream::new(workload, lane)).collect();
+    let stream = |lane| Box::new(OpStream::new(workload, lane)) as Box<dyn Source>;
+    let streams = (0..lanes).map(stream).collect();
     thread::scope(|scope| {
         let worker = scope.spawn(|| {
             let ready = Ready::new(Sim::new(drive, start, workload.calls), &job, recorder, None);
@@ -399,6 +402,24 @@ fn moved(before: &Health, after: &Health) -> DeviceTraffic {
         written_bytes: b.written_bytes - a.written_bytes,
         discarded_bytes: b.discarded_bytes - a.discarded_bytes,
         ..DeviceTraffic::default()
+    }
+}
+
+/// Ceilings that follow from a description. A burst fills buffer and SLC cache; beyond it the media
+/// take what all planes program together, at the speed of the SLC cache where there is one, because
+/// what is overwritten in it is never folded.
+fn limits(spec: &DriveSpec) -> Limits {
+    let (command, nand, slc) = (&spec.command, &spec.nand, &spec.slc);
+    let turnarounds: f64 = spec.link.iter().map(|link| *link.turnaround_us).sum();
+    let least_us = command.read_us.min(*command.write_us) + *command.latency_us + turnarounds;
+    let cached = slc.fixed.0 > 0 || slc.dynamic.0 > 0;
+    let program_us = if cached { *nand.slc_program_us } else { *nand.program_us };
+    let stripe = *nand.dies * *nand.planes * *nand.page_bytes;
+    Limits {
+        link_bytes_per_s: spec.link_ceiling(),
+        least_command_ns: Some((least_us * 1e3) as u64),
+        burst_bytes: Some(spec.buffer.size.0 + slc.fixed.0 + slc.dynamic.0),
+        native_bytes_per_s: (program_us > 0.0).then(|| f64::from(stripe) * 1e6 / program_us),
     }
 }
 

@@ -9,7 +9,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rig::StopReason;
-use workload::{After, Closed, Filler, Op, OpKind, Pace, Source, Think, Workload};
+use workload::{After, BATCH_MAX, Closed, Filler, Op, OpKind, Pace, Source, Think, Workload};
 
 use crate::backend::{Backend, Completion, Wait};
 use crate::files::Files;
@@ -155,13 +155,15 @@ impl<'a, B: Backend> Ready<'a, B> {
 
     /// Runs the job from `origin` on the backend's clock to its end, and hands the result to the
     /// recorder's listener. Gives what ended it.
-    pub(crate) fn run<P: Pace, S: Source>(
+    pub(crate) fn run<P: Pace>(
         self,
         mut pacer: P,
-        mut sources: Vec<S>,
+        sources: Vec<Box<dyn Source>>,
         origin: u64,
     ) -> io::Result<StopReason> {
         let mut state = State { origin, ..self.0 };
+        let reads_back = sources.iter().any(|source| source.reads_back());
+        let mut sources: Vec<Drawn> = sources.into_iter().map(Drawn::new).collect();
         state.wait_for_start();
         state.used_before = thread::usage();
         // A schedule begins at the start, however late this thread was woken; a closed loop begins
@@ -175,7 +177,7 @@ impl<'a, B: Backend> Ready<'a, B> {
         }
         outcome?;
         state.end.backlog = state.backlog(&mut pacer);
-        if !S::READS_BACK {
+        if !reads_back {
             state.verify_written()?;
         }
         state.end.verified_sectors = state.verifier.as_ref().map_or(0, Verifier::sectors);
@@ -244,7 +246,7 @@ impl<'a, B: Backend> State<'a, B> {
 
     /// Everything that is timed: the operations, what is still in flight then, the last flush, and
     /// the reading back of a source that counts that as operations.
-    fn perform<P: Pace, S: Source>(&mut self, pacer: &mut P, sources: &mut [S]) -> io::Result<()> {
+    fn perform<P: Pace>(&mut self, pacer: &mut P, sources: &mut [Drawn]) -> io::Result<()> {
         let limits = Limits::of(self.job);
         let mut flushes = self.job.workload.flush_at_end;
         self.end.stop = self.issue_part(pacer, sources, &limits)?;
@@ -252,7 +254,7 @@ impl<'a, B: Backend> State<'a, B> {
             if matches!(self.end.stop, StopReason::Interrupted | StopReason::Errors) {
                 break;
             }
-            match source.after(self.issued, self.end.stop != StopReason::TraceEnd) {
+            match source.after(self.end.stop != StopReason::TraceEnd) {
                 After::End => break,
                 After::More { emptied } => {
                     if emptied {
@@ -278,10 +280,10 @@ impl<'a, B: Backend> State<'a, B> {
     }
 
     /// Issues operations to the end of a part of the job, waits for them, and says what ended it.
-    fn issue_part<P: Pace, S: Source>(
+    fn issue_part<P: Pace>(
         &mut self,
         pacer: &mut P,
-        sources: &mut [S],
+        sources: &mut [Drawn],
         limits: &Limits,
     ) -> io::Result<StopReason> {
         let stop = self.issue_all(pacer, sources, limits)?;
@@ -290,7 +292,7 @@ impl<'a, B: Backend> State<'a, B> {
     }
 
     /// Operations that read back what was written. What ended the job stays what it was.
-    fn read_back<S: Source>(&mut self, sources: &mut [S], last: bool) -> io::Result<()> {
+    fn read_back(&mut self, sources: &mut [Drawn], last: bool) -> io::Result<()> {
         let began = self.now();
         if last {
             self.end.issue_end_ns = began;
@@ -306,10 +308,10 @@ impl<'a, B: Backend> State<'a, B> {
     }
 
     /// The loop. Times are nanoseconds since the job began.
-    fn issue_all<P: Pace, S: Source>(
+    fn issue_all<P: Pace>(
         &mut self,
         pacer: &mut P,
-        sources: &mut [S],
+        sources: &mut [Drawn],
         limits: &Limits,
     ) -> io::Result<StopReason> {
         let workload = self.job.workload;
@@ -331,12 +333,13 @@ impl<'a, B: Backend> State<'a, B> {
                 let Some(due) = pacer.next_due(now) else { break };
                 // Each lane has `depth` slots.
                 let lane = if sources.len() == 1 { 0 } else { (slot / workload.depth) as usize };
-                let Some(op) = sources[lane].next_op_at(now) else {
+                let Some(op) = sources[lane].next(now) else {
                     return Ok(StopReason::TraceEnd);
                 };
                 if bytes_left == 0 || self.issued >= limits.ops {
                     return Ok(StopReason::Amount);
                 }
+                sources[lane].take();
                 bytes_left = bytes_left.saturating_sub(u64::from(op.bytes));
                 let issued = self.issue(op, due, stamp.take());
                 self.end.late += u64::from(P::OPEN && issued.saturating_sub(due) > LATE_NS);
@@ -412,7 +415,7 @@ impl<'a, B: Backend> State<'a, B> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn reap(&mut self, now: u64) {
         while let Some(Completion { slot, result }) = self.done.pop() {
             self.free.push(slot);
@@ -539,6 +542,53 @@ impl<'a, B: Backend> State<'a, B> {
     #[inline]
     fn now(&self) -> u64 {
         self.backend.now().saturating_sub(self.origin)
+    }
+}
+
+/// A source, and the operations drawn from it that were not issued yet.
+struct Drawn {
+    source: Box<dyn Source>,
+    ops: Vec<Op>,
+    at: usize,
+    /// Operations of earlier batches.
+    before: u64,
+}
+
+impl Drawn {
+    fn new(source: Box<dyn Source>) -> Drawn {
+        Drawn { source, ops: Vec::with_capacity(BATCH_MAX), at: 0, before: 0 }
+    }
+
+    /// The next operation, which stays the next one until it is taken.
+    #[inline(always)]
+    fn next(&mut self, now: u64) -> Option<Op> {
+        if self.at == self.ops.len() {
+            self.draw(now);
+        }
+        self.ops.get(self.at).copied()
+    }
+
+    #[inline(always)]
+    fn take(&mut self) {
+        self.at += 1;
+    }
+
+    #[inline(never)]
+    fn draw(&mut self, now: u64) {
+        self.begin_batch();
+        self.source.draw(now, &mut self.ops);
+    }
+
+    fn begin_batch(&mut self) {
+        self.before += self.at as u64;
+        self.at = 0;
+        self.ops.clear();
+    }
+
+    /// The end of a part: what was drawn and not taken is given back.
+    fn after(&mut self, over: bool) -> After {
+        self.begin_batch();
+        self.source.after(self.before, over)
     }
 }
 

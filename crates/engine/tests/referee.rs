@@ -10,7 +10,7 @@ use engine::{
     Ruling, Stage, Terms,
 };
 use rig::{Event, StopReason, TargetInfo};
-use workload::{Mix, Op, OpKind, Pattern, Region, Source, Stop, Workload};
+use workload::{BATCH_MAX, Mix, Op, OpKind, Pattern, Region, Source, Stop, Workload};
 
 const BLOCK: u32 = 4096;
 
@@ -18,11 +18,11 @@ const BLOCK: u32 = 4096;
 struct Same(OpKind, Option<u64>);
 
 impl Source for Same {
-    fn next_op(&mut self) -> Option<Op> {
-        if let Some(left) = &mut self.1 {
-            *left = left.checked_sub(1)?;
-        }
-        Some(Op { kind: self.0, offset: 0, bytes: BLOCK })
+    fn draw(&mut self, _now: u64, out: &mut Vec<Op>) {
+        let left = self.1.get_or_insert(u64::MAX);
+        let count = BATCH_MAX.min(usize::try_from(*left).unwrap_or(usize::MAX));
+        *left -= count as u64;
+        out.extend([Op { kind: self.0, offset: 0, bytes: BLOCK }].repeat(count));
     }
 }
 
@@ -31,7 +31,7 @@ fn member<'a>(
     files: Option<Files<'a>>,
     depth: u32,
     referee: Option<Box<dyn Referee>>,
-) -> Member<'a, Same> {
+) -> Member<'a> {
     let mix = if source.0 == OpKind::Read { Mix::READ } else { Mix::WRITE };
     let workload = Workload {
         depth,
@@ -42,7 +42,7 @@ fn member<'a>(
     };
     Member {
         workload,
-        source,
+        source: Box::new(source),
         backend: if files.is_some() { BackendKind::Psync } else { BackendKind::Null },
         files,
         direct: false,
@@ -57,7 +57,7 @@ fn member<'a>(
     }
 }
 
-fn perform(members: Vec<Member<'_, Same>>, overseer: Option<&mut dyn Overseer>) -> Vec<Performed> {
+fn perform(members: Vec<Member<'_>>, overseer: Option<&mut dyn Overseer>) -> Vec<Performed> {
     let (info, interrupt) = (TargetInfo::null(1 << 20), AtomicBool::new(false));
     let clock = Clock::new();
     let mut stage = Stage {

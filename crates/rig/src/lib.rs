@@ -1,18 +1,34 @@
-//! The door between a method and the drive under test.
+//! The door between whoever measures and the drive under test.
 //!
-//! A method sees a drive only through [`Rig`], and real and virtual drives implement it alike: no
-//! method can know which it has. What passes through is a workload in, a [`Measurement`] out, and
-//! [`Event`]s for whoever watches. Pure: no I/O, no clock.
+//! Methods, fio and iozone see a drive only through [`Rig`]. Real drives, virtual drives and the
+//! planner implement it alike, so that none of its users can tell them apart. [`Job`]s go in, a
+//! [`Performance`] comes out, and [`Event`]s go to the observer. Pure: no I/O, no clock.
 
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod command;
+mod control;
 mod event;
+mod files;
+mod issue;
+mod job;
+mod limits;
 mod measurement;
+mod result;
 
+pub use blocks::{BlockDone, BlockRequest, BlockWay, Blocks};
 pub use command::{CommandRun, Exit};
+pub use control::{IntervalObserver, JobControl, Ruling};
 pub use event::{Event, Interval, Observer};
+pub use files::{Allocation, DiskUse, FilePlan, FileSeen, Files};
+pub use issue::{
+    Advice, BackendKind, FlowPart, Issue, OpenFlags, Priorities, PriorityRule, SyncWrites,
+};
+pub use job::{EndsAll, FileUse, Job, MemoryPolicy, Placement, Start, place_bits};
+pub use limits::{Bus, Limits};
 pub use measurement::{DeviceTraffic, KindStats, Measurement, StopReason, Temperature};
+pub use result::{Dump, JobInterval, JobResult, JobSeen, Kinds, Logged, Performance, ThreadUsage};
 
 use std::time::Duration;
 
@@ -39,6 +55,10 @@ pub struct TargetInfo {
     /// Logical block sizes it can be formatted to, bytes; none where it cannot be formatted, or not
     /// by way of this target.
     pub formats: Vec<u32>,
+    /// How it is attached.
+    pub bus: Bus,
+    /// Ceilings that are known before anything is measured.
+    pub limits: Limits,
 }
 
 impl TargetInfo {
@@ -63,6 +83,8 @@ impl TargetInfo {
             discard: true,
             state: State::Unknown,
             formats: Vec::new(),
+            bus: Bus::Other,
+            limits: Limits::default(),
         }
     }
 }
@@ -209,14 +231,34 @@ pub enum RigError {
 /// Result of everything on a [`Rig`].
 pub type Result<T> = std::result::Result<T, RigError>;
 
-/// What a method may do to the drive under test.
+/// How the jobs of a performance run together.
+#[derive(Default)]
+pub struct Stage<'a> {
+    /// Name of the performance; empty: that of its first job.
+    pub name: &'a str,
+    /// Length of the intervals of series and of interval counts, nanoseconds; `None`: the rig's own.
+    pub interval_ns: Option<u64>,
+    /// Sees what each job does while it runs, and may end jobs.
+    pub observer: Option<&'a mut dyn IntervalObserver>,
+}
+
+/// What may be done to the drive under test.
 pub trait Rig {
     /// Capacity, block sizes, identity, limits, safety class.
     fn target(&self) -> &TargetInfo;
 
-    /// Runs a workload. When the user interrupts, the measurement comes back as far as it got, with
-    /// [`StopReason::Interrupted`], and the next call gives [`RigError::Interrupted`].
-    fn measure(&mut self, workload: &Workload) -> Result<Measurement>;
+    /// Runs jobs at the same time, to the end of the last. When the user interrupts, the results
+    /// come back as far as they got, with [`StopReason::Interrupted`], and the next call gives
+    /// [`RigError::Interrupted`].
+    fn perform(&mut self, jobs: Vec<Job>, _stage: Stage<'_>) -> Result<Performance> {
+        let name = jobs.first().map_or("", |job| job.name());
+        Err(RigError::Unsupported(format!("performing the jobs of {name}")))
+    }
+
+    /// Runs a workload as one job on the target.
+    fn measure(&mut self, workload: &Workload) -> Result<Measurement> {
+        Ok(self.perform(vec![Job::of(workload)], Stage::default())?.whole)
+    }
 
     /// Brings the drive into a state.
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared>;
@@ -229,6 +271,16 @@ pub trait Rig {
     fn command(&mut self, words: &[String]) -> Result<CommandRun> {
         let program = words.first().map_or("", String::as_str);
         Err(RigError::Unsupported(format!("running '{program}': no machine is around the drive")))
+    }
+
+    /// The blocks of the target, with content.
+    fn blocks(&mut self) -> Result<&mut dyn Blocks> {
+        Err(RigError::Unsupported("writing and reading given bytes".into()))
+    }
+
+    /// The files that jobs name.
+    fn files(&mut self) -> Result<&mut dyn Files> {
+        Err(RigError::Unsupported("files by name".into()))
     }
 
     /// A disc in memory, to measure the same on: what the machine around the drive can do at most.

@@ -30,7 +30,7 @@ pub use motif::Motif;
 pub use op::{Op, OpKind};
 pub use pace::{Closed, Open, Pace, Pacing};
 pub use pattern::{Pattern, Zone};
-pub use source::{After, Source};
+pub use source::{After, BATCH_MAX, Source};
 pub use spec::{BlockSizes, Caching, Calls, Mix, Region, Stop, Workload, WorkloadError};
 pub use stream::OpStream;
 pub use think::{Think, Thinking};

@@ -12,7 +12,7 @@ use std::fs::{File, FileType};
 use std::path::Path;
 
 use record::{DriveIdentity, FileSystem, Safety, State, Target, TargetKind};
-use rig::TargetInfo;
+use rig::{Bus, Limits, TargetInfo};
 
 use crate::error::DriveError;
 use crate::guard::{Guard, Identity};
@@ -166,6 +166,8 @@ impl Facts<'_> {
         let whole = self.kind == TargetKind::Device && stack.layers.is_empty();
         let formats = drive.as_ref().filter(|_| whole).map(|drive| drive.formats.clone());
         let formats = formats.unwrap_or_default();
+        let bus = if stack.ram { Bus::Ram } else { Bus::of(drive.as_ref().map_or("", |d| &d.bus)) };
+        let limits = Limits::of_drive(drive.as_ref());
         let target = Target {
             spec: self.spec.to_string(),
             kind: self.kind,
@@ -185,6 +187,8 @@ impl Facts<'_> {
             discard: self.discard,
             state: State::Unknown,
             formats,
+            bus,
+            limits,
         }
     }
 }

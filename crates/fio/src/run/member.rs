@@ -60,11 +60,11 @@ pub(super) fn seed(job: &Job, clone: u32) -> u64 {
 }
 
 /// The clone, without its files.
-pub(super) fn member<'a>(job: &Job, clone: u32, outline: Outline) -> Member<'a, Rounds> {
+pub(super) fn member<'a>(job: &Job, clone: u32, outline: Outline) -> Member<'a> {
     let workload = workload(job, clone, &outline);
     Member {
         workload,
-        source: Rounds::new(outline, checks(job), job.files.unlink_each_loop),
+        source: Box::new(Rounds::new(outline, checks(job), job.files.unlink_each_loop)),
         backend: backend(job.engine),
         files: None,
         direct: job.syncing.direct,

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use workload::{After, Op, OpKind, Source};
+use workload::{After, BATCH_MAX, Op, OpKind, Source};
 
 use super::stream::{Outline, Stream};
 
@@ -34,8 +34,10 @@ pub(super) struct Rounds {
     /// Rounds still to come after this one.
     more: u32,
     phase: Phase,
-    /// Writes that wait to be read back.
-    waiting: VecDeque<Op>,
+    /// Writes that wait to be read back, each with its number among all operations drawn.
+    waiting: VecDeque<(u64, Op)>,
+    /// Operations drawn since the beginning of the job.
+    given: u64,
     /// The stream as it was at the beginning of the round, to draw the same operations again.
     begin: Option<Box<Stream>>,
     /// Operations taken before this part.
@@ -78,6 +80,7 @@ impl Rounds {
             more,
             phase: Phase::Work,
             waiting: VecDeque::new(),
+            given: 0,
             begin,
             issued_before: 0,
             drawn: 0,
@@ -95,7 +98,7 @@ impl Rounds {
             return Some(Op { kind: OpKind::Read, ..op });
         }
         if let Checks::Backlog { blocks, .. } = self.checks {
-            self.waiting.push_back(op);
+            self.waiting.push_back((self.given + 1, op));
             if self.waiting.len() >= blocks {
                 self.phase = Phase::Due;
             }
@@ -109,7 +112,7 @@ impl Rounds {
             Phase::Work | Phase::Due => None,
             Phase::Batch { left, .. } => {
                 *left = left.checked_sub(1)?;
-                let op = self.waiting.pop_front()?;
+                let (_, op) = self.waiting.pop_front()?;
                 Some(Op { kind: OpKind::Read, ..op })
             }
             Phase::Again(stream, left) => {
@@ -154,23 +157,33 @@ impl Rounds {
 }
 
 impl Source for Rounds {
-    const READS_BACK: bool = true;
-
-    #[inline]
-    fn next_op(&mut self) -> Option<Op> {
-        match self.phase {
-            Phase::Work => self.work(),
-            _ => self.check(),
+    fn draw(&mut self, now: u64, out: &mut Vec<Op>) {
+        self.stream.at(now);
+        let most = if self.stream.is_timed() { 1 } else { BATCH_MAX };
+        while out.len() < most {
+            let op = match self.phase {
+                Phase::Work => self.work(),
+                _ => self.check(),
+            };
+            let Some(op) = op else { return };
+            out.push(op);
+            self.given += 1;
+            if matches!(self.phase, Phase::Due) {
+                return;
+            }
         }
     }
 
-    #[inline]
-    fn next_op_at(&mut self, now: u64) -> Option<Op> {
-        self.stream.at(now);
-        self.next_op()
+    fn reads_back(&self) -> bool {
+        true
     }
 
     fn after(&mut self, issued: u64, over: bool) -> After {
+        // A write that was drawn and never issued is not read back.
+        while self.waiting.back().is_some_and(|(number, _)| *number > issued) {
+            self.waiting.pop_back();
+        }
+        self.given = issued;
         let drawn = issued - std::mem::replace(&mut self.issued_before, issued);
         match (&self.phase, self.checks) {
             (Phase::Work, _) => {

@@ -13,7 +13,6 @@ use rig::TargetInfo;
 
 use super::files::{self, Files, Use};
 use super::referee::{Rules, Shared};
-use super::rounds::Rounds;
 use super::steady::SteadyWatch;
 use super::{Actor, JobRun, RunError, Setting, carried, member, numa};
 use crate::{Engine, Job};
@@ -97,7 +96,7 @@ fn cast<'f>(
     clones: &[&Actor<'_>],
     clone: &Actor<'_>,
     files: &'f [File],
-) -> Result<Member<'f, Rounds>, RunError> {
+) -> Result<Member<'f>, RunError> {
     let outline = member::outline(clone.job, clone.number, &clone.uses);
     let shift = outline.shift;
     let mut member = member::member(clone.job, clone.number, outline);
@@ -113,7 +112,7 @@ fn cast<'f>(
 }
 
 /// Gives the members of each flow what they share.
-fn flow(clones: &[&Actor<'_>], members: &mut [Member<'_, Rounds>]) {
+fn flow(clones: &[&Actor<'_>], members: &mut [Member<'_>]) {
     let mut flows: BTreeMap<u32, Arc<Flow>> = BTreeMap::new();
     for (clone, member) in clones.iter().zip(members) {
         let asked = clone.job.pace.flow;
@@ -133,7 +132,7 @@ fn limit_passed(run: &JobRun<'_>) -> Option<Finding> {
 }
 
 /// Gives a member its rules, and where they will tell what they found.
-fn ruled(job: &Job, member: &mut Member<'_, Rounds>) -> Shared {
+fn ruled(job: &Job, member: &mut Member<'_>) -> Shared {
     let Some(rules) = Rules::of(job, member.workload.depth) else { return Shared::default() };
     let told = rules.told();
     member.referee = Some(Box::new(rules));

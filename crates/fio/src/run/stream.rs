@@ -155,6 +155,11 @@ impl Stream {
         Some(op)
     }
 
+    /// Whether the time of a draw has an influence.
+    pub(super) fn is_timed(&self) -> bool {
+        self.throttle.is_some()
+    }
+
     /// The next operation is drawn at this time of the job, nanoseconds.
     #[inline]
     pub(super) fn at(&mut self, now: u64) {

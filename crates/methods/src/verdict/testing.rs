@@ -27,6 +27,8 @@ pub(crate) fn target() -> TargetInfo {
         discard: false,
         state: State::Unknown,
         formats: Vec::new(),
+        bus: rig::Bus::Other,
+        limits: rig::Limits::default(),
     }
 }
 

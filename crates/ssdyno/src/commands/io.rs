@@ -217,6 +217,8 @@ mod tests {
             formats: Vec::new(),
             discard: false,
             state: record::State::Unknown,
+            bus: rig::Bus::Other,
+            limits: rig::Limits::default(),
         }
     }
 

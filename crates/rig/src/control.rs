@@ -1,0 +1,60 @@
+//! Decisions about jobs while they run.
+//!
+//! A [`JobControl`] sees the completions of one job on that job's own thread and decides how it goes
+//! on. An [`IntervalObserver`] sees the counts of all jobs, interval by interval, on the thread that
+//! called. A job without either pays nothing for them.
+
+use workload::Op;
+
+use crate::{JobSeen, Logged};
+
+/// How a job goes on after a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// As before.
+    GoOn,
+    /// With this queue depth, once the operations in flight have completed.
+    Depth(u32),
+    /// As before, with statistics reset and the full run time ahead.
+    Anew,
+    /// It ends, successfully.
+    End,
+    /// It ends as failed, whatever its operations returned.
+    Fail,
+}
+
+/// Controls one job.
+pub trait JobControl: Send {
+    /// Queue depth at the start; `None`: the workload's.
+    fn first_depth(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether it wants to see completions; each then costs a call.
+    fn watches(&self) -> bool {
+        true
+    }
+
+    /// An operation completed after `service_ns`, `now_ns` after the job began. Operations in flight
+    /// while a ruling takes effect are not shown.
+    fn completed(&mut self, op: &Op, service_ns: u64, now_ns: u64) -> Ruling;
+
+    /// An operation failed: `result` is a negative error number, or the bytes of a short transfer.
+    /// `true` forgives it: it does not count towards giving up.
+    fn forgives(&mut self, _op: &Op, _result: i64) -> bool {
+        false
+    }
+}
+
+/// Observes all jobs of a performance while they run.
+pub trait IntervalObserver {
+    /// Called several times a second of the target's time. `jobs` holds the counts of each job since
+    /// the start of all, `now_ns` ago; `end` ends the job of that number.
+    fn interval(&mut self, now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32));
+
+    /// Operations of a job whose log was asked for, in order of completion, as they become known.
+    /// `false` leaves them to be kept in [`crate::JobResult::log`].
+    fn ops(&mut self, _job: u32, _log: &[Logged]) -> bool {
+        false
+    }
+}
