@@ -12,7 +12,9 @@ mod fio_examples;
 mod floors;
 mod fuzz;
 mod guest;
+mod mutants;
 mod packages;
+mod parts;
 mod run;
 mod test;
 mod tidy;
@@ -25,6 +27,7 @@ cargo xtask tidy     the house rules alone
 cargo xtask guest    a Linux guest with NVMe, SATA, USB and SD drives: its tests, or a shell
 cargo xtask bench    how good the instrument is, against fio; into benches/RESULTS.md
 cargo xtask fuzz     a parser of text that others wrote, for a given time: NAME [--time 10m] [--seed N]
+cargo xtask mutants  do the tests of a room notice changed code: ROOM [--sample N] [--seed S]
 cargo xtask dist     a static binary, manual pages, completions and a .deb, in target/dist
 ";
 
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(),
         "bench" => bench::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "fuzz" => fuzz::run(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "mutants" => mutants::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "dist" => dist::run(),
         "guest" => guest::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "" | "help" | "-h" | "--help" => {
