@@ -21,6 +21,7 @@ const PACKAGES: &[(&[&str], &str)] = &[
     (&["sfdisk"], "fdisk"),          // the same
     (&["jq"], "jq"),                 // reads JSON there
     (&["dmsetup"], "dmsetup"),       // drives that are held
+    (&["strace"], "strace"),         // the order in which a journal is made durable
     (&["chromium", "chromium-browser", "google-chrome"], "chromium"), // opens the HTML report
 ];
 

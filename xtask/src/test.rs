@@ -1,8 +1,9 @@
 //! `cargo xtask test`: everything that must hold, the same here and in CI.
 //!
-//! A step a line, quick ones first; the first that fails ends it with its output. The last line
-//! counts tests. A test that lacks something on this machine prints `skipped: why` and returns; it
-//! is counted as skipped, and named, because a silent one would look like a check that was made.
+//! One line per step, quick steps first; the first that fails ends the run with its output. After
+//! the steps come the ten slowest parts, and a last line that counts tests. A test that lacks
+//! something on this machine prints `skipped: why` and returns; it is counted as skipped, and named,
+//! because a silent one would look like a check that was made.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -10,18 +11,21 @@ use std::time::Instant;
 
 use anyhow::Result;
 
+use crate::parts::{self, Part};
 use crate::run::{capture, cargo};
 use crate::{fio_examples, guest, packages, tidy};
 
-/// What a step found.
+/// The result of a step.
 #[derive(Default)]
 struct Report {
     ok: bool,
-    /// A few words behind the time.
+    /// A few words after the time.
     note: String,
     /// Printed when it failed.
     output: String,
     tests: Tally,
+    /// The parts it was made of, where they are known.
+    parts: Vec<Part>,
 }
 
 /// Tests, counted.
@@ -46,24 +50,31 @@ const STEPS: [Step; 6] = [
 
 /// Runs all steps, up to the first that fails.
 pub fn run() -> Result<ExitCode> {
-    let (mut all, mut ok) = (Tally::default(), true);
+    let (mut all, mut ok, mut slow) = (Tally::default(), true, Vec::new());
     for (name, step) in STEPS {
         print!("{name:<12}");
         std::io::stdout().flush()?;
         let start = Instant::now();
         let report = step().unwrap_or_else(Report::broken);
-        println!(" {:>7.1} s   {}", start.elapsed().as_secs_f64(), report.words());
+        let seconds = start.elapsed().as_secs_f64();
+        println!(" {seconds:>7.1} s   {}", report.words());
         report.tests.skipped.iter().for_each(|test| println!("{:<24}skipped {test}", ""));
         ok = report.ok;
+        slow.extend(if report.parts.is_empty() {
+            vec![Part { name: name.into(), seconds }]
+        } else {
+            report.parts
+        });
         all.add(report.tests);
         if !ok {
             println!("\n{}\n", report.output.trim_end());
-            // A step that is no test fails as one: the last line never reads as if all were well.
+            // A step without tests counts as a failed one: the last line never reads as a success.
             all.failed = all.failed.max(1);
             break;
         }
     }
-    println!("\n{} passed, {} failed, {} skipped", all.passed, all.failed, all.skipped.len());
+    println!("\nslowest\n{}", parts::slowest(slow));
+    println!("{} passed, {} failed, {} skipped", all.passed, all.failed, all.skipped.len());
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -86,7 +97,7 @@ impl Tally {
         self.skipped.extend(other.skipped);
     }
 
-    /// Reads what `cargo test -- --show-output` says.
+    /// Reads the output of `cargo test -- --show-output`.
     fn read(output: &str) -> Tally {
         let (mut tally, mut test, mut ignored) = (Tally::default(), "", 0);
         for line in output.lines() {
@@ -95,7 +106,7 @@ impl Tally {
                 test = name;
             } else if let Some(why) = line.strip_prefix("skipped: ").filter(|_| !test.is_empty()) {
                 tally.skipped.push(format!("{test}: {why}"));
-                // Counted once, whatever else it says.
+                // Counted once, whatever else it prints.
                 test = "";
             } else if let Some(counts) = line.strip_prefix("test result: ") {
                 tally.passed += count(counts, " passed");
@@ -120,7 +131,8 @@ fn command(arguments: &[&str]) -> Result<Report> {
     Ok(Report { ok, output, ..Report::default() })
 }
 
-/// What there is now, and what could not be had; the tests that miss it say so, too.
+/// The packages that are installed now and those that are not available; tests that need one of
+/// these report it, too.
 fn packages() -> String {
     let installed = packages::install();
     match fio_examples::place() {
@@ -134,24 +146,29 @@ fn house_rules() -> Result<Report> {
     Ok(Report { ok: findings.is_empty(), output: findings.join("\n"), ..Report::default() })
 }
 
-/// Rooms and command in one: parts of the workspace have their dependencies with other features, and
-/// each would be a build of its own.
+/// Rooms and command in one build: cargo would give each part of the workspace its dependencies with
+/// other features, and build them again.
 fn tests() -> Result<Report> {
     let arguments = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
     let mut command = cargo(&arguments);
     if let Ok(place) = fio_examples::place() {
         command.env(fio_examples::VARIABLE, place);
     }
+    let start = Instant::now();
     let (ok, output) = capture(&mut command)?;
+    let seconds = start.elapsed().as_secs_f64();
     let tests = Tally::read(&output);
     let note = format!("{} passed, {} skipped", tests.passed, tests.skipped.len());
+    let mut parts = parts::of_cargo(&output);
+    let running: f64 = parts.iter().map(|part| part.seconds).sum();
+    parts.push(Part { name: "building the tests".into(), seconds: seconds - running });
     let output = if ok { output } else { failures(&output) };
-    Ok(Report { ok, note, output, tests })
+    Ok(Report { ok, note, output, tests, parts })
 }
 
 /// The same on kernel devices that this machine does not have.
 fn in_guest() -> Result<Report> {
-    let mut tests = Tally::default();
+    let (mut tests, mut parts) = (Tally::default(), Vec::new());
     if let Some(why) = guest::missing() {
         tests.skipped.push(format!("all: {why}"));
         return Ok(Report { ok: true, note: "no guest".into(), tests, ..Report::default() });
@@ -159,8 +176,10 @@ fn in_guest() -> Result<Report> {
     let mut output = String::new();
     let mut again = String::new();
     for verdict in guest::test(&[], |_| ())? {
+        let seconds = verdict.time.as_secs_f64();
+        parts.push(Part { name: format!("guest {}", verdict.name), seconds });
         if verdict.ok && verdict.again {
-            again += &format!(", {} at the second try only", verdict.name);
+            again += &format!(", {} only at the second attempt", verdict.name);
         }
         match verdict.skipped {
             _ if !verdict.ok => {
@@ -172,11 +191,11 @@ fn in_guest() -> Result<Report> {
         }
     }
     let note = format!("{} passed, {} skipped{again}", tests.passed, tests.skipped.len());
-    Ok(Report { ok: tests.failed == 0, note, output, tests })
+    Ok(Report { ok: tests.failed == 0, note, output, tests, parts })
 }
 
-/// What is to be read of a run that failed: what the compiler said, and of the binaries in which a
-/// test failed, the tests that did.
+/// The part of a failed run's output that matters: the compiler's messages and, of each binary with
+/// a failed test, the tests that failed.
 fn failures(output: &str) -> String {
     let begins =
         |line: &str| line.trim_start().starts_with("Running ") || line.starts_with("   Doc-tests ");
