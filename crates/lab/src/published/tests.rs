@@ -127,7 +127,7 @@ fn times_of_004_match_its_write_speeds_except_where_flagged() {
         let Some(((seconds, _), (rate, _))) = written else { continue };
         let bounded = seconds > 1.1 * 388.0;
         let fits = !bounded || (3500.0..4500.0).contains(&(seconds * rate));
-        let flagged = entry.notes.iter().any(|n| n.contains("does not go with"));
+        let flagged = entry.notes.iter().any(|n| n.contains("does not match its write speed"));
         assert_ne!(fits, flagged, "{}: {}", entry.id, seconds * rate);
     }
 }
