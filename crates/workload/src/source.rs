@@ -1,48 +1,49 @@
-//! Where a job's operations come from: a workload's own stream, or the job of another tool's
-//! language, which counts, ends and reads back in its own way.
+//! Sources of a job's operations: a workload's own stream, or a job in another tool's language,
+//! which counts, ends and reads back by its own rules.
 //!
-//! A source is drawn from in batches: one boxed call for up to [`BATCH_MAX`] operations costs less
-//! than an inlined call for each. So a source runs ahead of the drive, and must be able to take back
-//! the operations that were drawn and never issued: see [`Source::after`].
+//! Operations are drawn in batches: one boxed call for up to [`BATCH_MAX`] of them costs less than
+//! an inlined call for each. A source therefore runs ahead of the drive and must be able to take
+//! back operations that were drawn but never issued; see [`Source::after`].
 
 use crate::{Op, OpStream};
 
-/// Operations drawn at once at most.
+/// Maximum operations per batch.
 pub const BATCH_MAX: usize = 64;
 
-/// What follows when a source has no more operations for now, or the time of the job is up.
+/// The next part of a job, after a source has run out of operations or the time is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     /// Nothing.
     End,
     /// More operations of the job.
     More {
-        /// The files are emptied before.
+        /// Whether the files are truncated first.
         emptied: bool,
     },
-    /// Reading back of what was written, by operations that are counted and follow no schedule.
+    /// Reading back the written data, by operations that are counted but follow no schedule.
     Check {
-        /// Only the end of the job follows it.
+        /// Whether this is the last part of the job.
         last: bool,
     },
 }
 
 /// A source of operations for one job.
 pub trait Source: Send {
-    /// Appends the next operations to `out`, which is empty: at most [`BATCH_MAX`], and only one
-    /// where `now`, the time of the job in nanoseconds, has an influence. A batch ends where a part
-    /// of the job ends; nothing appended means that the part is over. Completions have no influence.
+    /// Appends the next operations to `out`, which is empty: at most [`BATCH_MAX`], and only one if
+    /// they depend on `now`, the time of the job in nanoseconds. A batch ends with its part of the
+    /// job; if nothing is appended, the part is over. Completions have no influence.
     fn draw(&mut self, now: u64, out: &mut Vec<Op>);
 
-    /// Called at the end of a part, when all operations that were issued have completed: says what
-    /// follows. `taken` counts the operations issued since the beginning of the job; those drawn
-    /// beyond it were never issued and are given back: the source continues as if it had not drawn
-    /// them. `over`: the part ended before its operations did, and only reading back may follow.
+    /// The next part of the job; called at the end of a part, when all operations issued have
+    /// completed. `taken` counts the operations issued since the beginning of the job. Those drawn
+    /// beyond it were never issued: the source continues as if it had not drawn them. With `over`
+    /// the part ended before its operations did, and only reading back may follow.
     fn after(&mut self, _taken: u64, _over: bool) -> After {
         After::End
     }
 
-    /// Whether it says itself what is read back. Otherwise verify reads back all that was written.
+    /// Whether the source itself issues the reads for verification. Otherwise verify reads back all
+    /// written data.
     fn reads_back(&self) -> bool {
         false
     }
