@@ -1,0 +1,295 @@
+//! The promises of docs/safety.md about a journal: its format on the drive, the order in which it is
+//! made durable, the places that are refused, and reads that ask the drive and not the page cache.
+
+#[allow(dead_code, reason = "drive's tests use the rest")]
+#[path = "../../drive/tests/common/kernel.rs"]
+mod kernel;
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use drive::{DriveKey, ErrorKind};
+use journal::{BLOCK, Borrowed, JournalError, Kept, Place, State};
+use kernel::{Loop, Mounted};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use workload::Region;
+use xxhash_rust::xxh3::xxh3_64;
+
+const KIB: usize = 1 << 10;
+/// Two blocks of the format and a part of a third.
+const BYTES: usize = 128 * KIB + 512;
+
+fn key() -> DriveKey {
+    DriveKey {
+        path: "/dev/sdx".into(),
+        model: None,
+        serial: Some("S1".into()),
+        disk_bytes: BYTES as u64,
+        start: None,
+        bytes: BYTES as u64,
+        backing_file: None,
+    }
+}
+
+fn content() -> Vec<u8> {
+    (0..BYTES).map(|i| (i * 7 + i / 512) as u8).collect()
+}
+
+/// A file that stands for a drive, readable and writable.
+fn drive_at(path: &Path, content: &[u8]) -> File {
+    fs::write(path, content).expect("written");
+    File::options().read(true).write(true).open(path).expect("opens")
+}
+
+/// Keeps all of a new drive in `DIR/state/journal`; the run is dead when this returns.
+fn kept_in(dir: &Path) -> PathBuf {
+    let drive = drive_at(&dir.join("drive"), &content());
+    let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
+    let place = Place::at(Some(&dir.join("state/journal"))).expect("named");
+    place.keep(&key(), &borrowed).expect("kept").path().to_path_buf()
+}
+
+/// The header as the format has it, for a drive with this content.
+fn header(content: &[u8]) -> Value {
+    let checksums: Vec<u64> = content.chunks(64 * KIB).map(xxh3_64).collect();
+    json!({
+        "drive": {"path": "/dev/sdx", "model": null, "serial": "S1", "disk_bytes": BYTES,
+                  "start": null, "bytes": BYTES, "backing_file": null},
+        "region": {"start": 0, "bytes": content.len()},
+        "made_s": 1_700_000_000,
+        "block_bytes": 65536,
+        "checksums": checksums,
+    })
+}
+
+/// A journal's bytes by the description in `file.rs`, written without its code.
+fn by_hand(magic: &[u8; 8], header: &Value, content: &[u8]) -> Vec<u8> {
+    let header = serde_json::to_vec(header).expect("JSON");
+    let length = (header.len() as u64).to_le_bytes();
+    [&magic[..], &length, &xxh3_64(&header).to_le_bytes(), &header, content].concat()
+}
+
+/// Opens these bytes as a complete journal.
+fn opened(bytes: &[u8]) -> Result<Kept, JournalError> {
+    let dir = TempDir::new().expect("a directory");
+    let path = dir.path().join("x.journal");
+    fs::write(&path, bytes).expect("written");
+    Kept::open(&path)
+}
+
+#[test]
+fn a_journal_of_an_earlier_version_is_read() {
+    assert_eq!(BLOCK, 64 * KIB, "journals that exist have blocks of 64 KiB");
+    let kept = opened(&by_hand(b"SSDYNOJ1", &header(&content()), &content())).expect("read");
+    assert_eq!((kept.header.drive, kept.header.made_s), (key(), 1_700_000_000));
+    assert_eq!((kept.borrowed.blocks(), kept.borrowed.damaged()), (3, vec![]));
+    assert_eq!(kept.borrowed.bytes(), content());
+    assert_eq!(kept.borrowed.bytes_of(&[0, 2]), 64 * KIB as u64 + 512);
+}
+
+#[test]
+fn a_journal_that_is_written_has_the_documented_format() {
+    let dir = TempDir::new().expect("a directory");
+    let bytes = fs::read(kept_in(dir.path())).expect("read");
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+    let end = 24 + number(8) as usize;
+    assert_eq!((&bytes[..8], number(16)), (&b"SSDYNOJ1"[..], xxh3_64(&bytes[24..end])));
+    let mut found: Value = serde_json::from_slice(&bytes[24..end]).expect("JSON");
+    found["made_s"] = 1_700_000_000.into();
+    assert_eq!(found, header(&content()));
+    assert_eq!(&bytes[end..], content());
+}
+
+#[test]
+fn a_header_that_contradicts_itself_is_refused() {
+    let changed = |name: &str, value: Value| {
+        let mut header = header(&content());
+        header[name] = value;
+        by_hand(b"SSDYNOJ1", &header, &content())
+    };
+    let region = |start: u64, bytes: u64| json!({"start": start, "bytes": bytes});
+    let whole = by_hand(b"SSDYNOJ1", &header(&content()), &content());
+    let mut wrong_checksum = whole.clone();
+    wrong_checksum[16] ^= 1;
+    let mut far_too_long = whole.clone();
+    far_too_long[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
+    for (bytes, words) in [
+        (changed("block_bytes", 4096.into()), "blocks are of another size"),
+        (changed("checksums", json!([1, 2])), "checksums are missing"),
+        (changed("checksums", json!([1, 2, 3, 4])), "checksums are missing"),
+        (changed("region", region(1, BYTES as u64)), "region leaves the drive"),
+        (changed("region", region(u64::MAX, BYTES as u64)), "region leaves the drive"),
+        (by_hand(b"SSDYNOJ2", &header(&content()), &content()), "no journal"),
+        (far_too_long, "no journal"),
+        (wrong_checksum, "checksum of its header"),
+    ] {
+        let error = opened(&bytes).expect_err(words);
+        assert!(error.to_string().contains(words), "{error}");
+        assert_eq!((error.kind(), error.advice()), (ErrorKind::Io, None), "{error}");
+    }
+}
+
+#[test]
+fn only_the_blocks_asked_for_are_put_back() {
+    let dir = TempDir::new().expect("a directory");
+    let kept = Kept::open(&kept_in(dir.path())).expect("whole");
+    let drive = drive_at(&dir.path().join("drive"), &vec![0; BYTES]);
+    kept.borrowed.put_back(&drive, &[1]).expect("put back");
+    let now = fs::read(dir.path().join("drive")).expect("read");
+    let (first, rest) = now.split_at(BLOCK);
+    assert!(first.iter().all(|byte| *byte == 0), "block 0 was not asked for");
+    assert_eq!(rest[..BLOCK], content()[BLOCK..2 * BLOCK]);
+    assert!(rest[BLOCK..].iter().all(|byte| *byte == 0), "block 2 was not asked for");
+}
+
+/// A file opened for appending takes every write at its end: a drive that loses what it is given.
+#[test]
+fn a_write_that_did_not_arrive_is_an_error() {
+    let dir = TempDir::new().expect("a directory");
+    let kept = Kept::open(&kept_in(dir.path())).expect("whole");
+    drive_at(&dir.path().join("drive"), &vec![0; BYTES]);
+    let path = dir.path().join("drive");
+    let losing = File::options().read(true).append(true).open(path).expect("opens");
+    let error = kept.borrowed.put_back(&losing, &[0, 1, 2]).expect_err("nothing arrived");
+    assert!(error.to_string().starts_with("3 blocks"), "{error}");
+}
+
+#[test]
+fn comparing_asks_the_drive_and_not_the_page_cache() {
+    let device = or_skip!(Loop::of(BYTES as u64 - 512));
+    let region = Region::first(2 * BLOCK as u64);
+    let drive = File::open(&device.path).expect("opens");
+    let borrowed = Borrowed::read(&drive, region).expect("read");
+    assert!(borrowed.differing(&drive).expect("compared").is_empty());
+    // Below the loop device: its page cache still has the old bytes.
+    let image = File::options().write(true).open(&device.image).expect("opens");
+    image.write_all_at(&[7; 512], BLOCK as u64).expect("written");
+    assert_eq!(borrowed.differing(&drive).expect("compared"), [1]);
+    assert_eq!(Borrowed::read(&drive, region).expect("read").bytes()[BLOCK], 7);
+}
+
+#[test]
+fn a_place_that_would_not_outlast_the_drive_is_refused() {
+    let device = or_skip!(Loop::with(16 << 20, &["mkfs.ext4", "-q"]));
+    let mounted = or_skip!(Mounted::new(&device.path, "rw"));
+    let on_itself = Place::at(Some(&mounted.dir.join("not/yet/there"))).expect("named");
+    let error = on_itself.check(device.path.as_ref()).expect_err("on itself");
+    assert!(matches!(error, JournalError::SameDrive { .. }), "{error}");
+    assert!(error.to_string().contains(&device.path), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert!(error.advice().is_some_and(|advice| advice.contains("--journal DIR")));
+    assert_eq!(fs::read_dir(&mounted.dir).expect("there").count(), 1, "lost+found: nothing made");
+}
+
+#[test]
+fn a_place_in_memory_is_refused() {
+    let device = or_skip!(Loop::of(BYTES as u64 - 512));
+    let memory = or_skip!(TempDir::new_in("/dev/shm").map_err(|e| e.to_string()));
+    let place = Place::at(Some(memory.path())).expect("named");
+    let error = place.check(device.path.as_ref()).expect_err("in memory");
+    assert!(matches!(error, JournalError::Memory { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Refused);
+}
+
+#[test]
+fn a_device_that_is_not_there_is_the_users_mistake() {
+    let dir = TempDir::new().expect("a directory");
+    let place = Place::at(Some(dir.path())).expect("named");
+    let error = place.check("/dev/nothing-of-this-name".as_ref()).expect_err("nothing");
+    assert!(matches!(error, JournalError::Drive(_)), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+}
+
+#[test]
+fn a_journal_without_room_leaves_nothing_behind() {
+    let mounted = or_skip!(Mounted::of_kind("tmpfs", "tmpfs", "size=64k"));
+    let dir = TempDir::new().expect("a directory");
+    let drive = drive_at(&dir.path().join("drive"), &content());
+    let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
+    let place = Place::at(Some(&mounted.dir)).expect("named");
+    let error = place.keep(&key(), &borrowed).expect_err("64 KiB are not enough");
+    assert!(error.to_string().contains(&format!("{BYTES} bytes")), "{error}");
+    assert!(matches!(error, JournalError::Full { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert_eq!(fs::read_dir(&mounted.dir).expect("there").count(), 0);
+}
+
+/// "None left" may only be said of a place that was read.
+#[test]
+fn a_place_that_cannot_be_read_is_an_error() {
+    let dir = TempDir::new().expect("a directory");
+    let file = dir.path().join("file");
+    fs::write(&file, "x").expect("written");
+    let error = Place::at(Some(&file)).expect("named").unfinished().expect_err("no directory");
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    let place = Place::at(Some(dir.path())).expect("named");
+    symlink("nowhere", dir.path().join("gone.journal")).expect("linked");
+    fs::write(dir.path().join("notes.txt"), "mine").expect("written");
+    assert!(place.unfinished().expect("read").is_empty(), "one is gone, one is no journal");
+    symlink("loop.journal", dir.path().join("loop.journal")).expect("linked");
+    assert_eq!(place.unfinished().expect_err("a link to itself").kind(), ErrorKind::Io);
+}
+
+#[test]
+fn leftovers_are_listed_by_name_with_their_state() {
+    let dir = TempDir::new().expect("a directory");
+    let place = Place::at(Some(dir.path())).expect("named");
+    let whole = by_hand(b"SSDYNOJ1", &header(&content()), &content());
+    for (name, bytes) in [("c.journal", &whole[..]), ("a.part", b""), ("b.journal", b"x")] {
+        fs::write(dir.path().join(name), bytes).expect("written");
+    }
+    let found = place.unfinished().expect("read");
+    let states: Vec<_> = found
+        .iter()
+        .map(|left| match &left.state {
+            State::Torn => "torn",
+            State::Damaged(_) => "damaged",
+            State::Whole(header) if header.drive == key() => "whole",
+            State::Whole(_) => "of another drive",
+        })
+        .collect();
+    assert_eq!(states, ["torn", "damaged", "whole"]);
+}
+
+/// The variable that makes this test binary keep one journal below a directory, to be traced.
+const TRACED: &str = "JOURNAL_TEST_KEEPS_IN";
+
+/// File, name and directory are synced in this order, and so is every directory that was made.
+#[test]
+fn a_journal_is_durable_before_it_is_complete() {
+    if let Some(dir) = std::env::var_os(TRACED) {
+        kept_in(Path::new(&dir));
+        return;
+    }
+    let dir = TempDir::new().expect("a directory");
+    let trace = dir.path().join("trace");
+    let calls = "trace=fsync,rename,renameat,renameat2";
+    let mut traced = Command::new("strace");
+    traced.args(["-f", "-y", "-e", calls, "-o"]).arg(&trace).env(TRACED, dir.path());
+    traced.arg(std::env::current_exe().expect("this test"));
+    traced.args(["--exact", "a_journal_is_durable_before_it_is_complete"]);
+    match traced.output() {
+        Ok(output) if output.status.success() => {}
+        other => {
+            eprintln!("skipped: no strace here: {other:?}");
+            return;
+        }
+    }
+    let trace = fs::read_to_string(&trace).expect("a trace");
+    let root = dir.path().canonicalize().expect("real").display().to_string();
+    let state = format!("{root}/state");
+    let mut calls = trace.lines().filter(|line| line.contains(&state) || line.contains(&root));
+    let mut next = |wanted: &[&str]| {
+        let found = calls.find(|call| wanted.iter().all(|word| call.contains(word)));
+        assert!(found.is_some(), "no {wanted:?} in its place:\n{trace}");
+    };
+    // The directories that were made are entries of these.
+    next(&["fsync(", &format!("<{state}>")]);
+    next(&["fsync(", &format!("<{root}>")]);
+    next(&["fsync(", &format!("<{state}/journal/"), ".part>"]);
+    next(&["rename", ".part\"", ".journal\""]);
+    next(&["fsync(", &format!("<{state}/journal>")]);
+}
