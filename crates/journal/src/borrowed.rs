@@ -1,7 +1,7 @@
-//! Original bytes of a region, and what of them is no longer on the drive.
+//! The original bytes of a region, compared with the drive and restored.
 //!
-//! Each block has its checksum, so that the drive can be told right even where the kept bytes were
-//! damaged. Reads go past what the kernel cached: what counts is what the drive has.
+//! Each block has a checksum, so that a drive is recognised as unchanged even where the kept bytes
+//! are damaged. Reads bypass the page cache: only the drive's own content counts.
 
 use std::fs::File;
 use std::io;
@@ -11,8 +11,8 @@ use rustix::fs::{Advice, fadvise};
 use workload::Region;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Unit of comparison and of putting back, bytes; the last block of a region may be shorter. Larger
-/// than the pages and smaller than the transfers of most drives (arbitrary within that).
+/// Unit of comparison and restoring, bytes; the last block of a region may be shorter. Larger than
+/// the pages and smaller than the transfers of most drives (arbitrary within that).
 pub const BLOCK: usize = 64 << 10;
 
 /// The original bytes of a region.
@@ -24,7 +24,7 @@ pub struct Borrowed {
 }
 
 impl Borrowed {
-    /// Reads a region of a drive.
+    /// Reads a region of a drive, past the page cache.
     pub fn read(drive: &File, region: Region) -> io::Result<Borrowed> {
         forget(drive, region)?;
         let mut bytes = vec![0; region.bytes as usize];
@@ -35,17 +35,17 @@ impl Borrowed {
         Ok(Borrowed { region, bytes, checksums })
     }
 
-    /// Bytes that were kept, with the checksums they had.
+    /// Kept bytes with their original checksums.
     pub(crate) fn of(region: Region, bytes: Vec<u8>, checksums: Vec<u64>) -> Borrowed {
         Borrowed { region, bytes, checksums }
     }
 
-    /// Where it belongs.
+    /// Its region of the drive.
     pub fn region(&self) -> Region {
         self.region
     }
 
-    /// All of it, in order.
+    /// All bytes, in order.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -55,7 +55,7 @@ impl Borrowed {
         &self.checksums
     }
 
-    /// Copies what belongs at `offset` of the drive; `false` where that is not all borrowed.
+    /// Copies the original bytes at `offset` of the drive; `false` unless all of them are borrowed.
     pub fn copy_to(&self, offset: u64, buffer: &mut [u8]) -> bool {
         let from =
             offset.checked_sub(self.region.start).and_then(|from| usize::try_from(from).ok());
@@ -63,7 +63,7 @@ impl Borrowed {
         part.map(|part| buffer.copy_from_slice(part)).is_some()
     }
 
-    /// Blocks of which the drive no longer has the original, or that cannot be read, by index.
+    /// Indices of blocks that differ on the drive or cannot be read.
     pub fn differing(&self, drive: &File) -> io::Result<Vec<usize>> {
         forget(drive, self.region)?;
         let mut buffer = vec![0; BLOCK];
@@ -75,12 +75,12 @@ impl Borrowed {
         Ok((0..self.checksums.len()).filter(|index| !same(index)).collect())
     }
 
-    /// Blocks whose kept bytes are no longer what they were, by index: nothing can be put back there.
+    /// Indices of blocks whose kept bytes are damaged: they cannot be restored.
     pub fn damaged(&self) -> Vec<usize> {
         (0..self.checksums.len()).filter(|index| !self.is_good(*index)).collect()
     }
 
-    /// Writes the original of these blocks, makes them durable and reads them again.
+    /// Restores these blocks, syncs the drive and reads them again; damaged ones are left alone.
     pub fn put_back(&self, drive: &File, blocks: &[usize]) -> io::Result<()> {
         for &index in blocks.iter().filter(|index| self.is_good(**index)) {
             drive.write_all_at(self.block(index), offset(self.region, index))?;
@@ -90,18 +90,16 @@ impl Borrowed {
         let failed = still.iter().filter(|index| blocks.contains(index) && self.is_good(**index));
         match failed.count() {
             0 => Ok(()),
-            n => Err(io::Error::other(format!(
-                "{n} blocks read back otherwise than they were written"
-            ))),
+            n => Err(io::Error::other(format!("{n} blocks did not read back as written"))),
         }
     }
 
-    /// How many blocks it is.
+    /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.checksums.len()
     }
 
-    /// Bytes of some blocks.
+    /// Total bytes of these blocks.
     pub fn bytes_of(&self, blocks: &[usize]) -> u64 {
         blocks.iter().map(|index| self.block(*index).len() as u64).sum()
     }
@@ -120,7 +118,7 @@ fn offset(region: Region, index: usize) -> u64 {
     region.start + (index * BLOCK) as u64
 }
 
-/// Makes the kernel forget what it has of the region, so that a read asks the drive.
+/// Drops the region from the page cache, so that the next read asks the drive.
 fn forget(drive: &File, region: Region) -> io::Result<()> {
     drive.sync_data()?;
     let bytes = std::num::NonZeroU64::new(region.bytes);

@@ -1,4 +1,4 @@
-//! Why nothing can be borrowed, or put back.
+//! Errors of borrowing and restoring.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use drive::{DriveError, ErrorKind};
 use thiserror::Error;
 
-/// Why nothing can be borrowed, or put back.
+/// Why blocks cannot be borrowed or restored.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// No directory was named, and none can be guessed.
+    /// No directory was given, and there is no default.
     #[error("there is no place for the journal: neither XDG_STATE_HOME nor HOME is set")]
     NoHome,
     /// The directory lies on the drive that is borrowed from.
@@ -32,10 +32,10 @@ pub enum JournalError {
     Full {
         /// The directory.
         dir: PathBuf,
-        /// Bytes that were to be kept.
+        /// Bytes to keep.
         bytes: u64,
     },
-    /// An earlier run did not put back what it had borrowed.
+    /// An earlier run did not restore the blocks it had borrowed.
     #[error("an earlier run left blocks of {drive} in {}", path.display())]
     Unfinished {
         /// The drive's device node.
@@ -43,35 +43,35 @@ pub enum JournalError {
         /// The journal.
         path: PathBuf,
     },
-    /// The file is no journal any more.
+    /// The file is not a journal, or no longer one.
     #[error("{} is damaged: {what}", path.display())]
     Damaged {
         /// The journal.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The damage, in words.
         what: String,
     },
-    /// A run that goes on has it.
-    #[error("{} belongs to a run that goes on", path.display())]
+    /// A run in progress holds it.
+    #[error("{} belongs to a run in progress", path.display())]
     Held {
         /// The journal.
         path: PathBuf,
     },
-    /// The system failed.
+    /// A system call failed.
     #[error("{context}: {source}")]
     Io {
-        /// What was tried, on what.
+        /// The action and its object.
         context: String,
-        /// The system's word.
+        /// The system's error.
         source: io::Error,
     },
-    /// The drive or the directory could not be looked at.
+    /// The drive or the directory could not be examined.
     #[error(transparent)]
     Drive(#[from] DriveError),
 }
 
 impl JournalError {
-    /// Who has to do something about it.
+    /// The class of the error, which decides the exit code.
     pub fn kind(&self) -> ErrorKind {
         match self {
             JournalError::Io { .. } | JournalError::Damaged { .. } => ErrorKind::Io,
@@ -80,7 +80,7 @@ impl JournalError {
         }
     }
 
-    /// What to try, for a line that begins with `try:`.
+    /// Advice, for a line that begins with `try:`.
     pub fn advice(&self) -> Option<String> {
         use JournalError::*;
         match self {

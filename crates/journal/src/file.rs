@@ -1,4 +1,4 @@
-//! A journal as a file.
+//! The format of a journal.
 //!
 //! ```text
 //!   0  8  "SSDYNOJ1"
@@ -8,9 +8,9 @@
 //!         the original bytes
 //! ```
 //!
-//! Its name is the mark that it is complete: it ends in `.part` until everything is synced, then in
-//! `.journal`. Nothing is overwritten before. A lock (`flock`) is held by the run it belongs to; the
-//! kernel drops it when the run dies.
+//! The name says whether it is complete: it ends in `.part` until everything is synced, in `.journal`
+//! afterwards. No block is overwritten before that. The run that owns it holds a lock (`flock`), which
+//! the kernel releases when the run dies.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -27,17 +27,17 @@ use crate::{BLOCK, Borrowed, JournalError};
 
 const MAGIC: &[u8; 8] = b"SSDYNOJ1";
 
-/// Longest header that is believed, bytes: the checksums of 100 GiB.
+/// Longest header accepted, bytes: the checksums of 100 GiB.
 const HEADER_MAX: u64 = 32 << 20;
 
-/// Whose bytes a journal holds.
+/// The drive and region whose bytes a journal holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// The drive they were borrowed from.
+    /// The drive the bytes were borrowed from.
     pub drive: DriveKey,
-    /// Where on it.
+    /// Their region on it.
     pub region: Region,
-    /// When, seconds since 1970.
+    /// Time of writing, seconds since 1970.
     pub made_s: u64,
     block_bytes: u64,
     checksums: Vec<u64>,
@@ -54,7 +54,7 @@ impl Header {
         }
     }
 
-    /// Whether a drive may be written by it without a doubt.
+    /// Checks that it is consistent, so that blocks can be restored from it.
     fn check(&self) -> Result<(), String> {
         let blocks = self.region.bytes.div_ceil(BLOCK as u64);
         let end = self.region.start.checked_add(self.region.bytes);
@@ -69,7 +69,7 @@ impl Header {
     }
 }
 
-/// Writes a journal. The caller syncs and names it.
+/// Writes a journal. The caller syncs and renames it.
 pub(crate) fn write(file: &mut File, header: &Header, bytes: &[u8]) -> io::Result<()> {
     let header = serde_json::to_vec(header)?;
     let head = [&MAGIC[..], &(header.len() as u64).to_le_bytes(), &xxh3_64(&header).to_le_bytes()];
@@ -78,7 +78,7 @@ pub(crate) fn write(file: &mut File, header: &Header, bytes: &[u8]) -> io::Resul
     file.write_all(bytes)
 }
 
-/// Reads the header of a journal, and leaves the file at the bytes behind it.
+/// Reads the header of a journal, and leaves the file at the first original byte.
 pub(crate) fn read_header(file: &mut impl Read, path: &Path) -> Result<Header, JournalError> {
     let damaged = |what: String| JournalError::Damaged { path: path.to_path_buf(), what };
     let mut head = [0; 24];
@@ -88,7 +88,7 @@ pub(crate) fn read_header(file: &mut impl Read, path: &Path) -> Result<Header, J
         return Err(damaged("its head is too short".into()));
     };
     if &head[..8] != MAGIC || length > HEADER_MAX {
-        return Err(damaged("it is no journal".into()));
+        return Err(damaged("it is not a journal".into()));
     }
     let mut header = vec![0; length as usize];
     file.read_exact(&mut header).map_err(|e| damaged(e.to_string()))?;
@@ -100,7 +100,7 @@ pub(crate) fn read_header(file: &mut impl Read, path: &Path) -> Result<Header, J
     Ok(header)
 }
 
-/// Takes the lock of a journal; `false` where a run has it.
+/// Takes the lock of a journal; `false` when a run holds it.
 pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
@@ -109,14 +109,14 @@ pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
     }
 }
 
-/// A journal that a run left behind, read and locked.
+/// A journal that an earlier run left, read and locked.
 #[derive(Debug)]
 pub struct Kept {
     /// Its path.
     pub path: PathBuf,
-    /// Whose it is.
+    /// Its drive and region.
     pub header: Header,
-    /// What it holds.
+    /// Its blocks.
     pub borrowed: Borrowed,
     /// Holds the lock.
     _file: File,
@@ -131,7 +131,7 @@ impl Kept {
         }
         let mut reader = BufReader::new(&file);
         let header = read_header(&mut reader, path)?;
-        // What is missing at the end is damaged like any other block: its checksum is wrong.
+        // Bytes missing at the end become zeros: their block counts as damaged by its checksum.
         let mut bytes = Vec::new();
         let there = reader.take(header.region.bytes).read_to_end(&mut bytes);
         there.map_err(|e| JournalError::io("read", path, e))?;

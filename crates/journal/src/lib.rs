@@ -1,11 +1,11 @@
-//! What was borrowed from a drive, kept on another one until it is back.
+//! Blocks borrowed from a drive, kept on another drive until they are back.
 //!
-//! A method of the class `borrows` overwrites blocks of a drive that is in use, and puts the same
-//! content back. Before the first of them is touched, all of them are in a file on another drive,
-//! synced together with its directory; so that a kill or a loss of power at any moment costs nothing.
-//! What was borrowed is [`Borrowed`]: the bytes with a checksum for each block. A [`Place`] keeps it
-//! as a file (`file.rs` has the format) until it is compared and closed; what a run left there is
-//! [`Place::unfinished`], and [`Kept`] compares it with the drive and puts back what differs.
+//! A method of the class `borrows` overwrites blocks of a drive in use and puts the same content
+//! back. Before the first block is overwritten, all of them are in a file on another drive, synced
+//! together with its directory: a kill or a loss of power at any moment costs nothing. [`Borrowed`]
+//! is the bytes with a checksum per block. A [`Place`] keeps them as a file (`file.rs` has the
+//! format) until they are compared and the journal is closed. [`Place::unfinished`] lists the files
+//! that earlier runs left; [`Kept`] opens one, compares it with the drive and restores blocks.
 
 #![forbid(unsafe_code)]
 

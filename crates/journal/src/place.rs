@@ -1,4 +1,4 @@
-//! The directory that journals lie in, and how they come and go.
+//! The directory of journals: creates, lists and removes them.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -12,10 +12,10 @@ use drive::{DriveKey, Separation, separation};
 use crate::file::{self, Header, Kept};
 use crate::{Borrowed, JournalError};
 
-/// Ends the name of a journal that is being written: nothing was overwritten yet.
+/// Extension of a journal that is being written: no block has been overwritten yet.
 const PART: &str = "part";
 
-/// Ends the name of one that is complete.
+/// Extension of a complete journal.
 const WHOLE: &str = "journal";
 
 /// A directory for journals.
@@ -24,7 +24,7 @@ pub struct Place {
     dir: PathBuf,
 }
 
-/// A complete journal of a run that goes on.
+/// A complete journal of this run.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -32,23 +32,23 @@ pub struct Journal {
     _file: File,
 }
 
-/// A file that a run left in a place.
+/// A file that an earlier run left in a place.
 #[derive(Debug)]
 pub struct Leftover {
     /// Its path.
     pub path: PathBuf,
-    /// What it is.
+    /// Its condition.
     pub state: State,
 }
 
-/// What a left file is.
+/// The condition of a leftover.
 #[derive(Debug)]
 pub enum State {
-    /// It is not complete: nothing had been overwritten when the run ended.
+    /// Incomplete: no block had been overwritten when the run ended.
     Torn,
-    /// It is complete: blocks may have been overwritten.
+    /// Complete: blocks may have been overwritten.
     Whole(Box<Header>),
-    /// It was complete, and its header cannot be read any more.
+    /// It was complete; its header is no longer readable, for this reason.
     Damaged(String),
 }
 
@@ -68,8 +68,8 @@ impl Place {
         &self.dir
     }
 
-    /// Whether blocks of this device may be kept here: on another drive, not in memory, and no older
-    /// ones are still to be put back. Touches nothing.
+    /// Checks that blocks of this device may be kept here: on another drive, not in memory, and with
+    /// no earlier blocks left to restore. Touches nothing.
     pub fn check(&self, device: &Path) -> Result<(), JournalError> {
         let there = self.dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("."));
         let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
@@ -85,7 +85,7 @@ impl Place {
         }
     }
 
-    /// Keeps what was borrowed. When this returns it outlasts a loss of power.
+    /// Keeps borrowed blocks. After it returns they survive a loss of power.
     pub fn keep(&self, drive: &DriveKey, borrowed: &Borrowed) -> Result<Journal, JournalError> {
         if let Some(path) = self.still_kept(drive)? {
             return Err(JournalError::Unfinished { drive: drive.path.clone(), path });
@@ -98,7 +98,7 @@ impl Place {
         let header = Header::new(drive, borrowed, now.as_secs());
         let journal = self.write(&part, &header, borrowed);
         if journal.is_err() {
-            // Nothing was overwritten, so nothing depends on it.
+            // No block was overwritten, so nothing depends on this file.
             let _ = fs::remove_file(&part);
         }
         journal
@@ -116,7 +116,7 @@ impl Place {
             }
             _ => JournalError::io("write", part, source),
         };
-        // The bytes may be anybody's letters: nobody else may read them.
+        // The bytes may be private: only the owner may read them.
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -133,7 +133,7 @@ impl Place {
         Ok(Journal { path, _file: file })
     }
 
-    /// A complete journal of this drive that no run has any more.
+    /// A complete journal of this drive whose run has ended.
     fn still_kept(&self, drive: &DriveKey) -> Result<Option<PathBuf>, JournalError> {
         let found = self.unfinished()?.into_iter().find(|left| match &left.state {
             State::Whole(header) => header.drive.is(drive),
@@ -142,7 +142,7 @@ impl Place {
         Ok(found.map(|left| left.path))
     }
 
-    /// What runs left here, by name; what runs that go on have is not among it.
+    /// Files that ended runs left here, by name; without those that a run still holds.
     pub fn unfinished(&self) -> Result<Vec<Leftover>, JournalError> {
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -153,14 +153,14 @@ impl Place {
         paths.iter().filter_map(|path| look(path).transpose()).collect()
     }
 
-    /// Removes a journal: what it held is back, or had never been overwritten.
+    /// Removes a journal whose blocks are restored, or were never overwritten.
     pub fn remove(&self, path: &Path) -> Result<(), JournalError> {
         fs::remove_file(path)
             .and_then(|()| sync(&self.dir))
             .map_err(|e| JournalError::io("remove", path, e))
     }
 
-    /// The same for what a run has read and locked.
+    /// Removes a journal that this run has read and locked.
     pub fn close(&self, kept: Kept) -> Result<(), JournalError> {
         self.remove(&kept.path)
     }
@@ -172,14 +172,14 @@ impl Journal {
         &self.path
     }
 
-    /// Removes it: what it holds was compared with the drive.
+    /// Removes it after its blocks have been compared with the drive.
     pub fn close(self) -> Result<(), JournalError> {
         let place = Place { dir: self.path.parent().unwrap_or(Path::new(".")).to_path_buf() };
         place.remove(&self.path)
     }
 }
 
-/// What a file in the directory is; nothing where it is no journal, or belongs to a run.
+/// The condition of a file in the directory; `None` for other files and for those a run holds.
 fn look(path: &Path) -> Result<Option<Leftover>, JournalError> {
     let part = match path.extension().and_then(|e| e.to_str()) {
         Some(PART) => true,
@@ -193,7 +193,7 @@ fn look(path: &Path) -> Result<Option<Leftover>, JournalError> {
     if !file::lock(&file, path)? {
         return Ok(None);
     }
-    // A run may have named or removed it between the look and the lock.
+    // A run may have renamed or removed it before the lock was taken.
     if !path.exists() {
         return Ok(None);
     }
@@ -207,7 +207,7 @@ fn look(path: &Path) -> Result<Option<Leftover>, JournalError> {
     Ok(Some(Leftover { path: path.to_path_buf(), state }))
 }
 
-/// Makes a directory, and those above it, so that none is lost with the power.
+/// Makes a directory and its missing parents, and syncs the directories that list them.
 fn make_durably(dir: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
@@ -221,7 +221,7 @@ fn sync(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// The XDG specification: a relative path is to be ignored.
+/// The default by the XDG specification, which says to ignore relative paths.
 fn default_dir(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let absolute = |dir: OsString| Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute());
     let home = || home.and_then(absolute).map(|home| home.join(".local/state"));

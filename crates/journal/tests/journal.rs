@@ -1,4 +1,4 @@
-//! What is kept comes back, whatever was done to the drive; and what was done to the journal is told.
+//! Kept blocks are restored whatever happened to the drive, and damage to a journal is reported.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 use workload::Region;
 
-/// Bytes of the drive: some blocks and a part of one.
+/// Size of the drive, bytes: five blocks and a part of one.
 const BYTES: usize = 5 * BLOCK + 1000;
 
 /// A file that stands for a drive, and a place for journals.
@@ -74,10 +74,10 @@ fn a_journal_is_there_until_it_is_closed() {
     let borrowed = Borrowed::read(&bench.drive, all()).expect("read");
     let journal = bench.keep(&borrowed).expect("kept");
     assert_eq!(journal.path().extension().and_then(|e| e.to_str()), Some("journal"));
-    assert!(bench.place().unfinished().expect("read").is_empty(), "its run goes on");
+    assert!(bench.place().unfinished().expect("read").is_empty(), "its run is in progress");
     let opened = Kept::open(journal.path()).expect_err("held");
     assert!(matches!(opened, JournalError::Held { .. }), "{opened}");
-    // Another region of the same run is no obstacle.
+    // A second region of the same run is allowed.
     let part = Borrowed::read(&bench.drive, Region { start: 0, bytes: 512 }).expect("read");
     bench.keep(&part).expect("kept").close().expect("closed");
     journal.close().expect("closed");
@@ -109,7 +109,7 @@ fn a_drive_with_blocks_in_a_journal_lends_no_more() {
 }
 
 #[test]
-fn what_was_kept_is_what_is_read() {
+fn kept_bytes_are_read_again() {
     let bench = Bench::new();
     let region = Region { start: 512, bytes: 2 * BLOCK as u64 + 512 };
     let kept = Kept::open(&left(&bench, region)).expect("whole");
@@ -127,7 +127,7 @@ fn what_was_kept_is_what_is_read() {
 }
 
 #[test]
-fn a_drive_that_got_smaller_differs_and_cannot_be_put_right() {
+fn a_drive_that_shrank_differs_from_there_on() {
     let bench = Bench::new();
     let kept = Kept::open(&left(&bench, all())).expect("whole");
     bench.drive.set_len(2 * BLOCK as u64).expect("cut");
@@ -155,9 +155,9 @@ fn any_part_of_a_file_is_no_journal() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever is written over the drive is found, and put back.
+    /// Every change of the drive is found and undone.
     #[test]
-    fn what_differs_is_put_back(
+    fn differing_blocks_are_restored(
         writes in prop::collection::vec((0..BYTES, prop::collection::vec(any::<u8>(), 1..3000)), 0..6),
     ) {
         let bench = Bench::new();
@@ -177,7 +177,7 @@ proptest! {
         prop_assert_eq!(bench.now(), bench.content.clone());
     }
 
-    /// Whatever happens to the journal, nothing but original bytes is ever written.
+    /// Whatever happens to the journal, only original bytes are ever written.
     #[test]
     fn a_damaged_journal_writes_nothing_wrong(
         flips in prop::collection::vec((any::<prop::sample::Index>(), 1..=255u8), 1..5),

@@ -122,8 +122,8 @@ fn a_header_that_contradicts_itself_is_refused() {
         (changed("checksums", json!([1, 2, 3, 4])), "checksums are missing"),
         (changed("region", region(1, BYTES as u64)), "region leaves the drive"),
         (changed("region", region(u64::MAX, BYTES as u64)), "region leaves the drive"),
-        (by_hand(b"SSDYNOJ2", &header(&content()), &content()), "no journal"),
-        (far_too_long, "no journal"),
+        (by_hand(b"SSDYNOJ2", &header(&content()), &content()), "not a journal"),
+        (far_too_long, "not a journal"),
         (wrong_checksum, "checksum of its header"),
     ] {
         let error = opened(&bytes).expect_err(words);
