@@ -197,11 +197,11 @@ fn fit_cells(spec: &mut DriveSpec, observed: &Observed) {
 }
 
 /// Lets a cell decide a parameter; measurements at depth 1 give the remaining time.
-fn decide(spec: &mut DriveSpec, cells: &[Cell], cell: Option<&Cell>, knob: &Knob) {
+fn decide(spec: &mut DriveSpec, cells: &[Cell], cell: Option<&Cell>, parameter: &Parameter) {
     if let Some(cell) = cell
-        && let Some(value) = solve(spec, cell, knob)
+        && let Some(value) = solve(spec, cell, parameter)
     {
-        knob.set(spec, rounded(value), &cell.workload.name);
+        parameter.set(spec, rounded(value), &cell.workload.name);
     }
     fit_alone(spec, cells);
 }
@@ -240,9 +240,13 @@ fn misfit(spec: &DriveSpec, cells: &[Cell]) -> f64 {
 /// Weighted by 1/100, so that a fit better by 10% in one cell outweighs a parameter off by a factor
 /// of e.
 fn strangeness(spec: &DriveSpec, base: &DriveSpec) -> f64 {
-    let value = |knob: &Knob, spec: &DriveSpec| (knob.place)(&mut spec.clone()).value.max(1e-3);
+    let value = |parameter: &Parameter, spec: &DriveSpec| {
+        (parameter.place)(&mut spec.clone()).value.max(1e-3)
+    };
     let knobs = [&LATENCY, &SLC_READ, &READ, &READ_CORE];
-    let far = knobs.into_iter().map(|knob| (value(knob, spec) / value(knob, base)).ln().powi(2));
+    let far = knobs
+        .into_iter()
+        .map(|parameter| (value(parameter, spec) / value(parameter, base)).ln().powi(2));
     0.01 * far.sum::<f64>()
 }
 

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::ftl::superblock::Layout;
-use crate::ftl::{Flash, Why};
+use crate::ftl::{Cause, Flash};
 use crate::shape::Shape;
 use crate::spec::{DriveSpec, MapKind};
 
@@ -249,19 +249,19 @@ impl Flash for Media {
     }
 
     #[inline]
-    fn program(&mut self, at: u64, ppn: u32, slc: bool, why: Why) -> u64 {
+    fn program(&mut self, at: u64, ppn: u32, slc: bool, cause: Cause) -> u64 {
         let cell = self.cells[usize::from(slc)];
         let index = self.die_of(ppn, slc);
         let channel = index % self.channels.len();
         let moved = self.channels[channel].max(at) + cell.transfer;
         self.channels[channel] = moved;
         let die = &mut self.dies[index];
-        let program = if why == Why::Fold { self.fold_program } else { cell.program };
+        let program = if cause == Cause::Fold { self.fold_program } else { cell.program };
         let done = moved.max(die.free) + program;
         *die = Die { free: done, read_free: die.read_free, unit: ppn, unit_done: done };
         self.row = (u32::MAX, 0);
         self.traffic.programmed += u64::from(cell.unit_bytes);
-        if why == Why::Host {
+        if cause == Cause::Host {
             self.traffic.host_units += 1;
             self.buffer.push(cell.unit_bytes, done);
             if let Some(log) = &mut self.log {

@@ -8,7 +8,7 @@ use record::{Evidence, Finding, FindingKind, Level, Unit};
 use super::cgroup::{self, Limit};
 use super::environment::{governor, hypervisor, load};
 use super::process::Process;
-use super::pulse::Pulse;
+use super::snapshot::Snapshot;
 use crate::allow::allowance;
 use crate::identity;
 use crate::list::is_shown;
@@ -31,9 +31,9 @@ pub fn fitness() -> Vec<Finding> {
 impl Machine {
     /// [`fitness`] of this machine, observing other I/O for `look`.
     pub fn fitness(&self, look: Duration) -> Vec<Finding> {
-        let before = Pulse::take(self);
+        let before = Snapshot::take(self);
         std::thread::sleep(look);
-        let mut findings = before.until(&Pulse::take(self), look.as_secs_f64());
+        let mut findings = before.until(&Snapshot::take(self), look.as_secs_f64());
         let process = Process::of(self);
         let about_machine = [
             slow_governor(self),

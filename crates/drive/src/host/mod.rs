@@ -4,7 +4,7 @@ mod cgroup;
 mod environment;
 mod fitness;
 mod process;
-mod pulse;
+mod snapshot;
 
 pub use environment::environment;
 pub use fitness::fitness;

@@ -11,7 +11,7 @@ use workload::units;
 use super::PartitionType;
 
 /// Partitions begin and end at multiples of this, bytes.
-const GRAIN: u64 = 1 << 20;
+const ALIGNMENT: u64 = 1 << 20;
 
 /// Entries in an MBR.
 const PARTITIONS_MAX: usize = 4;
@@ -49,7 +49,7 @@ const PURPOSES: &[Purpose] = &[
 
 /// A requested partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct PartitionRequest {
     /// Purpose: `loader`, `filecore`, `fat32`, ...
     pub word: &'static str,
     /// Its type.
@@ -60,7 +60,7 @@ pub struct Wish {
 
 /// A requested layout, in the order of the drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout(pub Vec<Wish>);
+pub struct Layout(pub Vec<PartitionRequest>);
 
 /// A partition with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -92,7 +92,7 @@ pub enum LayoutError {
     Count(usize),
     /// More than one partition without a size.
     #[error("{0} and {1} have no size: only one partition can take the rest of the drive")]
-    TwoRests(&'static str, &'static str),
+    TwoUnsized(&'static str, &'static str),
     /// The layout exceeds the drive.
     #[error("the layout needs {requested}, the drive has {there}", requested = units::binary(*.requested),
         there = units::binary(*.there))]
@@ -121,36 +121,38 @@ fn kinds() -> String {
 impl Layout {
     /// Parses `loader,filecore=110G,fat32=20G,ext4`.
     pub fn parse(text: &str) -> Result<Layout, LayoutError> {
-        let wishes = text.split(',').map(str::trim).map(wish).collect::<Result<Vec<_>, _>>()?;
-        if wishes.len() > PARTITIONS_MAX {
-            return Err(LayoutError::Count(wishes.len()));
+        let requests =
+            text.split(',').map(str::trim).map(request).collect::<Result<Vec<_>, _>>()?;
+        if requests.len() > PARTITIONS_MAX {
+            return Err(LayoutError::Count(requests.len()));
         }
-        let rests: Vec<_> = wishes.iter().filter(|w| w.bytes.is_none()).map(|w| w.word).collect();
-        match rests.as_slice() {
-            [first, second, ..] => Err(LayoutError::TwoRests(first, second)),
-            _ => Ok(Layout(wishes)),
+        let unsized_words: Vec<_> =
+            requests.iter().filter(|w| w.bytes.is_none()).map(|w| w.word).collect();
+        match unsized_words.as_slice() {
+            [first, second, ..] => Err(LayoutError::TwoUnsized(first, second)),
+            _ => Ok(Layout(requests)),
         }
     }
 
     /// Positions on a drive of `bytes` with sectors of `sector` bytes.
     pub fn plan(&self, bytes: u64, sector: u32) -> Result<Vec<Planned>, LayoutError> {
         let addressable = MBR_SECTORS.saturating_mul(u64::from(sector));
-        let there = bytes.min(addressable) / GRAIN * GRAIN;
-        let sized = self.0.iter().filter_map(|w| w.bytes).map(to_grain);
-        let requested = sized.fold(GRAIN, u64::saturating_add);
-        let rests = self.0.iter().any(|w| w.bytes.is_none());
-        if requested > there || (rests && requested == there) {
+        let there = bytes.min(addressable) / ALIGNMENT * ALIGNMENT;
+        let sized = self.0.iter().filter_map(|w| w.bytes).map(align);
+        let requested = sized.fold(ALIGNMENT, u64::saturating_add);
+        let has_rest = self.0.iter().any(|w| w.bytes.is_none());
+        if requested > there || (has_rest && requested == there) {
             return Err(LayoutError::NoRoom {
-                requested: requested + u64::from(rests) * GRAIN,
+                requested: requested + u64::from(has_rest) * ALIGNMENT,
                 there,
             });
         }
-        let mut at = GRAIN;
+        let mut at = ALIGNMENT;
         let mut places = Vec::new();
-        for (wish, number) in self.0.iter().zip(1..) {
-            let bytes = wish.bytes.map_or(there - requested, to_grain);
-            limits(wish.word, bytes, u64::from(sector))?;
-            let Wish { word: purpose, kind, .. } = *wish;
+        for (request, number) in self.0.iter().zip(1..) {
+            let bytes = request.bytes.map_or(there - requested, align);
+            limits(request.word, bytes, u64::from(sector))?;
+            let PartitionRequest { word: purpose, kind, .. } = *request;
             places.push(Planned { number, purpose, kind, start: at, bytes });
             at += bytes;
         }
@@ -158,11 +160,11 @@ impl Layout {
     }
 }
 
-fn to_grain(bytes: u64) -> u64 {
-    (bytes / GRAIN).max(1) * GRAIN
+fn align(bytes: u64) -> u64 {
+    (bytes / ALIGNMENT).max(1) * ALIGNMENT
 }
 
-fn wish(text: &str) -> Result<Wish, LayoutError> {
+fn request(text: &str) -> Result<PartitionRequest, LayoutError> {
     let (word, size) = match text.split_once('=') {
         Some((word, size)) => (word.trim(), Some(size.trim())),
         None => (text, None),
@@ -174,12 +176,12 @@ fn wish(text: &str) -> Result<Wish, LayoutError> {
         None => *default_bytes,
         Some(size) => Some(bytes(size).map_err(|why| LayoutError::Size(word, why))?),
     };
-    Ok(Wish { word, kind: PartitionType::Mbr(*code), bytes })
+    Ok(PartitionRequest { word, kind: PartitionType::Mbr(*code), bytes })
 }
 
 fn bytes(size: &str) -> Result<u64, String> {
     match units::parse_bytes(size)? {
-        bytes if bytes < GRAIN => Err(format!("{size} is less than 1 MiB")),
+        bytes if bytes < ALIGNMENT => Err(format!("{size} is less than 1 MiB")),
         bytes => Ok(bytes),
     }
 }
@@ -193,7 +195,8 @@ fn limits(word: &'static str, bytes: u64, sector: u64) -> Result<(), LayoutError
             limit(format!("FileCore addresses 2^29 sectors of {sector} bytes, {most}"))
         }
         "loader" | "fat32" if bytes < FAT32_CLUSTERS * sector => {
-            let least = units::binary((FAT32_CLUSTERS * sector).next_multiple_of(GRAIN) + GRAIN);
+            let least =
+                units::binary((FAT32_CLUSTERS * sector).next_multiple_of(ALIGNMENT) + ALIGNMENT);
             limit(format!("FAT32 needs 65,525 clusters, {least} with sectors of {sector} bytes"))
         }
         _ => Ok(()),
@@ -215,10 +218,10 @@ mod tests {
         let places = plan("loader,filecore=110G,fat32=20G,ext4", drive, 512).expect("it fits");
         let codes: Vec<String> = places.iter().map(|p| p.kind.to_string()).collect();
         assert_eq!(codes, ["0c", "ad", "0c", "83"]);
-        assert_eq!(places[0].start, GRAIN);
+        assert_eq!(places[0].start, ALIGNMENT);
         assert!(places.windows(2).all(|p| p[0].start + p[0].bytes == p[1].start));
         let last = &places[3];
-        assert!(drive - (last.start + last.bytes) < GRAIN, "the rest goes to Linux");
+        assert!(drive - (last.start + last.bytes) < ALIGNMENT, "the rest goes to Linux");
     }
 
     #[test]
@@ -243,9 +246,9 @@ mod tests {
     #[test]
     fn an_mbr_ends_at_two_tebibytes_of_small_sectors() {
         let places = plan("ext4", 16 << 40, 512).expect("as far as it goes");
-        assert_eq!(places[0].start + places[0].bytes, (2 << 40) - GRAIN);
+        assert_eq!(places[0].start + places[0].bytes, (2 << 40) - ALIGNMENT);
         let places = plan("ext4", 16 << 40, 4096).expect("larger sectors, larger drives");
-        assert_eq!(places[0].start + places[0].bytes, (16 << 40) - GRAIN);
+        assert_eq!(places[0].start + places[0].bytes, (16 << 40) - ALIGNMENT);
     }
 
     proptest! {
@@ -253,7 +256,7 @@ mod tests {
         fn any_words_and_any_drive(text in "[a-z0-9=,.GMK ]{0,60}", bytes: u64, four_k: bool) {
             let sector = if four_k { 4096 } else { 512 };
             if let Ok(places) = plan(&text, bytes, sector) {
-                let mut at = GRAIN;
+                let mut at = ALIGNMENT;
                 for place in &places {
                     prop_assert_eq!(place.start, at);
                     at += place.bytes;

@@ -18,7 +18,7 @@ use std::path::Path;
 use serde::Serialize;
 
 pub use self::kind::PartitionType;
-pub use self::layout::{Layout, LayoutError, Planned, Wish};
+pub use self::layout::{Layout, LayoutError, PartitionRequest, Planned};
 pub use self::write::write;
 
 use crate::contents::Image;

@@ -19,24 +19,28 @@ const REACHED: f64 = 0.998;
 const HALVINGS: u32 = 12;
 
 /// A parameter that a probe can decide.
-pub struct Knob {
+pub struct Parameter {
     pub place: fn(&mut DriveSpec) -> &mut Figure<f64>,
     pub range: (f64, f64),
 }
 
-impl Knob {
+impl Parameter {
     pub fn set(&self, spec: &mut DriveSpec, value: f64, source: &str) {
         put((self.place)(spec), value, source);
     }
 }
 
-pub const LATENCY: Knob = Knob { place: |s| &mut s.command.latency_us, range: (0.1, 5000.0) };
-pub const SLC_READ: Knob = Knob { place: |s| &mut s.nand.slc_read_us, range: (1.0, 2000.0) };
-pub const READ: Knob = Knob { place: |s| &mut s.nand.read_us, range: (1.0, 2000.0) };
-pub const READ_CORE: Knob = Knob { place: |s| &mut s.command.read_us, range: (0.2, 2000.0) };
-pub const WRITE_CORE: Knob = Knob { place: |s| &mut s.command.write_us, range: (0.2, 2000.0) };
-pub const BUS: Knob = Knob { place: |s| &mut s.nand.bus_mb_s, range: (10.0, 5000.0) };
-pub const SPARE: Knob = Knob { place: |s| &mut s.op, range: (0.02, 1.0) };
+pub const LATENCY: Parameter =
+    Parameter { place: |s| &mut s.command.latency_us, range: (0.1, 5000.0) };
+pub const SLC_READ: Parameter =
+    Parameter { place: |s| &mut s.nand.slc_read_us, range: (1.0, 2000.0) };
+pub const READ: Parameter = Parameter { place: |s| &mut s.nand.read_us, range: (1.0, 2000.0) };
+pub const READ_CORE: Parameter =
+    Parameter { place: |s| &mut s.command.read_us, range: (0.2, 2000.0) };
+pub const WRITE_CORE: Parameter =
+    Parameter { place: |s| &mut s.command.write_us, range: (0.2, 2000.0) };
+pub const BUS: Parameter = Parameter { place: |s| &mut s.nand.bus_mb_s, range: (10.0, 5000.0) };
+pub const SPARE: Parameter = Parameter { place: |s| &mut s.op, range: (0.02, 1.0) };
 
 fn small(cell: &Cell, kind: OpKind) -> bool {
     let w = &cell.workload;
@@ -83,31 +87,31 @@ pub fn fit_alone(spec: &mut DriveSpec, cells: &[Cell]) {
         let time = |rate: f64| f64::from(cell.workload.blocks.max()) / rate * 1e6;
         let now = time(rate(spec, cell));
         // Flash times that matter: those that lengthen the operation.
-        let longer = |knob: &&Knob| {
+        let longer = |parameter: &&Parameter| {
             let mut tried = spec.clone();
-            let own = (knob.place)(&mut tried).value;
-            knob.set(&mut tried, own + 10.0, "");
+            let own = (parameter.place)(&mut tried).value;
+            parameter.set(&mut tried, own + 10.0, "");
             time(rate(&tried, cell)) > now + 5.0
         };
-        if let Some(knob) = knobs.iter().find(longer) {
-            let own = (knob.place)(spec).value;
+        if let Some(parameter) = knobs.iter().find(longer) {
+            let own = (parameter.place)(spec).value;
             let wanted = own + time(cell.rate) - now;
-            let value = wanted.clamp(knob.range.0, knob.range.1);
+            let value = wanted.clamp(parameter.range.0, parameter.range.1);
             let reached = if value == wanted { "" } else { ", out of the model's range" };
-            knob.set(spec, rounded(value), &format!("{}{reached}", cell.workload.name));
+            parameter.set(spec, rounded(value), &format!("{}{reached}", cell.workload.name));
         }
     }
 }
 
 /// The value at which the model matches the measurement, or the nearer end of the range if none
 /// does; `None` if the value does not matter there.
-pub fn solve(spec: &DriveSpec, cell: &Cell, knob: &Knob) -> Option<f64> {
+pub fn solve(spec: &DriveSpec, cell: &Cell, parameter: &Parameter) -> Option<f64> {
     let at = |value: f64| {
         let mut tried = spec.clone();
-        knob.set(&mut tried, value, "");
+        parameter.set(&mut tried, value, "");
         rate(&tried, cell)
     };
-    let (mut low, mut high) = knob.range;
+    let (mut low, mut high) = parameter.range;
     let (first, last) = (at(low), at(high));
     if (first / last).ln().abs() < SENSITIVE {
         return None;
@@ -115,7 +119,7 @@ pub fn solve(spec: &DriveSpec, cell: &Cell, knob: &Knob) -> Option<f64> {
     let falling = first > last;
     // On a plateau near the measured rate something else is the limit, and every value is equally
     // good.
-    let own = (knob.place)(&mut spec.clone()).value;
+    let own = (parameter.place)(&mut spec.clone()).value;
     let near = (at(own) / cell.rate).ln().abs() < SENSITIVE;
     if near && (at(own * 1.25) / at(own / 1.25)).ln().abs() < SENSITIVE / 2.0 {
         return None;

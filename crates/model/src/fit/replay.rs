@@ -23,7 +23,7 @@ const STEADY_OPS: u64 = 4_000_000;
 /// The rate of a cell on a drive of this description, in bytes per second.
 pub fn rate(spec: &DriveSpec, cell: &Cell) -> f64 {
     let w = &cell.workload;
-    let mut stand = Stand { drive: Drive::new(spec, 1), now: 0 };
+    let mut stand = Replay { drive: Drive::new(spec, 1), now: 0 };
     let everything = Region::first(stand.drive.bytes());
     let written = match cell.before {
         Before::Fresh => Region::first(0),
@@ -51,7 +51,7 @@ pub fn rate(spec: &DriveSpec, cell: &Cell) -> f64 {
 /// Runs the passes on a drive of this description, evaluated over the same stretches as the
 /// measurement.
 pub fn run_pass(spec: &DriveSpec, pass: &Pass) -> Pass {
-    let mut stand = Stand { drive: Drive::new(spec, 1), now: 0 };
+    let mut stand = Replay { drive: Drive::new(spec, 1), now: 0 };
     let block = pass.block.max(4096);
     let bytes = stand.drive.bytes() / u64::from(block) * u64::from(block);
     let mut stretch = |from: f64, to: f64| {
@@ -80,12 +80,12 @@ fn sequence(kind: OpKind, region: Region, block: u32) -> impl Iterator<Item = Op
 }
 
 /// A drive with its clock.
-struct Stand {
+struct Replay {
     drive: Drive,
     now: u64,
 }
 
-impl Stand {
+impl Replay {
     /// A closed loop. Returns the bytes transferred and the time taken in nanoseconds.
     fn run(&mut self, ops: impl Iterator<Item = Op>, depth: usize, time: u64) -> (u64, u64) {
         let (start, mut bytes) = (self.now, 0);

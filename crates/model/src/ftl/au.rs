@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use serde::{Deserialize, Serialize};
 
 use super::page::{Full, Work};
-use super::{Flash, Why};
+use super::{Cause, Flash};
 
 /// Sizes and rules of a card.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -119,7 +119,7 @@ impl AuMapped {
         for lpn in lpn..lpn + n {
             let (au, page) = (lpn / self.rules.au_pages, lpn % self.rules.au_pages);
             let index = self.ready(at, au, page, flash)?;
-            self.put(index, at, Why::Host, flash);
+            self.put(index, at, Cause::Host, flash);
             self.filled[lpn as usize / 64] |= 1 << (lpn % 64);
         }
         self.work.host += u64::from(n);
@@ -179,7 +179,7 @@ impl AuMapped {
             {
                 ready = ready.max(flash.read(ready, place << self.stride_bits | next, 1, false));
                 self.work.moved += 1;
-                self.put(index, ready, Why::Collect, flash);
+                self.put(index, ready, Cause::Collect, flash);
             } else {
                 // No data to keep: the page is skipped.
                 self.skip(index, ready, flash);
@@ -187,10 +187,10 @@ impl AuMapped {
         }
     }
 
-    fn put(&mut self, index: usize, at: u64, why: Why, flash: &mut impl Flash) {
+    fn put(&mut self, index: usize, at: u64, cause: Cause, flash: &mut impl Flash) {
         let open = &mut self.open[index];
         open.next += 1;
-        open.host |= why == Why::Host;
+        open.host |= cause == Cause::Host;
         let full = open.next == self.rules.au_pages;
         if full || open.next - open.programmed >= self.rules.unit_pages {
             self.program_rest(index, at, flash);
@@ -208,8 +208,9 @@ impl AuMapped {
         if open.programmed == open.next {
             return at;
         }
-        let why = if open.host { Why::Host } else { Why::Collect };
-        let done = flash.program(at, open.place << self.stride_bits | open.programmed, false, why);
+        let cause = if open.host { Cause::Host } else { Cause::Collect };
+        let done =
+            flash.program(at, open.place << self.stride_bits | open.programmed, false, cause);
         open.host = false;
         open.programmed = open.next;
         done

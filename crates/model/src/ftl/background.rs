@@ -9,8 +9,8 @@
 
 use super::collect::victim;
 use super::map::Live;
-use super::page::{Full, Job, LOW, ONE, PageMapped, To};
-use super::{Flash, Why};
+use super::page::{Full, Job, LOW, ONE, PageMapped, Stream};
+use super::{Cause, Flash};
 
 /// Erases between two checks for wear levelling.
 const LEVEL_EVERY: u64 = 16;
@@ -58,7 +58,7 @@ impl PageMapped {
         if self.rules.shared_frontier {
             return;
         }
-        let host = &self.frontiers[To::Host as usize];
+        let host = &self.frontiers[Stream::Host as usize];
         let raw_per_page = if host.slc { f64::from(self.rules.slc.bits) } else { 1.0 };
         let slc_owed = self.slc_owed();
         let short = self.blocks.free() <= LOW;
@@ -84,7 +84,7 @@ impl PageMapped {
         if self.blocks.slc_used() == 0 {
             return 0.0;
         }
-        let host = &self.frontiers[To::Host as usize];
+        let host = &self.frontiers[Stream::Host as usize];
         self.rules.slc.owed(self.blocks.slc_used(), self.slc_limit(), host.slc)
     }
 
@@ -163,18 +163,18 @@ impl PageMapped {
         at: u64,
         flash: &mut impl Flash,
     ) -> Result<(), Full> {
-        let to = if self.rules.shared_frontier { To::Host } else { To::Moved };
-        let why = if slc { Why::Fold } else { Why::Collect };
+        let to = if self.rules.shared_frontier { Stream::Host } else { Stream::Moved };
+        let cause = if slc { Cause::Fold } else { Cause::Collect };
         self.ready = self.ready.max(flash.read(at, live.ppn, live.len, slc));
         let (mut lpn, mut left) = (live.lpn, live.len);
         while left > 0 {
             self.ensure_room(to, at, flash)?;
-            let len = self.append(to, why, self.ready, lpn, left, flash);
+            let len = self.append(to, cause, self.ready, lpn, left, flash);
             lpn += len;
             left -= len;
         }
-        match why {
-            Why::Fold => self.work.folded += u64::from(live.len),
+        match cause {
+            Cause::Fold => self.work.folded += u64::from(live.len),
             _ => self.work.moved += u64::from(live.len),
         }
         Ok(())

@@ -11,7 +11,7 @@ use super::collect::{Draws, Policy};
 use super::map::{Live, Map};
 use super::slc::Slc;
 use super::superblock::{Layout, Superblocks, Wear};
-use super::{Flash, Why};
+use super::{Cause, Flash};
 
 /// Behaviour of a translation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -75,9 +75,9 @@ pub(super) struct Job {
     pub(super) slc: bool,
 }
 
-/// Frontier of a write.
+/// The stream that a frontier takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum To {
+pub(super) enum Stream {
     Host = 0,
     Moved = 1,
 }
@@ -185,8 +185,8 @@ impl PageMapped {
     pub fn write(&mut self, at: u64, lpn: u32, n: u32, flash: &mut impl Flash) -> Result<(), Full> {
         let (mut lpn, mut left) = (lpn, n);
         while left > 0 {
-            self.ensure_room(To::Host, at, flash)?;
-            let len = self.append(To::Host, Why::Host, at, lpn, left, flash);
+            self.ensure_room(Stream::Host, at, flash)?;
+            let len = self.append(Stream::Host, Cause::Host, at, lpn, left, flash);
             lpn += len;
             left -= len;
         }
@@ -211,24 +211,24 @@ impl PageMapped {
     /// Pads the open unit of host data so that everything is in flash. Returns when it is, or `at`
     /// if nothing was open.
     pub fn flush(&mut self, at: u64, flash: &mut impl Flash) -> u64 {
-        let frontier = &mut self.frontiers[To::Host as usize];
+        let frontier = &mut self.frontiers[Stream::Host as usize];
         if frontier.next == frontier.unit {
             return at;
         }
         let ppn = frontier.sb << self.stride_bits | frontier.unit;
-        let done = flash.program(at, ppn, frontier.slc, Why::Host);
+        let done = flash.program(at, ppn, frontier.slc, Cause::Host);
         frontier.unit = (frontier.unit + frontier.unit_pages).min(frontier.end);
         frontier.host = false;
         self.work.padded += u64::from(frontier.unit - frontier.next);
         frontier.next = frontier.unit;
-        self.close_if_full(To::Host);
+        self.close_if_full(Stream::Host);
         done
     }
 
     #[inline]
     pub(super) fn ensure_room(
         &mut self,
-        to: To,
+        to: Stream,
         at: u64,
         flash: &mut impl Flash,
     ) -> Result<(), Full> {
@@ -241,18 +241,18 @@ impl PageMapped {
 
     /// Opens a free superblock as a frontier. The last free one is reserved for the collector.
     #[cold]
-    fn open(&mut self, to: To, at: u64, flash: &mut impl Flash) -> Result<(), Full> {
+    fn open(&mut self, to: Stream, at: u64, flash: &mut impl Flash) -> Result<(), Full> {
         let shared = self.rules.shared_frontier;
-        let keep = u32::from(to == To::Host && !shared);
+        let keep = u32::from(to == Stream::Host && !shared);
         let mut tries = 2 * self.blocks.count();
-        while self.blocks.free() <= keep && to == To::Host {
+        while self.blocks.free() <= keep && to == Stream::Host {
             if tries == 0 || self.worn_out {
                 return Err(Full);
             }
             tries -= 1;
             self.collect_one(at, flash)?;
         }
-        let slc = to == To::Host && self.admit_slc();
+        let slc = to == Stream::Host && self.admit_slc();
         let (sb, erase) = self.blocks.open(slc).ok_or(Full)?;
         if erase {
             flash.erase(at, sb);
@@ -288,8 +288,8 @@ impl PageMapped {
     #[inline]
     pub(super) fn append(
         &mut self,
-        to: To,
-        why: Why,
+        to: Stream,
+        cause: Cause,
         at: u64,
         lpn: u32,
         n: u32,
@@ -303,15 +303,16 @@ impl PageMapped {
         self.map.bind(lpn, ppn, len, |old, len| invalidate(blocks, bits, old, len));
         blocks.add(sb, len);
         frontier.next += len;
-        frontier.host |= why == Why::Host;
+        frontier.host |= cause == Cause::Host;
         let full = frontier.next == frontier.end;
         while frontier.next - frontier.unit >= frontier.unit_pages
             || (full && frontier.unit < frontier.end)
         {
-            let why = if frontier.host { Why::Host } else { why };
-            flash.program(at, sb << bits | frontier.unit, frontier.slc, why);
+            let cause = if frontier.host { Cause::Host } else { cause };
+            flash.program(at, sb << bits | frontier.unit, frontier.slc, cause);
             frontier.unit = (frontier.unit + frontier.unit_pages).min(frontier.end);
-            frontier.host = to == To::Host && why == Why::Host && frontier.unit < frontier.next;
+            frontier.host =
+                to == Stream::Host && cause == Cause::Host && frontier.unit < frontier.next;
         }
         self.close_if_full(to);
         self.release_emptied();
@@ -319,7 +320,7 @@ impl PageMapped {
     }
 
     #[inline]
-    fn close_if_full(&mut self, to: To) {
+    fn close_if_full(&mut self, to: Stream) {
         let frontier = &mut self.frontiers[to as usize];
         if frontier.next == frontier.end {
             self.blocks.close(frontier.sb);

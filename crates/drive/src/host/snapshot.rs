@@ -13,7 +13,7 @@ const STEAL_SHARE: f64 = 0.01;
 
 /// Counters since boot.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pulse {
+pub(super) struct Snapshot {
     drives: Vec<(String, Sample)>,
     /// Processor time in ticks: total, and stolen by the hypervisor.
     cpu_ticks: u64,
@@ -22,8 +22,8 @@ pub(super) struct Pulse {
     throttled: u64,
 }
 
-impl Pulse {
-    pub fn take(machine: &Machine) -> Pulse {
+impl Snapshot {
+    pub fn take(machine: &Machine) -> Snapshot {
         let nodes =
             machine.names("/sys/block").into_iter().filter_map(|n| Node::named(machine, &n));
         let counters = |node: Node| {
@@ -32,7 +32,7 @@ impl Pulse {
             node.dir.join("device").exists().then_some((node.name, sample))
         };
         let (cpu_ticks, stolen_ticks) = cpu(&machine.text("/proc/stat").unwrap_or_default());
-        Pulse {
+        Snapshot {
             drives: nodes.filter_map(counters).collect(),
             cpu_ticks,
             stolen_ticks,
@@ -42,7 +42,7 @@ impl Pulse {
     }
 
     /// Findings between this snapshot and a later one.
-    pub fn until(&self, later: &Pulse, seconds: f64) -> Vec<Finding> {
+    pub fn until(&self, later: &Snapshot, seconds: f64) -> Vec<Finding> {
         let pairs = self.drives.iter().filter_map(|(name, before)| {
             let after = later.drives.iter().find(|(other, _)| other == name)?;
             Some((name, before, &after.1))
@@ -52,7 +52,7 @@ impl Pulse {
         busy.chain(rest.into_iter().flatten()).collect()
     }
 
-    fn stolen(&self, later: &Pulse) -> Option<Finding> {
+    fn stolen(&self, later: &Snapshot) -> Option<Finding> {
         let all = later.cpu_ticks.saturating_sub(self.cpu_ticks);
         let share = later.stolen_ticks.saturating_sub(self.stolen_ticks) as f64 / all as f64;
         (all > 0 && share > STEAL_SHARE).then(|| {
@@ -63,7 +63,7 @@ impl Pulse {
         })
     }
 
-    fn swapping(&self, later: &Pulse) -> Option<Finding> {
+    fn swapping(&self, later: &Snapshot) -> Option<Finding> {
         let pages = later.swapped_pages.saturating_sub(self.swapped_pages);
         (pages > 0).then(|| {
             Finding::new(
@@ -76,7 +76,7 @@ impl Pulse {
         })
     }
 
-    fn throttling(&self, later: &Pulse) -> Option<Finding> {
+    fn throttling(&self, later: &Snapshot) -> Option<Finding> {
         let events = later.throttled.saturating_sub(self.throttled);
         let (level, text) = match () {
             () if events > 0 => (Level::Warn, "the processor is being thermally throttled"),
@@ -148,7 +148,7 @@ mod tests {
     fn a_quiet_machine_gives_no_finding() {
         let drives = vec![("sda".to_string(), Sample { busy_ms: 500, ..Sample::default() })];
         let pulse =
-            Pulse { drives, cpu_ticks: 1000, stolen_ticks: 9, swapped_pages: 7, throttled: 0 };
+            Snapshot { drives, cpu_ticks: 1000, stolen_ticks: 9, swapped_pages: 7, throttled: 0 };
         assert_eq!(named(&pulse.until(&pulse, 0.5)), []);
         assert_eq!(named(&pulse.until(&pulse, 0.0)), []);
     }
@@ -158,14 +158,18 @@ mod tests {
         let drives = |busy_ms, in_flight| {
             vec![("sda".to_string(), Sample { busy_ms, in_flight, ..Sample::default() })]
         };
-        let before =
-            Pulse { drives: drives(100, 0), cpu_ticks: 100, throttled: 3, ..Pulse::default() };
-        let busy = Pulse { drives: drives(200, 0), ..before.clone() };
+        let before = Snapshot {
+            drives: drives(100, 0),
+            cpu_ticks: 100,
+            throttled: 3,
+            ..Snapshot::default()
+        };
+        let busy = Snapshot { drives: drives(200, 0), ..before.clone() };
         let old = ("cpu-throttled", Level::Note);
         assert_eq!(named(&before.until(&busy, 0.5)), [("other-io", Level::Warn), old]);
-        let waiting = Pulse { drives: drives(100, 2), ..before.clone() };
+        let waiting = Snapshot { drives: drives(100, 2), ..before.clone() };
         assert_eq!(named(&before.until(&waiting, 0.5)), [("other-io", Level::Warn), old]);
-        let later = Pulse {
+        let later = Snapshot {
             cpu_ticks: 200,
             stolen_ticks: 5,
             swapped_pages: 1,
