@@ -268,14 +268,18 @@ mod tests {
     #[test]
     fn the_interval_holds_the_place_in_95_of_100_cases() {
         // Steps so small, against the noise, that the place is really unsure.
+        let mut widths = 0u32;
         let hit = (0..400).filter(|&seed| {
             let steps = steps(&course(seed, 0.25, &[(100, 1.0), (100, 0.7)]));
             let Some(i) = steps.first_fall() else { return false };
             let c = steps.changes[i];
+            widths += (c.high - c.low) as u32;
             c.low <= 100 && 100 <= c.high && c.low <= c.at && c.at <= c.high
         });
         let coverage = hit.count() as f64 / 400.0;
-        assert!(coverage > 0.92, "{coverage}");
+        assert!((0.92..0.99).contains(&coverage), "{coverage}");
+        let width = f64::from(widths) / 400.0;
+        assert!((6.0..11.0).contains(&width), "{width}: too wide to be of use, or too narrow");
     }
 
     #[test]
@@ -291,6 +295,15 @@ mod tests {
         let found: Vec<_> = steps.changes.iter().map(|c| c.at).collect();
         assert!(found.len() == 2 && found[0].abs_diff(61) <= 1, "{steps:?}");
         assert!(found[1].abs_diff(154) <= 1, "{steps:?}");
+    }
+
+    #[test]
+    fn a_level_of_three_points_between_two_others_joins_the_nearer_one() {
+        for (between, end) in [(4.0, 63), (1.9, 60)] {
+            let steps = steps(&course(1, 0.0, &[(60, 5.0), (3, between), (60, 1.5)]));
+            let ends: Vec<_> = steps.pieces.iter().map(|piece| piece.end).collect();
+            assert_eq!(ends, [end, 123], "{between}: {steps:?}");
+        }
     }
 
     #[test]

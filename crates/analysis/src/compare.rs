@@ -300,6 +300,14 @@ mod tests {
         }
     }
 
+    /// (va + vb)^2 / (va^2 / (na - 1) + vb^2 / (nb - 1)), by hand 6.08 and 12.33.
+    #[test]
+    fn the_degrees_of_freedom_after_welch_agree_with_a_calculation_by_hand() {
+        assert_eq!(welch_freedom([4.0, 1.0], [5, 10]), 6);
+        assert_eq!(welch_freedom([1.0, 4.0], [5, 10]), 12);
+        assert_eq!(welch_freedom([0.0, 0.0], [5, 10]), 4, "without noise: of the smaller side");
+    }
+
     /// The figures of 002: iozone's writes on two boards, two runs each.
     #[test]
     fn two_runs_on_each_of_two_boards_tell_nothing() {

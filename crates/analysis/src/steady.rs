@@ -132,6 +132,34 @@ mod tests {
         assert_eq!(Slope::of(&[1.0, 2.0]), None);
     }
 
+    /// By hand: 1, 2, 3, 4, 5.6 have the slope 11.2 / 10 and the residual squares 0.144; Student's t
+    /// for 3 degrees of freedom is 3.182.
+    #[test]
+    fn the_line_and_its_interval_agree_with_a_fit_by_hand() {
+        let line = Slope::of(&[1.0, 2.0, 3.0, 4.0, 5.6]).expect("five");
+        let near = |value: f64, by_hand: f64| (value / by_hand - 1.0).abs() < 1e-3;
+        assert!(near(line.mean, 3.12) && near(line.range, 4.6), "{line:?}");
+        assert!(near(line.excursion, 4.48), "{line:?}");
+        let half_width = 3.182 * (0.144f64 / 3.0 / 10.0).sqrt() * 4.0;
+        assert!(near(line.half_width, half_width), "{line:?}");
+    }
+
+    /// The 1% is held against the far end of the interval, not the near one.
+    #[test]
+    fn a_rise_that_may_exceed_one_percent_is_not_level() {
+        let rising = |error: f64| {
+            // The error is orthogonal to the line, so it only widens the interval.
+            let off = [0.0, error, -2.0 * error, error, 0.0];
+            let value = |(i, off): (usize, &f64)| 100.0 + 0.2 * i as f64 + off;
+            Slope::of(&off.iter().enumerate().map(value).collect::<Vec<_>>()).expect("five")
+        };
+        let (sure, unsure) = (rising(0.02), rising(0.05));
+        assert!((sure.excursion - 0.8).abs() < 1e-9 && sure.half_width < 0.2, "{sure:?}");
+        assert!((unsure.excursion - 0.8).abs() < 1e-9, "{unsure:?}");
+        assert!((0.25..0.8).contains(&unsure.half_width), "{unsure:?}");
+        assert!(sure.is_level() && !unsure.is_level());
+    }
+
     /// The reason for a second word: a decay from 3 to 1 with a time constant of ten rounds.
     #[test]
     fn a_slow_decay_passes_the_specification_and_is_no_plateau() {
@@ -170,6 +198,13 @@ mod tests {
         let falling: Vec<f64> = (0..200).map(|i| 1000.0 - f64::from(i)).collect();
         assert_eq!(warm_up(&falling), None);
         assert_eq!(warm_up(&[1.0; 4]), None);
+    }
+
+    #[test]
+    fn the_correlation_of_neighbours_agrees_with_a_calculation_by_hand() {
+        assert_eq!(correlation(&[1.0, 2.0, 3.0, 4.0, 5.0]), 0.4);
+        assert_eq!(correlation(&[1.0, -1.0, 1.0, -1.0]), -0.75);
+        assert_eq!(correlation(&[7.0; 5]), 0.0);
     }
 
     #[test]
