@@ -181,3 +181,42 @@ fn difference(then: &Identity, now: &Identity) -> String {
         () => "it was replaced by another drive".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drive() -> Identity {
+        let number = DevNumber::of(rustix::fs::makedev(8, 16));
+        Identity { number, bytes: 4096, serial: Some("S1".into()), sequence: Some(7) }
+    }
+
+    #[test]
+    fn a_drive_that_reports_less_than_before_is_disappearing() {
+        let fades = |now: Identity| fading(&drive(), &now);
+        assert!(fades(Identity { serial: None, ..drive() }));
+        assert!(fades(Identity { sequence: None, ..drive() }));
+        assert!(fades(Identity { bytes: 0, ..drive() }));
+        assert!(!fades(drive()));
+        let replaced = Identity { serial: Some("S2".into()), sequence: Some(8), ..drive() };
+        assert!(!fades(Identity { bytes: 1, ..replaced }), "another drive reports its own");
+    }
+
+    #[test]
+    fn a_drive_that_never_had_a_property_does_not_lose_it() {
+        let bare = Identity { serial: None, sequence: None, bytes: 0, ..drive() };
+        assert!(!fading(&bare, &bare));
+        assert!(!fading(&bare, &drive()));
+    }
+
+    #[test]
+    fn the_difference_names_what_the_user_can_check() {
+        let says = |now: Identity| difference(&drive(), &now);
+        let smaller = Identity { bytes: 512, serial: Some("S2".into()), ..drive() };
+        assert_eq!(says(smaller), "it had 4096 bytes, now 512");
+        let other = Identity { serial: Some("S2".into()), ..drive() };
+        assert_eq!(says(other), "its serial number was S1, now S2");
+        let same_kind = Identity { sequence: Some(8), ..drive() };
+        assert_eq!(says(same_kind), "it was replaced by another drive");
+    }
+}

@@ -217,3 +217,26 @@ fn first_bytes(
         None => Ok(whole(there)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_are_whole_blocks_that_are_there() {
+        let first = |there, size| {
+            first_bytes("d", there, 512, size).map_err(|error| match error {
+                DriveError::BadSize { hint, .. } => hint.unwrap_or_else(|| "no hint".into()),
+                other => other.to_string(),
+            })
+        };
+        assert_eq!(first(10_000, None), Ok(9728));
+        assert_eq!(first(10_000, Some(10_000)), Ok(9728), "all of it");
+        assert_eq!(first(10_000, Some(1024)), Ok(1024));
+        assert_eq!(first(10_000, Some(1500)), Ok(1024));
+        assert_eq!(first(10_000, Some(10_001)), Err("--size 9728".into()));
+        assert_eq!(first(10_000, Some(511)), Err("--size 9728".into()));
+        assert_eq!(first(511, Some(1)), Err("no hint".into()), "not one block is there");
+        assert_eq!(first(512, None), Ok(512));
+    }
+}

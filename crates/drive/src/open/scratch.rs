@@ -280,10 +280,40 @@ mod tests {
         assert_eq!(fits, 0);
     }
 
+    /// In bytes, so that no constant of this file decides.
+    #[test]
+    fn the_limits_hold_to_the_byte() {
+        let kept = |total, by_name| kept_free(total, by_name);
+        assert_eq!(kept(100_000_000_000, false), 10_000_000_000);
+        assert_eq!(kept(100_000_000_000, true), 10_000_000_000);
+        assert_eq!(kept(9_000_000_000, false), 1_073_741_824);
+        assert_eq!(kept(9_000_000_000, true), 900_000_000);
+        assert_eq!(kept(10_737_418_231, true), 1_073_741_824, "1 GiB, rounded up from a tenth");
+        let free = |free| room(100_000_000_000, free, false);
+        assert_eq!(free(10_000_000_000 + 1_048_576), 1_048_576);
+        assert_eq!(free(10_000_000_000 + 1_048_575), 0);
+        assert_eq!(free(9_999_999_999), 0);
+    }
+
+    #[test]
+    fn a_file_system_that_reports_no_size_has_no_room() {
+        let error = size("d", &filesystem("9p", 0, 0), Some(MIB)).expect_err("no size");
+        assert!(error.to_string().contains("a 9p file system, which reports no free"), "{error}");
+        let full = size("d", &filesystem("9p", 10 * GIB, 0), Some(MIB)).expect_err("full");
+        assert!(full.to_string().starts_with("no room in d for a scratch file of"), "{full}");
+    }
+
+    #[test]
+    fn direct_transfers_are_a_page_where_no_drive_is_known() {
+        let stack = Stack::default();
+        assert_eq!(direct_bytes(&filesystem("ext4", GIB, GIB), &stack), 4096);
+        assert_eq!(direct_bytes(&filesystem("zfs", GIB, GIB), &stack), 4096);
+    }
+
     #[test]
     fn a_file_on_fat_stays_below_4_gib() {
         let card = filesystem("vfat", 64 * GIB, 60 * GIB);
-        assert!(size("d", &card, Some(5 * GIB)).is_err());
+        assert!(size("d", &card, Some(4 * GIB)).is_err());
         assert_eq!(size("d", &card, Some(4 * GIB - MIB)).ok(), Some(4 * GIB - MIB));
     }
 
@@ -307,8 +337,13 @@ mod tests {
     #[test]
     fn only_our_own_names_are_ours() {
         assert!(is_ours(&new_name()));
+        assert!(is_ours(".ssdyno-scratch-4711-0123456789abcdef"));
         for name in [
             ".ssdyno-scratch-notes",
+            ".ssdyno-scratch-mine-0123456789abcdef",
+            ".ssdyno-scratch-4711-0123456789abcdefg",
+            ".ssdyno-scratch-4711-of-my-own-notes",
+            ".ssdyno-scratch-4711-0123456789",
             ".ssdyno-scratch-1-",
             ".ssdyno-scratch--0123456789abcdef",
             "a",
