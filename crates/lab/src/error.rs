@@ -112,8 +112,10 @@ impl From<MethodError> for LabError {
         use MethodError::*;
         let kind = match error {
             Rig(error) => return error.into(),
-            Unknown { .. } | Option { .. } | TooSmall { .. } | NoCommand => ErrorKind::Usage,
-            Errors { .. } | NoReference => ErrorKind::Io,
+            Unknown { .. } | Option { .. } | TooSmall { .. } | NoCommand | Undeclared { .. } => {
+                ErrorKind::Usage
+            }
+            Errors { .. } | NoReference | Spent { .. } => ErrorKind::Io,
             CommandFailed { .. } => ErrorKind::Check,
         };
         let advice = matches!(error, Unknown { .. }).then_some("ssdyno methods");

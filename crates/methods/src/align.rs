@@ -5,17 +5,17 @@
 //! distances run in alternating order over the same written region, so that what the writes do to
 //! the drive hits all alike.
 
-use record::{Finding, FindingKind, Level, Metric, Plan, Unit};
-use rig::{Rig, TargetInfo};
+use record::{Finding, FindingKind, Level, Metric, Unit};
+use rig::TargetInfo;
 use workload::units::binary;
 use workload::{Mix, Pattern, Region, Workload};
 
-use crate::method::{Method, MethodError, MethodInfo, Options};
+use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
 use crate::verdict::Shift;
 use crate::whole::Whole;
-use crate::{Outcome, ground::Ground};
+use crate::{Method, MethodError, MethodInfo, Options, Round};
 
 /// Seconds of one replicate of one distance.
 const EACH_SECONDS: f64 = 5.0;
@@ -32,6 +32,10 @@ const OUTSTANDING: u32 = 3;
 /// Written before, and worked on, at most: more would show the collection of garbage and not the
 /// page that is crossed.
 const REGION_MOST: u64 = 8 << 30;
+
+/// A replicate ends when it has written one part in so many of the region: a fast drive would be
+/// worn for nothing.
+const SHARE_MOST: u64 = 8;
 
 /// Distances from the boundary, bytes.
 const SHIFTS: [u64; 13] =
@@ -51,6 +55,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the region once, then at random for four minutes",
+    ..MethodInfo::EMPTY
 };
 
 impl Method for Align {
@@ -58,33 +63,19 @@ impl Method for Align {
         &INFO
     }
 
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        let whole = Whole::new(&INFO, target, options)?;
-        let workloads = workloads(&whole, target);
-        let mut steps = vec![Whole::discard_step("discard")];
-        steps.push(whole.fill_step("fill", region(&whole).bytes));
-        steps.extend(workloads.iter().map(|w| whole.step(w, whole.rounds(ROUNDS))));
-        Ok(whole.plan(steps, &workloads))
-    }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        let whole = Whole::new(&INFO, rig.target(), options)?;
-        let workloads = workloads(&whole, rig.target());
-        let block = rig.target().logical_block_bytes;
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        let whole = Whole::new(&INFO, session.target(), options)?;
+        let workloads = workloads(&whole, session.target());
+        let block = session.target().logical_block_bytes;
         if workloads.len() < SHIFTS.len() {
-            out.note(forbidden(block));
+            session.out.note(forbidden(block));
         }
-        Session::hold(rig, out, |session| measure(session, &whole, &workloads))
+        measure(session, &whole, &workloads)
     }
 }
 
 fn measure(
-    session: &mut Session<'_, '_>,
+    session: &mut Session<'_>,
     whole: &Whole,
     workloads: &[Workload],
 ) -> Result<(), MethodError> {
@@ -92,7 +83,7 @@ fn measure(
     session.fill_region(whole, "fill", region(whole))?;
     let empty = |w: &Workload| Shift { bytes: w.shift_bytes, rates: Vec::new() };
     let mut shifts: Vec<Shift> = workloads.iter().map(empty).collect();
-    for round in 0..whole.rounds(ROUNDS) {
+    session.rounds(whole.rounds(ROUNDS), None, |session, round| {
         for index in schedule::order(workloads.len(), round) {
             let m = session.measure(&Ground::replicate(&workloads[index], round), round)?;
             shifts[index].rates.push(m.throughput(None).unwrap_or(0.0));
@@ -116,7 +107,8 @@ fn measure(
         }
         session.checks.shifts = Some(shifts.clone());
         session.checkpoint();
-    }
+        Ok(Round::Again)
+    })?;
     Ok(())
 }
 
@@ -128,7 +120,7 @@ fn workloads(whole: &Whole, target: &TargetInfo) -> Vec<Workload> {
     let of = |shift: u64| {
         let mut w = whole.random(&name(shift), Mix::WRITE, whole.ground.small, seconds, 5);
         (w.pattern, w.region, w.shift_bytes) = (Pattern::UniformOnce, region(whole), shift);
-        w.stop.bytes = w.stop.bytes.map(|bytes| bytes.min(w.region.bytes));
+        w.stop.bytes = Some(w.region.bytes / SHARE_MOST);
         w.depth = OUTSTANDING;
         w
     };

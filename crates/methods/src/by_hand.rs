@@ -2,42 +2,38 @@
 //! the figures, doubts and conclusions are made as everywhere else.
 
 use record::{LatencyProfile, Metric, Series, TargetKind, Unit};
-use rig::{Event, KindStats, Measurement, Rig};
+use rig::{KindStats, Measurement};
 use workload::{OpKind, Workload};
 
 use crate::session::complete;
 use crate::verdict::{self, Checks};
-use crate::{Digest, MethodError, Outcome};
+use crate::{Digest, MethodError, Session};
 
 /// Percentiles in the record, where at least ten samples lie beyond.
 const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// Runs a workload once. What was measured is in `out`, also when the user ends it early.
-pub fn by_hand(
-    rig: &mut dyn Rig,
-    workload: &Workload,
-    out: &mut Outcome<'_>,
-) -> Result<(), MethodError> {
-    rig.note(Event::Step { name: workload.name.clone(), replicate: 0 });
-    out.issued(workload);
-    out.state_after = rig.target().state;
-    let mut measurement = rig.measure(workload)?;
-    out.state_after = rig.target().state;
-    out.keep_doubts(&workload.name, &measurement);
-    figures(&measurement).into_iter().for_each(|metric| out.put_metric(metric));
+/// Runs a workload once. What was measured is in the session, also when the user ends it early.
+pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), MethodError> {
+    session.step(&workload.name, 0);
+    session.out.issued(workload);
+    session.conclude(Vec::new());
+    let mut measurement = session.rig().measure(workload)?;
+    session.out.state_after = session.target().state;
+    session.out.keep_doubts(&workload.name, &measurement);
+    figures(&measurement).into_iter().for_each(|metric| session.put_metric(metric));
     for kind in OpKind::ALL {
         if let Some(stats) = measurement.kind(kind) {
-            out.put_latency(profile(workload, kind, stats));
+            session.out.put_latency(profile(workload, kind, stats));
         }
     }
     // What runs on no target at all says nothing about one.
-    if rig.target().target.kind != TargetKind::Null {
+    if session.target().target.kind != TargetKind::Null {
         let digest = Digest::of(workload, &measurement);
-        out.verdicts = verdict::judge(rig.target(), &[digest], &Checks::default());
+        session.conclude(verdict::judge(session.target(), &[digest], &Checks::default()));
     }
-    out.series.push(Series { replicate: 0, ..std::mem::take(&mut measurement.series) });
-    out.checkpoint();
-    complete(rig, measurement).map(|_| ())
+    session.out.series.push(Series { replicate: 0, ..std::mem::take(&mut measurement.series) });
+    session.checkpoint();
+    complete(session.rig(), measurement).map(|_| ())
 }
 
 fn profile(workload: &Workload, kind: OpKind, stats: &KindStats) -> LatencyProfile {

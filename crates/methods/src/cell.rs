@@ -1,7 +1,7 @@
 //! A workload that is repeated, and the metrics of its replicates: a cell of the grid.
 
 use analysis::LatencyReplicates;
-use record::{LatencyProfile, Step, Unit};
+use record::{LatencyProfile, Unit};
 use rig::Measurement;
 use workload::units::binary_tight;
 use workload::{Mix, OpKind, Pattern, Workload};
@@ -87,13 +87,13 @@ impl Cell {
         cells
     }
 
-    /// What a plan says of it.
-    pub fn step(&self, ground: &Ground) -> Step {
-        ground.step(&self.workload)
+    /// Seconds of one replicate.
+    pub fn seconds(&self) -> f64 {
+        self.workload.stop.time_ns.unwrap_or(0) as f64 / 1e9
     }
 
     /// Runs the replicate of this round and publishes the metrics of all so far.
-    pub fn run(&mut self, session: &mut Session<'_, '_>, round: u32) -> Result<(), MethodError> {
+    pub fn run(&mut self, session: &mut Session<'_>, round: u32) -> Result<(), MethodError> {
         let m = session.measure(&Ground::replicate(&self.workload, round), round)?;
         for part in &mut self.parts {
             part.add(&m);

@@ -5,15 +5,12 @@
 //! are replicates only where the program does the same each time: the first often finds a colder
 //! cache, and that is said, not averaged away.
 
-use record::{
-    Finding, FindingKind, Level, Metric, Plan, Safety, State, Step, TargetKind, Unit, VerdictKind,
-};
-use rig::{CommandRun, DeviceTraffic, Event, Exit, Rig, RigError, TargetInfo};
+use record::{Finding, FindingKind, Level, Metric, Safety, State, Unit, VerdictKind};
+use rig::{CommandRun, DeviceTraffic, Exit};
 use workload::units::binary;
 
-use crate::Outcome;
-use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::verdict::Ruling;
+use crate::{Method, MethodError, MethodInfo, Opt, Options, Outcome, Round, Session};
 
 /// How often a program runs, unless the user says otherwise: the least that gives an interval that
 /// means something.
@@ -39,55 +36,40 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Scratch,
     seconds: 60.0,
     writes: "what the command writes",
+    options: &[&COMMAND],
+    ..MethodInfo::EMPTY
 };
+
+pub(crate) static COMMAND: Opt<Vec<String>> =
+    Opt::rest("command", "COMMAND", "the program to run in the directory, and its arguments");
 
 impl Method for Command {
     fn info(&self) -> &'static MethodInfo {
         &INFO
     }
 
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        let name = name(options)?;
-        if target.target.kind == TargetKind::Virtual {
-            let text = format!("running '{name}': no machine is around a virtual drive");
-            return Err(RigError::Unsupported(text).into());
-        }
-        let step = Step { name, seconds: 0.0, repeats: runs(options), write_bytes_max: 0 };
-        Ok(Plan {
-            safety: Safety::Scratch,
-            seconds: 0.0,
-            write_bytes_max: 0,
-            region_bytes: 0,
-            destroys: None,
-            steps: vec![step],
-            workloads: Vec::new(),
-            command: Vec::new(),
-        })
-    }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        let name = name(options)?;
-        out.state_after = State::Unknown;
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        let command = options.get(&COMMAND);
+        let name = name(&command)?;
+        session.out.state_after = State::Unknown;
+        session.conclude(Vec::new());
         let mut done: Vec<CommandRun> = Vec::new();
-        for replicate in 0..runs(options) {
-            rig.note(Event::Step { name: name.clone(), replicate });
-            let run = rig.command(&options.command)?;
+        session.rounds(runs(options), None, |session, replicate| {
+            session.step(&name, replicate);
+            let run = session.rig().command(&command)?;
             // A program that the user ended with the run is no sample.
-            rig.idle(std::time::Duration::from_nanos(1))?;
+            session.rig().idle(std::time::Duration::from_nanos(1))?;
             done.push(run);
-            publish(&done, out);
-            out.checkpoint();
+            publish(&done, &mut session.out);
+            session.conclude(vec![ruling(&done).verdict]);
+            session.checkpoint();
             if run.exit != Exit::Code(0) {
-                out.note(failed(run.exit));
-                out.checkpoint();
+                session.out.note(failed(run.exit));
+                session.checkpoint();
                 return Err(MethodError::CommandFailed { exit: run.exit });
             }
-        }
+            Ok(Round::Again)
+        })?;
         Ok(())
     }
 }
@@ -102,16 +84,12 @@ fn runs(options: &Options) -> u32 {
 }
 
 /// The command as it was typed, near enough for a person.
-fn name(options: &Options) -> Result<String, MethodError> {
-    if options.command.is_empty() {
-        Err(MethodError::NoCommand)
-    } else {
-        Ok(options.command.join(" "))
-    }
+fn name(command: &[String]) -> Result<String, MethodError> {
+    if command.is_empty() { Err(MethodError::NoCommand) } else { Ok(command.join(" ")) }
 }
 
 /// Everything about the runs so far.
-fn publish(done: &[CommandRun], out: &mut Outcome<'_>) {
+fn publish(done: &[CommandRun], out: &mut Outcome) {
     let ns = Unit::Nanoseconds;
     put(out, "command.time", ns, done, |r| Some(r.elapsed_ns as f64));
     put(out, "command.user", ns, done, |r| Some(r.user_ns as f64));
@@ -136,13 +114,12 @@ fn publish(done: &[CommandRun], out: &mut Outcome<'_>) {
         Exit::Signal(signal) => Some(f64::from(-signal)),
     };
     put(out, "command.exit", Unit::Number, done, code);
-    out.verdicts = vec![ruling(done).verdict];
     note_cold(done, out);
 }
 
 /// A metric of all runs; none where it is not known of one.
 fn put(
-    out: &mut Outcome<'_>,
+    out: &mut Outcome,
     name: &str,
     unit: Unit,
     done: &[CommandRun],
@@ -155,7 +132,7 @@ fn put(
     }
 }
 
-fn note_cold(done: &[CommandRun], out: &mut Outcome<'_>) {
+fn note_cold(done: &[CommandRun], out: &mut Outcome) {
     let [first, rest @ ..] = done else { return };
     let slowest = rest.iter().map(|r| r.elapsed_ns).max().unwrap_or(u64::MAX);
     let told = out.warnings.iter().any(|w| w.kind == FindingKind::FirstRunCold);

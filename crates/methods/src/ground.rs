@@ -1,11 +1,10 @@
 //! Where a method may work on this target, and how long: target and options taken together.
 
-use record::{Plan, Safety, Step, TargetKind};
+use record::{Safety, TargetKind};
 use rig::TargetInfo;
 use workload::units::{binary, span};
 use workload::{Region, Workload};
 
-use crate::cell::Cell;
 use crate::{MethodError, Options};
 
 /// Large transfers: what copying a file does.
@@ -82,52 +81,6 @@ impl Ground {
     /// The part of the target that is worked on.
     pub fn region(&self) -> Region {
         Region::first(self.bytes)
-    }
-
-    /// What a plan says of a workload that runs once a round, and ends by time.
-    pub fn step(&self, w: &Workload) -> Step {
-        let seconds = w.stop.time_ns.unwrap_or(0) as f64 / 1e9;
-        let written = w.stop.bytes.filter(|_| w.mix.changes_data()).unwrap_or(0);
-        Step {
-            name: w.name.clone(),
-            seconds: seconds * f64::from(self.rounds),
-            repeats: self.rounds,
-            write_bytes_max: written * u64::from(self.rounds),
-        }
-    }
-
-    /// What a plan says of the fill.
-    pub fn fill_step(&self, seconds: f64) -> Step {
-        Step { name: "fill".into(), seconds, repeats: 1, write_bytes_max: self.bytes }
-    }
-
-    /// The plan of these steps, with the workloads of the cells in full.
-    pub fn plan(&self, target: &TargetInfo, steps: Vec<Step>, cells: &[Cell]) -> Plan {
-        Plan {
-            safety: self.safety(target),
-            seconds: steps.iter().map(|s| s.seconds).sum(),
-            write_bytes_max: steps.iter().map(|s| s.write_bytes_max).sum(),
-            region_bytes: self.bytes,
-            destroys: self.destroys(target),
-            steps,
-            workloads: cells.iter().flat_map(|c| serde_json::to_value(&c.workload)).collect(),
-            command: Vec::new(),
-        }
-    }
-
-    /// The most that is done to what is on the drive.
-    fn safety(&self, target: &TargetInfo) -> Safety {
-        match (self.writes, target.target.kind) {
-            (false, _) => Safety::Reads,
-            (true, TargetKind::File | TargetKind::Device) => Safety::Destroys,
-            (true, _) => Safety::Scratch,
-        }
-    }
-
-    /// What would be lost, in words.
-    fn destroys(&self, target: &TargetInfo) -> Option<String> {
-        let lost = self.safety(target) == Safety::Destroys;
-        lost.then(|| format!("the first {} of {}", binary(self.bytes), target.target.spec))
     }
 
     /// The seed of a workload: far from those of others, which have another `index`.

@@ -5,16 +5,14 @@
 //! four times over. The rate is read against time and temperature, and again after it has cooled: a
 //! rate that falls while the drive is hot and comes back when it is not was heat.
 
-use record::{Finding, FindingKind, Level, Metric, Plan, Unit};
-use rig::{Rig, TargetInfo};
+use record::{Finding, FindingKind, Level, Metric, Unit};
 use workload::OpKind::Write;
-use workload::Workload;
+use workload::{Stop, Workload};
 
-use crate::Outcome;
-use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::session::Session;
 use crate::verdict::Warmth;
 use crate::whole::Whole;
+use crate::{Budget, Method, MethodError, MethodInfo, Options, Round};
 
 /// Work at most, seconds.
 const LOAD_SECONDS: f64 = 3600.0;
@@ -35,6 +33,12 @@ const SETTLED_LAPS: usize = 5;
 /// How often the drive is written over at most.
 const PASSES_MOST: f64 = 4.0;
 
+/// The work may take so much longer than its laps, for their flushes.
+const LOAD_SLACK: f64 = 1.1;
+
+/// The step, and the laps in it.
+const LOAD: &str = "heat-load";
+
 /// The method.
 pub(crate) struct HeatMethod;
 
@@ -51,6 +55,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive once, then for at most an hour or four times over",
+    ..MethodInfo::EMPTY
 };
 
 impl Method for HeatMethod {
@@ -58,65 +63,52 @@ impl Method for HeatMethod {
         &INFO
     }
 
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        let whole = Whole::new(&INFO, target, options)?;
-        let (lap, last) = (lap(&whole), cooled(&whole));
-        let most = (PASSES_MOST * whole.bytes() as f64) as u64;
-        let mut load = whole.step(&lap, LAPS);
-        // A lap that was begun is ended.
-        load.write_bytes_max = load.write_bytes_max.min(most + lap.stop.bytes.unwrap_or(0));
-        let rest = || Whole::idle_step("cool", whole.seconds(REST_SECONDS));
-        let steps = vec![
-            whole.fill_step("fill", whole.bytes()),
-            rest(),
-            load,
-            rest(),
-            whole.step(&last, 1),
-        ];
-        Ok(whole.plan(steps, [&lap, &last]))
-    }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        let whole = Whole::new(&INFO, rig.target(), options)?;
-        Session::hold(rig, out, |session| measure(session, &whole))
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        let whole = Whole::new(&INFO, session.target(), options)?;
+        measure(session, &whole)
     }
 }
 
-fn measure(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
     session.checks.warmth = Some(Warmth::default());
     session.fill_region(whole, "fill", whole.ground.region())?;
     session.rest("cool", whole.seconds(REST_SECONDS))?;
     let mut warmth = Warmth::default();
-    let (mut written, lap) = (0.0, lap(whole));
-    for round in 0..LAPS {
-        let w = resumed(whole, &lap, written as u64);
-        let course = session.course(&w, round)?;
-        written += course.bytes();
-        warmth.add(&course);
-        put(session, &warmth);
-        session.checks.warmth = Some(warmth.clone());
-        session.checkpoint();
-        let minutes = lap_seconds(whole) / 60.0;
-        let settled =
-            warmth.slope(SETTLED_LAPS).is_some_and(|c| c.abs() / minutes < SETTLED_C_PER_MINUTE);
-        warmth.settled = settled;
-        if settled || written >= PASSES_MOST * whole.bytes() as f64 {
-            break;
-        }
-    }
+    let bytes = (PASSES_MOST * whole.bytes() as f64) as u64;
+    let seconds = whole.seconds(LOAD_SECONDS) * LOAD_SLACK;
+    let budget = Budget { seconds, bytes, ..Budget::default() };
+    session.budget(LOAD, budget, |session| load_until_settled(session, whole, &mut warmth))?;
     if !warmth.settled {
         session.out.note(unsettled(&warmth));
     }
     session.rest("cool", whole.seconds(REST_SECONDS))?;
-    let course = session.course(&cooled(whole), 0)?;
+    let course = session.course(&load(whole, "heat-cooled"), 0)?;
     warmth.cooled = course.average();
     put(session, &warmth);
     session.checks.warmth = Some(warmth);
+    Ok(())
+}
+
+/// Lap after lap, until the temperature has settled or the budget is used up.
+fn load_until_settled(
+    session: &mut Session<'_>,
+    whole: &Whole,
+    warmth: &mut Warmth,
+) -> Result<(), MethodError> {
+    let lap = load(whole, LOAD);
+    let minutes = lap_seconds(whole) / 60.0;
+    let mut written = 0.0;
+    session.rounds(LAPS, None, |session, round| {
+        let course = session.course(&resumed(whole, &lap, written as u64), round)?;
+        written += course.bytes();
+        warmth.add(&course);
+        put(session, warmth);
+        session.checks.warmth = Some(warmth.clone());
+        session.checkpoint();
+        let slope = warmth.slope(SETTLED_LAPS);
+        warmth.settled = slope.is_some_and(|c| c.abs() / minutes < SETTLED_C_PER_MINUTE);
+        Ok(Round::settled_if(warmth.settled))
+    })?;
     Ok(())
 }
 
@@ -124,18 +116,9 @@ fn lap_seconds(whole: &Whole) -> f64 {
     whole.seconds(LOAD_SECONDS) / f64::from(LAPS)
 }
 
-fn lap(whole: &Whole) -> Workload {
-    load(whole, "heat-load")
-}
-
-fn cooled(whole: &Whole) -> Workload {
-    load(whole, "heat-cooled")
-}
-
 fn load(whole: &Whole, name: &str) -> Workload {
     let w = whole.timed(whole.pass(name, Write, 6), lap_seconds(whole));
-    let most = w.stop.bytes.map(|bytes| bytes.min(whole.bytes()));
-    Workload { stop: workload::Stop { bytes: most, ..w.stop }, ..w }
+    Workload { stop: Stop { bytes: Some(whole.bytes()), ..w.stop }, ..w }
 }
 
 /// The lap from where the one before ended, so that no address is written much more than another.
@@ -150,7 +133,7 @@ fn resumed(whole: &Whole, lap: &Workload, written: u64) -> Workload {
     w
 }
 
-fn put(session: &mut Session<'_, '_>, warmth: &Warmth) {
+fn put(session: &mut Session<'_>, warmth: &Warmth) {
     let mut put = |name: &str, unit, value: Option<f64>| {
         let metric = value.map(|v| Metric::single(name, unit, v));
         metric.into_iter().for_each(|m| session.out.put_metric(m));

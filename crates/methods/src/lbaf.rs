@@ -3,17 +3,16 @@
 //! The same workloads on the same drive, formatted A, B, B, A, with the same content written first.
 //! Formatting destroys everything; the drive is left in the format in which it was found.
 
-use record::{Metric, Plan, Unit};
-use rig::{Event, Preparation, Rig, RigError, TargetInfo};
+use record::{Metric, Unit};
+use rig::{Preparation, RigError, TargetInfo};
 use workload::OpKind::{Read, Write};
 use workload::units::binary;
 use workload::{BlockSizes, OpKind, Pattern, Region, Workload};
 
-use crate::Outcome;
-use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::prepare::cannot_format;
 use crate::session::Session;
 use crate::whole::{Whole, mix_of};
+use crate::{Method, MethodError, MethodInfo, Options};
 
 /// How often a format runs in all.
 const RUNS: u32 = 4;
@@ -42,6 +41,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the region four times, then for four minutes in all",
+    ..MethodInfo::EMPTY
 };
 
 impl Method for Lbaf {
@@ -49,37 +49,17 @@ impl Method for Lbaf {
         &INFO
     }
 
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        let whole = Whole::new(&INFO, target, options)?;
-        check(target)?;
-        let workloads = workloads(&whole);
-        let rounds = RUNS;
-        let mut steps = vec![Whole::idle_step("format", f64::from(rounds + 1))];
-        let fill = whole.fill_step("fill", region(&whole).bytes);
-        steps.extend((0..rounds).map(|_| fill.clone()));
-        let each = workloads.iter().map(|w| whole.step(w, rounds));
-        steps.extend(each);
-        Ok(whole.plan(steps, &workloads))
-    }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        let whole = Whole::new(&INFO, rig.target(), options)?;
-        check(rig.target())?;
-        let found = rig.target().logical_block_bytes;
-        Session::hold(rig, out, |session| {
-            let result = measure(session, &whole, found);
-            session.checkpoint();
-            // Also when it was cut short; a drive that cannot be formatted never left its format.
-            if session.rig.target().logical_block_bytes != found {
-                format(session, found)?;
-            }
-            result
-        })
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        let whole = Whole::new(&INFO, session.target(), options)?;
+        check(session.target())?;
+        let found = session.target().logical_block_bytes;
+        let result = measure(session, &whole, found);
+        session.checkpoint();
+        // Also when it was cut short; a drive that cannot be formatted never left its format.
+        if session.target().logical_block_bytes != found {
+            format(session, found)?;
+        }
+        result
     }
 }
 
@@ -99,7 +79,7 @@ fn formats(found: u32) -> [u32; RUNS as usize] {
     [other, same, same, other]
 }
 
-fn measure(session: &mut Session<'_, '_>, whole: &Whole, found: u32) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, whole: &Whole, found: u32) -> Result<(), MethodError> {
     let workloads = workloads(whole);
     let mut rates = vec![[Vec::new(), Vec::new()]; workloads.len()];
     for (round, block) in formats(found).into_iter().enumerate() {
@@ -115,14 +95,13 @@ fn measure(session: &mut Session<'_, '_>, whole: &Whole, found: u32) -> Result<(
     Ok(())
 }
 
-fn format(session: &mut Session<'_, '_>, block_bytes: u32) -> Result<(), MethodError> {
-    session.rig.note(Event::Step { name: "format".into(), replicate: 0 });
-    session.rig.prepare(Preparation::Format { block_bytes })?;
+fn format(session: &mut Session<'_>, block_bytes: u32) -> Result<(), MethodError> {
+    session.prepare("format", Preparation::Format { block_bytes })?;
     session.out.state_after = record::State::Fresh;
     Ok(())
 }
 
-fn put(session: &mut Session<'_, '_>, name: &str, rates: &[Vec<f64>; 2]) {
+fn put(session: &mut Session<'_>, name: &str, rates: &[Vec<f64>; 2]) {
     for (block, rates) in [512, 4096].into_iter().zip(rates) {
         if !rates.is_empty() {
             session.put_rates(&format!("{name}-in-{block}"), rates);
@@ -153,6 +132,7 @@ fn workloads(whole: &Whole) -> Vec<Workload> {
             whole.random(&name, mix_of(kind), block, whole.seconds(EACH_SECONDS), index as u32);
         w.pattern = if order == "seq" { Pattern::Sequential } else { Pattern::UniformOnce };
         (w.region, w.blocks, w.depth) = (region(whole), BlockSizes::Fixed(block), depth);
+        w.stop.bytes = Some(w.region.bytes).filter(|_| kind == Write);
         w
     };
     table.into_iter().enumerate().map(of).collect()

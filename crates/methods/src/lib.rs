@@ -1,15 +1,17 @@
 //! The tests: each a sequence of preparations and workloads, and what is concluded from them.
 //!
-//! A [`Method`] sees the drive only through [`rig::Rig`], so none knows a real drive from a virtual
-//! one. It says what it costs before it begins ([`Method::plan`]) and leaves what it found in an
-//! [`Outcome`], step by step, so that a run that is cut short keeps what it measured. Conclusions
-//! are small pure rules in [`verdict`]; each may answer that it does not know.
+//! A [`Method`] is a script over a [`Session`], and sees the drive only through [`rig::Rig`], so
+//! none knows a real drive from a virtual one. What it costs is known before it begins because the
+//! same script runs on a [`Planner`]. It leaves what it found in an [`Outcome`], step by step, so
+//! that a run that is cut short keeps what it measured. Conclusions are small pure rules in
+//! [`verdict`]; each may answer that it does not know.
 
 #![forbid(unsafe_code)]
 
 mod align;
 mod authentic;
 mod by_hand;
+mod catalog;
 mod cell;
 mod command;
 mod digest;
@@ -19,9 +21,12 @@ mod ground;
 mod heat;
 mod iozone;
 mod lbaf;
+mod limits;
 mod mark;
 mod method;
+mod options;
 mod outcome;
+mod planner;
 mod prepare;
 mod quick;
 mod schedule;
@@ -37,14 +42,19 @@ pub mod verdict;
 mod whole;
 mod zones;
 
-use strsim::levenshtein;
-
 pub use by_hand::by_hand;
+pub use catalog::Catalog;
 pub use digest::Digest;
-pub use iozone::{Figure as IozoneFigure, Iozone, Row as IozoneRow, metric as iozone_metric};
-pub use method::{Method, MethodError, MethodInfo, Options, Reference};
+pub use iozone::{
+    Figure as IozoneFigure, IOZONE, Iozone, Row as IozoneRow, metric as iozone_metric,
+};
+pub use limits::{Budget, Patience, Round};
+pub use method::{Method, MethodError, MethodInfo};
+pub use options::{Declared, Form, Given, Opt, Options, Value};
 pub use outcome::Outcome;
+pub use planner::{Planner, plan};
 pub use prepare::Prepare;
+pub use session::Session;
 
 /// See [`all`].
 static ALL: &[&dyn Method] = &[
@@ -77,17 +87,5 @@ pub fn all() -> &'static [&'static dyn Method] {
 
 /// The method of that name; the error lists the names there are and suggests the nearest.
 pub fn find(name: &str) -> Result<&'static dyn Method, MethodError> {
-    let names = || all().iter().map(|m| m.info().name);
-    all().iter().copied().find(|m| m.info().name == name).ok_or_else(|| MethodError::Unknown {
-        name: name.to_string(),
-        nearest: nearest(name, names()),
-        known: names().collect::<Vec<_>>().join(", "),
-    })
-}
-
-/// The name that a slip of a few keys could have turned into `wrong`.
-fn nearest(wrong: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let wrong = wrong.to_lowercase();
-    let scored = names.map(|name| (levenshtein(&wrong, name), name));
-    scored.min().filter(|(edits, name)| *edits <= name.len() / 2).map(|(_, name)| name)
+    Catalog::default().find(name)
 }

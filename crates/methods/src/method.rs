@@ -1,11 +1,9 @@
-//! What a method is: its words for people, its plan, its run.
+//! What a method is: its words for people, and its script.
 
-use std::time::Duration;
+use record::Safety;
+use rig::{Exit, RigError};
 
-use record::{Plan, Safety};
-use rig::{Exit, Rig, RigError, TargetInfo};
-
-use crate::{Iozone, Outcome};
+use crate::{Declared, Options, Session};
 
 /// What `ssdyno methods` shows of a method.
 #[derive(Clone, Copy, Debug)]
@@ -22,52 +20,24 @@ pub struct MethodInfo {
     pub seconds: f64,
     /// What it writes, in words.
     pub writes: &'static str,
+    /// Options that it alone reads.
+    pub options: &'static [&'static dyn Declared],
+    /// It compares with a disc in memory, see [`rig::Rig::reference`].
+    pub wants_reference: bool,
 }
 
-/// What the user may ask of a method. The default leaves everything to it.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Bytes of the target to work on.
-    pub size: Option<u64>,
-    /// About how long the whole may take.
-    pub time: Option<Duration>,
-    /// Seed of everything random.
-    pub seed: u64,
-    /// How often each workload is repeated, at least 1; from 2 on there are intervals.
-    pub replicates: Option<u32>,
-    /// `mark`: only the figures of the old tool.
-    pub legacy: bool,
-    /// `mark`: what scores are compared with.
-    pub reference: Reference,
-    /// `command`: the program and its arguments.
-    pub command: Vec<String>,
-    /// `iozone`: what its words ask for.
-    pub iozone: Option<Iozone>,
-}
-
-/// The RAM disc that scores are compared with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reference {
-    /// One of the machine around the drive, measured in turn with the drive.
-    #[default]
-    Ram,
-    /// The published one of RISC OS (document 000).
-    RiscOsRamFs,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            size: None,
-            time: None,
-            seed: 1,
-            replicates: None,
-            legacy: false,
-            reference: Reference::Ram,
-            command: Vec::new(),
-            iozone: None,
-        }
-    }
+impl MethodInfo {
+    /// A method without a word about it, for what its own declaration leaves out.
+    pub const EMPTY: MethodInfo = MethodInfo {
+        name: "",
+        summary: "",
+        about: "",
+        safety: Safety::Reads,
+        seconds: 0.0,
+        writes: "nothing",
+        options: &[],
+        wants_reference: false,
+    };
 }
 
 /// A named test.
@@ -75,21 +45,9 @@ pub trait Method: Sync {
     /// What it is, for people.
     fn info(&self) -> &'static MethodInfo;
 
-    /// Whether it compares with a disc in memory, see [`Rig::reference`].
-    fn wants_reference(&self) -> bool {
-        false
-    }
-
-    /// What it would do to this target and what that costs. Touches nothing.
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError>;
-
-    /// Does it. Whatever was measured is in `out`, also when it ends with an error.
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError>;
+    /// Does it. The same script is the plan: see [`crate::Planner`]. Whatever was measured is in the
+    /// session, also when it ends with an error.
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError>;
 }
 
 /// Why a method did not come to its end.
@@ -114,6 +72,22 @@ pub enum MethodError {
         value: String,
         /// What it may be, in words.
         range: String,
+    },
+    /// An option was given that no chosen method declares.
+    #[error("{option} goes with -m {declared_by}, not with {chosen}")]
+    Undeclared {
+        /// Its name, as it is typed.
+        option: String,
+        /// The methods that declare it.
+        declared_by: String,
+        /// The methods that were chosen.
+        chosen: String,
+    },
+    /// A limit of the method's own is used up; whoever set it goes on after it.
+    #[error("a limit of the method's own is used up")]
+    Spent {
+        /// How many limits are around it.
+        depth: usize,
     },
     /// The target has less room than the method needs.
     #[error("the target has room for {bytes} bytes, the method needs {least}")]

@@ -1,8 +1,6 @@
 //! What a method leaves behind, growing step by step.
 //!
-//! Everything measured so far is in it at any time, in the form of the record. A method calls
-//! [`Outcome::checkpoint`] after each step; whoever started it may then store what there is. What
-//! the rig says to distrust is told once, with how often and where it was found.
+//! Everything measured so far is in it at any time, in the form of the record. What the rig says to distrust is told once, with how often and where it was found.
 
 use record::{Finding, IoErrors, LatencyProfile, Metric, Series, State, Verdict};
 use rig::Measurement;
@@ -11,12 +9,9 @@ use workload::Workload;
 /// Offsets kept of each kind of error.
 const OFFSETS_MAX: usize = 16;
 
-/// Called at a checkpoint with everything there is.
-type Hook<'h> = Box<dyn FnMut(&Outcome<'h>) + 'h>;
-
 /// What a method found, as it goes into the record.
 #[derive(Default)]
-pub struct Outcome<'h> {
+pub struct Outcome {
     /// Named values, with all replicates so far.
     pub metrics: Vec<Metric>,
     /// Values over time, one for each replicate of each workload.
@@ -35,7 +30,8 @@ pub struct Outcome<'h> {
     pub state_after: State,
     notes: Vec<Finding>,
     tally: Vec<Tally>,
-    hook: Option<Hook<'h>>,
+    /// Nothing was measured: the script is planned.
+    planned: bool,
 }
 
 /// How often a workload ran, and what was found in how many of its replicates.
@@ -45,22 +41,17 @@ struct Tally {
     findings: Vec<(Finding, u32)>,
 }
 
-impl<'h> Outcome<'h> {
-    /// An empty outcome; `hook` is called at each checkpoint.
-    pub fn with_checkpoints(hook: impl FnMut(&Outcome<'h>) + 'h) -> Outcome<'h> {
-        Outcome { hook: Some(Box::new(hook)), ..Outcome::default() }
-    }
-
-    /// A step is done: shows what there is to whoever asked for it.
-    pub fn checkpoint(&mut self) {
-        if let Some(mut hook) = self.hook.take() {
-            hook(self);
-            self.hook = Some(hook);
-        }
+impl Outcome {
+    /// What a script that is planned leaves: the workloads it would issue.
+    pub(crate) fn planned() -> Outcome {
+        Outcome { planned: true, ..Outcome::default() }
     }
 
     /// Adds a metric, or replaces the one of that name.
     pub(crate) fn put_metric(&mut self, metric: Metric) {
+        if self.planned {
+            return;
+        }
         match self.metrics.iter_mut().find(|m| m.name == metric.name) {
             Some(known) => *known = metric,
             None => self.metrics.push(metric),
@@ -70,6 +61,9 @@ impl<'h> Outcome<'h> {
     /// Adds the metrics of a cell in this order, in the place of those it had: the metric called
     /// `stem` and those called `stem.something`.
     pub(crate) fn put_metrics(&mut self, stem: &str, metrics: Vec<Metric>) {
+        if self.planned {
+            return;
+        }
         let ours = |m: &Metric| {
             m.name.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
@@ -277,18 +271,5 @@ mod tests {
         out.keep_doubts("a", &m);
         let counts: Vec<_> = out.errors.iter().map(|e| (e.count, e.first_offsets.len())).collect();
         assert_eq!(counts, [(7, 16), (1, 10)]);
-    }
-
-    #[test]
-    fn a_checkpoint_shows_what_there_is_and_may_borrow() {
-        let mut seen = Vec::new();
-        {
-            let mut out = Outcome::with_checkpoints(|o| seen.push(o.metrics.len()));
-            out.checkpoint();
-            out.put_metric(Metric::single("a", record::Unit::Iops, 1.0));
-            out.put_metric(Metric::single("a", record::Unit::Iops, 2.0));
-            out.checkpoint();
-        }
-        assert_eq!(seen, [0, 1]);
     }
 }

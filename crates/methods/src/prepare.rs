@@ -8,27 +8,23 @@
 
 use analysis::{Slope, WINDOW};
 use record::{
-    Evidence, Finding, FindingKind, IoErrors, Level, Metric, Plan, Safety, State, Step, TargetKind,
-    Unit, Verdict, VerdictKind,
+    Evidence, Finding, FindingKind, IoErrors, Level, Metric, Safety, State, TargetKind, Unit,
+    Verdict, VerdictKind,
 };
-use rig::{Erase, Event, Preparation, Released, Rig, RigError, TargetInfo};
+use rig::{Erase, Preparation, Released, RigError, TargetInfo};
 use workload::units::{binary, decimal};
 use workload::{Mix, Stop, Workload};
 
-use crate::Outcome;
 use crate::ground::Ground;
-use crate::method::{MethodError, MethodInfo, Options};
 use crate::session::Session;
 use crate::whole::{DEPTH, Whole};
+use crate::{Budget, MethodError, MethodInfo, Options, Round};
 
 /// Share of the drive written at random in a round of ageing, and rounds: at least once over it, at
 /// most three times. A drive that is not steady by then does not become so by writing.
 const ROUND_SHARE: f64 = 0.1;
 const ROUNDS_LEAST: u32 = 10;
 const ROUNDS_MOST: u32 = 30;
-
-/// Written before an erase, to be looked for after it: 64 MiB spread over the drive.
-const CANARY_BYTES: u64 = 64 << 20;
 
 /// Name of the ageing in plans and records.
 const AGE: &str = "age";
@@ -40,6 +36,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: 60.0,
     writes: "nothing to fresh, the whole drive once to filled, up to four times to used and trimmed",
+    ..MethodInfo::EMPTY
 };
 
 /// What is to be done.
@@ -52,52 +49,26 @@ pub struct Prepare {
 }
 
 impl Prepare {
-    /// What it would do to this target and what that costs. Touches nothing.
-    pub fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        if target.target.kind == TargetKind::Directory {
-            self.only_trims()?;
-            return Ok(trim_plan(target));
-        }
-        let whole = Whole::new(&INFO, target, options)?;
-        self.check(&whole, target)?;
-        let mut steps = vec![erase_step(&whole, self.by)];
-        if self.to != State::Fresh {
-            steps.push(whole.fill_step("fill", whole.bytes()));
-        }
-        if matches!(self.to, State::Used | State::Trimmed) {
-            steps.push(whole.step(&age(&whole), ROUNDS_MOST));
-        }
-        if self.to == State::Trimmed {
-            steps.push(erase_step(&whole, Erase::Discard));
-        }
-        Ok(whole.plan(steps, &[]))
-    }
-
-    /// Does it. `out` says how far it came, also when it ends with an error.
-    pub fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
+    /// Does it. The session says how far it came, also when it ends with an error.
+    pub fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
         let mut seen = Vec::new();
-        let result = Session::hold(rig, out, |session| match session.rig.target().target.kind {
+        session.conclude(Vec::new());
+        let result = match session.target().target.kind {
             TargetKind::Directory => self.trim(session, &mut seen),
             _ => self.on_drive(session, options, &mut seen),
-        });
-        out.verdicts = seen;
-        out.checkpoint();
+        };
+        session.conclude(seen);
         result
     }
 
     fn on_drive(
         &self,
-        session: &mut Session<'_, '_>,
+        session: &mut Session<'_>,
         options: &Options,
         seen: &mut Vec<Verdict>,
     ) -> Result<(), MethodError> {
-        let whole = Whole::new(&INFO, session.rig.target(), options)?;
-        self.check(&whole, session.rig.target())?;
+        let whole = Whole::new(&INFO, session.target(), options)?;
+        self.check(&whole, session.target())?;
         let discards = self.by != Erase::Discard || whole.discard;
         if discards {
             erase(session, &whole, self.by, seen)?;
@@ -109,7 +80,7 @@ impl Prepare {
             return Ok(());
         }
         // A format changes the block size.
-        let whole = Whole::new(&INFO, session.rig.target(), options)?;
+        let whole = Whole::new(&INFO, session.target(), options)?;
         session.fill_region(&whole, "fill", whole.ground.region())?;
         if matches!(self.to, State::Used | State::Trimmed) {
             seen.push(until_steady(session, &whole, options)?);
@@ -153,14 +124,9 @@ impl Prepare {
     }
 
     /// Free space by way of the file system.
-    fn trim(
-        &self,
-        session: &mut Session<'_, '_>,
-        seen: &mut Vec<Verdict>,
-    ) -> Result<(), MethodError> {
+    fn trim(&self, session: &mut Session<'_>, seen: &mut Vec<Verdict>) -> Result<(), MethodError> {
         self.only_trims()?;
-        session.rig.note(Event::Step { name: "trim".into(), replicate: 0 });
-        let bytes = session.rig.prepare(Preparation::TrimFree)?.bytes;
+        let bytes = session.prepare("trim", Preparation::TrimFree)?.bytes;
         session.out.put_metric(Metric::single("trimmed", Unit::Bytes, bytes as f64));
         let text = match bytes {
             0 => "the file system says that it discarded 0 bytes: all that is free was trimmed \
@@ -190,39 +156,16 @@ pub(crate) fn cannot_format(target: &TargetInfo, block_bytes: u32) -> String {
     }
 }
 
-fn trim_plan(target: &TargetInfo) -> Plan {
-    Plan {
-        safety: Safety::Scratch,
-        seconds: 1.0,
-        write_bytes_max: 0,
-        region_bytes: target.target.filesystem.as_ref().and_then(|fs| fs.free_bytes).unwrap_or(0),
-        destroys: None,
-        steps: vec![Whole::discard_step("trim")],
-        workloads: Vec::new(),
-        command: Vec::new(),
-    }
-}
-
-fn erase_step(whole: &Whole, how: Erase) -> Step {
-    match how {
-        Erase::Zero => whole.fill_step(how.name(), whole.bytes()),
-        _ => {
-            let write_bytes_max = whole.everything.bytes.min(CANARY_BYTES);
-            Step { write_bytes_max, ..Whole::discard_step(how.name()) }
-        }
-    }
-}
-
 /// Erases everything and says what was seen of it.
 fn erase(
-    session: &mut Session<'_, '_>,
+    session: &mut Session<'_>,
     whole: &Whole,
     how: Erase,
     seen: &mut Vec<Verdict>,
 ) -> Result<(), MethodError> {
-    session.rig.note(Event::Step { name: how.name().into(), replicate: 0 });
     session.out.state_after = State::Unknown;
-    let done = session.rig.prepare(Preparation::Erase { region: whole.everything, how })?;
+    let erase = Preparation::Erase { region: whole.everything, how };
+    let done = session.prepare(how.name(), erase)?;
     let metric = Metric::single(how.name(), Unit::Nanoseconds, done.elapsed_ns as f64);
     session.out.put_metric(metric);
     let released = done.released.filter(|r| r.looked_bytes > 0);
@@ -282,24 +225,27 @@ fn verdict(how: Erase, released: &Released) -> Verdict {
 /// Random writes over everything, a tenth of it in a round, until five rounds are steady by the rule
 /// of SNIA and everything was written over once.
 fn until_steady(
-    session: &mut Session<'_, '_>,
+    session: &mut Session<'_>,
     whole: &Whole,
     options: &Options,
 ) -> Result<Verdict, MethodError> {
-    let w = age(whole);
-    let began_ns = session.rig.elapsed_ns();
-    let limit_ns = options.time.map_or(u64::MAX, |time| time.as_nanos() as u64);
     let (mut rates, mut steady) = (Vec::new(), false);
-    for round in 0..ROUNDS_MOST {
-        let measurement = session.moment(&Ground::replicate(&w, round), round)?;
-        rates.push(measurement.throughput(None).unwrap_or(0.0));
-        let window = rates.len().checked_sub(WINDOW).and_then(|from| Slope::of(&rates[from..]));
-        steady = window.is_some_and(|slope| slope.is_pts_steady());
-        let late = session.rig.elapsed_ns() - began_ns >= limit_ns;
-        if late || (steady && round + 1 >= ROUNDS_LEAST) {
-            break;
-        }
-    }
+    let budget = Budget {
+        seconds: options.time.map_or(f64::INFINITY, |time| time.as_secs_f64()),
+        bytes: (ROUND_SHARE * f64::from(ROUNDS_MOST) * whole.bytes() as f64) as u64,
+        ..Budget::default()
+    };
+    session.budget(AGE, budget, |session| {
+        session.rounds(ROUNDS_MOST, None, |session, round| {
+            let w = Ground::replicate(&age(whole), round);
+            let measurement = session.moment(&w, round)?;
+            rates.push(measurement.throughput(None).unwrap_or(0.0));
+            let window = rates.len().checked_sub(WINDOW).and_then(|from| Slope::of(&rates[from..]));
+            steady = window.is_some_and(|slope| slope.is_pts_steady());
+            Ok(Round::settled_if(steady && round + 1 >= ROUNDS_LEAST))
+        })?;
+        Ok(())
+    })?;
     let rounds = rates.len();
     let settled = &rates[rounds.saturating_sub(WINDOW)..];
     session.put_rates(AGE, settled);

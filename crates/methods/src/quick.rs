@@ -5,17 +5,15 @@
 //! filled first, because a block that was never written is not read from the drive. Then the checks
 //! of `authentic` in their short form say whether the figures can be believed.
 
-use record::{Plan, Safety};
-use rig::{Rig, TargetInfo};
+use record::Safety;
 use workload::OpKind::{Read, Write};
 
-use crate::Outcome;
 use crate::authentic;
 use crate::cell::Cell;
 use crate::ground::Ground;
-use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::schedule;
 use crate::session::Session;
+use crate::{Method, MethodError, MethodInfo, Options};
 
 /// Seconds for everything, unless the user says otherwise.
 const SECONDS: f64 = 60.0;
@@ -41,6 +39,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Scratch,
     seconds: SECONDS,
     writes: "the scratch file once, then at most 49 times over on a drive fast enough for that",
+    ..MethodInfo::EMPTY
 };
 
 impl Method for Quick {
@@ -48,28 +47,13 @@ impl Method for Quick {
         &INFO
     }
 
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        let ground = Ground::new(target, options, SECONDS)?;
-        let cells = cells(&ground);
-        let fill = ground.writes.then(|| ground.fill_step(FILL_SHARE * ground.seconds));
-        let measured = cells.iter().map(|cell| cell.step(&ground));
-        let checks = authentic::steps(&ground, CHECKS_SHARE * ground.seconds);
-        let steps = fill.into_iter().chain(measured).chain(checks);
-        Ok(ground.plan(target, steps.collect(), &cells))
-    }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        let ground = Ground::new(rig.target(), options, SECONDS)?;
-        Session::hold(rig, out, |session| measure(session, ground))
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        let ground = Ground::new(session.target(), options, SECONDS)?;
+        measure(session, ground)
     }
 }
 
-fn measure(session: &mut Session<'_, '_>, mut ground: Ground) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, mut ground: Ground) -> Result<(), MethodError> {
     ground.bytes = session.begin(&ground, FILL_SHARE * ground.seconds)?;
     schedule::run(session, &ground, &mut cells(&ground))?;
     authentic::run(session, &ground, CHECKS_SHARE * ground.seconds)

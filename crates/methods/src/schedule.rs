@@ -6,10 +6,10 @@
 
 use record::{Finding, FindingKind, Level};
 
-use crate::MethodError;
 use crate::cell::Cell;
 use crate::ground::Ground;
 use crate::session::Session;
+use crate::{MethodError, Patience, Round};
 
 /// No round is begun that would end later than this multiple of the time that was planned ...
 const PATIENCE: f64 = 1.5;
@@ -19,23 +19,23 @@ const ROUNDS_LEAST: u32 = 3;
 
 /// All cells, round after round. A drive much slower than planned gets fewer rounds.
 pub(crate) fn run(
-    session: &mut Session<'_, '_>,
+    session: &mut Session<'_>,
     ground: &Ground,
     cells: &mut [Cell],
 ) -> Result<(), MethodError> {
-    let begun_ns = session.rig.elapsed_ns();
-    let planned: f64 = cells.iter().map(|c| c.step(ground).seconds).sum();
-    for round in 0..ground.rounds {
-        let spent = session.rig.elapsed_ns().saturating_sub(begun_ns) as f64 / 1e9;
-        let end = spent + spent / f64::from(round.max(1));
-        if round >= ROUNDS_LEAST && end > PATIENCE * planned && !ground.rounds_given {
-            let text = format!("the drive is slow: {round} rounds were run, not {}", ground.rounds);
-            session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
-            break;
-        }
+    let each: f64 = cells.iter().map(Cell::seconds).sum();
+    let seconds = PATIENCE * each * f64::from(ground.rounds);
+    let patience = Patience { rounds_least: ROUNDS_LEAST, seconds };
+    let patience = (!ground.rounds_given).then_some(patience);
+    let run = session.rounds(ground.rounds, patience, |session, round| {
         for index in order(cells.len(), round) {
             cells[index].run(session, round)?;
         }
+        Ok(Round::Again)
+    })?;
+    if run < ground.rounds {
+        let text = format!("the drive is slow: {run} rounds were run, not {}", ground.rounds);
+        session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
     }
     Ok(())
 }

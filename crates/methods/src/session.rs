@@ -1,16 +1,20 @@
 //! A method at work: every measurement goes through here, so that none is lost and every doubt
 //! about it is kept, and the conclusions always are those of what was measured so far.
+//!
+//! The same script runs on a rig and on a [`Planner`]. So that both agree, loops, limits and sizes
+//! that were found by measuring go through the session too: see `limits.rs`.
 
 use std::time::Duration;
 
-use record::{Finding, FindingKind, Level, State, TargetKind, Unit};
-use rig::{Event, Measurement, Preparation, Rig, RigError, StopReason};
+use record::{Finding, FindingKind, Level, Metric, State, TargetKind, Unit, Verdict};
+use rig::{Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason, TargetInfo};
 use workload::units::binary;
 use workload::{Caching, Content, Region, Workload};
 
 use crate::ground::Ground;
+use crate::limits::Limit;
 use crate::verdict::{self, Checks};
-use crate::{Digest, MethodError, Outcome};
+use crate::{Digest, MethodError, Outcome, Planner};
 
 /// A scratch file is filled in this many pieces, each timed: a slow card gets a smaller one.
 const FILL_PIECES: u64 = 64;
@@ -18,41 +22,141 @@ const FILL_PIECES: u64 = 64;
 /// What the fill leaves at least, whatever the time: small enough for a card that writes 1 MB/s.
 const FILL_LEAST_BYTES: u64 = 32 << 20;
 
-pub(crate) struct Session<'a, 'h> {
-    pub rig: &'a mut dyn Rig,
-    pub out: &'a mut Outcome<'h>,
-    /// What the checks of `authentic` found so far.
-    pub checks: Checks,
-    /// Whole regions written so far: no two with the same content.
-    pub fills: u32,
-    /// Courses of short workloads, a row each.
-    pub moments: Vec<record::Series>,
-    digests: Vec<Digest>,
+/// What a script works on.
+pub(crate) enum Door<'a> {
+    Drive(&'a mut dyn Rig),
+    Plan(&'a mut Planner),
 }
 
-impl<'a, 'h> Session<'a, 'h> {
-    /// Holds a session: however the work ends, what it found is published.
-    pub fn hold(
-        rig: &'a mut dyn Rig,
-        out: &'a mut Outcome<'h>,
-        work: impl FnOnce(&mut Session<'a, 'h>) -> Result<(), MethodError>,
-    ) -> Result<(), MethodError> {
-        let mut session = Session::new(rig, out);
-        let result = work(&mut session);
-        session.finish();
-        result
+/// Called at a checkpoint with everything there is.
+type Hook<'a> = Box<dyn FnMut(&Outcome) + 'a>;
+
+/// A method at work on a rig, or being planned.
+pub struct Session<'a> {
+    pub(crate) door: Door<'a>,
+    pub(crate) out: Outcome,
+    /// What the checks of `authentic` found so far.
+    pub(crate) checks: Checks,
+    /// Whole regions written so far: no two with the same content.
+    pub(crate) fills: u32,
+    /// Courses of short workloads, a row each.
+    pub(crate) moments: Vec<record::Series>,
+    pub(crate) limits: Vec<Limit>,
+    digests: Vec<Digest>,
+    /// Conclusions that are not drawn by the rules from what was measured.
+    own: Option<Vec<Verdict>>,
+    hook: Option<Hook<'a>>,
+}
+
+impl<'a> Session<'a> {
+    /// A session on a drive.
+    pub fn new(rig: &'a mut dyn Rig) -> Session<'a> {
+        Session::through(Door::Drive(rig), Outcome::default())
     }
 
-    fn new(rig: &'a mut dyn Rig, out: &'a mut Outcome<'h>) -> Session<'a, 'h> {
-        out.state_after = rig.target().state;
-        Session {
-            rig,
+    /// A session that touches nothing and is recorded by the planner.
+    pub fn planning(planner: &'a mut Planner) -> Session<'a> {
+        Session::through(Door::Plan(planner), Outcome::planned())
+    }
+
+    fn through(door: Door<'a>, out: Outcome) -> Session<'a> {
+        let mut session = Session {
+            door,
             out,
             checks: Checks::default(),
             fills: 0,
             moments: Vec::new(),
+            limits: Vec::new(),
             digests: Vec::new(),
+            own: None,
+            hook: None,
+        };
+        session.out.state_after = session.target().state;
+        session
+    }
+
+    /// The same session, which shows what there is after each step.
+    #[must_use]
+    pub fn with_checkpoints(mut self, hook: impl FnMut(&Outcome) + 'a) -> Session<'a> {
+        self.hook = Some(Box::new(hook));
+        self
+    }
+
+    /// The end, however the work ended: what it found.
+    pub fn finish(mut self) -> Outcome {
+        self.out.series.append(&mut self.moments);
+        self.checkpoint();
+        self.out
+    }
+
+    /// A part of the work whose outcome is kept apart.
+    pub fn apart<E>(
+        &mut self,
+        work: impl FnOnce(&mut Session<'_>) -> Result<(), E>,
+    ) -> (Outcome, Result<(), E>) {
+        let mut part = match &mut self.door {
+            Door::Drive(rig) => Session::new(&mut **rig),
+            Door::Plan(planner) => Session::planning(planner),
+        };
+        let result = work(&mut part);
+        (part.finish(), result)
+    }
+
+    /// What is known of the target.
+    pub fn target(&self) -> &TargetInfo {
+        match &self.door {
+            Door::Drive(rig) => rig.target(),
+            Door::Plan(planner) => planner.target(),
         }
+    }
+
+    /// What was found so far.
+    pub fn outcome(&self) -> &Outcome {
+        &self.out
+    }
+
+    /// The same, to add to.
+    pub fn outcome_mut(&mut self) -> &mut Outcome {
+        &mut self.out
+    }
+
+    pub(crate) fn rig(&mut self) -> &mut dyn Rig {
+        match &mut self.door {
+            Door::Drive(rig) => &mut **rig,
+            Door::Plan(planner) => *planner,
+        }
+    }
+
+    /// Nothing is touched: the script is planned.
+    pub(crate) fn plans(&self) -> bool {
+        matches!(self.door, Door::Plan(_))
+    }
+
+    /// Begins a step: a name of the plan, and which repetition of it. Within a budget, which is one
+    /// step itself, it only says how far that is.
+    pub fn step(&mut self, name: &str, replicate: u32) {
+        let event = match self.under_way() {
+            Some((name, done)) => Event::Progress { name, done },
+            None => Event::Step { name: name.to_string(), replicate },
+        };
+        self.rig().note(event);
+    }
+
+    /// A step of the plan for which there is nothing to do on this drive.
+    pub fn skip(&mut self, name: &str) {
+        self.step(name, 0);
+    }
+
+    /// Brings the drive into a state, as a step of its own.
+    pub fn prepare(&mut self, name: &str, p: Preparation) -> Result<Prepared, MethodError> {
+        self.step(name, 0);
+        Ok(self.rig().prepare(p)?)
+    }
+
+    /// Lets time pass.
+    pub fn rest(&mut self, name: &str, seconds: f64) -> Result<(), MethodError> {
+        self.step(name, 0);
+        Ok(self.rig().idle(Duration::from_secs_f64(seconds))?)
     }
 
     /// Runs a workload whose figures are reported: its course over time is kept, and every doubt.
@@ -63,38 +167,53 @@ impl<'a, 'h> Session<'a, 'h> {
             self.out.series.push(record::Series { replicate, ..series });
         }
         self.out.keep_doubts(&w.name, &measurement);
-        complete(self.rig, measurement)
+        complete(self.rig(), measurement)
     }
 
     /// Runs a workload from which only a rule concludes. It is short, and a rule is wary of scatter
     /// anyway: only what makes it worthless is listed, and nothing where caching is the purpose.
-    pub fn probe(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
+    pub(crate) fn probe(
+        &mut self,
+        w: &Workload,
+        replicate: u32,
+    ) -> Result<Measurement, MethodError> {
         let mut measurement = self.execute(w, replicate)?;
         let listed = |f: &Finding| f.level == Level::Bad && w.caching == Caching::Bypass;
         measurement.findings.retain(listed);
         self.out.keep_doubts(&w.name, &measurement);
-        complete(self.rig, measurement)
+        complete(self.rig(), measurement)
     }
 
     /// Runs one replicate of a workload and returns its bytes per second.
-    pub fn rate(&mut self, w: &Workload, replicate: u32) -> Result<f64, MethodError> {
+    pub(crate) fn rate(&mut self, w: &Workload, replicate: u32) -> Result<f64, MethodError> {
         let m = self.probe(&Ground::replicate(w, replicate), replicate)?;
         Ok(m.throughput(None).unwrap_or(0.0))
     }
 
+    /// Publishes a metric, in the place of the one of that name.
+    pub fn put_metric(&mut self, metric: Metric) {
+        self.out.put_metric(metric);
+    }
+
     /// Publishes the rates of all replicates so far, bytes per second.
-    pub fn put_rates(&mut self, name: &str, rates: &[f64]) {
+    pub(crate) fn put_rates(&mut self, name: &str, rates: &[f64]) {
         self.out.put_metric(analysis::metric(name, Unit::BytesPerSecond, rates.to_vec()));
     }
 
     /// Runs a workload and keeps what the rules need of it, complete or not.
-    pub fn execute(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
-        self.rig.note(Event::Step { name: w.name.clone(), replicate });
-        self.out.issued(w);
+    pub(crate) fn execute(
+        &mut self,
+        w: &Workload,
+        replicate: u32,
+    ) -> Result<Measurement, MethodError> {
+        let limited = self.limited(w)?;
+        self.step(&w.name, replicate);
+        self.out.issued(&limited);
         self.mark_written(w.mix.changes_data() && w.content != Content::Original);
-        let measurement = self.rig.measure(w)?;
+        let measurement = self.rig().measure(&limited)?;
+        self.spend(&limited, &measurement);
         // What is read through the cache on purpose says nothing about the rest.
-        if w.caching == Caching::Bypass {
+        if w.caching == Caching::Bypass && !self.plans() {
             self.digests.push(Digest::of(w, &measurement));
         }
         Ok(measurement)
@@ -102,16 +221,17 @@ impl<'a, 'h> Session<'a, 'h> {
 
     /// A scratch file says nothing about the state of the drive around it.
     fn mark_written(&mut self, writes: bool) {
-        if writes && self.rig.target().target.kind != TargetKind::Directory {
+        if writes && self.target().target.kind != TargetKind::Directory {
             self.out.state_after = State::Used;
         }
     }
 
     /// Brings the target to where reads can be measured; returns the bytes of the region. Where
     /// writes are not allowed that is all of it, as it is.
-    pub fn begin(&mut self, ground: &Ground, fill_seconds: f64) -> Result<u64, MethodError> {
+    pub(crate) fn begin(&mut self, ground: &Ground, fill_seconds: f64) -> Result<u64, MethodError> {
         if ground.writes {
-            return self.fill(ground, fill_seconds);
+            let most = if ground.size_given { f64::INFINITY } else { fill_seconds };
+            return self.expected_within(most, |session| session.fill(ground, fill_seconds));
         }
         let text = "this target may only be read: writes, flushes and content were not measured";
         self.out.note(Finding::new(FindingKind::ReadsOnly, Level::Note, text));
@@ -121,7 +241,7 @@ impl<'a, 'h> Session<'a, 'h> {
     /// Writes the region once, so that no block is read that was never written; on a drive too slow
     /// for `seconds` only a part of it, which becomes the region.
     fn fill(&mut self, ground: &Ground, seconds: f64) -> Result<u64, MethodError> {
-        self.rig.note(Event::Step { name: "fill".into(), replicate: 0 });
+        self.step("fill", 0);
         let large = u64::from(ground.large);
         let piece = (ground.bytes / FILL_PIECES).max(large) / large * large;
         let (mut filled, mut elapsed_ns) = (0, 0);
@@ -135,18 +255,31 @@ impl<'a, 'h> Session<'a, 'h> {
             let seed = ground.seed.wrapping_sub(1 + filled);
             let fill = Preparation::Fill { region, content: Content::Random, seed };
             self.mark_written(true);
-            elapsed_ns += self.rig.prepare(fill)?.elapsed_ns;
+            elapsed_ns += self.rig().prepare(fill)?.elapsed_ns;
             filled = region.end();
             let done = filled as f64 / ground.bytes as f64;
-            self.rig.note(Event::Progress { name: "fill".into(), done });
+            self.rig().note(Event::Progress { name: "fill".into(), done });
         }
         Ok(filled)
     }
 
-    /// A step is done: draws the conclusions there are and shows them.
+    /// The conclusions are these, whatever the rules say of what was measured.
+    pub fn conclude(&mut self, verdicts: Vec<Verdict>) {
+        self.own = Some(verdicts);
+    }
+
+    /// A step is done: draws the conclusions there are and shows them. A plan has none.
     pub fn checkpoint(&mut self) {
-        self.out.verdicts = verdict::judge(self.rig.target(), &self.digests, &self.checks);
-        self.out.checkpoint();
+        if self.plans() {
+            return;
+        }
+        self.out.verdicts = match &self.own {
+            Some(own) => own.clone(),
+            None => verdict::judge(self.target(), &self.digests, &self.checks),
+        };
+        if let Some(hook) = &mut self.hook {
+            hook(&self.out);
+        }
     }
 }
 

@@ -6,17 +6,15 @@
 //! quick format discards everything. Reads and writes in order over all addresses stand before the
 //! random writes, behind them, and behind the last discard.
 
-use record::{Metric, Plan, Step, Unit};
-use rig::{Rig, TargetInfo};
+use record::{Metric, Unit};
 use workload::OpKind::{Read, Write};
 use workload::{BlockSizes, Mix, OpKind, Region, Workload};
 
-use crate::Outcome;
-use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::session::Session;
 use crate::verdict::States;
 use crate::whole::Whole;
 use crate::zones::PARTS;
+use crate::{Method, MethodError, MethodInfo, Options};
 
 /// Seconds of random writes from each state: twelve minutes, as in the experiment.
 const RANDOM_SECONDS: f64 = 720.0;
@@ -52,6 +50,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive six times in order, and six times at most a quarter of it at random",
+    ..MethodInfo::EMPTY
 };
 
 /// One thing after the other.
@@ -102,30 +101,14 @@ impl Method for StatesMethod {
         &INFO
     }
 
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        let whole = Whole::new(&INFO, target, options)?;
-        let acts = acts(&whole);
-        let workloads: Vec<Workload> =
-            acts.iter().filter_map(|act| workload(&whole, act)).collect();
-        let steps = acts.iter().map(|act| step(&whole, act));
-        Ok(whole.plan(steps.collect(), &workloads))
-    }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        let whole = Whole::new(&INFO, rig.target(), options)?;
-        Session::hold(rig, out, |session| {
-            session.checks.states = Some(States::default());
-            acts(&whole).iter().try_for_each(|act| perform(session, &whole, act))
-        })
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        let whole = Whole::new(&INFO, session.target(), options)?;
+        session.checks.states = Some(States::default());
+        acts(&whole).iter().try_for_each(|act| perform(session, &whole, act))
     }
 }
 
-fn perform(session: &mut Session<'_, '_>, whole: &Whole, act: &Act) -> Result<(), MethodError> {
+fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<(), MethodError> {
     match act {
         Act::Discard(region) => session.discard(whole, "discard", *region).map(drop),
         Act::Fill => session.fill_region(whole, "fill", whole.ground.region()),
@@ -152,7 +135,7 @@ fn perform(session: &mut Session<'_, '_>, whole: &Whole, act: &Act) -> Result<()
     }
 }
 
-fn put(session: &mut Session<'_, '_>, name: &str, rate: f64) {
+fn put(session: &mut Session<'_>, name: &str, rate: f64) {
     session.out.put_metric(Metric::single(name, Unit::BytesPerSecond, rate));
 }
 
@@ -166,7 +149,7 @@ fn random(whole: &Whole, name: &str) -> Workload {
     let seconds = whole.seconds(RANDOM_SECONDS);
     let mut w = whole.random(name, Mix::WRITE, whole.ground.small, seconds, 7);
     let most = (RANDOM_SHARE_MOST * whole.bytes() as f64) as u64;
-    w.stop.bytes = w.stop.bytes.map(|bytes| bytes.min(most));
+    w.stop.bytes = Some(most);
     w.depth = OUTSTANDING;
     w
 }
@@ -177,22 +160,4 @@ fn pass(whole: &Whole, name: &str, kind: OpKind) -> Workload {
     w.blocks = BlockSizes::Fixed(PASS_BLOCK.next_multiple_of(whole.ground.small));
     w.depth = 1;
     w
-}
-
-fn workload(whole: &Whole, act: &Act) -> Option<Workload> {
-    match act {
-        Act::Random(name) => Some(random(whole, name)),
-        Act::Pass(name, kind) => Some(pass(whole, name, *kind)),
-        Act::Discard(_) | Act::Fill | Act::ForgetPartition => None,
-    }
-}
-
-fn step(whole: &Whole, act: &Act) -> Step {
-    match act {
-        Act::Discard(_) => Whole::discard_step("discard"),
-        Act::Fill => whole.fill_step("fill", whole.bytes()),
-        Act::ForgetPartition => whole.fill_step("delete-partition", partition_table(whole).bytes),
-        Act::Random(name) => whole.step(&random(whole, name), 1),
-        Act::Pass(name, kind) => whole.step(&pass(whole, name, *kind), 1),
-    }
 }

@@ -5,17 +5,15 @@
 //! Then a ladder of rests, each with a burst behind it: how fast the cache comes back. The size of
 //! the cache is found in the measured course alone.
 
-use record::{Metric, Plan, Step, Unit};
-use rig::{Rig, TargetInfo};
+use record::{Metric, Unit};
 use workload::OpKind::Write;
 use workload::Workload;
 
-use crate::Outcome;
-use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::session::Session;
 use crate::verdict::Sustained;
 use crate::whole::course::Course;
 use crate::whole::{Whole, time_tight};
+use crate::{Method, MethodError, MethodInfo, Options};
 
 /// Seconds by default, for a terabyte at 1 GB/s twice; the ladder alone is 1290.
 const SECONDS: f64 = 3300.0;
@@ -50,6 +48,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive twice, then five bursts of at most a quarter of it",
+    ..MethodInfo::EMPTY
 };
 
 impl Method for Sustain {
@@ -57,33 +56,13 @@ impl Method for Sustain {
         &INFO
     }
 
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        let whole = Whole::new(&INFO, target, options)?;
-        let passes = passes(&whole);
-        let mut steps = vec![Whole::discard_step("discard")];
-        steps.extend(passes.iter().map(|w| whole.step(w, 1)));
-        let [drain, bursts @ ..] = bursts(&whole, BURST_SHARE_MOST * whole.bytes() as f64);
-        steps.push(Whole::discard_step("discard-again"));
-        steps.push(burst_step(&whole, &drain));
-        for (rest, burst) in LADDER.into_iter().zip(&bursts) {
-            steps.push(Whole::idle_step(&rest_name(&whole, rest), whole.seconds(rest)));
-            steps.push(burst_step(&whole, burst));
-        }
-        Ok(whole.plan(steps, &passes))
-    }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        let whole = Whole::new(&INFO, rig.target(), options)?;
-        Session::hold(rig, out, |session| measure(session, &whole))
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        let whole = Whole::new(&INFO, session.target(), options)?;
+        measure(session, &whole)
     }
 }
 
-fn measure(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
     let [fresh, full] = passes(whole);
     session.discard(whole, "discard", whole.everything)?;
     let course = session.course(&fresh, 0)?;
@@ -110,16 +89,20 @@ fn passes(whole: &Whole) -> [Workload; 2] {
 
 /// Rests, each with a burst behind it. A full drive has little to make a cache of, so that where
 /// there was one the drive is discarded again and a first burst uses the cache up.
-fn ladder(
-    session: &mut Session<'_, '_>,
-    whole: &Whole,
-    found: &Sustained,
-) -> Result<(), MethodError> {
+fn ladder(session: &mut Session<'_>, whole: &Whole, found: &Sustained) -> Result<(), MethodError> {
     let share = BURST_SHARE * whole.bytes() as f64;
     let bytes = found.cache.map_or(share, |c| c.bytes * BURST_OVER_CACHE);
+    let bytes = session.assume(bytes, BURST_SHARE_MOST * whole.bytes() as f64);
     let [drain, bursts @ ..] = bursts(whole, bytes);
-    if found.cache.is_some() && session.discard(whole, "discard-again", whole.everything)? {
-        session.course(&drain, 0)?;
+    if session.assume(found.cache.is_some(), true) {
+        if session.discard(whole, "discard-again", whole.everything)? {
+            session.course(&drain, 0)?;
+        } else {
+            session.skip(&drain.name);
+        }
+    } else {
+        session.skip("discard-again");
+        session.skip(&drain.name);
     }
     for (usual, burst) in LADDER.into_iter().zip(bursts) {
         session.rest(&rest_name(whole, usual), whole.seconds(usual))?;
@@ -151,17 +134,11 @@ fn bursts(whole: &Whole, bytes: f64) -> [Workload; LADDER.len() + 1] {
     })
 }
 
-/// Few caches need a burst of a quarter of the drive: its time is that of a small one.
-fn burst_step(whole: &Whole, burst: &Workload) -> Step {
-    let step = whole.step(burst, 1);
-    Step { seconds: step.seconds * BURST_SHARE / BURST_SHARE_MOST, ..step }
-}
-
 fn rest_name(whole: &Whole, usual: f64) -> String {
     format!("rest-{}", time_tight(whole.seconds(usual)))
 }
 
-fn put_course(session: &mut Session<'_, '_>, name: &str, course: &Course) {
+fn put_course(session: &mut Session<'_>, name: &str, course: &Course) {
     let mut put = |end: &str, unit, value: Option<f64>| {
         let metric = value.map(|v| Metric::single(format!("{name}.{end}"), unit, v));
         metric.into_iter().for_each(|m| session.out.put_metric(m));
@@ -172,7 +149,7 @@ fn put_course(session: &mut Session<'_, '_>, name: &str, course: &Course) {
 }
 
 /// The cache, with the interval of its end.
-fn put_cache(session: &mut Session<'_, '_>, found: &Sustained) {
+fn put_cache(session: &mut Session<'_>, found: &Sustained) {
     let Some(cache) = found.cache else { return };
     let size = Metric::single("sustain-fresh.cache", Unit::Bytes, cache.bytes);
     let (low, high) = (Some(cache.low), Some(cache.high));
@@ -185,7 +162,7 @@ fn put_cache(session: &mut Session<'_, '_>, found: &Sustained) {
 }
 
 /// How far the speed after the cache is below that of overwriting.
-fn put_undershoot(session: &mut Session<'_, '_>, found: &Sustained) {
+fn put_undershoot(session: &mut Session<'_>, found: &Sustained) {
     if let Some(ratio) = found.undershoot() {
         let name = "sustain-fresh.undershoot";
         session.out.put_metric(Metric::single(name, Unit::Number, ratio));

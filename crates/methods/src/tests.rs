@@ -6,21 +6,21 @@ use record::{Metric, Safety, State, TargetKind, Verdict};
 use rig::Rig;
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
-use crate::fake::{Fake, Traits};
-use crate::{Method, MethodError, Options, Outcome, all, by_hand, find};
+use crate::fake::{Fake, Traits, perform};
+use crate::{Method, MethodError, Options, Outcome, Session, all, by_hand, find, plan};
 
 /// Enough virtual seconds for every rule to have its data, few enough real ones.
 fn options() -> Options {
     Options { time: Some(Duration::from_secs(12)), ..Options::default() }
 }
 
-fn run(fake: &mut Fake, name: &str) -> (Outcome<'static>, Result<(), MethodError>) {
+fn run(fake: &mut Fake, name: &str) -> (Outcome, Result<(), MethodError>) {
     let mut out = Outcome::default();
-    let result = find(name).expect("exists").run(fake, &options(), &mut out);
+    let result = perform(find(name).expect("exists"), fake, &options(), &mut out);
     (out, result)
 }
 
-fn done(traits: Traits, name: &str) -> Outcome<'static> {
+fn done(traits: Traits, name: &str) -> Outcome {
     let (out, result) = run(&mut Fake::new(traits), name);
     result.expect("nothing is wrong with the drive");
     out
@@ -33,11 +33,11 @@ fn harmless() -> impl Iterator<Item = &'static &'static dyn Method> {
     all().iter().filter(harmless).filter(move |m| !own.contains(&m.info().name))
 }
 
-fn metric<'a>(out: &'a Outcome<'_>, name: &str) -> &'a Metric {
+fn metric<'a>(out: &'a Outcome, name: &str) -> &'a Metric {
     out.metrics.iter().find(|m| m.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-fn verdict<'a>(out: &'a Outcome<'_>, name: &str) -> Option<&'a Verdict> {
+fn verdict<'a>(out: &'a Outcome, name: &str) -> Option<&'a Verdict> {
     out.verdicts.iter().find(|v| v.kind.name() == name)
 }
 
@@ -155,8 +155,9 @@ fn a_buffered_read_by_hand_is_called_memory_and_a_direct_one_not() {
     w.stop = Stop::after_ns(100_000_000);
     for (caching, expected) in [(Caching::Buffered, "RAM"), (Caching::Bypass, "DRIVE")] {
         w.caching = caching;
-        let mut out = Outcome::default();
-        by_hand(&mut fake, &w, &mut out).expect("nothing is wrong");
+        let mut session = Session::new(&mut fake);
+        by_hand(&mut session, &w).expect("nothing is wrong");
+        let out = session.finish();
         assert_eq!(out.verdicts[0].kind.name(), expected);
     }
 }
@@ -165,7 +166,7 @@ fn a_buffered_read_by_hand_is_called_memory_and_a_direct_one_not() {
 fn a_drive_that_may_only_be_read_is_only_read() {
     for method in harmless() {
         let mut fake = Fake::read_only(Traits::default());
-        let plan = method.plan(&fake.info, &options()).expect("enough room");
+        let plan = plan(*method, &fake.info, &options()).expect("enough room");
         assert_eq!((plan.safety, plan.write_bytes_max), (Safety::Reads, 0));
         let (out, result) = run(&mut fake, method.info().name);
         result.expect("reads are allowed");
@@ -180,13 +181,14 @@ fn a_drive_that_may_only_be_read_is_only_read() {
 fn a_drive_given_away_is_written_and_the_plan_says_what_is_lost() {
     let mut fake = Fake::new(Traits::default());
     fake.info.target.kind = TargetKind::Device;
-    let plan = |fake: &Fake| find("quick").expect("exists").plan(&fake.info, &options());
+    let options = Options { size: Some(32 << 20), ..options() };
+    let plan = |fake: &Fake| plan(find("quick").expect("exists"), &fake.info, &options);
     // A device of the user's is not a scratch file, whatever else was allowed.
     assert_eq!(plan(&fake).expect("room").safety, Safety::Reads);
     fake.info.allowed = Safety::Destroys;
     let plan = plan(&fake).expect("room");
     assert_eq!(plan.safety, Safety::Destroys);
-    assert_eq!(plan.destroys.as_deref(), Some("the first 64 MiB of ."));
+    assert_eq!(plan.destroys.as_deref(), Some("the first 32 MiB of ."));
     let (out, _) = run(&mut fake, "quick");
     assert_eq!(out.state_after, State::Used);
 }
@@ -196,7 +198,7 @@ fn plans_hold() {
     for method in harmless() {
         for rate in [500e6, 50e9] {
             let mut fake = Fake::new(Traits { rate, command_ns: 20_000, ..Traits::default() });
-            let plan = method.plan(&fake.info, &options()).expect("enough room");
+            let plan = plan(*method, &fake.info, &options()).expect("enough room");
             run(&mut fake, method.info().name).1.expect("nothing is wrong");
             assert!(fake.written <= plan.write_bytes_max, "{}", method.info().name);
             let seconds = fake.now_ns as f64 / 1e9;
@@ -220,7 +222,8 @@ fn a_slow_card_gets_a_smaller_file_and_fewer_rounds_and_both_are_said() {
     let mut fake = Fake::new(slow);
     let insist = Options { size: Some(64 << 20), replicates: Some(4), ..options() };
     let mut out = Outcome::default();
-    find("quick").expect("exists").run(&mut fake, &insist, &mut out).expect("slow is no error");
+    perform(find("quick").expect("exists"), &mut fake, &insist, &mut out)
+        .expect("slow is no error");
     assert_eq!((fake.filled, metric(&out, "seq-write-1MiB-q8").n), (64 << 20, 4));
 }
 
@@ -245,7 +248,7 @@ fn options_out_of_range_are_one_line_each() {
     let text = |options: Options, bytes: u64| {
         let mut fake = Fake::new(Traits::default());
         fake.info.bytes = bytes;
-        let error = find("quick").expect("exists").plan(fake.target(), &options).expect_err("bad");
+        let error = plan(find("quick").expect("exists"), fake.target(), &options).expect_err("bad");
         assert_eq!(fake.calls, 0);
         error.to_string()
     };
@@ -266,7 +269,7 @@ fn one_replicate_has_no_interval() {
     let mut fake = Fake::new(Traits::default());
     let mut out = Outcome::default();
     let once = Options { replicates: Some(1), ..options() };
-    find("quick").expect("exists").run(&mut fake, &once, &mut out).expect("nothing is wrong");
+    perform(find("quick").expect("exists"), &mut fake, &once, &mut out).expect("nothing is wrong");
     let m = metric(&out, "rand-read-4KiB-q1");
     assert_eq!((m.n, m.low, m.high), (1, None, None));
     assert!(out.verdicts.iter().filter(|v| v.kind.name() == "UNDETERMINED").count() >= 3);
@@ -299,8 +302,10 @@ fn whatever_was_measured_before_an_interruption_is_kept() {
             fake.interrupt_at = Some(call);
             let mut seen: Vec<Vec<Metric>> = Vec::new();
             let kept = {
-                let mut out = Outcome::with_checkpoints(|o| seen.push(o.metrics.clone()));
-                let result = method.run(&mut fake, &options(), &mut out);
+                let mut session =
+                    Session::new(&mut fake).with_checkpoints(|o| seen.push(o.metrics.clone()));
+                let result = method.run(&mut session, &options());
+                let out = session.finish();
                 assert!(result.expect_err("interrupted").interrupted(), "{name}, call {call}");
                 assert!(!out.verdicts.is_empty());
                 out.metrics
@@ -339,11 +344,12 @@ fn an_interrupted_replicate_is_no_sample_but_its_course_is_kept() {
 
 #[test]
 fn every_replicate_is_shown_as_soon_as_it_is_there() {
-    let samples = |out: &Outcome<'_>| out.metrics.iter().map(|m| m.n as usize).sum::<usize>();
+    let samples = |out: &Outcome| out.metrics.iter().map(|m| m.n as usize).sum::<usize>();
     let mut seen = Vec::new();
-    let mut out = Outcome::with_checkpoints(|o| seen.push(samples(o)));
-    find("quick").expect("exists").run(&mut Fake::new(slow()), &options(), &mut out).expect("ok");
-    drop(out);
+    let mut fake = Fake::new(slow());
+    let mut session = Session::new(&mut fake).with_checkpoints(|o| seen.push(samples(o)));
+    find("quick").expect("exists").run(&mut session, &options()).expect("ok");
+    session.finish();
     assert!(seen.len() >= 9 * 4 && seen[..9 * 4].windows(2).all(|w| w[0] < w[1]), "{seen:?}");
 }
 
@@ -365,7 +371,8 @@ fn the_same_seed_gives_the_same_run_and_another_another() {
     let workloads = |seed| {
         let mut out = Outcome::default();
         let options = Options { seed, ..options() };
-        find("quick").expect("exists").run(&mut Fake::new(slow()), &options, &mut out).expect("ok");
+        perform(find("quick").expect("exists"), &mut Fake::new(slow()), &options, &mut out)
+            .expect("ok");
         (out.workloads, out.metrics)
     };
     assert_eq!(workloads(7), workloads(7));

@@ -6,23 +6,26 @@
 //! alone, by the way of the file system: blocks of a scratch file are found on the device, freed,
 //! trimmed, and read past the file system.
 
-use record::{Metric, Plan, Safety, Step, TargetKind, Unit};
-use rig::{Preparation, Released, Rig, RigError, TargetInfo};
+use record::{Metric, Safety, TargetKind, Unit};
+use rig::{Preparation, Released, RigError, TargetInfo};
 use workload::{Content, Mix, Region, Workload};
 
-use crate::Outcome;
 use crate::ground::Ground;
-use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::schedule;
 use crate::session::Session;
 use crate::verdict::Trim;
 use crate::whole::Whole;
+use crate::{Method, MethodError, MethodInfo, Options, Round};
 
 /// Seconds of random writes that make a full drive a used one.
 const AGE_SECONDS: f64 = 60.0;
 
 /// Seconds of random writes before and after everything is discarded.
 const WRITE_SECONDS: f64 = 30.0;
+
+/// They end earlier when the drive was written so often: a fast one would be worn for nothing.
+const AGE_PASSES: f64 = 0.5;
+const WRITE_PASSES: f64 = 0.25;
 
 /// Seconds of one replicate of reads.
 const READ_SECONDS: f64 = 1.0;
@@ -64,6 +67,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive twice, and random writes for three minutes; 64 MiB in a directory",
+    ..MethodInfo::EMPTY
 };
 
 impl Method for TrimMethod {
@@ -71,47 +75,15 @@ impl Method for TrimMethod {
         &INFO
     }
 
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        if target.target.kind == TargetKind::Directory {
-            let ground = scratch(target, options)?;
-            return Ok(ground.plan(target, vec![ground.fill_step(1.0), release_step()], &[]));
-        }
-        let whole = Whole::new(&INFO, target, options)?;
-        let rounds = whole.rounds(WRITE_ROUNDS);
-        let once = [
-            whole.fill_step("fill", whole.bytes()),
-            whole.step(&writes(&whole, "trim-age", AGE_SECONDS), 1),
-            whole.step(&writes(&whole, WRITES[0], WRITE_SECONDS), 1),
-            whole.step(&writes(&whole, WRITES[1], WRITE_SECONDS), 1),
-        ];
-        let times = |step: &Step| Step {
-            seconds: step.seconds * f64::from(rounds),
-            repeats: rounds,
-            write_bytes_max: step.write_bytes_max * u64::from(rounds),
-            ..step.clone()
-        };
-        let mut steps: Vec<Step> = once.iter().map(times).collect();
-        let read = |name: &&str| reads(&whole, name, canaries(&whole)[0]);
-        steps.push(release_step());
-        steps.extend(READS.iter().map(|name| whole.step(&read(name), READ_ROUNDS)));
-        steps.push(Whole::discard_step("discard"));
-        Ok(whole.plan(steps, &[]))
-    }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        match rig.target().target.kind {
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        match session.target().target.kind {
             TargetKind::Directory => {
-                let ground = scratch(rig.target(), options)?;
-                Session::hold(rig, out, |session| in_directory(session, &ground))
+                let ground = scratch(session.target(), options)?;
+                in_directory(session, &ground)
             }
             _ => {
-                let whole = Whole::new(&INFO, rig.target(), options)?;
-                Session::hold(rig, out, |session| on_drive(session, &whole))
+                let whole = Whole::new(&INFO, session.target(), options)?;
+                on_drive(session, &whole)
             }
         }
     }
@@ -123,17 +95,13 @@ fn scratch(target: &TargetInfo, options: &Options) -> Result<Ground, MethodError
     Ground::new(target, &Options { size: Some(size), ..options.clone() }, SECONDS)
 }
 
-fn release_step() -> Step {
-    Step { name: "release".into(), seconds: 1.0, repeats: 1, write_bytes_max: 0 }
-}
-
-fn in_directory(session: &mut Session<'_, '_>, ground: &Ground) -> Result<(), MethodError> {
+fn in_directory(session: &mut Session<'_>, ground: &Ground) -> Result<(), MethodError> {
     session.checks.trim = Some(Trim { by_file_system: true, ..Trim::default() });
     let region = Region::first(session.begin(ground, ground.seconds)?);
     session.release(region)
 }
 
-fn on_drive(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodError> {
+fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
     let takes = whole.discard;
     session.checks.trim = Some(Trim { refused: !takes, ..Trim::default() });
     session.checkpoint();
@@ -141,10 +109,10 @@ fn on_drive(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodEr
         return session.discard(whole, "discard", whole.everything).map(drop);
     }
     let mut rates = [Vec::new(), Vec::new()];
-    for round in 0..whole.rounds(WRITE_ROUNDS) {
+    session.rounds(whole.rounds(WRITE_ROUNDS), None, |session, round| {
         session.fill_region(whole, "fill", whole.ground.region())?;
-        session.measure(&writes(whole, "trim-age", AGE_SECONDS), round)?;
-        let used = writes(whole, WRITES[0], WRITE_SECONDS);
+        session.measure(&writes(whole, "trim-age", AGE_SECONDS, AGE_PASSES), round)?;
+        let used = writes(whole, WRITES[0], WRITE_SECONDS, WRITE_PASSES);
         rates[0].push(session.rate_kept(&used, round)?);
         if round == 0 {
             let [given, _] = canaries(whole);
@@ -152,27 +120,29 @@ fn on_drive(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodEr
             compare_reads(session, whole)?;
         }
         session.discard(whole, "discard", whole.everything)?;
-        let restored = writes(whole, WRITES[1], WRITE_SECONDS);
+        let restored = writes(whole, WRITES[1], WRITE_SECONDS, WRITE_PASSES);
         rates[1].push(session.rate_kept(&restored, round)?);
         for (name, rates) in WRITES.iter().zip(&rates) {
             session.put_rates(name, rates);
         }
         session.trim().writes = rates.clone();
         session.checkpoint();
-    }
+        Ok(Round::Again)
+    })?;
     Ok(())
 }
 
 /// Reads of what was given back against reads of what was not, in turns.
-fn compare_reads(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodError> {
+fn compare_reads(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
     let [given, kept] = canaries(whole);
     let sides = [reads(whole, READS[0], kept), reads(whole, READS[1], given)];
     let mut rates = [Vec::new(), Vec::new()];
-    for round in 0..READ_ROUNDS {
+    session.rounds(READ_ROUNDS, None, |session, round| {
         for side in schedule::order(sides.len(), round) {
             rates[side].push(session.rate(&sides[side], round)?);
         }
-    }
+        Ok(Round::Again)
+    })?;
     for (name, rates) in READS.iter().zip(&rates) {
         session.put_rates(name, rates);
     }
@@ -181,7 +151,7 @@ fn compare_reads(session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), Met
     Ok(())
 }
 
-impl Session<'_, '_> {
+impl Session<'_> {
     fn trim(&mut self) -> &mut Trim {
         self.checks.trim.get_or_insert_default()
     }
@@ -194,11 +164,10 @@ impl Session<'_, '_> {
 
     /// Gives a region back and keeps what its blocks hold then, or why nobody can look.
     fn release(&mut self, region: Region) -> Result<(), MethodError> {
-        self.rig.note(rig::Event::Step { name: "release".into(), replicate: 0 });
-        match self.rig.prepare(Preparation::Release { region }) {
+        match self.prepare("release", Preparation::Release { region }) {
             Ok(prepared) => self.keep(prepared.released.filter(looked)),
-            Err(RigError::Unsupported(why)) => self.trim().unseen = Some(why),
-            Err(error) => return Err(error.into()),
+            Err(MethodError::Rig(RigError::Unsupported(why))) => self.trim().unseen = Some(why),
+            Err(error) => return Err(error),
         }
         self.checkpoint();
         Ok(())
@@ -228,10 +197,12 @@ fn canaries(whole: &Whole) -> [Region; 2] {
     [Region::first(bytes), Region { start: half, bytes }]
 }
 
-fn writes(whole: &Whole, name: &str, seconds: f64) -> Workload {
+/// Random writes for a time, or until the drive was written so often.
+fn writes(whole: &Whole, name: &str, seconds: f64, passes: f64) -> Workload {
     let mut w = whole.random(name, Mix::WRITE, whole.ground.small, whole.seconds(seconds), 8);
     w.depth = OUTSTANDING;
     w.content = Content::Random;
+    w.stop.bytes = Some((passes * whole.bytes() as f64) as u64);
     w
 }
 

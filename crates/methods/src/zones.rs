@@ -5,15 +5,14 @@
 //! address, the rest to the time. Zones of which the reads were all zeros hold nothing, and are kept
 //! apart. A drive that was given away is then also written once from end to end.
 
-use record::{Finding, FindingKind, Level, Metric, Plan, Safety, Series, Unit};
-use rig::{Measurement, Rig, TargetInfo};
+use record::{Finding, FindingKind, Level, Metric, Safety, Series, Unit};
+use rig::{Measurement, TargetInfo};
 use workload::OpKind::{Read, Write};
 use workload::{OpKind, Region, Workload};
 
-use crate::Outcome;
-use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::session::Session;
 use crate::whole::{DEPTH, Whole};
+use crate::{Method, MethodError, MethodInfo, Options};
 
 /// Zones of the drive.
 const ZONES: u64 = 256;
@@ -46,6 +45,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "nothing; the whole drive once where it was given away",
+    ..MethodInfo::EMPTY
 };
 
 impl Method for Zones {
@@ -53,28 +53,10 @@ impl Method for Zones {
         &INFO
     }
 
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        let whole = Whole::unguarded(&INFO, target, options)?;
-        let reads = [zone(&whole, ORDERS[0], 0), zone(&whole, ORDERS[1], 0)];
-        let write = write(&whole, target);
-        let mut steps: Vec<_> = reads.iter().map(|w| whole.step(w, ZONES as u32)).collect();
-        steps.extend(write.iter().map(|w| whole.step(w, 1)));
-        let plan = whole.plan(steps, reads.iter().chain(&write));
-        Ok(match write {
-            Some(_) => plan,
-            None => Plan { safety: Safety::Reads, destroys: None, ..plan },
-        })
-    }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        let whole = Whole::unguarded(&INFO, rig.target(), options)?;
-        let write = write(&whole, rig.target());
-        Session::hold(rig, out, |session| measure(session, &whole, write))
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        let whole = Whole::unguarded(&INFO, session.target(), options)?;
+        let write = write(&whole, session.target());
+        measure(session, &whole, write)
     }
 }
 
@@ -82,13 +64,13 @@ impl Method for Zones {
 const ORDERS: [&str; 2] = ["zones-read-ascending", "zones-read-shuffled"];
 
 fn measure(
-    session: &mut Session<'_, '_>,
+    session: &mut Session<'_>,
     whole: &Whole,
     write: Option<Workload>,
 ) -> Result<(), MethodError> {
     let mut zones = vec![Zone::default(); ZONES as usize];
     for (name, stride) in ORDERS.into_iter().zip([1, STRIDE]) {
-        let start_ns = session.rig.elapsed_ns();
+        let start_ns = session.rig().elapsed_ns();
         for at in 0..ZONES {
             let index = at * stride % ZONES;
             let m = session.moment(&zone(whole, name, index), at as u32)?;
@@ -137,7 +119,7 @@ fn unread(zones: &[Zone]) -> Option<Finding> {
     (count > 0).then(|| Finding::new(FindingKind::ZonesUnread, Level::Warn, text))
 }
 
-fn put_reads(session: &mut Session<'_, '_>, zones: &[Zone]) {
+fn put_reads(session: &mut Session<'_>, zones: &[Zone]) {
     put(session, "zones-read", mean(zones.iter()));
     for (part, from, to) in PARTS {
         let [from, to] = [from, to].map(|share| (share * zones.len() as f64).round() as usize);
@@ -158,7 +140,7 @@ fn put_reads(session: &mut Session<'_, '_>, zones: &[Zone]) {
     }
 }
 
-fn put(session: &mut Session<'_, '_>, name: &str, rate: Option<f64>) {
+fn put(session: &mut Session<'_>, name: &str, rate: Option<f64>) {
     let metric = Metric::single(name, Unit::BytesPerSecond, rate.unwrap_or_default());
     session.out.put_metric(match rate {
         Some(_) => metric,

@@ -189,12 +189,12 @@ impl Recording {
     }
 
     /// Keeps what a method has found so far.
-    pub fn checkpoint(&mut self, outcome: &Outcome<'_>) {
+    pub fn checkpoint(&mut self, outcome: &Outcome) {
         self.take(outcome);
         self.keep();
     }
 
-    fn take(&mut self, outcome: &Outcome<'_>) {
+    fn take(&mut self, outcome: &Outcome) {
         self.run.metrics.clone_from(&outcome.metrics);
         self.run.latencies.clone_from(&outcome.latencies);
         self.run.verdicts.clone_from(&outcome.verdicts);
@@ -225,7 +225,7 @@ impl Recording {
 
     /// Enters the end of the run: everything measured, and why it ended early if it did. What the
     /// store does not take is kept as a file.
-    pub fn finish(&mut self, outcome: &Outcome<'_>, cut_short: Option<String>) -> Result<()> {
+    pub fn finish(&mut self, outcome: &Outcome, cut_short: Option<String>) -> Result<()> {
         self.take(outcome);
         self.run.series.clone_from(&outcome.series);
         self.run.seconds = Some(self.began.elapsed().as_secs_f64());

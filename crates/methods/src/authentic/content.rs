@@ -2,11 +2,11 @@
 
 use workload::{Mix, Pattern, Region, Stop, Workload};
 
-use crate::MethodError;
 use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
 use crate::verdict::CONTENTS;
+use crate::{MethodError, Round};
 
 /// In flight: enough for any drive to be busy.
 const DEPTH: u32 = 8;
@@ -23,32 +23,15 @@ impl super::Check for Check {
         true
     }
 
-    /// Over half of the region at most: the bound on what a fast drive is worn by.
-    fn workloads(&self, ground: &Ground, seconds: f64) -> Vec<Workload> {
-        let each = seconds / CONTENTS.len() as f64 / f64::from(ground.rounds);
-        let large = u64::from(ground.large);
-        let region = Region::first(ground.bytes / 2 / large * large);
-        let of = |(name, content)| {
-            let name = format!("check-write-{name}");
-            let mut w = Workload::new(name, Pattern::Sequential, Mix::WRITE, ground.large, region);
-            (w.content, w.depth, w.flush_at_end) = (content, DEPTH, true);
-            w.seed = ground.seed_of(23);
-            w.stop = Stop::after_ns((each * 1e9) as u64);
-            w.stop.bytes = Some(region.bytes);
-            w
-        };
-        CONTENTS.into_iter().map(of).collect()
-    }
-
     fn run(
         &self,
-        session: &mut Session<'_, '_>,
+        session: &mut Session<'_>,
         ground: &Ground,
         seconds: f64,
     ) -> Result<(), MethodError> {
-        let workloads = self.workloads(ground, seconds);
+        let workloads = workloads(ground, seconds);
         session.checks.contents.get_or_insert_default();
-        for round in 0..ground.rounds {
+        session.rounds(ground.rounds, None, |session, round| {
             for index in schedule::order(workloads.len(), round) {
                 let rate = session.rate(&workloads[index], round)?;
                 let rates = &mut session.checks.contents.get_or_insert_default().rates[index];
@@ -56,7 +39,25 @@ impl super::Check for Check {
                 let rates = rates.clone();
                 session.put_rates(&workloads[index].name, &rates);
             }
-        }
+            Ok(Round::Again)
+        })?;
         Ok(())
     }
+}
+
+/// Over half of the region at most: the bound on what a fast drive is worn by.
+fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
+    let each = seconds / CONTENTS.len() as f64 / f64::from(ground.rounds);
+    let large = u64::from(ground.large);
+    let region = Region::first(ground.bytes / 2 / large * large);
+    let of = |(name, content)| {
+        let name = format!("check-write-{name}");
+        let mut w = Workload::new(name, Pattern::Sequential, Mix::WRITE, ground.large, region);
+        (w.content, w.depth, w.flush_at_end) = (content, DEPTH, true);
+        w.seed = ground.seed_of(23);
+        w.stop = Stop::after_ns((each * 1e9) as u64);
+        w.stop.bytes = Some(region.bytes);
+        w
+    };
+    CONTENTS.into_iter().map(of).collect()
 }

@@ -5,9 +5,9 @@ use record::LatencyProfile;
 use workload::units::binary_tight;
 use workload::{Mix, OpKind, Pattern, Stop, Workload};
 
-use crate::MethodError;
 use crate::ground::Ground;
 use crate::session::Session;
+use crate::{MethodError, Round};
 
 /// A flush that does nothing takes no time: this many writes a round are enough to know that.
 const WRITES_MAX: u64 = 4096;
@@ -23,28 +23,16 @@ impl super::Check for Check {
     fn writes(&self) -> bool {
         true
     }
-
-    fn workloads(&self, ground: &Ground, seconds: f64) -> Vec<Workload> {
-        let each = seconds / f64::from(ground.rounds);
-        let small = ground.small;
-        let name = format!("check-flush-{}", binary_tight(u64::from(small)));
-        let mut w = Workload::new(name, Pattern::UniformOnce, Mix::WRITE, small, ground.region());
-        (w.flush_every, w.seed) = (Some(1), ground.seed_of(22));
-        w.stop = Stop::after_ns((each * 1e9) as u64);
-        w.stop.bytes = Some(WRITES_MAX * u64::from(small));
-        vec![w]
-    }
-
     fn run(
         &self,
-        session: &mut Session<'_, '_>,
+        session: &mut Session<'_>,
         ground: &Ground,
         seconds: f64,
     ) -> Result<(), MethodError> {
         let mut times = LatencyReplicates::default();
         session.checks.flush.get_or_insert_default();
-        for w in self.workloads(ground, seconds) {
-            for round in 0..ground.rounds {
+        for w in workloads(ground, seconds) {
+            session.rounds(ground.rounds, None, |session, round| {
                 let m = session.probe(&Ground::replicate(&w, round), round)?;
                 if let Some(flushes) = m.kind(OpKind::Flush) {
                     times.add(&flushes.service);
@@ -58,8 +46,20 @@ impl super::Check for Check {
                     service,
                     response: None,
                 });
-            }
+                Ok(Round::Again)
+            })?;
         }
         Ok(())
     }
+}
+
+fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
+    let each = seconds / f64::from(ground.rounds);
+    let small = ground.small;
+    let name = format!("check-flush-{}", binary_tight(u64::from(small)));
+    let mut w = Workload::new(name, Pattern::UniformOnce, Mix::WRITE, small, ground.region());
+    (w.flush_every, w.seed) = (Some(1), ground.seed_of(22));
+    w.stop = Stop::after_ns((each * 1e9) as u64);
+    w.stop.bytes = Some(WRITES_MAX * u64::from(small));
+    vec![w]
 }

@@ -10,17 +10,15 @@ mod flush;
 mod page_cache;
 mod working_sets;
 
-use record::{Finding, FindingKind, Level, Plan, Safety, Step};
-use rig::{Rig, RigError, TargetInfo};
+use record::{Finding, FindingKind, Level, Safety};
+use rig::RigError;
 use workload::OpKind::Read;
-use workload::Workload;
 
-use crate::Outcome;
 use crate::cell::Cell;
 use crate::ground::Ground;
-use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::schedule;
 use crate::session::Session;
+use crate::{Method, MethodError, MethodInfo, Options};
 
 /// Seconds for everything, unless the user says otherwise.
 const SECONDS: f64 = 60.0;
@@ -45,6 +43,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Scratch,
     seconds: SECONDS,
     writes: "the scratch file once, then at most 9 times over on a drive fast enough for that",
+    ..MethodInfo::EMPTY
 };
 
 impl Method for Authentic {
@@ -52,27 +51,13 @@ impl Method for Authentic {
         &INFO
     }
 
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        let ground = Ground::new(target, options, SECONDS)?;
-        let cells = cells(&ground);
-        let fill = ground.writes.then(|| ground.fill_step(FILL_SHARE * ground.seconds));
-        let measured = cells.iter().map(|cell| cell.step(&ground));
-        let steps = fill.into_iter().chain(measured).chain(steps(&ground, checks_seconds(&ground)));
-        Ok(ground.plan(target, steps.collect(), &cells))
-    }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        let ground = Ground::new(rig.target(), options, SECONDS)?;
-        Session::hold(rig, out, |session| measure(session, ground))
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        let ground = Ground::new(session.target(), options, SECONDS)?;
+        measure(session, ground)
     }
 }
 
-fn measure(session: &mut Session<'_, '_>, mut ground: Ground) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, mut ground: Ground) -> Result<(), MethodError> {
     ground.bytes = session.begin(&ground, FILL_SHARE * ground.seconds)?;
     schedule::run(session, &ground, &mut cells(&ground))?;
     run(session, &ground, checks_seconds(&ground))
@@ -97,13 +82,10 @@ trait Check {
     /// Whether it writes.
     fn writes(&self) -> bool;
 
-    /// Its workloads on this ground, each of which runs once a round.
-    fn workloads(&self, ground: &Ground, seconds: f64) -> Vec<Workload>;
-
     /// Measures and leaves its result in the session's checks, round by round.
     fn run(
         &self,
-        session: &mut Session<'_, '_>,
+        session: &mut Session<'_>,
         ground: &Ground,
         seconds: f64,
     ) -> Result<(), MethodError>;
@@ -117,16 +99,9 @@ fn checks(ground: &Ground) -> impl Iterator<Item = &'static dyn Check> {
     ALL.into_iter().filter(move |check| writes || !check.writes())
 }
 
-/// What the checks would do within `seconds`, for a plan.
-pub(crate) fn steps(ground: &Ground, seconds: f64) -> Vec<Step> {
-    let workloads =
-        checks(ground).flat_map(|check| check.workloads(ground, check.share() * seconds));
-    workloads.map(|w| ground.step(&w)).collect()
-}
-
 /// Makes the checks within `seconds`. One that the target does not support is left out and said so.
 pub(crate) fn run(
-    session: &mut Session<'_, '_>,
+    session: &mut Session<'_>,
     ground: &Ground,
     seconds: f64,
 ) -> Result<(), MethodError> {

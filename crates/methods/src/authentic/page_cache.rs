@@ -4,10 +4,10 @@
 
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
-use crate::MethodError;
 use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
+use crate::{MethodError, Round};
 
 /// Small enough to be kept in memory by any machine, large enough for some hundred reads a second.
 const BYTES: u64 = 16 << 20;
@@ -23,32 +23,19 @@ impl super::Check for Check {
     fn writes(&self) -> bool {
         false
     }
-
-    fn workloads(&self, ground: &Ground, seconds: f64) -> Vec<Workload> {
-        let each = seconds / 2.0 / f64::from(ground.rounds);
-        let of = |name: &str, caching| {
-            let region = Region::first(ground.bytes.min(BYTES));
-            let mut w = Workload::new(name, Pattern::Sequential, Mix::READ, ground.large, region);
-            (w.caching, w.seed) = (caching, ground.seed_of(20));
-            w.stop = Stop::after_ns((each * 1e9) as u64);
-            w
-        };
-        vec![of("check-read-direct", Caching::Bypass), of("check-read-cached", Caching::Buffered)]
-    }
-
     fn run(
         &self,
-        session: &mut Session<'_, '_>,
+        session: &mut Session<'_>,
         ground: &Ground,
         seconds: f64,
     ) -> Result<(), MethodError> {
-        let workloads = self.workloads(ground, seconds);
+        let workloads = workloads(ground, seconds);
         // Once over the part, so that the first round finds it in the cache too.
         let mut warm = workloads[1].clone();
         (warm.name, warm.stop) = ("check-read-warm-up".into(), Stop::coverage(1.0));
         session.probe(&warm, 0)?;
         let mut rates = [Vec::new(), Vec::new()];
-        for round in 0..ground.rounds {
+        session.rounds(ground.rounds, None, |session, round| {
             for index in schedule::order(workloads.len(), round) {
                 let w = &workloads[index];
                 let rate = session.rate(w, round)?;
@@ -57,7 +44,20 @@ impl super::Check for Check {
             }
             let cache = session.checks.page_cache.get_or_insert_default();
             [cache.direct, cache.cached] = rates.clone();
-        }
+            Ok(Round::Again)
+        })?;
         Ok(())
     }
+}
+
+fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
+    let each = seconds / 2.0 / f64::from(ground.rounds);
+    let of = |name: &str, caching| {
+        let region = Region::first(ground.bytes.min(BYTES));
+        let mut w = Workload::new(name, Pattern::Sequential, Mix::READ, ground.large, region);
+        (w.caching, w.seed) = (caching, ground.seed_of(20));
+        w.stop = Stop::after_ns((each * 1e9) as u64);
+        w
+    };
+    vec![of("check-read-direct", Caching::Bypass), of("check-read-cached", Caching::Buffered)]
 }

@@ -7,11 +7,11 @@ use record::Unit;
 use workload::units::binary_tight;
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use crate::MethodError;
 use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
 use crate::verdict::WorkingSet;
+use crate::{MethodError, Round};
 
 /// The smallest set.
 const FIRST: u64 = 1 << 20;
@@ -37,31 +37,16 @@ impl super::Check for Check {
         false
     }
 
-    /// Half of the time is for the reads that count, half for the warm-ups, which are not listed.
-    fn workloads(&self, ground: &Ground, seconds: f64) -> Vec<Workload> {
-        let sets = sets(ground);
-        let each = seconds / sets.len() as f64 / f64::from(ground.rounds);
-        let of = |bytes| {
-            let name = format!("check-read-within-{}", binary_tight(bytes));
-            let region = Region::first(bytes);
-            let mut w = Workload::new(name, Pattern::Uniform, Mix::READ, ground.small, region);
-            w.seed = ground.seed_of(21);
-            w.stop = Stop::after_ns((each / 2.0 * 1e9) as u64);
-            w
-        };
-        sets.into_iter().map(of).collect()
-    }
-
     fn run(
         &self,
-        session: &mut Session<'_, '_>,
+        session: &mut Session<'_>,
         ground: &Ground,
         seconds: f64,
     ) -> Result<(), MethodError> {
-        let workloads = self.workloads(ground, seconds);
+        let workloads = workloads(ground, seconds);
         let empty = |w: &Workload| WorkingSet { bytes: w.region.bytes, p50_ns: Vec::new() };
         session.checks.working_sets = Some(workloads.iter().map(empty).collect());
-        for round in 0..ground.rounds {
+        session.rounds(ground.rounds, None, |session, round| {
             for index in schedule::order(workloads.len(), round) {
                 let w = Ground::replicate(&workloads[index], round);
                 session.probe(&warm_up(&w, ground), round)?;
@@ -75,9 +60,25 @@ impl super::Check for Check {
                     session.out.put_metric(analysis::metric(name, Unit::Nanoseconds, samples));
                 }
             }
-        }
+            Ok(Round::Again)
+        })?;
         Ok(())
     }
+}
+
+/// Half of the time is for the reads that count, half for the warm-ups, which are not listed.
+fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
+    let sets = sets(ground);
+    let each = seconds / sets.len() as f64 / f64::from(ground.rounds);
+    let of = |bytes| {
+        let name = format!("check-read-within-{}", binary_tight(bytes));
+        let region = Region::first(bytes);
+        let mut w = Workload::new(name, Pattern::Uniform, Mix::READ, ground.small, region);
+        w.seed = ground.seed_of(21);
+        w.stop = Stop::after_ns((each / 2.0 * 1e9) as u64);
+        w
+    };
+    sets.into_iter().map(of).collect()
 }
 
 /// Sizes from [`FIRST`] to the region or [`LARGEST`], in steps of [`FACTOR`].

@@ -4,6 +4,7 @@
 
 mod flash;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use rig::{
 use workload::{Caching, Content, OpKind, OpStream, Pattern, Region, Workload};
 
 use crate::verdict::testing::target;
+use crate::{Method, MethodError, Options, Outcome, Session};
 
 use flash::Flash;
 pub(crate) use flash::FlashTraits;
@@ -90,6 +92,8 @@ pub(crate) struct Fake {
     pub written: u64,
     /// Every workload as it was issued.
     pub issued: Vec<Workload>,
+    /// How often each step was begun.
+    pub steps: BTreeMap<String, u32>,
     /// A disc in memory beside it.
     pub reference: Option<Box<Fake>>,
     /// How commands end, one after the other; 0 when there are no more.
@@ -116,6 +120,7 @@ impl Fake {
             filled: 0,
             written: 0,
             issued: Vec::new(),
+            steps: BTreeMap::new(),
             reference: None,
             exits: Vec::new(),
             dice: 1,
@@ -433,9 +438,31 @@ impl Rig for Fake {
         self.reference.as_deref_mut().map(|fake| fake as &mut dyn Rig)
     }
 
-    fn note(&mut self, _: Event) {}
+    fn note(&mut self, event: Event) {
+        if let Event::Step { name, .. } = event {
+            *self.steps.entry(name).or_default() += 1;
+        }
+    }
 
     fn elapsed_ns(&mut self) -> u64 {
         self.now_ns
     }
+}
+
+/// Runs a method on a rig; what it found is in `out`, also when it ends with an error.
+pub(crate) fn perform(
+    method: &dyn Method,
+    rig: &mut dyn Rig,
+    options: &Options,
+    out: &mut Outcome,
+) -> std::result::Result<(), MethodError> {
+    let mut session = Session::new(rig);
+    let result = method.run(&mut session, options);
+    *out = session.finish();
+    result
+}
+
+/// The steps of a plan, with how often each is taken.
+pub(crate) fn steps(plan: &record::Plan) -> BTreeMap<String, u32> {
+    plan.steps.iter().map(|step| (step.name.clone(), step.repeats)).collect()
 }

@@ -9,18 +9,17 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
-use record::{Finding, FindingKind, Level, Metric, Plan, Step, TargetKind, Unit};
-use rig::{Event, Measurement, Preparation, Rig, TargetInfo};
+use record::{Finding, FindingKind, Level, Metric, TargetKind, Unit};
+use rig::{Measurement, Preparation, TargetInfo};
 use workload::units::binary;
 use workload::{Content, OpKind, Region, Workload};
 
 pub use self::spec::{Figure, Iozone, Row, metric};
 
 use self::rules::Seen;
-use crate::Outcome;
 use crate::ground::{Ground, LEAST_BYTES};
-use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::session::Session;
+use crate::{Method, MethodError, MethodInfo, Opt, Options};
 
 /// Seconds of the default run on a drive that commits a record in a millisecond.
 const SECONDS: f64 = 90.0;
@@ -43,44 +42,22 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Scratch,
     seconds: SECONDS,
     writes: "the file four times",
+    options: &[&IOZONE],
+    ..MethodInfo::EMPTY
 };
+
+/// What iozone's own words ask for.
+pub static IOZONE: Opt<Option<Iozone>> = Opt::unwritten("iozone", || None);
 
 impl Method for IozoneMethod {
     fn info(&self) -> &'static MethodInfo {
         &INFO
     }
 
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        let run = Run::new(target, options)?;
-        let mut steps = Vec::new();
-        for row in &run.spec.rows {
-            let legacy = run.figures().into_iter().map(|f| run.spec.workload(*row, f, run.seed));
-            let honest = run.honest(*row).into_iter().map(|(_, w)| w);
-            steps.extend(legacy.chain(honest).map(|w| step(&w)));
-            steps.extend(run.fills().then(|| fill_step(*row)));
-        }
-        let plan = run.ground.plan(target, steps, &[]);
-        Ok(Plan { region_bytes: run.spec.file_bytes_max(), ..plan })
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        let run = Run::new(session.target(), options)?;
+        measure(session, &run)
     }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        let run = Run::new(rig.target(), options)?;
-        Session::hold(rig, out, |session| measure(session, &run))
-    }
-}
-
-fn step(w: &Workload) -> Step {
-    let write_bytes_max = if w.mix.changes_data() { w.stop.bytes.unwrap_or(0) } else { 0 };
-    Step { name: w.name.clone(), seconds: 0.0, repeats: 1, write_bytes_max }
-}
-
-fn fill_step(row: Row) -> Step {
-    Step { name: "fill".into(), seconds: 0.0, repeats: 1, write_bytes_max: row.file_bytes }
 }
 
 /// A run on a target.
@@ -92,7 +69,7 @@ struct Run {
 
 impl Run {
     fn new(target: &TargetInfo, options: &Options) -> Result<Run, MethodError> {
-        let spec = options.iozone.clone().unwrap_or_else(|| {
+        let spec = options.get(&IOZONE).unwrap_or_else(|| {
             let mut spec = Iozone::default();
             if let (Some(bytes), [row]) = (options.size, &mut spec.rows[..]) {
                 row.file_bytes = (bytes - bytes % 4096).max(LEAST_BYTES);
@@ -124,7 +101,7 @@ impl Run {
     }
 }
 
-fn measure(session: &mut Session<'_, '_>, run: &Run) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, run: &Run) -> Result<(), MethodError> {
     let mut seen = Seen::default();
     if !run.ground.writes {
         let text = "this target may only be read: the figures of writes are left out";
@@ -136,7 +113,7 @@ fn measure(session: &mut Session<'_, '_>, run: &Run) -> Result<(), MethodError> 
         }
         for figure in run.figures() {
             if figure.makes() && run.ground.writes {
-                session.rig.prepare(Preparation::Empty)?;
+                session.rig().prepare(Preparation::Empty)?;
             }
             let w = run.spec.workload(*row, figure, run.seed);
             let m = session.probe(&w, 0)?;
@@ -157,20 +134,19 @@ fn measure(session: &mut Session<'_, '_>, run: &Run) -> Result<(), MethodError> 
     Ok(())
 }
 
-fn fill(session: &mut Session<'_, '_>, row: Row, seed: u64) -> Result<(), MethodError> {
-    session.rig.note(Event::Step { name: "fill".into(), replicate: 0 });
+fn fill(session: &mut Session<'_>, row: Row, seed: u64) -> Result<(), MethodError> {
     let (region, seed) = (Region::first(row.file_bytes), seed.wrapping_sub(row.file_bytes));
-    session.rig.prepare(Preparation::Fill { region, content: Content::Random, seed })?;
+    session.prepare("fill", Preparation::Fill { region, content: Content::Random, seed })?;
     Ok(())
 }
 
 /// Makes the system forget the file, and says so where it did not.
-fn drop_caches(session: &mut Session<'_, '_>, row: Row, name: &str) -> Result<(), MethodError> {
-    let dropped = session.rig.prepare(Preparation::DropCaches)?;
+fn drop_caches(session: &mut Session<'_>, row: Row, name: &str) -> Result<(), MethodError> {
+    let dropped = session.rig().prepare(Preparation::DropCaches)?;
     let Some(left) = dropped.cached_bytes else { return Ok(()) };
     session.out.put_metric(Metric::single(format!("{name}.cached"), Unit::Bytes, left as f64));
     if left as f64 > LEFT_MOST * row.file_bytes as f64
-        && session.rig.target().target.kind != TargetKind::Virtual
+        && session.target().target.kind != TargetKind::Virtual
     {
         let text = format!("{} of the file stayed in memory: {name} is not cold", binary(left));
         session.out.note(Finding::new(FindingKind::CacheNotDropped, Level::Bad, text));
@@ -178,14 +154,14 @@ fn drop_caches(session: &mut Session<'_, '_>, row: Row, name: &str) -> Result<()
     Ok(())
 }
 
-fn put(session: &mut Session<'_, '_>, name: &str, m: &Measurement) {
+fn put(session: &mut Session<'_>, name: &str, m: &Measurement) {
     let kinds = [OpKind::Read, OpKind::Write];
     let bytes: u64 = kinds.into_iter().filter_map(|k| m.kind(k)).map(|k| k.bytes).sum();
     let rate = bytes as f64 * 1e9 / m.elapsed_ns.max(1) as f64;
     session.out.put_metric(Metric::single(name, Unit::BytesPerSecond, rate));
 }
 
-fn conclude(session: &mut Session<'_, '_>, run: &Run, seen: &Seen) {
-    session.checks.told = seen.rulings(session.rig.target(), run.spec.sync);
+fn conclude(session: &mut Session<'_>, run: &Run, seen: &Seen) {
+    session.checks.told = seen.rulings(session.target(), run.spec.sync);
     session.checkpoint();
 }

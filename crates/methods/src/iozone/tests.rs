@@ -2,21 +2,21 @@
 
 use workload::{Caching, Calls, Content, Pattern};
 
-use super::{Figure, Iozone, Row};
-use crate::fake::{Fake, Traits};
-use crate::{MethodError, Options, Outcome, find};
+use super::{Figure, IOZONE, Iozone, Row};
+use crate::fake::{Fake, Traits, perform};
+use crate::{MethodError, Options, Outcome, find, plan};
 
 fn spec(tests: &[u32]) -> Iozone {
     let row = Row { file_bytes: 8 << 20, record_bytes: 4096 };
     Iozone { rows: vec![row], tests: tests.to_vec(), ..Iozone::default() }
 }
 
-fn run(fake: &mut Fake, spec: Iozone) -> (Outcome<'static>, Result<(), MethodError>) {
+fn run(fake: &mut Fake, spec: Iozone) -> (Outcome, Result<(), MethodError>) {
     let mut out = Outcome::default();
-    let options = Options { iozone: Some(spec), ..Options::default() };
+    let options = Options::default().with(&IOZONE, Some(spec));
     let method = find("iozone").expect("exists");
-    let plan = method.plan(&fake.info, &options).expect("room");
-    let result = method.run(fake, &options, &mut out);
+    let plan = plan(method, &fake.info, &options).expect("room");
+    let result = perform(method, fake, &options, &mut out);
     assert!(fake.written <= plan.write_bytes_max, "{} {}", fake.written, plan.write_bytes_max);
     (out, result)
 }
@@ -73,7 +73,7 @@ fn without_a_first_write_the_file_is_made_and_what_may_not_be_written_is_left_ou
     assert!(out.metrics.iter().all(|m| !m.name.contains("write") && !m.name.contains("reread")));
     let large = Row { file_bytes: 1 << 30, record_bytes: 4096 };
     let options =
-        Options { iozone: Some(Iozone { rows: vec![large], ..spec(&[0]) }), ..Options::default() };
-    let small = find("iozone").expect("exists").plan(&fake.info, &options).expect_err("no room");
+        Options::default().with(&IOZONE, Some(Iozone { rows: vec![large], ..spec(&[0]) }));
+    let small = plan(find("iozone").expect("exists"), &fake.info, &options).expect_err("no room");
     assert!(matches!(small, MethodError::TooSmall { .. }), "{small}");
 }

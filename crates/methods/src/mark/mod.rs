@@ -10,17 +10,16 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use record::{Finding, FindingKind, Level, Metric, Plan, Step, Unit};
-use rig::{Measurement, Preparation, Rig, TargetInfo};
+use record::{Finding, FindingKind, Level, Metric, Unit};
+use rig::{Measurement, Preparation, TargetInfo};
 use workload::{Caching, Calls, Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use self::score::{Column, Score, riscos_call_ns};
 use self::summary::Scores;
 use crate::ground::Ground;
-use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::schedule;
 use crate::session::{Session, complete};
-use crate::{Outcome, Reference};
+use crate::{Method, MethodError, MethodInfo, Opt, Options, Round};
 
 /// The file that is loaded and saved, bytes.
 const FILE: u64 = 8 << 20;
@@ -35,13 +34,12 @@ const LEGACY_NS: u64 = 1_000_000_000;
 const REGION: u64 = 256 << 20;
 
 /// Bytes of the RAM disc that are used at most.
-const REFERENCE: u64 = 64 << 20;
+const REFERENCE_BYTES: u64 = 64 << 20;
 
 /// Seconds for everything: 10 s for each figure on the drive and on the RAM disc, and the legacy
 /// part, which takes a second for each.
 const SECONDS: f64 = 90.0;
 const LEGACY_SECONDS: f64 = 9.0;
-const LEGACY_EACH: f64 = 1.1;
 
 /// How often a replicate of a write may go over its region.
 const PASSES_MAX: u64 = 8;
@@ -73,39 +71,44 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Scratch,
     seconds: SECONDS,
     writes: "the scratch file once, then what fits into half a minute",
+    options: &[&LEGACY, &REFERENCE],
+    wants_reference: true,
 };
+
+static LEGACY: Opt<bool> =
+    Opt::switch("legacy", "only the figures of the old tool, which take a second each");
+
+static REFERENCE: Opt<Reference> = Opt::value(
+    "reference",
+    "DISC",
+    "what scores are compared with: ram, a RAM disc of this machine measured in turn with the \
+     drive, or riscos-ramfs, the published one of RISC OS",
+    |words| match words {
+        [disc] if disc == "ram" => Ok(Reference::Ram),
+        [disc] if disc == "riscos-ramfs" => Ok(Reference::RiscOsRamFs),
+        _ => Err("must be ram or riscos-ramfs".into()),
+    },
+    Reference::default,
+);
+
+/// The RAM disc that scores are compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Reference {
+    /// One of the machine around the drive, measured in turn with the drive.
+    #[default]
+    Ram,
+    /// The published one of RISC OS (document 000).
+    RiscOsRamFs,
+}
 
 impl Method for Mark {
     fn info(&self) -> &'static MethodInfo {
         &INFO
     }
 
-    fn wants_reference(&self) -> bool {
-        true
-    }
-
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        let marks = Marks::new(target, options)?;
-        let mut steps: Vec<Step> =
-            marks.ground.writes.then(|| marks.ground.fill_step(2.0)).into_iter().collect();
-        steps.extend(marks.columns().map(|column| marks.legacy_step(column)));
-        if !options.legacy {
-            steps.extend(marks.columns().map(|column| marks.honest_step(column)));
-        }
-        let plan = marks.ground.plan(target, steps, &[]);
-        let workloads = marks.columns().map(|column| marks.honest(column, marks.region()));
-        let workloads = workloads.flat_map(serde_json::to_value).collect();
-        Ok(Plan { seconds: marks.seconds(), workloads, ..plan })
-    }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        let marks = Marks::new(rig.target(), options)?;
-        Session::hold(rig, out, |session| measure(session, marks))
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        let marks = Marks::new(session.target(), options)?;
+        measure(session, marks)
     }
 }
 
@@ -128,8 +131,8 @@ impl Marks {
             return Err(MethodError::TooSmall { bytes: target.bytes, least: FILE });
         }
         ground.size_given = options.size.is_some();
-        let published = options.reference == Reference::RiscOsRamFs;
-        Ok(Marks { ground, reference: 0, legacy_only: options.legacy, published })
+        let published = options.get(&REFERENCE) == Reference::RiscOsRamFs;
+        Ok(Marks { ground, reference: 0, legacy_only: options.get(&LEGACY), published })
     }
 
     fn columns(&self) -> impl Iterator<Item = Column> + '_ {
@@ -144,23 +147,6 @@ impl Marks {
     fn each(&self) -> f64 {
         let parts = (2 * Column::ALL.len()) as f64 * f64::from(self.ground.rounds);
         ((self.ground.seconds - LEGACY_SECONDS) / parts).max(0.25)
-    }
-
-    fn seconds(&self) -> f64 {
-        let discs = if self.published { 1.0 } else { 2.0 };
-        let honest =
-            if self.legacy_only { 0.0 } else { self.each() * f64::from(self.ground.rounds) };
-        discs * self.columns().count() as f64 * (LEGACY_EACH + honest)
-    }
-
-    fn legacy_step(&self, column: Column) -> Step {
-        let name = self.legacy(column).name;
-        let write_bytes_max = if column.writes() { LEGACY_WRITES } else { 0 };
-        Step { name, seconds: 1.0, repeats: 1, write_bytes_max }
-    }
-
-    fn honest_step(&self, column: Column) -> Step {
-        self.ground.step(&self.honest(column, self.region()))
     }
 
     /// What the old tool does, in the first 8 MiB.
@@ -199,7 +185,7 @@ impl Marks {
     }
 }
 
-fn measure(session: &mut Session<'_, '_>, mut marks: Marks) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, mut marks: Marks) -> Result<(), MethodError> {
     let bytes = session.begin(&marks.ground, f64::INFINITY)?;
     marks.ground.bytes = bytes - bytes % FILE;
     marks.reference = open_reference(session, &marks)?;
@@ -209,14 +195,14 @@ fn measure(session: &mut Session<'_, '_>, mut marks: Marks) -> Result<(), Method
 }
 
 /// Writes the RAM disc once; gives its bytes, or 0 where there is none.
-fn open_reference(session: &mut Session<'_, '_>, marks: &Marks) -> Result<u64, MethodError> {
+fn open_reference(session: &mut Session<'_>, marks: &Marks) -> Result<u64, MethodError> {
     if marks.published {
         return Ok(0);
     }
-    let bytes = match session.rig.reference() {
+    let bytes = match session.rig().reference() {
         None => 0,
         Some(reference) => {
-            let bytes = REFERENCE.min(reference.target().bytes) / FILE * FILE;
+            let bytes = REFERENCE_BYTES.min(reference.target().bytes) / FILE * FILE;
             if bytes > 0 {
                 let (region, seed) = (Region::first(bytes), marks.ground.seed);
                 reference.prepare(Preparation::Fill { region, content: Content::Random, seed })?;
@@ -233,7 +219,7 @@ fn open_reference(session: &mut Session<'_, '_>, marks: &Marks) -> Result<u64, M
 }
 
 fn legacy(
-    session: &mut Session<'_, '_>,
+    session: &mut Session<'_>,
     marks: &Marks,
     scores: &mut Scores,
 ) -> Result<(), MethodError> {
@@ -270,20 +256,20 @@ fn legacy_metric(name: &str, score: Score) -> Metric {
 }
 
 /// Runs a workload on the RAM disc.
-fn on_reference(session: &mut Session<'_, '_>, w: &Workload) -> Result<Measurement, MethodError> {
-    let reference = session.rig.reference().ok_or(MethodError::NoReference)?;
+fn on_reference(session: &mut Session<'_>, w: &Workload) -> Result<Measurement, MethodError> {
+    let reference = session.rig().reference().ok_or(MethodError::NoReference)?;
     let measurement = reference.measure(w)?;
     complete(reference, measurement)
 }
 
 fn honest(
-    session: &mut Session<'_, '_>,
+    session: &mut Session<'_>,
     marks: &Marks,
     scores: &mut Scores,
 ) -> Result<(), MethodError> {
     let columns: Vec<Column> = marks.columns().collect();
     let mut rates = vec![[Vec::new(), Vec::new()]; columns.len()];
-    for round in 0..marks.ground.rounds {
+    session.rounds(marks.ground.rounds, None, |session, round| {
         for index in schedule::order(columns.len(), round) {
             let column = columns[index];
             let drive = Ground::replicate(&marks.honest(column, marks.region()), round);
@@ -303,7 +289,8 @@ fn honest(
             session.checks.told = vec![scores.verdict()];
             session.checkpoint();
         }
-    }
+        Ok(Round::Again)
+    })?;
     Ok(())
 }
 
@@ -313,7 +300,7 @@ fn rate(column: Column, m: &Measurement) -> f64 {
     m.throughput(Some(kind)).unwrap_or(0.0)
 }
 
-fn put(session: &mut Session<'_, '_>, column: Column, [ram, drive]: &[Vec<f64>; 2]) {
+fn put(session: &mut Session<'_>, column: Column, [ram, drive]: &[Vec<f64>; 2]) {
     let name = format!("mark-{}", column.name());
     session.put_rates(&name, drive);
     if !ram.is_empty() {

@@ -5,30 +5,27 @@ use std::time::Duration;
 use record::Metric;
 use workload::{Caching, Calls};
 
-use crate::fake::{Fake, Traits};
-use crate::{MethodError, Options, Outcome, Reference, find};
+use super::{LEGACY, REFERENCE, Reference};
+use crate::fake::{Fake, Traits, perform};
+use crate::{MethodError, Options, Outcome, find, plan};
 
 fn options() -> Options {
     Options { time: Some(Duration::from_secs(17)), ..Options::default() }
 }
 
-fn run(
-    name: &str,
-    fake: &mut Fake,
-    options: &Options,
-) -> (Outcome<'static>, Result<(), MethodError>) {
+fn run(name: &str, fake: &mut Fake, options: &Options) -> (Outcome, Result<(), MethodError>) {
     let mut out = Outcome::default();
-    let result = find(name).expect("exists").run(fake, options, &mut out);
+    let result = perform(find(name).expect("exists"), fake, options, &mut out);
     (out, result)
 }
 
-fn marked(fake: &mut Fake, options: &Options) -> Outcome<'static> {
+fn marked(fake: &mut Fake, options: &Options) -> Outcome {
     let (out, result) = run("mark", fake, options);
     result.expect("nothing is wrong with the drive");
     out
 }
 
-fn metric<'a>(out: &'a Outcome<'_>, name: &str) -> &'a Metric {
+fn metric<'a>(out: &'a Outcome, name: &str) -> &'a Metric {
     out.metrics.iter().find(|m| m.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
@@ -43,7 +40,7 @@ fn beside_a_disc() -> Fake {
 #[test]
 fn legacy_scores_are_whole_files_in_whole_ticks() {
     let mut fake = beside_a_disc();
-    let out = marked(&mut fake, &Options { legacy: true, ..options() });
+    let out = marked(&mut fake, &options().with(&LEGACY, true));
     let hd = metric(&out, "legacy-hd-read");
     let kib = hd.value.expect("scored") / 1024.0;
     // A file of 8 MiB out of memory takes 0.84 ms: the 1191st is the first one behind 1.00 s.
@@ -80,7 +77,7 @@ fn without_a_disc_the_published_one_is_taken_and_said() {
     let out = marked(&mut Fake::new(Traits::default()), &options());
     assert!(out.verdicts[0].text.contains("as published"), "{}", out.verdicts[0].text);
     assert_eq!(out.warnings[0].kind.name(), "reference-published");
-    let asked = Options { reference: Reference::RiscOsRamFs, ..options() };
+    let asked = options().with(&REFERENCE, Reference::RiscOsRamFs);
     let mut fake = beside_a_disc();
     let out = marked(&mut fake, &asked);
     assert!(out.verdicts[0].text.contains("as published") && out.warnings.is_empty());
@@ -94,8 +91,8 @@ fn what_may_only_be_read_has_two_columns_and_plans_hold() {
     assert!(out.metrics.iter().all(|m| !m.name.contains("write")) && fake.written == 0);
     for legacy in [true, false] {
         let mut fake = beside_a_disc();
-        let options = Options { legacy, ..options() };
-        let plan = find("mark").expect("exists").plan(&fake.info, &options).expect("room");
+        let options = options().with(&LEGACY, legacy);
+        let plan = plan(find("mark").expect("exists"), &fake.info, &options).expect("room");
         marked(&mut fake, &options);
         assert!(fake.written <= plan.write_bytes_max, "{plan:?}");
         let seconds = (fake.now_ns + fake.reference.expect("there").now_ns) as f64 / 1e9;
@@ -117,9 +114,9 @@ fn an_interrupted_mark_keeps_what_it_measured() {
     }
 }
 
-fn command(fake: &mut Fake, words: &[&str]) -> (Outcome<'static>, Result<(), MethodError>) {
+fn command(fake: &mut Fake, words: &[&str]) -> (Outcome, Result<(), MethodError>) {
     let command = words.iter().map(|word| word.to_string()).collect();
-    run("command", fake, &Options { command, ..Options::default() })
+    run("command", fake, &Options::default().with(&crate::command::COMMAND, command))
 }
 
 #[test]

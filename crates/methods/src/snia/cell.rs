@@ -8,11 +8,16 @@ use workload::{BlockSizes, Mix, OpKind, Pattern, Workload};
 use super::DEPTH;
 use crate::MethodError;
 use crate::ground::Ground;
+use crate::planner::bound;
 use crate::session::Session;
 use crate::whole::Whole;
 
 /// Operations handed over in one call where many are in flight.
 const BATCH: u32 = 4;
+
+/// A round of a cell ends when it has written this share of the drive: 15 GB of 250 GB, which is a
+/// minute of the small writes that matter. A fast drive would be worn for nothing.
+const ROUND_PASSES: f64 = 1.0 / 16.0;
 
 /// What is read from a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,14 +43,15 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Random blocks, so many percent of them reads: `{test}-{size}-r{percent}`.
+    /// Random blocks, so many percent of them reads: `{test}-{size}-r{percent}`. A round of it
+    /// writes a sixteenth of the drive at most.
     pub fn random(whole: &Whole, test: &str, block: u32, read_percent: u32, seconds: f64) -> Cell {
         let name = format!("{test}-{}-r{read_percent}", binary_tight(u64::from(block)));
         let mix = Mix::read_percent(read_percent);
         let index = 100 + read_percent * 16 + block.trailing_zeros();
         let mut w = whole.random(&name, mix, block, seconds, index);
         w.depth = DEPTH;
-        Cell::of(w, Figure::Iops)
+        Cell::of(w, Figure::Iops).writing_at_most(whole, ROUND_PASSES)
     }
 
     /// Blocks in order.
@@ -65,6 +71,14 @@ impl Cell {
         let batch = if workload.depth > 8 { BATCH } else { 1 };
         let workload = Workload { batch, ..workload };
         Cell { workload, figure, tracked: false, samples: Vec::new(), longest: 0, response: None }
+    }
+
+    /// The same, and a round ends when the drive was written so often.
+    pub fn writing_at_most(mut self, whole: &Whole, passes: f64) -> Cell {
+        let most = (passes * whole.bytes() as f64) as u64;
+        let issued = bound::issued_for(&self.workload, most);
+        self.workload.stop.bytes = (self.workload.mix.write > 0).then_some(issued);
+        self
     }
 
     /// The same, and it must be steady.
@@ -97,8 +111,13 @@ impl Cell {
         block >= whole.block && block.is_multiple_of(whole.block)
     }
 
+    /// Seconds of one round.
+    pub fn seconds(&self) -> f64 {
+        self.workload.stop.time_ns.unwrap_or(0) as f64 / 1e9
+    }
+
     /// One round; returns the bytes written.
-    pub fn run(&mut self, session: &mut Session<'_, '_>, round: u32) -> Result<u64, MethodError> {
+    pub fn run(&mut self, session: &mut Session<'_>, round: u32) -> Result<u64, MethodError> {
         let m = session.moment(&Ground::replicate(&self.workload, round), round)?;
         self.response = mean_service(&m);
         let value = match self.figure {
@@ -123,7 +142,7 @@ impl Cell {
 
     /// Publishes the mean over these rounds. They follow on each other in one run, so that they are
     /// no replicates: there is no interval.
-    pub fn put(&self, session: &mut Session<'_, '_>, rounds: &[f64]) {
+    pub fn put(&self, session: &mut Session<'_>, rounds: &[f64]) {
         session.out.put_metric(self.mean(self.workload.name.clone(), rounds));
         if self.figure == Figure::Latency {
             let name = format!("{}.max", self.workload.name);
@@ -132,7 +151,7 @@ impl Cell {
     }
 
     /// Publishes the mean response time of the last round, nanoseconds.
-    pub fn put_response(&self, session: &mut Session<'_, '_>) {
+    pub fn put_response(&self, session: &mut Session<'_>) {
         let name = format!("{}.response", self.workload.name);
         let metric = self.response.map(|ns| Metric::single(name, Unit::Nanoseconds, ns));
         metric.into_iter().for_each(|m| session.out.put_metric(m));

@@ -16,6 +16,9 @@ const LEVELS: [u32; 7] = [32, 16, 8, 6, 4, 2, 1];
 /// Share of reads, percent.
 const READS: u32 = 65;
 
+/// The rounds write the drive at most so often.
+const PASSES_MOST: f64 = 2.0;
+
 pub(crate) static DIRTH: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
@@ -23,10 +26,12 @@ pub(crate) static DIRTH: Snia = Snia {
         about: "Discards the drive, writes it twice in order, then runs 4 KiB blocks at random with \
                 65% reads, 32 jobs with 32 in flight each, in rounds of a minute until steady. \
                 Then every combination of 32 to 1 jobs and 32 to 1 in flight for a minute: \
-                operations per second and mean response time of each.",
+                operations per second and mean response time of each. A minute ends when it has written a \
+                sixteenth of the drive.",
         safety: Safety::Destroys,
         seconds: 5_400.0,
-        writes: "the whole drive twice, then at random for an hour and a half, a third of it writes",
+        writes: "the whole drive twice, then at random at most 5 times the drive",
+        ..MethodInfo::EMPTY
     },
     parts,
 };
@@ -42,7 +47,7 @@ fn parts(whole: &Whole) -> Vec<Part> {
     vec![
         Part::Purge,
         Part::Precondition,
-        Part::Rounds(Rounds::new(NAME, vec![most])),
+        Part::Rounds(Rounds::new(NAME, vec![most], PASSES_MOST)),
         Part::Once(cells),
     ]
 }

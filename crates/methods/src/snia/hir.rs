@@ -19,6 +19,11 @@ const WAITS: [f64; 5] = [5.0, 10.0, 15.0, 25.0, 50.0];
 /// Work and wait so often: three minutes of work for each wait. The specification takes thirty.
 const CYCLES: u32 = 36;
 
+/// A round, the work before a wait, and all rounds end when the drive was written so often.
+const ROUND_PASSES: f64 = 0.25;
+const ACCESS_PASSES: f64 = 1.0 / 64.0;
+const PASSES_MOST: f64 = 6.0;
+
 pub(crate) static HIR: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
@@ -26,26 +31,36 @@ pub(crate) static HIR: Snia = Snia {
         about: "Discards the drive, writes it twice in order, then 4 KiB blocks at random in \
                 rounds of a minute until steady. Then five seconds of writes and a wait of 5, 10, \
                 15, 25 and 50 seconds, 36 times each, with as much work without a wait in between: \
-                the rate for every wait.",
+                the rate for every wait. Work ends early when it has written a 64th of the drive, a \
+                round a quarter of it, all rounds six times the drive.",
         safety: Safety::Destroys,
         seconds: 7_400.0,
-        writes: "the whole drive twice, then at random for an hour",
+        writes: "the whole drive twice, then at random at most 12 times the drive",
+        ..MethodInfo::EMPTY
     },
     parts,
 };
 
 fn parts(whole: &Whole) -> Vec<Part> {
-    let cell = |name: String, seconds| {
-        Cell::random(whole, NAME, whole.ground.small, 0, whole.seconds(seconds)).named(name)
+    let cell = |name: String, seconds, passes| {
+        let cell = Cell::random(whole, NAME, whole.ground.small, 0, whole.seconds(seconds));
+        cell.writing_at_most(whole, passes).named(name)
     };
-    let steady = cell(format!("{NAME}-steady"), MINUTE).tracked();
-    let mut parts =
-        vec![Part::Purge, Part::Precondition, Part::Rounds(Rounds::new(NAME, vec![steady]))];
+    let steady = cell(format!("{NAME}-steady"), MINUTE, ROUND_PASSES).tracked();
+    let mut parts = vec![
+        Part::Purge,
+        Part::Precondition,
+        Part::Rounds(Rounds::new(NAME, vec![steady], PASSES_MOST)),
+    ];
     for wait in WAITS {
         let name = format!("{NAME}-wait-{}", time_tight(wait));
         let (seconds, cycles) = (whole.seconds(wait), CYCLES);
-        parts.push(Part::Rests { cell: cell(name.clone(), ACCESS_SECONDS), seconds, cycles });
-        let none = cell(format!("{name}-then-none"), ACCESS_SECONDS);
+        parts.push(Part::Rests {
+            cell: cell(name.clone(), ACCESS_SECONDS, ACCESS_PASSES),
+            seconds,
+            cycles,
+        });
+        let none = cell(format!("{name}-then-none"), ACCESS_SECONDS, ACCESS_PASSES);
         parts.push(Part::Rests { cell: none, seconds: 0.0, cycles });
     }
     parts

@@ -17,6 +17,9 @@ const SIZES: [u32; 8] = [1 << 20, 128 << 10, 64 << 10, 32 << 10, 16 << 10, 8 << 
 /// What must be steady: share of reads and size.
 const TRACKED: [(u32, u32); 3] = [(0, 4 << 10), (65, 64 << 10), (100, 1 << 20)];
 
+/// The rounds write the drive at most so often.
+const PASSES_MOST: f64 = 32.0;
+
 pub(crate) static IOPS: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
@@ -24,12 +27,15 @@ pub(crate) static IOPS: Snia = Snia {
         about: "Discards the drive and writes it twice in order, then runs random blocks of eight \
                 sizes from 1 MiB to 512 bytes, in seven mixes of reads and writes, for a minute \
                 each and 32 in flight; all that in rounds until 4 KiB writes, 64 KiB blocks with \
-                65% reads and 1 MiB reads are steady, 25 rounds at most. Steady by the \
+                65% reads and 1 MiB reads are steady, 25 rounds at most. A minute ends when it \
+                has written a sixteenth of the drive, the rounds when they have written it 32 \
+                times. Steady by the \
                 specification and steady on a plateau are reported apart. Takes up to a day: \
                 --time shortens the minutes.",
         safety: Safety::Destroys,
         seconds: 84_000.0,
-        writes: "the whole drive twice, then at random for up to half a day",
+        writes: "the whole drive twice, then at random at most 32 times the drive",
+        ..MethodInfo::EMPTY
     },
     parts,
 };
@@ -42,5 +48,5 @@ fn parts(whole: &Whole) -> Vec<Part> {
     };
     let grid = READS.into_iter().flat_map(|reads| SIZES.map(|size| (reads, size)));
     let cells = grid.map(cell).filter(|c| c.fits(whole)).collect();
-    vec![Part::Purge, Part::Precondition, Part::Rounds(Rounds::new(NAME, cells))]
+    vec![Part::Purge, Part::Precondition, Part::Rounds(Rounds::new(NAME, cells, PASSES_MOST))]
 }

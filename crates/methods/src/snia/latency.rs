@@ -20,6 +20,12 @@ const TRACKED: u32 = 4 << 10;
 /// Seconds of writes for the distribution.
 const HISTOGRAM_SECONDS: f64 = 1200.0;
 
+/// They end when the drive was written so often.
+const LAST_PASSES: f64 = 0.5;
+
+/// The rounds write the drive at most so often.
+const PASSES_MOST: f64 = 8.0;
+
 pub(crate) static LATENCY: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
@@ -27,10 +33,12 @@ pub(crate) static LATENCY: Snia = Snia {
         about: "Discards the drive and writes it twice in order, then runs random blocks of 8 KiB, \
                 4 KiB and 512 bytes with 100, 65 and 0% reads, one at a time and a minute each, in \
                 rounds until the mean latencies of 4 KiB are steady, 25 at most. Then 20 minutes of \
-                4 KiB writes for the distribution.",
+                4 KiB writes for the distribution. A minute ends when it has written a sixteenth of \
+                the drive, the rounds at 8 times the drive, the 20 minutes at half of it.",
         safety: Safety::Destroys,
         seconds: 15_600.0,
-        writes: "the whole drive twice, then at random for up to three hours, one at a time",
+        writes: "the whole drive twice, then at random at most 8.5 times the drive",
+        ..MethodInfo::EMPTY
     },
     parts,
 };
@@ -46,11 +54,11 @@ fn parts(whole: &Whole) -> Vec<Part> {
     });
     let cells = cells.filter(|c| c.fits(whole)).collect();
     let last = cell(TRACKED.max(whole.block), 0, whole.seconds(HISTOGRAM_SECONDS));
-    let last = last.named(format!("{NAME}-distribution"));
+    let last = last.writing_at_most(whole, LAST_PASSES).named(format!("{NAME}-distribution"));
     vec![
         Part::Purge,
         Part::Precondition,
-        Part::Rounds(Rounds::new(NAME, cells)),
+        Part::Rounds(Rounds::new(NAME, cells, PASSES_MOST)),
         Part::Latencies(last.workload),
     ]
 }

@@ -18,15 +18,13 @@ mod wsat;
 mod xsr;
 
 use analysis::LatencyReplicates;
-use record::{LatencyProfile, Metric, Plan, Step, Unit};
-use rig::{Rig, TargetInfo};
+use record::{LatencyProfile, Metric, Unit};
 use workload::OpKind::Write;
 use workload::{BlockSizes, OpKind, Stop, Workload};
 
-use crate::Outcome;
-use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::session::Session;
 use crate::whole::Whole;
+use crate::{Method, MethodError, MethodInfo, Options, Round};
 use cell::Cell;
 use rounds::Rounds;
 
@@ -80,25 +78,10 @@ impl Method for Snia {
         self.info
     }
 
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        let whole = Whole::new(self.info, target, options)?;
-        let parts = (self.parts)(&whole);
-        let steps = parts.iter().flat_map(|part| part.steps(&whole)).collect();
-        let workloads: Vec<Workload> = parts.iter().flat_map(Part::workloads).collect();
-        Ok(whole.plan(steps, &workloads))
-    }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        let whole = Whole::new(self.info, rig.target(), options)?;
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        let whole = Whole::new(self.info, session.target(), options)?;
         let (mut ends, mut parts) = (Vec::new(), (self.parts)(&whole).into_iter());
-        Session::hold(rig, out, |session| {
-            parts.try_for_each(|part| part.run(session, &whole, &mut ends))
-        })
+        parts.try_for_each(|part| part.run(session, &whole, &mut ends))
     }
 }
 
@@ -106,33 +89,9 @@ impl Method for Snia {
 type Ends = Vec<(String, f64)>;
 
 impl Part {
-    fn steps(&self, whole: &Whole) -> Vec<Step> {
-        match self {
-            Part::Purge => vec![Whole::discard_step("purge")],
-            Part::Precondition => vec![whole.step(&precondition(whole), 1)],
-            Part::Rounds(rounds) => rounds.steps(whole),
-            Part::Once(cells) => cells.iter().map(|c| whole.step(&c.workload, 1)).collect(),
-            Part::Latencies(w) | Part::Course { workload: w, .. } => vec![whole.step(w, 1)],
-            Part::Rests { cell, seconds, cycles } => {
-                let rest = Whole::idle_step("wait", seconds * f64::from(*cycles));
-                vec![whole.step(&cell.workload, *cycles), rest]
-            }
-        }
-    }
-
-    fn workloads(&self) -> Vec<Workload> {
-        match self {
-            Part::Purge | Part::Precondition => Vec::new(),
-            Part::Rounds(rounds) => rounds.cells.iter().map(|c| c.workload.clone()).collect(),
-            Part::Once(cells) => cells.iter().map(|c| c.workload.clone()).collect(),
-            Part::Latencies(w) | Part::Course { workload: w, .. } => vec![w.clone()],
-            Part::Rests { cell, .. } => vec![cell.workload.clone()],
-        }
-    }
-
     fn run(
         self,
-        session: &mut Session<'_, '_>,
+        session: &mut Session<'_>,
         whole: &Whole,
         ends: &mut Ends,
     ) -> Result<(), MethodError> {
@@ -161,7 +120,7 @@ fn precondition(whole: &Whole) -> Workload {
     w
 }
 
-fn once(session: &mut Session<'_, '_>, cells: Vec<Cell>) -> Result<(), MethodError> {
+fn once(session: &mut Session<'_>, cells: Vec<Cell>) -> Result<(), MethodError> {
     for mut cell in cells {
         cell.run(session, 0)?;
         cell.put(session, &cell.samples);
@@ -171,7 +130,7 @@ fn once(session: &mut Session<'_, '_>, cells: Vec<Cell>) -> Result<(), MethodErr
     Ok(())
 }
 
-fn latencies(session: &mut Session<'_, '_>, w: &Workload) -> Result<(), MethodError> {
+fn latencies(session: &mut Session<'_>, w: &Workload) -> Result<(), MethodError> {
     let m = session.moment(w, 0)?;
     for kind in [OpKind::Read, OpKind::Write] {
         let Some(stats) = m.kind(kind) else { continue };
@@ -190,25 +149,26 @@ fn latencies(session: &mut Session<'_, '_>, w: &Workload) -> Result<(), MethodEr
 }
 
 fn rests(
-    session: &mut Session<'_, '_>,
+    session: &mut Session<'_>,
     mut cell: Cell,
     seconds: f64,
     cycles: u32,
 ) -> Result<(), MethodError> {
-    for cycle in 0..cycles {
+    session.rounds(cycles, None, |session, cycle| {
         cell.run(session, cycle)?;
         // All cycles of one wait are one figure: each depends on the one before.
         cell.put(session, &cell.samples);
         if seconds > 0.0 {
             session.rest("wait", seconds)?;
         }
-    }
+        Ok(Round::Again)
+    })?;
     session.checkpoint();
     Ok(())
 }
 
 fn course(
-    session: &mut Session<'_, '_>,
+    session: &mut Session<'_>,
     w: &Workload,
     against: Option<&str>,
     ends: &mut Ends,

@@ -6,16 +6,19 @@
 //! up to the specification's 25: its own rule also accepts a slow decay.
 
 use analysis::{Slope, WINDOW};
-use record::{Finding, FindingKind, Level, Metric, Series, Step, Unit};
+use record::{Finding, FindingKind, Level, Metric, Series, Unit};
 
 use super::cell::Cell;
-use crate::MethodError;
 use crate::session::Session;
 use crate::verdict::Steadiness;
 use crate::whole::Whole;
+use crate::{Budget, MethodError, Round};
 
 /// Rounds at most, by the specification.
 pub(super) const ROUNDS_MOST: u32 = 25;
+
+/// The rounds may take so much longer than their workloads, for the flushes at their ends.
+const TIME_SLACK: f64 = 1.25;
 
 /// Rounds, and when they end.
 pub(super) struct Rounds {
@@ -24,50 +27,51 @@ pub(super) struct Rounds {
     pub cells: Vec<Cell>,
     pub most: u32,
     /// They also end when the drive was written so often.
-    pub passes_most: Option<f64>,
+    pub passes_most: f64,
 }
 
 impl Rounds {
     /// The usual number of rounds.
-    pub fn new(name: &str, cells: Vec<Cell>) -> Rounds {
-        Rounds { name: name.into(), cells, most: ROUNDS_MOST, passes_most: None }
-    }
-
-    /// What a plan says.
-    pub fn steps(&self, whole: &Whole) -> Vec<Step> {
-        let most = self.passes_most.map_or(f64::MAX, |p| p * whole.bytes() as f64);
-        let steps = self.cells.iter().map(|cell| {
-            let step = whole.step(&cell.workload, self.most);
-            // The round in which enough was written is ended.
-            let last = cell.workload.stop.bytes.unwrap_or(0);
-            let bound = (most + last as f64).min(u64::MAX as f64) as u64;
-            Step { write_bytes_max: step.write_bytes_max.min(bound), ..step }
-        });
-        steps.collect()
+    pub fn new(name: &str, cells: Vec<Cell>, passes_most: f64) -> Rounds {
+        Rounds { name: name.into(), cells, most: ROUNDS_MOST, passes_most }
     }
 
     /// Runs them and publishes what they settle at.
-    pub fn run(&mut self, session: &mut Session<'_, '_>, whole: &Whole) -> Result<(), MethodError> {
-        let mut ends = Vec::new();
-        let result = self.rounds(session, whole, &mut ends);
+    pub fn run(&mut self, session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
+        let (mut ends, mut steadiness) = (Vec::new(), Steadiness::new(&self.name));
+        let each: f64 = self.cells.iter().map(Cell::seconds).sum();
+        let budget = Budget {
+            seconds: TIME_SLACK * each * f64::from(self.most),
+            bytes: (self.passes_most * whole.bytes() as f64) as u64,
+            ..Budget::default()
+        };
+        let name = format!("{}-rounds", self.name);
+        let result = session.budget(&name, budget, |session| {
+            self.until_steady(session, whole, &mut ends, &mut steadiness)
+        });
         self.put_series(session, &ends);
-        result
+        result?;
+        if steadiness.pts.is_none() {
+            let text = format!("{}: not steady after {} rounds", self.name, steadiness.rounds);
+            session.out.note(Finding::new(FindingKind::NotSteady, Level::Warn, text));
+        }
+        Ok(())
     }
 
-    fn rounds(
+    fn until_steady(
         &mut self,
-        session: &mut Session<'_, '_>,
+        session: &mut Session<'_>,
         whole: &Whole,
         ends: &mut Vec<u64>,
+        steadiness: &mut Steadiness,
     ) -> Result<(), MethodError> {
-        let mut steadiness = Steadiness::new(&self.name);
         let mut written = 0;
         let writes = self.cells.iter().any(|c| c.workload.mix.changes_data());
-        for round in 0..self.most {
+        session.rounds(self.most, None, |session, round| {
             for cell in &mut self.cells {
                 written += cell.run(session, round)?;
             }
-            ends.push(session.rig.elapsed_ns());
+            ends.push(session.rig().elapsed_ns());
             steadiness.rounds = round + 1;
             steadiness.excursion = self.excursion();
             if steadiness.pts.is_none() && self.all(Slope::is_pts_steady) {
@@ -78,17 +82,11 @@ impl Rounds {
             if self.all(Slope::is_level) && (passed >= 1.0 || !writes) {
                 steadiness.plateau = Some(round + 1);
             }
-            self.put(session, &steadiness);
+            self.put(session, steadiness);
             session.checks.put_steadiness(steadiness.clone());
             session.checkpoint();
-            if steadiness.plateau.is_some() || self.passes_most.is_some_and(|most| passed >= most) {
-                break;
-            }
-        }
-        if steadiness.pts.is_none() {
-            let text = format!("{}: not steady after {} rounds", self.name, steadiness.rounds);
-            session.out.note(Finding::new(FindingKind::NotSteady, Level::Warn, text));
-        }
+            Ok(Round::settled_if(steadiness.plateau.is_some()))
+        })?;
         Ok(())
     }
 
@@ -109,7 +107,7 @@ impl Rounds {
     }
 
     /// Every figure over the best window there is: of the plateau, else the last five rounds.
-    fn put(&self, session: &mut Session<'_, '_>, steadiness: &Steadiness) {
+    fn put(&self, session: &mut Session<'_>, steadiness: &Steadiness) {
         for cell in &self.cells {
             let name = &cell.workload.name;
             let window = |end: usize| &cell.samples[end.saturating_sub(WINDOW)..end];
@@ -132,7 +130,7 @@ impl Rounds {
     }
 
     /// The course of what is tracked, a row a round.
-    fn put_series(&self, session: &mut Session<'_, '_>, ends: &[u64]) {
+    fn put_series(&self, session: &mut Session<'_>, ends: &[u64]) {
         for cell in self.cells.iter().filter(|c| c.tracked) {
             let mut series = Series::new(format!("{}-rounds", cell.workload.name), 0, 0);
             for (end, value) in ends.iter().zip(&cell.samples) {

@@ -4,32 +4,32 @@ use std::time::Duration;
 
 use record::Metric;
 
-use crate::fake::{Fake, FlashTraits, Traits};
+use crate::fake::{Fake, FlashTraits, Traits, perform};
 use crate::{Options, Outcome, find};
 
 const BYTES: u64 = 128 << 20;
 
 /// A drive that random writes slow down until it is full.
-fn run(name: &str, seconds: u64, full_cost: f64) -> Outcome<'static> {
+fn run(name: &str, seconds: u64, full_cost: f64) -> Outcome {
     let flash = FlashTraits { full_cost, ..FlashTraits::default() };
     let traits =
         Traits { rate: 10e6, command_ns: 1_000_000, noise: 0.01, flash, ..Traits::default() };
     let mut fake = Fake::given_away(traits, BYTES);
     let mut out = Outcome::default();
     let options = Options { time: Some(Duration::from_secs(seconds)), ..Options::default() };
-    find(name).expect("exists").run(&mut fake, &options, &mut out).expect("nothing is wrong");
+    perform(find(name).expect("exists"), &mut fake, &options, &mut out).expect("nothing is wrong");
     out
 }
 
-fn metric<'a>(out: &'a Outcome<'_>, name: &str) -> &'a Metric {
+fn metric<'a>(out: &'a Outcome, name: &str) -> &'a Metric {
     out.metrics.iter().find(|m| m.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-fn value(out: &Outcome<'_>, name: &str) -> f64 {
+fn value(out: &Outcome, name: &str) -> f64 {
     metric(out, name).value.expect("known")
 }
 
-fn says(out: &Outcome<'_>, verdict: &str) -> bool {
+fn says(out: &Outcome, verdict: &str) -> bool {
     out.verdicts.iter().any(|v| v.kind.name() == verdict)
 }
 

@@ -13,16 +13,22 @@ const NAME: &str = "snia-throughput";
 /// Sizes, each with a purge and a precondition of its own.
 const SIZES: [u32; 2] = [1 << 20, 128 << 10];
 
+/// A minute of writes ends when the drive was written so often, and the rounds of one size.
+const ROUND_PASSES: f64 = 0.5;
+const PASSES_MOST: f64 = 12.5;
+
 pub(crate) static THROUGHPUT: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
         summary: "large reads and writes in order, in steady state (SNIA)",
         about: "For blocks of 1 MiB and of 128 KiB: discards the drive, writes it twice in order, \
                 then reads and writes in order for a minute each, one job with 32 in flight, in \
-                rounds until both are steady, 25 at most.",
+                rounds until both are steady, 25 at most. A minute ends when it has written \
+                half of the drive.",
         safety: Safety::Destroys,
         seconds: 7_200.0,
-        writes: "the whole drive four times, then in order for up to 50 minutes",
+        writes: "the whole drive four times, then in order at most 25 times the drive",
+        ..MethodInfo::EMPTY
     },
     parts,
 };
@@ -30,9 +36,12 @@ pub(crate) static THROUGHPUT: Snia = Snia {
 fn parts(whole: &Whole) -> Vec<Part> {
     let seconds = whole.seconds(MINUTE);
     let rounds = |size| {
-        let cell = |reads| Cell::sequential(whole, NAME, size, reads, seconds).tracked();
+        let cell = |reads| {
+            let cell = Cell::sequential(whole, NAME, size, reads, seconds);
+            cell.writing_at_most(whole, ROUND_PASSES).tracked()
+        };
         let name = format!("{NAME}-{}", workload::units::binary_tight(u64::from(size)));
-        Part::Rounds(Rounds::new(&name, vec![cell(100), cell(0)]))
+        Part::Rounds(Rounds::new(&name, vec![cell(100), cell(0)], PASSES_MOST))
     };
     SIZES.into_iter().flat_map(|size| [Part::Purge, Part::Precondition, rounds(size)]).collect()
 }

@@ -27,16 +27,13 @@ pub(crate) static WSAT: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 21_600.0,
         writes: "at random four times the whole drive at most",
+        ..MethodInfo::EMPTY
     },
     parts,
 };
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let cell = Cell::random(whole, NAME, whole.ground.small, 0, whole.seconds(MINUTE)).tracked();
-    let rounds = Rounds {
-        most: ROUNDS_MOST,
-        passes_most: Some(PASSES_MOST),
-        ..Rounds::new(NAME, vec![cell])
-    };
+    let rounds = Rounds { most: ROUNDS_MOST, ..Rounds::new(NAME, vec![cell], PASSES_MOST) };
     vec![Part::Purge, Part::Rounds(rounds)]
 }

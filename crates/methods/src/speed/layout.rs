@@ -1,6 +1,6 @@
-//! Where `speed` reads and writes, in which chunks, how often, and what that costs.
+//! Where `speed` reads and writes, in which chunks, and how often.
 
-use record::{Plan, Safety, Step, TargetKind};
+use record::{Safety, TargetKind};
 use rig::TargetInfo;
 use workload::units::binary_tight;
 use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
@@ -27,12 +27,6 @@ const CHUNK_SECONDS: f64 = 0.5;
 
 /// The usual time, which `--time` stretches or shortens.
 const USUAL_SECONDS: f64 = super::SECONDS;
-
-/// What a drive is taken to do where nothing is known of its link, bytes per second.
-const USUAL_RATE: f64 = 100e6;
-
-/// The share of a link that drives fill one transfer at a time.
-const USUAL_SHARE: f64 = 0.4;
 
 /// Where on the drive.
 #[derive(Clone, Debug)]
@@ -68,7 +62,6 @@ pub(super) struct Layout {
     pub rounds_given: bool,
     pub seconds: f64,
     pub seed: u64,
-    rate: f64,
 }
 
 impl Layout {
@@ -83,8 +76,6 @@ impl Layout {
         let users = matches!(kind, TargetKind::File | TargetKind::Device);
         let chunk = largest_transfer(target).min(ground.bytes / 4);
         let chunk = previous_power_of_two(chunk).max(u64::from(target.logical_block_bytes));
-        let drive = target.target.drive.as_ref();
-        let ceiling = drive.and_then(|d| d.link.as_ref()).and_then(|l| l.ceiling_bytes_per_s);
         Ok(Layout {
             places: places(kind, ground.bytes, chunk),
             chunk: chunk as u32,
@@ -95,7 +86,6 @@ impl Layout {
             rounds_given: ground.rounds_given,
             seconds: ground.seconds,
             seed: ground.seed,
-            rate: ceiling.map_or(USUAL_RATE, |c| USUAL_SHARE * c),
         })
     }
 
@@ -126,65 +116,6 @@ impl Layout {
             (w.content, w.flush_at_end) = (Content::Original, true);
         }
         w
-    }
-
-    pub fn plan(&self, target: &TargetInfo) -> Plan {
-        let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
-        let (mut steps, mut workloads) = (Vec::new(), Vec::new());
-        if self.fills {
-            steps.push(self.step("fill", self.bytes(), self.bytes()));
-        }
-        for (place, kind) in
-            self.places.iter().flat_map(|p| self.kinds().into_iter().map(move |k| (p, k)))
-        {
-            workloads.push((self.pass(place, kind), place.region.bytes as f64 / self.rate));
-        }
-        for (kind, size) in
-            self.kinds().into_iter().flat_map(|k| self.sizes.iter().map(move |s| (k, *s)))
-        {
-            let w = self.chunk(kind, size);
-            let seconds = w.stop.time_ns.unwrap_or(0) as f64 / 1e9;
-            workloads.push((w, seconds));
-        }
-        steps.extend(workloads.iter().map(|(w, seconds)| self.measured(w, *seconds)));
-        if self.writes {
-            steps.push(self.step("borrow", self.bytes(), 0));
-            steps.push(self.step("compare", self.bytes(), 0));
-        }
-        Plan {
-            safety: match (self.writes, users) {
-                (false, _) => Safety::Reads,
-                (true, true) => Safety::Borrows,
-                (true, false) => Safety::Scratch,
-            },
-            seconds: steps.iter().map(|s| s.seconds).sum(),
-            write_bytes_max: steps.iter().map(|s| s.write_bytes_max).sum(),
-            region_bytes: self.bytes(),
-            destroys: None,
-            steps,
-            workloads: workloads.iter().flat_map(|(w, _)| serde_json::to_value(w)).collect(),
-            command: Vec::new(),
-        }
-    }
-
-    /// Bytes of all places.
-    fn bytes(&self) -> u64 {
-        self.places.iter().map(|place| place.region.bytes).sum()
-    }
-
-    fn step(&self, name: &str, bytes: u64, write_bytes_max: u64) -> Step {
-        let seconds = bytes as f64 / self.rate;
-        Step { name: name.into(), seconds, repeats: 1, write_bytes_max }
-    }
-
-    fn measured(&self, w: &Workload, seconds: f64) -> Step {
-        let written = if w.mix.changes_data() { w.region.bytes } else { 0 };
-        Step {
-            name: w.name.clone(),
-            seconds: seconds * f64::from(self.rounds),
-            repeats: self.rounds,
-            write_bytes_max: written * u64::from(self.rounds),
-        }
     }
 }
 

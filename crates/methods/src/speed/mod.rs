@@ -11,17 +11,16 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
-use record::{Finding, FindingKind, IoErrors, Level, Plan, Unit};
-use rig::{Event, Measurement, Preparation, Rig, TargetInfo};
+use record::{Finding, FindingKind, IoErrors, Level, Unit};
+use rig::{Measurement, Preparation};
 use workload::units::decimal;
 use workload::{Content, OpKind};
 
-use crate::Outcome;
 use crate::ground::Ground;
-use crate::method::{Method, MethodError, MethodInfo, Options};
 use crate::schedule;
 use crate::session::Session;
 use crate::verdict::{CommandTimes, Legacy, PlaceRates};
+use crate::{Method, MethodError, MethodInfo, Options, Patience, Round};
 
 use layout::Layout;
 
@@ -56,6 +55,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Borrows,
     seconds: SECONDS,
     writes: "32 MiB at three places, four times and a little more, with the bytes that were there",
+    ..MethodInfo::EMPTY
 };
 
 impl Method for Speed {
@@ -63,37 +63,26 @@ impl Method for Speed {
         &INFO
     }
 
-    fn plan(&self, target: &TargetInfo, options: &Options) -> Result<Plan, MethodError> {
-        Ok(Layout::new(target, options, SECONDS)?.plan(target))
-    }
-
-    fn run(
-        &self,
-        rig: &mut dyn Rig,
-        options: &Options,
-        out: &mut Outcome<'_>,
-    ) -> Result<(), MethodError> {
-        let layout = Layout::new(rig.target(), options, SECONDS)?;
-        Session::hold(rig, out, |session| {
-            let result = measure(session, &layout);
-            // However it ended. That something could not be put back is worse than anything before.
-            let restored = if layout.writes { restore(session) } else { Ok(()) };
-            restored.and(result)
-        })
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        let layout = Layout::new(session.target(), options, SECONDS)?;
+        let result = measure(session, &layout);
+        // However it ended. That something could not be put back is worse than anything before.
+        let restored = if layout.writes { restore(session) } else { Ok(()) };
+        restored.and(result)
     }
 }
 
-fn measure(session: &mut Session<'_, '_>, layout: &Layout) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError> {
     if !layout.writes {
         let text = "this target may only be read: nothing was written back";
         let note = Finding::new(FindingKind::ReadsOnly, Level::Note, text);
         session.out.note(note.advise("--borrow overwrites blocks with their own content"));
     }
     if layout.fills {
-        session.rig.note(Event::Step { name: "fill".into(), replicate: 0 });
+        session.step("fill", 0);
         for place in &layout.places {
             let (region, seed) = (place.region, layout.seed.wrapping_sub(1 + place.region.start));
-            session.rig.prepare(Preparation::Fill { region, content: Content::Random, seed })?;
+            session.rig().prepare(Preparation::Fill { region, content: Content::Random, seed })?;
         }
     }
     passes(session, layout)?;
@@ -120,26 +109,17 @@ impl Passes {
     }
 }
 
-fn passes(session: &mut Session<'_, '_>, layout: &Layout) -> Result<(), MethodError> {
+fn passes(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError> {
     let mut rates = vec![[Passes::default(), Passes::default()]; layout.places.len()];
-    let begun_ns = session.rig.elapsed_ns();
-    for round in 0..layout.rounds {
-        let spent = session.rig.elapsed_ns().saturating_sub(begun_ns) as f64 / 1e9;
-        let end = spent + spent / f64::from(round.max(1));
-        let late = end > PATIENCE * PASSES_SHARE * layout.seconds;
-        if round > 0 && late && !layout.rounds_given {
-            let text = format!("the drive is slow: {round} passes were run, not {}", layout.rounds);
-            session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
-            break;
-        }
+    let patience = Patience { rounds_least: 1, seconds: PATIENCE * PASSES_SHARE * layout.seconds };
+    let patience = (!layout.rounds_given).then_some(patience);
+    let run = session.rounds(layout.rounds, patience, |session, round| {
         for index in schedule::order(layout.places.len(), round) {
             let place = &layout.places[index];
             for kind in layout.kinds() {
                 if kind == OpKind::Write && round == 0 {
-                    session
-                        .rig
-                        .note(Event::Step { name: "borrow".into(), replicate: index as u32 });
-                    session.rig.prepare(Preparation::Borrow { region: place.region })?;
+                    session.step("borrow", index as u32);
+                    session.rig().prepare(Preparation::Borrow { region: place.region })?;
                 }
                 let w = Ground::replicate(&layout.pass(place, kind), round);
                 let m = session.measure(&w, round)?;
@@ -148,11 +128,16 @@ fn passes(session: &mut Session<'_, '_>, layout: &Layout) -> Result<(), MethodEr
         }
         put_passes(session, layout, &rates);
         session.checkpoint();
+        Ok(Round::Again)
+    })?;
+    if run < layout.rounds {
+        let text = format!("the drive is slow: {run} passes were run, not {}", layout.rounds);
+        session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
     }
     Ok(())
 }
 
-fn put_passes(session: &mut Session<'_, '_>, layout: &Layout, rates: &[[Passes; 2]]) {
+fn put_passes(session: &mut Session<'_>, layout: &Layout, rates: &[[Passes; 2]]) {
     for kind in layout.kinds() {
         for (place, rates) in layout.places.iter().zip(rates) {
             session.put_rates(&place.name(kind), &rates[kind as usize].honest);
@@ -175,7 +160,7 @@ fn put_passes(session: &mut Session<'_, '_>, layout: &Layout, rates: &[[Passes; 
     session.checks.places = places.collect();
 }
 
-fn chunks(session: &mut Session<'_, '_>, layout: &Layout) -> Result<(), MethodError> {
+fn chunks(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError> {
     let cells: Vec<(OpKind, u32)> = layout
         .kinds()
         .into_iter()
@@ -185,7 +170,7 @@ fn chunks(session: &mut Session<'_, '_>, layout: &Layout) -> Result<(), MethodEr
     // hundred has to wait for is not what a command costs.
     let mut times = vec![Vec::new(); cells.len()];
     let mut rates = vec![Vec::new(); cells.len()];
-    for round in 0..layout.rounds {
+    session.rounds(layout.rounds, None, |session, round| {
         for index in schedule::order(cells.len(), round) {
             let (kind, size) = cells[index];
             let m = session.moment(&Ground::replicate(&layout.chunk(kind, size), round), round)?;
@@ -199,11 +184,12 @@ fn chunks(session: &mut Session<'_, '_>, layout: &Layout) -> Result<(), MethodEr
         }
         put_costs(session, layout, &times);
         session.checkpoint();
-    }
+        Ok(Round::Again)
+    })?;
     Ok(())
 }
 
-fn put_costs(session: &mut Session<'_, '_>, layout: &Layout, times: &[Vec<f64>]) {
+fn put_costs(session: &mut Session<'_>, layout: &Layout, times: &[Vec<f64>]) {
     session.checks.command.clear();
     for (kind, times) in layout.kinds().into_iter().zip(times.chunks(layout.sizes.len())) {
         let rounds = times[0].len();
@@ -223,9 +209,8 @@ fn put_costs(session: &mut Session<'_, '_>, layout: &Layout, times: &[Vec<f64>])
 }
 
 /// Compares all that was borrowed, and says if something was not as it had been.
-fn restore(session: &mut Session<'_, '_>) -> Result<(), MethodError> {
-    session.rig.note(Event::Step { name: "compare".into(), replicate: 0 });
-    let changed = session.rig.prepare(Preparation::Restore)?.bytes;
+fn restore(session: &mut Session<'_>) -> Result<(), MethodError> {
+    let changed = session.prepare("compare", Preparation::Restore)?.bytes;
     if changed > 0 {
         let text = format!(
             "{} read back otherwise than they had been written, and were put back",

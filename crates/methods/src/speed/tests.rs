@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use record::{Metric, Safety, State, TargetKind};
 
-use crate::fake::{Fake, Traits};
-use crate::{Method, MethodError, Options, Outcome};
+use crate::fake::{Fake, Traits, perform};
+use crate::{MethodError, Options, Outcome, plan};
 
 use super::Speed;
 
@@ -24,14 +24,14 @@ fn stick(allowed: Safety) -> Fake {
     fake
 }
 
-fn run(fake: &mut Fake, seconds: u64) -> (Outcome<'static>, Result<(), MethodError>) {
+fn run(fake: &mut Fake, seconds: u64) -> (Outcome, Result<(), MethodError>) {
     let mut out = Outcome::default();
     let options = Options { time: Some(Duration::from_secs(seconds)), ..Options::default() };
-    let result = Speed.run(fake, &options, &mut out);
+    let result = perform(&Speed, fake, &options, &mut out);
     (out, result)
 }
 
-fn metric<'a>(out: &'a Outcome<'_>, name: &str) -> &'a Metric {
+fn metric<'a>(out: &'a Outcome, name: &str) -> &'a Metric {
     out.metrics.iter().find(|m| m.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
@@ -39,7 +39,7 @@ fn metric<'a>(out: &'a Outcome<'_>, name: &str) -> &'a Metric {
 fn a_lent_stick_tells_what_a_command_costs_and_gets_everything_back() {
     let mut fake = stick(Safety::Borrows);
     let options = Options { time: Some(Duration::from_secs(600)), ..Options::default() };
-    let plan = Speed.plan(&fake.info, &options).expect("enough room");
+    let plan = plan(&Speed, &fake.info, &options).expect("enough room");
     assert_eq!(
         (plan.safety, plan.region_bytes, &plan.destroys),
         (Safety::Borrows, 96 << 20, &None)
@@ -99,7 +99,7 @@ fn a_scratch_file_is_filled_and_has_one_place() {
         let mut fake = Fake::new(traits());
         assert_eq!(fake.info.target.kind, TargetKind::Directory);
         (fake.info.bytes, fake.info.logical_block_bytes) = (bytes, block);
-        let plan = Speed.plan(&fake.info, &Options::default()).expect("enough room");
+        let plan = plan(&Speed, &fake.info, &Options::default()).expect("enough room");
         assert_eq!(plan.safety, Safety::Scratch);
         let (out, result) = run(&mut fake, 20);
         result.expect("nothing is wrong");

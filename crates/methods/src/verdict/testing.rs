@@ -42,7 +42,8 @@ pub(crate) fn with_drive(change: impl FnOnce(&mut DriveIdentity)) -> TargetInfo 
 /// The same on a link with this ceiling in bytes per second.
 pub(crate) fn with_link(ceiling: f64) -> TargetInfo {
     let link = Link { ceiling_bytes_per_s: Some(ceiling), ..Link::default() };
-    with_drive(|drive| drive.link = Some(link))
+    let target = with_drive(|drive| drive.link = Some(link));
+    TargetInfo { limits: rig::Limits::of_drive(target.target.drive.as_ref()), ..target }
 }
 
 /// A second of random reads at depth 1 that read nothing.

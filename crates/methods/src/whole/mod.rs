@@ -2,7 +2,7 @@
 //!
 //! They are refused before the first byte where there is no drive (a directory, a file), or where it
 //! was not given away. What they share stands here: the region, the usual workloads, how the user's
-//! `--time` stretches or shortens them, and the plan. Preparations are in `prepare.rs`, the course of
+//! `--time` stretches or shortens them. Preparations are in `prepare.rs`, the course of
 //! a long workload is in `course.rs`.
 
 pub(crate) mod course;
@@ -10,9 +10,8 @@ mod prepare;
 #[cfg(test)]
 mod tests;
 
-use record::{Plan, Safety, Step, TargetKind};
+use record::{Safety, TargetKind};
 use rig::{RigError, TargetInfo};
-use workload::units::binary;
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use crate::ground::{Ground, LEAST_BYTES};
@@ -20,18 +19,6 @@ use crate::{MethodError, MethodInfo, Options};
 
 /// In flight where the drive is to show what it can: enough for any, as in `quick`.
 pub(crate) const DEPTH: u32 = 8;
-
-/// No drive writes more; it bounds a plan where a workload ends by time, bytes per second.
-const WRITES_MOST: f64 = 16e9;
-
-/// A link's ceiling is a calculation: that much more is not excluded.
-const OVER_CEILING: f64 = 1.2;
-
-/// What a drive is taken to write where nothing is known of its link, bytes per second.
-const USUAL_RATE: f64 = 500e6;
-
-/// The share of a link that drives fill on average.
-const USUAL_SHARE: f64 = 0.6;
 
 /// A drive and what may be done with it.
 #[derive(Clone, Debug)]
@@ -48,10 +35,6 @@ pub(crate) struct Whole {
     scale: Option<f64>,
     /// The user named a size: only a part of the drive is worked on.
     part: bool,
-    spec: String,
-    rate: f64,
-    /// No faster than this, bytes per second.
-    writes_most: f64,
 }
 
 impl Whole {
@@ -79,17 +62,12 @@ impl Whole {
         let size = Some(options.size.unwrap_or(target.bytes.max(LEAST_BYTES)));
         let ground = Ground::new(target, &Options { size, ..options.clone() }, method.seconds)?;
         let everything = if options.size.is_some() { ground.bytes } else { target.bytes };
-        let link = target.target.drive.as_ref().and_then(|d| d.link.as_ref());
-        let ceiling = link.and_then(|l| l.ceiling_bytes_per_s);
         Ok(Whole {
             block: target.logical_block_bytes.max(1),
             discard: target.discard,
-            writes_most: ceiling.map_or(WRITES_MOST, |c| c * OVER_CEILING),
             everything: Region::first(everything),
             scale: options.time.map(|t| t.as_secs_f64() / method.seconds),
             part: options.size.is_some(),
-            spec: target.target.spec.clone(),
-            rate: ceiling.map_or(USUAL_RATE, |c| USUAL_SHARE * c),
             ground,
         })
     }
@@ -133,69 +111,11 @@ impl Whole {
         self.timed(w, seconds)
     }
 
-    /// The same workload, ended after `seconds`; what it may write in that time is bounded.
+    /// The same workload, ended after `seconds`.
     pub fn timed(&self, mut w: Workload, seconds: f64) -> Workload {
         w.stop = Stop::after_ns((seconds * 1e9) as u64);
-        if w.mix.changes_data() {
-            let share = f64::from(w.mix.write) / f64::from(w.mix.total());
-            w.stop.bytes = Some((self.writes_most / share * seconds.max(0.001)) as u64);
-            w.flush_at_end = true;
-        }
+        w.flush_at_end = w.mix.changes_data();
         w
-    }
-
-    /// What a plan says of a workload that runs `repeats` times.
-    pub fn step(&self, w: &Workload, repeats: u32) -> Step {
-        let bound = w.stop.bytes_bound(w.region.bytes);
-        let by_bytes = bound.unwrap_or(0) as f64 / self.rate;
-        let seconds = w.stop.time_ns.map_or(by_bytes, |ns| ns as f64 / 1e9);
-        let share = f64::from(w.mix.write) / f64::from(w.mix.total().max(1));
-        let written = (bound.unwrap_or(0) as f64 * share) as u64;
-        Step {
-            name: w.name.clone(),
-            seconds: seconds * f64::from(repeats),
-            repeats,
-            write_bytes_max: written * u64::from(repeats),
-        }
-    }
-
-    /// What a plan says of a fill.
-    pub fn fill_step(&self, name: &str, bytes: u64) -> Step {
-        let seconds = bytes as f64 / self.rate;
-        Step { name: name.into(), seconds, repeats: 1, write_bytes_max: bytes }
-    }
-
-    /// What a plan says of a discard.
-    pub fn discard_step(name: &str) -> Step {
-        Step { name: name.into(), seconds: 1.0, repeats: 1, write_bytes_max: 0 }
-    }
-
-    /// What a plan says of time that passes.
-    pub fn idle_step(name: &str, seconds: f64) -> Step {
-        Step { name: name.into(), seconds, repeats: 1, write_bytes_max: 0 }
-    }
-
-    /// The plan of these steps.
-    pub fn plan<'w>(
-        &self,
-        steps: Vec<Step>,
-        workloads: impl IntoIterator<Item = &'w Workload>,
-    ) -> Plan {
-        let written = steps.iter().map(|s| s.write_bytes_max).sum();
-        let lost = match self.part {
-            true => format!("the first {} of {}", binary(self.bytes()), self.spec),
-            false => format!("everything on {}", self.spec),
-        };
-        Plan {
-            safety: Safety::Destroys,
-            seconds: steps.iter().map(|s| s.seconds).sum(),
-            write_bytes_max: written,
-            region_bytes: self.bytes(),
-            destroys: Some(lost),
-            steps,
-            workloads: workloads.into_iter().flat_map(serde_json::to_value).collect(),
-            command: Vec::new(),
-        }
     }
 }
 

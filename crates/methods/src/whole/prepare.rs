@@ -1,9 +1,7 @@
 //! Bringing a drive into a state, said and recorded.
 
-use std::time::Duration;
-
 use record::{Finding, FindingKind, Level, State};
-use rig::{Event, Measurement, Preparation, RigError};
+use rig::{Measurement, Preparation, RigError};
 use workload::{Content, Region, Workload};
 
 use super::Whole;
@@ -11,18 +9,18 @@ use super::course::{BINS, Course};
 use crate::MethodError;
 use crate::session::{Session, complete};
 
-impl Session<'_, '_> {
+impl Session<'_> {
     /// Gives a region back to the drive. `false`, and a word in the record, where the drive takes
     /// no discards: then it is in the state it was in.
-    pub fn discard(
+    pub(crate) fn discard(
         &mut self,
         whole: &Whole,
         name: &str,
         region: Region,
     ) -> Result<bool, MethodError> {
-        self.step(name);
+        self.step(name, 0);
         let result = match whole.discard {
-            true => self.rig.prepare(Preparation::Discard { region }),
+            true => self.rig().prepare(Preparation::Discard { region }),
             false => Err(RigError::Unsupported("discard".into())),
         };
         match result {
@@ -42,59 +40,47 @@ impl Session<'_, '_> {
     }
 
     /// Writes a region once, in order, with content that no fill before had.
-    pub fn fill_region(
+    pub(crate) fn fill_region(
         &mut self,
         whole: &Whole,
         name: &str,
         region: Region,
     ) -> Result<(), MethodError> {
-        self.step(name);
+        self.step(name, 0);
         self.fills += 1;
         let seed = whole.ground.seed.wrapping_sub(u64::from(self.fills));
         self.out.state_after = State::Used;
-        self.rig.prepare(Preparation::Fill { region, content: Content::Random, seed })?;
+        self.rig().prepare(Preparation::Fill { region, content: Content::Random, seed })?;
         if region == whole.ground.region() {
             self.out.state_after = State::Filled;
         }
         Ok(())
     }
 
-    /// Lets time pass.
-    pub fn rest(&mut self, name: &str, seconds: f64) -> Result<(), MethodError> {
-        self.step(name);
-        Ok(self.rig.idle(Duration::from_secs_f64(seconds))?)
-    }
-
     /// Runs a long workload and keeps its course, reduced to what can be drawn, also when it is cut
     /// short.
-    pub fn course(&mut self, w: &Workload, replicate: u32) -> Result<Course, MethodError> {
+    pub(crate) fn course(&mut self, w: &Workload, replicate: u32) -> Result<Course, MethodError> {
         let mut measurement = self.execute(w, replicate)?;
         let course = Course::of(&measurement);
         let start_ns = measurement.series.start_ns;
         self.out.series.extend(course.series(&w.name, replicate, start_ns, BINS));
         self.out.keep_doubts(&w.name, &measurement);
         measurement.series = record::Series::default();
-        complete(self.rig, measurement)?;
+        complete(self.rig(), measurement)?;
         Ok(course)
     }
 
     /// Runs one of many short workloads. Of its course one row is kept, behind all others: a
     /// thousand rounds with all their intervals would make a record that nobody can open.
-    pub fn moment(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
+    pub(crate) fn moment(
+        &mut self,
+        w: &Workload,
+        replicate: u32,
+    ) -> Result<Measurement, MethodError> {
         let m = self.probe(w, replicate)?;
         let row = Course::of(&m).series(&w.name, replicate, m.series.start_ns, 1);
         self.moments.extend(row);
         Ok(m)
-    }
-
-    /// The end of a test: what was kept behind goes into the record.
-    pub fn finish(&mut self) {
-        self.out.series.append(&mut self.moments);
-        self.checkpoint();
-    }
-
-    fn step(&mut self, name: &str) {
-        self.rig.note(Event::Step { name: name.into(), replicate: 0 });
     }
 
     fn note_once(&mut self, finding: Finding) {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
-use methods::Reference;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use methods::{Catalog, Declared, Form};
 use workload::units;
 
 use super::TargetArgs;
@@ -21,26 +21,65 @@ pub struct RunArgs {
     /// How often each workload is repeated; intervals need two
     #[arg(long, value_name = "N")]
     pub replicates: Option<u32>,
-    /// mark: only the figures of the old tool, which take a second each
-    #[arg(long)]
-    pub legacy: bool,
-    /// mark: what scores are compared with: ram, a RAM disc of this machine measured in turn with
-    /// the drive, or riscos-ramfs, the published one of RISC OS
-    #[arg(long, value_name = "DISC", default_value = "ram", hide_default_value = true)]
-    #[arg(value_parser = reference)]
-    pub reference: Reference,
     #[command(flatten)]
     pub on: TargetArgs,
-    /// command: the program to run in the directory, and its arguments
-    #[arg(last = true, value_name = "COMMAND", help_heading = "Test")]
-    pub command: Vec<String>,
+    // After the target: the words after `--` are the last.
+    #[command(flatten)]
+    pub own: MethodArgs,
 }
 
-fn reference(text: &str) -> Result<Reference, String> {
-    match text {
-        "ram" => Ok(Reference::Ram),
-        "riscos-ramfs" => Ok(Reference::RiscOsRamFs),
-        _ => Err("must be ram or riscos-ramfs".into()),
+/// What was typed of the options that single methods declare, by name.
+#[derive(Clone, Debug, Default)]
+pub struct MethodArgs {
+    pub typed: Vec<(String, Vec<String>)>,
+}
+
+impl Args for MethodArgs {
+    fn augment_args(command: Command) -> Command {
+        let declared = Catalog::default().declared();
+        declared
+            .into_iter()
+            .fold(command, |command, (option, methods)| command.arg(argument(option, &methods)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        MethodArgs::augment_args(command)
+    }
+}
+
+/// The argument of a declared option.
+fn argument(option: &'static dyn Declared, methods: &[&str]) -> Arg {
+    let help = format!("{}: {}", methods.join(", "), option.help());
+    let arg = Arg::new(option.name()).help(help).help_heading("Test");
+    match option.form() {
+        Form::Switch | Form::Unwritten => arg.long(option.name()).action(ArgAction::SetTrue),
+        Form::Value(name) => {
+            let parser =
+                move |text: &str| option.parse(&[text.to_string()]).map(|_| text.to_string());
+            arg.long(option.name()).value_name(name).value_parser(parser)
+        }
+        Form::Rest(name) => arg.last(true).num_args(1..).value_name(name),
+    }
+}
+
+impl FromArgMatches for MethodArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<MethodArgs, clap::Error> {
+        let typed = Catalog::default().declared().into_iter().filter_map(|(option, _)| {
+            let name = option.name();
+            let words = match option.form() {
+                Form::Switch | Form::Unwritten => matches.get_flag(name).then(Vec::new)?,
+                Form::Value(_) | Form::Rest(_) => {
+                    matches.get_many::<String>(name)?.cloned().collect()
+                }
+            };
+            Some((name.to_string(), words))
+        });
+        Ok(MethodArgs { typed: typed.collect() })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = MethodArgs::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 

@@ -265,7 +265,7 @@ fn cost(plan: &Plan, prepared: &run::Prepared<'_>) -> record::Plan {
     }
 }
 
-fn outcome(ran: &run::Ran<'_>) -> Outcome<'static> {
+fn outcome(ran: &run::Ran<'_>) -> Outcome {
     let mut outcome = Outcome::default();
     outcome.metrics = output::metrics(ran);
     outcome.latencies = output::latencies(ran);

@@ -1,8 +1,9 @@
 //! `ssdyno io`: one workload by hand.
 
-use record::{Plan, Safety, Step, TargetKind};
-use rig::{Event, Preparation, Rig, TargetInfo};
-use workload::{Caching, Content, Mix, Pacing, Pattern, Region, Stop, Workload, units};
+use methods::Session;
+use record::{Safety, TargetKind};
+use rig::{Preparation, TargetInfo};
+use workload::{Caching, Content, Mix, Pacing, Pattern, Region, Stop, Workload};
 
 use super::session::{self, Job};
 use crate::cli::{Access, FlightArgs, IoArgs, PlaceArgs};
@@ -13,25 +14,13 @@ use crate::words::Burst;
 /// How long a workload lasts that nothing else ends, nanoseconds.
 const TIME_NS: u64 = 10_000_000_000;
 
-/// What the fastest link of today moves, for the bound on bytes written of a workload that only
-/// time ends: PCIe 5.0 x4, bytes per second.
-const FASTEST: f64 = 15.8e9;
-
 /// Runs the workload and shows its record.
 pub fn run(args: &IoArgs) -> Result {
     // Before anything is looked at, so that a wrong word costs nothing.
     let draft = draft(args)?;
     let interrupt = interrupt::flag()?;
     let workload = |info: &TargetInfo| place(args, &draft, info);
-    let job = Job {
-        method: "io",
-        plan: &|info| Ok(plan(&workload(info)?, info)),
-        act: &|rig, out| {
-            let workload = workload(rig.target())?;
-            lay_out(rig, &workload)?;
-            Ok(methods::by_hand(rig, &workload, out)?)
-        },
-    };
+    let job = Job { method: "io", act: &|session| act(session, &workload(session.target())?) };
     session::run(&args.on, &job, &interrupt)
 }
 
@@ -102,50 +91,13 @@ fn is_laid_out(workload: &Workload, info: &TargetInfo) -> bool {
     info.target.kind == TargetKind::Directory && !in_order
 }
 
-fn lay_out(rig: &mut dyn Rig, workload: &Workload) -> Result<()> {
-    if is_laid_out(workload, rig.target()) {
-        rig.note(Event::Step { name: "fill".into(), replicate: 0 });
-        let region = Region::first(workload.region.end());
-        rig.prepare(Preparation::Fill { region, content: Content::Random, seed: workload.seed })?;
+/// Lays the scratch file out where that is needed, and runs the workload.
+fn act(session: &mut Session<'_>, workload: &Workload) -> Result<()> {
+    if is_laid_out(workload, session.target()) {
+        let (region, seed) = (Region::first(workload.region.end()), workload.seed);
+        session.prepare("fill", Preparation::Fill { region, content: Content::Random, seed })?;
     }
-    Ok(())
-}
-
-/// What a workload costs on a target.
-pub fn plan(workload: &Workload, info: &TargetInfo) -> Plan {
-    let seconds = workload.stop.time_ns.map_or(0.0, |ns| ns as f64 / 1e9);
-    let fill = if is_laid_out(workload, info) { workload.region.end() } else { 0 };
-    let write_bytes_max = fill + if workload.mix.write > 0 { bytes_max(workload, info) } else { 0 };
-    let safety = match (info.target.kind, workload.mix.changes_data()) {
-        (TargetKind::Directory, _) => Safety::Scratch,
-        (TargetKind::File | TargetKind::Device, true) => Safety::Destroys,
-        _ => Safety::Reads,
-    };
-    let region = units::binary(workload.region.bytes);
-    Plan {
-        safety,
-        seconds,
-        write_bytes_max,
-        region_bytes: workload.region.bytes,
-        destroys: (safety == Safety::Destroys).then(|| format!("{region} of {}", info.target.spec)),
-        steps: vec![Step { name: workload.name.clone(), seconds, repeats: 1, write_bytes_max }],
-        workloads: Vec::new(),
-        command: Vec::new(),
-    }
-}
-
-/// The most bytes a workload can move. A mix is counted whole: how it falls is up to chance.
-fn bytes_max(workload: &Workload, info: &TargetInfo) -> u64 {
-    let Stop { time_ns, ops, .. } = workload.stop;
-    let block = u64::from(workload.blocks.max());
-    // A job ends with the block that reaches its share.
-    let slack = block * u64::from(workload.jobs);
-    let covered = workload.stop.bytes_bound(workload.region.bytes);
-    let covered = covered.map(|bytes| bytes.saturating_add(slack));
-    let counted = ops.map(|n| n.saturating_mul(block));
-    let link = info.target.drive.as_ref().and_then(|d| d.link.as_ref()?.ceiling_bytes_per_s);
-    let timed = time_ns.map(|ns| (ns as f64 / 1e9 * link.unwrap_or(FASTEST)) as u64);
-    [covered, counted, timed].into_iter().flatten().min().unwrap_or(u64::MAX)
+    Ok(methods::by_hand(session, workload)?)
 }
 
 fn pattern(rw: Access, place: &PlaceArgs) -> Result<Pattern> {
@@ -184,6 +136,9 @@ fn pacing(flight: &FlightArgs) -> Pacing {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+
+    use methods::Planner;
+    use record::Plan;
 
     use super::*;
     use crate::cli::{Cli, Command};
@@ -224,7 +179,8 @@ mod tests {
 
     fn planned(line: &str, info: &TargetInfo) -> Result<Plan> {
         let args = args(line);
-        Ok(plan(&place(&args, &draft(&args)?, info)?, info))
+        let workload = place(&args, &draft(&args)?, info)?;
+        Planner::plan(info, |session| act(session, &workload))
     }
 
     #[test]
@@ -235,12 +191,13 @@ mod tests {
             // The scratch file is written before it is read.
             ("--time 1s", gib),
             ("--size 1MiB --ops 10", 1 << 20),
-            ("--size 1MiB --rw write --coverage 2", (2 << 20) + 4096),
+            ("--size 1MiB --rw write --coverage 2", 2 << 20),
             ("--rw write --ops 10 --bs 64k", 10 << 16),
             ("--rw randwrite --ops 10 --coverage 1", gib + 10 * 4096),
-            ("--rw write --time 1s", FASTEST as u64),
+            ("--rw write --time 1s", 16_000_000_000 + 4096),
+            ("--rw write --time 1s --rate 100", 101 * 4096 + 4096),
             ("--rw write --time 1s --ops 1", 4096),
-            // A mix is counted whole.
+            // Of few operations of a mix all may be writes.
             ("--size 1MiB --rw randrw --ops 10", (1 << 20) + 10 * 4096),
             ("--size 4MiB --rw write --coverage 1.5 --jobs 3", (6 << 20) + 3 * 4096),
         ];
@@ -261,7 +218,7 @@ mod tests {
         let given = target(TargetKind::Device, Safety::Destroys);
         let plan = planned("--rw randwrite --size 1MiB", &given).expect("planned");
         assert_eq!(plan.safety, Safety::Destroys);
-        assert_eq!(plan.destroys.as_deref(), Some("1 MiB of t"));
+        assert_eq!(plan.destroys.as_deref(), Some("the first 1 MiB of t"));
         let null = target(TargetKind::Null, Safety::Destroys);
         assert_eq!(planned("--rw write", &null).expect("planned").destroys, None);
     }

@@ -84,13 +84,9 @@ fn execute(own: &Own, command: &Command) -> Result {
         screen::say(&format!("ssdyno: {note}"));
     }
     let on = target(own, command);
-    let options = Options { iozone: Some(command.run.clone()), ..Options::default() };
+    let options = Options::default().with(&methods::IOZONE, Some(command.run.clone()));
     let method = methods::find("iozone")?;
-    let job = Job {
-        method: "iozone",
-        plan: &|info| Ok(method.plan(info, &options)?),
-        act: &|rig, out| Ok(method.run(rig, &options, out)?),
-    };
+    let job = Job { method: "iozone", act: &|session| Ok(method.run(session, &options)?) };
     let interrupt = interrupt::flag()?;
     if own.dry_run {
         return session::run(&on, &job, &interrupt);

@@ -26,11 +26,7 @@ pub fn run(args: PrepareArgs) -> Result {
     };
     let options =
         Options { size: on.size, time: args.time, seed: on.instrument.seed, ..Options::default() };
-    let job = Job {
-        method: NAME,
-        plan: &|info| Ok(prepare.plan(info, &options)?),
-        act: &|rig, out| Ok(prepare.run(rig, &options, out)?),
-    };
+    let job = Job { method: NAME, act: &|session| Ok(prepare.run(session, &options)?) };
     session::run(&on, &job, &interrupt::flag()?)
 }
 

@@ -2,25 +2,12 @@
 
 use std::process::ExitCode;
 
-use methods::{Method, Options, Reference};
+use methods::{Catalog, Method, Options};
 
 use super::session::{self, Job};
 use crate::cli::RunArgs;
-use crate::failure::{Failure, Result, USAGE};
+use crate::failure::Result;
 use crate::interrupt;
-
-/// What goes with one method only is not swallowed by another.
-fn check(args: &RunArgs) -> Result<()> {
-    let asked = |method: &str| args.method.iter().any(|name| name == method);
-    let wrong = |text: &str| Err(Failure::new(USAGE, text));
-    if !args.command.is_empty() && !asked("command") {
-        return wrong("a command after -- goes with -m command");
-    }
-    if (args.legacy || args.reference != Reference::default()) && !asked("mark") {
-        return wrong("--legacy and --reference go with -m mark");
-    }
-    Ok(())
-}
 
 /// Runs every method asked for, in order; the first that does not come to a good end is the last.
 pub fn run(args: &RunArgs) -> Result {
@@ -29,24 +16,18 @@ pub fn run(args: &RunArgs) -> Result {
         .iter()
         .map(|name| methods::find(name))
         .collect::<std::result::Result<_, _>>()?;
-    let options = Options {
+    let usual = Options {
         size: args.on.size,
         time: args.time,
         seed: args.on.instrument.seed,
         replicates: args.replicates,
-        legacy: args.legacy,
-        reference: args.reference,
-        command: args.command.clone(),
-        iozone: None,
+        ..Options::default()
     };
-    check(args)?;
+    let options = Catalog::default().options(&methods, &args.own.typed, usual)?;
     let interrupt = interrupt::flag()?;
     for method in methods {
-        let job = Job {
-            method: method.info().name,
-            plan: &|info| Ok(method.plan(info, &options)?),
-            act: &|rig, out| Ok(method.run(rig, &options, out)?),
-        };
+        let job =
+            Job { method: method.info().name, act: &|session| Ok(method.run(session, &options)?) };
         let code = session::run(&args.on, &job, &interrupt)?;
         if code != ExitCode::SUCCESS {
             return Ok(code);

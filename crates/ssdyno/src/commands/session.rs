@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use drive::Planned;
 use engine::Machine;
-use methods::Outcome;
+use methods::{Outcome, Planner, Session};
 use record::{Health, Plan, Run, TargetKind};
 use rig::{Rig, TargetInfo};
 use workload::{Mix, Pattern, Region, Workload};
@@ -28,10 +28,8 @@ const CALIBRATION_OPS: u64 = 20_000;
 pub struct Job<'a> {
     /// Name in the record.
     pub method: &'a str,
-    /// What it costs, from what is known of the target; says so where it cannot be done there.
-    pub plan: &'a dyn Fn(&TargetInfo) -> Result<Plan>,
-    /// Does it.
-    pub act: &'a dyn Fn(&mut dyn Rig, &mut Outcome<'_>) -> Result<()>,
+    /// Its script. Run on a planner it is the plan, and says where it cannot be done.
+    pub act: &'a dyn Fn(&mut Session<'_>) -> Result<()>,
 }
 
 /// What a job left behind.
@@ -63,7 +61,7 @@ pub fn record(args: &TargetArgs, job: &Job<'_>, interrupt: &Arc<AtomicBool>) -> 
 
 fn planned(args: &TargetArgs, job: &Job<'_>) -> Result<(Planned, Plan)> {
     let planned = target::plan(args)?;
-    let mut plan = (job.plan)(&planned.info)?;
+    let mut plan = Planner::plan(&planned.info, job.act)?;
     plan.command = std::env::args().collect();
     plan.destroys = plan.destroys.and(planned.destroys.clone());
     Ok((planned, plan))
@@ -87,14 +85,17 @@ fn enter(
     let shared = Arc::new(Mutex::new(recording));
     let live = Live::new(Arc::clone(&shared), &plan, &args.output);
     let bar = live.bar();
-    let mut outcome = Outcome::with_checkpoints(|outcome| lock(&shared).checkpoint(outcome));
+    let mut outcome = Outcome::default();
     let ended = target::open(args, Arc::clone(interrupt), Box::new(live)).and_then(|mut stand| {
         describe(&shared, &mut stand)?;
-        if methods::find(job.method).is_ok_and(|method| method.wants_reference()) {
+        if methods::find(job.method).is_ok_and(|method| method.info().wants_reference) {
             stand = stand.with_reference(interrupt);
         }
         stand.assume(lock(&shared).recall());
-        let ended = (job.act)(stand.rig(), &mut outcome);
+        let checkpoint = |outcome: &Outcome| lock(&shared).checkpoint(outcome);
+        let mut session = Session::new(stand.rig()).with_checkpoints(checkpoint);
+        let ended = (job.act)(&mut session);
+        outcome = session.finish();
         // Also of a run that was cut short: the drive has its wear all the same.
         lock(&shared).note_health(stand.health());
         ended

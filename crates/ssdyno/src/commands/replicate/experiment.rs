@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
 use lab::virtual_drive::PREFIX;
-use methods::{Options, Outcome};
-use record::{Metric, Plan, Safety, Unit};
-use rig::{Preparation, Rig, TargetInfo};
+use methods::{Options, Outcome, Session};
+use record::{Metric, Unit};
+use rig::{Preparation, TargetInfo};
 use workload::{Region, Workload, units};
 
 use super::document::{Experiment, Step};
@@ -36,68 +36,44 @@ pub fn run(
         store: args.store.clone(),
     };
     let Some(name) = &experiment.method else {
-        let act = |rig: &mut dyn Rig, out: &mut Outcome<'_>| {
-            experiment.steps.iter().try_for_each(|step| act(step, experiment, rig, out))
-        };
-        let job = Job { method: "replicate", plan: &|info| plan(experiment, info), act: &act };
+        let act = |session: &mut Session<'_>| act(experiment, session);
+        let job = Job { method: "replicate", act: &act };
         return session::record(&on, &job, interrupt);
     };
     let (method, options) = (methods::find(name)?, Options::default());
-    let job = Job {
-        method: name,
-        plan: &|info| Ok(method.plan(info, &options)?),
-        act: &|rig, out| Ok(method.run(rig, &options, out)?),
-    };
+    let job = Job { method: name, act: &|session| Ok(method.run(session, &options)?) };
     session::record(&on, &job, interrupt)
 }
 
-fn plan(experiment: &Experiment, info: &TargetInfo) -> Result<Plan> {
-    let mut whole = Plan {
-        safety: Safety::Reads,
-        seconds: 0.0,
-        write_bytes_max: 0,
-        region_bytes: info.bytes,
-        destroys: None,
-        steps: Vec::new(),
-        workloads: Vec::new(),
-        command: Vec::new(),
-    };
-    for step in &experiment.steps {
-        let Step::Io { name, io } = step else { continue };
-        let plan = io::plan(&workload(experiment, name, io, info)?, info);
-        whole.safety = whole.safety.max(plan.safety);
-        whole.write_bytes_max = whole.write_bytes_max.saturating_add(plan.write_bytes_max);
-        whole.steps.extend(plan.steps);
-    }
-    Ok(whole)
+/// All steps, in order. No rule concludes from them together.
+fn act(experiment: &Experiment, session: &mut Session<'_>) -> Result<()> {
+    session.conclude(Vec::new());
+    experiment.steps.iter().try_for_each(|step| {
+        act_step(step, experiment, session)?;
+        session.checkpoint();
+        Ok(())
+    })
 }
 
-fn act(
-    step: &Step,
-    experiment: &Experiment,
-    rig: &mut dyn Rig,
-    out: &mut Outcome<'_>,
-) -> Result<()> {
+fn act_step(step: &Step, experiment: &Experiment, session: &mut Session<'_>) -> Result<()> {
     match step {
         Step::Idle { idle } => {
             let time = units::parse_duration(idle).map_err(|e| Failure::new(USAGE, e))?;
-            rig.idle(time)?;
+            session.rest("idle", time.as_secs_f64())?;
         }
         Step::Discard { discard } => {
-            let region = Region::first(rig.target().bytes);
-            let done = rig.prepare(Preparation::Discard { region })?;
+            let region = Region::first(session.target().bytes);
+            let done = session.prepare(discard, Preparation::Discard { region })?;
             let name = format!("{discard}.time");
-            out.metrics.push(Metric::single(name, Unit::Nanoseconds, done.elapsed_ns as f64));
+            session.put_metric(Metric::single(name, Unit::Nanoseconds, done.elapsed_ns as f64));
         }
         Step::Io { name, io } => {
-            let workload = workload(experiment, name, io, rig.target())?;
-            let mut part = Outcome::default();
-            let ended = methods::by_hand(rig, &workload, &mut part);
-            add(name, part, out);
+            let workload = workload(experiment, name, io, session.target())?;
+            let (part, ended) = session.apart(|part| methods::by_hand(part, &workload));
+            add(name, part, session.outcome_mut());
             ended?;
         }
     }
-    out.checkpoint();
     Ok(())
 }
 
@@ -114,7 +90,7 @@ fn workload(experiment: &Experiment, name: &str, io: &str, info: &TargetInfo) ->
 }
 
 /// Adds what a step left behind; its metrics begin with its name.
-fn add(step: &str, part: Outcome<'_>, out: &mut Outcome<'_>) {
+fn add(step: &str, part: Outcome, out: &mut Outcome) {
     let named = |m: Metric| Metric { name: format!("{step}.{}", m.name), ..m };
     out.metrics.extend(part.metrics.into_iter().map(named));
     out.series.extend(part.series);
@@ -131,6 +107,8 @@ fn add(step: &str, part: Outcome<'_>, out: &mut Outcome<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use methods::Planner;
+
     use super::*;
     use crate::commands::replicate::document;
     use lab::virtual_drive::described;
@@ -144,7 +122,7 @@ mod tests {
                 let spec = described(&target).expect("virtual");
                 let spec = spec.unwrap_or_else(|e| panic!("{e}"));
                 let info = engine::Simulator::info(&spec, &target);
-                let plan = plan(experiment, &info);
+                let plan = Planner::plan(&info, |session| act(experiment, session));
                 plan.unwrap_or_else(|e| panic!("{name}, {}: {}", experiment.id, e.text()));
             }
         }

@@ -154,11 +154,8 @@ impl Ground<'_> {
         };
         let method = methods::find(name)?;
         let options = Options { size: *size, time: *time, ..Options::default() };
-        let job = Job {
-            method: method.info().name,
-            plan: &|info| Ok(method.plan(info, &options)?),
-            act: &|rig, out| Ok(method.run(rig, &options, out)?),
-        };
+        let job =
+            Job { method: method.info().name, act: &|session| Ok(method.run(session, &options)?) };
         if *dry_run {
             session::run(&on, &job, &self.interrupt)?;
             return Ok(Outcome::Planned);

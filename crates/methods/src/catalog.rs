@@ -1,0 +1,93 @@
+//! The methods there are, by name, and their options.
+
+use strsim::levenshtein;
+
+use crate::{Declared, Form, Method, MethodError, Options};
+
+/// A list of methods. The usual one has all of this crate; others can be added.
+#[derive(Clone)]
+pub struct Catalog {
+    methods: Vec<&'static dyn Method>,
+}
+
+impl Default for Catalog {
+    fn default() -> Catalog {
+        Catalog { methods: crate::all().to_vec() }
+    }
+}
+
+impl Catalog {
+    /// The same with one more.
+    #[must_use]
+    pub fn with(mut self, method: &'static dyn Method) -> Catalog {
+        self.methods.push(method);
+        self
+    }
+
+    /// The method of that name; the error lists the names there are and suggests the nearest.
+    pub fn find(&self, name: &str) -> Result<&'static dyn Method, MethodError> {
+        let names = || self.methods.iter().map(|m| m.info().name);
+        let found = self.methods.iter().copied().find(|m| m.info().name == name);
+        found.ok_or_else(|| MethodError::Unknown {
+            name: name.to_string(),
+            nearest: nearest(name, names()),
+            known: names().collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// Every declared option that can be typed, once, with the names of the methods that declare it.
+    pub fn declared(&self) -> Vec<(&'static dyn Declared, Vec<&'static str>)> {
+        let mut all: Vec<(&'static dyn Declared, Vec<&'static str>)> = Vec::new();
+        for info in self.methods.iter().map(|m| m.info()) {
+            for option in info.options.iter().filter(|o| o.form() != Form::Unwritten) {
+                match all.iter_mut().find(|(known, _)| known.name() == option.name()) {
+                    Some((_, names)) => names.push(info.name),
+                    None => all.push((*option, vec![info.name])),
+                }
+            }
+        }
+        all
+    }
+
+    /// The options for these methods: what was typed of each name, beside the usual ones. One that
+    /// none of them declares is refused.
+    pub fn options(
+        &self,
+        chosen: &[&dyn Method],
+        typed: &[(String, Vec<String>)],
+        mut usual: Options,
+    ) -> Result<Options, MethodError> {
+        for (name, words) in typed {
+            let of = |m: &&dyn Method| m.info().options.iter().find(|o| o.name() == name).copied();
+            let Some(option) = chosen.iter().find_map(of) else {
+                return Err(self.undeclared(name, chosen));
+            };
+            usual.parse(option, words).map_err(|range| MethodError::Option {
+                option: option.name(),
+                value: words.join(" "),
+                range,
+            })?;
+        }
+        Ok(usual)
+    }
+
+    fn undeclared(&self, name: &str, chosen: &[&dyn Method]) -> MethodError {
+        let declared = self.declared();
+        let known = declared.iter().find(|(option, _)| option.name() == name);
+        let names = known.map_or(Vec::new(), |(_, names)| names.clone());
+        let rest = known.is_some_and(|(option, _)| matches!(option.form(), Form::Rest(_)));
+        let chosen: Vec<&str> = chosen.iter().map(|m| m.info().name).collect();
+        MethodError::Undeclared {
+            option: if rest { format!("a {name} after --") } else { format!("--{name}") },
+            declared_by: names.join(" or -m "),
+            chosen: chosen.join(", "),
+        }
+    }
+}
+
+/// The name that a slip of a few keys could have turned into `wrong`.
+fn nearest(wrong: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let wrong = wrong.to_lowercase();
+    let scored = names.map(|name| (levenshtein(&wrong, name), name));
+    scored.min().filter(|(edits, name)| *edits <= name.len() / 2).map(|(_, name)| name)
+}

@@ -1,0 +1,228 @@
+//! Loops and limits of a script, so that its plan and its run agree.
+//!
+//! A plan is made by running the script with the worst case. So a loop must not end early because
+//! nothing real was measured ([`Session::rounds`]), a size that was found must have its worst case
+//! ([`Session::assume`]), and what a link would allow and no drive writes is cut by a limit that is
+//! enforced ([`Session::at_most`]). A part that adapts is one step with a [`Budget`].
+
+use rig::Measurement;
+use workload::{OpKind, Workload};
+
+use crate::planner::bound;
+use crate::session::Door;
+use crate::{MethodError, Session};
+
+/// What a part of a script may use at most. The default is no limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Time on the target's clock, seconds.
+    pub seconds: f64,
+    /// Bytes written.
+    pub bytes: u64,
+    /// Operations, reads and writes.
+    pub ops: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget { seconds: f64::INFINITY, bytes: u64::MAX, ops: u64::MAX }
+    }
+}
+
+/// A limit that is in force.
+#[derive(Clone, Debug)]
+pub(crate) struct Limit {
+    /// The step that it belongs to; none for one that is no step.
+    step: Option<String>,
+    budget: Budget,
+    begun_ns: u64,
+    bytes: u64,
+    ops: u64,
+}
+
+impl Limit {
+    /// Share of it that is used, 0 to 1.
+    fn used(&self, now_ns: u64) -> f64 {
+        let time = now_ns.saturating_sub(self.begun_ns) as f64 / 1e9 / self.budget.seconds;
+        let bytes = self.bytes as f64 / self.budget.bytes as f64;
+        time.max(bytes).max(self.ops as f64 / self.budget.ops as f64).min(1.0)
+    }
+
+    fn left(&self, now_ns: u64) -> (u64, u64, u64) {
+        let time = self.budget.seconds * 1e9 - now_ns.saturating_sub(self.begun_ns) as f64;
+        let time = if time.is_finite() { time.max(0.0) as u64 } else { u64::MAX };
+        let bytes = self.budget.bytes.saturating_sub(self.bytes);
+        (time, bytes, self.budget.ops.saturating_sub(self.ops))
+    }
+}
+
+/// How a loop goes on after a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    /// With another one, if there may be more.
+    Again,
+    /// Not at all: more would tell nothing new.
+    Settled,
+}
+
+impl Round {
+    /// Settled or not.
+    pub fn settled_if(settled: bool) -> Round {
+        if settled { Round::Settled } else { Round::Again }
+    }
+}
+
+/// How long a loop waits for a slow drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Patience {
+    /// After so many rounds ...
+    pub rounds_least: u32,
+    /// ... none is begun that would end later than this, seconds since the first.
+    pub seconds: f64,
+}
+
+impl<'a> Session<'a> {
+    /// Runs `body` round after round, `most` times at most, until it says that it is settled or the
+    /// patience is over; returns the number of rounds. A plan has all of them.
+    pub fn rounds(
+        &mut self,
+        most: u32,
+        patience: Option<Patience>,
+        mut body: impl FnMut(&mut Session<'a>, u32) -> Result<Round, MethodError>,
+    ) -> Result<u32, MethodError> {
+        let begun_ns = self.rig().elapsed_ns();
+        for round in 0..most {
+            let spent = self.rig().elapsed_ns().saturating_sub(begun_ns) as f64 / 1e9;
+            let end = spent + spent / f64::from(round.max(1));
+            let late = |p: Patience| round >= p.rounds_least && end > p.seconds;
+            if !self.plans() && patience.is_some_and(late) {
+                return Ok(round);
+            }
+            if body(self, round)? == Round::Settled && !self.plans() {
+                return Ok(round + 1);
+            }
+        }
+        Ok(most)
+    }
+
+    /// Something that was found by measuring; a plan has the worst there can be.
+    pub fn assume<T>(&self, found: T, worst: T) -> T {
+        if self.plans() { worst } else { found }
+    }
+
+    /// Runs `body`, which writes no more than this: the workload that would exceed it is cut short,
+    /// and one for which nothing is left ends `body`. Limits nest.
+    pub fn at_most(
+        &mut self,
+        bytes: u64,
+        body: impl FnOnce(&mut Session<'a>) -> Result<(), MethodError>,
+    ) -> Result<(), MethodError> {
+        self.limit(None, Budget { bytes, ..Budget::default() }, body)
+    }
+
+    /// Runs a part that adapts: one step of the plan, whatever runs inside, and it stays within the
+    /// budget.
+    pub fn budget(
+        &mut self,
+        name: &str,
+        budget: Budget,
+        body: impl FnOnce(&mut Session<'a>) -> Result<(), MethodError>,
+    ) -> Result<(), MethodError> {
+        self.step(name, 0);
+        self.limit(Some(name.to_string()), budget, body)
+    }
+
+    fn limit(
+        &mut self,
+        step: Option<String>,
+        budget: Budget,
+        body: impl FnOnce(&mut Session<'a>) -> Result<(), MethodError>,
+    ) -> Result<(), MethodError> {
+        let mark = match &self.door {
+            Door::Plan(planner) => planner.mark(),
+            Door::Drive(_) => Vec::new(),
+        };
+        let begun_ns = self.rig().elapsed_ns();
+        self.limits.push(Limit { step, budget, begun_ns, bytes: 0, ops: 0 });
+        let result = body(self);
+        self.limits.pop();
+        if let Door::Plan(planner) = &mut self.door {
+            planner.limit(&mark, budget.seconds, budget.bytes);
+        }
+        match result {
+            Err(MethodError::Spent { depth }) if depth == self.limits.len() => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Runs `body`, which is expected to take no longer than this.
+    pub(crate) fn expected_within<T>(
+        &mut self,
+        seconds: f64,
+        body: impl FnOnce(&mut Session<'a>) -> Result<T, MethodError>,
+    ) -> Result<T, MethodError> {
+        let mark = match &self.door {
+            Door::Plan(planner) => planner.mark(),
+            Door::Drive(_) => Vec::new(),
+        };
+        let result = body(self);
+        if let Door::Plan(planner) = &mut self.door {
+            planner.limit(&mark, seconds, u64::MAX);
+        }
+        result
+    }
+
+    /// The budget that the script is in, and how much of it is used.
+    pub(crate) fn under_way(&mut self) -> Option<(String, f64)> {
+        let now_ns = self.rig().elapsed_ns();
+        let limit = self.limits.iter().find(|limit| limit.step.is_some())?;
+        Some((limit.step.clone()?, limit.used(now_ns)))
+    }
+
+    /// The workload, cut to what all limits leave, and to the bytes that its plan promised.
+    pub(crate) fn limited(&mut self, w: &Workload) -> Result<Workload, MethodError> {
+        let now_ns = self.rig().elapsed_ns();
+        let mut stop = w.stop;
+        let lower = |bound: &mut Option<u64>, to: u64| {
+            *bound = Some(bound.unwrap_or(u64::MAX).min(to));
+        };
+        if let Some(ns) = w.stop.time_ns.filter(|_| w.mix.write > 0) {
+            lower(&mut stop.bytes, bound::timed(w, self.target(), ns));
+        }
+        for (depth, limit) in self.limits.iter().enumerate() {
+            let (time_ns, bytes, ops) = limit.left(now_ns);
+            if time_ns < u64::MAX {
+                lower(&mut stop.time_ns, time_ns);
+            }
+            if ops < u64::MAX {
+                lower(&mut stop.ops, ops);
+            }
+            if bound::written_max(w, self.target()) > bytes {
+                // Whole blocks of all jobs, so that none goes beyond it.
+                let unit = u64::from(w.blocks.max().max(1)) * u64::from(w.jobs);
+                lower(&mut stop.bytes, bound::issued_for(w, bytes) / unit * unit);
+            }
+            let spent = [stop.bytes, stop.time_ns, stop.ops].contains(&Some(0));
+            if spent && !self.plans() {
+                return Err(MethodError::Spent { depth });
+            }
+        }
+        Ok(Workload { stop, ..w.clone() })
+    }
+
+    /// Takes what a workload did off all limits; of a planned one, the most it can do.
+    pub(crate) fn spend(&mut self, w: &Workload, m: &Measurement) {
+        let moved = |of: fn(&rig::KindStats) -> u64, kinds: &[OpKind]| {
+            kinds.iter().filter_map(|kind| m.kind(*kind)).map(of).sum::<u64>()
+        };
+        let written = match self.plans() {
+            true => bound::written_max(w, self.target()),
+            false => moved(|k| k.bytes, &[OpKind::Write]),
+        };
+        let ops = moved(|k| k.ops, &[OpKind::Read, OpKind::Write]);
+        for limit in &mut self.limits {
+            limit.bytes = limit.bytes.saturating_add(written);
+            limit.ops = limit.ops.saturating_add(ops);
+        }
+    }
+}

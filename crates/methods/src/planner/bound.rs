@@ -1,0 +1,205 @@
+//! Bytes a workload can issue and write at most.
+//!
+//! An amount is a bound by itself. Time is one by way of the fastest rate there can be: a little over
+//! the link, no more operations than the bus can carry, no more than pacing allows. A rate of the
+//! medium would be tighter and wrong: a cache in the drive beats it. How a mix falls is up to chance,
+//! so it gets its mean and six standard deviations.
+
+use record::TargetKind;
+use rig::TargetInfo;
+use workload::{Caching, Calls, Mix, Pacing, Workload};
+
+/// The fastest there is where nothing is known of a link, bytes per second: PCIe 5.0 x4.
+const FASTEST: f64 = 16e9;
+
+/// A link's ceiling is a calculation: that much more is not excluded.
+const OVER_CEILING: f64 = 1.2;
+
+/// Chance of a mix going beyond the bound: one in a thousand million at six.
+const DEVIATIONS: f64 = 6.0;
+
+/// No faster than this moves anything, bytes per second.
+pub(crate) fn ceiling(target: &TargetInfo) -> f64 {
+    let link = target.limits.link_bytes_per_s.filter(|_| !target.ram);
+    link.map_or(FASTEST, |link| OVER_CEILING * link)
+}
+
+/// Bytes written at most.
+pub(crate) fn written_max(w: &Workload, target: &TargetInfo) -> u64 {
+    if w.mix.write == 0 {
+        return 0;
+    }
+    written_of(w, issued_max(w, target))
+}
+
+/// Bytes written at most when this many are issued.
+fn written_of(w: &Workload, issued: u64) -> u64 {
+    let share = write_share(&w.mix);
+    let block = f64::from(w.blocks.max().max(1));
+    let ops = (issued as f64 / block).ceil();
+    let spread = DEVIATIONS * (share * (1.0 - share) * ops).sqrt();
+    let written = ((share * ops + spread) * block).min(issued as f64);
+    if share < 1.0 { written as u64 } else { issued }
+}
+
+/// Bytes that may be issued so that no more than `most` are written.
+pub(crate) fn issued_for(w: &Workload, most: u64) -> u64 {
+    let share = write_share(&w.mix);
+    if share <= 0.0 || share >= 1.0 {
+        return most;
+    }
+    let block = f64::from(w.blocks.max().max(1));
+    let (spread, ops) = (DEVIATIONS * (share * (1.0 - share)).sqrt(), most as f64 / block);
+    // share * x^2 + spread * x = ops, of which x^2 is the number of operations.
+    let x = ((spread * spread + 4.0 * share * ops).sqrt() - spread) / (2.0 * share);
+    ((x * x).floor() * block) as u64
+}
+
+/// Bytes issued at most, reads and writes together.
+pub(crate) fn issued_max(w: &Workload, target: &TargetInfo) -> u64 {
+    let block = u64::from(w.blocks.max().max(1));
+    let jobs = u64::from(w.jobs);
+    let amount = w.stop.bytes_bound(w.region.bytes);
+    // A job ends with the block that reaches its share.
+    let grid = u64::from(w.blocks.min().max(1)) * jobs;
+    let even =
+        |bytes: u64| jobs == 1 && bytes.is_multiple_of(grid) && w.blocks.min() == w.blocks.max();
+    let amount =
+        amount.map(|bytes| if even(bytes) { bytes } else { bytes.saturating_add(block * jobs) });
+    let counted = w.stop.ops.map(|ops| ops.saturating_mul(block));
+    let timed = w.stop.time_ns.map(|ns| timed(w, target, ns));
+    [amount, counted, timed].into_iter().flatten().min().unwrap_or(u64::MAX)
+}
+
+/// Bytes issued at most within a time.
+pub(crate) fn timed(w: &Workload, target: &TargetInfo, ns: u64) -> u64 {
+    let block = f64::from(w.blocks.max());
+    let flight = f64::from(w.depth) * f64::from(w.jobs) * block;
+    let (seconds, rate) = (ns as f64 / 1e9, rate(w, target));
+    let paced = paced(w, seconds).map_or(f64::INFINITY, |ops| ops * block);
+    let absorbed = absorbed(w, target, seconds);
+    ((rate * seconds).min(paced).min(absorbed) + flight).min(u64::MAX as f64) as u64
+}
+
+/// The least time a workload can take, nanoseconds.
+pub(crate) fn least_ns(w: &Workload, target: &TargetInfo) -> u64 {
+    let untimed = Workload { stop: workload::Stop { time_ns: None, ..w.stop }, ..w.clone() };
+    let moved = issued_max(&untimed, target);
+    let by_amount = match moved {
+        u64::MAX => u64::MAX,
+        bytes => (bytes as f64 / rate(w, target) * 1e9) as u64,
+    };
+    by_amount.min(w.stop.time_ns.unwrap_or(u64::MAX))
+}
+
+/// Bytes per second at most, reads and writes together.
+fn rate(w: &Workload, target: &TargetInfo) -> f64 {
+    // Memory takes what is buffered, whatever the link; on a virtual drive nothing is.
+    let buffered = w.caching == Caching::Buffered && target.target.kind != TargetKind::Virtual;
+    let ceiling = if buffered { FASTEST } else { ceiling(target) };
+    // A link may carry both ways at once.
+    let share = write_share(&w.mix);
+    let both_ways = ceiling / share.max(1.0 - share);
+    let calls = match w.calls {
+        Calls::Bytes { host_ns } if target.target.kind == TargetKind::Virtual => {
+            1e9 / f64::from(host_ns.max(1))
+        }
+        _ => f64::INFINITY,
+    };
+    both_ways.min(calls).min(by_commands(w, target))
+}
+
+/// Bytes per second when every command takes the least time there can be.
+fn by_commands(w: &Workload, target: &TargetInfo) -> f64 {
+    let flight = f64::from(w.depth) * f64::from(w.jobs) * f64::from(w.blocks.max());
+    let least_ns = target.limits.least_command_ns.filter(|ns| *ns > 0);
+    least_ns.map_or(f64::INFINITY, |ns| flight * 1e9 / ns as f64)
+}
+
+/// Bytes, reads and writes together, that the drive can take in within a time: a burst, and what
+/// its media write meanwhile.
+fn absorbed(w: &Workload, target: &TargetInfo, seconds: f64) -> f64 {
+    let limits = &target.limits;
+    match (limits.burst_bytes, limits.native_bytes_per_s, write_share(&w.mix)) {
+        (Some(burst), Some(native), share) if share > 0.0 => {
+            (burst as f64 + OVER_CEILING * native * seconds) / share
+        }
+        _ => f64::INFINITY,
+    }
+}
+
+/// Operations that fall due within a time, where a schedule says so.
+fn paced(w: &Workload, seconds: f64) -> Option<f64> {
+    let random = |mean: f64| mean + DEVIATIONS * mean.sqrt() + 1.0;
+    match w.pacing {
+        Pacing::Closed | Pacing::OnOff { rate: None, .. } => None,
+        Pacing::Fixed { rate } => Some(rate * seconds + 1.0),
+        Pacing::Poisson { rate } => Some(random(rate * seconds)),
+        Pacing::OnOff { on_ns, off_ns, rate: Some(rate) } => {
+            let (on, off) = (on_ns as f64 / 1e9, off_ns as f64 / 1e9);
+            let bursts = (seconds / (on + off)).floor();
+            let last = (seconds - bursts * (on + off)).min(on);
+            Some(rate * (bursts * on + last) + bursts + 1.0)
+        }
+        Pacing::Pauses { every, pause_ns } => {
+            let pause = pause_ns as f64 / 1e9;
+            let most = f64::from(every) * f64::from(w.jobs);
+            (pause > 0.0).then(|| ((seconds / pause).floor() + 1.0) * most)
+        }
+    }
+}
+
+fn write_share(mix: &Mix) -> f64 {
+    // A flush or a discard moves no data, but takes a turn.
+    f64::from(mix.write) / f64::from((mix.read + mix.write).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::testing::{target, with_link};
+    use workload::{Pattern, Region, Stop};
+
+    fn writes(stop: Stop) -> Workload {
+        let region = Region::first(1 << 30);
+        let w = Workload::new("a", Pattern::Uniform, Mix::WRITE, 4096, region);
+        Workload { stop, ..w }
+    }
+
+    #[test]
+    fn an_amount_bounds_and_so_does_time_by_way_of_the_link() {
+        let link = with_link(1e6);
+        let amount = Stop { bytes: Some(1 << 20), ..Stop::default() };
+        assert_eq!(written_max(&writes(amount), &link), 1 << 20);
+        let time = Stop::after_ns(1_000_000_000);
+        assert_eq!(written_max(&writes(time), &link), 1_200_000 + 4096);
+        assert_eq!(written_max(&writes(time), &target()), 16_000_000_000 + 4096);
+        let reads = Workload { mix: Mix::READ, ..writes(time) };
+        assert_eq!(written_max(&reads, &link), 0);
+    }
+
+    #[test]
+    fn pacing_bounds_and_a_mix_gets_its_mean_and_a_margin() {
+        let w = Workload {
+            pacing: Pacing::Fixed { rate: 100.0 },
+            ..writes(Stop::after_ns(3_000_000_000))
+        };
+        assert_eq!(written_max(&w, &target()), 301 * 4096 + 4096);
+        let mixed = Workload { mix: Mix::read_percent(70), ..w };
+        let ops: f64 = 302.0;
+        let most = (0.3 * ops + 6.0 * (0.21 * ops).sqrt()) * 4096.0;
+        assert_eq!(written_max(&mixed, &target()), most as u64);
+    }
+
+    #[test]
+    fn what_may_be_issued_writes_no_more_than_it_may() {
+        for percent in [0, 5, 35, 65, 95] {
+            for most in [4096u64, 1 << 20, 1 << 30] {
+                let w = Workload { mix: Mix::read_percent(percent), ..writes(Stop::default()) };
+                let issued = issued_for(&w, most);
+                assert!(written_of(&w, issued) <= most, "{percent} {most}");
+                assert!(most < 1 << 20 || 2 * written_of(&w, issued) > most, "{percent} {most}");
+            }
+        }
+    }
+}

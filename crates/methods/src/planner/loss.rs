@@ -1,0 +1,137 @@
+//! What recorded operations touch: the region, the safety class, and what would be lost.
+
+use record::{Safety, TargetKind};
+use rig::TargetInfo;
+use workload::units::binary;
+use workload::{Region, Workload};
+
+/// Less than this at the end of a drive is no whole block of a method: everything is everything.
+const ROUNDING: u64 = 1 << 20;
+
+/// What was touched, and how.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    /// Read or written, disjoint, ascending.
+    all: Vec<Region>,
+    /// Overwritten or given back.
+    changed: Vec<Region>,
+    /// Blocks that are lent, and get their own content back.
+    borrowed: Vec<Region>,
+    /// Everything is given back, formatted or erased, or a part of it.
+    erased: bool,
+    /// Free space of a file system is trimmed.
+    trimmed: Option<u64>,
+    /// A program of the user's runs.
+    commanded: bool,
+}
+
+impl Touched {
+    pub fn workload(&mut self, w: &Workload) {
+        join(&mut self.all, w.region);
+        if w.mix.changes_data() && !super::gives_back(w) {
+            join(&mut self.changed, w.region);
+        }
+    }
+
+    pub fn write(&mut self, region: Region) {
+        join(&mut self.all, region);
+        join(&mut self.changed, region);
+    }
+
+    pub fn give_back(&mut self, region: Region) {
+        self.write(region);
+        self.erased = true;
+    }
+
+    pub fn erase(&mut self, region: Region) {
+        self.give_back(region);
+    }
+
+    pub fn borrow(&mut self, region: Region) {
+        join(&mut self.all, region);
+        join(&mut self.borrowed, region);
+    }
+
+    pub fn borrowed_bytes(&self) -> u64 {
+        bytes(&self.borrowed)
+    }
+
+    pub fn trim_free(&mut self, free_bytes: u64) {
+        self.trimmed = Some(free_bytes);
+    }
+
+    pub fn command(&mut self) {
+        self.commanded = true;
+    }
+
+    /// Bytes that are worked on.
+    pub fn bytes(&self) -> u64 {
+        self.trimmed.unwrap_or_else(|| bytes(&self.all))
+    }
+
+    /// The most that is done to what is on the drive.
+    pub fn safety(&self, target: &TargetInfo) -> Safety {
+        let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
+        let changes = !self.changed.is_empty();
+        match () {
+            () if users && changes => Safety::Destroys,
+            // Nobody's data are on a drive that is not real; it is given back all the same.
+            () if target.target.kind == TargetKind::Virtual && self.erased => Safety::Destroys,
+            () if users && !self.borrowed.is_empty() => Safety::Borrows,
+            () if changes || self.commanded || self.trimmed.is_some() => Safety::Scratch,
+            () if !self.borrowed.is_empty() => Safety::Scratch,
+            () => Safety::Reads,
+        }
+    }
+
+    /// What would be lost, in words.
+    pub fn destroys(&self, target: &TargetInfo) -> Option<String> {
+        if self.safety(target) != Safety::Destroys {
+            return None;
+        }
+        let (spec, lost) = (&target.target.spec, bytes(&self.changed));
+        Some(match &self.changed[..] {
+            [Region { start: 0, .. }] if lost + ROUNDING > target.bytes => {
+                format!("everything on {spec}")
+            }
+            [Region { start: 0, .. }] => format!("the first {} of {spec}", binary(lost)),
+            _ => format!("{} of {spec}", binary(lost)),
+        })
+    }
+}
+
+fn bytes(regions: &[Region]) -> u64 {
+    regions.iter().map(|r| r.bytes).sum()
+}
+
+/// Adds a region to a union of regions.
+fn join(regions: &mut Vec<Region>, new: Region) {
+    let inside = |r: &Region| r.start <= new.start && new.end() <= r.end();
+    if new.bytes == 0 || regions.iter().any(inside) {
+        return;
+    }
+    let (mut start, mut end) = (new.start, new.end());
+    regions.retain(|r| {
+        let apart = r.end() < start || end < r.start;
+        if !apart {
+            (start, end) = (start.min(r.start), end.max(r.end()));
+        }
+        apart
+    });
+    let at = regions.partition_point(|r| r.start < start);
+    regions.insert(at, Region { start, bytes: end - start });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_that_touch_are_one() {
+        let mut all = Vec::new();
+        for (start, bytes) in [(10, 10), (40, 10), (0, 5), (45, 15), (20, 20), (12, 3)] {
+            join(&mut all, Region { start, bytes });
+        }
+        assert_eq!(all, [Region { start: 0, bytes: 5 }, Region { start: 10, bytes: 50 }]);
+    }
+}
