@@ -1,8 +1,8 @@
 //! Other tools' languages: their command lines and their results.
 //!
-//! [`iozone`] reads iozone's command line and prints its table; an option that ssdyno does not serve
-//! is an error with its reason. [`import`] turns results of other tools into records. fio's language
-//! is a crate of its own.
+//! [`iozone`] parses iozone's command line and prints its table; an unsupported option is an error
+//! with its reason. [`import`] turns results of other tools into records. fio's language is a
+//! separate crate.
 
 #![forbid(unsafe_code)]
 

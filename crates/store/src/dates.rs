@@ -1,4 +1,4 @@
-//! Dates as users give them to find runs.
+//! Dates for finding runs, as users type them.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use jiff::{Timestamp, ToSpan};
 
 use crate::StoreError;
 
-/// The time that a date covers: `2026-11-21` is that day where this machine stands; with a time,
-/// `2026-11-21T14:30` here or with an offset, it is that moment (start and end are the same).
+/// The time span of a date: `2026-11-21` is that day in the local time zone; with a time,
+/// `2026-11-21T14:30` in local time or with an offset, it is that moment (start and end are equal).
 pub fn day(text: &str) -> Result<Range<Timestamp>, StoreError> {
     day_in(text, TimeZone::system())
 }

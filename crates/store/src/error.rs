@@ -1,15 +1,15 @@
-//! What can go wrong with the store, in one line that names the file.
+//! Errors of the store, each one line that names the file.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::ErrorCode;
 
-/// How long a process waits for another one that writes. A write takes milliseconds; whoever holds
-/// the store longer is stopped or sits on a dead network.
+/// How long a process waits for another writer. A write takes milliseconds; a process that holds
+/// the store longer is stopped or on a dead network.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why the store could not do what was asked.
+/// Why a request to the store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No path was given and the environment names none.
@@ -18,16 +18,16 @@ pub enum StoreError {
     /// There is no file at the path.
     #[error("{}: there is no store here", .path.display())]
     Missing {
-        /// Where it was looked for.
+        /// Path where it was expected.
         path: PathBuf,
     },
-    /// The file holds something else. It was not touched.
+    /// The file is something else. It was not changed.
     #[error("{}: this file is not a store of ssdyno; it was left as it is", .path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
     },
-    /// A newer ssdyno wrote it. It was not touched.
+    /// A newer ssdyno wrote the file. It was not changed.
     #[error(
         "{}: written by a newer ssdyno (store version {found}, this one knows up to {known})",
         .path.display()
@@ -37,23 +37,23 @@ pub enum StoreError {
         path: PathBuf,
         /// Version of the file.
         found: u32,
-        /// Latest version that is known here.
+        /// Latest version supported here.
         known: u32,
     },
-    /// The file is ours, but what is in it cannot be read.
+    /// The file is a store, but its content is unreadable.
     #[error("{}: the store is damaged: {detail}", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// SQLite's message.
         detail: String,
     },
-    /// It can be read and not written.
+    /// The store can be read but not written.
     #[error("{}: the store is read-only: {why}", .path.display())]
     ReadOnly {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         why: String,
     },
     /// The file system is full. Earlier runs stay readable.
@@ -62,7 +62,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// Another process held it all the time.
+    /// Another process held the lock for the whole timeout.
     #[error(
         "{}: another process keeps the store locked for {} s",
         .path.display(), BUSY_TIMEOUT.as_secs()
@@ -71,20 +71,20 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The system refused.
+    /// The system refused access.
     #[error("{}: cannot open the store: {source}", .path.display())]
     Io {
         /// The file or its directory.
         path: PathBuf,
-        /// The system's word.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Anything else that SQLite said.
+    /// Any other SQLite error.
     #[error("{}: {source}", .path.display())]
     Sql {
         /// The file.
         path: PathBuf,
-        /// SQLite's word.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
     /// No run has that number or id.
@@ -93,30 +93,30 @@ pub enum StoreError {
     /// The store holds no run yet.
     #[error("no runs in the store yet")]
     NoRuns,
-    /// Several ids begin like this.
+    /// Several ids begin with this prefix.
     #[error("'{prefix}' may be any of {}", .ids.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The prefix.
         prefix: String,
-        /// The first ids that begin with it.
+        /// The first matching ids.
         ids: Vec<String>,
     },
-    /// A run that is being written cannot be removed.
+    /// A run in progress cannot be removed.
     #[error("run {0} is still running")]
     Running(i64),
-    /// A record that cannot be kept, such as one without a date.
+    /// A record that cannot be stored, such as one without a date.
     #[error("cannot keep this record: {0}")]
     Unfit(String),
-    /// A date that was not understood.
+    /// An unreadable date.
     #[error("'{0}' is not a date: write 2026-11-21 or 2026-11-21T14:30")]
     Date(String),
-    /// The system gave no random numbers.
+    /// The system provided no random numbers.
     #[error("no random numbers from the system: {0}")]
     Random(std::io::Error),
 }
 
 impl StoreError {
-    /// SQLite's word about the file at `path`, sorted by what the user can do about it.
+    /// Classifies a SQLite error about the file at `path` by its remedy.
     pub(crate) fn sql(path: &Path, source: rusqlite::Error) -> StoreError {
         let path = path.to_path_buf();
         if let rusqlite::Error::FromSqlConversionFailure(_, _, inner) = &source {

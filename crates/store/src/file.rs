@@ -1,16 +1,16 @@
-//! Opening the file: whose it is, how it is written, and what to do where it cannot be.
+//! Opening the file: ownership, journal mode, and read-only fallback.
 //!
-//! Normally the write-ahead log (WAL): readers and a writer do not wait for each other, and a
-//! commit needs no fsync. It needs memory that all processes share, which network file systems do
-//! not give; there the rollback journal is used, which is slower and as correct.
+//! The normal mode is the write-ahead log (WAL): readers and a writer do not block each other, and
+//! a commit needs no fsync. It needs memory shared by all processes, which network file systems
+//! lack; there the rollback journal is used, which is slower and equally safe.
 //!
-//! A power cut leaves a readable store: the log is checksummed frame by frame and read up to the
-//! first that is not whole, and it is fsynced before anything of it goes into the main file. With
-//! `synchronous=NORMAL` the last transactions before the cut may be missing, with `FULL` none:
-//! see [`Fsync`].
+//! A power cut leaves a readable store. The log has a checksum per frame and is read up to the
+//! first incomplete one, and it is fsynced before its content moves to the main file. With
+//! `synchronous=NORMAL` the last transactions before the cut may be lost, with `FULL` none: see
+//! [`Fsync`].
 //!
-//! The header is looked at before SQLite is: opening a foreign file, or one of a newer ssdyno,
-//! must not change a byte of it.
+//! The header is checked before SQLite opens the file, because opening a foreign file, or one of a
+//! newer ssdyno, must not change a byte of it.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -24,21 +24,22 @@ use crate::StoreError;
 use crate::error::BUSY_TIMEOUT;
 use crate::schema::{self, APPLICATION_ID, STEPS, VERSION};
 
-/// Pages of 4 KiB that the log may hold before it is carried over into the main file, with two
-/// fsyncs. A second of a measurement adds three of them: SQLite's own 1,000 would come after five
-/// minutes, these come after twenty. The log is emptied when the last process closes the store.
+/// Size of the log, in pages of 4 KiB, at which it is checkpointed into the main file with two
+/// fsyncs. A second of a measurement adds three pages, so this happens every twenty minutes;
+/// SQLite's default of 1,000 would mean five. The log is emptied when the last process closes the
+/// store.
 const LOG_PAGES: u32 = 4096;
 
-/// When a transaction has to be on the disk.
+/// When a transaction must be durable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fsync {
     /// Before the call returns.
     Now,
-    /// Some time later: no fsync in the middle of a measurement.
+    /// Later: no fsync in the middle of a measurement.
     Later,
 }
 
-/// How transactions are kept from being half done.
+/// How transactions are made atomic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Journal {
     /// Write-ahead log.
@@ -51,11 +52,11 @@ pub(crate) enum Journal {
 pub(crate) struct Opened {
     pub conn: Connection,
     pub journal: Journal,
-    /// Why it can be read and not written.
+    /// Reason why it can only be read.
     pub read_only: Option<String>,
 }
 
-/// Opens the file, makes it where there is none, and brings it up to date.
+/// Opens the file, creates it if missing, and migrates it.
 pub(crate) fn open(path: &Path, journal: Journal) -> Result<Opened, StoreError> {
     let exists = inspect(path)?;
     match open_to_write(path, journal) {
@@ -70,15 +71,15 @@ pub(crate) fn open(path: &Path, journal: Journal) -> Result<Opened, StoreError> 
     }
 }
 
-/// The journal that the file system of `path` can carry.
+/// The journal supported by the file system of `path`.
 pub(crate) fn journal_for(path: &Path) -> Journal {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let shared = rustix::fs::statfs(dir).is_ok_and(|fs| is_shared(fs.f_type as u32));
     if shared { Journal::Rollback } else { Journal::Log }
 }
 
-/// File systems that other machines may write to at the same time, by the numbers of statfs(2): NFS,
-/// the SMB family, 9p, FUSE (sshfs, virtiofs, ...), AFS, Ceph, GFS2, OCFS2, Lustre, VirtualBox.
+/// File systems that other machines may write to, by the magic numbers of statfs(2): NFS, the SMB
+/// family, 9p, FUSE (sshfs, virtiofs, ...), AFS, Ceph, GFS2, OCFS2, Lustre, VirtualBox.
 fn is_shared(magic: u32) -> bool {
     const SHARED: [u32; 12] = [
         0x6969,
@@ -97,8 +98,8 @@ fn is_shared(magic: u32) -> bool {
     SHARED.contains(&magic)
 }
 
-/// Whether there is a store; an error when what is there is not for us to touch. The fields are in
-/// the header of every SQLite file (sqlite.org/fileformat.html, section 1.3).
+/// Whether there is a store; an error if the file must not be touched. The fields are in the header
+/// of every SQLite file (sqlite.org/fileformat.html, section 1.3).
 fn inspect(path: &Path) -> Result<bool, StoreError> {
     let io_error = |source| StoreError::Io { path: path.to_path_buf(), source };
     let mut header = Vec::new();
@@ -107,7 +108,7 @@ fn inspect(path: &Path) -> Result<bool, StoreError> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(e) => return Err(io_error(e)),
     };
-    // A process was killed after it had made the file and before it wrote to it.
+    // A process was killed after creating the file and before writing to it.
     if header.is_empty() {
         return Ok(false);
     }
@@ -129,15 +130,15 @@ fn open_to_write(path: &Path, journal: Journal) -> rusqlite::Result<Opened> {
     set_up(Connection::open(path)?, journal)
 }
 
-/// Makes a connection ready to write: waiting, schema, journal.
+/// Prepares a connection for writing: busy timeout, schema, journal.
 pub(crate) fn set_up(mut conn: Connection, journal: Journal) -> rusqlite::Result<Opened> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     if conn.is_readonly(rusqlite::MAIN_DB)? {
-        // SQLite does this silently for a file that it may only read.
+        // SQLite silently falls back to this for a file without write permission.
         return Err(error_of(ErrorCode::ReadOnly, rusqlite::ffi::SQLITE_READONLY));
     }
-    // The schema comes first, under the rollback journal that a new file has: so the file is either
-    // empty or marked as ours, whatever happens.
+    // The schema comes first, under the rollback journal of a new file, so the file is always
+    // either empty or marked as ours.
     schema::migrate(&mut conn, STEPS)?;
     let journal = set_journal(&conn, journal)?;
     conn.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
@@ -145,9 +146,9 @@ pub(crate) fn set_up(mut conn: Connection, journal: Journal) -> rusqlite::Result
     Ok(Opened { conn, journal, read_only: None })
 }
 
-/// What the file is kept with from now on. Where the log is refused, or another process is just
-/// about to change to it, the rollback journal does as well. The log where only the rollback journal
-/// is right, because another process holds the store open with it, is an error.
+/// Sets the journal mode. If the log is refused, or another process is just switching to it, the
+/// rollback journal is also acceptable. Getting the log where only the rollback journal is safe,
+/// because another process has the store open with it, is an error.
 fn set_journal(conn: &Connection, wanted: Journal) -> rusqlite::Result<Journal> {
     let word = if wanted == Journal::Log { "WAL" } else { "DELETE" };
     let now = conn.pragma_update_and_check(None, "journal_mode", word, |r| r.get::<_, String>(0));
@@ -165,8 +166,8 @@ fn set_journal(conn: &Connection, wanted: Journal) -> rusqlite::Result<Journal> 
     }
 }
 
-/// Whether the error says that the place cannot be written, not that the file is bad. The log needs
-/// a file beside the store even to read it, so a full disk counts.
+/// Whether the error means that the place cannot be written, not that the file is bad. The log
+/// needs a file beside the store even for reading, so a full disk counts.
 fn cannot_write(error: &rusqlite::Error) -> bool {
     use ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
     matches!(
@@ -193,7 +194,7 @@ fn read_connection(path: &Path) -> rusqlite::Result<Connection> {
     plain.busy_timeout(BUSY_TIMEOUT)?;
     match schema::version(&plain) {
         Ok(_) => Ok(plain),
-        // Without a log to read, the main file is the whole truth and needs no lock beside it.
+        // Without a log, the main file is complete and needs no lock beside it.
         Err(_) if log_is_empty(path) => {
             Connection::open_with_flags(uri(path, "?immutable=1"), flags)
         }
@@ -207,7 +208,7 @@ fn log_is_empty(path: &Path) -> bool {
     fs::metadata(log).map_or(true, |meta| meta.len() == 0)
 }
 
-/// The path as SQLite wants it where it is to carry an option.
+/// The path in SQLite's form for a path with options.
 fn uri(path: &Path, option: &str) -> PathBuf {
     let mut uri = b"file:".to_vec();
     for &byte in path.as_os_str().as_bytes() {
@@ -229,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_other_machines_write_the_log_is_given_up_or_the_store_refused() {
+    fn on_shared_file_systems_the_log_is_replaced_or_the_store_refused() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("s");
         let with_log = open(&path, Journal::Log).map_err(|e| e.to_string()).expect("a new store");
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn file_systems_of_several_machines_are_known() {
+    fn shared_file_systems_are_known() {
         assert!(is_shared(0x6969) && is_shared(0xFF53_4D42u32));
         assert!(!is_shared(0xEF53), "ext4");
         assert_eq!(journal_for(Path::new("runs.sqlite")), journal_for(Path::new("./x")));

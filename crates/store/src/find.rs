@@ -1,4 +1,4 @@
-//! Finding runs: by number, by the beginning of an id, as `last`, or by what they measured.
+//! Finding runs: by number, by prefix of an id, as `last`, or by their target.
 
 use jiff::Timestamp;
 use record::Metric;
@@ -6,26 +6,26 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{StoreError, rows};
 
-/// How many metrics a summary holds at most.
+/// Maximum metrics in a summary.
 const HEADLINE: usize = 4;
 
-/// Which runs are asked for; what is not set does not matter.
+/// Filter for runs; unset fields match everything.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Part of the drive's maker, model, serial number or device name, or of the target's path;
-    /// upper and lower case are the same.
+    /// Part of the drive's manufacturer, model, serial number or device name, or of the target's
+    /// path; case-insensitive.
     pub drive: Option<String>,
     /// Name of the method.
     pub method: Option<String>,
-    /// Started then or later.
+    /// Started at this time or later.
     pub since: Option<Timestamp>,
-    /// Started before then.
+    /// Started before this time.
     pub until: Option<Timestamp>,
-    /// The latest so many.
+    /// At most this many, the latest.
     pub limit: Option<u32>,
 }
 
-/// A line in the list of runs.
+/// One line in the list of runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
     /// Number in this store.
@@ -34,30 +34,31 @@ pub struct RunSummary {
     pub id: String,
     /// RFC 3339.
     pub started: String,
-    /// Whether that is when it started; for a record from elsewhere it may be when it came here.
+    /// Whether `started` is the start of the measurement; for an imported record it may be the time
+    /// of the import.
     pub start_known: bool,
     /// Name of the method.
     pub method: String,
     /// The target as the user typed it.
     pub target: String,
-    /// Model of the drive, or its name where the model is not known.
+    /// Model of the drive, or its name if the model is unknown.
     pub drive: Option<String>,
     /// Serial number of the drive.
     pub serial: Option<String>,
-    /// It ran to its end.
+    /// Whether it ran to its end.
     pub complete: bool,
-    /// It is being written now.
+    /// Whether it is still being written.
     pub running: bool,
-    /// Why it ended early, where it did: as in the record that [`crate::Store::load`] gives.
+    /// Reason for ending early, if it did, as in the record returned by [`crate::Store::load`].
     pub cut_short: Option<String>,
-    /// The first metrics of different kinds, four at most, without their replicates.
+    /// The first metrics of different kinds, at most four, without their replicates.
     pub headline: Vec<Metric>,
 }
 
-/// What a run is cut short by when its writer said nothing.
+/// `cut_short` of a run whose writer disappeared.
 const KILLED: &str = "killed";
 
-/// Whether an unfinished run is being written, and else what cut it short.
+/// Whether an unfinished run is still being written, and otherwise the reason for its end.
 pub(crate) fn standing(
     complete: bool,
     cut_short: Option<String>,
@@ -68,7 +69,7 @@ pub(crate) fn standing(
     (running, cut_short.or_else(killed))
 }
 
-/// Newest first: by number, because a machine without a clock of its own may have any time.
+/// Newest first, by number, because a machine without a battery-backed clock may have any time.
 pub(crate) fn list(conn: &Connection, filter: &Filter) -> rusqlite::Result<Vec<RunSummary>> {
     let sql = "SELECT number, writer_pid, writer_start, writer_boot, id, started, method,
                       target, coalesce(model, drive), serial, complete, cut_short,
@@ -111,8 +112,8 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     })
 }
 
-/// The first of each kind: `seq-read-1MiB-q8` stands for all `seq-read`. Latencies
-/// (`rand-read-4KiB-q1.p99`) belong to a metric and are not one of their own here.
+/// The first metric of each kind: `seq-read-1MiB-q8` stands for all `seq-read`. Latencies
+/// (`rand-read-4KiB-q1.p99`) belong to a metric and do not count.
 fn headline(metrics: Vec<Metric>) -> Vec<Metric> {
     let kind = |name: &str| name.splitn(3, '-').take(2).collect::<Vec<_>>().join("-");
     let mut kinds = Vec::new();
@@ -130,8 +131,8 @@ fn headline(metrics: Vec<Metric>) -> Vec<Metric> {
     first
 }
 
-/// The number of the run that is meant: `last`, a number, or the beginning of an id. A number never
-/// begins with 0 and an id does, for a few thousand years.
+/// The number of the selected run: `last`, a number, or the prefix of an id. A number never begins
+/// with 0, whereas an id does for some thousand years to come.
 pub(crate) fn find(conn: &Connection, selector: &str) -> rusqlite::Result<Result<i64, StoreError>> {
     let missing = || StoreError::NoSuchRun(selector.to_string());
     if selector == "last" {
@@ -156,7 +157,7 @@ pub(crate) fn find(conn: &Connection, selector: &str) -> rusqlite::Result<Result
     })
 }
 
-/// The first runs whose ids begin like this, shortest id first.
+/// The first runs whose ids have this prefix, sorted.
 fn by_id(conn: &Connection, prefix: &str) -> rusqlite::Result<Vec<(i64, String)>> {
     let sql = "SELECT number, id FROM run
                WHERE substr(id, 1, length(?1)) = ?1 COLLATE NOCASE

@@ -1,7 +1,7 @@
-//! Ids of runs: unique over all machines, sorted by time, short enough to read out.
+//! Ids of runs: globally unique, sorted by time, short enough to read aloud.
 //!
-//! A ULID: 48 bits of milliseconds since 1970 and 80 random bits, as 26 digits of Crockford's
-//! base 32. A UUID (version 7) says the same in 36 characters.
+//! A ULID: 48 bits of milliseconds since 1970 and 80 random bits, as 26 digits of Crockford's base
+//! 32. A UUID (version 7) needs 36 characters for the same.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,7 +9,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::StoreError;
 
-/// Crockford's digits: no I, L, O and U, which are misread.
+/// Crockford's digits: without I, L, O and U, which are easily misread.
 const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /// A new id for a run that begins now.
@@ -20,13 +20,13 @@ pub fn new_id() -> Result<String, StoreError> {
         let more = getrandom(&mut random[filled..], GetRandomFlags::empty());
         filled += more.map_err(|e| StoreError::Random(e.into()))?;
     }
-    // A clock before 1970 is no reason to fail: the random bits keep the id unique.
+    // A clock before 1970 is not an error: the random bits keep the id unique.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Ok(id(now.as_millis() as u64, random))
 }
 
-/// The id of a record that was read from `content` and began at `ms` milliseconds since 1970 (0:
-/// unknown): the same for the same content. 80 bits of a hash stand for the random ones.
+/// The id of a record read from `content` that began at `ms` milliseconds since 1970 (0: unknown):
+/// equal for equal content. 80 bits of a hash replace the random ones.
 pub fn id_of(ms: i64, content: &[u8]) -> String {
     let hash = xxhash_rust::xxh3::xxh3_128(content).to_be_bytes();
     let mut bits = [0; 10];

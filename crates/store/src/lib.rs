@@ -1,13 +1,13 @@
 //! Keep and find records: one SQLite file for all runs of a user.
 //!
 //! A record is written before it is shown. [`Store::begin`] enters a run as incomplete,
-//! [`Store::append`] keeps its interval series as they come, [`Store::update`] what was found so
-//! far and [`Store::finish`] the whole; a kill at any moment leaves a readable store and a run that
-//! reads as cut short. Several processes may write at once.
+//! [`Store::append`] stores its interval series as they arrive, [`Store::update`] the results so
+//! far, and [`Store::finish`] the complete record. A kill at any moment leaves a readable store and
+//! a run marked as cut short. Several processes may write at once.
 //!
-//! SQLite and not a file per run, because runs are searched and compared by drive and metric, and
-//! because it holds what it promises when a process or the power goes. How it is opened is in
-//! `file.rs`, what it looks like in `schema_1.sql`, how series are packed in `series.rs`.
+//! SQLite rather than a file per run, because runs are searched and compared by drive and metric,
+//! and because SQLite keeps its guarantees through kills and power cuts. Opening is in `file.rs`,
+//! the schema in `schema_1.sql`, the packing of series in `series.rs`.
 
 #![forbid(unsafe_code)]
 

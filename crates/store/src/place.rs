@@ -1,4 +1,4 @@
-//! Where the store lies when the user names no path: the XDG data directory.
+//! Default location of the store: the XDG data directory.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub fn default_path() -> Result<PathBuf, StoreError> {
 }
 
 fn path_from(data: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, StoreError> {
-    // The XDG specification: a relative path is to be ignored.
+    // The XDG specification requires relative paths to be ignored.
     let absolute = |dir: OsString| Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute());
     let data = data.and_then(absolute);
     let home = || home.and_then(absolute).map(|home| home.join(".local/share"));
@@ -19,7 +19,8 @@ fn path_from(data: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, 
     Ok(data.join("ssdyno").join("runs.sqlite"))
 }
 
-/// Makes the directory of the file, for this user alone as the XDG specification has it.
+/// Creates the directory of the file, accessible to this user only, as the XDG specification
+/// requires.
 pub(crate) fn make_directory(file: &Path) -> Result<(), StoreError> {
     use std::os::unix::fs::DirBuilderExt;
     let Some(dir) = file.parent().filter(|dir| !dir.as_os_str().is_empty()) else {

@@ -1,8 +1,8 @@
-//! The store among real processes: killed at any moment, and several writing at once.
+//! The store with real processes: killed at any moment, and several writing at once.
 //!
-//! A child is this test binary again, told by its environment what to do. It goes through
-//! [`script`] and says which step it finished. After it was killed the store must hold exactly the
-//! state after that step, or after the next one, which it was at: nothing in between.
+//! A child is this test binary again, with its task in the environment. It goes through [`script`]
+//! and reports each finished step. After it is killed, the store must hold exactly the state after
+//! that step or after the next one, and nothing in between.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -18,21 +18,22 @@ use crate::{Filter, Point, Store};
 
 const ORDER: &str = "SSDYNO_STORE_TEST_CHILD";
 
-/// What becomes of a child.
+/// The fate of a child.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
-    /// It lives to the end and says how many steps SQLite took.
+    /// It lives to the end and reports the number of SQLite steps.
     Live,
     /// It is killed at that step of SQLite.
     Step(u64),
-    /// It waits after so many finished steps of the script.
+    /// It waits after this many finished steps of the script.
     Wait(u64),
-    /// It is killed by the kernel at the first write beyond that size of a file: in the middle of
-    /// a commit, with half a page written.
+    /// It is killed by the kernel at the first write beyond that file size: in the middle of a
+    /// commit, with half a page written.
     Size(u64),
 }
 
-/// All that is done with a store, one transaction after the other; `done` is called after each.
+/// Everything that can be done with a store, one transaction after another; `done` is called after
+/// each.
 fn script(store: &mut Store, who: &str, mut done: impl FnMut(&Store)) {
     for i in 0..2 {
         let mut it = Run { id: format!("{who}{i}"), ..run("quick", "X1", "S1") };
@@ -61,7 +62,7 @@ fn append(store: &mut Store, number: i64, t: u64) {
     store.flush(number).expect("kept");
 }
 
-/// Everything in the store; a run that is not finished looks alike whether its writer lives.
+/// The whole store. An unfinished run looks the same whether or not its writer lives.
 fn state(store: &Store) -> Vec<Run> {
     let list = store.runs(&Filter::default()).expect("a list");
     let load = |number| {
@@ -71,7 +72,7 @@ fn state(store: &Store) -> Vec<Run> {
     list.iter().map(|run| load(run.number)).collect()
 }
 
-/// The states that the script goes through, the empty store first.
+/// The states of the script, starting with the empty store.
 fn states(journal: Journal) -> Vec<Vec<Run>> {
     let dir = tempfile::tempdir().expect("a directory");
     let mut states = vec![Vec::new()];
@@ -80,7 +81,7 @@ fn states(journal: Journal) -> Vec<Vec<Run>> {
     states
 }
 
-/// Not a test of its own: what a child does.
+/// Not a test in itself: the program of a child.
 #[test]
 fn child() {
     let Ok(order) = std::env::var(ORDER) else { return };
@@ -140,13 +141,14 @@ fn spawn(path: &Path, journal: Journal, who: &str, fate: Fate) -> Child {
         .expect("started")
 }
 
-/// The numbers that a child says after `word`.
+/// The numbers that a child reports after `word`.
 fn said(child: &mut Child, word: &'static str) -> impl Iterator<Item = usize> + use<> {
     let lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
     lines.filter_map(move |line| line.strip_prefix(word)?.trim().parse().ok())
 }
 
-/// The store after a child died that had finished `done` steps; `None`: it had not even opened it.
+/// Checks the store after a child died with `done` steps finished; `None`: it had not opened the
+/// store.
 fn check(path: &Path, journal: Journal, done: Option<usize>, states: &[Vec<Run>], fate: &str) {
     let store = Store::open_with(path.to_path_buf(), journal).expect("it opens");
     let verdict: String =
@@ -165,7 +167,7 @@ fn check(path: &Path, journal: Journal, done: Option<usize>, states: &[Vec<Run>]
     }
 }
 
-/// Lets a child die by its fate and looks at what it leaves. False: it lived on.
+/// Lets a child meet its fate and checks the store. Returns false if it survived.
 fn die(journal: Journal, fate: Fate, states: &[Vec<Run>]) -> bool {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("s");
@@ -203,7 +205,7 @@ fn killed_in_the_middle_of_a_write() {
 }
 
 #[test]
-fn killed_by_another_process_at_no_particular_moment() {
+fn killed_by_another_process_at_a_random_moment() {
     let states = states(Journal::Log);
     for moment in 0..10 {
         let dir = tempfile::tempdir().expect("a directory");
@@ -211,7 +213,7 @@ fn killed_by_another_process_at_no_particular_moment() {
         let mut child = spawn(&path, Journal::Log, "a", Fate::Size(1 << 40));
         let mut done = said(&mut child, "done ");
         let seen = done.by_ref().take(3 * moment + 1).last();
-        // It goes on while this process makes up its mind.
+        // It continues while this process decides.
         child.kill().expect("killed");
         let last = done.last().or(seen);
         child.wait().expect("ended");
@@ -220,7 +222,7 @@ fn killed_by_another_process_at_no_particular_moment() {
 }
 
 #[test]
-fn running_and_cut_short_are_told_apart() {
+fn running_and_cut_short_are_distinguished() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("s");
     let mut child = spawn(&path, Journal::Log, "a", Fate::Wait(1));
@@ -241,7 +243,7 @@ fn processes_write_at_once() {
     for journal in [Journal::Log, Journal::Rollback] {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("s");
-        // None of them finds a store: they make it at once, too.
+        // None of them finds a store, so they also create it at the same time.
         let names = ["a", "b", "c"];
         let children = names.map(|who| spawn(&path, journal, who, Fate::Size(1 << 40)));
         for mut child in children {

@@ -1,7 +1,7 @@
-//! A run as rows, and rows as a run.
+//! Conversion between a run and its rows.
 //!
 //! Most of a record is JSON text, read and written whole. Metrics are rows, because they are
-//! searched and compared over many runs; series are packed (`series.rs`), because they are long.
+//! searched and compared over many runs. Series are packed (`series.rs`), because they are long.
 
 use record::{Metric, Run, Series};
 use rusqlite::types::Type;
@@ -12,7 +12,7 @@ use crate::dates::milliseconds;
 use crate::series::{pack, pack_values, text_unit, unit_text, unpack_onto, unpack_values};
 use crate::writer::Writer;
 
-/// What is written of a run besides metrics and series.
+/// A run without its metrics and series.
 pub(crate) struct Body {
     pub id: String,
     started_ms: i64,
@@ -20,7 +20,7 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// Takes the record apart; fails where it could not be found or read again.
+    /// Splits the record; fails if it could not be found or read again.
     pub fn of(run: &Run) -> Result<Body, StoreError> {
         if run.id.is_empty() {
             return Err(StoreError::Unfit("it has no id".into()));
@@ -32,8 +32,8 @@ impl Body {
     }
 }
 
-/// The run without what has tables of its own. Field by field, so that the compiler asks about each
-/// new one, and so that long series are not copied.
+/// The run without the parts that have their own tables. Field by field, so that the compiler asks
+/// about each new field and long series are not copied.
 fn without_bulk(run: &Run) -> Run {
     Run {
         schema: run.schema.clone(),
@@ -61,7 +61,7 @@ fn without_bulk(run: &Run) -> Run {
     }
 }
 
-/// Enters a new run and gives its number.
+/// Inserts a new run and returns its number.
 pub(crate) fn insert(
     conn: &Connection,
     body: &Body,
@@ -74,13 +74,13 @@ pub(crate) fn insert(
     Ok(conn.last_insert_rowid())
 }
 
-/// Replaces what is known of a run.
+/// Replaces the stored data of a run.
 pub(crate) fn update(conn: &Connection, number: i64, body: &Body) -> rusqlite::Result<()> {
     let sql = "UPDATE run SET started_ms = ?, body = ? WHERE number = ?";
     conn.execute(sql, params![body.started_ms, body.json, number]).map(drop)
 }
 
-/// Notes that nobody writes the run any more.
+/// Marks a run as no longer being written.
 pub(crate) fn release(conn: &Connection, number: i64) -> rusqlite::Result<()> {
     let sql = "UPDATE run SET writer_pid = NULL, writer_start = NULL, writer_boot = NULL
                WHERE number = ?";
@@ -120,7 +120,7 @@ pub(crate) fn put_piece(
 ) -> rusqlite::Result<()> {
     let sql = "INSERT INTO piece (run, position, name, replicate, start_ns, points, data)
                VALUES (?, ?, ?, ?, ?, ?, ?)";
-    // SQLite's integers are signed: a start beyond 292 years would come back by the same cast.
+    // SQLite's integers are signed; a start beyond 292 years survives the cast in both directions.
     let (start, points) = (piece.start_ns as i64, piece.t_ns.len() as i64);
     conn.prepare_cached(sql)?
         .execute(params![
@@ -135,8 +135,8 @@ pub(crate) fn put_piece(
         .map(drop)
 }
 
-/// Puts the series of the finished record in the place of the pieces that were written as it went;
-/// series that only came in pieces stay, behind the others.
+/// Replaces the pieces written during the run by the series of the finished record. Series that
+/// exist only as pieces stay, after the others.
 pub(crate) fn put_series(conn: &Connection, number: i64, all: &[Series]) -> rusqlite::Result<()> {
     for series in all {
         let sql = "DELETE FROM piece WHERE run = ? AND name = ? AND replicate = ?";
@@ -148,7 +148,7 @@ pub(crate) fn put_series(conn: &Connection, number: i64, all: &[Series]) -> rusq
     pieces.try_for_each(|(position, series)| put_piece(conn, number, position, series))
 }
 
-/// The whole record, and who writes it.
+/// The whole record and its writer.
 pub(crate) fn read(
     conn: &Connection,
     number: i64,

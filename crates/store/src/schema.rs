@@ -1,27 +1,27 @@
-//! The schema and how an older one is brought up to date.
+//! The schema and its migrations.
 //!
-//! `PRAGMA user_version` counts the steps a store has been through; each step is a file that is
-//! never changed again once it was released. A few lines of our own: the crates that do this keep
-//! tables of their own or want a build step.
+//! `PRAGMA user_version` counts the migration steps of a store. Each step is a file that never
+//! changes after its release. A few lines of own code: the available crates keep their own tables
+//! or need a build step.
 
 use rusqlite::Connection;
 use rusqlite::TransactionBehavior::{Deferred, Immediate};
 
-/// Marks the file as ours in its header: "ssdy".
+/// Application id in the header: "ssdy".
 pub(crate) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"ssdy");
 
-/// From version N to N + 1.
+/// Step N migrates version N to N + 1.
 pub(crate) const STEPS: &[&str] = &[include_str!("schema_1.sql")];
 
-/// Version of a store that went through all steps.
+/// Version of a fully migrated store.
 pub(crate) const VERSION: u32 = STEPS.len() as u32;
 
-/// The version the store has now.
+/// Current version of the store.
 pub(crate) fn version(conn: &Connection) -> rusqlite::Result<u32> {
     conn.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Brings the store up to the last of `steps`, in one transaction: all of it or nothing.
+/// Migrates the store to the last of `steps`, in one transaction.
 pub(crate) fn migrate(conn: &mut Connection, steps: &[&str]) -> rusqlite::Result<()> {
     let known = steps.len() as u32;
     let before = version(conn)?;
@@ -31,12 +31,12 @@ pub(crate) fn migrate(conn: &mut Connection, steps: &[&str]) -> rusqlite::Result
     let new = before == 0;
     let tx = conn.transaction_with_behavior(if new { Deferred } else { Immediate })?;
     if new {
-        // Lets `remove` give space back. It has to come before the file gets its first page, so
-        // this takes the lock, and in the same transaction, or a kill could leave a file that is
-        // not marked as ours.
+        // Lets `remove` return space. It must come before the first page of the file, so this takes
+        // the lock, and in the same transaction, or a kill could leave a file that is not marked as
+        // ours.
         tx.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }
-    // Another process may have done it while this one waited for the lock.
+    // Another process may have migrated while this one waited for the lock.
     let done = version(&tx)? as usize;
     for step in steps.iter().skip(done) {
         tx.execute_batch(step)?;
@@ -76,6 +76,6 @@ mod tests {
         let broken = [STEPS[0], "CREATE TABLE extra (a)", "nonsense"];
         migrate(&mut conn, &broken).expect_err("the third step fails");
         assert_eq!(version(&conn).ok(), Some(VERSION));
-        conn.prepare("SELECT * FROM extra").expect_err("the second step was taken back");
+        conn.prepare("SELECT * FROM extra").expect_err("the second step was rolled back");
     }
 }

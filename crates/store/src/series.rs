@@ -1,23 +1,23 @@
-//! How a series is packed: a blob a piece, numbers as they are in memory.
+//! Packing of series: one blob per piece, numbers in their memory format.
 //!
-//! A piece holds its points, then its columns one after the other:
+//! A piece contains its points, then its columns one after another:
 //!
 //! ```text
 //! t_ns  u64 x points     then for each column: name, unit (u16 length, text)   f64 x points
 //! ```
 //!
-//! Little-endian; `null` is a NaN, which no measured value is. Numbers are not squeezed further:
-//! rates have random last digits, of which nothing is to be gained.
+//! Little-endian; `null` is a NaN, which is never a measured value. Numbers are not compressed
+//! further: the last digits of rates are random, so there is nothing to gain.
 //!
-//! Measured with 100,000 points of 10 columns: packed 8.9 MB, 24 ms to write and 11 ms to read; a
-//! row for each value 26 MB and 880 ms, a row for each point with its values as JSON 22 MB and
-//! 590 ms. A piece of 10 points costs 20 to 40 microseconds and 12 KiB of log.
+//! Measured with 100,000 points of 10 columns: packed 8.9 MB, 24 ms to write and 11 ms to read; one
+//! row per value 26 MB and 880 ms; one row per point with its values as JSON 22 MB and 590 ms. A
+//! piece of 10 points costs 20 to 40 microseconds and 12 KiB of log.
 
 use std::fmt;
 
 use record::{Column, Series, Unit};
 
-/// A blob that is not a packed piece.
+/// A blob that is not a valid piece.
 #[derive(Debug)]
 pub(crate) struct Torn;
 
@@ -25,11 +25,11 @@ impl std::error::Error for Torn {}
 
 impl fmt::Display for Torn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a series does not hold as many values as it should")
+        f.write_str("a series has too few values")
     }
 }
 
-/// Times and columns of a series as a blob; name, replicate and start have columns of their own.
+/// Packs times and columns of a series; name, replicate and start have their own columns.
 pub(crate) fn pack(series: &Series) -> Vec<u8> {
     let points = series.t_ns.len();
     let mut out = Vec::with_capacity((1 + series.columns.len()) * (points * 8 + 32));
@@ -43,8 +43,7 @@ pub(crate) fn pack(series: &Series) -> Vec<u8> {
     out
 }
 
-/// Adds a packed piece of `points` points to the end of `series`. Columns that one of them lacks
-/// are `null` there.
+/// Appends a packed piece of `points` points to `series`. Missing columns are `null`.
 pub(crate) fn unpack_onto(series: &mut Series, points: usize, data: &[u8]) -> Result<(), Torn> {
     let past = series.t_ns.len();
     let mut rest = data;
@@ -73,31 +72,31 @@ fn column_of<'a>(series: &'a mut Series, name: &str, unit: Unit) -> &'a mut Colu
     &mut series.columns[index]
 }
 
-/// The values as bytes, for replicates of metrics.
+/// Packs values, for replicates of metrics.
 pub(crate) fn pack_values(values: &[f64]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
-/// The values in such bytes.
+/// Unpacks values.
 pub(crate) fn unpack_values(mut data: &[u8]) -> Result<Vec<f64>, Torn> {
     let count = data.len() / 8;
     let values = numbers(&mut data, count)?.map(f64::from_le_bytes).collect();
     if data.is_empty() { Ok(values) } else { Err(Torn) }
 }
 
-/// The word for a unit, as in JSON.
+/// The name of a unit, as in JSON.
 pub(crate) fn unit_text(unit: Unit) -> String {
-    // A unit is a plain word in JSON, so this never comes out empty.
+    // A unit is a plain word in JSON, so this is never empty.
     serde_json::to_value(unit).ok().and_then(|v| v.as_str().map(String::from)).unwrap_or_default()
 }
 
-/// The unit of that word.
+/// The unit with a name.
 pub(crate) fn text_unit(text: &str) -> Option<Unit> {
     serde_json::from_value(text.into()).ok()
 }
 
 fn put_text(out: &mut Vec<u8>, text: &str) {
-    // Names are a few words; one of 64 KiB would be cut, at a character.
+    // Names are a few words; one longer than 64 KiB would be cut at a character.
     let text = &text[..text.floor_char_boundary(usize::from(u16::MAX))];
     out.extend((text.len() as u16).to_le_bytes());
     out.extend(text.as_bytes());
@@ -127,7 +126,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_put_together_are_the_series_that_was_pushed(
+        fn joined_pieces_are_the_series_that_was_pushed(
             points in vec(btree_map("[a-c]", any::<Option<f64>>(), 0..3), 0..40),
             cut in 0usize..40,
         ) {
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blob_that_was_cut_is_noticed() {
+    fn a_truncated_blob_is_detected() {
         let mut series = Series::new("x", 0, 0);
         series.push(1, &[("read", Unit::BytesPerSecond, Some(1.5))]);
         let data = pack(&series);
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn every_unit_has_a_word() {
+    fn every_unit_has_a_name() {
         use Unit::*;
         for unit in [BytesPerSecond, Iops, Nanoseconds, Bytes, Number, Celsius] {
             assert_eq!(text_unit(&unit_text(unit)), Some(unit));

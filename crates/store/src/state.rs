@@ -1,33 +1,34 @@
-//! The state a drive was left in, by the runs on it that are kept here.
+//! The state of a drive according to its stored runs.
 //!
-//! The latest run that could have changed it decides. One that only read is passed over; one that
-//! wrote without leaving a known state, was cut short, or had only a part of the drive (a partition,
-//! a file system on it) leaves none. What others did to the drive since is not known here; its own
-//! counter of bytes written may tell (see [`LastState::was_written_since`]).
+//! The latest run that could have changed the state decides. Runs that only read are skipped. There
+//! is no state if that run wrote without leaving a known state, was cut short, or used only part of
+//! the drive (a partition, a file system on it). Changes by other programs since then are unknown,
+//! but the drive's own counter of bytes written may reveal them (see
+//! [`LastState::was_written_since`]).
 
 use record::{DriveIdentity, State};
 use rusqlite::{Connection, Row, params};
 
-/// Runs looked at: a drive that was only read so often has no state worth knowing.
+/// Maximum runs examined: after that many read-only runs a state is not worth knowing.
 const RUNS: i64 = 100;
 
-/// Written meanwhile, at most, as a share of the drive: what looking at a drive writes (access times
-/// of a mount), and the coarse units of counters. A thousandth is arbitrary.
+/// Tolerated writes since then, as a share of the drive: access times of a mount, and coarse
+/// counter units. One thousandth is arbitrary.
 const SHARE: f64 = 0.001;
 
-/// The state a drive was left in.
+/// The last known state of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LastState {
-    /// What it had been through.
+    /// The state.
     pub state: State,
-    /// When the run that left it so began, RFC 3339.
+    /// Start of the run that left this state, RFC 3339.
     pub as_of: String,
-    /// Bytes hosts had written over its life then, where it tells.
+    /// Lifetime bytes written at that time, if the drive reports them.
     pub written_bytes: Option<u64>,
 }
 
 impl LastState {
-    /// Whether the drive counts more bytes written by now than that run left.
+    /// Whether the drive reports more bytes written now than after that run.
     pub fn was_written_since(&self, drive: &DriveIdentity) -> bool {
         let now = drive.health.written_bytes.zip(self.written_bytes);
         let more = now.map(|(now, then)| now.saturating_sub(then));
@@ -36,7 +37,7 @@ impl LastState {
     }
 }
 
-/// A run that had to do with the drive.
+/// A run that involved the drive.
 struct Trace {
     state: State,
     as_of: String,
@@ -46,7 +47,7 @@ struct Trace {
     written_bytes: Option<u64>,
 }
 
-/// The state `drive` was in before run `number`.
+/// The state of `drive` before run `number`.
 pub(crate) fn last(
     conn: &Connection,
     drive: &DriveIdentity,

@@ -1,4 +1,4 @@
-//! The store itself: entering, keeping and finding runs.
+//! The store: entering, updating and finding runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ pub struct Store {
     path: PathBuf,
     journal: Journal,
     read_only: Option<String>,
-    /// Runs that this process began and did not finish yet, by number.
+    /// Runs begun by this process and not yet finished, by number.
     begun: BTreeMap<i64, Live>,
 }
 
 impl Store {
-    /// Opens the store at `path`, or at [`crate::default_path`], and makes it where there is none.
-    /// Where the file may only be read, it is opened to read and all writing fails.
+    /// Opens the store at `path`, or at [`crate::default_path`], and creates it if missing. A file
+    /// without write permission is opened for reading, and all writes fail.
     pub fn open(path: Option<&Path>) -> Result<Store, StoreError> {
         let path = path.map_or_else(place::default_path, |path| Ok(path.to_path_buf()))?;
         place::make_directory(&path)?;
@@ -34,7 +34,7 @@ impl Store {
         Store::open_with(path, journal)
     }
 
-    /// Like [`Store::open`], but makes nothing: for looking at runs.
+    /// Like [`Store::open`], but creates nothing.
     pub fn open_existing(path: Option<&Path>) -> Result<Store, StoreError> {
         let path = path.map_or_else(place::default_path, |path| Ok(path.to_path_buf()))?;
         if path.exists() { Store::open(Some(&path)) } else { Err(StoreError::Missing { path }) }
@@ -55,13 +55,13 @@ impl Store {
         &self.path
     }
 
-    /// Why it can be read and not written; `None` where it can be written.
+    /// Reason why the store can only be read; `None` if it can be written.
     pub fn read_only(&self) -> Option<&str> {
         self.read_only.as_deref()
     }
 
-    /// Enters a run that begins now and gives its number. It reads as running while this process
-    /// lives, and as cut short after that, until [`Store::finish`].
+    /// Enters a run that begins now and returns its number. Until [`Store::finish`] it reads as
+    /// running while this process lives, and as cut short after that.
     pub fn begin(&mut self, run: &Run) -> Result<i64, StoreError> {
         let body = Body::of(run)?;
         let writer = Writer::this_process();
@@ -77,8 +77,8 @@ impl Store {
         Ok(number)
     }
 
-    /// Keeps one interval of a run that this process began. Points are written about once a second;
-    /// when that fails they are kept, and tried again a second later.
+    /// Stores one interval of a run begun by this process. Points are written about once a second;
+    /// if that fails they are kept and written a second later.
     pub fn append(&mut self, number: i64, point: &Point<'_>) -> Result<(), StoreError> {
         let missing = || StoreError::NoSuchRun(number.to_string());
         if self.begun.get_mut(&number).ok_or_else(missing)?.push(point) {
@@ -87,7 +87,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes the points of [`Store::append`] that still wait.
+    /// Writes the points of [`Store::append`] that are still waiting.
     pub fn flush(&mut self, number: i64) -> Result<(), StoreError> {
         let Some(mut live) = self.begun.remove(&number) else { return Ok(()) };
         let waits = live.pieces().next().is_some();
@@ -102,7 +102,7 @@ impl Store {
         done
     }
 
-    /// Keeps what is known of a run so far: everything but its series, which are appended.
+    /// Stores the present results of a run: everything except its series, which are appended.
     pub fn update(&mut self, run: &Run) -> Result<(), StoreError> {
         let body = Body::of(run)?;
         let number = self.known(&body.id)?;
@@ -113,8 +113,8 @@ impl Store {
         })
     }
 
-    /// Keeps the whole run; it is on the disk when this returns. The series of the record take the
-    /// place of what was appended under the same names; others that were appended stay.
+    /// Stores the complete run, durably. Series in the record replace those appended under the same
+    /// names; other appended series stay.
     pub fn finish(&mut self, run: &Run) -> Result<(), StoreError> {
         let body = Body::of(run)?;
         let number = self.known(&body.id)?;
@@ -129,8 +129,8 @@ impl Store {
         done
     }
 
-    /// Takes in a record from elsewhere and gives its number. A record whose id is here already is
-    /// the same run: it stays as it is, unless it was cut short here and is whole there.
+    /// Imports a record and returns its number. A record with an existing id is the same run and is
+    /// kept, unless it was cut short in the store and is complete in the import.
     pub fn import(&mut self, run: &Run) -> Result<i64, StoreError> {
         let body = Body::of(run)?;
         let known = self.number_of(&body.id)?;
@@ -147,19 +147,19 @@ impl Store {
         })
     }
 
-    /// The number of the run that is meant: `last`, a number, or the beginning of an id.
+    /// The number of the selected run: `last`, a number, or the prefix of an id.
     pub fn find(&self, selector: &str) -> Result<i64, StoreError> {
         self.read(|conn| find::find(conn, selector))?
     }
 
-    /// The whole record. A run that was cut short has `complete` false and says in `cut_short` why
-    /// (`killed` when its process did not live to say); one that is still running has `complete`
+    /// The whole record. A run that was cut short has `complete` false and the reason in
+    /// `cut_short` (`killed` if its process did not live to give one); a running one has `complete`
     /// false and no `cut_short`.
     pub fn load(&self, number: i64) -> Result<Run, StoreError> {
         Ok(self.load_with_standing(number)?.0)
     }
 
-    /// The state a whole drive was in before run `number`, as far as its runs here tell.
+    /// The state of a whole drive before run `number`, according to its stored runs.
     pub fn state_before(
         &self,
         drive: &DriveIdentity,
@@ -168,12 +168,12 @@ impl Store {
         self.read(|conn| state::last(conn, drive, number))
     }
 
-    /// The runs that pass the filter, the latest first.
+    /// The runs that match the filter, latest first.
     pub fn runs(&self, filter: &Filter) -> Result<Vec<RunSummary>, StoreError> {
         self.read(|conn| find::list(conn, filter))
     }
 
-    /// Removes runs: all of them, or none if one is not there or still running.
+    /// Removes runs: all of them, or none if one is missing or still running.
     pub fn remove(&mut self, numbers: &[i64]) -> Result<(), StoreError> {
         for &number in numbers {
             if self.load_with_standing(number)?.1 {
@@ -184,7 +184,7 @@ impl Store {
             let mut statement = tx.prepare("DELETE FROM run WHERE number = ?")?;
             numbers.iter().try_for_each(|number| statement.execute([number]).map(drop))
         })?;
-        // Gives the space back to the file system: a page for each row that is asked for.
+        // Returns space to the file system: one page per requested row.
         let give_back = || {
             let mut statement = self.conn.prepare("PRAGMA incremental_vacuum")?;
             let mut pages = statement.query([])?;
@@ -211,7 +211,7 @@ impl Store {
         self.number_of(id)?.ok_or_else(|| StoreError::NoSuchRun(id.to_string()))
     }
 
-    /// One consistent look, whatever other processes write meanwhile.
+    /// A consistent snapshot, unaffected by other writers.
     fn read<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -225,7 +225,7 @@ impl Store {
         look().map_err(|e| StoreError::sql(&self.path, e))
     }
 
-    /// One transaction: all of it or nothing.
+    /// One transaction.
     fn write<T>(
         &mut self,
         sync: Fsync,
@@ -238,8 +238,8 @@ impl Store {
         let later = sync == Fsync::Later && self.journal == Journal::Log;
         let attempt = || {
             self.conn.pragma_update(None, "synchronous", if later { "NORMAL" } else { "FULL" })?;
-            // Takes the lock at once: a transaction that reads first may find at its first write
-            // that it has to begin again.
+            // Takes the lock at once: a transaction that starts by reading may have to restart at
+            // its first write.
             let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let done = work(&tx)?;
             tx.commit()?;
@@ -250,8 +250,8 @@ impl Store {
 }
 
 impl Drop for Store {
-    /// Writes what still waits, and lets go of runs that were not finished: they are cut short from
-    /// now on, even if this process lives on. There is nobody left to tell of an error.
+    /// Writes the waiting points and releases unfinished runs, which count as cut short from now on
+    /// even if this process lives on. Errors cannot be reported here.
     fn drop(&mut self) {
         for number in self.begun.keys().copied().collect::<Vec<_>>() {
             let _ = self.flush(number);

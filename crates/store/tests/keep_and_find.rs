@@ -1,4 +1,4 @@
-//! What was kept comes back as it was, and is found by what one remembers of it.
+//! Stored records come back unchanged and are found by various properties.
 
 mod samples;
 
@@ -9,7 +9,7 @@ use record::{Evidence, Metric, Run, Series, Unit, Verdict, VerdictKind};
 use samples::{any_run, run, series, values};
 use store::{Filter, Point, Store, StoreError};
 
-/// A new store in a directory of its own.
+/// A new store in its own directory.
 fn new_store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().expect("a directory");
     let store = Store::open(Some(&dir.path().join("runs.sqlite"))).expect("a new store");
@@ -31,7 +31,7 @@ proptest! {
     fn every_record_comes_back_as_it_was(first in any_run(), second in any_run()) {
         let (_dir, mut store) = new_store();
         let number = store.begin(&first).expect("begun");
-        // The same run, with everything in it changed since.
+        // The same run, with everything in it changed.
         let last = Run { id: first.id.clone(), number: Some(number), ..second };
         store.update(&last).expect("kept");
         store.finish(&last).expect("kept");
@@ -47,7 +47,7 @@ proptest! {
 }
 
 #[test]
-fn a_run_is_there_from_its_first_moment() {
+fn a_run_is_stored_from_its_start() {
     let (dir, mut store) = new_store();
     let mut it = run("quick", "X1", "S1");
     let number = store.begin(&it).expect("begun");
@@ -63,7 +63,7 @@ fn a_run_is_there_from_its_first_moment() {
     assert_eq!(seen.metrics, it.metrics);
     assert_eq!(seen.series, [series("seq-read", 0, 25)], "an update writes what waits");
 
-    // Whoever drops the store without a word leaves the run cut short, and what was measured.
+    // Dropping the store without finishing leaves the run cut short, with the results so far.
     append(&mut store, number, &series("seq-read", 1, 3));
     drop(store);
     let seen = other.load(number).expect("readable");
@@ -202,7 +202,7 @@ fn removing_is_all_or_nothing_and_gives_the_space_back() {
 }
 
 #[test]
-fn a_number_that_is_none_does_not_cost_the_record() {
+fn a_nan_does_not_cost_the_record() {
     let (_dir, mut store) = new_store();
     let evidence = vec![Evidence::new("0 / 0", f64::NAN, Unit::Number)];
     let verdict =
@@ -216,7 +216,7 @@ fn a_number_that_is_none_does_not_cost_the_record() {
 }
 
 #[test]
-fn without_a_store_looking_makes_none() {
+fn looking_for_a_missing_store_creates_none() {
     let dir = tempfile::tempdir().expect("a directory");
     let path: PathBuf = dir.path().join("a/b/runs.sqlite");
     assert!(matches!(Store::open_existing(Some(&path)), Err(StoreError::Missing { .. })));

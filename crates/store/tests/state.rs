@@ -1,4 +1,4 @@
-//! The state a drive was left in, by the runs on it.
+//! The state of a drive according to its runs.
 
 mod samples;
 
@@ -8,7 +8,7 @@ use store::Store;
 
 const BYTES: u64 = 1 << 40;
 
-/// A run on a whole drive that left it in that state.
+/// A run on a whole drive that leaves it in that state.
 fn left(state: State) -> Run {
     let mut it = run("prepare", "X1", "S1");
     it.target.kind = TargetKind::Device;
@@ -23,7 +23,7 @@ fn drive(run: &Run) -> DriveIdentity {
     run.target.drive.clone().expect("has one")
 }
 
-/// The state by these runs, in this order.
+/// The state after these runs, in this order.
 fn state(runs: &[Run]) -> Option<State> {
     let dir = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(Some(&dir.path().join("runs.sqlite"))).expect("a new store");
@@ -68,7 +68,7 @@ fn other_drives_and_parts_of_this_one_say_nothing() {
 }
 
 #[test]
-fn what_was_written_since_by_the_drives_own_count_is_seen() {
+fn later_writes_are_detected_by_the_drives_counter() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(Some(&dir.path().join("runs.sqlite"))).expect("a new store");
     store.import(&left(State::Fresh)).expect("taken in");

@@ -1,4 +1,4 @@
-//! Bad files and bad places: one clear line, and nothing touched or lost.
+//! Bad files and bad places: one clear line, with nothing changed or lost.
 
 mod samples;
 
@@ -13,7 +13,7 @@ use samples::{run, series};
 use store::{Filter, Store, StoreError};
 use tempfile::TempDir;
 
-/// A store of two whole runs, closed.
+/// A store of two complete runs, closed.
 fn small_store() -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("runs.sqlite");
@@ -39,7 +39,8 @@ fn count(path: &Path) -> usize {
     runs.len()
 }
 
-/// Opening fails with one line that names the file, and leaves every byte and no new file.
+/// Asserts that opening fails with one line that names the file, changes no byte and creates no
+/// file.
 fn refused(path: &Path) -> StoreError {
     let dir = path.parent().expect("a directory");
     let files = || fs::read_dir(dir).expect("listed").count();
@@ -75,7 +76,7 @@ fn a_newer_store_is_refused() {
     let error = refused(&path);
     assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error}");
 
-    // The same while another process has it open, with the new version in the log alone.
+    // The same while another process has it open, with the new version only in the log.
     let (_dir, path) = small_store();
     let conn = Connection::open(&path).expect("open");
     conn.pragma_update(None, "user_version", 99).expect("changed");
@@ -87,7 +88,7 @@ fn a_newer_store_is_refused() {
 fn a_damaged_store_is_named_and_left() {
     let (_dir, path) = small_store();
     let good = fs::read(&path).expect("read");
-    // Cut off, and the page of the schema overwritten.
+    // Truncated, and the page of the schema overwritten.
     let mut scratched = good.clone();
     scratched[100..4096].fill(0x5A);
     for bad in [&good[..good.len() / 2], &scratched] {
@@ -95,7 +96,7 @@ fn a_damaged_store_is_named_and_left() {
         let error = refused(&path);
         assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     }
-    // Damage deeper inside shows when it is read; what is elsewhere stays readable.
+    // Deeper damage shows on reading; undamaged parts stay readable.
     let mut scratched = good.clone();
     let pages = scratched.len() / 4096;
     scratched[(pages - 1) * 4096..].fill(0x5A);
@@ -128,7 +129,7 @@ fn an_empty_file_is_a_store_that_was_not_begun() {
     assert_eq!(count(&path), 2);
 }
 
-/// A small file system in memory, unmounted when dropped; `None` without the right to mount.
+/// A small file system in memory, unmounted on drop; `None` without the permission to mount.
 struct Mount(TempDir);
 
 impl Mount {

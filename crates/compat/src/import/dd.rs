@@ -1,16 +1,16 @@
-//! dd's last lines. The bytes and the seconds are exact, the rate is worked out from them; whether
-//! it read or wrote is known only where its command line stands above.
+//! dd's final lines. Bytes and seconds are exact; the rate is derived from them. The direction is
+//! known only if the command line precedes the output.
 //!
-//! GNU dd speaks the user's language and writes numbers that way (`1,5 s`); busybox leaves blanks
-//! out; BSD writes `bytes transferred in N secs`. In all of them a number of bytes comes first and
-//! the seconds stand before a unit that begins with s.
+//! GNU dd is localised, including its numbers (`1,5 s`); busybox omits blanks; BSD writes `bytes
+//! transferred in N secs`. All of them start with the number of bytes, and the seconds precede a
+//! unit that begins with s.
 
 use record::{FindingKind, Run, Unit};
 
 use super::found::{self, put, run};
 use super::lines::{ImportError, Lines, number, unit_scale};
 
-/// Lines above the result in which its command may stand.
+/// Number of lines before the result that may contain the command.
 const COMMAND_ABOVE: usize = 4;
 
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
@@ -18,7 +18,7 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     is_result && !is_progress(lines)
 }
 
-/// A line of progress stands before the counts of records, the result behind them.
+/// A progress line precedes the record counts; the result follows them.
 fn is_progress(lines: &Lines<'_>) -> bool {
     let counts = |line: Option<&str>| line.is_some_and(|line| records(line).is_some());
     let mut ahead = lines.clone();
@@ -56,11 +56,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     {
         found::note(&mut run, FindingKind::DdRecords, format!("{read} records in, {written} out"));
     }
-    found::note(
-        &mut run,
-        FindingKind::DdPass,
-        "one pass; whether it came from or stayed in memory is not told",
-    );
+    found::note(&mut run, FindingKind::DdPass, "a single pass; caching in memory is unknown");
     Ok(vec![run])
 }
 
@@ -78,7 +74,7 @@ fn describe(run: &mut Run, command: &str) {
     run.target.direct = Some(direct(flag));
 }
 
-/// A command line of dd, behind a prompt or not.
+/// A command line of dd, with or without a prompt.
 fn command(line: &str) -> Option<String> {
     let at = line
         .find("dd ")
@@ -103,8 +99,8 @@ fn bsd(rest: &str) -> Option<f64> {
     unit.trim_start().starts_with("sec").then_some(seconds)
 }
 
-/// `bytes (67 MB, 64 MiB) copied, 0.148009 s, 453 MB/s`: the seconds are the last number but one,
-/// and the rate behind them is one.
+/// `bytes (67 MB, 64 MiB) copied, 0.148009 s, 453 MB/s`: the last number is the rate, the one
+/// before it the seconds.
 fn gnu(rest: &str) -> Option<f64> {
     let (head, rate) = rest.rsplit_once(", ")?;
     let rate = rate.replace(',', ".");

@@ -12,7 +12,7 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     begins.iter().chain(&more).any(|words| line.starts_with(words))
 }
 
-/// How f3read counts what it did not find again, and the names of ssdyno's checks.
+/// f3read's categories of lost data, and the names of ssdyno's checks.
 const LOST: [(&str, &str); 3] =
     [("Corrupted:", "flipped"), ("Slightly changed:", "torn"), ("Overwritten:", "misplaced")];
 
@@ -52,7 +52,7 @@ fn entry(run: &mut Run, line: &str) -> Result<(), String> {
     } else if let Some(rest) = line.strip_prefix("Data LOST:") {
         let bytes = sectors(rest).ok_or("no number of sectors")? * 512.0;
         put(run, "data-lost", Unit::Bytes, bytes);
-        let text = if bytes > 0.0 { "content was lost" } else { "all content came back" };
+        let text = if bytes > 0.0 { "content was lost" } else { "all content was read back" };
         verdict(run, text.to_string(), "bytes lost", bytes);
     } else if let Some((kind, rest)) =
         LOST.iter().find_map(|(words, kind)| Some((kind, line.strip_prefix(words)?)))
@@ -78,7 +78,7 @@ fn verdict(run: &mut Run, text: String, name: &str, value: f64) {
     run.verdicts.push(Verdict { kind: VerdictKind::F3, text, evidence });
 }
 
-/// What f3probe says of a device.
+/// The verdict of f3probe on a device.
 fn probe(run: &mut Run, line: &str) -> Result<(), String> {
     for (words, real) in [("Good news: The device `", true), ("Bad news: The device `", false)] {
         let Some(rest) = line.strip_prefix(words) else { continue };
@@ -86,8 +86,7 @@ fn probe(run: &mut Run, line: &str) -> Result<(), String> {
         run.target.kind = TargetKind::Device;
         run.target.path = Some(path.clone());
         run.target.spec = path;
-        let text =
-            if real { "the device is the real thing" } else { "the device is not what it says" };
+        let text = if real { "the device is genuine" } else { "the device is counterfeit" };
         run.verdicts.push(Verdict {
             kind: VerdictKind::F3,
             text: text.into(),

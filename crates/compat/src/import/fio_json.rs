@@ -1,7 +1,7 @@
-//! fio's JSON, plain and with the bins of json+. Before it may stand whatever fio warns of.
+//! fio's JSON, plain and with the bins of json+. Warnings of fio may precede it.
 //!
 //! fio 3 gives bytes and nanoseconds; fio 2 gave KiB and microseconds under nearly the same names
-//! (`io_kbytes` came with fio 3). Options that a job does not name have fio's defaults.
+//! (`io_kbytes` came with fio 3). Options missing in a job have fio's defaults.
 
 use record::{Histogram, IoErrors, LatencyProfile, Run};
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     match found {
         Some(Ok(document)) => {
             lines.skip(bytes);
-            let why = "fio's JSON holds no results";
+            let why = "fio's JSON has no results";
             let run = record(&document, begin).ok_or_else(|| lines.wrong_at(begin, why))?;
             pass_over(lines)?;
             Ok(vec![run])
@@ -40,7 +40,7 @@ fn record(document: &Value, begin: usize) -> Option<Run> {
     let version = document["fio version"].as_str().unwrap_or_default();
     let version = version.strip_prefix("fio-").unwrap_or(version);
     let mut run = run("fio", "fio", Some(version.to_string()), begin);
-    // A server's clients are listed elsewhere; fio 2 called the list the same.
+    // The clients of a server are listed elsewhere; fio 2 used the same name for the list.
     let jobs = document.get("jobs").or(document.get("client_stats"))?.as_array()?;
     let global = document["global options"].as_object();
     for entry in jobs.iter().filter(|job| job["jobname"] != "All clients") {
@@ -54,7 +54,7 @@ fn record(document: &Value, begin: usize) -> Option<Run> {
     (!run.metrics.is_empty() || !run.errors.is_empty()).then_some(run)
 }
 
-/// The options of a job, over those of all and fio's defaults.
+/// The options of a job, which override the global ones and fio's defaults.
 struct Options<'a>(Option<&'a Map<String, Value>>, Option<&'a Map<String, Value>>);
 
 impl<'a> Options<'a> {
@@ -127,13 +127,13 @@ fn measured(side: &Value) -> (Side, Option<Histogram>) {
     let kib = number(side, "bw").map(|kib| kib * 1024.0);
     let latency = nanoseconds.or(side.get("clat")).unwrap_or(&Value::Null);
     let scale = if nanoseconds.is_some() { 1.0 } else { 1e3 };
-    // fio 2 lists 0.00 for percentiles that it does not have.
+    // fio 2 lists 0.00 for missing percentiles.
     let percentiles = latency["percentile"].as_object().into_iter().flatten();
     let percentiles = percentiles.filter_map(|(percent, value)| {
         let percent: f64 = percent.trim_start_matches('>').trim_start_matches('=').parse().ok()?;
         Some((percent / 100.0, value.as_f64()? * scale)).filter(|(share, _)| *share > 0.0)
     });
-    // Without gtod_reduce; with it there are zeros.
+    // Absent with gtod_reduce, where they are zeros.
     let timed = number(latency, "max").filter(|max| *max > 0.0);
     let side = Side {
         bytes_per_s: bytes.or(kib),
@@ -145,7 +145,7 @@ fn measured(side: &Value) -> (Side, Option<Histogram>) {
     (side, bins(latency))
 }
 
-/// The bins of json+: nanoseconds, each the middle of a bin, and counts.
+/// The bins of json+: the middle of each bin in nanoseconds, and its count.
 fn bins(latency: &Value) -> Option<Histogram> {
     let mut histogram = Histogram::default();
     for (ns, count) in latency.get("bins")?.as_object()? {
@@ -154,7 +154,7 @@ fn bins(latency: &Value) -> Option<Histogram> {
     (histogram.count() > 0).then_some(histogram)
 }
 
-/// fio writes down when it ended.
+/// fio records its end time.
 fn began(run: &mut Run, document: &Value) {
     let ms = document["timestamp_ms"].as_i64();
     let ms = ms.or_else(|| document["timestamp"].as_i64()?.checked_mul(1000));

@@ -1,9 +1,9 @@
 //! fio's normal output: `read: IOPS=6987, BW=27.3MiB/s (..)` of fio 3, `read : io=.., bw=.., iops=..,
 //! runt=..msec` of fio 2 (where KB are 1024 bytes).
 //!
-//! One record for each time fio ran: from the lines that define its jobs to the statistics of the
-//! disks. Where the operations were counted, rates are worked out from them and the time, since the
-//! printed ones are rounded (`13.3k`).
+//! One record per run of fio, from the lines that define its jobs to the disk statistics. If
+//! operations were counted, rates are derived from them and the time, because the printed rates are
+//! rounded (`13.3k`).
 
 use record::{DriveIdentity, FindingKind, IoErrors, Run};
 
@@ -11,11 +11,11 @@ use super::fio_json;
 use super::found::{self, Shape, Side, ctime, moment, note, put_side, run};
 use super::lines::{ImportError, Lines, after, number, number_after, size, unit_scale};
 
-/// A job as it is announced: `mix: (g=0): rw=randrw, bs=(R) 4096B-4096B, .., iodepth=16`.
+/// Announcement of a job: `mix: (g=0): rw=randrw, bs=(R) 4096B-4096B, .., iodepth=16`.
 struct Defined {
     name: String,
     shape: Shape,
-    /// Bytes of a read and of a write, where all have one size.
+    /// Bytes of a read and of a write, if all have one size.
     blocks: [Option<u64>; 2],
 }
 
@@ -52,7 +52,7 @@ fn blocks(text: &str) -> [Option<u64>; 2] {
     [parts.next().and_then(range), parts.next().and_then(range)]
 }
 
-/// The head of a result: `mix: (groupid=0, jobs=1): err= 0: pid=3879: Tue Oct  3 18:09:33 2023`.
+/// Head of a result: `mix: (groupid=0, jobs=1): err= 0: pid=3879: Tue Oct  3 18:09:33 2023`.
 fn result(line: &str) -> Option<(&str, u64, u64, Option<&str>)> {
     let (name, rest) = line.split_once(": (groupid=")?;
     let jobs = number_after(rest, "jobs=")? as u64;
@@ -90,7 +90,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     Ok(vec![run])
 }
 
-/// Passes over the text of results that stand in JSON before it already.
+/// Skips text results that repeat preceding JSON.
 pub(crate) fn pass_over(lines: &mut Lines<'_>) -> Result<(), ImportError> {
     let mut ahead = lines.clone();
     while ahead.peek().is_some_and(|line| line.trim().is_empty()) {
@@ -103,11 +103,11 @@ pub(crate) fn pass_over(lines: &mut Lines<'_>) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// Everything before the first result.
+/// Text before the first result.
 fn announced(lines: &mut Lines<'_>, run: &mut Run) -> Result<Vec<Defined>, ()> {
     let mut jobs: Vec<Defined> = Vec::new();
     while let Some(line) = lines.peek() {
-        // With JSON asked for late on the command line, the jobs are announced before it.
+        // If JSON is requested late on the command line, the jobs are announced before it.
         if result(line).is_some() || fio_json::begins(lines) {
             return Ok(jobs);
         }
@@ -154,7 +154,7 @@ fn one(
     Ok(())
 }
 
-/// The time on a result is that of its end.
+/// The time on a result is its end.
 fn began(run: &mut Run, time: Option<&str>) {
     let known = run.origin.as_ref().is_some_and(|o| o.start_known);
     let Some(end) = time.and_then(ctime).filter(|_| !known) else { return };
@@ -163,15 +163,15 @@ fn began(run: &mut Run, time: Option<&str>) {
     found::start(run, begin.map(moment));
 }
 
-/// What the lines of a result say, reads first.
+/// Values from the lines of a result, reads first.
 #[derive(Default)]
 struct Body {
-    /// Rate in bytes and operations per second and the time, milliseconds.
+    /// Rate in bytes and operations per second, and the time in milliseconds.
     rates: [Option<(f64, Option<f64>, f64)>; 2],
     sides: [Side; 2],
-    /// Which side the latencies that follow are of.
+    /// Direction of the latencies that follow.
     at: usize,
-    /// Nanoseconds in a unit of the table of percentiles.
+    /// Nanoseconds per unit of the percentile table.
     scale: f64,
     issued: Option<[u64; 2]>,
 }
@@ -192,7 +192,7 @@ impl Body {
             let thousands = if suffix.starts_with('k') { 1e3 } else { 1.0 };
             self.sides[self.at].max_ns = max.map(|(scale, max)| scale * max * thousands);
         } else if let Some(rest) = line.strip_prefix("clat percentiles (") {
-            self.scale = scaled(rest).ok_or("a unit of time that is not known")?;
+            self.scale = scaled(rest).ok_or("an unknown unit of time")?;
         } else if let Some(rest) = line.strip_prefix('|').filter(|_| self.scale > 0.0) {
             self.percentiles(rest)?;
         } else if line.starts_with("issued") {
@@ -213,7 +213,7 @@ impl Body {
         Ok(())
     }
 
-    /// A side that did something, and its time in seconds.
+    /// A direction with activity, and its time in seconds.
     fn side(&self, i: usize) -> Option<(Side, f64)> {
         let (bytes_per_s, iops, ms) = self.rates[i]?;
         let seconds = ms / 1e3;
@@ -229,7 +229,7 @@ impl Body {
     }
 }
 
-/// Nanoseconds in the unit at the beginning: `usec): min=..`.
+/// Nanoseconds per unit at the start of a line: `usec): min=..`.
 fn scaled(text: &str) -> Option<f64> {
     let units = [("nsec", 1.0), ("usec", 1e3), ("msec", 1e6), ("sec", 1e9)];
     units.into_iter().find(|(unit, _)| text.starts_with(unit)).map(|(_, scale)| scale)
@@ -263,7 +263,7 @@ fn thousands(text: &str) -> Option<f64> {
     Some(value * scale)
 }
 
-/// Operations of reads and writes.
+/// Number of reads and writes.
 fn issued(line: &str) -> Option<[u64; 2]> {
     let totals = after(line, "total=")?;
     let count = |text: &str| number(text).map(|(n, _)| n as u64);
@@ -274,7 +274,7 @@ fn issued(line: &str) -> Option<[u64; 2]> {
     Some([count(parts.next()?)?, count(parts.next()?)?])
 }
 
-/// What fio prints after all jobs.
+/// Output after all jobs.
 fn statistics(lines: &mut Lines<'_>, run: &mut Run) {
     let mut disks = Vec::new();
     while let Some(line) = lines.peek() {
@@ -292,13 +292,13 @@ fn statistics(lines: &mut Lines<'_>, run: &mut Run) {
     }
 }
 
-/// A drive of which only the kernel's name is known.
+/// A drive known only by its kernel name.
 pub(crate) fn drive(name: &str) -> DriveIdentity {
     let bus = "bus unknown".to_string();
     DriveIdentity { name: name.to_string(), bus, ..DriveIdentity::default() }
 }
 
-/// What to know about numbers of fio.
+/// Notes on fio's numbers.
 pub(crate) fn notes(run: &mut Run, jobs: usize) {
     if run.metrics.iter().any(|m| m.name.contains(".p")) {
         note(run, FindingKind::FioClat, "latencies are fio's clat: from submission to completion");

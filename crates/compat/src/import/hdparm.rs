@@ -1,12 +1,12 @@
-//! hdparm -t and -T. Its MB are 2^20 bytes, of which it counts whole ones; the rate it prints is
-//! more exact than the bytes and seconds beside it.
+//! hdparm -t and -T. Its MB are 2^20 bytes, counted in whole numbers; the printed rate is more
+//! precise than bytes and seconds.
 
 use record::{Run, TargetKind, Unit};
 
 use super::found::{put, run};
 use super::lines::{ImportError, Lines, after, number};
 
-/// What it says, the name here, and whether it goes past the page cache.
+/// Label, metric name, and whether the page cache is bypassed.
 const TIMINGS: [(&str, &str, Option<bool>); 5] = [
     ("Timing O_DIRECT cached reads:", "cache-read", None),
     ("Timing cached reads:", "cache-read", None),

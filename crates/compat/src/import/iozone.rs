@@ -1,8 +1,8 @@
-//! iozone: its listing, its table alone, or the tables that -R adds for spreadsheets.
+//! iozone: its listing, the table alone, or the tables added by -R for spreadsheets.
 //!
-//! Columns of tests that were not run are blank, so a value is told by where it stands: numbers end
-//! at fixed columns, 16 and 24 for file and record size, then every 9 (every 8 before version 3.4xx,
-//! which writes KB for kB). Rates are KiB/s.
+//! Columns of tests that were not run are blank, so a value is identified by its position: numbers
+//! end at fixed columns, 16 and 24 for file and record size, then every 9 (every 8 before version
+//! 3.4xx, which writes KB for kB). Rates are KiB/s.
 
 use methods::{IozoneFigure as Figure, iozone_metric};
 use record::{FindingKind, Run, Unit};
@@ -10,7 +10,7 @@ use record::{FindingKind, Run, Unit};
 use super::found::{self, ctime, moment, put, run};
 use super::lines::{ImportError, Lines, after};
 
-/// The headings of -R, in the order of the columns.
+/// The headings of -R, in column order.
 const REPORTS: [&str; 13] = [
     "\"Writer report\"",
     "\"Re-writer report\"",
@@ -38,7 +38,7 @@ fn is_title(line: &str) -> bool {
     line.trim_start().starts_with("Iozone: Performance Test of File I/O")
 }
 
-/// The second line over the table.
+/// The second line above the table.
 fn is_heading(line: &str) -> bool {
     let mut words = line.split_whitespace();
     words.next().is_some_and(|w| w.eq_ignore_ascii_case("kB"))
@@ -46,7 +46,7 @@ fn is_heading(line: &str) -> bool {
         && words.next() == Some("write")
 }
 
-/// Lines that may stand between tables and behind them.
+/// Lines that may stand between and after tables.
 fn goes_on(line: &str) -> bool {
     let words = ["random", "Excel output is below", "iozone test complete"];
     let line = line.trim();
@@ -77,7 +77,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             fact(&mut run, line);
         }
     }
-    // With -R the same values stand in both.
+    // With -R both have the same values.
     let cells = if table.is_empty() { sheets } else { table };
     if cells.is_empty() {
         return Err(lines.wrong_at(begin, "the listing of iozone ends before its table"));
@@ -124,14 +124,14 @@ fn rows(
     Ok(())
 }
 
-/// The words of a line, and the column behind each.
+/// The words of a line, with their end columns.
 fn words(line: &str) -> Vec<(&str, usize)> {
     let start = line.as_ptr() as usize;
     let end = |word: &str| word.as_ptr() as usize - start + word.len();
     line.split_whitespace().map(|word| (word, end(word))).collect()
 }
 
-/// Values by where they stand. The blanks in front may be lost; those between may not.
+/// Values by column. Leading blanks may be missing, blanks in between may not.
 fn by_place(line: &str, width: usize) -> Option<Vec<Cell>> {
     let words = words(line);
     let [(file, first), (record, second), values @ ..] = words.as_slice() else { return None };
@@ -145,7 +145,7 @@ fn by_place(line: &str, width: usize) -> Option<Vec<Cell>> {
     values.iter().map(cell).collect()
 }
 
-/// Values in their order, where all columns are there or the command line tells which are.
+/// Values in order, if all columns are present or the command line identifies them.
 fn in_order(line: &str, asked: Option<&[Figure]>) -> Option<Vec<Cell>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [file, record, values @ ..] = words.as_slice() else { return None };
@@ -160,7 +160,7 @@ fn rate(word: &str) -> Option<f64> {
     word.parse::<u64>().ok().map(|kib| kib as f64)
 }
 
-/// The figures of the tests in `-i 0 -i 1`; `None` where all run.
+/// The figures of the tests in `-i 0 -i 1`; `None` for all.
 fn tests_asked(command: &str) -> Option<Vec<Figure>> {
     let words: Vec<&str> = command.split_whitespace().collect();
     let tests = words.windows(2).filter(|pair| pair[0] == "-i");
@@ -183,7 +183,7 @@ fn sheet(lines: &mut Lines<'_>, figure: Figure, cells: &mut Vec<Cell>) -> Result
         lines.next();
         let values: Option<Vec<f64>> = words.map(rate).collect();
         let values = values.ok_or_else(|| lines.wrong("not a row of a table of -R"))?;
-        // Records larger than the file were not tried: the row is shorter.
+        // Records larger than the file are not tested, so the row is shorter.
         cells.extend(records.iter().zip(values).map(|(r, v)| (file, *r, figure, v)));
     }
     Ok(())
@@ -192,7 +192,7 @@ fn sheet(lines: &mut Lines<'_>, figure: Figure, cells: &mut Vec<Cell>) -> Result
 fn enter(run: &mut Run, cells: &[Cell]) {
     for (file, record, figure, kib) in cells {
         let bytes = |kib: &u64| kib.saturating_mul(1024);
-        // 0: iozone prints it for what it left out.
+        // iozone prints 0 for tests it skipped.
         if *kib > 0.0 {
             let name = iozone_metric(bytes(file), bytes(record), *figure);
             put(run, name, Unit::BytesPerSecond, kib * 1024.0);
@@ -201,10 +201,6 @@ fn enter(run: &mut Run, cells: &[Cell]) {
     let command = run.origin.as_ref().and_then(|o| o.command.as_deref()).unwrap_or("");
     let flag = |flag: &str| command.split_whitespace().any(|w| w == flag);
     if !command.is_empty() && !flag("-I") {
-        found::note(
-            run,
-            FindingKind::PageCache,
-            "buffered: what was read again may have come from memory",
-        );
+        found::note(run, FindingKind::PageCache, "buffered: rereads may have come from memory");
     }
 }

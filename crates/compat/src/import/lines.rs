@@ -1,27 +1,27 @@
-//! A text line by line, with numbers for what cannot be read.
+//! A text line by line, with line numbers for errors.
 
 use thiserror::Error;
 
-/// Characters of a line that a message quotes.
+/// Maximum characters of a line quoted in a message.
 const QUOTED: usize = 80;
 
-/// A text that is not what it was taken for.
+/// A text in an unexpected format.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("line {line}: {why}: '{text}'")]
 pub struct ImportError {
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// The line, cut where it is long.
+    /// The line, truncated if long.
     pub text: String,
-    /// What is wrong with it.
+    /// The problem.
     pub why: String,
 }
 
-/// Where a parser is in a text.
+/// Position of a parser in a text.
 #[derive(Clone)]
 pub(crate) struct Lines<'a> {
     text: &'a str,
-    /// Where each line begins, in bytes.
+    /// Byte offset of each line.
     starts: Vec<usize>,
     at: usize,
 }
@@ -33,48 +33,48 @@ impl<'a> Lines<'a> {
         Lines { text, starts, at: 0 }
     }
 
-    /// The line at hand, without what ends it.
+    /// The current line, without its terminator.
     pub fn peek(&self) -> Option<&'a str> {
         let start = *self.starts.get(self.at)?;
         let end = self.starts.get(self.at + 1).copied().unwrap_or(self.text.len());
         Some(self.text[start..end].trim_end_matches(['\n', '\r']))
     }
 
-    /// The same, and goes on to the next one.
+    /// The current line; moves on to the next one.
     pub fn next(&mut self) -> Option<&'a str> {
         let line = self.peek()?;
         self.at += 1;
         Some(line)
     }
 
-    /// The line `back` before the one at hand.
+    /// The line `back` lines before the current one.
     pub fn before(&self, back: usize) -> Option<&'a str> {
         Lines { at: self.at.checked_sub(back)?, ..self.clone() }.peek()
     }
 
-    /// Number of the line at hand, from 1.
+    /// Number of the current line, from 1.
     pub fn number(&self) -> usize {
         self.at + 1
     }
 
-    /// Everything from the line at hand on.
+    /// Everything from the current line on.
     pub fn rest(&self) -> &'a str {
         self.starts.get(self.at).map_or("", |start| &self.text[*start..])
     }
 
-    /// Goes on to the first line that begins at least so many bytes behind the line at hand.
+    /// Moves to the first line that begins at least this many bytes after the current one.
     pub fn skip(&mut self, bytes: usize) {
         let Some(start) = self.starts.get(self.at) else { return };
         let end = start + bytes;
         self.at += self.starts[self.at..].partition_point(|s| *s < end);
     }
 
-    /// An error at the line before the one at hand.
+    /// An error at the line before the current one.
     pub fn wrong(&self, why: impl Into<String>) -> ImportError {
         self.wrong_at(self.at.max(1), why)
     }
 
-    /// An error at the line of that number.
+    /// An error at a line number.
     pub fn wrong_at(&self, number: usize, why: impl Into<String>) -> ImportError {
         let line = Lines { at: number.saturating_sub(1), ..self.clone() }.peek().unwrap_or("");
         let shown = line.trim().chars().filter(|c| !c.is_control()).take(QUOTED).collect();
@@ -82,12 +82,12 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What stands behind `word` in a line.
+/// The text after `word` in a line.
 pub(crate) fn after<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     line.split_once(word).map(|(_, rest)| rest)
 }
 
-/// The number at the beginning of a text, and what follows it. No sign, no exponent but `e-05`.
+/// The number at the start of a text, and the rest. No sign, and no exponent except `e-05`.
 pub(crate) fn number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -98,12 +98,12 @@ pub(crate) fn number(text: &str) -> Option<(f64, &str)> {
     value.is_finite().then_some((value, &text[end + exponent..]))
 }
 
-/// The number behind a word: `usr=` in `cpu : usr=5.06%`.
+/// The number after a word: `usr=` in `cpu : usr=5.06%`.
 pub(crate) fn number_after(line: &str, word: &str) -> Option<f64> {
     number(after(line, word)?).map(|(value, _)| value)
 }
 
-/// A size such as `4k`, `4KiB`, `4096B`, `1M`: the letters are powers of 1024, as fio has them.
+/// A size such as `4k`, `4KiB`, `4096B`, `1M`: the letters are powers of 1024, as in fio.
 pub(crate) fn size(text: &str) -> Option<u64> {
     let (value, unit) = number(text)?;
     let power = match unit.trim().chars().next().map(|c| c.to_ascii_lowercase()) {
@@ -118,7 +118,7 @@ pub(crate) fn size(text: &str) -> Option<u64> {
     (bytes >= 0.0 && bytes < 2f64.powi(60)).then_some(bytes as u64)
 }
 
-/// How many bytes per second (or bytes) a unit is: `MB/s` is 10^6, `MiB/s` 2^20.
+/// Bytes per second (or bytes) of a unit: `MB/s` is 10^6, `MiB/s` 2^20.
 pub(crate) fn unit_scale(unit: &str) -> Option<f64> {
     let unit = unit.trim().trim_end_matches(['/', 's']);
     let (letter, rest) = unit.split_at_checked(1)?;

@@ -1,9 +1,8 @@
-//! Results of other tools, read from what they print.
+//! Results of other tools, parsed from their output.
 //!
-//! A text is gone through line by line: where a tool's result begins, its parser takes over and
-//! gives a record for each result; lines between results (prompts, warnings, the words of whoever
-//! wrote it down) are passed over. A line inside a result that cannot be read is an error that
-//! quotes it. What the tool did not print stays unknown.
+//! A text is scanned line by line. Where a tool's result begins, its parser takes over and returns
+//! a record per result; other lines (prompts, warnings, prose) are skipped. An unreadable line
+//! inside a result is an error that quotes it. Information missing in the output stays unknown.
 
 mod dd;
 mod diskmark;
@@ -24,14 +23,14 @@ use record::Run;
 pub use self::lines::ImportError;
 use self::lines::Lines;
 
-/// A tool's output that can be read.
+/// A supported output format.
 #[derive(Clone, Copy)]
 pub struct Format {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What is read, for people.
+    /// Description.
     pub about: &'static str,
-    /// Whether a result begins at the line at hand.
+    /// Whether a result begins at the current line.
     begins: fn(&Lines<'_>) -> bool,
     /// Reads the result that begins there.
     read: fn(&mut Lines<'_>) -> Result<Vec<Run>, ImportError>,
@@ -43,7 +42,7 @@ impl std::fmt::Debug for Format {
     }
 }
 
-/// Everything that is read. The first that knows a line has it.
+/// All formats. The first that recognises a line is used.
 pub const FORMATS: [Format; 9] = [
     Format {
         name: "ssdyno",
@@ -96,13 +95,13 @@ pub const FORMATS: [Format; 9] = [
     },
 ];
 
-/// The format of that name.
+/// The format with a name.
 pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// All results in a text, in their order; only those of one format where one is given. The records
-/// have no id yet, and no start where the tool does not tell it.
+/// All results in a text, in order; with `format`, only those of that format. The records have no
+/// id yet, and no start time if the tool does not report it.
 pub fn read(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> {
     let formats = only.map_or(&FORMATS[..], std::slice::from_ref);
     let mut lines = Lines::new(text);
@@ -119,17 +118,17 @@ pub fn read(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> 
     if runs.is_empty() { Err(nothing(text, only)) } else { Ok(runs) }
 }
 
-/// There is no result: the first line that says anything is quoted.
+/// There is no result: quotes the first line that is not blank.
 fn nothing(text: &str, only: Option<&Format>) -> ImportError {
     let first = text.lines().position(|line| !line.trim().is_empty());
     let why = match only {
-        Some(format) => format!("no result of {} begins here or below", format.name),
-        None => "no result of a known tool begins here or below".to_string(),
+        Some(format) => format!("no result of {} begins at this line or below", format.name),
+        None => "no result of a known tool begins at this line or below".to_string(),
     };
     Lines::new(text).wrong_at(first.map_or(1, |i| i + 1), why)
 }
 
-/// The text of a file: UTF-8, or UTF-16 with its mark, as Windows tools write it.
+/// The text of a file: UTF-8, or UTF-16 with a byte order mark, as written by Windows tools.
 pub fn decode(bytes: &[u8]) -> String {
     let wide = |big: bool| {
         let pairs = bytes[2..].chunks_exact(2);

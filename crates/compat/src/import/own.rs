@@ -1,21 +1,21 @@
-//! What `ssdyno export` writes: records as JSON lines, or metrics as CSV.
+//! Output of `ssdyno export`: records as JSON lines, or metrics as CSV.
 //!
-//! A record keeps its id, so that it is the same run everywhere; what was measured by ssdyno stays
-//! so and is marked as read from a file. Of a CSV only the metrics are left.
+//! A record keeps its id, so it is the same run everywhere. A measurement by ssdyno remains one and
+//! is marked as read from a file. A CSV contains only the metrics.
 
 use record::{Metric, Origin, OriginKind, Run, SCHEMA, Unit};
 
 use super::found::run;
 use super::lines::{ImportError, Lines};
 
-/// The heading that `ssdyno export --csv` writes.
+/// The header line of `ssdyno export --csv`.
 const HEADING: &str = "run,method,target,metric,unit,value,low,high,n,samples";
 
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     lines.peek().is_some_and(|line| line == HEADING || is_record(line, lines.rest()))
 }
 
-/// A record begins with its schema, on one line or on several.
+/// A record begins with its schema, on one line or spread over several.
 fn is_record(line: &str, rest: &str) -> bool {
     let inside = if line.starts_with('{') { rest[1..].trim_start() } else { "" };
     inside.strip_prefix("\"schema\"").is_some_and(|rest| {
@@ -46,7 +46,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     }
 }
 
-/// Notes that the record was read from a file. One that came from elsewhere already stays so.
+/// Notes that the record was read from a file; an imported one keeps its origin.
 fn mark(run: &mut Run, line: usize) {
     run.number = None;
     if run.origin.is_none() {
@@ -62,7 +62,7 @@ fn mark(run: &mut Run, line: usize) {
     }
 }
 
-/// Rows of one run stand together.
+/// Rows of one run are adjacent.
 fn table(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let mut runs: Vec<(String, Run)> = Vec::new();
     while let Some(line) = lines.peek().filter(|line| line.contains(',')) {
@@ -107,7 +107,7 @@ fn unit(name: &str) -> Option<Unit> {
     serde_json::from_value(serde_json::Value::String(name.to_string())).ok()
 }
 
-/// The fields of a row, without their quotes.
+/// The fields of a row, unquoted.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut quoted = false;

@@ -1,5 +1,5 @@
-//! Outputs made with the tools themselves (`tests/import`), and texts of the same form with the
-//! figures of published runs; what cannot be read; and that nothing makes a parser panic.
+//! Outputs of the real tools (`tests/import`) and texts in the same format with published figures;
+//! unreadable input; and proof that nothing makes a parser panic.
 
 use proptest::prelude::*;
 use record::Unit;
@@ -12,7 +12,7 @@ macro_rules! sample {
     };
 }
 
-/// Every sample, with its name, in the order of the names.
+/// Every sample with its name, in order of the names.
 fn samples() -> Vec<(String, String)> {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/import");
     let files = std::fs::read_dir(dir).expect("the samples").map(|file| file.expect("a sample"));
@@ -35,7 +35,7 @@ fn one(text: &str) -> Run {
     runs.remove(0)
 }
 
-/// Name and value of the metrics, rounded to whole numbers.
+/// Names and values of the metrics, rounded to whole numbers.
 fn values(run: &Run) -> Vec<(&str, u64)> {
     run.metrics.iter().map(|m| (m.name.as_str(), m.value.unwrap_or(-1.0).round() as u64)).collect()
 }
@@ -55,12 +55,12 @@ fn fio_text_and_json_of_one_kind_agree() {
         let origin = run.origin.as_ref().expect("from elsewhere");
         assert_eq!(origin.version.as_deref(), Some("3.33"));
         assert!(origin.start_known && run.started.starts_with("2026-11-22T00:32"));
-        // 2,048 operations of 8 MiB, 3 in 4 of them reads.
+        // 2,048 operations of 8 MiB, 3 out of 4 of them reads.
         let rates = value(run, "mixed-read-4KiB-q16") / value(run, "mixed-write-4KiB-q16");
         assert!((2.5..3.5).contains(&rates), "{rates}");
     }
     assert_eq!(json.target.direct, Some(true));
-    assert_eq!(text.target.direct, None, "the text does not tell");
+    assert_eq!(text.target.direct, None, "missing in the text");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn diskmarks_of_all_versions() {
     assert_eq!(value(&linux, "rand-write-4KiB-q1"), 19_145.5);
 }
 
-/// Found by the fuzzer: the product was worked out before it was known to be in range.
+/// Found by the fuzzer: the product was computed before the range check.
 #[test]
 fn a_block_that_no_number_holds_is_an_error() {
     let huge = sample!("cdm8.txt").replace("SEQ    1MiB", "SEQ    18446744073709551615MiB");
@@ -192,7 +192,7 @@ fn f3_in_its_units_of_1024() {
     let probe = one(sample!("f3probe.txt"));
     assert_eq!(value(&probe, "usable"), 15_742_975.0 * 512.0);
     assert_eq!(value(&probe, "probe-write.mean"), 4.4e6);
-    assert!(probe.verdicts[0].text.contains("not what it says"));
+    assert!(probe.verdicts[0].text.contains("counterfeit"));
     let broken =
         sample!("f3read.txt").replace("Corrupted: 0.00 Byte (0 ", "Corrupted: 0.00 Byte (7 ");
     assert_eq!(one(&broken).errors.iter().map(|e| e.count).sum::<u64>(), 7);
@@ -266,7 +266,7 @@ fn what_cannot_be_read_is_quoted_with_its_line() {
     let said = |text: &str| read(text, None).map(|runs| runs.len()).expect_err(text).to_string();
     assert_eq!(
         said("\n\nhello\n"),
-        "line 3: no result of a known tool begins here or below: 'hello'"
+        "line 3: no result of a known tool begins at this line or below: 'hello'"
     );
     assert!(said("").starts_with("line 1: "));
     let cut = sample!("fio-mix.json").lines().take(20).collect::<Vec<_>>().join("\n");
@@ -297,7 +297,7 @@ fn nothing_that_was_not_told_is_known() {
     }
 }
 
-/// A sample with some of its characters changed, doubled or gone.
+/// A sample with some of its characters changed, doubled or deleted.
 fn spoiled() -> impl Strategy<Value = String> {
     let texts: Vec<String> = samples().into_iter().map(|(_, text)| text).collect();
     let letters = prop::sample::select(

@@ -1,7 +1,8 @@
-//! iozone's language: its command line into a [`methods::Iozone`], its table out of a record.
+//! iozone's language: from a command line to a [`methods::Iozone`], from a record to iozone's
+//! table.
 //!
-//! Source: iozone's documentation and the outputs people publish. An option that iozone knows and
-//! ssdyno does not serve is an error that names it and says what to do instead; none is ignored.
+//! Source: iozone's documentation and published outputs. An option of iozone that ssdyno does not
+//! support is an error that names it and suggests an alternative; none is ignored.
 
 mod size;
 mod sweep;
@@ -13,32 +14,32 @@ pub use words::{Request, parse};
 
 use methods::Iozone;
 
-/// What was asked for.
+/// A parsed command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// What is measured.
+    /// The method to run.
     pub run: Iozone,
-    /// `-f`: the file, as it was typed; `None`: one in this directory.
+    /// `-f`: the file as typed; `None`: a scratch file in this directory.
     pub file: Option<String>,
-    /// `-R`: the figures once more, a block for each.
+    /// `-R`: repeat the figures, one block per test.
     pub excel: bool,
-    /// `-b`: a file for the table as CSV.
+    /// `-b`: file for the table as CSV.
     pub csv: Option<String>,
-    /// Lines above the table that say what was asked for, as iozone has them.
+    /// Lines above the table that describe the options, as in iozone.
     pub lines: Vec<String>,
-    /// What was understood in another way than iozone does.
+    /// Differences from iozone's interpretation.
     pub notes: Vec<String>,
     /// All words, for the line that repeats them.
     pub typed: String,
 }
 
-/// What is wrong with a command line.
+/// An error in a command line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct IozoneError {
     /// One line that names the word.
     pub what: String,
-    /// What to do instead, where there is something.
+    /// The suggested alternative, if any.
     pub advice: Option<String>,
 }
 

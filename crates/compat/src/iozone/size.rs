@@ -1,11 +1,11 @@
-//! Sizes as iozone takes them: a number of KiB, or with `k`, `m` or `g` behind it.
+//! Sizes in iozone's notation: a number of KiB, or with the suffix `k`, `m` or `g`.
 
 use super::IozoneError;
 
-/// The largest size that is taken, bytes: more than any drive.
+/// Maximum accepted size, bytes: more than any drive.
 const MOST: u64 = 1 << 50;
 
-/// A size in bytes; `option` is for the error.
+/// Parses a size into bytes; `option` is named in the error.
 pub(super) fn parse(option: &str, text: &str) -> Result<u64, IozoneError> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {

@@ -1,7 +1,7 @@
-//! Which files and records a run consists of: what was named, or the sweep of auto mode.
+//! The file and record sizes of a run: as given, or the sweep of auto mode.
 //!
-//! Auto mode goes from 64 KiB to 512 MiB and from records of 4 KiB to 16 MiB, doubling both. Above
-//! 16 MiB it leaves out records below 64 KiB, unless sizes were named or `-z` forbids that.
+//! Auto mode sweeps files from 64 KiB to 512 MiB and records from 4 KiB to 16 MiB, doubling both.
+//! Above 16 MiB it omits records below 64 KiB, unless sizes are given or `-z` is set.
 
 use methods::IozoneRow;
 
@@ -10,31 +10,31 @@ use super::IozoneError;
 const AUTO_FILES: [u64; 2] = [64 << 10, 512 << 20];
 const AUTO_RECORDS: [u64; 2] = [4 << 10, 16 << 20];
 
-/// Files above this size get no small records in auto mode, bytes.
+/// Auto mode uses no small records for files above this size, bytes.
 const CROSSOVER: u64 = 16 << 20;
-/// What is small.
+/// Below this a record is small, bytes.
 const LARGE_RECORD: u64 = 64 << 10;
 
-/// What iozone takes when nothing is said, bytes.
+/// iozone's defaults, bytes.
 const PLAIN_FILE: u64 = 512 << 10;
 const PLAIN_RECORD: u64 = 4 << 10;
 
-/// The largest record, bytes.
+/// Maximum record, bytes.
 const RECORD_MOST: u64 = 1 << 30;
 
-/// More rows than anybody reads.
+/// Maximum number of rows.
 const ROWS_MOST: usize = 4096;
 
-/// Sizes as they were given, bytes.
+/// Sizes as given, bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sizes {
     /// `-a`.
     pub auto: bool,
     /// `-z`.
     pub all: bool,
-    /// `-s`, as often as it was given.
+    /// `-s`, repeatable.
     pub files: Vec<u64>,
-    /// `-r`.
+    /// `-r`, repeatable.
     pub records: Vec<u64>,
     /// `-n` and `-g`.
     pub file_range: [Option<u64>; 2],
@@ -43,7 +43,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// The rows, files first.
+    /// The rows, ordered by file.
     pub fn rows(&self) -> Result<Vec<IozoneRow>, IozoneError> {
         let files = match (&self.files[..], self.auto) {
             ([], true) => doubling("-n and -g", self.file_range, AUTO_FILES)?,
@@ -92,7 +92,7 @@ fn doubling(
         .collect())
 }
 
-/// Whole records; what is left of the file is not touched, as iozone has it.
+/// Whole records; the remainder of the file is unused, as in iozone.
 fn row(file: u64, record: u64) -> Result<IozoneRow, IozoneError> {
     let record_bytes = u32::try_from(record).ok().filter(|_| record <= RECORD_MOST);
     let record_bytes =

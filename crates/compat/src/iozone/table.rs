@@ -1,4 +1,5 @@
-//! iozone's table, from the record of a run: the same columns in the same places, KiB/s rounded down.
+//! iozone's table from the record of a run: the same columns in the same places, KiB/s rounded
+//! down.
 
 use methods::{Iozone, IozoneFigure as Figure, IozoneRow as Row};
 use record::Run;
@@ -10,7 +11,7 @@ const HEAD: &str = "                                                            
               kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread
 ";
 
-/// What stands above a figure in a block for a spreadsheet.
+/// Headings of the spreadsheet blocks.
 const REPORTS: [&str; 13] = [
     "Writer report",
     "Re-writer report",
@@ -27,14 +28,14 @@ const REPORTS: [&str; 13] = [
     "Re-Fread report",
 ];
 
-/// Names of the figures that can be believed, as `methods` gives them, and their headings.
+/// The trustworthy figures, by their names in `methods`, and their headings.
 const HONEST: [(&str, &str); 3] = [
     ("cold-read", "cold read"),
     ("cold-random-read", "cold random read"),
     ("rewrite-random-content", "rewrite, random content"),
 ];
 
-/// Everything iozone would print, and below it what it does not know.
+/// iozone's complete output, followed by ssdyno's additions.
 pub fn table(command: &Command, run: &Run, began: &str) -> String {
     let mut text = format!("        ssdyno: iozone's table\n\n        Run began: {began}\n\n");
     for line in &command.lines {
@@ -59,7 +60,7 @@ pub fn table(command: &Command, run: &Run, began: &str) -> String {
     text
 }
 
-/// A row: what was not measured is blank.
+/// A row; figures not measured are blank.
 fn line(row: &Row, run: &Run) -> String {
     let mut text = format!("{:>16}{:>8}", row.file_bytes >> 10, row.record_bytes >> 10);
     for figure in Figure::ALL {
@@ -68,19 +69,19 @@ fn line(row: &Row, run: &Run) -> String {
             _ => 9,
         };
         let kib = kib(run, row, figure.name()).map_or(String::new(), |kib| kib.to_string());
-        // Seven digits fill a column: a figure always keeps a blank before it.
+        // Seven digits fill a column; a figure is always preceded by a blank.
         text += &if kib.len() < width { format!("{kib:>width$}") } else { format!(" {kib}") };
     }
     text.trim_end().to_string() + "\n"
 }
 
-/// KiB per second, rounded down, as iozone does.
+/// KiB per second, rounded down, as in iozone.
 fn kib(run: &Run, row: &Row, figure: &str) -> Option<u64> {
     let metric = run.metric(&format!("{}.{figure}", row.name()))?;
     metric.value.map(|bytes_per_s| bytes_per_s as u64 >> 10)
 }
 
-/// The figures that can be believed, in a table of their own.
+/// The trustworthy figures, in a separate table.
 fn honest(spec: &Iozone, run: &Run) -> String {
     let known = |name: &str| spec.rows.iter().any(|row| kib(run, row, name).is_some());
     let columns: Vec<_> = HONEST.into_iter().filter(|(name, _)| known(name)).collect();
@@ -103,7 +104,7 @@ fn honest(spec: &Iozone, run: &Run) -> String {
     text
 }
 
-/// A block for each figure: a line for each file size, a column for each record size.
+/// One block per figure: a line per file size, a column per record size.
 pub fn excel(spec: &Iozone, run: &Run) -> String {
     let (mut files, mut records): (Vec<u64>, Vec<u32>) =
         spec.rows.iter().map(|row| (row.file_bytes, row.record_bytes)).unzip();
@@ -128,7 +129,7 @@ pub fn excel(spec: &Iozone, run: &Run) -> String {
     text
 }
 
-/// The table as CSV, with a heading; what was not measured is empty.
+/// The table as CSV with a header; figures not measured are empty.
 pub fn csv(spec: &Iozone, run: &Run) -> String {
     let names = Figure::ALL.iter().map(|f| f.name()).chain(HONEST.iter().map(|(name, _)| *name));
     let names: Vec<&str> = names.collect();
@@ -149,7 +150,7 @@ mod tests {
     use crate::iozone::{Request, parse};
     use record::{Metric, Unit};
 
-    /// A record as it is in the store, with these KiB/s.
+    /// A record as in the store, with these KiB/s.
     fn run(row: Row, kib: &[(&str, u64)]) -> Run {
         let text = include_str!("../../tests/samples/run.json");
         let mut run: Run = serde_json::from_str(text).expect("a record");

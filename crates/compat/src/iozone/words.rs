@@ -1,7 +1,7 @@
-//! The words of an iozone command line.
+//! Parsing of an iozone command line.
 //!
-//! As with any getopt, letters without a value may be joined (`-eo`, `-az`), and a value may follow
-//! its letter at once (`-s100M`, `-i0`) or as the next word.
+//! As in getopt, letters without a value may be joined (`-eo`, `-az`), and a value may follow its
+//! letter directly (`-s100M`, `-i0`) or as the next word.
 
 use methods::Iozone;
 
@@ -11,39 +11,39 @@ use super::{Command, IozoneError};
 
 type Result<T> = std::result::Result<T, IozoneError>;
 
-/// What a command line asks for.
+/// The result of parsing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// A run.
     Run(Box<Command>),
-    /// A text to print and no run: help.
+    /// Text to print instead of a run: the help.
     Answer(&'static str),
 }
 
 const HELP: &str = "\
-What iozone would run, in its table, and which of it can be believed.
+Runs iozone's tests, prints its table, and marks the figures that can be trusted.
 
 Usage: ssdyno iozone [OPTION]...
 
   -a            sweep files of 64 KiB to 512 MiB and records of 4 KiB to 16 MiB
-  -s, -r SIZE   file, record: a number of KiB, or 100m, 2g; several times for several
-  -i N          test, several times for several: 0 write/rewrite, 1 read/reread, 2 random,
+  -s, -r SIZE   file and record size: a number of KiB, or 100m, 2g; repeatable
+  -i N          test, repeatable: 0 write/rewrite, 1 read/reread, 2 random,
                 3 backward read, 4 record rewrite, 5 strided read, 6 fwrite, 7 fread
-  -e -c         flush, close within the time of writes
+  -e -c         include flush, close in the time of writes
   -o            every write durable when it returns (O_SYNC)
-  -I            past the page cache (O_DIRECT)
-  -f FILE       where: its directory gets a scratch file, FILE itself is not touched;
-                a device, or sim:NAME
-  -n -g -y -q   least and largest file, least and largest record of -a
-  -z            small records of large files too
+  -I            bypass the page cache (O_DIRECT)
+  -f FILE       location: a scratch file in FILE's directory, FILE itself is not touched;
+                or a device, or sim:NAME
+  -n -g -y -q   minimum and maximum file, minimum and maximum record of -a
+  -z            small records for large files too
   -j N          distance of strided reads, in records
-  -R            every figure once more as a block for a spreadsheet
+  -R            repeat every figure in a block for a spreadsheet
   -b FILE       the table as CSV
-  -+n           nothing a second time
-  -p -S -L -w -U -x ...   see docs/iozone.md for what is not served, and why
+  -+n           no retests
+  -p -S -L -w -U -x ...   see docs/iozone.md for unsupported options and the reasons
 ";
 
-/// Letters with a value that are known and not served, and what to do instead.
+/// Known but unsupported letters with a value, and the alternative.
 const REFUSED_VALUES: &[(char, &str, &str)] = &[
     ('t', "threads", "ssdyno io DIR --jobs N"),
     ('u', "processes at most", "ssdyno io DIR --jobs N"),
@@ -60,7 +60,7 @@ const REFUSED_VALUES: &[(char, &str, &str)] = &[
     ('Y', "telemetry of reads", "ssdyno fio --read_iolog ..."),
 ];
 
-/// Letters without a value that are known and not served.
+/// Known but unsupported letters without a value.
 const REFUSED: &[(char, &str, &str)] = &[
     ('B', "mmap", "ssdyno fio --ioengine=mmap ..."),
     ('D', "msync of mmap", "ssdyno fio --ioengine=mmap ..."),
@@ -77,14 +77,14 @@ const REFUSED: &[(char, &str, &str)] = &[
     ('v', "the version", "ssdyno --version"),
 ];
 
-/// Reads a command line, without the program's name.
+/// Parses a command line, without the program's name.
 pub fn parse(words: &[String]) -> Result<Request> {
     let mut draft = Draft::default();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-            let error = IozoneError::new(format!("'{word}' is no option of iozone's"));
-            return Err(error.advise("the file goes behind -f"));
+            let error = IozoneError::new(format!("'{word}' is not an option of iozone"));
+            return Err(error.advise("give the file with -f"));
         };
         if let Some(plus) = letters.strip_prefix('+') {
             draft.plus(plus)?;
@@ -172,12 +172,13 @@ impl Draft {
                 self.excel = true;
                 "Excel chart generation enabled"
             }
-            'w' => return self.note("-w: the scratch file is never left behind"),
+            'w' => return self.note("-w: the scratch file is always removed"),
             'p' => {
-                return self.note("-p: the processor's cache is not purged; a record is new to it");
+                return self
+                    .note("-p: the processor's cache is not purged; each record is new to it");
             }
             'x' | 'C' | 'M' => {
-                return self.note(&format!("-{letter} is about threads: nothing to do"));
+                return self.note(&format!("-{letter} concerns threads: no effect"));
             }
             _ => return Err(refused(letter, REFUSED)),
         };
@@ -222,7 +223,8 @@ impl Draft {
             'b' => self.csv = Some(value.to_string()),
             'S' | 'L' => {
                 size(&option, value)?;
-                return self.note(&format!("{option}: the processor's cache has no part in this"));
+                return self
+                    .note(&format!("{option}: no effect, the processor's cache is not involved"));
             }
             _ => return Err(refused(letter, REFUSED_VALUES)),
         }
@@ -234,7 +236,7 @@ impl Draft {
             Ok(test @ 0..=7) => self.tests.push(test),
             Ok(test @ 8..=12) => {
                 let error = IozoneError::new(format!(
-                    "-i {test} is not served: it needs threads or \
+                    "-i {test} is not supported: it needs threads or \
                     calls of its own"
                 ));
                 return Err(error.advise("-i 0 to -i 7; mixes: ssdyno io DIR --rw randrw --jobs N"));
@@ -248,15 +250,15 @@ impl Draft {
         Ok(())
     }
 
-    /// An option behind `-+`.
+    /// An option after `-+`.
     fn plus(&mut self, option: &str) -> Result<()> {
         if option == "n" {
             self.once = true;
             self.line("No retest option selected");
             return Ok(());
         }
-        let error = IozoneError::new(format!("-+{option} is not served"));
-        Err(error.advise("ssdyno iozone -h lists what is; ssdyno fio takes more"))
+        let error = IozoneError::new(format!("-+{option} is not supported"));
+        Err(error.advise("ssdyno iozone -h lists the supported options; ssdyno fio has more"))
     }
 
     fn line(&mut self, line: &str) {
@@ -278,10 +280,10 @@ impl Draft {
             self.note("-c: the scratch file stays open, as closing it writes nothing here")?;
         }
         if self.csv.as_ref().is_some_and(|path| path.ends_with(".xls")) {
-            self.note("-b: what is written is CSV, which every spreadsheet reads")?;
+            self.note("-b: writes CSV, which every spreadsheet reads")?;
         }
         if !self.tests.contains(&0) {
-            self.note("without -i 0 the file is written once before, and not timed")?;
+            self.note("without -i 0 the file is first written once, untimed")?;
         }
         let rows = self.sizes.rows()?;
         Ok(Command {
@@ -308,10 +310,10 @@ impl Draft {
 fn refused(letter: char, table: &[(char, &str, &str)]) -> IozoneError {
     match table.iter().find(|r| r.0 == letter) {
         Some((_, what, instead)) => {
-            IozoneError::new(format!("-{letter} ({what}) is not served")).advise(instead)
+            IozoneError::new(format!("-{letter} ({what}) is not supported")).advise(instead)
         }
         None => IozoneError::new(format!("iozone has no option -{letter}"))
-            .advise("ssdyno iozone -h lists those that are served"),
+            .advise("ssdyno iozone -h lists the supported options"),
     }
 }
 
@@ -369,12 +371,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_served_is_named_with_what_to_do() {
+    fn unsupported_options_are_named_with_an_alternative() {
         for (line, what) in [
-            ("-t 4", "-t (threads) is not served"),
-            ("-B", "-B (mmap) is not served"),
-            ("-i 8", "-i 8 is not served"),
-            ("-+m hosts", "-+m is not served"),
+            ("-t 4", "-t (threads) is not supported"),
+            ("-B", "-B (mmap) is not supported"),
+            ("-i 8", "-i 8 is not supported"),
+            ("-+m hosts", "-+m is not supported"),
             ("-%", "iozone has no option -%"),
         ] {
             let error = error(line);
@@ -386,8 +388,8 @@ mod tests {
             ("-s 4x", "-s takes a size"),
             ("-i nine", "-i takes a test"),
             ("-j 0", "-j takes a number"),
-            ("file", "'file' is no option"),
-            ("-", "'-' is no option"),
+            ("file", "'file' is not an option"),
+            ("-", "'-' is not an option"),
             ("-s 1k -r 4k", "no record fits"),
             ("-a -n 4m -g 1m", "-n and -g: nothing"),
         ] {
@@ -396,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_understood_otherwise_is_said() {
+    fn different_interpretations_are_noted() {
         assert_eq!(run("-w -p -c -i 1").notes.len(), 4);
         assert!(run("-b out.xls").notes[0].contains("CSV"));
     }

@@ -1,4 +1,4 @@
-//! Records to store: a plain one, and any one at all.
+//! Sample records: a plain one, and arbitrary ones.
 
 #![allow(dead_code)] // Each test uses its part.
 
@@ -72,7 +72,7 @@ fn plan() -> Plan {
     }
 }
 
-/// Series of `points` points, all known beforehand: point `i` of column `c` is `i + c / 8`.
+/// Series of `points` points with predictable values: point `i` of column `c` is `i + c / 8`.
 pub fn series(name: &str, replicate: u32, points: u64) -> Series {
     let mut series = Series::new(name, replicate, u64::from(replicate) * 1_000_000_000);
     for i in 0..points {
@@ -87,7 +87,7 @@ pub fn values(i: u64) -> [(&'static str, Unit, Option<f64>); 2] {
     [("read", Unit::BytesPerSecond, Some(i as f64)), ("temperature", Unit::Celsius, known)]
 }
 
-/// A run like none that a method leaves, but one that the types allow.
+/// An arbitrary run within the limits of the types.
 pub fn any_run() -> impl Strategy<Value = Run> {
     let findings = (vec(verdict(), 0..3), vec(finding(), 0..3), vec(io_errors(), 0..3));
     let measured = (vec(metric(), 0..6), vec(any_series(), 0..4), vec(latency(), 0..3));
@@ -178,7 +178,7 @@ fn evidence() -> impl Strategy<Value = Vec<Evidence>> {
     vec((text(), number(), unit()).prop_map(|(n, v, u)| Evidence::new(n, v, u)), 0..3)
 }
 
-/// Names of this version and of others.
+/// Kinds of this version and of others.
 fn verdict_kind() -> impl Strategy<Value = VerdictKind> {
     prop_oneof![
         prop::sample::select(VerdictKind::ALL),
