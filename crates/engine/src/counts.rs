@@ -1,7 +1,7 @@
-//! How often each small number came up: operations in flight, operations handed over in a turn.
+//! Histograms of small numbers: operations in flight, operations handed over in a turn.
 //!
-//! Counted as it is, one increment an operation, and put into classes when the job is over: finding
-//! the class each time cost a twentieth of an operation on the null backend.
+//! One increment an operation, and classes when the job is over: finding the class each time cost a
+//! twentieth of an operation on the null backend.
 
 /// Numbers from here on are one.
 const MANY: usize = 65;
@@ -21,6 +21,11 @@ impl Counts {
     #[inline(always)]
     pub fn add(&mut self, number: usize) {
         self.0[number.min(MANY)] += 1;
+    }
+
+    /// Adds other counts.
+    pub fn merge(&mut self, other: &Counts) {
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 
     /// How often a number but 0 came up.

@@ -1,7 +1,7 @@
 //! Is this number real? Findings about one measurement, each with the numbers it rests on.
 
 use record::{Evidence, Finding, FindingKind, Level, Unit};
-use rig::{Measurement, TargetInfo};
+use rig::{BackendKind, Measurement, TargetInfo};
 use workload::{Caching, OpKind, Pacing, Workload};
 
 use crate::sampler::Seen;
@@ -25,6 +25,8 @@ const TOO_SHORT_NS: u64 = 10_000_000;
 
 /// What the doctor looks at.
 pub(crate) struct Case<'a> {
+    /// `None` on a virtual drive.
+    pub backend: Option<BackendKind>,
     pub workload: &'a Workload,
     pub info: &'a TargetInfo,
     pub measurement: &'a Measurement,
@@ -59,7 +61,7 @@ fn read_bytes(case: &Case<'_>) -> u64 {
 }
 
 fn served_from_ram(case: &Case<'_>) -> Option<Finding> {
-    if case.measurement.backend == "null" {
+    if case.backend == Some(BackendKind::Null) {
         return None;
     }
     let kind = FindingKind::ServedFromRam;
@@ -100,7 +102,7 @@ fn failed(case: &Case<'_>) -> Option<Finding> {
 fn not_direct(case: &Case<'_>) -> Option<Finding> {
     let refused = case.workload.caching == Caching::Bypass
         && !case.measurement.direct
-        && case.measurement.backend != "null";
+        && case.backend != Some(BackendKind::Null);
     let text = "the file system refuses O_DIRECT: this went through the page cache";
     refused.then(|| Finding::new(FindingKind::NotDirect, Level::Warn, text))
 }
@@ -131,7 +133,7 @@ fn generator_bound(case: &Case<'_>) -> Option<Finding> {
     let share = measurement.cpu_ns as f64 / (measurement.elapsed_ns.max(1) as f64 * jobs);
     // An open loop spins for its next due time, and the null backend is nothing but processor.
     let meaningful = matches!(case.workload.pacing, Pacing::Closed)
-        && measurement.backend != "null"
+        && case.backend != Some(BackendKind::Null)
         && measurement.elapsed_ns >= TOO_SHORT_NS;
     if !meaningful || share < CPU_BOUND {
         return None;
@@ -160,7 +162,7 @@ fn unwritten(case: &Case<'_>) -> Option<Finding> {
         let evidence = Evidence::new("written share of the region", share, Unit::Number);
         return Some(Finding::new(kind, Level::Bad, text).with(evidence));
     }
-    if sampled == 0 || zero * 2 < sampled || case.measurement.backend == "null" {
+    if sampled == 0 || zero * 2 < sampled || case.backend == Some(BackendKind::Null) {
         return None;
     }
     let text = format!(

@@ -21,12 +21,14 @@ impl Pulse {
         self.0.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A job is busy with a flush while `flush` runs.
-    pub(crate) fn flushing<T>(&self, flush: impl FnOnce() -> T) -> T {
+    /// A job begins a flush, in which nothing completes.
+    pub(crate) fn flush_begins(&self) {
         self.0.1.fetch_add(1, Ordering::Relaxed);
-        let result = flush();
+    }
+
+    /// A flush has ended.
+    pub(crate) fn flush_ends(&self) {
         self.0.1.fetch_sub(1, Ordering::Relaxed);
-        result
     }
 
     /// Beats so far.

@@ -3,32 +3,21 @@
 //! The kernel passes it on where the scheduler or the drive knows priorities. Which operation gets
 //! which is drawn from shares in percent, by direction and, where the rule says so, by size.
 
+use rig::Priorities;
 use workload::{Op, OpKind};
 
-/// A share of the operations of one direction, and its priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PriorityRule {
-    /// Operations of that many bytes only; all where none is given.
-    pub bytes: Option<u32>,
-    /// Percent of them, 0 to 100; rules for the same operations add up to 100 at most.
-    pub percent: u32,
-    /// Class (0 to 3) in the upper three bits, level (0 to 7) in the lowest: as `ioprio_set` has it.
-    pub priority: u16,
-}
-
-/// Rules for reads and writes.
-#[derive(Clone, Debug)]
-pub struct Priorities {
-    rules: [Vec<PriorityRule>; 2],
+/// The rules of a job, and the priorities drawn for the operations in its slots.
+#[derive(Debug)]
+pub(crate) struct SlotPriorities {
+    rules: Priorities,
     draws: u64,
-    /// The priority that the operation of each slot was given; 0 for that of the job.
+    /// The priority of the operation in each slot; 0 for that of the job.
     slots: Vec<u16>,
 }
 
-impl Priorities {
-    /// Rules for reads and for writes; which operations they hit depends on the seed alone.
-    pub fn new(reads: Vec<PriorityRule>, writes: Vec<PriorityRule>, seed: u64) -> Priorities {
-        Priorities { rules: [reads, writes], draws: seed, slots: Vec::new() }
+impl SlotPriorities {
+    pub(crate) fn new(rules: Priorities) -> SlotPriorities {
+        SlotPriorities { draws: rules.seed, rules, slots: Vec::new() }
     }
 
     /// The priority of the operation that goes on a slot; 0 for that of the job.
@@ -49,8 +38,8 @@ impl Priorities {
 
     fn draw(&mut self, op: Op) -> u16 {
         let rules = match op.kind {
-            OpKind::Read => &self.rules[0],
-            OpKind::Write => &self.rules[1],
+            OpKind::Read => &self.rules.reads,
+            OpKind::Write => &self.rules.writes,
             OpKind::Flush | OpKind::Discard => return 0,
         };
         // SplitMix64.
@@ -71,13 +60,16 @@ impl Priorities {
 
 #[cfg(test)]
 mod tests {
+    use rig::PriorityRule;
+
     use super::*;
 
     #[test]
     fn shares_are_kept_by_direction_and_size() {
         let rule = |bytes, percent, priority| PriorityRule { bytes, percent, priority };
         let reads = vec![rule(Some(4096), 25, 1), rule(Some(4096), 75, 2)];
-        let mut priorities = Priorities::new(reads, vec![rule(None, 20, 3)], 7);
+        let rules = Priorities { reads, writes: vec![rule(None, 20, 3)], seed: 7 };
+        let mut priorities = SlotPriorities::new(rules);
         let mut count = |kind, bytes| {
             let mut counts = [0u32; 4];
             for slot in 0..10_000 {

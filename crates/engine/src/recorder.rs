@@ -1,37 +1,35 @@
-//! What one worker counts, and hands over interval by interval.
+//! The counts of one worker, handed over interval by interval.
 //!
 //! The hot path is two or three increments. At the end of an interval the counts are moved out
 //! (not copied) and sent to the thread that watches; totals are summed there, so that the worker
 //! touches one set of histograms only. Errors are cold: by kind, with their first addresses.
 
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Sender, SyncSender};
 
 use record::IoErrors;
-use rig::KindStats;
+use rig::{Dump, KindStats, Kinds, Logged, ThreadUsage};
 use workload::{Op, OpKind};
 
 use crate::counts::Counts;
 use crate::patience::Pulse;
-use crate::sys::thread::ThreadUsage;
-use crate::verify::Dump;
 
 /// Addresses kept per kind of error.
 const ADDRESSES_KEPT: usize = 16;
 
-/// What a worker tells the watching thread.
+/// A worker's report to the sampler. `job` is the number of the worker.
+#[derive(Debug)]
 pub(crate) enum Report {
     /// The counts of one interval that had any; `whole` unless the workload ended within it.
     Interval { job: u32, index: u64, whole: bool, kinds: Box<Kinds>, temperature_c: Option<f64> },
-    /// Nothing that was told of this job is to be kept.
+    /// Discard everything reported for this job so far.
     Anew { job: u32 },
+    /// Operations that completed, in order.
+    Log { job: u32, ops: Vec<Logged> },
     /// The worker is done; no more intervals come from it.
     Done { job: u32, end: Box<JobEnd> },
 }
 
-/// Statistics by `OpKind as usize`; `None` where nothing happened.
-pub(crate) type Kinds = [Option<KindStats>; 4];
-
-/// What a worker knows at its end.
+/// A worker's own figures at its end.
 #[derive(Debug, Default)]
 pub(crate) struct JobEnd {
     /// The job's number.
@@ -43,11 +41,11 @@ pub(crate) struct JobEnd {
     /// End of the operations proper, before anything was read back, nanoseconds since the workload
     /// began.
     pub issue_end_ns: u64,
-    /// Time in between that went into reading back, nanoseconds.
+    /// Part of the time until then that went into reading back, nanoseconds.
     pub checks_ns: u64,
     /// Blocks that verify found wrong, where that was asked for.
     pub dumps: Vec<Dump>,
-    /// What the thread used meanwhile.
+    /// Usage of the thread meanwhile.
     pub usage: ThreadUsage,
     /// Operations issued.
     pub issued: u64,
@@ -71,17 +69,39 @@ pub(crate) struct JobEnd {
     pub verified_sectors: u64,
     /// Depth the backend can really have, when it is below the one asked for.
     pub depth_capped: Option<u32>,
-    /// What the backend asked for and did not get.
+    /// Features that the kernel did not grant to the backend.
     pub missing: Vec<&'static str>,
     /// Errors.
     pub errors: Vec<IoErrors>,
-    /// Every operation, where that was asked for.
-    pub log: Vec<Logged>,
     /// Why it ended.
     pub stop: rig::StopReason,
 }
 
 impl JobEnd {
+    /// Adds the figures of another worker of the same job.
+    pub(crate) fn merge(&mut self, other: JobEnd) {
+        self.begin_ns = self.begin_ns.min(other.begin_ns);
+        self.end_ns = self.end_ns.max(other.end_ns);
+        self.issue_end_ns = self.issue_end_ns.max(other.issue_end_ns);
+        self.checks_ns = self.checks_ns.max(other.checks_ns);
+        self.dumps.extend(other.dumps);
+        self.usage.add(other.usage);
+        self.issued += other.issued;
+        self.depths.merge(&other.depths);
+        self.handed.merge(&other.handed);
+        self.returned.merge(&other.returned);
+        self.flushes += other.flushes;
+        self.late += other.late;
+        self.backlog += other.backlog;
+        self.reads_sampled += other.reads_sampled;
+        self.reads_zero += other.reads_zero;
+        self.verified_sectors += other.verified_sectors;
+        self.errors.extend(other.errors);
+        if self.stop != rig::StopReason::Errors {
+            self.stop = other.stop;
+        }
+    }
+
     /// System calls that handed something over.
     pub fn calls(&self) -> u64 {
         self.handed.busy() + self.flushes
@@ -93,17 +113,23 @@ impl JobEnd {
     }
 }
 
-/// One completed operation of a log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Logged {
-    /// The priority that it was given for itself, as in [`crate::PriorityRule`]; 0 for none.
-    pub priority: u16,
-    /// When it completed, nanoseconds since its job began.
-    pub done_ns: u64,
-    /// Issue to completion, nanoseconds.
-    pub service_ns: u64,
-    /// What it was. The offset is an address, see [`crate::Files`].
-    pub op: Op,
+/// The way of reports to the sampler.
+#[derive(Clone, Debug)]
+pub(crate) enum Outlet {
+    /// From threads of their own: one that reports faster than reports are taken waits.
+    Bounded(SyncSender<Report>),
+    /// In virtual time, where the sampler may share the thread.
+    Unbounded(Sender<Report>),
+}
+
+impl Outlet {
+    /// The sampler outlives the workers; when it is gone nobody wants the report.
+    fn send(&self, report: Report) {
+        match self {
+            Outlet::Bounded(sender) => drop(sender.send(report)),
+            Outlet::Unbounded(sender) => drop(sender.send(report)),
+        }
+    }
 }
 
 pub(crate) struct Recorder {
@@ -113,26 +139,25 @@ pub(crate) struct Recorder {
     interval_ns: u64,
     index: u64,
     interval_end: u64,
-    /// What is counted before this is forgotten, nanoseconds since the job began; 0 when it is over.
+    /// End of the ramp-up, at which statistics are reset, nanoseconds since the job began; 0 after it.
     ramp_ns: u64,
     /// The interval of the measurement in which the job begins.
     first: u64,
-    out: Sender<Report>,
+    out: Outlet,
     pub(crate) pulse: Pulse,
     workload: String,
     pub(crate) errors: Vec<IoErrors>,
 }
 
 impl Recorder {
-    /// A recorder; `open` says that there are due times. What is counted in the first `ramp_ns` is
-    /// forgotten.
+    /// A recorder; `open` says that there are due times. Statistics are reset after `ramp_ns`.
     pub(crate) fn new(
         job: u32,
         open: bool,
         interval_ns: u64,
         workload: &str,
         ramp_ns: u64,
-        (out, pulse): (Sender<Report>, Pulse),
+        (out, pulse): (Outlet, Pulse),
     ) -> Recorder {
         let kinds = Box::new([(); 4].map(|()| fresh(open)));
         Recorder {
@@ -157,7 +182,7 @@ impl Recorder {
     }
 
     /// Counts a completed operation.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn count(&mut self, kind: OpKind, bytes: u32, service_ns: u64, response_ns: u64) {
         let stats = &mut self.kinds[kind as usize];
         stats.bytes += u64::from(bytes);
@@ -184,7 +209,6 @@ impl Recorder {
             return;
         }
         if std::mem::take(&mut self.ramp_ns) > 0 {
-            // Nothing counted so far is to be kept.
             self.kinds.iter_mut().for_each(|stats| *stats = fresh(open));
             return self.enter_interval(now / self.interval_ns);
         }
@@ -194,28 +218,33 @@ impl Recorder {
             (stats.ops > 0).then(|| std::mem::replace(stats, fresh(open)))
         }));
         if kinds.iter().any(Option::is_some) {
-            // The watcher outlives the workers; when it is gone nobody wants the counts.
             let (job, whole) = (self.job, now >= self.interval_end);
             let index = self.first + self.index;
             let report = Report::Interval { job, index, whole, kinds, temperature_c };
-            let _ = self.out.send(report);
+            self.out.send(report);
         }
         self.enter_interval((now / self.interval_ns).max(self.index + 1));
     }
 
-    /// Forgets what was counted so far, here and where it was told.
+    /// Discards everything counted so far, here and where it was reported.
     #[cold]
     pub(crate) fn begin_anew(&mut self, now: u64) {
         let open = self.open;
         self.ramp_ns = 0;
         self.kinds.iter_mut().for_each(|stats| *stats = fresh(open));
-        let _ = self.out.send(Report::Anew { job: self.job });
+        self.out.send(Report::Anew { job: self.job });
         self.enter_interval(now / self.interval_ns);
     }
 
     fn enter_interval(&mut self, index: u64) {
         self.index = index;
         self.interval_end = (index + 1) * self.interval_ns;
+    }
+
+    /// Hands over logged operations.
+    #[cold]
+    pub(crate) fn log(&mut self, ops: Vec<Logged>) {
+        self.out.send(Report::Log { job: self.job, ops });
     }
 
     /// Counts an error: a negative error number or a short transfer.
@@ -254,7 +283,7 @@ impl Recorder {
         self.publish(end.end_ns, None);
         end.job = self.job;
         end.errors = std::mem::take(&mut self.errors);
-        let _ = self.out.send(Report::Done { job: self.job, end: Box::new(end) });
+        self.out.send(Report::Done { job: self.job, end: Box::new(end) });
     }
 }
 

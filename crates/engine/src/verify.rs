@@ -7,10 +7,9 @@
 //! With a pattern instead of stamps, what is kept of a block is how far it lies behind the start of
 //! its write, because the pattern begins with each write.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
+use rig::Dump;
 use workload::stamp::{self, Fault, Proof, Stamp};
 use workload::{Content, Filler, Op, OpKind, Region, Workload};
 
@@ -35,17 +34,6 @@ pub(crate) struct Verifier {
     next: u32,
     in_flight: Vec<Option<InFlight>>,
     bytes: u64,
-}
-
-/// A block that is not what it should be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dump {
-    /// Where it begins; see [`crate::Files`].
-    pub address: u64,
-    /// What was read.
-    pub found: Vec<u8>,
-    /// What was written, where that is known.
-    pub expected: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Copy)]
@@ -212,7 +200,7 @@ impl Verifier {
     /// Reads back everything that was written, outside of the measured time.
     pub(crate) fn read_back(
         &mut self,
-        file: &File,
+        mut read: impl FnMut(u64, &mut [u8]) -> io::Result<bool>,
         buffer: &mut [u8],
         mut fault: impl FnMut(Fault, u64),
     ) -> io::Result<()> {
@@ -225,7 +213,9 @@ impl Verifier {
             if self.sequences[at..end].iter().any(written) {
                 let offset = self.slice.start + at as u64 * self.grid;
                 let bytes = (end - at) * self.grid as usize;
-                file.read_exact_at(&mut buffer[..bytes], offset)?;
+                if !read(offset, &mut buffer[..bytes])? {
+                    return Ok(());
+                }
                 if let Some((kind, address)) = self.check(offset, &buffer[..bytes]) {
                     fault(kind, address);
                 }

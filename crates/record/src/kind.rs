@@ -109,6 +109,8 @@ kinds! {
         BackendFallback = "backend-fallback",
         /// Scratch files of earlier runs were removed.
         OrphansRemoved = "orphans-removed",
+        /// A virtual drive has no host around it: settings for a host had no effect.
+        NoHost = "no-host",
         /// The drive did not answer.
         NoAnswer = "no-answer",
 

@@ -52,6 +52,9 @@ pub trait IntervalObserver {
     /// the start of all, `now_ns` ago; `end` ends the job of that number.
     fn interval(&mut self, now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32));
 
+    /// A ruling has reset the statistics of a job: its earlier operations no longer count.
+    fn anew(&mut self, _job: u32) {}
+
     /// Operations of a job whose log was asked for, in order of completion, as they become known.
     /// `false` leaves them to be kept in [`crate::JobResult::log`].
     fn ops(&mut self, _job: u32, _log: &[Logged]) -> bool {

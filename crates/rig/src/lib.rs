@@ -238,6 +238,8 @@ pub struct Stage<'a> {
     pub name: &'a str,
     /// Length of the intervals of series and of interval counts, nanoseconds; `None`: the rig's own.
     pub interval_ns: Option<u64>,
+    /// Report each job apart, with its intervals; else [`Performance::jobs`] stays empty.
+    pub by_job: bool,
     /// Sees what each job does while it runs, and may end jobs.
     pub observer: Option<&'a mut dyn IntervalObserver>,
 }

@@ -84,6 +84,15 @@ pub struct ThreadUsage {
 }
 
 impl ThreadUsage {
+    /// Adds the usage of another thread.
+    pub fn add(&mut self, other: ThreadUsage) {
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+        self.switches += other.switches;
+        self.major_faults += other.major_faults;
+        self.minor_faults += other.minor_faults;
+    }
+
     /// The difference to an earlier reading.
     pub fn since(self, before: ThreadUsage) -> ThreadUsage {
         ThreadUsage {

@@ -10,8 +10,8 @@ use workload::{Op, OpKind};
 use super::cold::{self, negative};
 use super::{Backend, Completion, Wait};
 use crate::clock::Clock;
-use crate::files::Files;
-use crate::priority::Priorities;
+use crate::device::Files;
+use crate::priority::SlotPriorities;
 use crate::sys::aio::{Context, Event, PREAD, PWRITE};
 use crate::sys::arena::Arena;
 
@@ -24,7 +24,7 @@ pub(crate) struct Aio<'f> {
     events: Vec<Event>,
     cold: Vec<(u32, Op)>,
     in_flight: usize,
-    priorities: Option<Priorities>,
+    priorities: Option<SlotPriorities>,
 }
 
 impl<'f> Aio<'f> {
@@ -32,7 +32,7 @@ impl<'f> Aio<'f> {
         clock: Clock,
         files: Files<'f>,
         arena: Arena,
-        priorities: Option<Priorities>,
+        priorities: Option<SlotPriorities>,
     ) -> io::Result<Aio<'f>> {
         let context = Context::new(arena.slots())?;
         let events = vec![Event::default(); arena.slots() as usize];
@@ -86,6 +86,10 @@ impl Backend for Aio<'_> {
         if let Some(rules) = &mut self.priorities {
             self.context.prioritise(slot, rules.give(slot, op));
         }
+    }
+
+    fn files(&self) -> Option<&Files<'_>> {
+        Some(&self.files)
     }
 
     fn priority(&self, slot: u32) -> u16 {

@@ -9,6 +9,7 @@ use std::io;
 use workload::{Op, OpKind};
 
 use super::{Backend, Completion, Wait};
+use crate::device::Files;
 
 pub(crate) struct ByBytes<B> {
     inner: B,
@@ -72,6 +73,10 @@ impl<B: Backend> Backend for ByBytes<B> {
 
     fn push(&mut self, slot: u32, op: Op) {
         self.queued = Some((slot, op));
+    }
+
+    fn files(&self) -> Option<&Files<'_>> {
+        self.inner.files()
     }
 
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {

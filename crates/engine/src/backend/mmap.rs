@@ -10,7 +10,7 @@ use workload::{Caching, Op, OpKind, Pattern, Workload};
 use super::cold::negative;
 use super::serial::{Serial, Transfer};
 use crate::clock::Clock;
-use crate::files::Files;
+use crate::device::Files;
 use crate::sys::arena::Arena;
 use crate::sys::map::Mapping;
 
@@ -30,7 +30,7 @@ impl<'f> Mmap<'f> {
         arena: Arena,
     ) -> io::Result<Serial<Mmap<'f>>> {
         let writable = workload.mix.write > 0;
-        let map = |file: &File| {
+        let map = |file: &&File| {
             let mapping = Mapping::new(file, length(file)?, writable)?;
             if advised {
                 mapping.advise(workload.pattern != Pattern::Sequential);

@@ -1,36 +1,37 @@
 //! How operations reach the target. A backend owns its slots' memory and its clock; one worker
 //! drives one backend, and nothing is shared between them.
 //!
-//! `uring` is the fast path, `aio`, `psync` and `mmap` serve where the kernel or the user says so, `null`
-//! completes everything at once and so measures the instrument itself, `sim` is a virtual drive in
-//! virtual time, `bytes` makes a program's stream calls around another one, `apart`
-//! keeps operations that overlap one after the other, `serial` is the frame of those that do one
-//! operation at a time.
+//! `uring` is the fast path; `aio`, `psync` and `mmap` serve where the kernel or the user demands it.
+//! `null` moves nothing and so measures the instrument itself; `sim` is a virtual drive in virtual
+//! time. `bytes` makes a program's stream calls around another backend, `overlap` serializes
+//! operations that overlap, `serial` is the frame of backends with one operation at a time.
 
 mod aio;
-mod apart;
 mod bytes;
 mod cold;
 mod mmap;
 mod null;
+mod overlap;
 mod psync;
 mod serial;
 mod sim;
 mod uring;
 
 pub(crate) use aio::Aio;
-pub(crate) use apart::Apart;
 pub(crate) use bytes::ByBytes;
 pub(crate) use cold::discard;
 pub(crate) use mmap::Mmap;
 pub(crate) use null::Null;
+pub(crate) use overlap::SerializeOverlap;
 pub(crate) use psync::Psync;
-pub(crate) use sim::Sim;
+pub(crate) use sim::{FileMap, Sim};
 pub(crate) use uring::Uring;
 
 use std::io;
 
 use workload::Op;
+
+use crate::device::Files;
 
 /// A finished operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,9 @@ pub(crate) trait Backend {
     /// Whether data are moved. A virtual drive only says how long that would take.
     const CARRIES_DATA: bool = true;
 
+    /// Whether its clock is virtual and waits for the worker: then [`Backend::returns_at`] is known.
+    const VIRTUAL: bool = false;
+
     /// Nanoseconds on this backend's clock.
     fn now(&self) -> u64;
 
@@ -88,10 +92,41 @@ pub(crate) trait Backend {
         0
     }
 
-    /// Hands over what is queued, waits as told, and adds what has completed to `done`.
+    /// When a turn with this wait would return, on a virtual clock; `None`: at once.
+    fn returns_at(&self, _wait: Wait) -> Option<u64> {
+        None
+    }
+
+    /// Submits the queued operations, waits, and adds completed operations to `done`.
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()>;
 
-    /// What was asked of the kernel and not granted.
+    /// The files under it; `None` where it has none.
+    fn files(&self) -> Option<&Files<'_>> {
+        None
+    }
+
+    /// The first address of every file, in order; 0 without files.
+    fn starts(&self) -> Vec<u64> {
+        self.files().map_or_else(|| vec![0], |files| files.starts().collect())
+    }
+
+    /// Makes the file at an address durable, apart from the queue.
+    fn sync(&mut self, address: u64) -> io::Result<()> {
+        self.files().map_or(Ok(()), |files| files.flush(address))
+    }
+
+    /// Empties all files; devices are left alone.
+    fn empty(&mut self) -> io::Result<()> {
+        self.files().map_or(Ok(()), Files::empty)
+    }
+
+    /// Reads from an address, apart from the queue. `false` where nothing is kept.
+    fn read_back(&self, address: u64, buffer: &mut [u8]) -> io::Result<bool> {
+        let Some(files) = self.files() else { return Ok(false) };
+        files.read_exact(address, buffer).map(|()| true)
+    }
+
+    /// Features that the kernel did not grant.
     fn missing(&self) -> Vec<&'static str> {
         Vec::new()
     }

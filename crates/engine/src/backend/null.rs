@@ -1,6 +1,10 @@
-//! No target at all: every operation completes in the turn that hands it over. What a workload
-//! costs here is what the instrument itself costs.
+//! No target at all: operations complete without anything being done. The cost of a workload here is
+//! the cost of the instrument itself.
+//!
+//! The queue is as deep as asked: an operation stays in flight until the worker waits for one, and
+//! then as many complete as were handed over, the oldest first.
 
+use std::collections::VecDeque;
 use std::io;
 
 use workload::Op;
@@ -12,13 +16,15 @@ use crate::sys::arena::Arena;
 pub(crate) struct Null {
     clock: Clock,
     arena: Arena,
-    queued: Vec<Completion>,
+    in_flight: VecDeque<Completion>,
+    /// Operations handed over since the last turn.
+    handed: usize,
 }
 
 impl Null {
     pub(crate) fn new(clock: Clock, arena: Arena) -> Null {
-        let queued = Vec::with_capacity(arena.slots() as usize);
-        Null { clock, arena, queued }
+        let in_flight = VecDeque::with_capacity(arena.slots() as usize);
+        Null { clock, arena, in_flight, handed: 0 }
     }
 }
 
@@ -39,21 +45,70 @@ impl Backend for Null {
 
     #[inline]
     fn push(&mut self, slot: u32, op: Op) {
-        self.queued.push(Completion { slot, result: i64::from(op.bytes) });
+        self.in_flight.push_back(Completion { slot, result: i64::from(op.bytes) });
+        self.handed += 1;
     }
 
     #[inline]
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
-        // Trading the lists costs nothing; appending one entry is a call of memcpy.
-        if done.is_empty() {
-            std::mem::swap(done, &mut self.queued);
-        } else {
-            done.append(&mut self.queued);
+        let handed = std::mem::take(&mut self.handed);
+        let count = match wait {
+            Wait::For(least) => handed.max(least as usize),
+            // More is about to be handed over.
+            Wait::No if handed > 0 => 0,
+            Wait::No | Wait::Until(_) => self.in_flight.len(),
+        };
+        // One by one: appending a list is a call of memcpy.
+        for _ in 0..count {
+            let Some(completion) = self.in_flight.pop_front() else { break };
+            done.push(completion);
         }
         if let (Wait::Until(time), true) = (wait, done.is_empty()) {
             let left = time.saturating_sub(self.clock.now());
             std::thread::sleep(std::time::Duration::from_nanos(left));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Depths at the issue of operations, in a closed loop of `depth` slots.
+    fn depths(depth: u32, batch: u32) -> Vec<u32> {
+        let arena = Arena::new(depth as usize, 512).expect("memory");
+        let mut null = Null::new(Clock::new(), arena);
+        let (mut free, mut done) = (depth, Vec::new());
+        let mut seen = Vec::new();
+        while seen.len() < 500 {
+            for slot in 0..batch.min(free) {
+                null.push(slot, Op::FLUSH);
+                free -= 1;
+                seen.push(depth - free);
+            }
+            let wait = if free == 0 { Wait::For(1) } else { Wait::No };
+            null.turn(wait, &mut done).expect("a turn");
+            free += done.drain(..).count() as u32;
+        }
+        seen.split_off(depth as usize)
+    }
+
+    #[test]
+    fn the_depth_that_was_asked_for_is_reached_and_kept() {
+        assert!(depths(1, 1).iter().all(|depth| *depth == 1));
+        assert!(depths(64, 1).iter().all(|depth| *depth == 64));
+        assert!(depths(64, 16).iter().all(|depth| (49..=64).contains(depth)));
+    }
+
+    #[test]
+    fn a_schedule_completes_in_its_next_turn() {
+        let arena = Arena::new(8, 512).expect("memory");
+        let (mut null, mut done) = (Null::new(Clock::new(), arena), Vec::new());
+        null.push(0, Op::FLUSH);
+        null.turn(Wait::No, &mut done).expect("a turn");
+        assert!(done.is_empty());
+        null.turn(Wait::No, &mut done).expect("a turn");
+        assert_eq!(done.len(), 1);
     }
 }

@@ -7,7 +7,7 @@ use workload::{Op, OpKind};
 
 use super::serial::{Serial, Transfer};
 use crate::clock::Clock;
-use crate::files::Files;
+use crate::device::Files;
 use crate::sys::arena::Arena;
 
 pub(crate) struct Psync<'f> {

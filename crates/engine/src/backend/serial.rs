@@ -9,7 +9,7 @@ use workload::{Op, OpKind};
 use super::cold::{self, negative};
 use super::{Backend, Completion, Wait};
 use crate::clock::Clock;
-use crate::files::Files;
+use crate::device::Files;
 use crate::sys::arena::Arena;
 
 /// A way to move data that returns when they are moved.
@@ -69,6 +69,10 @@ impl<T: Transfer> Backend for Serial<T> {
     fn push(&mut self, slot: u32, op: Op) {
         debug_assert!(self.queued.is_none());
         self.queued = Some((slot, op));
+    }
+
+    fn files(&self) -> Option<&Files<'_>> {
+        Some(self.way.files())
     }
 
     #[inline]

@@ -1,7 +1,9 @@
-//! A virtual drive: the model says when an operation is done, and time jumps there.
+//! A virtual drive: the model gives the time at which an operation is done, and time jumps there.
 //!
-//! Deterministic, and as fast as the model computes. No data move: a buffer is never touched.
+//! Deterministic, and as fast as the model computes. No data move: a buffer is never touched. Several
+//! backends may share a drive, each with its own time; [`crate::conductor`] keeps them in order.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
@@ -11,25 +13,63 @@ use workload::{Calls, Op, OpKind};
 
 use super::{Backend, Completion, Wait};
 
+/// Where the files of a job lie on the drive.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FileMap {
+    /// First byte of each file; none: addresses are those of the drive.
+    pub starts: Vec<u64>,
+    /// Bits of an address for the place in a file.
+    pub place_bits: u32,
+}
+
+impl FileMap {
+    #[inline]
+    fn locate(&self, address: u64) -> u64 {
+        if self.starts.is_empty() {
+            return address;
+        }
+        let file = (address >> self.place_bits) as usize;
+        self.starts[file] + (address & ((1 << self.place_bits) - 1))
+    }
+}
+
 pub(crate) struct Sim<'d> {
-    drive: &'d mut Drive,
+    drive: &'d RefCell<&'d mut Drive>,
+    files: FileMap,
     now: u64,
-    /// Time done, slot and result of what is in flight, the earliest first.
+    /// Time done, slot and result of operations in flight, the earliest first.
     in_flight: BinaryHeap<Reverse<(u64, u32, i64)>>,
-    /// What the host's stream calls take for a byte, nanoseconds; 0 where it makes none.
+    /// Time that the host's stream calls take for a byte, nanoseconds; 0 where it makes none.
     byte_ns: u64,
     /// Bytes of reads that the host has yet to get out of the stream.
     unread_bytes: u64,
 }
 
 impl<'d> Sim<'d> {
-    /// A backend on a drive whose time is `now`, and whose host calls as told.
-    pub(crate) fn new(drive: &'d mut Drive, now: u64, calls: Calls) -> Sim<'d> {
+    /// A backend on a drive whose time is `now`, for a host that makes these calls.
+    pub(crate) fn new(
+        drive: &'d RefCell<&'d mut Drive>,
+        now: u64,
+        calls: Calls,
+        files: FileMap,
+    ) -> Sim<'d> {
         let byte_ns = match calls {
             Calls::Bytes { host_ns } => u64::from(host_ns),
             Calls::Best | Calls::Plain => 0,
         };
-        Sim { drive, now, in_flight: BinaryHeap::new(), byte_ns, unread_bytes: 0 }
+        Sim { drive, files, now, in_flight: BinaryHeap::new(), byte_ns, unread_bytes: 0 }
+    }
+
+    #[inline]
+    fn submit(&mut self, op: Op) -> (u64, i64) {
+        let located = Op { offset: self.files.locate(op.offset), ..op };
+        let completion = self.drive.borrow_mut().submit(self.now, &located);
+        let result = match completion.status {
+            Status::Ok => i64::from(op.bytes),
+            Status::Invalid => -i64::from(libc::EINVAL),
+            Status::ReadOnly => -i64::from(libc::EROFS),
+        };
+        (completion.done_ns, result)
     }
 }
 
@@ -37,6 +77,7 @@ impl Backend for Sim<'_> {
     /// Virtual time jumps exactly to the next due time.
     const SPIN_NS: u64 = 0;
     const CARRIES_DATA: bool = false;
+    const VIRTUAL: bool = true;
 
     #[inline]
     fn now(&self) -> u64 {
@@ -44,20 +85,20 @@ impl Backend for Sim<'_> {
     }
 
     fn temperature(&mut self) -> Option<f64> {
-        Some(self.drive.temperature(self.now))
+        Some(self.drive.borrow_mut().temperature(self.now))
     }
 
     fn depth_max(&self) -> u32 {
         u32::MAX
     }
 
-    /// There is none: whoever asks carries data, and this backend does not.
+    /// There is none: this backend carries no data.
     fn buffer(&mut self, _slot: u32, _bytes: u32) -> &mut [u8] {
         &mut []
     }
 
     fn read_zeros(&mut self, _slot: u32, op: &Op) -> bool {
-        !self.drive.is_mapped(op.offset)
+        !self.drive.borrow().is_mapped(self.files.locate(op.offset))
     }
 
     #[inline]
@@ -67,24 +108,24 @@ impl Backend for Sim<'_> {
             OpKind::Read => self.unread_bytes += u64::from(op.bytes),
             OpKind::Flush | OpKind::Discard => {}
         }
-        let completion = self.drive.submit(self.now, &op);
-        let result = match completion.status {
-            Status::Ok => i64::from(op.bytes),
-            Status::Invalid => -i64::from(libc::EINVAL),
-            Status::ReadOnly => -i64::from(libc::EROFS),
-        };
-        self.in_flight.push(Reverse((completion.done_ns, slot, result)));
+        let (done_ns, result) = self.submit(op);
+        self.in_flight.push(Reverse((done_ns, slot, result)));
+    }
+
+    #[inline]
+    fn returns_at(&self, wait: Wait) -> Option<u64> {
+        let next = self.in_flight.peek().map(|Reverse(first)| first.0);
+        match (wait, next) {
+            (Wait::No, _) => None,
+            (Wait::For(_), next) => next,
+            (Wait::Until(time), next) => Some(next.map_or(time, |next| next.min(time))),
+        }
     }
 
     #[inline]
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
-        let next = self.in_flight.peek().map(|Reverse(first)| first.0);
-        match (wait, next) {
-            (Wait::No, _) | (Wait::For(_), None) => {}
-            (Wait::For(_), Some(next)) => self.now = self.now.max(next),
-            (Wait::Until(time), next) => {
-                self.now = self.now.max(next.map_or(time, |next| next.min(time)));
-            }
+        if let Some(at) = self.returns_at(wait) {
+            self.now = self.now.max(at);
         }
         while let Some(&Reverse((time, slot, result))) = self.in_flight.peek() {
             if time > self.now {
@@ -96,6 +137,17 @@ impl Backend for Sim<'_> {
         if self.in_flight.is_empty() {
             self.now += self.byte_ns * std::mem::take(&mut self.unread_bytes);
         }
+        Ok(())
+    }
+
+    fn starts(&self) -> Vec<u64> {
+        let files = self.files.starts.len().max(1) as u64;
+        (0..files).map(|number| number << self.files.place_bits).collect()
+    }
+
+    fn sync(&mut self, address: u64) -> io::Result<()> {
+        let (done_ns, _) = self.submit(Op { offset: address, ..Op::FLUSH });
+        self.now = self.now.max(done_ns);
         Ok(())
     }
 }

@@ -7,8 +7,8 @@ use workload::{Op, OpKind};
 
 use super::{Backend, Completion, Wait, cold};
 use crate::clock::Clock;
-use crate::files::Files;
-use crate::priority::Priorities;
+use crate::device::Files;
+use crate::priority::SlotPriorities;
 use crate::sys::arena::Arena;
 use crate::sys::ring::Ring;
 
@@ -19,7 +19,7 @@ pub(crate) struct Uring<'r> {
     clock: Clock,
     /// Discards, which a ring cannot carry on every kernel, done at the next turn.
     cold: Vec<(u32, Op)>,
-    priorities: Option<Priorities>,
+    priorities: Option<SlotPriorities>,
 }
 
 impl<'r> Uring<'r> {
@@ -29,7 +29,7 @@ impl<'r> Uring<'r> {
         clock: Clock,
         files: Files<'r>,
         arena: Arena,
-        priorities: Option<Priorities>,
+        priorities: Option<SlotPriorities>,
     ) -> Uring<'r> {
         let ring = Ring::new(ring, files, &arena);
         Uring { ring, arena, files, clock, cold: Vec::new(), priorities }
@@ -59,6 +59,10 @@ impl Backend for Uring<'_> {
         }
         let priority = self.priorities.as_mut().map_or(0, |rules| rules.give(slot, op));
         self.ring.push(op, slot, self.arena.pointer(slot), priority);
+    }
+
+    fn files(&self) -> Option<&Files<'_>> {
+        Some(&self.files)
     }
 
     fn priority(&self, slot: u32) -> u16 {

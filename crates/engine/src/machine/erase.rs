@@ -8,7 +8,7 @@ use rig::{Erase, Event, Released, Result, RigError};
 use workload::{Caching, Region};
 
 use super::{DISCARD_STEP, Machine, io_error};
-use crate::handles::Handles;
+use crate::device::{AnyDevice, FdDevice, Handles};
 use crate::release::{self, Place};
 
 impl Machine {
@@ -61,7 +61,7 @@ impl Machine {
     /// Fingerprints of the places, which get canaries first.
     fn look(&self, places: &[Place], canaries: bool) -> Result<release::Look> {
         let failed = |e| io_error(&self.info, "look at blocks", e);
-        let Some(handles) = &self.handles else { return Err(self.lost()) };
+        let Some(handles) = self.device.handles() else { return Err(self.lost()) };
         let (file, _) = handles.pick(Caching::Bypass);
         if canaries {
             release::put_canaries(file, places).map_err(failed)?;
@@ -78,7 +78,7 @@ impl Machine {
         let mut at = region.start;
         while at < region.end() {
             self.alive()?;
-            let Some(handles) = &self.handles else { return Err(self.lost()) };
+            let Some(handles) = self.device.handles() else { return Err(self.lost()) };
             let bytes = DISCARD_STEP.min(region.end() - at);
             act(handles.buffered(), at, bytes).map_err(|e| self.refused_or_failed(how, e))?;
             at += bytes;
@@ -126,7 +126,7 @@ impl Machine {
         let request = self.request.clone().ok_or_else(|| self.lost())?;
         // Without descriptors a run would be one on nothing at all: no error may leave it so.
         self.ended = Some(|| RigError::Refused("the drive could not be opened again".into()));
-        (self.handles, self.watch, self.guard) = (None, None, None);
+        (self.device, self.watch, self.guard) = (AnyDevice::Null, None, None);
         let opened = drive::open(&self.info.target.spec, &request);
         let opened = opened.map_err(|e| rig_error("open again", e))?;
         if who(&opened.info) != who(&self.info) {
@@ -137,7 +137,7 @@ impl Machine {
         let handles = handles.map_err(|e| io_error(&opened.info, "open again", e))?;
         self.info = rig::TargetInfo { state: State::Fresh, ..opened.info };
         self.info.target.direct = Some(handles.direct_works());
-        (self.handles, self.watch) = (Some(handles), Some(opened.watch));
+        (self.device, self.watch) = (AnyDevice::Fd(FdDevice::new(handles)), Some(opened.watch));
         (self.guard, self.ended) = (Some(opened.guard), None);
         Ok(())
     }
@@ -148,7 +148,7 @@ impl Machine {
             let text = "trimming free space needs a directory on a file system";
             return Err(RigError::Unsupported(text.into()));
         }
-        let Some(handles) = &self.handles else { return Err(self.lost()) };
+        let Some(handles) = self.device.handles() else { return Err(self.lost()) };
         crate::sys::file::trim_free(handles.buffered()).map_err(|error| {
             let filesystem = self.info.target.filesystem.as_ref();
             let kind = filesystem.map_or("this", |fs| fs.kind.as_str());

@@ -12,7 +12,7 @@ use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squ
 use workload::{Op, OpKind};
 
 use super::arena::Arena;
-use crate::files::Files;
+use crate::device::Files;
 
 /// The richest ring this kernel makes: Linux 6.6, 6.1, and before.
 pub(crate) fn make(entries: u32) -> io::Result<IoUring> {

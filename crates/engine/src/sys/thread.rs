@@ -1,36 +1,10 @@
-//! What the kernel knows of the calling thread, and what it may be asked for on its behalf.
+//! The calling thread: its usage, priorities and memory policy.
 
 use std::io;
 
-/// What a thread has used so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ThreadUsage {
-    /// Processor time outside of the kernel, nanoseconds.
-    pub user_ns: u64,
-    /// Processor time within the kernel, nanoseconds.
-    pub system_ns: u64,
-    /// Times it gave the processor away, by will or not.
-    pub switches: u64,
-    /// Page faults that needed I/O.
-    pub major_faults: u64,
-    /// Page faults that did not.
-    pub minor_faults: u64,
-}
+use rig::{MemoryPolicy, ThreadUsage};
 
-impl ThreadUsage {
-    /// What was used since an earlier look.
-    pub fn since(self, before: ThreadUsage) -> ThreadUsage {
-        ThreadUsage {
-            user_ns: self.user_ns.saturating_sub(before.user_ns),
-            system_ns: self.system_ns.saturating_sub(before.system_ns),
-            switches: self.switches.saturating_sub(before.switches),
-            major_faults: self.major_faults.saturating_sub(before.major_faults),
-            minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
-        }
-    }
-}
-
-/// What the calling thread has used since it began.
+/// Usage of the calling thread since it began.
 pub(crate) fn usage() -> ThreadUsage {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the kernel writes one rusage to the pointer, which is live for the call; all zeros
@@ -56,23 +30,10 @@ pub(crate) fn set_nice(nice: i32) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// On which NUMA nodes memory is taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MemoryPolicy {
-    /// On the node that the thread runs on.
-    Local,
-    /// There, as long as there is room.
-    Prefer(u32),
-    /// On these only.
-    Bind(Vec<u32>),
-    /// On these in turn.
-    Interleave(Vec<u32>),
-}
-
 /// Nodes that a mask of a policy has bits for; the largest Linux is configured for.
 const NODES_MAX: usize = 1024;
 
-/// Says where the calling thread's memory is taken from now on.
+/// Sets where the calling thread's memory is allocated from now on.
 pub(crate) fn set_memory_policy(policy: &MemoryPolicy) -> io::Result<()> {
     let (mode, nodes) = match policy {
         MemoryPolicy::Local => (libc::MPOL_LOCAL, &[][..]),

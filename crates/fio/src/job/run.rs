@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub use engine::MemoryPolicy;
+pub use rig::MemoryPolicy;
 
 use super::{PerKind, TimeRange};
 

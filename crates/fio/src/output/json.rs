@@ -38,7 +38,7 @@ pub fn json(ran: &Ran<'_>, bins: bool) -> Value {
 }
 
 fn job(shown: &Shown<'_>, bins: bool) -> Value {
-    let usage = |of: fn(&engine::ThreadUsage) -> u64| shown.sum(|run| of(&run.did.usage));
+    let usage = |of: fn(&rig::ThreadUsage) -> u64| shown.sum(|run| of(&run.did.usage));
     let elapsed_ns = shown.elapsed_ns();
     let thread_ns = shown.sum(|run| run.did.end_ns.saturating_sub(run.did.begin_ns)).max(1) as f64;
     let percent = |ns: u64| ns as f64 * 100.0 / thread_ns;

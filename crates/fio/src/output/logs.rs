@@ -118,7 +118,7 @@ fn each(run: &JobRun<'_>, value: Value) -> Vec<Line> {
     let place = (1u64 << run.shift) - 1;
     let own = job_priority(run.job);
     let own = own.map_or(0, |(class, level)| packed(class.into(), level.into(), 0));
-    let line = |logged: &engine::Logged| {
+    let line = |logged: &rig::Logged| {
         let bytes = u64::from(logged.op.bytes);
         let amount = match value {
             Value::Bandwidth => {

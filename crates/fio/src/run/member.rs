@@ -1,6 +1,9 @@
-//! A clone of a job as the engine takes it.
+//! A clone of a job as a rig takes it.
 
-use engine::{BackendKind, EndsAll, Member, Place, Priorities, PriorityRule, Terms};
+use rig::{
+    BackendKind, EndsAll, FileUse, FlowPart, Issue, Job as RigJob, Placement, Priorities,
+    PriorityRule, Start,
+};
 use workload::{BlockSizes, Caching, Mix, Open, Pacing, Pattern, Region, Stop, Think, Workload};
 
 use super::files::{Use, verifies};
@@ -47,10 +50,18 @@ pub(super) fn outline(job: &Job, clone: u32, uses: &[Use]) -> Outline {
     }
 }
 
-/// Bits of an address for the place in a file: one file has all of them.
+/// The files of a clone as a rig takes them.
+pub(super) fn file_uses(uses: &[Use]) -> Vec<FileUse> {
+    let one = |u: &Use| FileUse {
+        path: u.path.clone(),
+        region: Region { start: u.start, bytes: u.bytes },
+    };
+    uses.iter().map(one).collect()
+}
+
+/// Bits of an address for the place in a file.
 pub(super) fn shift(uses: &[Use]) -> u32 {
-    let largest = uses.iter().map(|u| u.start + u.bytes).max().unwrap_or(1);
-    if uses.len() == 1 { 63 } else { 64 - largest.leading_zeros() }
+    rig::place_bits(&file_uses(uses))
 }
 
 /// The seed of a clone. Equal jobs of one plan are told apart by their number alone, so that a job
@@ -60,26 +71,19 @@ pub(super) fn seed(job: &Job, clone: u32) -> u64 {
 }
 
 /// The clone, without its files.
-pub(super) fn member<'a>(job: &Job, clone: u32, outline: Outline) -> Member<'a> {
+pub(super) fn job(job: &Job, clone: u32, outline: Outline) -> RigJob {
     let workload = workload(job, clone, &outline);
-    Member {
-        workload,
-        source: Box::new(Rounds::new(outline, checks(job), job.files.unlink_each_loop)),
-        backend: backend(job.engine),
-        files: None,
-        direct: job.syncing.direct,
-        start_ns: start_ns(job, clone),
-        terms: terms(job),
-        referee: None,
-        flow: None,
-        priorities: priorities(job, clone),
-        place: place(job, clone),
-        after: 0..0,
-        ends_all: match &job.schedule {
-            schedule if schedule.exitall => EndsAll::Always,
-            schedule if schedule.exitall_on_error => EndsAll::OnError,
-            _ => EndsAll::Never,
-        },
+    let source = Rounds::new(outline, checks(job), job.files.unlink_each_loop);
+    let ends_all = match &job.schedule {
+        schedule if schedule.exitall => EndsAll::Always,
+        schedule if schedule.exitall_on_error => EndsAll::OnError,
+        _ => EndsAll::Never,
+    };
+    RigJob {
+        issue: issue(job, clone),
+        start: Start { delay_ns: start_ns(job, clone), after: 0..0, ends_all },
+        placement: placement(job, clone),
+        ..RigJob::new(workload, Box::new(source))
     }
 }
 
@@ -245,28 +249,36 @@ fn start_ns(job: &Job, clone: u32) -> u64 {
     low + ((u128::from(draw) * u128::from(high.saturating_sub(low) + 1)) >> 64) as u64
 }
 
-fn terms(job: &Job) -> Terms {
+fn issue(job: &Job, clone: u32) -> Issue {
     let queue = &job.queue;
     let drained = queue.depth.saturating_sub(queue.low);
     let each = job.logs.average.is_zero();
-    let logs = &job.logs;
-    Terms {
+    let (logs, flow) = (&job.logs, job.pace.flow);
+    Issue {
+        backend: Some(backend(job.engine)),
         ramp_ns: job.schedule.ramp_time.as_nanos() as u64,
-        reap: queue.complete_min.max(drained).max(1),
+        complete_min: queue.complete_min.max(drained).max(1),
         // Those it goes on after are forgiven by its rules.
         failures_max: 1,
         log: each && (logs.bw.is_some() || logs.iops.is_some() || logs.lat.is_some()),
-        flush_apart: true,
+        flush_uncounted: true,
         think: think(job),
-        apart: queue.serialize_overlap,
-        advised: job.files.fadvise != FadviseHint::None,
+        serialize_overlap: queue.serialize_overlap,
+        fadvise: job.files.fadvise != FadviseHint::None,
         fault_ends: job.verify.fatal,
         dump: job.verify.dump,
-        salt: 0,
+        fsync: job.syncing.fdatasync == 0 || job.syncing.fsync > 0,
+        flow: (flow.weight > 0).then(|| FlowPart {
+            group: flow.id,
+            weight: u64::from(flow.weight),
+            rest_ns: flow.sleep.as_nanos() as u64,
+        }),
+        priorities: priorities(job, clone),
+        ..Issue::default()
     }
 }
 
-fn place(job: &Job, clone: u32) -> Place {
+fn placement(job: &Job, clone: u32) -> Placement {
     let machine = &job.machine;
     let cpus = match machine.cpu_policy {
         CpuPolicy::Split if !machine.cpus.is_empty() => {
@@ -274,7 +286,7 @@ fn place(job: &Job, clone: u32) -> Place {
         }
         _ => machine.cpus.iter().map(|cpu| *cpu as usize).collect(),
     };
-    Place {
+    Placement {
         cpus,
         nice: (machine.nice != 0).then_some(machine.nice),
         io_priority: job_priority(job),
@@ -299,5 +311,9 @@ fn priorities(job: &Job, clone: u32) -> Option<Priorities> {
     };
     let rules = |shares: &[PriorityShare]| shares.iter().map(rule).collect::<Vec<_>>();
     let some = !shares.read.is_empty() || !shares.write.is_empty();
-    some.then(|| Priorities::new(rules(&shares.read), rules(&shares.write), seed(job, clone)))
+    some.then(|| Priorities {
+        reads: rules(&shares.read),
+        writes: rules(&shares.write),
+        seed: seed(job, clone),
+    })
 }

@@ -27,8 +27,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use drive::Watch;
-use engine::{Clock, Performed};
-use rig::{Measurement, Observer, StopReason, TargetInfo};
+use engine::Clock;
+use rig::{JobResult, Measurement, Observer, StopReason, TargetInfo};
 use rustix::io::Errno;
 use workload::Content;
 
@@ -81,7 +81,7 @@ pub struct JobRun<'p> {
     /// Bits of its addresses for the place in a file.
     pub shift: u32,
     /// What it did.
-    pub did: Performed,
+    pub did: JobResult,
     /// What its rules found: a depth, a limit that was passed, errors it went on after.
     pub told: Told,
     /// Whether it was steady, where that was asked for.

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::{Referee, Ruling};
+use rig::{JobControl, Ruling};
 use rustix::io::Errno;
 use workload::{Op, OpKind};
 
@@ -14,7 +14,7 @@ use crate::{Job, PerKind};
 /// Errors that `continue_on_error` goes on after, unless `ignore_error` names others.
 const USUAL: [Errno; 2] = [Errno::IO, Errno::ILSEQ];
 
-/// What a referee has to tell of a clone.
+/// What the control of a clone found.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
     /// The depth in use at the end, where it was looked for.
@@ -96,7 +96,7 @@ impl Rules {
     }
 }
 
-impl Referee for Rules {
+impl JobControl for Rules {
     fn first_depth(&self) -> Option<u32> {
         self.search.as_ref().map(Search::depth)
     }

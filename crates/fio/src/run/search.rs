@@ -6,7 +6,7 @@
 //! answer is found; what was counted is forgotten, and one more window (or more, until it is kept
 //! again) is the result. With `latency_run` it never ends and goes on to follow.
 
-use engine::Ruling;
+use rig::Ruling;
 
 use crate::LatencyTarget;
 

@@ -1,15 +1,14 @@
 //! One stage of a plan: the jobs that run at the same time, from their files to what they did.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use drive::Watch;
-use engine::{BackendKind, Clock, Flow, FlowShare, Member, Performance, Stage};
+use engine::{Clock, Member, Stage};
 use record::{Finding, FindingKind, Level};
-use rig::TargetInfo;
+use rig::{Job as RigJob, Performance, TargetInfo};
 
 use super::files::{self, Files, Use};
 use super::referee::{Rules, Shared};
@@ -30,18 +29,16 @@ pub(super) fn perform<'p>(
     setting: &mut Setting<'_>,
 ) -> Result<(Vec<JobRun<'p>>, rig::Measurement), RunError> {
     let open = clones.iter().map(|clone| opened(clone, files)).collect::<Result<Vec<_>, _>>()?;
-    let mut members: Vec<_> = clones
-        .iter()
-        .zip(&open)
-        .map(|(c, files)| cast(clones, c, files))
-        .collect::<Result<_, _>>()?;
-    flow(clones, &mut members);
-    let told: Vec<_> = clones.iter().zip(&mut members).map(|(c, m)| ruled(c.job, m)).collect();
+    let mut jobs: Vec<RigJob> =
+        clones.iter().map(|clone| job_of(clones, clone)).collect::<Result<_, _>>()?;
+    let told: Vec<_> = clones.iter().zip(&mut jobs).map(|(c, job)| ruled(c.job, job)).collect();
+    let member = |(job, files)| Member { job, files };
+    let members: Vec<_> = jobs.into_iter().zip(open).map(member).collect();
     let (info, watch, clock) = on;
     let (began_unix_ns, interval_ns) = (unix_ns(), interval_ns(clones));
     let mut steady = SteadyWatch::new(clones, interval_ns);
     let name = clones.first().map_or("", |clone| &clone.job.name);
-    let mut stage = Stage {
+    let stage = Stage {
         name,
         clock,
         start_ns: clock.now(),
@@ -50,7 +47,7 @@ pub(super) fn perform<'p>(
         watch: Some(watch),
         interrupt: setting.interrupt,
         observer: setting.observer,
-        overseer: Some(&mut steady),
+        intervals: Some(&mut steady),
     };
     let done = stage.perform(members).map_err(|e| RunError::io(name.to_string(), e))?;
     let Performance { jobs, mut whole } = done;
@@ -91,37 +88,19 @@ fn open_one(job: &Job, place: &Use, files: &Files) -> Result<File, RunError> {
     Ok(file)
 }
 
-/// A clone as a member of its stage.
-fn cast<'f>(
-    clones: &[&Actor<'_>],
-    clone: &Actor<'_>,
-    files: &'f [File],
-) -> Result<Member<'f>, RunError> {
+/// A clone as a job of its stage.
+fn job_of(clones: &[&Actor<'_>], clone: &Actor<'_>) -> Result<RigJob, RunError> {
     let outline = member::outline(clone.job, clone.number, &clone.uses);
-    let shift = outline.shift;
-    let mut member = member::member(clone.job, clone.number, outline);
-    member.workload.content = clone.carries.clone();
-    member.terms.salt = carried::salt(clone.serial);
-    member.after = waited_for(clones, clone.waits_for);
-    member.files = (member.backend != BackendKind::Null).then(|| handed(clone.job, files, shift));
+    let mut job = member::job(clone.job, clone.number, outline);
+    job.workload.content = clone.carries.clone();
+    job.issue.salt = carried::salt(clone.serial);
+    job.start.after = waited_for(clones, clone.waits_for);
+    job.files = member::file_uses(&clone.uses);
     let processors = numa::processors(clone.job)?;
     if !processors.is_empty() {
-        member.place.cpus = processors;
+        job.placement.cpus = processors;
     }
-    Ok(member)
-}
-
-/// Gives the members of each flow what they share.
-fn flow(clones: &[&Actor<'_>], members: &mut [Member<'_>]) {
-    let mut flows: BTreeMap<u32, Arc<Flow>> = BTreeMap::new();
-    for (clone, member) in clones.iter().zip(members) {
-        let asked = clone.job.pace.flow;
-        if asked.weight > 0 {
-            let flow = flows.entry(asked.id).or_default();
-            let (weight, rest_ns) = (u64::from(asked.weight), asked.sleep.as_nanos() as u64);
-            member.flow = Some(FlowShare::new(flow, weight, rest_ns));
-        }
-    }
+    Ok(job)
 }
 
 /// What ended a job that passed a limit of its own.
@@ -131,17 +110,12 @@ fn limit_passed(run: &JobRun<'_>) -> Option<Finding> {
     Some(Finding::new(FindingKind::LimitPassed, Level::Bad, text))
 }
 
-/// Gives a member its rules, and where they will tell what they found.
-fn ruled(job: &Job, member: &mut Member<'_>) -> Shared {
-    let Some(rules) = Rules::of(job, member.workload.depth) else { return Shared::default() };
+/// Gives a job its control, and where that will say what it found.
+fn ruled(job: &Job, of: &mut RigJob) -> Shared {
+    let Some(rules) = Rules::of(job, of.workload.depth) else { return Shared::default() };
     let told = rules.told();
-    member.referee = Some(Box::new(rules));
+    of.control = Some(Box::new(rules));
     told
-}
-
-fn handed<'f>(job: &Job, files: &'f [File], shift: u32) -> engine::Files<'f> {
-    let files = engine::Files::several(files, shift);
-    if job.syncing.fdatasync > 0 && job.syncing.fsync == 0 { files } else { files.flushed_whole() }
 }
 
 /// The clones of that job among those of a stage; none where they ran in an earlier one.

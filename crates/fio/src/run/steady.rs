@@ -2,11 +2,11 @@
 //! judges it: over the last `ss_dur` in windows of `ss_interval`, by the slope of a line through
 //! them or by the one that is farthest from their mean.
 //!
-//! Windows are made of the engine's intervals, which lose nothing: an operation is counted in the
-//! interval in which it completed, however late that is told. With `group_reporting` the jobs of a
+//! Windows are made of the rig's intervals, which lose nothing: an operation is counted in the
+//! interval in which it completed, however late that is reported. With `group_reporting` the jobs of a
 //! group are judged and ended together.
 
-use engine::{JobSeen, Overseer};
+use rig::{IntervalObserver, JobSeen};
 
 use super::Actor;
 use crate::{Criterion, Steady, Threshold};
@@ -152,8 +152,8 @@ impl SteadyWatch {
     }
 }
 
-impl Overseer for SteadyWatch {
-    fn look(&mut self, _now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32)) {
+impl IntervalObserver for SteadyWatch {
+    fn interval(&mut self, _now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32)) {
         for group in self.groups.iter_mut().filter(|group| !group.seen.attained) {
             while let Some(window) = group.window(jobs, self.interval_ns) {
                 group.seen.add(window);
@@ -205,7 +205,7 @@ impl Group {
 mod tests {
     use std::time::Duration;
 
-    use engine::JobInterval;
+    use rig::JobInterval;
 
     use super::*;
 
@@ -238,7 +238,7 @@ mod tests {
     fn found(asked: Steady, jobs: &[JobSeen]) -> (Vec<u32>, SteadySeen) {
         let mut watch = watch(asked, (0..jobs.len() as u32).collect());
         let ended = std::cell::RefCell::new(Vec::new());
-        watch.look(0, jobs, &|job| ended.borrow_mut().push(job));
+        watch.interval(0, jobs, &|job| ended.borrow_mut().push(job));
         (ended.into_inner(), watch.seen(0).expect("a group"))
     }
 

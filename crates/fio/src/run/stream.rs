@@ -2,7 +2,7 @@
 //! many bytes, when a flush; and when there are no more.
 //!
 //! Pure, and deterministic from the seed. An address is a file's number in the upper bits and the
-//! place in it below ([`engine::Files`]).
+//! place in it below ([`rig::Job::files`]).
 
 use std::sync::Arc;
 

@@ -1,15 +1,16 @@
-//! What a referee and an overseer say is done: depth, end, counting anew, failures passed over.
+//! Rulings of a job control and of an interval observer take effect: depth, end, statistics reset,
+//! failures forgiven.
 //! On the null backend and an anonymous file; nothing depends on speed.
 
 use std::fs::File;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use engine::{
-    BackendKind, Clock, EndsAll, Files, JobSeen, Member, Overseer, Performed, Place, Referee,
-    Ruling, Stage, Terms,
+use engine::{Clock, Member, Stage};
+use rig::{
+    BackendKind, Event, IntervalObserver, Issue, Job, JobControl, JobResult, JobSeen, Ruling,
+    StopReason, TargetInfo,
 };
-use rig::{Event, StopReason, TargetInfo};
 use workload::{BATCH_MAX, Mix, Op, OpKind, Pattern, Region, Source, Stop, Workload};
 
 const BLOCK: u32 = 4096;
@@ -26,12 +27,12 @@ impl Source for Same {
     }
 }
 
-fn member<'a>(
+fn member(
     source: Same,
-    files: Option<Files<'a>>,
+    files: Vec<File>,
     depth: u32,
-    referee: Option<Box<dyn Referee>>,
-) -> Member<'a> {
+    control: Option<Box<dyn JobControl>>,
+) -> Member {
     let mix = if source.0 == OpKind::Read { Mix::READ } else { Mix::WRITE };
     let workload = Workload {
         depth,
@@ -40,37 +41,24 @@ fn member<'a>(
         stop: Stop { time_ns: Some(60_000_000_000), ..Stop::default() },
         ..Workload::new("w", Pattern::Sequential, mix, BLOCK, Region::first(1 << 20))
     };
-    Member {
-        workload,
-        source: Box::new(source),
-        backend: if files.is_some() { BackendKind::Psync } else { BackendKind::Null },
-        files,
-        direct: false,
-        start_ns: 0,
-        terms: Terms { failures_max: 1, ..Terms::default() },
-        referee,
-        flow: None,
-        priorities: None,
-        place: Place::default(),
-        after: 0..0,
-        ends_all: EndsAll::Never,
-    }
+    let backend = if files.is_empty() { BackendKind::Null } else { BackendKind::Psync };
+    let issue = Issue { failures_max: 1, backend: Some(backend), ..Issue::default() };
+    Member { job: Job { issue, control, ..Job::new(workload, Box::new(source)) }, files }
 }
 
-fn perform(members: Vec<Member<'_>>, overseer: Option<&mut dyn Overseer>) -> Vec<Performed> {
+fn perform(members: Vec<Member>, intervals: Option<&mut dyn IntervalObserver>) -> Vec<JobResult> {
     let (info, interrupt) = (TargetInfo::null(1 << 20), AtomicBool::new(false));
-    let clock = Clock::new();
-    let mut stage = Stage {
+    let stage = Stage {
         name: "stage",
-        clock,
+        clock: Clock::new(),
         start_ns: 0,
         interval_ns: 1_000_000,
         info: &info,
         watch: None,
         interrupt: &interrupt,
         observer: &mut |_: &Event| {},
-        overseer: match overseer {
-            Some(overseer) => Some(overseer),
+        intervals: match intervals {
+            Some(observer) => Some(observer),
             None => None,
         },
     };
@@ -85,13 +73,16 @@ struct Script {
 }
 
 impl Script {
-    fn asked(first: Option<u32>, says: fn(u64) -> Ruling) -> (Box<dyn Referee>, Arc<Mutex<u64>>) {
+    fn asked(
+        first: Option<u32>,
+        says: fn(u64) -> Ruling,
+    ) -> (Box<dyn JobControl>, Arc<Mutex<u64>>) {
         let seen = Arc::new(Mutex::new(0));
         (Box::new(Script { first, seen: Arc::clone(&seen), says }), seen)
     }
 }
 
-impl Referee for Script {
+impl JobControl for Script {
     fn first_depth(&self) -> Option<u32> {
         self.first
     }
@@ -103,12 +94,12 @@ impl Referee for Script {
     }
 }
 
-fn reads(job: &Performed) -> u64 {
+fn reads(job: &JobResult) -> u64 {
     job.seen.kinds[OpKind::Read as usize].as_ref().map_or(0, |kind| kind.ops)
 }
 
 #[test]
-fn a_referee_ends_a_job_and_says_whether_it_failed() {
+fn a_control_ends_a_job_and_says_whether_it_failed() {
     for (says, stop) in [
         (
             (|n| if n == 100 { Ruling::End } else { Ruling::GoOn }) as fn(u64) -> _,
@@ -116,8 +107,9 @@ fn a_referee_ends_a_job_and_says_whether_it_failed() {
         ),
         (|n| if n == 100 { Ruling::Fail } else { Ruling::GoOn }, StopReason::Errors),
     ] {
-        let (referee, seen) = Script::asked(None, says);
-        let jobs = perform(vec![member(Same(OpKind::Read, None), None, 1, Some(referee))], None);
+        let (control, seen) = Script::asked(None, says);
+        let jobs =
+            perform(vec![member(Same(OpKind::Read, None), Vec::new(), 1, Some(control))], None);
         assert_eq!((jobs[0].measurement.stop, reads(&jobs[0])), (stop, 100));
         assert_eq!(*seen.lock().expect("not poisoned"), 100);
         assert!(jobs[0].measurement.errors.is_empty());
@@ -125,15 +117,15 @@ fn a_referee_ends_a_job_and_says_whether_it_failed() {
 }
 
 #[test]
-fn the_depth_is_what_the_referee_says() {
+fn the_depth_is_what_the_control_says() {
     // Alone, then four at a time, then two.
-    let (referee, _) = Script::asked(Some(1), |n| match n {
+    let (control, _) = Script::asked(Some(1), |n| match n {
         100 => Ruling::Depth(4),
         300 => Ruling::Depth(2),
         _ => Ruling::GoOn,
     });
     let source = Same(OpKind::Read, Some(1000));
-    let jobs = perform(vec![member(source, None, 64, Some(referee))], None);
+    let jobs = perform(vec![member(source, Vec::new(), 64, Some(control))], None);
     let [one, two, four, more @ ..] = jobs[0].depths;
     assert_eq!(more, [0; 4], "never deeper: {:?}", jobs[0].depths);
     assert_eq!(one + two + four, 1000);
@@ -142,9 +134,9 @@ fn the_depth_is_what_the_referee_says() {
 
 #[test]
 fn what_was_before_is_forgotten() {
-    let (referee, _) = Script::asked(None, |n| if n == 900 { Ruling::Anew } else { Ruling::GoOn });
+    let (control, _) = Script::asked(None, |n| if n == 900 { Ruling::Anew } else { Ruling::GoOn });
     let source = Same(OpKind::Read, Some(1000));
-    let jobs = perform(vec![member(source, None, 1, Some(referee))], None);
+    let jobs = perform(vec![member(source, Vec::new(), 1, Some(control))], None);
     assert_eq!(reads(&jobs[0]), 100);
     assert_eq!(jobs[0].depths[0], 100);
     let by_interval: u64 = jobs[0].seen.intervals.iter().map(|i| i.kinds[0].0).sum();
@@ -155,7 +147,7 @@ fn what_was_before_is_forgotten() {
 /// Forgives so many failures.
 struct Lenient(u64);
 
-impl Referee for Lenient {
+impl JobControl for Lenient {
     fn completed(&mut self, _op: &Op, _service_ns: u64, _now_ns: u64) -> Ruling {
         Ruling::GoOn
     }
@@ -172,11 +164,11 @@ impl Referee for Lenient {
 fn failures_are_passed_over_as_often_as_they_are_forgiven() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     // Writes fail: it is open for reading.
-    let files = [File::open(file.path()).expect("open")];
     for (forgiven, count) in [(0, 1), (41, 42), (1000, 100)] {
         let source = Same(OpKind::Write, Some(100));
-        let referee: Box<dyn Referee> = Box::new(Lenient(forgiven));
-        let member = member(source, Some(Files::one(&files[0])), 1, Some(referee));
+        let control: Box<dyn JobControl> = Box::new(Lenient(forgiven));
+        let files = vec![File::open(file.path()).expect("open")];
+        let member = member(source, files, 1, Some(control));
         let jobs = perform(vec![member], None);
         let errors = &jobs[0].measurement.errors;
         assert_eq!((errors.len(), errors[0].count), (1, count), "{errors:?}");
@@ -188,8 +180,8 @@ fn failures_are_passed_over_as_often_as_they_are_forgiven() {
 /// Ends the second job when the first has done something in whole intervals.
 struct EndsSecond;
 
-impl Overseer for EndsSecond {
-    fn look(&mut self, _now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32)) {
+impl IntervalObserver for EndsSecond {
+    fn interval(&mut self, _now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32)) {
         assert_eq!(jobs.len(), 2);
         if jobs[0].closed > 2 {
             assert!(!jobs[0].intervals.is_empty());
@@ -202,8 +194,8 @@ impl Overseer for EndsSecond {
 }
 
 #[test]
-fn an_overseer_ends_one_job_and_then_the_other() {
-    let endless = || member(Same(OpKind::Read, None), None, 1, None);
+fn an_observer_ends_one_job_and_then_the_other() {
+    let endless = || member(Same(OpKind::Read, None), Vec::new(), 1, None);
     let jobs = perform(vec![endless(), endless()], Some(&mut EndsSecond));
     assert!(jobs.iter().all(|job| job.measurement.stop == StopReason::Interrupted));
     assert!(jobs[1].end_ns <= jobs[0].end_ns);

@@ -1,4 +1,4 @@
-//! Descriptors of a target: one past the page cache, one through it.
+//! Descriptors of a file or device: one past the page cache, one through it.
 //!
 //! O_DIRECT has no silent fallback. Where it is refused, the caller gets the descriptor that goes
 //! through the cache together with the fact, and the record says so.
@@ -12,8 +12,11 @@ use workload::Caching;
 
 /// The descriptors of one target.
 pub(crate) struct Handles {
+    /// Goes through the page cache, unless the file was handed over as it is.
     buffered: File,
     direct: Option<File>,
+    /// The only descriptor goes past the page cache.
+    past_cache: bool,
 }
 
 impl Handles {
@@ -24,14 +27,19 @@ impl Handles {
             Err(e) if e.raw_os_error() == Some(libc::EINVAL) => None,
             Err(e) => return Err(e),
         };
-        Ok(Handles { buffered: file, direct })
+        Ok(Handles { buffered: file, direct, past_cache: false })
+    }
+
+    /// A file opened as it shall be used, past the page cache or not.
+    pub(crate) fn opened(file: File, past_cache: bool) -> Handles {
+        Handles { buffered: file, direct: None, past_cache }
     }
 
     /// The descriptor for a kind of caching, and whether it really goes past the cache.
     pub(crate) fn pick(&self, caching: Caching) -> (&File, bool) {
         match (&self.direct, caching) {
             (Some(direct), Caching::Bypass) => (direct, true),
-            _ => (&self.buffered, false),
+            _ => (&self.buffered, self.past_cache),
         }
     }
 

@@ -14,7 +14,7 @@ const BYTES_MOST: u64 = 1 << 30;
 
 /// Everything that is borrowed now.
 #[derive(Default)]
-pub(crate) struct Loans(Vec<Loan>);
+pub(crate) struct BorrowedBlocks(Vec<Loan>);
 
 struct Loan {
     borrowed: Borrowed,
@@ -22,7 +22,7 @@ struct Loan {
     journal: Option<Journal>,
 }
 
-impl Loans {
+impl BorrowedBlocks {
     /// Borrows a region: when this returns, all of it may be overwritten with its own content.
     pub(crate) fn borrow(
         &mut self,

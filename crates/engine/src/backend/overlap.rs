@@ -8,8 +8,9 @@ use std::io;
 use workload::{Op, OpKind};
 
 use super::{Backend, Completion, Wait};
+use crate::device::Files;
 
-pub(crate) struct Apart<B> {
+pub(crate) struct SerializeOverlap<B> {
     inner: B,
     /// Handed to the inner backend and not complete.
     flying: Vec<(u32, Op)>,
@@ -17,9 +18,9 @@ pub(crate) struct Apart<B> {
     held: Vec<(u32, Op)>,
 }
 
-impl<B: Backend> Apart<B> {
-    pub(crate) fn new(inner: B) -> Apart<B> {
-        Apart { inner, flying: Vec::new(), held: Vec::new() }
+impl<B: Backend> SerializeOverlap<B> {
+    pub(crate) fn new(inner: B) -> SerializeOverlap<B> {
+        SerializeOverlap { inner, flying: Vec::new(), held: Vec::new() }
     }
 
     /// Hands over what waits for nothing any more.
@@ -46,10 +47,12 @@ fn overlaps(others: &[(u32, Op)], op: &Op) -> bool {
     op.kind != OpKind::Flush && others.iter().any(|(_, other)| both(other))
 }
 
-impl<B: Backend> Backend for Apart<B> {
+impl<B: Backend> Backend for SerializeOverlap<B> {
     const SPIN_NS: u64 = B::SPIN_NS;
 
     const CARRIES_DATA: bool = B::CARRIES_DATA;
+
+    const VIRTUAL: bool = B::VIRTUAL;
 
     fn now(&self) -> u64 {
         self.inner.now()
@@ -89,6 +92,30 @@ impl<B: Backend> Backend for Apart<B> {
             self.release();
         }
         Ok(())
+    }
+
+    fn returns_at(&self, wait: Wait) -> Option<u64> {
+        self.inner.returns_at(wait)
+    }
+
+    fn temperature(&mut self) -> Option<f64> {
+        self.inner.temperature()
+    }
+
+    fn read_zeros(&mut self, slot: u32, op: &Op) -> bool {
+        self.inner.read_zeros(slot, op)
+    }
+
+    fn files(&self) -> Option<&Files<'_>> {
+        self.inner.files()
+    }
+
+    fn starts(&self) -> Vec<u64> {
+        self.inner.starts()
+    }
+
+    fn sync(&mut self, address: u64) -> io::Result<()> {
+        self.inner.sync(address)
     }
 
     fn missing(&self) -> Vec<&'static str> {
@@ -140,22 +167,22 @@ mod tests {
 
     #[test]
     fn what_overlaps_goes_one_after_the_other_and_the_rest_at_once() {
-        let mut apart = Apart::new(Slow { flying: Vec::new(), handed: Vec::new() });
+        let mut serialized = SerializeOverlap::new(Slow { flying: Vec::new(), handed: Vec::new() });
         // 1 overlaps 0; 3 overlaps 1, which waits, though not 0; 2 and the flush overlap nothing.
         for (slot, offset) in [(0, 0), (1, 2048), (2, 1 << 20), (3, 4096)] {
-            apart.push(slot, write(offset));
+            serialized.push(slot, write(offset));
         }
-        apart.push(4, Op { offset: 0, ..Op::FLUSH });
-        assert_eq!(apart.inner.handed, [0, 2, 4]);
+        serialized.push(4, Op { offset: 0, ..Op::FLUSH });
+        assert_eq!(serialized.inner.handed, [0, 2, 4]);
         let mut done = Vec::new();
         for handed in [&[0, 2, 4, 1][..], &[0, 2, 4, 1], &[0, 2, 4, 1], &[0, 2, 4, 1, 3]] {
-            apart.turn(Wait::For(5), &mut done).expect("a turn");
-            assert_eq!(apart.inner.handed, handed);
+            serialized.turn(Wait::For(5), &mut done).expect("a turn");
+            assert_eq!(serialized.inner.handed, handed);
         }
-        apart.turn(Wait::For(5), &mut done).expect("a turn");
+        serialized.turn(Wait::For(5), &mut done).expect("a turn");
         let order: Vec<u32> = done.iter().map(|completion| completion.slot).collect();
         assert_eq!(order, [0, 2, 4, 1, 3]);
-        assert!(apart.held.is_empty() && apart.flying.is_empty());
+        assert!(serialized.held.is_empty() && serialized.flying.is_empty());
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The rig of real targets: checks what a method asks for, runs it, and makes a measurement of it.
 
+mod blocks;
 mod erase;
+mod perform;
 
 use std::collections::HashMap;
 use std::io;
@@ -13,28 +15,22 @@ use std::time::Duration;
 use drive::{Guard, OpenRequest, Opened, Watch};
 use record::{Finding, FindingKind, Level, Safety, State, TargetKind};
 use rig::{
-    CommandRun, Event, Measurement, Observer, Preparation, Prepared, Released, Result, Rig,
-    RigError, StopReason, TargetInfo,
+    BackendKind, Blocks, CommandRun, Event, Job, Observer, Performance, Preparation, Prepared,
+    Released, Result, Rig, RigError, Stage, TargetInfo,
 };
-use workload::{Caching, Content, OpStream, Region, Workload};
+use workload::{Caching, Content, Region, Workload};
 
 use crate::admit;
-use crate::backend::discard;
+use crate::borrowed::{self, BorrowedBlocks};
 use crate::clock::Clock;
 use crate::command;
-use crate::doctor::{self, Case};
-use crate::files::Files;
-use crate::halt::Halt;
-use crate::handles::Handles;
-use crate::jobs::{Crew, EndsAll, Part, Place};
-use crate::loans::{self, Loans};
-use crate::patience::{PATIENCE, Pulse};
+use crate::device::{AnyDevice, Device, FdDevice, Handles};
+use crate::patience::PATIENCE;
+use crate::perform::{Cast, Performer};
 use crate::prepare;
-use crate::probe::{self, BackendKind};
+use crate::probe;
 use crate::release::{self, Found};
-use crate::sampler::{Sampler, Subject};
-use crate::summary::summarise;
-use crate::worker::Terms;
+use blocks::Queue;
 
 /// Distance from the drive's own warning temperature at which a run ends (safety: 6), kelvin.
 const HEAT_MARGIN_K: f64 = 5.0;
@@ -68,8 +64,7 @@ impl Default for Options {
 /// A real target on the dynamometer.
 pub struct Machine {
     info: TargetInfo,
-    /// `None` for the target that is nothing at all.
-    handles: Option<Handles>,
+    device: AnyDevice,
     watch: Option<Watch>,
     guard: Option<Guard>,
     options: Options,
@@ -80,13 +75,15 @@ pub struct Machine {
     observer: Box<dyn Observer>,
     /// Executions so far, by workload.
     replicates: HashMap<String, u32>,
-    loans: Loans,
+    borrowed: BorrowedBlocks,
     ended: Option<fn() -> RigError>,
     /// The scratch file was made empty: the next workload makes it grow.
     empty: bool,
     reference: Option<Box<Machine>>,
-    /// What it was opened with, to open it again after a format.
+    /// The request it was opened with, to open it again after a format.
     request: Option<OpenRequest>,
+    /// The queue of the block door.
+    queue: Queue,
 }
 
 impl Machine {
@@ -108,7 +105,7 @@ impl Machine {
         };
         let mut machine = Machine::bare(info, options, backend, clock, interrupt, observer);
         machine.info.target.direct = Some(handles.direct_works());
-        machine.handles = Some(handles);
+        machine.device = AnyDevice::Fd(FdDevice::new(handles));
         machine.watch = Some(watch);
         machine.guard = Some(guard);
         machine.request = Some(request);
@@ -142,7 +139,7 @@ impl Machine {
     ) -> Machine {
         Machine {
             info,
-            handles: None,
+            device: AnyDevice::Null,
             watch: None,
             guard: None,
             options,
@@ -152,11 +149,12 @@ impl Machine {
             interrupt,
             observer,
             replicates: HashMap::new(),
-            loans: Loans::default(),
+            borrowed: BorrowedBlocks::default(),
             ended: None,
             empty: false,
             reference: None,
             request: None,
+            queue: Queue::default(),
         }
     }
 
@@ -185,123 +183,45 @@ impl Machine {
     pub fn instrument_ns(&self, workload: &Workload, ops: u64) -> Result<f64> {
         let stop = workload::Stop { ops: Some(ops), ..Default::default() };
         let workload = Workload { stop, jobs: 1, flush_at_end: false, ..workload.clone() };
-        let halt = Halt::new(1);
-        let crew = Crew {
+        let (device, interrupt) = (AnyDevice::Null, AtomicBool::new(false));
+        let mut nobody = |_: &Event| {};
+        let performer = Performer {
+            name: &workload.name,
+            replicate: 0,
             clock: self.clock,
+            start_ns: 0,
             interval_ns: u64::MAX / 2,
-            halt: &halt,
-            pulse: Pulse::default(),
-            loans: None,
+            info: &self.info,
+            watch: None,
+            interrupt: &interrupt,
+            observer: &mut nobody,
+            intervals: None,
+            by_job: true,
+            patience_ns: u64::MAX,
+            hot_c: None,
+            pin: false,
+            borrowed: None,
         };
-        let parts = parts(&workload, BackendKind::Null, None, false);
-        let parts = parts.map_err(|e| io_error(&self.info, "null backend", e))?;
-        let end = crew.run(parts, |_, reports| {
-            reports.iter().find_map(|report| match report {
-                crate::recorder::Report::Done { end, .. } => Some(end),
-                _ => None,
-            })
-        });
-        let end = end.map_err(|e| io_error(&self.info, "null backend", e))?;
-        Ok(end
-            .map_or(f64::NAN, |end| (end.end_ns - end.begin_ns) as f64 / end.issued.max(1) as f64))
+        let cast = Cast { job: Job::of(&workload), device: &device, backend: BackendKind::Null };
+        let done = performer.perform(vec![cast]);
+        let (done, _) = done.map_err(|e| io_error(&self.info, "null backend", e))?;
+        let job = done.jobs.first();
+        Ok(job
+            .map_or(f64::NAN, |job| (job.end_ns - job.begin_ns) as f64 / job.issued.max(1) as f64))
     }
 
-    /// What the user or the drive's heat has ended stays ended.
+    /// Whether the user wants the run to end.
+    fn stopped(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
+    /// A run that the user or the drive's heat has ended stays ended.
     fn alive(&self) -> Result<()> {
         match self.ended {
             Some(error) => Err(error()),
-            None if self.interrupt.load(Ordering::Relaxed) => Err(RigError::Interrupted),
+            None if self.stopped() => Err(RigError::Interrupted),
             None => Ok(()),
         }
-    }
-
-    /// Whether the workload may and can run on this target.
-    fn admit(&self, workload: &Workload) -> Result<()> {
-        self.alive()?;
-        admit::admit(workload, &self.info)?;
-        if writes_original(workload) && self.handles.is_some() && !self.loans.cover(workload) {
-            let text = format!("workload {} writes what was not borrowed", workload.name);
-            return Err(RigError::Refused(text));
-        }
-        if workload.mix.changes_data() { self.check_again() } else { Ok(()) }
-    }
-
-    /// Whether the target still is the one that may be changed; asked before each phase.
-    fn check_again(&self) -> Result<()> {
-        let Some(guard) = &self.guard else { return Ok(()) };
-        guard.check_again().map_err(|e| match e.kind() {
-            drive::ErrorKind::Io => io_error(&self.info, "look at the drive", io::Error::other(e)),
-            _ => RigError::Refused(e.to_string()),
-        })
-    }
-
-    fn run(&mut self, workload: &Workload) -> Result<Measurement> {
-        let (mut file, mut direct, synchronous) = (None, false, self.synchronous(workload)?);
-        if let Some(handles) = &self.handles {
-            let picked = handles.pick(workload.caching);
-            (file, direct) = (Some(synchronous.as_ref().unwrap_or(picked.0)), picked.1);
-        }
-        if let (Some(file), true) = (file, workload.mix.changes_data() && !self.empty) {
-            let reserved = prepare::reserve(file, workload.region.end());
-            reserved.map_err(|e| io_error(&self.info, "reserve space", e))?;
-        }
-        let written_share = file
-            .filter(|_| workload.mix.read > 0)
-            .and_then(|file| prepare::written_share(file, workload.region));
-        let replicate = self.replicates.entry(workload.name.clone()).or_default();
-        let (halt, pulse) = (Halt::new(workload.jobs), Pulse::default());
-        let parts = parts(workload, self.backend, file.map(Files::one), self.options.pin);
-        let parts = parts.map_err(|e| io_error(&self.info, "pin jobs", e))?;
-        let interval_ns = self.options.interval_ns;
-        let loans = file.filter(|_| writes_original(workload)).map(|_| &self.loans);
-        let crew =
-            Crew { clock: self.clock, interval_ns, halt: &halt, pulse: pulse.clone(), loans };
-        let subject = Subject {
-            name: &workload.name,
-            replicate: *replicate,
-            start_ns: self.clock.now() - self.began,
-            jobs: workload.jobs,
-            interval_ns,
-            clock: self.clock,
-            interrupt: &self.interrupt,
-            halt: &halt,
-            hot_c: hot_limit(&self.info),
-            pulse,
-            cached: !direct,
-            patience_ns: self.options.patience.as_nanos() as u64,
-            by_job: false,
-        };
-        let (observer, watch) = (self.observer.as_mut(), self.watch.as_mut());
-        let sampler = Sampler::new(subject, observer, watch);
-        let seen = crew.run(parts, |origin, reports| sampler.watch(origin, reports));
-        let seen = seen.map_err(|e| io_error(&self.info, &workload.name, e))?;
-        *replicate += 1;
-        self.empty = false;
-        let backend = self.backend.making(workload.calls);
-        let mut measurement = summarise(workload, &seen, backend.name(), direct);
-        let case = Case {
-            workload,
-            info: &self.info,
-            measurement: &measurement,
-            seen: &seen,
-            written_share,
-        };
-        let findings = doctor::examine(&case);
-        measurement.findings = findings;
-        measurement.series = seen.series;
-        if seen.too_hot {
-            self.ended = Some(|| RigError::Refused("the drive is at its temperature limit".into()));
-        } else if measurement.stop == StopReason::Interrupted {
-            self.ended = Some(|| RigError::Interrupted);
-        }
-        Ok(measurement)
-    }
-
-    /// A descriptor of its own, for a workload whose writes have to be durable when they return.
-    fn synchronous(&self, workload: &Workload) -> Result<Option<std::fs::File>> {
-        let wanted = self.handles.as_ref().filter(|_| workload.sync_writes);
-        let open = wanted.map(|handles| handles.synchronous(workload.caching)).transpose();
-        open.map_err(|e| io_error(&self.info, "open with O_SYNC", e))
     }
 
     /// Makes the scratch file empty. What belongs to the user keeps its size.
@@ -317,13 +237,15 @@ impl Machine {
     fn discard(&mut self, region: Region) -> Result<u64> {
         admit::admit_change("a discard destroys data", &self.info)?;
         self.check_again()?;
-        let Some(handles) = &self.handles else { return Ok(0) };
+        if self.device.handles().is_none() {
+            return Ok(0);
+        }
         let mut at = region.start;
         while at < region.end() {
             self.alive()?;
             let bytes = DISCARD_STEP.min(region.end() - at);
-            discard(handles.buffered(), at, bytes)
-                .map_err(|e| io_error(&self.info, "discard", e))?;
+            let piece = Region { start: at, bytes };
+            self.device.discard(piece).map_err(|e| io_error(&self.info, "discard", e))?;
             at += bytes;
             let done = (at - region.start) as f64 / region.bytes as f64;
             self.observer.event(&Event::Progress { name: "discard".into(), done });
@@ -335,13 +257,13 @@ impl Machine {
     fn release(&mut self, region: Region) -> Result<Released> {
         admit::admit_change("giving blocks back destroys data", &self.info)?;
         let failed = |e| io_error(&self.info, "look at blocks", e);
-        let Some(handles) = &self.handles else { return Ok(Released::default()) };
+        let Some(handles) = self.device.handles() else { return Ok(Released::default()) };
         let (file, _) = handles.pick(Caching::Bypass);
         if self.info.target.kind == TargetKind::Device {
             let places = release::places(region);
             let before = release::look(file, &places).map_err(failed)?;
             self.discard(region)?;
-            let Some(handles) = &self.handles else { return Ok(Released::default()) };
+            let Some(handles) = self.device.handles() else { return Ok(Released::default()) };
             let after = release::look(handles.pick(Caching::Bypass).0, &places);
             return Ok(before.until(&after.map_err(|e| io_error(&self.info, "look at blocks", e))?));
         }
@@ -355,8 +277,8 @@ impl Machine {
 
     fn fill(&mut self, region: Region, content: Content, seed: u64) -> Result<u64> {
         let workload = prepare::fill_workload(region, content, seed);
-        self.admit(&workload)?;
-        let measurement = self.run(&workload)?;
+        self.admit_workload(&workload)?;
+        let measurement = self.run(vec![Job::of(&workload)], Stage::default())?.whole;
         if let Some(error) = measurement.errors.first() {
             let source = io::Error::other(format!("{} {} errors", error.count, error.kind));
             return Err(io_error(&self.info, "fill", source));
@@ -369,17 +291,21 @@ impl Machine {
     fn borrow(&mut self, region: Region) -> Result<u64> {
         admit::admit_borrowing(&self.info)?;
         self.check_again()?;
-        let Some(handles) = &self.handles else { return Ok(0) };
+        let Some(handles) = self.device.handles() else { return Ok(0) };
         let (info, file) = (&self.info, handles.buffered());
         let key = self.guard.as_ref().and_then(Guard::key);
-        let target = loans::Target { info, file, key };
-        self.loans.borrow(region, &target, self.options.journal.as_ref())?;
+        let target = borrowed::Target { info, file, key };
+        self.borrowed.borrow(region, &target, self.options.journal.as_ref())?;
         Ok(region.bytes)
     }
 
     fn restore(&mut self) -> Result<u64> {
-        let Some(handles) = &self.handles else { return Ok(0) };
-        self.loans.restore(&loans::Target { info: &self.info, file: handles.buffered(), key: None })
+        let Some(handles) = self.device.handles() else { return Ok(0) };
+        self.borrowed.restore(&borrowed::Target {
+            info: &self.info,
+            file: handles.buffered(),
+            key: None,
+        })
     }
 
     fn with_file<T: Default>(
@@ -387,7 +313,7 @@ impl Machine {
         what: &str,
         act: impl Fn(&std::fs::File) -> io::Result<T>,
     ) -> Result<T> {
-        let Some(handles) = &self.handles else { return Ok(T::default()) };
+        let Some(handles) = self.device.handles() else { return Ok(T::default()) };
         act(handles.buffered()).map_err(|e| io_error(&self.info, what, e))
     }
 }
@@ -397,13 +323,14 @@ impl Rig for Machine {
         &self.info
     }
 
-    fn measure(&mut self, workload: &Workload) -> Result<Measurement> {
-        self.admit(workload)?;
-        let measurement = self.run(workload)?;
-        if workload.mix.changes_data() && self.info.target.kind == TargetKind::Device {
+    fn perform(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
+        jobs.iter().try_for_each(|job| self.admit(job))?;
+        let changes = jobs.iter().any(|job| job.workload.mix.changes_data());
+        let performance = self.run(jobs, stage)?;
+        if changes && self.info.target.kind == TargetKind::Device {
             self.info.state = State::Used;
         }
-        Ok(measurement)
+        Ok(performance)
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
@@ -418,7 +345,10 @@ impl Rig for Machine {
             Preparation::Borrow { region } => self.borrow(region)?,
             Preparation::Restore => self.restore()?,
             Preparation::Discard { region } => self.discard(region)?,
-            Preparation::Flush => self.with_file("flush", |file| file.sync_data()).map(|()| 0)?,
+            Preparation::Flush => {
+                let flushed = self.device.flush();
+                flushed.map(|()| 0).map_err(|e| io_error(&self.info, "flush", e))?
+            }
             Preparation::DropCaches => {
                 self.with_file("drop caches", prepare::drop_caches)?;
                 cached_bytes = self.with_file("look at the cache", prepare::cached_bytes)?;
@@ -454,7 +384,7 @@ impl Rig for Machine {
 
     fn command(&mut self, words: &[String]) -> Result<CommandRun> {
         self.alive()?;
-        let Some(handles) = &self.handles else {
+        let Some(handles) = self.device.handles() else {
             return Err(RigError::Unsupported("running a program: this is no drive at all".into()));
         };
         let stage = command::Stage {
@@ -470,6 +400,11 @@ impl Rig for Machine {
         run.map_err(|e| io_error(&self.info, &format!("run '{}'", words.join(" ")), e))
     }
 
+    fn blocks(&mut self) -> Result<&mut dyn Blocks> {
+        self.alive()?;
+        Ok(self)
+    }
+
     fn reference(&mut self) -> Option<&mut dyn Rig> {
         self.reference.as_deref_mut().map(|reference| reference as &mut dyn Rig)
     }
@@ -481,37 +416,6 @@ impl Rig for Machine {
     fn elapsed_ns(&mut self) -> u64 {
         self.clock.now() - self.began
     }
-}
-
-/// The jobs of a workload, on one file.
-fn parts<'a>(
-    workload: &'a Workload,
-    backend: BackendKind,
-    files: Option<Files<'a>>,
-    pin: bool,
-) -> io::Result<Vec<Part<'a>>> {
-    let part = |lane| {
-        Ok(Part {
-            workload,
-            lane,
-            source: Box::new(OpStream::new(workload, lane)),
-            backend,
-            files,
-            start_ns: 0,
-            terms: Terms::default(),
-            referee: None,
-            flow: None,
-            priorities: None,
-            place: if pin { Place::pinned(lane)? } else { Place::default() },
-            after: 0..0,
-            ends_all: EndsAll::Never,
-        })
-    };
-    (0..workload.jobs).map(part).collect()
-}
-
-fn writes_original(workload: &Workload) -> bool {
-    workload.content == Content::Original && workload.mix.write > 0
 }
 
 pub(crate) fn hot_limit(info: &TargetInfo) -> Option<f64> {

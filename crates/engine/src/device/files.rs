@@ -6,37 +6,28 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 /// Files that one job works on.
 #[derive(Clone, Copy, Debug)]
-pub struct Files<'f> {
-    list: &'f [File],
+pub(crate) struct Files<'f> {
+    list: &'f [&'f File],
     shift: u32,
     whole: bool,
 }
 
 impl<'f> Files<'f> {
-    /// One file, or device.
-    pub fn one(file: &'f File) -> Files<'f> {
-        Files { list: std::slice::from_ref(file), shift: u64::BITS - 1, whole: false }
-    }
-
-    /// Several files, at least one; an address has `shift` bits (1 to 63) for the place in a file.
-    pub fn several(list: &'f [File], shift: u32) -> Files<'f> {
+    /// Files, at least one; an address has `shift` bits (1 to 63) for the place in a file. A flush
+    /// is an `fsync` where `whole` says so, else an `fdatasync`.
+    pub(crate) fn new(list: &'f [&'f File], shift: u32, whole: bool) -> Files<'f> {
         assert!(!list.is_empty() && (1..u64::BITS).contains(&shift));
-        Files { list, shift, whole: false }
-    }
-
-    /// The same files, flushed with all that is known of them (`fsync`) and not only what is needed
-    /// to read them again (`fdatasync`).
-    pub fn flushed_whole(self) -> Files<'f> {
-        Files { whole: true, ..self }
+        Files { list, shift, whole }
     }
 
     /// Every file.
-    pub fn list(&self) -> &'f [File] {
+    pub(crate) fn list(&self) -> &'f [&'f File] {
         self.list
     }
 
@@ -55,12 +46,7 @@ impl<'f> Files<'f> {
     #[inline]
     pub(crate) fn at(&self, address: u64) -> (&'f File, u64) {
         let (number, offset) = self.split(address);
-        (&self.list[number], offset)
-    }
-
-    /// Bits of an address for the place in a file.
-    pub(crate) fn place_bits(&self) -> u32 {
-        self.shift
+        (self.list[number], offset)
     }
 
     /// The first address of every file.
@@ -69,7 +55,7 @@ impl<'f> Files<'f> {
         (0..self.list.len() as u64).map(move |number| number << shift)
     }
 
-    /// Takes everything out of those that are files, devices being left alone.
+    /// Truncates the regular files; devices are left alone.
     pub(crate) fn empty(&self) -> io::Result<()> {
         self.list.iter().try_for_each(|file| match file.metadata()?.is_file() {
             true => file.set_len(0),
@@ -77,15 +63,21 @@ impl<'f> Files<'f> {
         })
     }
 
-    /// Reads are to leave no time of access behind: those would be writes of the file system's in
-    /// the middle of a measurement, and cost each read something. Who does not own a file may not
-    /// ask for this; then it stays as it is.
+    /// Reads shall not update the time of access: the file system would write it in the middle of a
+    /// measurement, and each read would cost more. Only a file's owner may ask for this; otherwise
+    /// it stays as it is.
     pub(crate) fn keep_times(&self) {
         for file in self.list {
             if let Ok(flags) = fcntl_getfl(file) {
                 let _ = fcntl_setfl(file, flags | OFlags::NOATIME);
             }
         }
+    }
+
+    /// Fills the buffer from an address on.
+    pub(crate) fn read_exact(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let (file, offset) = self.at(address);
+        file.read_exact_at(buffer, offset)
     }
 
     /// Makes the file at an address durable.
@@ -109,7 +101,7 @@ mod tests {
         file.write_all_at(b"content", 0).expect("written");
         let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
         file.set_times(FileTimes::new().set_accessed(long_ago)).expect("set");
-        Files::one(&file).keep_times();
+        Files::new(&[&file], 63, false).keep_times();
         file.read_at(&mut [0; 7], 0).expect("read");
         assert_eq!(file.metadata().expect("there").accessed().expect("a time"), long_ago);
     }
@@ -118,10 +110,11 @@ mod tests {
     fn an_address_is_a_file_and_a_place() {
         let file = || tempfile::tempfile().expect("a file");
         let files = [file(), file(), file()];
-        let several = Files::several(&files, 20);
+        let list: Vec<&File> = files.iter().collect();
+        let several = Files::new(&list, 20, false);
         assert_eq!(several.split(5), (0, 5));
         assert_eq!(several.split((2 << 20) + 4096), (2, 4096));
         assert_eq!(several.starts().collect::<Vec<_>>(), [0, 1 << 20, 2 << 20]);
-        assert_eq!(Files::one(&files[0]).split(1 << 62), (0, 1 << 62));
+        assert_eq!(Files::new(&list[..1], 63, false).split(1 << 62), (0, 1 << 62));
     }
 }

@@ -1,31 +1,38 @@
-//! The watching thread of a measurement: merges what the workers report, interval by interval,
-//! looks at the device and its temperature meanwhile, and tells the observer.
+//! The sampler of a performance: merges the reports of the workers interval by interval, samples the
+//! device and its temperature meanwhile, and informs the observers.
 //!
-//! It is the thread that called `measure`, so an observer is never called from two threads.
+//! It runs on the thread that called, so that an observer is never called from two threads.
+
+mod host;
+mod series;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use drive::{Sample, Watch};
-use record::{Series, Unit};
-use rig::{DeviceTraffic, Event, Interval, KindStats, Observer, Temperature};
+use record::Series;
+use rig::{
+    DeviceTraffic, Event, Interval, IntervalObserver, JobInterval, JobSeen, KindStats, Kinds,
+    Logged, Observer, Temperature,
+};
 use workload::OpKind;
 
 use crate::clock::Clock;
 use crate::halt::Halt;
 use crate::patience::{Patience, Pulse};
-use crate::recorder::{JobEnd, Kinds, Report};
-use crate::referee::Overseer;
+use crate::recorder::{JobEnd, Report};
+use host::{kernel_worker_cpu_ns, own_read_bytes, traffic};
+use series::push_row;
 
 /// What the sampler needs to know of the measurement it watches.
 pub(crate) struct Subject<'a> {
     pub name: &'a str,
     pub replicate: u32,
     pub start_ns: u64,
-    pub jobs: u32,
+    /// The job of each worker.
+    pub jobs: Vec<u32>,
     pub interval_ns: u64,
     pub clock: Clock,
     /// The user's wish to end the run.
@@ -40,29 +47,8 @@ pub(crate) struct Subject<'a> {
     pub cached: bool,
     /// How long they may stay away, nanoseconds.
     pub patience_ns: u64,
-    /// Keep what each job did apart from the others.
+    /// Keep the counts of each job apart from the others'.
     pub by_job: bool,
-}
-
-/// What one job did, where jobs are kept apart.
-#[derive(Clone, Debug, Default)]
-pub struct JobSeen {
-    /// Statistics by `OpKind as usize`; `None` where nothing happened.
-    pub kinds: Kinds,
-    /// The intervals in which it did something, in order.
-    pub intervals: Vec<JobInterval>,
-    /// Nothing will come to intervals below this number any more; 0: nothing was heard of it yet.
-    pub closed: u64,
-}
-
-/// What one job did in one interval.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct JobInterval {
-    /// Number of the interval, counted from the start of all jobs.
-    pub index: u64,
-    /// By `OpKind as usize`: operations, their bytes, the sum of their service times in
-    /// nanoseconds, and the longest.
-    pub kinds: [(u64, u64, u64, u64); 4],
 }
 
 /// What was seen in one measurement.
@@ -70,6 +56,8 @@ pub(crate) struct Seen {
     pub totals: Kinds,
     /// By job, where that was asked for.
     pub by_job: Vec<JobSeen>,
+    /// Logged operations by job, where nobody received them.
+    pub logs: Vec<Vec<Logged>>,
     pub series: Series,
     pub ends: Vec<JobEnd>,
     pub device: Option<DeviceTraffic>,
@@ -85,7 +73,7 @@ pub(crate) struct Sampler<'a> {
     /// Start of the workload on the subject's clock.
     origin: u64,
     observer: &'a mut dyn Observer,
-    overseer: Option<&'a mut dyn Overseer>,
+    intervals: Option<&'a mut dyn IntervalObserver>,
     watch: Option<&'a mut Watch>,
     /// Intervals below this index are closed, per job.
     closed: Vec<u64>,
@@ -93,6 +81,8 @@ pub(crate) struct Sampler<'a> {
     emitted: u64,
     /// Intervals whose end on the wall clock was seen.
     ticks: u64,
+    /// The time on a virtual clock.
+    virtual_ns: Option<u64>,
     /// The temperature that came with the latest report, from a backend that knows it.
     told_c: Option<f64>,
     patience: Patience,
@@ -114,13 +104,12 @@ impl<'a> Sampler<'a> {
         mut watch: Option<&'a mut Watch>,
     ) -> Sampler<'a> {
         let first = watch.as_mut().and_then(|w| w.sample());
+        let jobs = subject.jobs.iter().max().map_or(0, |last| *last as usize + 1);
         let series = Series::new(subject.name, subject.replicate, subject.start_ns);
         let seen = Seen {
             totals: [const { None }; 4],
-            by_job: vec![
-                JobSeen::default();
-                if subject.by_job { subject.jobs as usize } else { 0 }
-            ],
+            by_job: vec![JobSeen::default(); if subject.by_job { jobs } else { 0 }],
+            logs: vec![Vec::new(); jobs],
             series,
             ends: Vec::new(),
             device: None,
@@ -128,7 +117,7 @@ impl<'a> Sampler<'a> {
             worker_cpu_ns: 0,
             too_hot: false,
         };
-        let closed = vec![0; subject.jobs as usize];
+        let closed = vec![0; subject.jobs.len()];
         let (open, samples) = (BTreeMap::new(), BTreeMap::new());
         // A sign of life comes once in an interval.
         let patience =
@@ -137,12 +126,13 @@ impl<'a> Sampler<'a> {
             subject,
             origin: 0,
             observer,
-            overseer: None,
+            intervals: None,
             watch,
             closed,
             open,
             emitted: 0,
             ticks: 0,
+            virtual_ns: None,
             told_c: None,
             patience,
             moved: 0,
@@ -153,16 +143,23 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// The same, with somebody who looks at the jobs while they run.
-    pub(crate) fn overseen(self, overseer: Option<&'a mut dyn Overseer>) -> Sampler<'a> {
-        Sampler { overseer, ..self }
+    /// The same with an observer of the intervals of all jobs.
+    pub(crate) fn observed<'o: 'a>(
+        self,
+        by: Option<&'a mut (dyn IntervalObserver + 'o)>,
+    ) -> Sampler<'a> {
+        let intervals: Option<&'a mut dyn IntervalObserver> = match by {
+            Some(by) => Some(by),
+            None => None,
+        };
+        Sampler { intervals, ..self }
     }
 
     /// Watches a workload that begins at `origin`, until every job has reported its end.
     pub(crate) fn watch(mut self, origin: u64, reports: &Receiver<Report>) -> Seen {
         self.origin = origin;
         let interval = self.subject.interval_ns;
-        while self.seen.ends.len() < self.subject.jobs as usize {
+        while self.seen.ends.len() < self.subject.jobs.len() {
             let due = (self.ticks + 1) * interval;
             let wait = Duration::from_nanos(due.saturating_sub(self.now()));
             match reports.recv_timeout(wait) {
@@ -178,13 +175,23 @@ impl<'a> Sampler<'a> {
         self.finish()
     }
 
-    /// Watches a workload in virtual time: there is no device beside it, and no wall clock to keep.
+    /// Watches jobs in virtual time: there is no device beside them, and no wall clock to keep.
     pub(crate) fn watch_virtual(mut self, reports: &Receiver<Report>) -> Seen {
         for report in reports {
             self.take(report);
             self.look_at_user();
         }
         self.finish()
+    }
+
+    /// Takes the reports there are at this time of a virtual clock, nanoseconds since the start of
+    /// all.
+    pub(crate) fn take_all(&mut self, reports: &Receiver<Report>, now_ns: u64) {
+        self.virtual_ns = Some(now_ns);
+        for report in reports.try_iter() {
+            self.take(report);
+        }
+        self.look_at_user();
     }
 
     fn take(&mut self, report: Report) {
@@ -194,29 +201,40 @@ impl<'a> Sampler<'a> {
                 self.feel(temperature_c);
                 self.told_c = temperature_c;
                 add(&mut self.seen.totals, &kinds);
-                if let Some(seen) = self.seen.by_job.get_mut(job as usize) {
-                    seen.add(index, &kinds);
-                    seen.closed = self.closed[job as usize];
+                if let Some(seen) = self.seen_of(job) {
+                    add_interval(seen, index, &kinds);
                 }
+                self.close(job);
                 match self.open.get_mut(&index) {
                     Some(merged) => add(merged, &kinds),
                     None => drop(self.open.insert(index, *kinds)),
                 }
             }
             Report::Anew { job } => {
-                if let Some(seen) = self.seen.by_job.get_mut(job as usize) {
+                if let Some(seen) = self.seen_of(job) {
                     *seen = JobSeen::default();
                 }
+                let job = self.subject.jobs[job as usize];
+                self.seen.logs[job as usize].clear();
+                if let Some(observer) = &mut self.intervals {
+                    observer.anew(job);
+                }
+            }
+            Report::Log { job, ops } => {
+                let job = self.subject.jobs[job as usize];
+                let taken = self.intervals.as_mut().is_some_and(|by| by.ops(job, &ops));
+                if !taken {
+                    self.seen.logs[job as usize].extend(ops);
+                }
+                return;
             }
             Report::Done { job, end } => {
                 self.closed[job as usize] = u64::MAX;
-                if let Some(seen) = self.seen.by_job.get_mut(job as usize) {
-                    seen.closed = u64::MAX;
-                }
+                self.close(job);
                 self.seen.ends.push(*end);
             }
         }
-        self.oversee();
+        self.observe();
         let upto = self.closed.iter().copied().min().unwrap_or(0);
         if upto < u64::MAX {
             // The workers may be heard of before the clock is looked at.
@@ -231,7 +249,7 @@ impl<'a> Sampler<'a> {
             return;
         }
         self.ticks = ended;
-        self.oversee();
+        self.observe();
         if let Some(sample) = self.watch.as_mut().and_then(|w| w.sample()) {
             self.samples.insert(ended - 1, sample);
             self.moved = sample.read_bytes + sample.written_bytes + sample.discarded_bytes;
@@ -241,11 +259,31 @@ impl<'a> Sampler<'a> {
         self.look_at_user();
     }
 
-    fn oversee(&mut self) {
-        let now = self.now();
-        let Some(overseer) = &mut self.overseer else { return };
-        let halt = self.subject.halt;
-        overseer.look(now, &self.seen.by_job, &|job| halt.end(job));
+    /// Counts of the job of a worker, where they are kept apart.
+    fn seen_of(&mut self, worker: u32) -> Option<&mut JobSeen> {
+        let job = self.subject.jobs[worker as usize];
+        self.seen.by_job.get_mut(job as usize)
+    }
+
+    /// Intervals of a job are final when they are for all of its workers.
+    fn close(&mut self, worker: u32) {
+        let job = self.subject.jobs[worker as usize];
+        let of_job = self.subject.jobs.iter().zip(&self.closed).filter(|(of, _)| **of == job);
+        let closed = of_job.map(|(_, closed)| *closed).min().unwrap_or(0);
+        if let Some(seen) = self.seen_of(worker) {
+            seen.closed = closed;
+        }
+    }
+
+    fn observe(&mut self) {
+        let now = self.virtual_ns.unwrap_or_else(|| self.now());
+        let Some(observer) = &mut self.intervals else { return };
+        let (halt, jobs) = (self.subject.halt, &self.subject.jobs);
+        let end = |job: u32| {
+            let workers = (0..).zip(jobs).filter(|(_, of)| **of == job);
+            workers.for_each(|(worker, _)| halt.end(worker));
+        };
+        observer.interval(now, &self.seen.by_job, &end);
     }
 
     /// Whether anything is heard of the drive.
@@ -322,7 +360,8 @@ impl<'a> Sampler<'a> {
         });
     }
 
-    fn finish(mut self) -> Seen {
+    /// The last word, when every worker has reported its end.
+    pub(crate) fn finish(mut self) -> Seen {
         let interval = self.subject.interval_ns;
         let end = self.seen.ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
         self.emit_until(end / interval);
@@ -354,13 +393,35 @@ impl<'a> Sampler<'a> {
     }
 }
 
+/// Adds the counts of an interval to those of a job.
+fn add_interval(seen: &mut JobSeen, index: u64, kinds: &Kinds) {
+    add(&mut seen.kinds, kinds);
+    let sums = kinds.each_ref().map(|kind| {
+        kind.as_ref().map_or((0, 0, 0, 0), |k| {
+            (k.ops, k.bytes, k.service.sum() as u64, k.service.max().unwrap_or(0))
+        })
+    });
+    match seen.intervals.iter_mut().rev().find(|interval| interval.index == index) {
+        Some(interval) => add_sums(&mut interval.kinds, &sums),
+        None => seen.intervals.push(JobInterval { index, kinds: sums }),
+    }
+}
+
+/// Adds what another thread of the job did in the same interval.
+fn add_sums(into: &mut [(u64, u64, u64, u64); 4], from: &[(u64, u64, u64, u64); 4]) {
+    for (mine, theirs) in into.iter_mut().zip(from) {
+        *mine = (mine.0 + theirs.0, mine.1 + theirs.1, mine.2 + theirs.2, mine.3.max(theirs.3));
+    }
+}
+
 impl Seen {
-    /// What there is to say of one job alone.
-    pub(crate) fn of_job(name: &str, end: JobEnd, totals: Kinds) -> Seen {
+    /// One job alone.
+    pub(crate) fn of_job(end: JobEnd, totals: Kinds) -> Seen {
         Seen {
             totals,
             by_job: Vec::new(),
-            series: Series::new(name, 0, 0),
+            logs: Vec::new(),
+            series: Series::default(),
             ends: vec![end],
             device: None,
             temperature: None,
@@ -370,81 +431,10 @@ impl Seen {
     }
 }
 
-impl JobSeen {
-    fn add(&mut self, index: u64, kinds: &Kinds) {
-        add(&mut self.kinds, kinds);
-        let sums = kinds.each_ref().map(|kind| {
-            kind.as_ref().map_or((0, 0, 0, 0), |k| {
-                (k.ops, k.bytes, k.service.sum() as u64, k.service.max().unwrap_or(0))
-            })
-        });
-        self.intervals.push(JobInterval { index, kinds: sums });
-    }
-}
-
 fn add(into: &mut Kinds, from: &Kinds) {
     for (mine, theirs) in into.iter_mut().zip(from) {
         if let Some(theirs) = theirs {
             mine.get_or_insert_with(KindStats::default).merge(theirs);
         }
     }
-}
-
-fn traffic(before: &Sample, after: &Sample) -> DeviceTraffic {
-    DeviceTraffic {
-        read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
-        written_bytes: after.written_bytes.saturating_sub(before.written_bytes),
-        discarded_bytes: after.discarded_bytes.saturating_sub(before.discarded_bytes),
-        ..DeviceTraffic::default()
-    }
-}
-
-/// Bytes read from block devices for this process so far, whatever device it was
-/// (Documentation/filesystems/proc.rst); `None` where the kernel keeps no account.
-fn own_read_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/self/io").ok()?;
-    text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
-}
-
-/// One row of the series; a direction that the workload never had gets no columns.
-fn push_row(series: &mut Series, interval: &Interval, totals: &Kinds) {
-    let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
-    let ns = |value: Option<u64>| value.map(|v| v as f64);
-    let mut row = Vec::with_capacity(12);
-    let names = [
-        ["read", "read.ops", "read.p50", "read.p99", "read.max", "device.read"],
-        ["write", "write.ops", "write.p50", "write.p99", "write.max", "device.write"],
-    ];
-    for (side, [bytes, ops, p50, p99, max, device]) in names.into_iter().enumerate() {
-        if let Some(seen) = interval.device_bytes {
-            row.push((device, Unit::BytesPerSecond, Some(seen[side] as f64 / seconds)));
-        }
-        if totals[side].is_none() {
-            continue;
-        }
-        row.push((bytes, Unit::BytesPerSecond, Some(interval.bytes[side] as f64 / seconds)));
-        row.push((ops, Unit::Iops, Some(interval.ops[side] as f64 / seconds)));
-        row.push((p50, Unit::Nanoseconds, ns(interval.p50_ns[side])));
-        row.push((p99, Unit::Nanoseconds, ns(interval.p99_ns[side])));
-        row.push((max, Unit::Nanoseconds, ns(interval.max_ns[side])));
-    }
-    if interval.temperature_c.is_some() {
-        row.push(("temperature", Unit::Celsius, interval.temperature_c));
-    }
-    series.push(interval.end_ns, &row);
-}
-
-/// Processor time of the kernel's own workers of this process (`iou-wrk-*`), which take over requests
-/// that could not be issued where they were submitted. The workers go with their ring, so that those
-/// of an earlier measurement are not counted.
-fn kernel_worker_cpu_ns() -> u64 {
-    let Ok(tasks) = fs::read_dir("/proc/self/task") else { return 0 };
-    let cpu = |task: fs::DirEntry| {
-        let name = fs::read_to_string(task.path().join("comm")).ok()?;
-        let worker = name.starts_with("iou-wrk");
-        // Processor time, waiting time, number of runs (Documentation/scheduler/sched-stats.rst).
-        let stat = worker.then(|| fs::read_to_string(task.path().join("schedstat")).ok())??;
-        stat.split_whitespace().next()?.parse::<u64>().ok()
-    };
-    tasks.flatten().filter_map(cpu).sum()
 }

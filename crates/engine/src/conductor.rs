@@ -1,0 +1,245 @@
+//! The conductor: several jobs on one virtual drive, in one virtual time, on one thread.
+//!
+//! Every worker knows when its next turn returns. The conductor lets the earliest go on until its
+//! turns would pass the time of the next one, so that commands reach the drive in order of time.
+//! Starts, waits for other jobs and the end of all are events of the same time.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::sync::atomic::Ordering;
+
+use model::Drive;
+use rig::{EndsAll, Issue, JobControl, Start, StopReason};
+use workload::{Pace, Source, Workload};
+
+use crate::backend::{Backend, FileMap, SerializeOverlap, Sim};
+use crate::flow::FlowShare;
+use crate::halt::Halt;
+use crate::pacing::{self, UsePace};
+use crate::recorder::Recorder;
+use crate::worker::{Step, Task, Worker};
+
+/// One job for the conductor; its equal lanes share a worker.
+pub(crate) struct Player<'a> {
+    pub workload: &'a Workload,
+    pub issue: &'a Issue,
+    /// Its number among the jobs of the workload.
+    pub lane: u32,
+    pub sources: Vec<Box<dyn Source>>,
+    /// Where its files lie on the drive.
+    pub files: FileMap,
+    pub start: Start,
+    pub control: Option<Box<dyn JobControl>>,
+    pub flow: Option<FlowShare>,
+    pub recorder: Recorder,
+}
+
+/// Where a job stands.
+enum State<'a> {
+    Waits(Box<Player<'a>>),
+    Runs(Box<dyn Steps + 'a>),
+    Ended,
+}
+
+/// All jobs on one drive.
+pub(crate) struct Conductor<'a> {
+    drive: &'a RefCell<&'a mut Drive>,
+    halt: &'a Halt,
+    interval_ns: u64,
+    origin: u64,
+    /// The time of the latest event.
+    time: u64,
+    jobs: Vec<State<'a>>,
+    /// Start conditions, kept beside the jobs that still wait.
+    starts: Vec<Start>,
+    /// Job of the performance of each worker.
+    numbers: Vec<usize>,
+    /// Times at which workers go on, the earliest first.
+    wakes: BinaryHeap<Reverse<(u64, usize)>>,
+}
+
+impl<'a> Conductor<'a> {
+    /// A conductor of these players, each with the number of its job, from `origin` on.
+    pub(crate) fn new(
+        drive: &'a RefCell<&'a mut Drive>,
+        halt: &'a Halt,
+        (origin, interval_ns): (u64, u64),
+        players: Vec<(usize, Player<'a>)>,
+    ) -> Conductor<'a> {
+        let starts = players.iter().map(|(_, player)| player.start.clone()).collect();
+        let numbers = players.iter().map(|(number, _)| *number).collect();
+        let jobs = players.into_iter().map(|(_, player)| State::Waits(Box::new(player))).collect();
+        let wakes = BinaryHeap::new();
+        let mut conductor = Conductor {
+            drive,
+            halt,
+            interval_ns,
+            origin,
+            time: origin,
+            jobs,
+            starts,
+            numbers,
+            wakes,
+        };
+        conductor.release(origin);
+        conductor
+    }
+
+    /// Runs all jobs to the end of the last, and gives the time then. `between` is called after
+    /// each step with the time; where `stops` asks for that, no step passes the end of an interval.
+    pub(crate) fn run(&mut self, stops: bool, mut between: impl FnMut(u64)) -> io::Result<u64> {
+        while let Some(Reverse((at, number))) = self.wakes.pop() {
+            let now = self.turn_to(at, number);
+            let next = self.wakes.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
+            let interval_end = match stops {
+                true => now - (now - self.origin) % self.interval_ns + self.interval_ns,
+                false => u64::MAX,
+            };
+            let step = self.step(number, now, next.min(interval_end))?;
+            match step {
+                Step::Wake(at) => self.wakes.push(Reverse((at, number))),
+                Step::Ended => self.end(number)?,
+            }
+            between(now);
+        }
+        Ok(self.time)
+    }
+
+    /// The time at which a worker goes on. One that has not begun, and shall end, ends at once.
+    fn turn_to(&mut self, at: u64, number: usize) -> u64 {
+        let waits = matches!(self.jobs[number], State::Waits(_));
+        let ends = self.halt.flag(number as u32).load(Ordering::Relaxed);
+        self.time = if waits && ends { self.time } else { self.time.max(at) };
+        self.time
+    }
+
+    fn step(&mut self, number: usize, now: u64, horizon: u64) -> io::Result<Step> {
+        if let State::Waits(_) = &self.jobs[number] {
+            let interval = (now - self.origin) / self.interval_ns;
+            let State::Waits(player) = std::mem::replace(&mut self.jobs[number], State::Ended)
+            else {
+                return Ok(Step::Ended);
+            };
+            let stage = (self.drive, now, interval, self.halt, number);
+            self.jobs[number] = State::Runs(begin(*player, stage));
+        }
+        match &mut self.jobs[number] {
+            State::Runs(worker) => worker.step(horizon),
+            _ => Ok(Step::Ended),
+        }
+    }
+
+    /// A job has gone through its last phase: it reports, and others may begin or have to end.
+    fn end(&mut self, number: usize) -> io::Result<()> {
+        let State::Runs(worker) = std::mem::replace(&mut self.jobs[number], State::Ended) else {
+            return Ok(());
+        };
+        let (stop, now) = worker.close()?;
+        self.time = self.time.max(now);
+        let ends = match self.starts[number].ends_all {
+            EndsAll::Never => false,
+            EndsAll::OnError => stop == StopReason::Errors,
+            EndsAll::Always => true,
+        };
+        if ends {
+            self.halt.end_all();
+        }
+        self.release(now);
+        Ok(())
+    }
+
+    /// Schedules the start of every job that waits for nothing any more.
+    fn release(&mut self, now: u64) {
+        for number in 0..self.jobs.len() {
+            let scheduled = self.wakes.iter().any(|Reverse((_, other))| *other == number);
+            if !matches!(self.jobs[number], State::Waits(_)) || scheduled {
+                continue;
+            }
+            let start = &self.starts[number];
+            let over = |other: usize| matches!(self.jobs[other], State::Ended);
+            let mut before =
+                (0..self.jobs.len()).filter(|other| start.after.contains(&self.numbers[*other]));
+            if before.all(over) {
+                self.wakes.push(Reverse((now + start.delay_ns, number)));
+            }
+        }
+    }
+}
+
+/// A worker under way, whatever its pacer.
+trait Steps {
+    fn step(&mut self, horizon: u64) -> io::Result<Step>;
+
+    /// Reports the end; gives its reason and its time on the drive's clock.
+    fn close(self: Box<Self>) -> io::Result<(StopReason, u64)>;
+}
+
+struct Running<'a, B, P> {
+    worker: Worker<'a, B>,
+    pacer: P,
+}
+
+impl<B: Backend, P: Pace> Steps for Running<'_, B, P> {
+    fn step(&mut self, horizon: u64) -> io::Result<Step> {
+        self.worker.step(&mut self.pacer, horizon)
+    }
+
+    fn close(self: Box<Self>) -> io::Result<(StopReason, u64)> {
+        let Running { worker, pacer } = *self;
+        let now = worker.time();
+        Ok((worker.close(pacer, Ok(()))?, now))
+    }
+}
+
+/// The drive, the time and interval in which a job begins, and its number.
+type Begin<'a> = (&'a RefCell<&'a mut Drive>, u64, u64, &'a Halt, usize);
+
+fn begin<'a>(player: Player<'a>, stage: Begin<'a>) -> Box<dyn Steps + 'a> {
+    let (drive, now, ..) = stage;
+    let sim = Sim::new(drive, now, player.workload.calls, player.files.clone());
+    match player.issue.serialize_overlap {
+        true => paced(player, stage, SerializeOverlap::new(sim)),
+        false => paced(player, stage, sim),
+    }
+}
+
+fn paced<'a, B: Backend + 'a>(
+    mut player: Player<'a>,
+    stage: Begin<'a>,
+    backend: B,
+) -> Box<dyn Steps + 'a> {
+    let flow = player.flow.take();
+    // The lanes of a worker have the schedule of all of them.
+    let jobs = player.workload.jobs / player.sources.len() as u32;
+    let (workload, issue, lane) = (player.workload, player.issue, (player.lane, jobs.max(1)));
+    pacing::choose(workload, issue, lane, flow, OnPace { player, stage, backend })
+}
+
+struct OnPace<'a, B> {
+    player: Player<'a>,
+    stage: Begin<'a>,
+    backend: B,
+}
+
+impl<'a, B: Backend + 'a> UsePace for OnPace<'a, B> {
+    type Out = Box<dyn Steps + 'a>;
+
+    fn with<P: Pace + 'static>(self, pacer: P) -> Self::Out {
+        let OnPace { player, stage: (_, now, interval, halt, number), backend } = self;
+        let task = Task {
+            workload: player.workload,
+            issue: player.issue,
+            lane: player.lane,
+            lanes: player.sources.len() as u32,
+            place_bits: player.files.place_bits,
+            stop: halt.flag(number as u32),
+            borrowed: None,
+        };
+        let mut worker =
+            Worker::new(backend, task, player.sources, player.recorder, player.control);
+        worker.begin::<P>(now, interval);
+        Box::new(Running { worker, pacer })
+    }
+}

@@ -1,0 +1,242 @@
+//! Launches the jobs of a performance on a real target: each on a thread of its own with a backend
+//! of its own, all at the same moment.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use rig::{BackendKind, EndsAll, Issue, JobControl, Placement, Start, StopReason};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use workload::{Pace, Source, Workload};
+
+use crate::backend::Backend;
+use crate::borrowed::BorrowedBlocks;
+use crate::clock::Clock;
+use crate::device::{AnyDevice, Device, IoAsk, UseBackend};
+use crate::flow::FlowShare;
+use crate::halt::Halt;
+use crate::pacing::{self, UsePace};
+use crate::patience::Pulse;
+use crate::recorder::{Outlet, Recorder, Report};
+use crate::sys;
+use crate::worker::{Task, Worker};
+
+/// One thread of a performance: a job, or one of the equal jobs of a workload.
+pub(crate) struct Part<'a> {
+    /// Number of its job.
+    pub job: u32,
+    pub workload: &'a Workload,
+    pub issue: &'a Issue,
+    /// Its number among the jobs of the workload.
+    pub lane: u32,
+    pub source: Box<dyn Source>,
+    /// Where its operations go, and by which calls.
+    pub device: &'a AnyDevice,
+    pub backend: BackendKind,
+    pub place_bits: u32,
+    pub start: Start,
+    pub placement: Placement,
+    pub control: Option<Box<dyn JobControl>>,
+    pub flow: Option<FlowShare>,
+}
+
+/// What all threads of a launch share.
+pub(crate) struct Launch<'a> {
+    pub clock: Clock,
+    pub interval_ns: u64,
+    pub halt: &'a Halt,
+    /// Signs of life of all threads together.
+    pub pulse: Pulse,
+    /// The original content, where the workload writes that.
+    pub borrowed: Option<&'a BorrowedBlocks>,
+}
+
+/// Time left for every thread to come out of the barrier before the first operation is due,
+/// nanoseconds. Without it an open loop would begin with late operations.
+const RUN_UP_NS: u64 = 100_000;
+
+/// How often a job that waits for others checks whether they have ended.
+const WAITING_STEP: Duration = Duration::from_millis(1);
+
+/// Reports under way to the sampler at most: a thread that logs faster than the log is taken waits.
+const REPORTS_MAX: usize = 1024;
+
+impl Launch<'_> {
+    /// Runs all parts. `watch` is called on this thread, with the moment they begin, while they run.
+    /// The first error of a part is returned after all have ended.
+    pub(crate) fn run<T>(
+        &self,
+        parts: Vec<Part<'_>>,
+        watch: impl FnOnce(u64, &Receiver<Report>) -> T,
+    ) -> io::Result<T> {
+        let (sender, reports) = sync_channel(REPORTS_MAX);
+        let sender = Outlet::Bounded(sender);
+        let start = Barrier::new(parts.len() + 1);
+        let origin = AtomicU64::new(u64::MAX);
+        let ended: Vec<_> = parts.iter().map(|part| (part.job, AtomicBool::new(false))).collect();
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..)
+                .zip(parts)
+                .map(|(number, part)| {
+                    let runner = Runner {
+                        launch: self,
+                        number,
+                        ended: &ended,
+                        sender: sender.clone(),
+                        start: &start,
+                        origin: &origin,
+                    };
+                    scope.spawn(move || runner.run(part))
+                })
+                .collect();
+            drop(sender);
+            // Once when everybody is ready, once when everybody may know when it begins.
+            start.wait();
+            let begin = self.clock.now() + RUN_UP_NS;
+            origin.store(begin, Ordering::Release);
+            start.wait();
+            let seen = watch(begin, &reports);
+            for thread in threads {
+                // A panic in a worker is our own bug and goes on here.
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            }
+            Ok(seen)
+        })
+    }
+}
+
+/// One thread about to run its part.
+struct Runner<'a> {
+    launch: &'a Launch<'a>,
+    /// Its number among all parts.
+    number: u32,
+    /// The job of each part, and whether the part has ended.
+    ended: &'a [(u32, AtomicBool)],
+    sender: Outlet,
+    start: &'a Barrier,
+    origin: &'a AtomicU64,
+}
+
+impl Runner<'_> {
+    fn run(self, part: Part<'_>) -> io::Result<()> {
+        let (halt, ends_all) = (self.launch.halt, part.start.ends_all);
+        let (ended, number) = (self.ended, self.number as usize);
+        let placed = take_place(&part.placement);
+        sys::file::exact_timers();
+        let device = part.device;
+        let ask = IoAsk {
+            kind: part.backend,
+            workload: part.workload,
+            issue: part.issue,
+            clock: self.launch.clock,
+        };
+        let result = device.io(&ask, placed, OnBackend { runner: self, part });
+        let ends = matches!(
+            (&result, ends_all),
+            (Err(_), _) | (_, EndsAll::Always) | (Ok(StopReason::Errors), EndsAll::OnError)
+        );
+        if ends {
+            halt.end_all();
+        }
+        ended[number].1.store(true, Ordering::Release);
+        result.map(drop)
+    }
+
+    /// Waits for the jobs that must have ended before, and gives the moment from which this part's
+    /// time runs: that, or the start of all.
+    fn begin_after(&self, jobs: &Range<usize>, origin: u64) -> u64 {
+        if jobs.is_empty() {
+            return origin;
+        }
+        let before = || self.ended.iter().filter(|(job, _)| jobs.contains(&(*job as usize)));
+        let all_ended = || before().all(|(_, ended)| ended.load(Ordering::Acquire));
+        let stop = self.launch.halt.flag(self.number);
+        while !all_ended() && !stop.load(Ordering::Relaxed) {
+            thread::sleep(WAITING_STEP);
+        }
+        self.launch.clock.now().max(origin)
+    }
+}
+
+/// A part that waits for its backend.
+struct OnBackend<'a, 'p> {
+    runner: Runner<'a>,
+    part: Part<'p>,
+}
+
+impl UseBackend for OnBackend<'_, '_> {
+    type Out = io::Result<StopReason>;
+
+    fn with<B: Backend>(self, backend: io::Result<B>) -> Self::Out {
+        let OnBackend { runner, mut part } = self;
+        let flow = part.flow.take();
+        let (workload, issue, lane) = (part.workload, part.issue, (part.lane, part.workload.jobs));
+        pacing::choose(workload, issue, lane, flow, OnPace { runner, part, backend })
+    }
+}
+
+/// A part that waits for its pacer.
+struct OnPace<'a, 'p, B> {
+    runner: Runner<'a>,
+    part: Part<'p>,
+    backend: io::Result<B>,
+}
+
+impl<B: Backend> UsePace for OnPace<'_, '_, B> {
+    type Out = io::Result<StopReason>;
+
+    /// The barriers are passed even without a backend, because the others wait for everybody.
+    fn with<P: Pace + 'static>(self, pacer: P) -> Self::Out {
+        let OnPace { runner, part, backend } = self;
+        let launch = runner.launch;
+        let recorder = Recorder::new(
+            runner.number,
+            part.workload.pacing.is_open(),
+            launch.interval_ns,
+            &part.workload.name,
+            part.issue.ramp_ns,
+            (runner.sender.clone(), launch.pulse.clone()),
+        );
+        let task = Task {
+            workload: part.workload,
+            issue: part.issue,
+            lane: part.lane,
+            lanes: 1,
+            place_bits: part.place_bits,
+            stop: launch.halt.flag(runner.number),
+            borrowed: launch.borrowed,
+        };
+        let worker = backend
+            .map(|backend| Worker::new(backend, task, vec![part.source], recorder, part.control));
+        runner.start.wait();
+        runner.start.wait();
+        let origin = runner.origin.load(Ordering::Acquire);
+        let begin = runner.begin_after(&part.start.after, origin) + part.start.delay_ns;
+        worker?.run(pacer, begin, (begin - origin) / launch.interval_ns)
+    }
+}
+
+/// A place on the `number`th processor that this process may use.
+pub(crate) fn pinned(number: u32) -> io::Result<Placement> {
+    let allowed = sched_getaffinity(None)?;
+    let usable: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+    let cpus = vec![usable[number as usize % usable.len().max(1)]];
+    Ok(Placement { cpus, ..Placement::default() })
+}
+
+/// Puts the calling thread in its place.
+fn take_place(place: &Placement) -> io::Result<()> {
+    if !place.cpus.is_empty() {
+        let mut set = CpuSet::new();
+        place.cpus.iter().for_each(|&cpu| set.set(cpu));
+        sched_setaffinity(None, &set)?;
+    }
+    place.memory.as_ref().map_or(Ok(()), sys::thread::set_memory_policy)?;
+    place.nice.map_or(Ok(()), sys::thread::set_nice)?;
+    let io_priority = place.io_priority;
+    io_priority.map_or(Ok(()), |(class, level)| sys::thread::set_io_priority(class, level))
+}

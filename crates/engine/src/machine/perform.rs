@@ -1,0 +1,112 @@
+//! Admits jobs on a real target and runs them there.
+
+use rig::{Job, Performance, Result, RigError, Stage, StopReason};
+use workload::{Content, Workload};
+
+use super::{Machine, hot_limit, io_error};
+use crate::admit;
+use crate::device::AnyDevice;
+use crate::perform::{Cast, Performer};
+use crate::prepare;
+use crate::probe;
+
+impl Machine {
+    /// Whether a job may and can run.
+    pub(super) fn admit(&self, job: &Job) -> Result<()> {
+        if !job.files.is_empty() {
+            return Err(RigError::Unsupported("files by name".into()));
+        }
+        if job.sources.len() != job.workload.jobs as usize {
+            let text = format!("{} needs a source for each of its jobs", job.name());
+            return Err(RigError::Unsupported(text));
+        }
+        self.admit_workload(&job.workload)
+    }
+
+    /// Whether a workload may and can run on this target.
+    pub(super) fn admit_workload(&self, workload: &Workload) -> Result<()> {
+        self.alive()?;
+        admit::admit(workload, &self.info)?;
+        let on_drive = self.device.handles().is_some();
+        if writes_original(workload) && on_drive && !self.borrowed.cover(workload) {
+            let text = format!("workload {} writes what was not borrowed", workload.name);
+            return Err(RigError::Refused(text));
+        }
+        if workload.mix.changes_data() { self.check_again() } else { Ok(()) }
+    }
+
+    /// Whether the target still is the one that may be changed; asked before each phase.
+    pub(super) fn check_again(&self) -> Result<()> {
+        let Some(guard) = &self.guard else { return Ok(()) };
+        guard.check_again().map_err(|e| match e.kind() {
+            drive::ErrorKind::Io => {
+                io_error(&self.info, "look at the drive", std::io::Error::other(e))
+            }
+            _ => RigError::Refused(e.to_string()),
+        })
+    }
+
+    /// Runs jobs that were admitted.
+    pub(super) fn run(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
+        self.reserve(&jobs)?;
+        let first = jobs.first().map_or("", |job| job.name()).to_string();
+        let name = if stage.name.is_empty() { first } else { stage.name.to_string() };
+        let replicate = *self.replicates.get(&name).unwrap_or(&0);
+        let observed = stage.observer.is_some();
+        let original = jobs.iter().any(|job| writes_original(&job.workload));
+        let performer = Performer {
+            name: &name,
+            replicate,
+            clock: self.clock,
+            start_ns: self.clock.now() - self.began,
+            interval_ns: stage.interval_ns.unwrap_or(self.options.interval_ns),
+            info: &self.info,
+            watch: self.watch.as_mut(),
+            interrupt: &self.interrupt,
+            observer: self.observer.as_mut(),
+            intervals: match stage.observer {
+                Some(observer) => Some(observer),
+                None => None,
+            },
+            by_job: stage.by_job,
+            patience_ns: self.options.patience.as_nanos() as u64,
+            hot_c: hot_limit(&self.info),
+            pin: self.options.pin,
+            borrowed: (original && self.device.handles().is_some()).then_some(&self.borrowed),
+        };
+        let (device, backend) = (&self.device, self.backend);
+        let cast = |job: Job| {
+            // The null target has one way only.
+            let asked = match device {
+                AnyDevice::Null => backend,
+                _ => job.issue.backend.unwrap_or(backend),
+            };
+            Cast { backend: probe::making(asked, job.workload.calls), job, device }
+        };
+        let done = performer.perform(jobs.into_iter().map(cast).collect());
+        let (performance, too_hot) = done.map_err(|e| io_error(&self.info, &name, e))?;
+        *self.replicates.entry(name).or_default() += 1;
+        self.empty = false;
+        if too_hot {
+            self.ended = Some(|| RigError::Refused("the drive is at its temperature limit".into()));
+        } else if performance.whole.stop == StopReason::Interrupted && (self.stopped() || !observed)
+        {
+            // An observer ends jobs without ending the run.
+            self.ended = Some(|| RigError::Interrupted);
+        }
+        Ok(performance)
+    }
+
+    /// Gives a scratch file its space, so that writing it does not also make it grow.
+    fn reserve(&self, jobs: &[Job]) -> Result<()> {
+        let Some(handles) = self.device.handles().filter(|_| !self.empty) else { return Ok(()) };
+        let writing = jobs.iter().filter(|job| job.workload.mix.changes_data());
+        let end = writing.map(|job| job.workload.region.end()).max();
+        let reserved = end.map_or(Ok(()), |end| prepare::reserve(handles.buffered(), end));
+        reserved.map_err(|e| io_error(&self.info, "reserve space", e))
+    }
+}
+
+fn writes_original(workload: &Workload) -> bool {
+    workload.content == Content::Original && workload.mix.write > 0
+}

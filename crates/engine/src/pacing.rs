@@ -1,0 +1,42 @@
+//! The pacer of a job: one of a few types, so that the loop is compiled for each.
+
+use rig::Issue;
+use workload::{Closed, Open, Pace, Pacing, Think, Thinking, Workload};
+
+use crate::flow::FlowShare;
+
+/// Code that works with any pacer.
+pub(crate) trait UsePace {
+    type Out;
+
+    fn with<P: Pace + 'static>(self, pacer: P) -> Self::Out;
+}
+
+/// Makes the pacer of job `lane` of so many equal `jobs`: its flow, else its share of the workload's
+/// schedule, with the pauses asked for.
+pub(crate) fn choose<U: UsePace>(
+    workload: &Workload,
+    issue: &Issue,
+    (lane, jobs): (u32, u32),
+    flow: Option<FlowShare>,
+    user: U,
+) -> U::Out {
+    if let Some(share) = flow {
+        return user.with(share);
+    }
+    let Workload { pacing, seed, .. } = *workload;
+    let think = match pacing {
+        Pacing::Pauses { every, pause_ns } => {
+            Some(Think { every: Some(every), pause_ns, ..Think::default() })
+        }
+        _ => issue.think,
+    };
+    match (pacing, think) {
+        (Pacing::Closed, None) => user.with(Closed),
+        (Pacing::Closed | Pacing::Pauses { .. }, Some(think)) => {
+            user.with(Thinking::new(think, Closed))
+        }
+        (_, None) => user.with(Open::new(&pacing, lane, jobs, seed)),
+        (_, Some(think)) => user.with(Thinking::new(think, Open::new(&pacing, lane, jobs, seed))),
+    }
+}

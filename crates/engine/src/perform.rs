@@ -1,0 +1,343 @@
+//! A performance on real devices: from jobs to parts, from reports to results.
+//!
+//! [`crate::Machine`] decides what may run and on which device; here it runs. The same results are
+//! made of jobs on a virtual drive.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use drive::Watch;
+use rig::{
+    BackendKind, IntervalObserver, Issue, Job, JobResult, JobSeen, Measurement, Observer,
+    Performance, TargetInfo,
+};
+use workload::Workload;
+
+use crate::borrowed::BorrowedBlocks;
+use crate::clock::Clock;
+use crate::device::{AnyDevice, Device};
+use crate::doctor::{self, Case};
+use crate::flow::{Flow, FlowShare};
+use crate::halt::Halt;
+use crate::launch::{self, Launch, Part};
+use crate::patience::Pulse;
+use crate::recorder::JobEnd;
+use crate::sampler::{Sampler, Seen, Subject};
+use crate::summary::summarise;
+
+/// A job, with the device and the calls that its operations use.
+pub(crate) struct Cast<'a> {
+    pub job: Job,
+    pub device: &'a AnyDevice,
+    pub backend: BackendKind,
+}
+
+/// Everything around the jobs of a performance.
+pub(crate) struct Performer<'a> {
+    /// Its name, and which execution of that name it is.
+    pub name: &'a str,
+    pub replicate: u32,
+    pub clock: Clock,
+    /// When it begins in the run, nanoseconds.
+    pub start_ns: u64,
+    /// Length of an interval, nanoseconds.
+    pub interval_ns: u64,
+    pub info: &'a TargetInfo,
+    /// The drive's own counters, where it has any.
+    pub watch: Option<&'a mut Watch>,
+    /// The user's wish to end.
+    pub interrupt: &'a AtomicBool,
+    pub observer: &'a mut dyn Observer,
+    pub intervals: Option<&'a mut (dyn IntervalObserver + 'a)>,
+    /// Report each job apart.
+    pub by_job: bool,
+    /// How long the drive may stay silent, nanoseconds.
+    pub patience_ns: u64,
+    /// Temperature at which the run is ended, degrees Celsius.
+    pub hot_c: Option<f64>,
+    /// Bind every part to a processor.
+    pub pin: bool,
+    /// The original content, where writes carry that.
+    pub borrowed: Option<&'a BorrowedBlocks>,
+}
+
+impl Performer<'_> {
+    /// Runs the jobs to the end of the last. Also says whether the drive became too hot.
+    pub(crate) fn perform(self, casts: Vec<Cast<'_>>) -> io::Result<(Performance, bool)> {
+        let descriptions: Vec<_> = casts.iter().map(Description::of).collect();
+        let (kept, moved): (Vec<_>, Vec<_>) = casts.into_iter().map(split).unzip();
+        let flows = shares(&kept);
+        let parts = parts(&kept, moved, flows, self.pin)?;
+        let workers: Vec<u32> = parts.iter().map(|part| part.job).collect();
+        let (halt, pulse) = (Halt::new(workers.len() as u32), Pulse::default());
+        let subject = Subject {
+            name: self.name,
+            replicate: self.replicate,
+            start_ns: self.start_ns,
+            jobs: workers.clone(),
+            interval_ns: self.interval_ns,
+            clock: self.clock,
+            interrupt: self.interrupt,
+            halt: &halt,
+            hot_c: self.hot_c,
+            pulse: pulse.clone(),
+            cached: descriptions.iter().any(|description| !description.direct),
+            patience_ns: self.patience_ns,
+            by_job: self.by_job,
+        };
+        let sampler = Sampler::new(subject, self.observer, self.watch).observed(self.intervals);
+        let (clock, interval_ns, borrowed) = (self.clock, self.interval_ns, self.borrowed);
+        let launch = Launch { clock, interval_ns, halt: &halt, pulse, borrowed };
+        let seen = launch.run(parts, |origin, reports| sampler.watch(origin, reports))?;
+        let too_hot = seen.too_hot;
+        let workloads: Vec<_> = kept.iter().map(|(workload, _)| workload).collect();
+        let results = Results {
+            name: self.name,
+            info: self.info,
+            descriptions: &descriptions,
+            workloads: &workloads,
+            workers: &workers,
+        };
+        Ok((results.of(seen), too_hot))
+    }
+}
+
+/// A workload and its issue, which the parts of a job share.
+type Kept = (Workload, Issue);
+
+/// The rest of a job: what its parts take with them.
+struct Moved<'a> {
+    sources: Vec<Box<dyn workload::Source>>,
+    place_bits: u32,
+    start: rig::Start,
+    placement: rig::Placement,
+    control: Option<Box<dyn rig::JobControl>>,
+    device: &'a AnyDevice,
+    backend: BackendKind,
+}
+
+fn split(cast: Cast<'_>) -> (Kept, Moved<'_>) {
+    let Cast { job, device, backend } = cast;
+    let place_bits = rig::place_bits(&job.files);
+    let Job { workload, sources, issue, start, placement, control, .. } = job;
+    let moved = Moved { sources, place_bits, start, placement, control, device, backend };
+    ((workload, issue), moved)
+}
+
+/// One part for each source of each job.
+fn parts<'a>(
+    kept: &'a [Kept],
+    moved: Vec<Moved<'a>>,
+    flows: Vec<Option<FlowShare>>,
+    pin: bool,
+) -> io::Result<Vec<Part<'a>>> {
+    let mut parts = Vec::new();
+    for (job, ((kept, moved), flow)) in (0..).zip(kept.iter().zip(moved).zip(flows)) {
+        let (workload, issue) = kept;
+        let (mut control, mut flow) = (moved.control, flow);
+        for (lane, source) in (0..).zip(moved.sources) {
+            let number = parts.len() as u32;
+            let placement = if pin { launch::pinned(number)? } else { moved.placement.clone() };
+            parts.push(Part {
+                job,
+                workload,
+                issue,
+                lane,
+                source,
+                device: moved.device,
+                backend: moved.backend,
+                place_bits: moved.place_bits,
+                start: moved.start.clone(),
+                placement,
+                control: control.take(),
+                flow: flow.take(),
+            });
+        }
+    }
+    Ok(parts)
+}
+
+/// The part of each job in its flow.
+pub(crate) fn shares(kept: &[Kept]) -> Vec<Option<FlowShare>> {
+    let mut flows: BTreeMap<u32, Arc<Flow>> = BTreeMap::new();
+    let share = |(_, issue): &Kept| {
+        let part = issue.flow?;
+        let flow = flows.entry(part.group).or_default();
+        Some(FlowShare::new(flow, part.weight, part.rest_ns))
+    };
+    kept.iter().map(share).collect()
+}
+
+/// What has to be known of a job after its parts have run.
+pub(crate) struct Description {
+    /// `None` on a virtual drive.
+    pub backend: Option<BackendKind>,
+    pub direct: bool,
+    pub ramp_ns: u64,
+    /// Share of what it reads that was written before, where that is known.
+    pub written_share: Option<f64>,
+}
+
+impl Description {
+    /// The word for records.
+    fn backend_name(&self) -> &'static str {
+        self.backend.map_or("sim", BackendKind::name)
+    }
+
+    fn of(cast: &Cast<'_>) -> Description {
+        let Cast { job, device, backend } = cast;
+        let reads = job.workload.mix.read > 0;
+        Description {
+            backend: Some(*backend),
+            direct: device.bypasses_cache(&job.workload),
+            ramp_ns: job.issue.ramp_ns,
+            written_share: reads.then(|| device.written_share(job.workload.region)).flatten(),
+        }
+    }
+}
+
+/// Makes results of what was seen.
+pub(crate) struct Results<'a> {
+    pub name: &'a str,
+    pub info: &'a TargetInfo,
+    pub descriptions: &'a [Description],
+    pub workloads: &'a [&'a Workload],
+    /// The job of each worker.
+    pub workers: &'a [u32],
+}
+
+impl Results<'_> {
+    pub(crate) fn of(&self, mut seen: Seen) -> Performance {
+        let whole = self.whole(&seen);
+        let series = std::mem::take(&mut seen.series);
+        let jobs = if seen.by_job.is_empty() { Vec::new() } else { self.jobs(seen) };
+        Performance { jobs, whole: Measurement { series, ..whole } }
+    }
+
+    /// All jobs as one measurement. Its description is that of the deepest job, with the number of
+    /// all workers.
+    fn whole(&self, seen: &Seen) -> Measurement {
+        let all = self.workloads.iter().zip(self.descriptions);
+        let Some((deepest, description)) = all.max_by_key(|(w, _)| w.depth) else {
+            return Measurement::default();
+        };
+        let jobs = self.workers.len().max(deepest.jobs as usize) as u32;
+        let workload = Workload { name: self.name.to_string(), jobs, ..(*deepest).clone() };
+        let mut whole = summarise(&workload, seen, description.backend_name(), description.direct);
+        let shares = self.descriptions.iter().filter_map(|d| d.written_share);
+        whole.findings = doctor::examine(&Case {
+            backend: description.backend,
+            workload: &workload,
+            info: self.info,
+            measurement: &whole,
+            seen,
+            written_share: shares.min_by(f64::total_cmp),
+        });
+        whole
+    }
+
+    fn jobs(&self, seen: Seen) -> Vec<JobResult> {
+        let mut ends: Vec<Option<JobEnd>> = self.workloads.iter().map(|_| None).collect();
+        for end in seen.ends {
+            let job = self.workers[end.job as usize] as usize;
+            match &mut ends[job] {
+                Some(merged) => merged.merge(end),
+                none => *none = Some(end),
+            }
+        }
+        let each = ends.into_iter().zip(seen.by_job).zip(seen.logs);
+        let described = self.descriptions.iter().zip(self.workloads);
+        let result =
+            |(((end, mine), log), (description, workload)): (_, (&Description, &&Workload))| {
+                self.result(description, workload, Option::unwrap_or_default(end), (mine, log))
+            };
+        each.zip(described).map(result).collect()
+    }
+
+    fn result(
+        &self,
+        description: &Description,
+        workload: &Workload,
+        end: JobEnd,
+        (mine, log): (JobSeen, Vec<rig::Logged>),
+    ) -> JobResult {
+        let mut seen = Seen::of_job(end, mine.kinds.clone());
+        let mut measurement =
+            summarise(workload, &seen, description.backend_name(), description.direct);
+        let end = seen.ends.pop().unwrap_or_default();
+        let begin_ns = end.begin_ns.max(description.ramp_ns).min(end.issue_end_ns);
+        measurement.elapsed_ns = end.end_ns.saturating_sub(begin_ns);
+        let in_flight: u128 = mine.kinds.iter().flatten().map(|k| k.service.sum()).sum();
+        measurement.effective_depth = in_flight as f64 / measurement.elapsed_ns.max(1) as f64;
+        JobResult {
+            begin_ns,
+            issue_end_ns: end.issue_end_ns,
+            checks_ns: end.checks_ns,
+            end_ns: end.end_ns,
+            usage: end.usage,
+            issued: end.issued,
+            depths: end.depths.depths(),
+            handed: end.handed.batches(),
+            returned: end.returned.batches(),
+            dumps: end.dumps,
+            log,
+            seen: mine,
+            measurement,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use workload::{Mix, OpKind, Pattern, Region, Stop};
+
+    use super::*;
+    use crate::device::Memory;
+
+    /// A device that is neither a descriptor nor a model, under the same worker, recorder and verify.
+    #[test]
+    fn another_device_needs_nothing_but_itself() {
+        let device = AnyDevice::Memory(Memory(Mutex::new(vec![0; 1 << 20])));
+        let workload = Workload {
+            depth: 4,
+            verify: true,
+            stop: Stop { ops: Some(1000), ..Stop::default() },
+            flush_at_end: true,
+            ..Workload::new(
+                "w",
+                Pattern::Uniform,
+                Mix::read_percent(50),
+                4096,
+                Region::first(1 << 20),
+            )
+        };
+        let (info, interrupt) = (TargetInfo::null(1 << 20), AtomicBool::new(false));
+        let performer = Performer {
+            name: "w",
+            replicate: 0,
+            clock: Clock::new(),
+            start_ns: 0,
+            interval_ns: 1_000_000,
+            info: &info,
+            watch: None,
+            interrupt: &interrupt,
+            observer: &mut |_: &rig::Event| {},
+            intervals: None,
+            by_job: true,
+            patience_ns: u64::MAX,
+            hot_c: None,
+            pin: false,
+            borrowed: None,
+        };
+        let cast = Cast { job: Job::of(&workload), device: &device, backend: BackendKind::Psync };
+        let (done, _) = performer.perform(vec![cast]).expect("performed");
+        let moved = |kind: OpKind| done.whole.kind(kind).map_or(0, |stats| stats.ops);
+        assert_eq!(moved(OpKind::Read) + moved(OpKind::Write), 1000);
+        assert_eq!(moved(OpKind::Flush), 1);
+        assert!(done.whole.verified_sectors > 0 && done.whole.errors.is_empty());
+    }
+}

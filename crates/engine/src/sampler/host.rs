@@ -1,0 +1,37 @@
+//! The host's own counters of a measurement: device, process, kernel workers.
+
+use std::fs;
+
+use drive::Sample;
+use rig::DeviceTraffic;
+
+pub(super) fn traffic(before: &Sample, after: &Sample) -> DeviceTraffic {
+    DeviceTraffic {
+        read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
+        written_bytes: after.written_bytes.saturating_sub(before.written_bytes),
+        discarded_bytes: after.discarded_bytes.saturating_sub(before.discarded_bytes),
+        ..DeviceTraffic::default()
+    }
+}
+
+/// Bytes read from block devices for this process so far, whatever device it was
+/// (Documentation/filesystems/proc.rst); `None` where the kernel keeps no account.
+pub(super) fn own_read_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/io").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
+}
+
+/// Processor time of the kernel's own workers of this process (`iou-wrk-*`), which take over requests
+/// that could not be issued where they were submitted. They end with their ring, so that those of an
+/// earlier measurement are not counted.
+pub(super) fn kernel_worker_cpu_ns() -> u64 {
+    let Ok(tasks) = fs::read_dir("/proc/self/task") else { return 0 };
+    let cpu = |task: fs::DirEntry| {
+        let name = fs::read_to_string(task.path().join("comm")).ok()?;
+        let worker = name.starts_with("iou-wrk");
+        // Processor time, waiting time, number of runs (Documentation/scheduler/sched-stats.rst).
+        let stat = worker.then(|| fs::read_to_string(task.path().join("schedstat")).ok())??;
+        stat.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    tasks.flatten().filter_map(cpu).sum()
+}

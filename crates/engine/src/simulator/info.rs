@@ -1,0 +1,83 @@
+//! What is known of a virtual drive before it is measured: identity, blocks, bus and limits.
+
+use model::{DriveSpec, LinkSpec};
+use record::{Safety, State, Target, TargetKind};
+use rig::{Bus, Limits, TargetInfo};
+
+use super::Simulator;
+
+impl Simulator {
+    /// The target that a drive of that description is.
+    pub fn info(spec: &DriveSpec, spec_text: &str) -> TargetInfo {
+        let block = u64::from(*spec.block_bytes);
+        let bytes = spec.capacity.0 / block * block;
+        let target = Target {
+            spec: spec_text.to_string(),
+            kind: TargetKind::Virtual,
+            path: None,
+            bytes: Some(bytes),
+            drive: Some(identity(spec, bytes)),
+            layers: Vec::new(),
+            filesystem: None,
+            direct: Some(true),
+        };
+        TargetInfo {
+            target,
+            bytes,
+            logical_block_bytes: *spec.block_bytes,
+            allowed: Safety::Destroys,
+            ram: false,
+            discard: true,
+            state: State::Fresh,
+            formats: spec.formats.clone(),
+            bus: spec.link.first().map_or(Bus::Other, |link| Bus::of(&link.bus)),
+            limits: limits(spec),
+        }
+    }
+}
+
+/// Ceilings that follow from a description. A burst fills buffer and SLC cache; beyond it the media
+/// take what all planes program together, at the speed of the SLC cache where there is one, because
+/// what is overwritten in it is never folded.
+fn limits(spec: &DriveSpec) -> Limits {
+    let (command, nand, slc) = (&spec.command, &spec.nand, &spec.slc);
+    let turnarounds: f64 = spec.link.iter().map(|link| *link.turnaround_us).sum();
+    let least_us = command.read_us.min(*command.write_us) + *command.latency_us + turnarounds;
+    let cached = slc.fixed.0 > 0 || slc.dynamic.0 > 0;
+    let program_us = if cached { *nand.slc_program_us } else { *nand.program_us };
+    let stripe = *nand.dies * *nand.planes * *nand.page_bytes;
+    Limits {
+        link_bytes_per_s: spec.link_ceiling(),
+        least_command_ns: Some((least_us * 1e3) as u64),
+        burst_bytes: Some(spec.buffer.size.0 + slc.fixed.0 + slc.dynamic.0),
+        native_bytes_per_s: (program_us > 0.0).then(|| f64::from(stripe) * 1e6 / program_us),
+    }
+}
+
+fn identity(spec: &DriveSpec, bytes: u64) -> record::DriveIdentity {
+    let buses: Vec<String> = spec.link.iter().map(|link| link.bus.value.clone()).collect();
+    let ceilings = spec.link.iter().filter_map(LinkSpec::ceiling);
+    let transfers = spec.link.iter().map(|link| link.transfer_bytes.0).filter(|most| *most > 0);
+    let link = record::Link {
+        kind: "virtual".into(),
+        now: (!buses.is_empty()).then(|| buses.join(" + ")),
+        best: None,
+        ceiling_bytes_per_s: ceilings.reduce(f64::min),
+        downgraded: None,
+    };
+    record::DriveIdentity {
+        name: spec.name.clone(),
+        bus: "virtual".into(),
+        model: (!spec.model.is_empty()).then(|| spec.model.clone()),
+        bytes: Some(bytes),
+        logical_block_bytes: Some(*spec.block_bytes),
+        physical_block_bytes: Some(*spec.map.unit_bytes),
+        rotational: Some(false),
+        read_only: Some(false),
+        write_cache: Some(!*spec.buffer.protected),
+        discard_max_bytes: Some(if *spec.discard.honoured { u64::from(u32::MAX) } else { 0 }),
+        transfer_max_bytes: transfers.min(),
+        link: Some(link),
+        ..record::DriveIdentity::default()
+    }
+}

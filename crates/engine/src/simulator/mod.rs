@@ -1,0 +1,173 @@
+//! The rig of virtual drives: the same worker, recorder and doctor as on real ones, in virtual time.
+//!
+//! One thread keeps the time and carries all jobs ([`crate::conductor`]); the sampler merges their
+//! reports as on a real drive. Time passes only in jobs, preparations, the block door and `idle`.
+
+mod blocks;
+mod files;
+mod info;
+mod perform;
+mod prepare;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use model::{Drive, DriveSpec};
+use record::State;
+use rig::{
+    Blocks, Event, Files, Job, Observer, Performance, Preparation, Prepared, Result, Rig, RigError,
+    Stage, TargetInfo,
+};
+use workload::{Op, Region};
+
+use blocks::Stored;
+use files::Regions;
+
+/// A virtual drive on the dynamometer.
+pub struct Simulator {
+    spec: DriveSpec,
+    drive: Drive,
+    info: TargetInfo,
+    now: u64,
+    interrupt: Arc<AtomicBool>,
+    observer: Box<dyn Observer>,
+    replicates: HashMap<String, u32>,
+    borrowed: Vec<Region>,
+    interrupted: bool,
+    /// Content written by way of the block door.
+    stored: Stored,
+    /// Files, as regions of the drive.
+    regions: Regions,
+}
+
+impl Simulator {
+    /// A new drive of that description, fresh and idle. `spec_text` is what the user typed.
+    pub fn new(
+        spec: DriveSpec,
+        spec_text: &str,
+        interrupt: Arc<AtomicBool>,
+        observer: Box<dyn Observer>,
+    ) -> Simulator {
+        let drive = Drive::new(&spec, *spec.seed);
+        let info = Simulator::info(&spec, spec_text);
+        let replicates = HashMap::new();
+        let now = 0;
+        let mut simulator = Simulator {
+            spec,
+            drive,
+            info,
+            now,
+            interrupt,
+            observer,
+            replicates,
+            borrowed: Vec::new(),
+            interrupted: false,
+            stored: Stored::default(),
+            regions: Regions::default(),
+        };
+        let health = simulator.health();
+        if let Some(drive) = &mut simulator.info.target.drive {
+            drive.health = health;
+        }
+        simulator
+    }
+
+    /// Wear, traffic and temperature by the virtual drive's own counters.
+    pub fn health(&self) -> record::Health {
+        let told = self.drive.health();
+        record::Health {
+            temperature_c: Some(told.temperature_c),
+            wear_percent: Some(told.wear_percent),
+            written_bytes: Some(told.counters.written_bytes),
+            read_bytes: Some(told.counters.read_bytes),
+            flash_written_bytes: Some(told.programmed_bytes),
+            spare_percent: Some(told.spare_percent),
+            ..record::Health::default()
+        }
+    }
+
+    /// Whether the user wants the run to end.
+    fn stopped(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
+    fn alive(&mut self) -> Result<()> {
+        let ended = self.interrupted || self.stopped();
+        if ended { Err(RigError::Interrupted) } else { Ok(()) }
+    }
+}
+
+impl Rig for Simulator {
+    fn target(&self) -> &TargetInfo {
+        &self.info
+    }
+
+    fn perform(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
+        self.alive()?;
+        let jobs: Vec<Job> =
+            jobs.into_iter().map(|job| self.admit_job(job)).collect::<Result<_>>()?;
+        let changes = jobs.iter().any(|job| job.workload.mix.changes_data());
+        let performance = self.run(jobs, stage)?;
+        if changes {
+            self.info.state = State::Used;
+        }
+        Ok(performance)
+    }
+
+    fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
+        // What was borrowed goes back however the run ended.
+        if preparation != Preparation::Restore {
+            self.alive()?;
+        }
+        let start = self.now;
+        let mut released = None;
+        let bytes = match preparation {
+            Preparation::Fill { region, content, seed } => self.fill(region, content, seed)?,
+            Preparation::Borrow { region } => self.borrow(region)?,
+            Preparation::Restore => self.restore()?,
+            Preparation::Discard { region } => self.discard(region)?,
+            Preparation::Flush => self.command(Op::FLUSH).map(|()| 0)?,
+            Preparation::DropCaches | Preparation::Empty => 0,
+            Preparation::Release { region } => {
+                released = Some(self.release(region)?);
+                region.bytes
+            }
+            Preparation::Erase { region, how } => {
+                released = Some(self.erase(region, how)?);
+                region.bytes
+            }
+            Preparation::TrimFree => {
+                let text = "trimming free space: a virtual drive holds no file system";
+                return Err(RigError::Unsupported(text.into()));
+            }
+            Preparation::Format { block_bytes } => self.format(block_bytes).map(|()| 0)?,
+        };
+        Ok(Prepared { elapsed_ns: self.now - start, bytes, released, ..Prepared::default() })
+    }
+
+    fn idle(&mut self, time: Duration) -> Result<()> {
+        self.alive()?;
+        self.now += time.as_nanos() as u64;
+        self.drive.idle(self.now);
+        Ok(())
+    }
+
+    fn blocks(&mut self) -> Result<&mut dyn Blocks> {
+        self.alive()?;
+        Ok(self)
+    }
+
+    fn files(&mut self) -> Result<&mut dyn Files> {
+        Ok(self)
+    }
+
+    fn note(&mut self, event: Event) {
+        self.observer.event(&event);
+    }
+
+    fn elapsed_ns(&mut self) -> u64 {
+        self.now
+    }
+}

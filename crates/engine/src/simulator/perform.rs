@@ -1,0 +1,263 @@
+//! Runs jobs on a virtual drive, in one virtual time.
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use model::{Drive, Health};
+use record::{Finding, FindingKind, Level};
+use rig::{
+    BackendKind, DeviceTraffic, Issue, Job, Performance, Result, RigError, Stage, StopReason,
+    SyncWrites,
+};
+use workload::{Caching, Pacing, Workload};
+
+use super::Simulator;
+use crate::admit::admit;
+use crate::backend::FileMap;
+use crate::clock::Clock;
+use crate::conductor::{Conductor, Player};
+use crate::halt::Halt;
+use crate::patience::Pulse;
+use crate::perform::{Description, Results, shares};
+use crate::recorder::{Outlet, Recorder, Report};
+use crate::sampler::{Sampler, Seen, Subject};
+
+/// Intervals of a workload that ends with its time, about: more say nothing more.
+const INTERVALS: u64 = 600;
+
+/// Length of an interval, at least and where nothing bounds the time, nanoseconds.
+const INTERVAL_NS: u64 = 100_000_000;
+
+impl Simulator {
+    /// Whether a job can run, and as which workload.
+    pub(super) fn admit_job(&self, mut job: Job) -> Result<Job> {
+        if job.workload.verify {
+            let text = format!("verify in {}: a virtual drive keeps no data", job.name());
+            return Err(RigError::Unsupported(text));
+        }
+        if job.issue.backend == Some(BackendKind::Mmap) {
+            let text = format!("mapped memory in {}: a virtual drive has no pages", job.name());
+            return Err(RigError::Unsupported(text));
+        }
+        if job.sources.len() != job.workload.jobs as usize {
+            let text = format!("{} needs a source for each of its jobs", job.name());
+            return Err(RigError::Unsupported(text));
+        }
+        if job.files.is_empty() {
+            admit(&job.workload, &self.info)?;
+        } else {
+            job.workload.check()?;
+        }
+        // Nothing lies between host and drive: a durable write is a write and a flush.
+        if job.workload.sync_writes && job.workload.flush_every.is_none() {
+            job.workload.flush_every = Some(1);
+            job.sources = Job::of(&job.workload).sources;
+        }
+        Ok(job)
+    }
+
+    /// Runs jobs that were admitted.
+    pub(super) fn run(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
+        let first = jobs.first().map_or("", |job| job.name()).to_string();
+        let name = if stage.name.is_empty() { first } else { stage.name.to_string() };
+        let replicate = self.replicates.entry(name.clone()).or_default();
+        let number = *replicate;
+        *replicate += 1;
+        let (notes, before) = (notes(&jobs), self.drive.health());
+        let interval_ns = stage.interval_ns.unwrap_or_else(|| interval(&jobs));
+        let jobs: Vec<Split> =
+            jobs.into_iter().map(|job| self.split(job)).collect::<Result<_>>()?;
+        let (kept, moved): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+        let workers: Vec<u32> = (0..).zip(&moved).flat_map(|(n, m)| vec![n; m.workers()]).collect();
+        let halt = Halt::new(workers.len() as u32);
+        let flag = Arc::clone(&self.interrupt);
+        let subject = Subject {
+            name: &name,
+            replicate: number,
+            start_ns: self.now,
+            jobs: workers.clone(),
+            interval_ns,
+            clock: Clock::new(),
+            interrupt: &flag,
+            halt: &halt,
+            hot_c: None,
+            pulse: Pulse::default(),
+            cached: false,
+            patience_ns: u64::MAX,
+            by_job: stage.by_job,
+        };
+        let observed = stage.observer.is_some();
+        let sampler = Sampler::new(subject, self.observer.as_mut(), None).observed(stage.observer);
+        let (sender, reports) = channel();
+        let players = players(&kept, moved, interval_ns, &sender);
+        drop(sender);
+        let score = Score { start: self.now, interval_ns, halt: &halt, observed };
+        let drive = &mut self.drive;
+        let done = score.play(drive, players, sampler, &reports);
+        let (mut seen, end) =
+            done.map_err(|source| RigError::Io { context: name.clone(), source })?;
+        self.now = self.now.max(end);
+        // The processor time is the simulation's own and says nothing about the drive.
+        seen.ends.iter_mut().for_each(|end| end.usage = Default::default());
+        seen.device = Some(moved_since(&before, &self.drive.health()));
+        let descriptions: Vec<_> = kept.iter().map(describe).collect();
+        let workloads: Vec<_> = kept.iter().map(|(workload, _)| workload).collect();
+        let results = Results {
+            name: &name,
+            info: &self.info,
+            descriptions: &descriptions,
+            workloads: &workloads,
+            workers: &workers,
+        };
+        let mut performance = results.of(seen);
+        let whole = &mut performance.whole;
+        whole.findings.extend(notes);
+        self.interrupted |= whole.stop == StopReason::Interrupted && (!observed || self.stopped());
+        Ok(performance)
+    }
+
+    /// Parts a job into its description and what its workers take with them.
+    fn split(&mut self, job: Job) -> Result<Split> {
+        let place_bits = rig::place_bits(&job.files);
+        let starts = job.files.iter().map(|file| self.regions.start(&file.path));
+        let starts: Vec<u64> = starts.collect::<Result<_>>()?;
+        // Equal jobs share a worker, unless each pauses by its own count of operations.
+        let apart =
+            matches!(job.workload.pacing, Pacing::Pauses { .. }) || job.issue.think.is_some();
+        let Job { workload, sources, issue, start, control, .. } = job;
+        let sources = match apart {
+            true => sources.into_iter().map(|source| vec![source]).collect(),
+            false => vec![sources],
+        };
+        let files = FileMap { starts, place_bits };
+        Ok(((workload, issue), Moved { sources, files, start, control }))
+    }
+}
+
+type Split = ((Workload, Issue), Moved);
+
+/// What the workers of a job take with them.
+struct Moved {
+    /// The sources of each worker.
+    sources: Vec<Vec<Box<dyn workload::Source>>>,
+    files: FileMap,
+    start: rig::Start,
+    control: Option<Box<dyn rig::JobControl>>,
+}
+
+impl Moved {
+    fn workers(&self) -> usize {
+        self.sources.len()
+    }
+}
+
+fn describe((workload, issue): &(Workload, Issue)) -> Description {
+    let _ = workload;
+    Description { backend: None, direct: true, ramp_ns: issue.ramp_ns, written_share: None }
+}
+
+fn players<'a>(
+    kept: &'a [(Workload, Issue)],
+    moved: Vec<Moved>,
+    interval_ns: u64,
+    sender: &Sender<Report>,
+) -> Vec<(usize, Player<'a>)> {
+    let mut players = Vec::new();
+    let flows = shares(kept);
+    for (number, ((kept, moved), flow)) in (0..).zip(kept.iter().zip(moved).zip(flows)) {
+        let (workload, issue) = kept;
+        let Moved { sources, files, start, mut control } = moved;
+        let mut flow = flow;
+        for (lane, sources) in (0..).zip(sources) {
+            let out = (Outlet::Unbounded(sender.clone()), Pulse::default());
+            let open = workload.pacing.is_open();
+            let worker = players.len() as u32;
+            let ramp_ns = issue.ramp_ns;
+            let recorder = Recorder::new(worker, open, interval_ns, &workload.name, ramp_ns, out);
+            let (files, start) = (files.clone(), start.clone());
+            let (control, flow) = (control.take(), flow.take());
+            let player =
+                Player { workload, issue, lane, sources, files, start, control, flow, recorder };
+            players.push((number, player));
+        }
+    }
+    players
+}
+
+/// How a performance in virtual time runs.
+struct Score<'a> {
+    start: u64,
+    interval_ns: u64,
+    halt: &'a Halt,
+    /// Somebody sees the intervals, and may end jobs at exactly that time.
+    observed: bool,
+}
+
+impl Score<'_> {
+    /// Runs the players to the end of the last. Gives the time then.
+    fn play(
+        &self,
+        drive: &mut Drive,
+        players: Vec<(usize, Player<'_>)>,
+        sampler: Sampler<'_>,
+        reports: &Receiver<Report>,
+    ) -> io::Result<(Seen, u64)> {
+        let times = (self.start, self.interval_ns);
+        if self.observed {
+            let drive = RefCell::new(drive);
+            let mut sampler = sampler;
+            let mut conductor = Conductor::new(&drive, self.halt, times, players);
+            let end = conductor.run(true, |now| sampler.take_all(reports, now - self.start))?;
+            drop(conductor);
+            return Ok((sampler.finish(), end));
+        }
+        // A thread computes; this one merges meanwhile.
+        thread::scope(|scope| {
+            let worker = scope.spawn(move || {
+                let drive = RefCell::new(drive);
+                Conductor::new(&drive, self.halt, times, players).run(false, |_| {})
+            });
+            let seen = sampler.watch_virtual(reports);
+            let end = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            Ok((seen, end))
+        })
+    }
+}
+
+/// What was asked for and makes no difference on a virtual drive.
+fn notes(jobs: &[Job]) -> Vec<Finding> {
+    let asked = |name: &'static str, is: fn(&Job) -> bool| jobs.iter().any(is).then_some(name);
+    let names = [
+        asked("page cache", |job| job.workload.caching == Caching::Buffered),
+        asked("synchronous opening", |job| job.issue.open.sync != SyncWrites::None),
+        asked("access advice", |job| job.issue.open.advice.is_some()),
+        asked("priorities", |job| job.issue.priorities.is_some()),
+        asked("placement", |job| job.placement != rig::Placement::default()),
+    ];
+    let names: Vec<&str> = names.into_iter().flatten().collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let text = format!("a virtual drive has no host around it: no {}", names.join(", no "));
+    vec![Finding::new(FindingKind::NoHost, Level::Note, text)]
+}
+
+/// Intervals as long as a series of a few hundred of them needs.
+fn interval(jobs: &[Job]) -> u64 {
+    let times = jobs.iter().filter_map(|job| job.workload.stop.time_ns);
+    times.max().map_or(0, |ns| ns / INTERVALS).max(INTERVAL_NS)
+}
+
+/// What reached the drive: nothing lies between host and drive.
+fn moved_since(before: &Health, after: &Health) -> DeviceTraffic {
+    let (a, b) = (&before.counters, &after.counters);
+    DeviceTraffic {
+        read_bytes: b.read_bytes - a.read_bytes,
+        written_bytes: b.written_bytes - a.written_bytes,
+        discarded_bytes: b.discarded_bytes - a.discarded_bytes,
+        ..DeviceTraffic::default()
+    }
+}

@@ -1,0 +1,79 @@
+//! The cold side of a completion: failures, verify, logs, and reads that returned zeros.
+
+use rig::Logged;
+use workload::{Op, OpKind};
+
+use super::Worker;
+use super::issue::READS_SAMPLED;
+use crate::backend::Backend;
+
+/// Wrong blocks that are kept: enough to see what went wrong, few enough to fit in memory.
+const DUMPS_MAX: usize = 16;
+
+/// Logged operations that are reported at once: few messages, little memory.
+const LOG_BATCH: usize = 4096;
+
+impl<B: Backend> Worker<'_, B> {
+    #[cold]
+    pub(super) fn failed(&mut self, slot: u32, result: i64) {
+        let op = self.slots[slot as usize].op;
+        self.recorder.error(op, result);
+        if self.forgiven(&op, result) {
+            self.failures = 0;
+            return self.unverified(slot);
+        }
+        let gone = [libc::ENODEV, libc::ENXIO, libc::EBADF];
+        let weight = if gone.iter().any(|e| result == -i64::from(*e)) { u32::MAX / 2 } else { 1 };
+        self.failures = self.failures.saturating_add(weight);
+        if self.failures >= self.task.issue.failures_max {
+            self.give_up();
+        }
+        self.unverified(slot);
+    }
+
+    fn unverified(&mut self, slot: u32) {
+        if let Some(verifier) = &mut self.verifier {
+            verifier.complete(slot, false, &[]);
+        }
+    }
+
+    /// Examines a completed operation: control, log, verify, or whether a read was all zeros.
+    #[cold]
+    pub(super) fn look_at(&mut self, slot: u32, now: u64, service_ns: u64) {
+        let op = self.slots[slot as usize].op;
+        self.show(&op, service_ns, now);
+        if self.task.issue.log && now >= self.task.issue.ramp_ns {
+            let priority = self.backend.priority(slot);
+            self.log.push(Logged { priority, done_ns: now, service_ns, op });
+            if self.log.len() >= LOG_BATCH {
+                self.report_log();
+            }
+        }
+        if self.verifier.is_some() {
+            self.verify(slot, op);
+        } else if op.kind == OpKind::Read && self.end.reads_sampled < READS_SAMPLED {
+            self.end.reads_sampled += 1;
+            self.end.reads_zero += u32::from(self.backend.read_zeros(slot, &op));
+        }
+    }
+
+    fn verify(&mut self, slot: u32, op: Op) {
+        let Some(verifier) = &mut self.verifier else { return };
+        let buffer = self.backend.buffer(slot, op.bytes);
+        let Some((fault, offset)) = verifier.complete(slot, true, buffer) else { return };
+        self.recorder.fault("verify", fault.name(), offset);
+        if self.task.issue.dump && self.end.dumps.len() < DUMPS_MAX {
+            self.end.dumps.push(verifier.dump(op, offset, buffer));
+        }
+        if self.task.issue.fault_ends {
+            self.give_up();
+        }
+    }
+
+    /// Hands over what was logged since the last time.
+    pub(super) fn report_log(&mut self) {
+        if !self.log.is_empty() {
+            self.recorder.log(std::mem::take(&mut self.log));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Rulings of a job's control, and giving up when too much has failed: rare, and apart from the
+//! loop, which only checks one flag.
+
+use std::io;
+
+use rig::{JobControl, Ruling, StopReason};
+use workload::Op;
+
+use super::phase::Phase;
+use super::{Limits, Worker};
+use crate::backend::Backend;
+use crate::recorder::JobEnd;
+use crate::sys::thread;
+
+/// A job's control, and its last ruling.
+pub(super) struct Control {
+    by: Option<Box<dyn JobControl>>,
+    ruling: Ruling,
+    /// Too much has failed.
+    gave_up: bool,
+}
+
+impl Control {
+    pub(super) fn new(by: Option<Box<dyn JobControl>>) -> Control {
+        Control { by, ruling: Ruling::GoOn, gave_up: false }
+    }
+
+    /// Whether the job was given up.
+    pub(super) fn gave_up(&self) -> bool {
+        self.gave_up
+    }
+
+    /// Whether completions must be shown.
+    pub(super) fn watches(&self) -> bool {
+        self.by.as_ref().is_some_and(|control| control.watches())
+    }
+
+    /// Queue depth at the start, at most `depth`.
+    pub(super) fn first_depth(&self, depth: u32) -> u32 {
+        let first = self.by.as_ref().and_then(|control| control.first_depth());
+        first.map_or(depth, |first| first.clamp(1, depth))
+    }
+}
+
+impl<B: Backend> Worker<'_, B> {
+    /// Shows a completion to the control. Operations in flight when it wants a change are not shown.
+    pub(super) fn show(&mut self, op: &Op, service_ns: u64, now: u64) {
+        let Some(control) = &mut self.control.by else { return };
+        if self.control.ruling != Ruling::GoOn {
+            return;
+        }
+        let ruling = control.completed(op, service_ns, now);
+        self.control.ruling = ruling;
+        self.called |= ruling != Ruling::GoOn;
+    }
+
+    /// Whether the control forgives a failure.
+    pub(super) fn forgiven(&mut self, op: &Op, result: i64) -> bool {
+        self.control.by.as_mut().is_some_and(|control| control.forgives(op, result))
+    }
+
+    /// Too much has failed: the job ends with this turn.
+    pub(super) fn give_up(&mut self) {
+        self.control.gave_up = true;
+        self.called = true;
+    }
+
+    /// The phase that follows a call.
+    #[cold]
+    pub(super) fn attend(&mut self) -> Phase {
+        self.called = false;
+        match self.control.ruling {
+            _ if self.control.gave_up => Phase::Drain(StopReason::Errors),
+            Ruling::GoOn => Phase::Issue,
+            Ruling::End => Phase::Drain(StopReason::Amount),
+            Ruling::Fail => Phase::Drain(StopReason::Errors),
+            ruling @ (Ruling::Depth(_) | Ruling::Anew) => Phase::Settle(ruling),
+        }
+    }
+
+    /// Lets a ruling take effect when the operations in flight have completed.
+    pub(super) fn settle(&mut self, ruling: Ruling, horizon: u64) -> io::Result<Option<u64>> {
+        if let Some(at) = self.drain(horizon)? {
+            return Ok(Some(at));
+        }
+        self.control.ruling = Ruling::GoOn;
+        self.phase = Phase::Issue;
+        match ruling {
+            _ if self.control.gave_up => self.phase = Phase::Drain(StopReason::Errors),
+            Ruling::Depth(depth) => self.open_slots(depth),
+            _ => self.begin_anew(),
+        }
+        Ok(None)
+    }
+
+    /// Resets the statistics of the job; its run time starts again.
+    fn begin_anew(&mut self) {
+        let now = self.now();
+        self.recorder.begin_anew(now);
+        self.log.clear();
+        self.used_before = thread::usage();
+        let JobEnd { depth_capped, missing, .. } = std::mem::take(&mut self.end);
+        self.end = JobEnd { begin_ns: now, depth_capped, missing, ..JobEnd::default() };
+        self.part.time_ns = now.saturating_add(Limits::of(&self.task).time_ns);
+    }
+
+    /// Sets the queue depth. Nothing is in flight.
+    fn open_slots(&mut self, depth: u32) {
+        let depth = depth.clamp(1, self.slots.len() as u32);
+        self.free.clear();
+        self.free.extend((0..depth).rev());
+        self.open = depth as usize;
+    }
+}

@@ -1,0 +1,95 @@
+//! A source of operations, with the batch that was drawn from it and not issued yet.
+
+use workload::{After, BATCH_MAX, Op, Source};
+
+pub(super) struct Drawn {
+    source: Box<dyn Source>,
+    batch: Vec<Op>,
+    /// The next operation of the batch.
+    at: usize,
+    /// Operations taken of earlier batches.
+    before: u64,
+}
+
+impl Drawn {
+    pub(super) fn new(source: Box<dyn Source>) -> Drawn {
+        Drawn { source, batch: Vec::with_capacity(BATCH_MAX), at: 0, before: 0 }
+    }
+
+    pub(super) fn reads_back(&self) -> bool {
+        self.source.reads_back()
+    }
+
+    /// The next operation, which stays the next one until it is taken.
+    #[inline(always)]
+    pub(super) fn next(&mut self, now: u64) -> Option<Op> {
+        if self.at == self.batch.len() {
+            self.draw(now);
+        }
+        self.batch.get(self.at).copied()
+    }
+
+    #[inline(always)]
+    pub(super) fn take(&mut self) {
+        self.at += 1;
+    }
+
+    #[inline(never)]
+    fn draw(&mut self, now: u64) {
+        self.begin_batch();
+        self.source.draw(now, &mut self.batch);
+    }
+
+    fn begin_batch(&mut self) {
+        self.before += self.at as u64;
+        self.at = 0;
+        self.batch.clear();
+    }
+
+    /// The end of a part: operations drawn and not taken are given back.
+    pub(super) fn after(&mut self, over: bool) -> After {
+        self.begin_batch();
+        self.source.after(self.before, over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// Ten operations a batch, numbered by their offsets; notes how many were taken at its ends.
+    struct Tens(u64, Arc<Mutex<Vec<u64>>>);
+
+    impl Source for Tens {
+        fn draw(&mut self, _now: u64, out: &mut Vec<Op>) {
+            out.extend((self.0..self.0 + 10).map(|offset| Op { offset, ..Op::FLUSH }));
+            self.0 += 10;
+        }
+
+        fn after(&mut self, taken: u64, _over: bool) -> After {
+            self.1.lock().expect("not poisoned").push(taken);
+            self.0 = taken;
+            After::More { emptied: false }
+        }
+    }
+
+    #[test]
+    fn operations_that_were_never_issued_come_again() {
+        let ends = Arc::new(Mutex::new(Vec::new()));
+        let mut drawn = Drawn::new(Box::new(Tens(0, Arc::clone(&ends))));
+        let mut taken = Vec::new();
+        for part in [3, 0, 17, 10] {
+            for _ in 0..part {
+                taken.push(drawn.next(0).expect("endless").offset);
+                drawn.take();
+            }
+            // Looked at, and not taken.
+            drawn.next(0);
+            drawn.after(true);
+        }
+        assert_eq!(taken, (0..30).collect::<Vec<_>>());
+        assert_eq!(*ends.lock().expect("not poisoned"), [3, 3, 20, 30]);
+    }
+}

@@ -1,0 +1,184 @@
+//! The loop: hands over operations, waits, counts completions.
+
+use std::io;
+use std::sync::atomic::Ordering;
+
+use rig::StopReason;
+use workload::{Op, OpKind, Pace};
+
+use super::{Limits, NAP_NS, Phase, Slot, Worker};
+use crate::backend::{Backend, Completion, Wait};
+
+/// An open-loop operation issued this much after it was due counts as late, nanoseconds. Well above
+/// the jitter of a wake-up, well below the delay of a schedule that has run out of slots.
+const LATE_NS: u64 = 100_000;
+
+/// Reads whose content is checked for zeros: enough to tell, few enough to cost nothing.
+pub(super) const READS_SAMPLED: u32 = 16;
+
+impl<B: Backend> Worker<'_, B> {
+    /// Issues operations until the part ends, a ruling stops the loop, or the next turn would wait
+    /// beyond `horizon`: then the time of that turn on the backend's clock is returned, and the next
+    /// call continues there.
+    pub(super) fn issue_until<P: Pace>(
+        &mut self,
+        pacer: &mut P,
+        horizon: u64,
+    ) -> io::Result<Option<u64>> {
+        let workload = self.task.workload;
+        let batch = workload.batch;
+        let Limits { time_ns, bytes: mut bytes_left, ops: ops_max } = self.part;
+        let mut now = self.now();
+        // The stamp of the last turn, as long as it is as good as a new one.
+        let mut stamp = Some(now);
+        let reason = 'part: loop {
+            if now >= time_ns {
+                break StopReason::Time;
+            }
+            if self.task.stop.load(Ordering::Relaxed) {
+                break StopReason::Interrupted;
+            }
+            let mut pushed = 0;
+            while pushed < batch {
+                let Some(&slot) = self.free.last() else { break };
+                let Some(due) = pacer.next_due(now) else { break };
+                // Each lane has `depth` slots.
+                let lane =
+                    if self.sources.len() == 1 { 0 } else { (slot / workload.depth) as usize };
+                let Some(op) = self.sources[lane].next(now) else {
+                    break 'part StopReason::TraceEnd;
+                };
+                if bytes_left == 0 || self.issued >= ops_max {
+                    break 'part StopReason::Amount;
+                }
+                self.sources[lane].take();
+                bytes_left = bytes_left.saturating_sub(u64::from(op.bytes));
+                let issued = self.issue(op, due, stamp.take());
+                self.end.late += u64::from(P::OPEN && issued.saturating_sub(due) > LATE_NS);
+                pushed += 1;
+            }
+            self.end.handed.add(pushed as usize);
+            let wait = self.wait(pacer.wake_at(), pushed == batch, time_ns);
+            if let Some(at) = self.beyond(wait, horizon) {
+                self.part.bytes = bytes_left;
+                return Ok(Some(at));
+            }
+            self.backend.turn(wait, &mut self.done)?;
+            self.end.returned.add(self.done.len());
+            now = self.now();
+            stamp = (self.done.len() <= 1).then_some(now);
+            if now >= self.recorder.interval_end() {
+                self.recorder.publish(now, self.backend.temperature());
+                stamp = None;
+            }
+            self.count_completed(now);
+            if self.called {
+                self.part.bytes = bytes_left;
+                self.phase = self.attend();
+                return Ok(None);
+            }
+        };
+        self.phase = Phase::Drain(reason);
+        Ok(None)
+    }
+
+    /// The time at which a turn would return, where that lies beyond the horizon. Only a virtual
+    /// drive knows, and only there is a horizon.
+    #[inline(always)]
+    pub(super) fn beyond(&self, wait: Wait, horizon: u64) -> Option<u64> {
+        if !B::VIRTUAL {
+            return None;
+        }
+        self.backend.returns_at(wait).filter(|at| *at > horizon)
+    }
+
+    /// Puts an operation on a free slot and gives the time of its issue. A read of the clock costs
+    /// as much as all the rest of a turn; `stamp` saves one where only the drawing of an address
+    /// lies between it and the hand-over: service time is then too long by some nanoseconds.
+    // Inlined by force: an operation passed through memory stalls the processor.
+    #[inline(always)]
+    pub(super) fn issue(&mut self, op: Op, due: u64, stamp: Option<u64>) -> u64 {
+        let slot = self.free.pop().expect("the caller has seen a free slot");
+        let in_flight = self.open - self.free.len();
+        self.end.depths.add(in_flight);
+        if let Some(verifier) = &mut self.verifier {
+            verifier.issue(slot, op, self.backend.buffer(slot, op.bytes));
+        } else if op.kind == OpKind::Write && B::CARRIES_DATA {
+            let buffer = self.backend.buffer(slot, op.bytes);
+            match self.task.borrowed {
+                None => self.filler.touch(buffer, self.issued + 1),
+                Some(borrowed) => borrowed.copy_to(op.offset, buffer),
+            }
+        }
+        let prepared = op.kind == OpKind::Write || self.verifier.is_some();
+        let issued = stamp.filter(|_| !prepared).unwrap_or_else(|| self.now());
+        self.slots[slot as usize] = Slot { op, due, issued };
+        self.backend.push(slot, op);
+        self.issued += 1;
+        issued
+    }
+
+    /// How long the next turn may wait: not at all while there is more to hand over, for a
+    /// completion when every slot is taken, and never past the next due time.
+    #[inline]
+    fn wait(&self, wake_at: Option<u64>, more: bool, limit: u64) -> Wait {
+        if self.free.is_empty() {
+            return Wait::For(self.task.issue.complete_min.min(self.open as u32));
+        }
+        match wake_at {
+            // A closed loop with free slots: hand over the next batch first.
+            None => Wait::No,
+            Some(_) if more => Wait::No,
+            Some(due) => {
+                let (until, now) = (due.min(limit).saturating_sub(B::SPIN_NS), self.now());
+                if until <= now {
+                    return Wait::No;
+                }
+                Wait::Until(self.origin + until.min(now + NAP_NS))
+            }
+        }
+    }
+
+    /// Frees the slots of completed operations and counts them.
+    #[inline(always)]
+    pub(super) fn count_completed(&mut self, now: u64) {
+        while let Some(Completion { slot, result }) = self.done.pop() {
+            self.free.push(slot);
+            // Field by field: the slot may have been written a moment ago, in such parts.
+            let Slot { op: Op { kind, bytes, .. }, due, issued } = &self.slots[slot as usize];
+            let (kind, bytes, due, issued) = (*kind, *bytes, *due, *issued);
+            if result == i64::from(bytes) || result == 0 && !moves_data(kind) {
+                self.failures = 0;
+                self.recorder.count(kind, bytes, now - issued, now.saturating_sub(due));
+                if self.looks || self.end.reads_sampled < READS_SAMPLED {
+                    self.look_at(slot, now, now - issued);
+                }
+            } else {
+                self.failed(slot, result);
+            }
+        }
+    }
+
+    /// Waits for everything in flight. Gives the time of the next turn when that lies beyond the
+    /// horizon.
+    pub(super) fn drain(&mut self, horizon: u64) -> io::Result<Option<u64>> {
+        while self.free.len() < self.open {
+            let wait = Wait::For(1);
+            if let Some(at) = self.beyond(wait, horizon) {
+                return Ok(Some(at));
+            }
+            self.backend.turn(wait, &mut self.done)?;
+            let now = self.now();
+            if now >= self.recorder.interval_end() {
+                self.recorder.publish(now, self.backend.temperature());
+            }
+            self.count_completed(now);
+        }
+        Ok(None)
+    }
+}
+
+#[inline]
+fn moves_data(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Read | OpKind::Write)
+}

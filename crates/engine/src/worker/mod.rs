@@ -1,0 +1,290 @@
+//! The worker: one job, one backend, one thread.
+//!
+//! It goes through phases (operations of a part, the operations in flight at its end, a flush) and
+//! can be stopped between any two turns: [`Worker::step`] returns when its next turn would wait
+//! beyond a horizon. On a real target there is no horizon and a job is one step; on a virtual drive
+//! several workers share the time of one thread ([`crate::conductor`]).
+//!
+//! The loop is in `issue`. It never drains the queue to keep a pace, never moves a due time, and
+//! makes one system call a turn. Everything but issuing, stamping and counting is cold.
+
+mod complete;
+mod control;
+mod drawn;
+mod issue;
+mod phase;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rig::{Issue, JobControl, Logged, StopReason, ThreadUsage};
+use workload::{Filler, Op, Pace, Source, Workload};
+
+use crate::backend::{Backend, Completion};
+use crate::borrowed::BorrowedBlocks;
+use crate::recorder::{JobEnd, Recorder};
+use crate::sys::arena::Arena;
+use crate::sys::thread;
+use crate::verify::Verifier;
+use control::Control;
+use drawn::Drawn;
+use phase::Phase;
+pub(crate) use phase::Step;
+
+/// A sleep is at most this long, however far off the next due time is: the stop flag is checked in
+/// between, nanoseconds.
+const NAP_NS: u64 = 50_000_000;
+
+/// A sleep before the start ends this much before it, nanoseconds: wake-ups can be late.
+const WAKE_NS: u64 = 1_000_000;
+
+/// What a worker is asked to do.
+pub(crate) struct Task<'a> {
+    pub workload: &'a Workload,
+    pub issue: &'a Issue,
+    /// Number of its first lane among the jobs of the workload.
+    pub lane: u32,
+    /// Jobs of the workload that this worker carries at once: one on a real target, where each has a
+    /// thread of its own; all of them on a virtual drive.
+    pub lanes: u32,
+    /// Bits of an address for the place in a file.
+    pub place_bits: u32,
+    /// Set when the job shall end.
+    pub stop: &'a AtomicBool,
+    /// The original content, where writes carry that.
+    pub borrowed: Option<&'a BorrowedBlocks>,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    op: Op,
+    due: u64,
+    issued: u64,
+}
+
+/// One job under way. Times are nanoseconds since the job began.
+pub(crate) struct Worker<'a, B> {
+    backend: B,
+    task: Task<'a>,
+    sources: Vec<Drawn>,
+    /// Start of the job on the backend's clock.
+    origin: u64,
+    recorder: Recorder,
+    slots: Vec<Slot>,
+    /// Slots that take part; all, unless the control wants fewer.
+    open: usize,
+    free: Vec<u32>,
+    done: Vec<Completion>,
+    verifier: Option<Verifier>,
+    /// Completions are examined one by one: to verify, to log, or to show them to the control.
+    looks: bool,
+    filler: Filler,
+    issued: u64,
+    failures: u32,
+    control: Control,
+    /// The loop must stop for a ruling.
+    called: bool,
+    /// Operations logged and not reported yet.
+    log: Vec<Logged>,
+    phase: Phase,
+    /// Bounds of the part under way; its bytes are those left.
+    part: Limits,
+    /// The part reads back: when it began, and whether it is the last.
+    reading: Option<(u64, bool)>,
+    /// The flush at the end is still to come.
+    flushes: bool,
+    /// Usage of the thread when the job began.
+    used_before: ThreadUsage,
+    end: JobEnd,
+}
+
+impl<'a, B: Backend> Worker<'a, B> {
+    /// A worker with its buffers filled, which takes its time.
+    pub(crate) fn new(
+        mut backend: B,
+        task: Task<'a>,
+        sources: Vec<Box<dyn Source>>,
+        recorder: Recorder,
+        control: Option<Box<dyn JobControl>>,
+    ) -> Worker<'a, B> {
+        let workload = task.workload;
+        let depth = workload.depth.min(backend.depth_max()) * task.lanes;
+        let seed = workload.seed ^ u64::from(task.lane) << 40 ^ task.issue.salt;
+        let filler = Filler::new(workload.content.clone(), seed);
+        if workload.mix.write > 0 && B::CARRIES_DATA {
+            for slot in 0..depth {
+                filler.fill(backend.buffer(slot, workload.blocks.max()), u64::from(slot));
+            }
+        }
+        let control = Control::new(control);
+        let open = control.first_depth(depth);
+        let verifier = || Verifier::new(workload, task.lane, depth, task.place_bits);
+        let end = JobEnd {
+            depth_capped: (depth < workload.depth).then_some(depth),
+            missing: backend.missing(),
+            ..JobEnd::default()
+        };
+        Worker {
+            looks: workload.verify || task.issue.log || control.watches(),
+            verifier: workload.verify.then(verifier),
+            backend,
+            sources: sources.into_iter().map(Drawn::new).collect(),
+            origin: 0,
+            recorder,
+            slots: vec![Slot { op: Op::FLUSH, due: 0, issued: 0 }; depth as usize],
+            open: open as usize,
+            free: (0..open).rev().collect(),
+            done: Vec::with_capacity(depth as usize),
+            filler,
+            issued: 0,
+            failures: 0,
+            control,
+            called: false,
+            log: Vec::new(),
+            phase: Phase::Issue,
+            part: Limits::NONE,
+            reading: None,
+            flushes: workload.flush_at_end,
+            used_before: ThreadUsage::default(),
+            end,
+            task,
+        }
+    }
+
+    /// Runs the job from `origin` on the backend's clock to its end, on this thread alone. The
+    /// result goes to the recorder's listener. Gives what ended the job.
+    pub(crate) fn run<P: Pace>(
+        mut self,
+        mut pacer: P,
+        origin: u64,
+        interval: u64,
+    ) -> io::Result<StopReason> {
+        self.wait_for(origin);
+        self.begin::<P>(origin, interval);
+        let outcome = loop {
+            match self.step(&mut pacer, u64::MAX) {
+                Ok(Step::Wake(_)) => {}
+                Ok(Step::Ended) => break Ok(()),
+                Err(e) => break Err(e),
+            }
+        };
+        self.close(pacer, outcome)
+    }
+
+    /// Begins the job at `origin` on the backend's clock, in that interval of the performance.
+    pub(crate) fn begin<P: Pace>(&mut self, origin: u64, interval: u64) {
+        self.origin = origin;
+        self.recorder.begins_in(interval);
+        self.used_before = thread::usage();
+        // A schedule begins at the start, however late this thread was woken; a closed loop begins
+        // with its first operation.
+        self.end.begin_ns = if P::OPEN { 0 } else { self.now() };
+        self.begin_part();
+    }
+
+    /// Sleeps through most of a long wait for the start and spins through the rest: an operation
+    /// issued before it would have no time at all.
+    fn wait_for(&self, origin: u64) {
+        while !self.task.stop.load(Ordering::Relaxed) {
+            match origin.saturating_sub(self.backend.now()) {
+                0 => return,
+                left if left > 2 * WAKE_NS => {
+                    let nap = (left - WAKE_NS).min(NAP_NS);
+                    std::thread::sleep(std::time::Duration::from_nanos(nap));
+                    self.recorder.pulse.beat();
+                }
+                _ => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// After the last phase: reads back what the source did not, and reports the end.
+    pub(crate) fn close<P: Pace>(
+        mut self,
+        mut pacer: P,
+        outcome: io::Result<()>,
+    ) -> io::Result<StopReason> {
+        self.end.usage = thread::usage().since(self.used_before);
+        self.end.end_ns = self.now();
+        if self.end.issue_end_ns == 0 {
+            self.end.issue_end_ns = self.end.end_ns;
+        }
+        outcome?;
+        self.end.backlog = self.backlog(&mut pacer);
+        if !self.sources.iter().any(Drawn::reads_back) {
+            self.verify_written()?;
+        }
+        self.end.verified_sectors = self.verifier.as_ref().map_or(0, Verifier::sectors);
+        self.report_log();
+        self.end.issued = self.issued;
+        let stop = self.end.stop;
+        self.recorder.finish(self.end);
+        Ok(stop)
+    }
+
+    /// Operations of the schedule that were due before the end and never issued.
+    fn backlog<P: Pace>(&self, pacer: &mut P) -> u64 {
+        if !P::OPEN || self.end.stop != StopReason::Time {
+            return 0;
+        }
+        let limit = Limits::of(&self.task).time_ns.saturating_sub(1);
+        std::iter::from_fn(|| pacer.next_due(limit)).take(10_000_000).count() as u64
+    }
+
+    fn verify_written(&mut self) -> io::Result<()> {
+        let Some(verifier) = self.verifier.as_mut().filter(|_| self.task.workload.mix.write > 0)
+        else {
+            return Ok(());
+        };
+        let (recorder, backend) = (&mut self.recorder, &self.backend);
+        let bytes = self.task.workload.blocks.max();
+        // Aligned, for targets that go past the page cache.
+        let mut arena = Arena::new(1, bytes as usize)?;
+        let read = |address, buffer: &mut [u8]| backend.read_back(address, buffer);
+        verifier.read_back(read, arena.slot(0, bytes), |fault, offset| {
+            recorder.fault("verify", fault.name(), offset);
+        })
+    }
+
+    /// The time on the backend's clock.
+    pub(crate) fn time(&self) -> u64 {
+        self.backend.now()
+    }
+
+    #[inline]
+    fn now(&self) -> u64 {
+        self.backend.now().saturating_sub(self.origin)
+    }
+}
+
+/// A worker's share of its workload's bounds.
+#[derive(Clone, Copy)]
+struct Limits {
+    time_ns: u64,
+    bytes: u64,
+    ops: u64,
+}
+
+impl Limits {
+    const NONE: Limits = Limits { time_ns: u64::MAX, bytes: u64::MAX, ops: u64::MAX };
+
+    /// The bounds of a worker's lanes. Parts add up to the whole; coverage is that of their own
+    /// slices.
+    fn of(task: &Task<'_>) -> Limits {
+        let workload = task.workload;
+        let stop = &workload.stop;
+        let jobs = u64::from(workload.jobs);
+        let time_ns = stop.time_ns.map_or(u64::MAX, |ns| ns.saturating_add(task.issue.ramp_ns));
+        let none = Limits { time_ns, bytes: 0, ops: 0 };
+        let lanes = task.lane..task.lane + task.lanes;
+        lanes.fold(none, |sum, lane| {
+            let slice = workload.slice(lane).bytes as f64;
+            let part = |whole: u64| whole / jobs + u64::from(u64::from(lane) < whole % jobs);
+            let covered = stop.coverage.map_or(u64::MAX, |share| (share * slice) as u64);
+            let bytes = stop.bytes.map_or(u64::MAX, part).min(covered);
+            let ops = stop.ops.map_or(u64::MAX, part);
+            let (bytes, ops) = (sum.bytes.saturating_add(bytes), sum.ops.saturating_add(ops));
+            Limits { bytes, ops, ..sum }
+        })
+    }
+}

@@ -1,0 +1,158 @@
+//! The phases of a job, from the first operation to the last flush.
+//!
+//! A part of a job ends at a bound, at the end of its operations, or by a ruling; then the operations
+//! in flight complete, and the source says what follows: another part, reading back, or the end.
+
+use std::io;
+
+use rig::{Ruling, StopReason};
+use workload::{After, Closed, Op, Pace};
+
+use super::{Limits, Worker};
+use crate::backend::Backend;
+
+/// Where a worker stands between two steps.
+#[derive(Debug, PartialEq)]
+pub(super) enum Phase {
+    /// Operations of a part.
+    Issue,
+    /// Those in flight complete, then a ruling takes effect.
+    Settle(Ruling),
+    /// Those in flight complete, then the part is over for this reason.
+    Drain(StopReason),
+    /// A flush of each file, the last of these addresses first; then the end, or the last reading
+    /// back.
+    Flush { left: Vec<u64>, then_reads: bool },
+    /// Nothing is left to do.
+    Ended,
+}
+
+/// What came of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Nothing more happens before this time of the backend's clock.
+    Wake(u64),
+    /// The job is over, but for its report.
+    Ended,
+}
+
+impl<B: Backend> Worker<'_, B> {
+    /// Works until the next turn would wait beyond `horizon` on the backend's clock, or to the end.
+    pub(crate) fn step<P: Pace>(&mut self, pacer: &mut P, horizon: u64) -> io::Result<Step> {
+        loop {
+            if B::VIRTUAL && self.backend.now() > horizon {
+                return Ok(Step::Wake(self.backend.now()));
+            }
+            let wake = match self.phase {
+                // What is read back follows no schedule.
+                Phase::Issue if self.reading.is_some() => self.issue_until(&mut Closed, horizon)?,
+                Phase::Issue => self.issue_until(pacer, horizon)?,
+                Phase::Settle(ruling) => self.settle(ruling, horizon)?,
+                Phase::Drain(reason) => self.end_part(reason, horizon)?,
+                Phase::Flush { .. } => self.flush(horizon)?,
+                Phase::Ended => return Ok(Step::Ended),
+            };
+            if let Some(at) = wake {
+                return Ok(Step::Wake(at));
+            }
+        }
+    }
+
+    /// Begins a part of the job proper.
+    pub(super) fn begin_part(&mut self) {
+        self.begin_within(Limits::of(&self.task));
+    }
+
+    fn begin_within(&mut self, limits: Limits) {
+        self.part = limits;
+        self.phase = Phase::Issue;
+    }
+
+    /// Begins a part that reads back.
+    fn begin_check(&mut self, last: bool) {
+        let now = self.now();
+        if last {
+            self.end.issue_end_ns = now;
+        }
+        self.reading = Some((now, last));
+        self.begin_within(Limits::NONE);
+    }
+
+    /// Ends a part when the operations in flight have completed, and begins what follows.
+    fn end_part(&mut self, reason: StopReason, horizon: u64) -> io::Result<Option<u64>> {
+        if let Some(at) = self.drain(horizon)? {
+            return Ok(Some(at));
+        }
+        let reason = if self.control.gave_up() { StopReason::Errors } else { reason };
+        match self.reading.take() {
+            None => self.end.stop = reason,
+            Some((began, last)) => {
+                // The reason that ended the job proper stands, unless reading back ended early.
+                if reason != StopReason::TraceEnd {
+                    self.end.stop = reason;
+                }
+                if !last {
+                    self.end.checks_ns += self.now() - began;
+                }
+            }
+        }
+        self.begin_next()?;
+        Ok(None)
+    }
+
+    fn begin_next(&mut self) -> io::Result<()> {
+        let cut_short = matches!(self.end.stop, StopReason::Interrupted | StopReason::Errors);
+        // Lanes of one workload have one part each.
+        let after = match &mut self.sources[..] {
+            [source] if !cut_short => source.after(self.end.stop != StopReason::TraceEnd),
+            _ => After::End,
+        };
+        match after {
+            After::More { emptied } => {
+                if emptied {
+                    self.backend.empty()?;
+                }
+                self.begin_part();
+            }
+            After::Check { last } if last && self.flushes => self.begin_flush(true),
+            After::Check { last } => self.begin_check(last),
+            After::End if self.flushes => self.begin_flush(false),
+            After::End => self.phase = Phase::Ended,
+        }
+        Ok(())
+    }
+
+    /// Begins the flush at the end, during which nothing completes.
+    fn begin_flush(&mut self, then_reads: bool) {
+        self.flushes = false;
+        self.recorder.pulse.flush_begins();
+        let left = self.backend.starts().into_iter().rev().collect();
+        self.phase = Phase::Flush { left, then_reads };
+    }
+
+    fn flush(&mut self, horizon: u64) -> io::Result<Option<u64>> {
+        loop {
+            if let Some(at) = self.drain(horizon)? {
+                return Ok(Some(at));
+            }
+            let Phase::Flush { left, then_reads } = &mut self.phase else { return Ok(None) };
+            let then_reads = *then_reads;
+            match left.pop() {
+                None => {
+                    self.recorder.pulse.flush_ends();
+                    match then_reads {
+                        true => self.begin_check(true),
+                        false => self.phase = Phase::Ended,
+                    }
+                    return Ok(None);
+                }
+                Some(address) if self.task.issue.flush_uncounted => self.backend.sync(address)?,
+                Some(offset) => {
+                    let now = self.now();
+                    self.issue(Op { offset, ..Op::FLUSH }, now, Some(now));
+                    self.end.flushes += 1;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Several differing jobs on one virtual drive, in one virtual time: starts, waits, ends, pauses and
+//! flows are exact, and the same again is the same.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::Simulator;
+use model::DriveSpec;
+use record::FindingKind;
+use rig::{
+    BackendKind, EndsAll, Event, FilePlan, FileUse, FlowPart, IntervalObserver, Issue, Job,
+    JobResult, JobSeen, Logged, Performance, Rig, RigError, Stage, Start, StopReason,
+};
+use workload::{Caching, Content, Mix, OpKind, Pacing, Pattern, Region, Stop, Think, Workload};
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+const MS: u64 = 1_000_000;
+
+fn drive() -> Simulator {
+    let preset = DriveSpec::preset("samsung-970-evo-plus-250").expect("a preset");
+    let spec = preset.with_overrides(&[("capacity", "8GiB")]).expect("parameters");
+    let quiet = Arc::new(AtomicBool::new(false));
+    let mut drive = Simulator::new(spec, "sim:test", quiet, Box::new(|_: &Event| {}));
+    let region = Region::first(GIB);
+    let fill = rig::Preparation::Fill { region, content: Content::Random, seed: 1 };
+    drive.prepare(fill).expect("filled");
+    drive
+}
+
+fn job(name: &str, mix: Mix, stop: Stop) -> Job {
+    let region = Region::first(GIB);
+    Job::of(&Workload { stop, ..Workload::new(name, Pattern::Uniform, mix, 4096, region) })
+}
+
+fn reads(ms: u64) -> Job {
+    job("read", Mix::READ, Stop::after_ns(ms * MS))
+}
+
+fn perform(drive: &mut Simulator, jobs: Vec<Job>) -> Vec<JobResult> {
+    let stage = Stage { by_job: true, ..Stage::default() };
+    drive.perform(jobs, stage).expect("performed").jobs
+}
+
+fn ops(job: &JobResult) -> u64 {
+    job.seen.kinds.iter().flatten().map(|kind| kind.ops).sum()
+}
+
+#[test]
+fn differing_jobs_are_the_same_to_the_last_bit() {
+    let run = || {
+        let mut drive = drive();
+        let write = job("write", Mix::WRITE, Stop { ops: Some(500), ..Stop::default() });
+        let mut deep = reads(50);
+        deep.workload.depth = 16;
+        let jobs = perform(&mut drive, vec![deep, write, reads(20)]);
+        let seen = jobs.iter().map(|job| (ops(job), job.end_ns, job.measurement.clone()));
+        (seen.collect::<Vec<_>>(), drive.elapsed_ns())
+    };
+    let (first, again) = (run(), run());
+    assert_eq!(first, again);
+    let ops: Vec<u64> = first.0.iter().map(|job| job.0).collect();
+    assert_eq!(ops[1], 500);
+    assert!(ops[0] > 4 * ops[2], "16 at once for 50 ms against one for 20: {ops:?}");
+}
+
+#[test]
+fn jobs_share_the_drive() {
+    let alone = ops(&perform(&mut drive(), vec![reads(20)])[0]);
+    let busy = || {
+        let mut job = reads(20);
+        job.workload.depth = 64;
+        job
+    };
+    let beside = perform(&mut drive(), vec![reads(20), busy(), busy()]);
+    let slowed = ops(&beside[0]);
+    assert!(slowed < alone, "{slowed} reads beside others, {alone} alone");
+}
+
+#[test]
+fn starts_and_waits_are_events_of_the_virtual_time() {
+    let mut drive = drive();
+    let start = drive.elapsed_ns();
+    let second = Job { start: Start { delay_ns: 30 * MS, ..Start::default() }, ..reads(10) };
+    let third =
+        Job { start: Start { delay_ns: 5 * MS, after: 0..2, ..Start::default() }, ..reads(10) };
+    let jobs = perform(&mut drive, vec![reads(20), second, third]);
+    assert!(jobs.iter().all(|job| ops(job) > 0 && job.measurement.stop == StopReason::Time));
+    // The last begins 5 ms after the second, which ends at 40 ms, and each may end with an operation
+    // in flight.
+    let took = drive.elapsed_ns() - start;
+    assert!((55 * MS..56 * MS).contains(&took), "{took}");
+}
+
+#[test]
+fn the_end_of_one_is_the_end_of_all_that_say_so() {
+    let mut drive = drive();
+    let start = drive.elapsed_ns();
+    let first = Job { start: Start { ends_all: EndsAll::Always, ..Start::default() }, ..reads(10) };
+    let late = Job { start: Start { delay_ns: 1000 * MS, ..Start::default() }, ..reads(1000) };
+    let jobs = perform(&mut drive, vec![first, reads(1000), late]);
+    assert_eq!(jobs[0].measurement.stop, StopReason::Time);
+    assert!(jobs[1..].iter().all(|job| job.measurement.stop == StopReason::Interrupted));
+    assert_eq!(ops(&jobs[2]), 0, "it had not begun");
+    let took = drive.elapsed_ns() - start;
+    assert!((10 * MS..11 * MS).contains(&took), "{took}");
+}
+
+#[test]
+fn pauses_are_kept() {
+    let mut drive = drive();
+    let paused = |pacing, think| {
+        let mut job = reads(1000);
+        job.workload.pacing = pacing;
+        job.issue.think = think;
+        job
+    };
+    let pauses = Pacing::Pauses { every: 10, pause_ns: 10 * MS };
+    let think = Think { every: Some(10), pause_ns: 10 * MS, ..Think::default() };
+    for job in [paused(pauses, None), paused(Pacing::Closed, Some(think))] {
+        let done = ops(&perform(&mut drive, vec![job])[0]);
+        // Ten operations take 10 ms and their own time, which is less than one.
+        assert!((900..=1000).contains(&done), "{done} in a second");
+    }
+    // Each of equal jobs pauses by its own count.
+    let workload = Workload {
+        pacing: pauses,
+        jobs: 4,
+        ..Workload::new("w", Pattern::Uniform, Mix::READ, 4096, Region::first(GIB))
+    };
+    let stop = Stop::after_ns(1000 * MS);
+    let measured = drive.measure(&Workload { stop, ..workload }).expect("measured");
+    let done = measured.kind(OpKind::Read).map_or(0, |kind| kind.ops);
+    assert!((3600..=4000).contains(&done), "{done} in a second");
+}
+
+#[test]
+fn a_flow_keeps_the_ratio_of_its_weights() {
+    let mut drive = drive();
+    let part = |weight| {
+        let flow = Some(FlowPart { group: 1, weight, rest_ns: 0 });
+        let mut job = reads(200);
+        job.issue = Issue { flow, ..Issue::default() };
+        job
+    };
+    let jobs = perform(&mut drive, vec![part(1), part(4)]);
+    let ratio = ops(&jobs[1]) as f64 / ops(&jobs[0]) as f64;
+    assert!((3.5..4.5).contains(&ratio), "{ratio}");
+}
+
+/// Ends the second job after three intervals, and counts logged operations.
+#[derive(Default)]
+struct Watcher {
+    looks: u64,
+    logged: u64,
+}
+
+impl IntervalObserver for Watcher {
+    fn interval(&mut self, now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32)) {
+        self.looks += 1;
+        if now_ns >= 3 * MS {
+            end(1);
+        }
+        assert_eq!(jobs.len(), 2);
+    }
+
+    fn ops(&mut self, job: u32, log: &[Logged]) -> bool {
+        assert_eq!(job, 0);
+        self.logged += log.len() as u64;
+        true
+    }
+}
+
+#[test]
+fn an_observer_ends_a_job_in_virtual_time_and_takes_its_log() {
+    let mut drive = drive();
+    let mut logged = reads(20);
+    logged.issue.log = true;
+    let mut watcher = Watcher::default();
+    let stage = Stage {
+        interval_ns: Some(MS),
+        by_job: true,
+        observer: Some(&mut watcher),
+        ..Stage::default()
+    };
+    let Performance { jobs, .. } =
+        drive.perform(vec![logged, reads(1000)], stage).expect("performed");
+    assert_eq!(jobs[1].measurement.stop, StopReason::Interrupted);
+    assert!((3 * MS..4 * MS).contains(&jobs[1].end_ns), "{}", jobs[1].end_ns);
+    assert_eq!(watcher.logged, ops(&jobs[0]));
+    assert!(jobs[0].log.is_empty(), "it was received meanwhile");
+    assert!(watcher.looks >= 20);
+    // The run itself goes on.
+    assert_eq!(perform(&mut drive, vec![reads(1)]).len(), 1);
+}
+
+#[test]
+fn a_log_that_nobody_takes_is_kept_in_order() {
+    let mut logged = reads(20);
+    (logged.issue.log, logged.workload.depth) = (true, 4);
+    let jobs = perform(&mut drive(), vec![logged]);
+    assert_eq!(jobs[0].log.len() as u64, ops(&jobs[0]));
+    assert!(jobs[0].log.windows(2).all(|pair| pair[0].done_ns <= pair[1].done_ns));
+}
+
+#[test]
+fn files_are_regions_in_the_order_of_mention() {
+    let mut drive = drive();
+    let plan = |path: &str, content| FilePlan {
+        path: path.into(),
+        end: 10 * MIB + 512,
+        content,
+        changed: true,
+        allocation: rig::Allocation::Full,
+        fsync: false,
+        on_open: false,
+    };
+    let files = drive.files().expect("files");
+    files.admit(&[plan("a", true), plan("b", false)]).expect("admitted");
+    let mut laid = Vec::new();
+    files
+        .lay_out(1, &mut |path, bytes| {
+            laid.push((path.display().to_string(), bytes));
+            true
+        })
+        .expect("laid out");
+    assert_eq!(laid, [("a".to_string(), 10 * MIB + 512), ("b".to_string(), 10 * MIB + 512)]);
+    let room = files.room("".as_ref()).expect("known");
+    assert_eq!(room, 8 * GIB - 22 * MIB);
+    let path = |name: &str| FileUse { path: name.into(), region: Region::first(10 * MIB) };
+    let mut job = job("read", Mix::READ, Stop { ops: Some(100), ..Stop::default() });
+    job.files = vec![path("a")];
+    let done = perform(&mut drive, vec![job]);
+    assert_eq!(ops(&done[0]), 100);
+    let files = drive.files().expect("files");
+    files.remove("a".as_ref()).expect("removed");
+    assert_eq!(files.left(), [("b".into(), 10 * MIB + 512)]);
+    let beyond = FilePlan { end: 9 * GIB, ..plan("c", false) };
+    assert!(matches!(files.admit(&[beyond]), Err(RigError::Unsupported(_))));
+}
+
+#[test]
+fn what_has_no_meaning_without_a_host_is_refused_or_noted() {
+    let mut drive = drive();
+    let refused = |drive: &mut Simulator, job: Job| {
+        matches!(drive.perform(vec![job], Stage::default()), Err(RigError::Unsupported(_)))
+    };
+    let mut verify = reads(1);
+    verify.workload.verify = true;
+    assert!(refused(&mut drive, verify));
+    let mut mapped = reads(1);
+    mapped.issue.backend = Some(BackendKind::Mmap);
+    assert!(refused(&mut drive, mapped));
+    let mut buffered = reads(1);
+    buffered.workload.caching = Caching::Buffered;
+    let done = drive.perform(vec![buffered], Stage::default()).expect("performed");
+    assert!(done.whole.findings.iter().any(|finding| finding.kind == FindingKind::NoHost));
+    let plain = drive.perform(vec![reads(1)], Stage::default()).expect("performed");
+    assert!(!plain.whole.findings.iter().any(|finding| finding.kind == FindingKind::NoHost));
+}
+
+#[test]
+fn given_bytes_come_back_from_the_block_door() {
+    use rig::{BlockRequest, BlockWay};
+    let mut drive = drive();
+    let before = drive.elapsed_ns();
+    let blocks = drive.blocks().expect("a block door");
+    let bytes = |tag: u64| vec![tag as u8 + 1; 8192];
+    for tag in 0..100 {
+        let request =
+            BlockRequest { tag, way: BlockWay::Write, offset: tag * 8192, bytes: bytes(tag) };
+        blocks.submit(request).expect("submitted");
+    }
+    blocks.flush().expect("flushed");
+    let mut done = Vec::new();
+    blocks.poll(false, &mut done).expect("polled");
+    let mut tags: Vec<u64> = done.iter().map(|done| done.request.tag).collect();
+    tags.sort_unstable();
+    assert_eq!(tags, (0..100).collect::<Vec<_>>());
+    assert!(done.iter().all(|done| done.result.is_ok() && done.done_ns > done.submitted_ns));
+    let mut back = vec![0; 8192];
+    blocks.read(7 * 8192, &mut back).expect("read");
+    assert_eq!(back, bytes(7));
+    blocks.read(GIB, &mut back).expect("read");
+    assert!(back.iter().all(|byte| *byte == 0), "never written");
+    let odd = BlockRequest { tag: 0, way: BlockWay::Read, offset: 1, bytes: vec![0; 512] };
+    assert!(blocks.submit(odd).is_err());
+    assert!(drive.elapsed_ns() > before);
+}
