@@ -47,6 +47,17 @@ pub(crate) fn admit_borrowing(info: &TargetInfo) -> Result<()> {
     }
 }
 
+/// Whether a stretch is whole blocks of the target.
+pub(crate) fn admit_blocks_at(offset: u64, bytes: u64, info: &TargetInfo) -> Result<()> {
+    let block = u64::from(info.logical_block_bytes.max(1));
+    let end = offset.saturating_add(bytes);
+    if end <= info.bytes && offset.is_multiple_of(block) && bytes.is_multiple_of(block) {
+        return Ok(());
+    }
+    let text = format!("bytes {offset} to {end} are not whole blocks of the target");
+    Err(RigError::Unsupported(text))
+}
+
 /// What goes past the page cache has to consist of the drive's own blocks.
 fn admit_blocks(workload: &Workload, info: &TargetInfo) -> Result<()> {
     let block = u64::from(info.logical_block_bytes.max(1));

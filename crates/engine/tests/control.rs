@@ -57,10 +57,7 @@ fn perform(members: Vec<Member>, intervals: Option<&mut dyn IntervalObserver>) -
         watch: None,
         interrupt: &interrupt,
         observer: &mut |_: &Event| {},
-        intervals: match intervals {
-            Some(observer) => Some(observer),
-            None => None,
-        },
+        intervals: intervals.map(|observer| observer as _),
     };
     stage.perform(members).expect("performed").jobs
 }

@@ -7,7 +7,7 @@
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result, Rig, RigError};
+use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result, Rig};
 use workload::Caching;
 
 use super::{Machine, io_error};
@@ -47,12 +47,7 @@ impl Machine {
 
     fn admit_block(&self, way: BlockWay, offset: u64, bytes: usize) -> Result<()> {
         self.alive()?;
-        let block = u64::from(self.info.logical_block_bytes.max(1));
-        let end = offset.saturating_add(bytes as u64);
-        if end > self.info.bytes || offset % block != 0 || bytes as u64 % block != 0 {
-            let text = format!("bytes {offset} to {end} are not whole blocks of the target");
-            return Err(RigError::Unsupported(text));
-        }
+        admit::admit_blocks_at(offset, bytes as u64, &self.info)?;
         match way {
             BlockWay::Read => Ok(()),
             BlockWay::Write => admit::admit_change("blocks would be written", &self.info),

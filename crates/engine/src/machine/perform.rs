@@ -64,10 +64,7 @@ impl Machine {
             watch: self.watch.as_mut(),
             interrupt: &self.interrupt,
             observer: self.observer.as_mut(),
-            intervals: match stage.observer {
-                Some(observer) => Some(observer),
-                None => None,
-            },
+            intervals: stage.observer.map(|observer| observer as _),
             by_job: stage.by_job,
             patience_ns: self.options.patience.as_nanos() as u64,
             hot_c: hot_limit(&self.info),

@@ -148,10 +148,7 @@ impl<'a> Sampler<'a> {
         self,
         by: Option<&'a mut (dyn IntervalObserver + 'o)>,
     ) -> Sampler<'a> {
-        let intervals: Option<&'a mut dyn IntervalObserver> = match by {
-            Some(by) => Some(by),
-            None => None,
-        };
+        let intervals = by.map(|by| by as &'a mut dyn IntervalObserver);
         Sampler { intervals, ..self }
     }
 

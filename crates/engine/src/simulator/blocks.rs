@@ -8,10 +8,11 @@ use std::collections::{BinaryHeap, HashMap};
 use std::io;
 
 use model::Status;
-use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result, RigError};
+use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result};
 use workload::{Op, OpKind};
 
 use super::Simulator;
+use crate::admit;
 
 /// Requests in flight at most: the queue of a usual NVMe host.
 const DEPTH: usize = 64;
@@ -60,12 +61,7 @@ impl Simulator {
 
     fn admit_block(&mut self, offset: u64, bytes: usize) -> Result<()> {
         self.alive()?;
-        let (block, end) = (self.block_bytes(), offset.saturating_add(bytes as u64));
-        if end > self.info.bytes || offset % block != 0 || bytes as u64 % block != 0 {
-            let text = format!("bytes {offset} to {end} are not whole blocks of the target");
-            return Err(RigError::Unsupported(text));
-        }
-        Ok(())
+        admit::admit_blocks_at(offset, bytes as u64, &self.info)
     }
 }
 
