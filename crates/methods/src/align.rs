@@ -1,9 +1,9 @@
-//! `align`: what misalignment costs (the experiment on IOMeter's default).
+//! `align`: the cost of misalignment (the experiment on IOMeter's default).
 //!
-//! Random 4 KiB writes, three outstanding, each at a fixed distance from its 4 KiB boundary: 512
-//! bytes, which is what partitions that begin at sector 63 do to every block, and on to 64 KiB. All
-//! distances run in alternating order over the same written region, so that what the writes do to
-//! the drive hits all alike.
+//! Random 4 KiB writes at depth 3, each at a fixed distance from its 4 KiB boundary: from 512
+//! bytes, the offset of every block in a partition that begins at sector 63, up to 64 KiB. All
+//! distances run in alternating order over the same written region, so the effect of the writes on
+//! the drive is the same for all.
 
 use record::{Finding, FindingKind, Level, Metric, Unit};
 use rig::TargetInfo;
@@ -17,24 +17,24 @@ use crate::verdict::Shift;
 use crate::whole::Whole;
 use crate::{Method, MethodError, MethodInfo, Options, Round};
 
-/// Seconds of one replicate of one distance.
+/// Seconds per replicate of one distance.
 const EACH_SECONDS: f64 = 5.0;
 
-/// Rounds: two pairs, forth and back.
+/// Rounds: two pairs, forwards and backwards.
 const ROUNDS: u32 = 4;
 
-/// Seconds by default, with the fill.
+/// Default duration in seconds, including the fill.
 const SECONDS: f64 = 300.0;
 
-/// In flight, as in the experiment.
+/// Queue depth, as in the experiment.
 const OUTSTANDING: u32 = 3;
 
-/// Written before, and worked on, at most: more would show the collection of garbage and not the
-/// page that is crossed.
+/// Maximum region written first and used: more would show garbage collection rather than the
+/// crossed page.
 const REGION_MOST: u64 = 8 << 30;
 
-/// A replicate ends when it has written one part in so many of the region: a fast drive would be
-/// worn for nothing.
+/// A replicate ends after writing this fraction (1/n) of the region: a fast drive would be worn for
+/// nothing.
 const SHARE_MOST: u64 = 8;
 
 /// Distances from the boundary, bytes.
@@ -112,7 +112,7 @@ fn measure(
     Ok(())
 }
 
-/// One for each distance that this drive's blocks allow.
+/// One per distance that the drive's block size allows.
 fn workloads(whole: &Whole, target: &TargetInfo) -> Vec<Workload> {
     let block = u64::from(target.logical_block_bytes.max(1));
     let allowed = SHIFTS.into_iter().filter(|shift| shift.is_multiple_of(block));

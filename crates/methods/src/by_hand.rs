@@ -1,5 +1,5 @@
-//! One workload by hand: what `ssdyno io` runs. Not a method, because the user says what is done;
-//! the figures, doubts and conclusions are made as everywhere else.
+//! One workload by hand, for `ssdyno io`. Not a method, because the user defines the workload;
+//! figures, warnings and conclusions are the same as for methods.
 
 use record::{LatencyProfile, Metric, Series, TargetKind, Unit};
 use rig::{KindStats, Measurement};
@@ -9,10 +9,10 @@ use crate::session::complete;
 use crate::verdict::{self, Checks};
 use crate::{Digest, MethodError, Session};
 
-/// Percentiles in the record, where at least ten samples lie beyond.
+/// Percentiles in the record, if at least ten samples are beyond them.
 const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// Runs a workload once. What was measured is in the session, also when the user ends it early.
+/// Runs a workload once. The results are in the session, even if the user ends it early.
 pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), MethodError> {
     session.step(&workload.name, 0);
     session.out.issued(workload);
@@ -26,7 +26,7 @@ pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), Met
             session.out.put_latency(profile(workload, kind, stats));
         }
     }
-    // What runs on no target at all says nothing about one.
+    // A run on the null target says nothing about a drive.
     if session.target().target.kind != TargetKind::Null {
         let digest = Digest::of(workload, &measurement);
         session.conclude(verdict::judge(session.target(), &[digest], &Checks::default()));
@@ -90,7 +90,7 @@ fn figures(measurement: &Measurement) -> Vec<Metric> {
     figures
 }
 
-/// Percentiles and maximum of the service time, and of the response time where there is one.
+/// Percentiles and maximum of the service time, and of the response time if there is one.
 fn latencies(prefix: &str, stats: &KindStats, figures: &mut Vec<Metric>) {
     let parts = [("service", Some(&stats.service)), ("response", stats.response.as_ref())];
     for (part, histogram) in parts.into_iter().filter_map(|(name, h)| Some((name, h?))) {

@@ -1,10 +1,10 @@
-//! The methods there are, by name, and their options.
+//! The available methods, by name, with their options.
 
 use strsim::levenshtein;
 
 use crate::{Declared, Form, Method, MethodError, Options};
 
-/// A list of methods. The usual one has all of this crate; others can be added.
+/// A list of methods. The default one has all methods of this crate; others can be added.
 #[derive(Clone)]
 pub struct Catalog {
     methods: Vec<&'static dyn Method>,
@@ -17,14 +17,14 @@ impl Default for Catalog {
 }
 
 impl Catalog {
-    /// The same with one more.
+    /// The catalog with one more method.
     #[must_use]
     pub fn with(mut self, method: &'static dyn Method) -> Catalog {
         self.methods.push(method);
         self
     }
 
-    /// The method of that name; the error lists the names there are and suggests the nearest.
+    /// The method with this name; the error lists the known names and suggests the nearest.
     pub fn find(&self, name: &str) -> Result<&'static dyn Method, MethodError> {
         let names = || self.methods.iter().map(|m| m.info().name);
         let found = self.methods.iter().copied().find(|m| m.info().name == name);
@@ -35,7 +35,8 @@ impl Catalog {
         })
     }
 
-    /// Every declared option that can be typed, once, with the names of the methods that declare it.
+    /// All declared options that can be typed, each once, with the names of the methods that
+    /// declare it.
     pub fn declared(&self) -> Vec<(&'static dyn Declared, Vec<&'static str>)> {
         let mut all: Vec<(&'static dyn Declared, Vec<&'static str>)> = Vec::new();
         for info in self.methods.iter().map(|m| m.info()) {
@@ -49,8 +50,8 @@ impl Catalog {
         all
     }
 
-    /// The options for these methods: what was typed of each name, beside the usual ones. One that
-    /// none of them declares is refused.
+    /// Options for these methods, from the values typed. An option that none of them declares is
+    /// refused.
     pub fn options(
         &self,
         chosen: &[&dyn Method],
@@ -85,7 +86,7 @@ impl Catalog {
     }
 }
 
-/// The name that a slip of a few keys could have turned into `wrong`.
+/// The known name most similar to `wrong`.
 fn nearest(wrong: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let wrong = wrong.to_lowercase();
     let scored = names.map(|name| (levenshtein(&wrong, name), name));

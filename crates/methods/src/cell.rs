@@ -1,4 +1,4 @@
-//! A workload that is repeated, and the metrics of its replicates: a cell of the grid.
+//! A repeated workload and the metrics of its replicates: a cell of the grid.
 
 use analysis::LatencyReplicates;
 use record::{LatencyProfile, Unit};
@@ -10,21 +10,21 @@ use crate::MethodError;
 use crate::ground::Ground;
 use crate::session::Session;
 
-/// How often a write workload may go over its region in one replicate. It bounds what a fast drive
-/// is worn by: most end by time.
+/// Maximum passes of a write workload over its region per replicate, to bound the wear on a fast
+/// drive. Most replicates end by time.
 const PASSES_MAX: u64 = 2;
 
-/// Operations handed over in one call where many are in flight; more would make the first of a
-/// batch wait for the last.
+/// Operations submitted in one call at high depth; with more, the first of a batch would wait for
+/// the last.
 const BATCH: u32 = 4;
 
-/// One workload and what its replicates gave.
+/// One workload and the results of its replicates.
 pub(crate) struct Cell {
     pub workload: Workload,
     parts: Vec<Part>,
 }
 
-/// The share of one op kind.
+/// The metric of one operation kind.
 struct Part {
     kind: OpKind,
     metric: String,
@@ -34,7 +34,7 @@ struct Part {
 }
 
 impl Cell {
-    /// Large blocks in order, at a depth; throughput.
+    /// Large sequential blocks at a depth; throughput.
     pub fn sequential(ground: &Ground, kind: OpKind, depth: u32, index: u32) -> Cell {
         let size = binary_tight(u64::from(ground.large));
         let name = format!("seq-{}-{size}-q{depth}", kind.name());
@@ -44,14 +44,14 @@ impl Cell {
         Cell::new(w, Unit::BytesPerSecond)
     }
 
-    /// Small blocks at random, at a depth; operations per second.
+    /// Small random blocks at a depth; operations per second.
     pub fn random(ground: &Ground, kind: OpKind, depth: u32, index: u32) -> Cell {
         let size = binary_tight(u64::from(ground.small));
         let name = format!("rand-{}-{size}-q{depth}", kind.name());
         Cell::new(random(ground, name, mix_of(kind), depth, index), Unit::Iops)
     }
 
-    /// Small blocks at random, seven reads to three writes.
+    /// Small random blocks, seven reads to three writes.
     pub fn mixed(ground: &Ground, depth: u32, index: u32) -> Cell {
         let name = format!("mixed-{}-q{depth}", binary_tight(u64::from(ground.small)));
         Cell::new(random(ground, name, Mix::read_percent(70), depth, index), Unit::Iops)
@@ -76,7 +76,7 @@ impl Cell {
         Cell { parts: parts.collect(), workload }
     }
 
-    /// The cells that this ground allows, with equal parts of `seconds` for all their replicates.
+    /// The cells that the target allows, with equal shares of `seconds` for their replicates.
     pub fn sharing(cells: Vec<Cell>, ground: &Ground, seconds: f64) -> Vec<Cell> {
         let allowed = |c: &Cell| ground.writes || !c.workload.mix.changes_data();
         let mut cells: Vec<Cell> = cells.into_iter().filter(allowed).collect();
@@ -87,12 +87,12 @@ impl Cell {
         cells
     }
 
-    /// Seconds of one replicate.
+    /// Seconds per replicate.
     pub fn seconds(&self) -> f64 {
         self.workload.stop.time_ns.unwrap_or(0) as f64 / 1e9
     }
 
-    /// Runs the replicate of this round and publishes the metrics of all so far.
+    /// Runs the replicate of this round and publishes the metrics so far.
     pub fn run(&mut self, session: &mut Session<'_>, round: u32) -> Result<(), MethodError> {
         let m = session.measure(&Ground::replicate(&self.workload, round), round)?;
         for part in &mut self.parts {
@@ -113,7 +113,7 @@ impl Cell {
 }
 
 impl Part {
-    /// One replicate. A kind of which nothing completed in all the time has a rate of zero.
+    /// Adds one replicate. A kind without completions has a rate of zero.
     fn add(&mut self, m: &Measurement) {
         let rate = match self.unit {
             Unit::Iops => m.iops(Some(self.kind)),

@@ -1,9 +1,9 @@
-//! `command`: a program of the user's, timed again and again, with the I/O it caused on the drive.
+//! `command`: a user's program, timed repeatedly, with the I/O it caused on the drive.
 //!
-//! Time is from the start of the program to its end; what it wrote may then still be in memory, so
-//! the file system is synced afterwards and what the device did is counted until then. Repetitions
-//! are replicates only where the program does the same each time: the first often finds a colder
-//! cache, and that is said, not averaged away.
+//! The time is from start to end of the program. Its data may then still be in memory, so the file
+//! system is synced afterwards and the device's traffic is counted until then. Repeats are
+//! replicates only if the program does the same each time; the first often finds a colder cache,
+//! which is reported rather than averaged away.
 
 use record::{Finding, FindingKind, Level, Metric, Safety, State, Unit, VerdictKind};
 use rig::{CommandRun, DeviceTraffic, Exit};
@@ -12,11 +12,10 @@ use workload::units::binary;
 use crate::verdict::Ruling;
 use crate::{Method, MethodError, MethodInfo, Opt, Options, Outcome, Round, Session};
 
-/// How often a program runs, unless the user says otherwise: the least that gives an interval that
-/// means something.
+/// Default number of runs: the minimum for a meaningful interval.
 const RUNS: u32 = 3;
 
-/// The first run counts as colder when it takes longer than the others by this share.
+/// The first run counts as colder if it takes longer than the others by this factor.
 const COLD: f64 = 1.2;
 
 /// The method.
@@ -57,7 +56,7 @@ impl Method for Command {
         session.rounds(runs(options), None, |session, replicate| {
             session.step(&name, replicate);
             let run = session.rig().command(&command)?;
-            // A program that the user ended with the run is no sample.
+            // A program interrupted together with the run is not a sample.
             session.rig().idle(std::time::Duration::from_nanos(1))?;
             done.push(run);
             publish(&done, &mut session.out);
@@ -83,12 +82,12 @@ fn runs(options: &Options) -> u32 {
     options.replicates.unwrap_or(RUNS).max(1)
 }
 
-/// The command as it was typed, near enough for a person.
+/// The command, approximately as typed.
 fn name(command: &[String]) -> Result<String, MethodError> {
     if command.is_empty() { Err(MethodError::NoCommand) } else { Ok(command.join(" ")) }
 }
 
-/// Everything about the runs so far.
+/// Publishes everything about the runs so far.
 fn publish(done: &[CommandRun], out: &mut Outcome) {
     let ns = Unit::Nanoseconds;
     put(out, "command.time", ns, done, |r| Some(r.elapsed_ns as f64));
@@ -117,7 +116,7 @@ fn publish(done: &[CommandRun], out: &mut Outcome) {
     note_cold(done, out);
 }
 
-/// A metric of all runs; none where it is not known of one.
+/// A metric of all runs; omitted if it is unknown for one of them.
 fn put(
     out: &mut Outcome,
     name: &str,
@@ -143,7 +142,7 @@ fn note_cold(done: &[CommandRun], out: &mut Outcome) {
     }
 }
 
-/// Where the time went, as far as this can be told.
+/// The breakdown of the time, as far as it is known.
 fn ruling(done: &[CommandRun]) -> Ruling {
     let mean = |of: fn(&CommandRun) -> u64| {
         done.iter().map(|r| of(r) as f64).sum::<f64>() / done.len().max(1) as f64

@@ -1,10 +1,10 @@
-//! What the rules need of a measurement, without its histograms: a hundred of these are kept.
+//! The part of a measurement that the rules need, without its histograms; about a hundred are kept.
 
 use record::{Finding, FindingKind};
 use rig::{DeviceTraffic, Measurement, Temperature};
 use workload::{Caching, Mix, OpKind, Workload};
 
-/// One execution of one workload, as the rules of [`crate::verdict`] see it.
+/// One execution of one workload, as used by the rules of [`crate::verdict`].
 #[derive(Clone, Debug)]
 pub struct Digest {
     pub(crate) name: String,
@@ -13,23 +13,23 @@ pub struct Digest {
     pub(crate) direct: bool,
     /// Reads and writes completed.
     pub(crate) ops: [u64; 2],
-    /// Bytes they moved.
+    /// Bytes transferred by them.
     pub(crate) bytes: [u64; 2],
-    /// From the first issue to the last completion, last flush included.
+    /// From the first issue to the last completion, including the last flush.
     pub(crate) seconds: f64,
-    /// What the workload asked for over all jobs; `None` in an open loop, which asks for none.
+    /// Nominal depth over all jobs; `None` in an open loop.
     pub(crate) depth_nominal: Option<u32>,
-    /// Reads and writes in flight on average while no flush was, from their own times.
+    /// Mean number of reads and writes in flight outside flushes, from their own times.
     pub(crate) depth: f64,
     pub(crate) device: Option<DeviceTraffic>,
     pub(crate) temperature: Option<Temperature>,
-    /// Processor time of the issuing threads as a share of one processor each.
+    /// Processor time of the issuing threads, as a share of one processor each.
     pub(crate) cpu_share: f64,
     pub(crate) findings: Vec<Finding>,
 }
 
 impl Digest {
-    /// What the rules need of this measurement.
+    /// The digest of a measurement.
     pub fn of(workload: &Workload, m: &Measurement) -> Digest {
         let kinds = [m.kind(OpKind::Read), m.kind(OpKind::Write)];
         let in_flight_ns: u128 = kinds.iter().flatten().map(|k| k.service.sum()).sum();
@@ -54,13 +54,13 @@ impl Digest {
         }
     }
 
-    /// Bytes per second, the faster of reads and writes: a link carries both ways at once.
+    /// Bytes per second of the faster direction, because a link carries both at once.
     pub(crate) fn throughput(&self) -> f64 {
         let bytes = self.bytes[0].max(self.bytes[1]);
         if self.seconds > 0.0 { bytes as f64 / self.seconds } else { 0.0 }
     }
 
-    /// Whether the rig's own checks found this.
+    /// Whether the rig's own checks reported this.
     pub(crate) fn found(&self, kind: &FindingKind) -> bool {
         self.findings.iter().any(|f| f.kind == *kind)
     }
@@ -72,9 +72,9 @@ mod tests {
     use rig::KindStats;
     use workload::{Pattern, Region};
 
-    /// A second of writes at depth 8, then a second of nothing but a flush.
+    /// One second of writes at depth 8, then one second of nothing but a flush.
     #[test]
-    fn a_flush_at_the_end_takes_nothing_from_the_depth() {
+    fn a_final_flush_does_not_lower_the_depth() {
         let second = 1_000_000_000;
         let stats = |ops, ns| {
             let mut stats = KindStats { ops, bytes: ops << 20, ..KindStats::default() };

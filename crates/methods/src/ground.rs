@@ -1,4 +1,4 @@
-//! Where a method may work on this target, and how long: target and options taken together.
+//! The test region: the part of the target a method may use, and the time it has.
 
 use record::{Safety, TargetKind};
 use rig::TargetInfo;
@@ -7,51 +7,51 @@ use workload::{Region, Workload};
 
 use crate::{MethodError, Options};
 
-/// Large transfers: what copying a file does.
+/// Large transfers, as in copying a file.
 const LARGE: u32 = 1 << 20;
 
-/// Small transfers: a page, what databases and programs do.
+/// Small transfers: a page, as in databases and programs.
 const SMALL: u32 = 4096;
 
-/// Bytes that writes work on unless the user says otherwise: larger than the caches of most
-/// drives' controllers, and written in a few seconds by most.
+/// Default region for writes: larger than the caches of most controllers, and written in a few
+/// seconds by most drives.
 const WRITE_BYTES: u64 = 1 << 30;
 
-/// Less holds too few large blocks to say anything.
+/// A smaller region has too few large blocks.
 pub(crate) const LEAST_BYTES: u64 = 4 << 20;
 
-/// Even, so that rounds come in pairs forth and back, and the interval is already a third narrower
-/// than at three (3.18 / sqrt 4 against 4.30 / sqrt 3).
+/// Even, so that rounds form pairs forwards and backwards; the interval is already one third
+/// narrower than with three (3.18 / sqrt 4 against 4.30 / sqrt 3).
 const ROUNDS: u32 = 4;
 
-/// More would only be a slip of the keys.
+/// A larger number would be a typing error.
 const ROUNDS_MAX: u32 = 1000;
 
-/// What a method has to work with.
+/// The resources of a method.
 #[derive(Clone, Debug)]
 pub(crate) struct Ground {
-    /// Bytes at the start of the target: whole large blocks.
+    /// Bytes at the start of the target, in whole large blocks.
     pub bytes: u64,
-    /// The user named the size: it is kept, however long it takes.
+    /// The user gave the size, so it is kept regardless of the time.
     pub size_given: bool,
     /// Size of large transfers, bytes.
     pub large: u32,
     /// Size of small transfers, bytes.
     pub small: u32,
-    /// Writes are allowed.
+    /// Whether writes are allowed.
     pub writes: bool,
-    /// For everything together.
+    /// Time for everything together.
     pub seconds: f64,
     /// Replicates of every workload.
     pub rounds: u32,
-    /// The user named the number of replicates: it is kept, however long it takes.
+    /// The user gave the number of replicates, so it is kept regardless of the time.
     pub rounds_given: bool,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
 impl Ground {
-    /// Target and options taken together; `seconds` is what the method takes by default.
+    /// Combines target and options; `seconds` is the method's default duration.
     pub fn new(
         target: &TargetInfo,
         options: &Options,
@@ -78,17 +78,17 @@ impl Ground {
         })
     }
 
-    /// The part of the target that is worked on.
+    /// The region of the target.
     pub fn region(&self) -> Region {
         Region::first(self.bytes)
     }
 
-    /// The seed of a workload: far from those of others, which have another `index`.
+    /// Seed of a workload, far from those of other `index` values.
     pub fn seed_of(&self, index: u32) -> u64 {
         self.seed.wrapping_add(u64::from(index) << 32)
     }
 
-    /// The replicate of a workload that runs in `round`.
+    /// The replicate of a workload in `round`.
     pub fn replicate(workload: &Workload, round: u32) -> Workload {
         Workload { seed: workload.seed.wrapping_add(u64::from(round)), ..workload.clone() }
     }
@@ -115,7 +115,7 @@ fn blocks_of(bytes: u32, target: &TargetInfo) -> u32 {
     bytes.next_multiple_of(target.logical_block_bytes.max(1))
 }
 
-/// A scratch file is ours to write; a file or drive of the user's only when it was given away.
+/// A scratch file may be written; a file or drive of the user only with `--destroy`.
 fn may_write(target: &TargetInfo) -> bool {
     match target.target.kind {
         TargetKind::File | TargetKind::Device => target.allowed >= Safety::Destroys,

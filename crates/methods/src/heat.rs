@@ -1,9 +1,10 @@
-//! `heat`: how warm does the drive get under lasting work, and what does it do then?
+//! `heat`: how warm does the drive get under lasting work, and how does it react?
 //!
-//! It is filled, so that no cache is in play, and rests; then it is overwritten in order until its
-//! temperature has settled (its slope is under 0.2 C a minute), an hour has passed, or it was written
-//! four times over. The rate is read against time and temperature, and again after it has cooled: a
-//! rate that falls while the drive is hot and comes back when it is not was heat.
+//! The drive is filled, so that no cache interferes, and rests. It is then overwritten sequentially
+//! until its temperature has settled (slope under 0.2 C per minute), one hour has passed, or it has
+//! been written four times. The rate is analysed against time and temperature, and measured again
+//! after cooling: a rate that falls while the drive is hot and recovers after cooling was throttled
+//! by heat.
 
 use record::{Finding, FindingKind, Level, Metric, Unit};
 use workload::OpKind::Write;
@@ -14,26 +15,26 @@ use crate::verdict::Warmth;
 use crate::whole::Whole;
 use crate::{Budget, Method, MethodError, MethodInfo, Options, Round};
 
-/// Work at most, seconds.
+/// Maximum work, seconds.
 const LOAD_SECONDS: f64 = 3600.0;
 
-/// It is done in laps, behind each of which is asked whether the temperature has settled.
+/// Number of laps; after each, the temperature is checked for settling.
 const LAPS: u32 = 60;
 
-/// Rest before, and after.
+/// Rest before and after, seconds.
 const REST_SECONDS: f64 = 300.0;
 
-/// Seconds by default.
+/// Default duration in seconds.
 const SECONDS: f64 = 4500.0;
 
-/// Settled: under so many degrees a minute, over so many laps.
+/// Settled: a slope below this many degrees per minute, over this many laps.
 const SETTLED_C_PER_MINUTE: f64 = 0.2;
 const SETTLED_LAPS: usize = 5;
 
-/// How often the drive is written over at most.
+/// Maximum passes over the drive.
 const PASSES_MOST: f64 = 4.0;
 
-/// The work may take so much longer than its laps, for their flushes.
+/// Tolerated excess of the work's duration over its laps, for their flushes.
 const LOAD_SLACK: f64 = 1.1;
 
 /// The step, and the laps in it.
@@ -89,7 +90,7 @@ fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> 
     Ok(())
 }
 
-/// Lap after lap, until the temperature has settled or the budget is used up.
+/// Runs laps until the temperature has settled or the budget is used up.
 fn load_until_settled(
     session: &mut Session<'_>,
     whole: &Whole,
@@ -121,12 +122,13 @@ fn load(whole: &Whole, name: &str) -> Workload {
     Workload { stop: Stop { bytes: Some(whole.bytes()), ..w.stop }, ..w }
 }
 
-/// The lap from where the one before ended, so that no address is written much more than another.
+/// A lap that continues where the previous one ended, so that all addresses are written about
+/// equally often.
 fn resumed(whole: &Whole, lap: &Workload, written: u64) -> Workload {
     let large = u64::from(whole.ground.large);
     let start = written % whole.bytes() / large * large;
     let mut w = lap.clone();
-    // Near the end it begins anew; a lap in a short rest would wrap again and again.
+    // Near the end it restarts at the beginning; a lap in a short remainder would wrap many times.
     let rest = whole.bytes() - start;
     w.region.start = if rest >= whole.bytes() / 4 { start } else { 0 };
     w.region.bytes = whole.bytes() - w.region.start;

@@ -1,7 +1,7 @@
-//! `lbaf`: does a drive do better formatted to blocks of 4096 bytes than of 512?
+//! `lbaf`: is a drive faster when formatted to blocks of 4096 bytes rather than 512?
 //!
 //! The same workloads on the same drive, formatted A, B, B, A, with the same content written first.
-//! Formatting destroys everything; the drive is left in the format in which it was found.
+//! Formatting destroys everything; the drive is left in its original format.
 
 use record::{Metric, Unit};
 use rig::{Preparation, RigError, TargetInfo};
@@ -14,16 +14,16 @@ use crate::session::Session;
 use crate::whole::{Whole, mix_of};
 use crate::{Method, MethodError, MethodInfo, Options};
 
-/// How often a format runs in all.
+/// Total runs per format.
 const RUNS: u32 = 4;
 
 /// Seconds of one workload.
 const EACH_SECONDS: f64 = 10.0;
 
-/// Seconds by default, with four fills.
+/// Default duration in seconds, with four fills.
 const SECONDS: f64 = 300.0;
 
-/// Written after each format, and worked on, at most.
+/// Maximum region written after each format, and used.
 const REGION_MOST: u64 = 8 << 30;
 
 /// The method.
@@ -55,7 +55,7 @@ impl Method for Lbaf {
         let found = session.target().logical_block_bytes;
         let result = measure(session, &whole, found);
         session.checkpoint();
-        // Also when it was cut short; a drive that cannot be formatted never left its format.
+        // Also after an interruption. A drive that cannot be formatted never left its format.
         if session.target().logical_block_bytes != found {
             format(session, found)?;
         }
@@ -63,7 +63,7 @@ impl Method for Lbaf {
     }
 }
 
-/// Both formats can be had; else nothing is touched.
+/// Checks that both formats are available, before anything is touched.
 fn check(target: &TargetInfo) -> Result<(), MethodError> {
     match [512, 4096].into_iter().find(|block| !target.formats.contains(block)) {
         None => Ok(()),
@@ -71,8 +71,8 @@ fn check(target: &TargetInfo) -> Result<(), MethodError> {
     }
 }
 
-/// The format that the drive does not have comes first: where it cannot be had nothing was written.
-/// Drift hits both alike.
+/// The other format comes first, so that nothing has been written if it is unavailable. Drift
+/// affects both formats alike.
 fn formats(found: u32) -> [u32; RUNS as usize] {
     let other = if found == 4096 { 512 } else { 4096 };
     let same = 512 + 4096 - other;

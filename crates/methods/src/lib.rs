@@ -1,10 +1,10 @@
-//! The tests: each a sequence of preparations and workloads, and what is concluded from them.
+//! The tests: each a sequence of preparations and workloads, with its conclusions.
 //!
-//! A [`Method`] is a script over a [`Session`], and sees the drive only through [`rig::Rig`], so
-//! none knows a real drive from a virtual one. What it costs is known before it begins because the
-//! same script runs on a [`Planner`]. It leaves what it found in an [`Outcome`], step by step, so
-//! that a run that is cut short keeps what it measured. Conclusions are small pure rules in
-//! [`verdict`]; each may answer that it does not know.
+//! A [`Method`] is a script over a [`Session`]. It sees the drive only through [`rig::Rig`], so it
+//! cannot distinguish a real drive from a virtual one. Its cost is known in advance because the
+//! same script runs on a [`Planner`]. Results go into an [`Outcome`] step by step, so a run that is
+//! cut short keeps its measurements. Conclusions are small pure rules in [`verdict`]; each may
+//! answer "unknown".
 
 #![forbid(unsafe_code)]
 
@@ -80,12 +80,12 @@ static ALL: &[&dyn Method] = &[
     &snia::DIRTH,
 ];
 
-/// Every method, the default one first.
+/// All methods, the default one first.
 pub fn all() -> &'static [&'static dyn Method] {
     ALL
 }
 
-/// The method of that name; the error lists the names there are and suggests the nearest.
+/// The method with this name; the error lists the known names and suggests the nearest.
 pub fn find(name: &str) -> Result<&'static dyn Method, MethodError> {
     Catalog::default().find(name)
 }

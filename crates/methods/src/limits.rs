@@ -1,9 +1,9 @@
-//! Loops and limits of a script, so that its plan and its run agree.
+//! Loops and limits of a script, which keep its plan and its run consistent.
 //!
-//! A plan is made by running the script with the worst case. So a loop must not end early because
-//! nothing real was measured ([`Session::rounds`]), a size that was found must have its worst case
-//! ([`Session::assume`]), and what a link would allow and no drive writes is cut by a limit that is
-//! enforced ([`Session::at_most`]). A part that adapts is one step with a [`Budget`].
+//! A plan is made by running the script with the worst case. A loop must therefore not end early
+//! because nothing was measured ([`Session::rounds`]), a measured size needs a worst case
+//! ([`Session::assume`]), and an amount that a link would allow but no drive writes is capped by an
+//! enforced limit ([`Session::at_most`]). An adaptive part is one step with a [`Budget`].
 
 use rig::Measurement;
 use workload::{OpKind, Workload};
@@ -12,7 +12,7 @@ use crate::planner::bound;
 use crate::session::Door;
 use crate::{MethodError, Session};
 
-/// What a part of a script may use at most. The default is no limit.
+/// Limits of a part of a script. The default is unlimited.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// Time on the target's clock, seconds.
@@ -29,10 +29,10 @@ impl Default for Budget {
     }
 }
 
-/// A limit that is in force.
+/// A limit in force.
 #[derive(Clone, Debug)]
 pub(crate) struct Limit {
-    /// The step that it belongs to; none for one that is no step.
+    /// The step it belongs to, if any.
     step: Option<String>,
     budget: Budget,
     begun_ns: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Share of it that is used, 0 to 1.
+    /// Share used, 0 to 1.
     fn used(&self, now_ns: u64) -> f64 {
         let time = now_ns.saturating_sub(self.begun_ns) as f64 / 1e9 / self.budget.seconds;
         let bytes = self.bytes as f64 / self.budget.bytes as f64;
@@ -56,12 +56,12 @@ impl Limit {
     }
 }
 
-/// How a loop goes on after a round.
+/// How a loop continues after a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// With another one, if there may be more.
+    /// With another round, if there may be more.
     Again,
-    /// Not at all: more would tell nothing new.
+    /// Not at all: more rounds would show nothing new.
     Settled,
 }
 
@@ -72,18 +72,18 @@ impl Round {
     }
 }
 
-/// How long a loop waits for a slow drive.
+/// How long a loop tolerates a slow drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Patience {
-    /// After so many rounds ...
+    /// After this many rounds ...
     pub rounds_least: u32,
-    /// ... none is begun that would end later than this, seconds since the first.
+    /// ... no round is begun that would end later than this, in seconds since the first.
     pub seconds: f64,
 }
 
 impl<'a> Session<'a> {
-    /// Runs `body` round after round, `most` times at most, until it says that it is settled or the
-    /// patience is over; returns the number of rounds. A plan has all of them.
+    /// Runs `body` round after round, at most `most` times, until it has settled or the patience is
+    /// exhausted; returns the number of rounds. A plan has all of them.
     pub fn rounds(
         &mut self,
         most: u32,
@@ -105,13 +105,13 @@ impl<'a> Session<'a> {
         Ok(most)
     }
 
-    /// Something that was found by measuring; a plan has the worst there can be.
+    /// A measured value; a plan uses the worst case.
     pub fn assume<T>(&self, found: T, worst: T) -> T {
         if self.plans() { worst } else { found }
     }
 
-    /// Runs `body`, which writes no more than this: the workload that would exceed it is cut short,
-    /// and one for which nothing is left ends `body`. Limits nest.
+    /// Runs `body` with a limit on the bytes it writes: the workload that would exceed it is cut
+    /// short, and one for which nothing is left ends `body`. Limits nest.
     pub fn at_most(
         &mut self,
         bytes: u64,
@@ -120,8 +120,7 @@ impl<'a> Session<'a> {
         self.limit(None, Budget { bytes, ..Budget::default() }, body)
     }
 
-    /// Runs a part that adapts: one step of the plan, whatever runs inside, and it stays within the
-    /// budget.
+    /// Runs an adaptive part within a budget. It is one step of the plan.
     pub fn budget(
         &mut self,
         name: &str,
@@ -155,7 +154,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs `body`, which is expected to take no longer than this.
+    /// Runs `body` with a limit on its expected duration.
     pub(crate) fn expected_within<T>(
         &mut self,
         seconds: f64,
@@ -172,14 +171,14 @@ impl<'a> Session<'a> {
         result
     }
 
-    /// The budget that the script is in, and how much of it is used.
+    /// The current budget of the script, and the share used.
     pub(crate) fn under_way(&mut self) -> Option<(String, f64)> {
         let now_ns = self.rig().elapsed_ns();
         let limit = self.limits.iter().find(|limit| limit.step.is_some())?;
         Some((limit.step.clone()?, limit.used(now_ns)))
     }
 
-    /// The workload, cut to what all limits leave, and to the bytes that its plan promised.
+    /// The workload, cut to the remainder of all limits and to the bytes promised by its plan.
     pub(crate) fn limited(&mut self, w: &Workload) -> Result<Workload, MethodError> {
         let now_ns = self.rig().elapsed_ns();
         let mut stop = w.stop;
@@ -198,7 +197,7 @@ impl<'a> Session<'a> {
                 lower(&mut stop.ops, ops);
             }
             if bound::written_max(w, self.target()) > bytes {
-                // Whole blocks of all jobs, so that none goes beyond it.
+                // Whole blocks of all jobs, so that none exceeds it.
                 let unit = u64::from(w.blocks.max().max(1)) * u64::from(w.jobs);
                 lower(&mut stop.bytes, bound::issued_for(w, bytes) / unit * unit);
             }
@@ -210,7 +209,7 @@ impl<'a> Session<'a> {
         Ok(Workload { stop, ..w.clone() })
     }
 
-    /// Takes what a workload did off all limits; of a planned one, the most it can do.
+    /// Subtracts a workload from all limits; for a planned one, its maximum.
     pub(crate) fn spend(&mut self, w: &Workload, m: &Measurement) {
         let moved = |of: fn(&rig::KindStats) -> u64, kinds: &[OpKind]| {
             kinds.iter().filter_map(|kind| m.kind(*kind)).map(of).sum::<u64>()

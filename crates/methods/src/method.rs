@@ -1,33 +1,33 @@
-//! What a method is: its words for people, and its script.
+//! The interface of a method: its description and its script.
 
 use record::Safety;
 use rig::{Exit, RigError};
 
 use crate::{Declared, Options, Session};
 
-/// What `ssdyno methods` shows of a method.
+/// Description of a method, as shown by `ssdyno methods`.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodInfo {
     /// Its name on the command line.
     pub name: &'static str,
     /// One line: the question it answers.
     pub summary: &'static str,
-    /// A paragraph for people: what it does, in which order, and what comes out.
+    /// A paragraph: actions, their order, and results.
     pub about: &'static str,
-    /// The most it does to what is on the drive.
+    /// The most destructive action on the drive.
     pub safety: Safety,
     /// Rough duration with the default options, in seconds.
     pub seconds: f64,
-    /// What it writes, in words.
+    /// Amount written, in words.
     pub writes: &'static str,
-    /// Options that it alone reads.
+    /// Options declared by this method.
     pub options: &'static [&'static dyn Declared],
-    /// It compares with a disc in memory, see [`rig::Rig::reference`].
+    /// Whether it compares with a RAM disc, see [`rig::Rig::reference`].
     pub wants_reference: bool,
 }
 
 impl MethodInfo {
-    /// A method without a word about it, for what its own declaration leaves out.
+    /// Defaults for fields that a declaration omits.
     pub const EMPTY: MethodInfo = MethodInfo {
         name: "",
         summary: "",
@@ -42,15 +42,15 @@ impl MethodInfo {
 
 /// A named test.
 pub trait Method: Sync {
-    /// What it is, for people.
+    /// Its description.
     fn info(&self) -> &'static MethodInfo;
 
-    /// Does it. The same script is the plan: see [`crate::Planner`]. Whatever was measured is in the
-    /// session, also when it ends with an error.
+    /// Runs the method. The same script is the plan: see [`crate::Planner`]. All measurements are
+    /// in the session, even after an error.
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError>;
 }
 
-/// Why a method did not come to its end.
+/// Why a method did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum MethodError {
     /// No method has that name.
@@ -58,55 +58,55 @@ pub enum MethodError {
     Unknown {
         /// As the user typed it.
         name: String,
-        /// A name that is spelt alike.
+        /// A similarly spelled name.
         nearest: Option<&'static str>,
         /// All names.
         known: String,
     },
-    /// An option's value cannot be used.
+    /// An invalid option value.
     #[error("{option} is {value}, must be {range}")]
     Option {
         /// `size`, `time` or `replicates`.
         option: &'static str,
-        /// Its value, for a person.
+        /// Its value, for display.
         value: String,
-        /// What it may be, in words.
+        /// The permitted range, in words.
         range: String,
     },
     /// An option was given that no chosen method declares.
     #[error("{option} goes with -m {declared_by}, not with {chosen}")]
     Undeclared {
-        /// Its name, as it is typed.
+        /// Its name as typed.
         option: String,
         /// The methods that declare it.
         declared_by: String,
-        /// The methods that were chosen.
+        /// The methods chosen.
         chosen: String,
     },
-    /// A limit of the method's own is used up; whoever set it goes on after it.
+    /// A limit of the method is used up; the script continues after the limited part.
     #[error("a limit of the method's own is used up")]
     Spent {
-        /// How many limits are around it.
+        /// Number of limits around it.
         depth: usize,
     },
-    /// The target has less room than the method needs.
+    /// The target is smaller than the method requires.
     #[error("the target has room for {bytes} bytes, the method needs {least}")]
     TooSmall {
-        /// Bytes there are.
+        /// Bytes available.
         bytes: u64,
-        /// Bytes it takes.
+        /// Bytes required.
         least: u64,
     },
-    /// The disc in memory that was there a moment ago is not there any more.
+    /// The RAM disc has disappeared during the run.
     #[error("the disc in memory to compare with is gone")]
     NoReference,
     /// There is no program to run.
     #[error("no command was given; it comes after --, as in: -m command -- make -j4")]
     NoCommand,
-    /// A program of the user's failed.
+    /// A user's program failed.
     #[error("the command ended with {exit}")]
     CommandFailed {
-        /// How it ended.
+        /// Its exit status.
         exit: Exit,
     },
     /// A workload ended because the target failed; the errors are in the outcome.
@@ -115,13 +115,13 @@ pub enum MethodError {
         /// The workload.
         workload: String,
     },
-    /// The rig could not do what was asked, or the user ended the run.
+    /// The rig failed or the user ended the run.
     #[error(transparent)]
     Rig(#[from] RigError),
 }
 
 impl MethodError {
-    /// The user ended the run: not a failure.
+    /// Whether the user ended the run, which is not a failure.
     pub fn interrupted(&self) -> bool {
         matches!(self, MethodError::Rig(RigError::Interrupted))
     }

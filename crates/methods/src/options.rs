@@ -1,26 +1,26 @@
-//! What the user may ask of a method.
+//! Options of the methods.
 //!
-//! Size, time, seed and replicates are everybody's. Everything else a method declares in its info,
-//! as a typed [`Opt`] with its help and its default: the command line is made from the declarations,
-//! and nobody else reads them. An option that no chosen method declares is refused.
+//! Size, time, seed and replicates are common to all methods. A method declares any other option in
+//! its info as a typed [`Opt`] with its help and default; the command line is built from the
+//! declarations, and no other code reads them. An option that no chosen method declares is refused.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the user may ask of a method. The default leaves everything to it.
+/// Options given by the user. The default leaves everything to the method.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Bytes of the target to work on.
     pub size: Option<u64>,
-    /// About how long the whole may take.
+    /// Approximate total duration.
     pub time: Option<Duration>,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// How often each workload is repeated, at least 1; from 2 on there are intervals.
+    /// Repeats of each workload, at least 1; intervals need at least 2.
     pub replicates: Option<u32>,
-    /// Options that single methods declare.
+    /// Options declared by individual methods.
     pub given: Given,
 }
 
@@ -38,14 +38,14 @@ impl Options {
         value.cloned().unwrap_or_else(option.default)
     }
 
-    /// The same options with this value.
+    /// These options with one more value.
     #[must_use]
     pub fn with<T: Send + Sync + 'static>(mut self, option: &Opt<T>, value: T) -> Options {
         self.given.0.push((option.name, Value(Arc::new(value))));
         self
     }
 
-    /// Takes an option as it was typed; says in words what its value must be.
+    /// Parses an option as typed; the error describes the permitted values.
     pub fn parse(&mut self, option: &dyn Declared, words: &[String]) -> Result<(), String> {
         let value = option.parse(words)?;
         self.given.0.push((option.name(), value));
@@ -53,11 +53,11 @@ impl Options {
     }
 }
 
-/// Declared options that were given, in their order; the last of a name counts.
+/// Declared options that were given, in order; the last of each name counts.
 #[derive(Clone, Debug, Default)]
 pub struct Given(Vec<(&'static str, Value)>);
 
-/// The value of an option, of the type that its declaration has.
+/// Value of an option, of the type in its declaration.
 #[derive(Clone)]
 pub struct Value(Arc<dyn Any + Send + Sync>);
 
@@ -73,29 +73,29 @@ impl fmt::Debug for Value {
     }
 }
 
-/// How an option is typed.
+/// Form of an option on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// `--name`.
+    /// `--name VALUE`; the word is the placeholder for the value.
     Switch,
     /// `--name VALUE`, with this word for the value.
     Value(&'static str),
-    /// Everything after `--`, with this word for it.
+    /// Everything after `--`; the word is its placeholder.
     Rest(&'static str),
-    /// Not at all: a program sets it.
+    /// Not on the command line: set by a program.
     Unwritten,
 }
 
-/// An option as a command line sees it, whatever its type.
+/// An option as seen by a command line, independent of its type.
 pub trait Declared: Sync {
     /// Its name, without dashes.
     fn name(&self) -> &'static str;
-    /// How it is typed.
+    /// Its form.
     fn form(&self) -> Form;
     /// One line of help.
     fn help(&self) -> &'static str;
-    /// Its value from what was typed: none for a switch, one for a value. The error says what it
-    /// must be.
+    /// Parses the words typed: none for a switch, one for a value. The error describes the
+    /// permitted values.
     fn parse(&self, words: &[String]) -> Result<Value, String>;
 }
 
@@ -134,7 +134,7 @@ impl Opt<Vec<String>> {
 }
 
 impl<T> Opt<T> {
-    /// `--name VALUE`. `parse` gets the value as the only word.
+    /// `--name VALUE`. `parse` receives the value as the only word.
     pub const fn value(
         name: &'static str,
         value_name: &'static str,
@@ -145,7 +145,7 @@ impl<T> Opt<T> {
         Opt { name, form: Form::Value(value_name), help, parse, default }
     }
 
-    /// An option that only a program sets.
+    /// An option set only by a program.
     pub const fn unwritten(name: &'static str, default: fn() -> T) -> Opt<T> {
         let parse = |_: &[String]| Err("cannot be typed".to_string());
         Opt { name, form: Form::Unwritten, help: "", parse, default }

@@ -1,40 +1,41 @@
-//! What a method leaves behind, growing step by step.
+//! The results of a method, growing step by step.
 //!
-//! Everything measured so far is in it at any time, in the form of the record. What the rig says to distrust is told once, with how often and where it was found.
+//! All measurements so far are in it at any time, in the form of the record. Each doubt reported by
+//! the rig is listed once, with its count and its workloads.
 
 use record::{Finding, IoErrors, LatencyProfile, Metric, Series, State, Verdict};
 use rig::Measurement;
 use workload::Workload;
 
-/// Offsets kept of each kind of error.
+/// Offsets kept per kind of error.
 const OFFSETS_MAX: usize = 16;
 
-/// What a method found, as it goes into the record.
+/// The results of a method, in the form of the record.
 #[derive(Default)]
 pub struct Outcome {
     /// Named values, with all replicates so far.
     pub metrics: Vec<Metric>,
-    /// Values over time, one for each replicate of each workload.
+    /// Time series, one per replicate of each workload.
     pub series: Vec<Series>,
     /// Latency histograms, merged over replicates.
     pub latencies: Vec<LatencyProfile>,
-    /// Conclusions from what was measured so far.
+    /// Conclusions so far.
     pub verdicts: Vec<Verdict>,
-    /// What to distrust: the method's own notes first, then what the rig found.
+    /// Warnings: the method's own notes first, then the rig's findings.
     pub warnings: Vec<Finding>,
     /// I/O errors, added up by workload, op and kind.
     pub errors: Vec<IoErrors>,
     /// The first replicate of each workload in full; replicate `r` had its seed plus `r`.
     pub workloads: Vec<serde_json::Value>,
-    /// What the drive has been through now.
+    /// Present state of the drive.
     pub state_after: State,
     notes: Vec<Finding>,
     tally: Vec<Tally>,
-    /// Nothing was measured: the script is planned.
+    /// The script is only planned, and nothing is measured.
     planned: bool,
 }
 
-/// How often a workload ran, and what was found in how many of its replicates.
+/// Number of runs of a workload, and the findings in them.
 struct Tally {
     workload: String,
     replicates: u32,
@@ -42,12 +43,12 @@ struct Tally {
 }
 
 impl Outcome {
-    /// What a script that is planned leaves: the workloads it would issue.
+    /// An outcome for planning, which only records the workloads.
     pub(crate) fn planned() -> Outcome {
         Outcome { planned: true, ..Outcome::default() }
     }
 
-    /// Adds a metric, or replaces the one of that name.
+    /// Adds a metric, or replaces the one with the same name.
     pub(crate) fn put_metric(&mut self, metric: Metric) {
         if self.planned {
             return;
@@ -58,8 +59,8 @@ impl Outcome {
         }
     }
 
-    /// Adds the metrics of a cell in this order, in the place of those it had: the metric called
-    /// `stem` and those called `stem.something`.
+    /// Adds the metrics of a cell in this order, replacing its previous ones: the metric named
+    /// `stem` and those named `stem.something`.
     pub(crate) fn put_metrics(&mut self, stem: &str, metrics: Vec<Metric>) {
         if self.planned {
             return;
@@ -72,7 +73,7 @@ impl Outcome {
         self.metrics.splice(place..place, metrics);
     }
 
-    /// Adds a latency profile, or replaces the one of that workload and op.
+    /// Adds a latency profile, or replaces the one of the same workload and operation.
     pub(crate) fn put_latency(&mut self, profile: LatencyProfile) {
         let same = |l: &&mut LatencyProfile| l.name == profile.name && l.op == profile.op;
         match self.latencies.iter_mut().find(same) {
@@ -81,24 +82,24 @@ impl Outcome {
         }
     }
 
-    /// Something the method itself has to say.
+    /// Adds a finding of the method itself.
     pub(crate) fn note(&mut self, finding: Finding) {
         self.notes.push(finding);
         self.list_warnings();
     }
 
-    /// A workload is about to be issued.
+    /// Records a workload about to be issued.
     pub(crate) fn issued(&mut self, workload: &Workload) {
         if self.tally.iter().any(|t| t.workload == workload.name) {
             return;
         }
         let tally = Tally { workload: workload.name.clone(), replicates: 0, findings: Vec::new() };
         self.tally.push(tally);
-        // Not a number and infinity have no JSON form; no workload that passed its check has them.
+        // NaN and infinity have no JSON form; a workload that passed its check has none.
         self.workloads.extend(serde_json::to_value(workload));
     }
 
-    /// Keeps the I/O errors of a measurement, and what it says about what to distrust.
+    /// Records the I/O errors and findings of a measurement.
     pub(crate) fn keep_doubts(&mut self, workload: &str, measurement: &Measurement) {
         measurement.errors.iter().for_each(|e| self.add_errors(e));
         if let Some(tally) = self.tally.iter_mut().find(|t| t.workload == workload) {
@@ -107,7 +108,7 @@ impl Outcome {
         self.list_warnings();
     }
 
-    /// Adds I/O errors, or failed checks.
+    /// Adds I/O errors or failed checks.
     pub(crate) fn add_errors(&mut self, new: &IoErrors) {
         let same = |e: &&mut IoErrors| {
             (&e.op, &e.kind, &e.workload) == (&new.op, &new.kind, &new.workload)
@@ -122,7 +123,7 @@ impl Outcome {
         }
     }
 
-    /// One line for each finding, whatever the number of workloads and replicates it is in.
+    /// One line per finding, however many workloads and replicates have it.
     fn list_warnings(&mut self) {
         let mut found: Vec<Found<'_>> = Vec::new();
         for (tally, (finding, times)) in
@@ -138,9 +139,9 @@ impl Outcome {
     }
 }
 
-/// One finding over all workloads that have it.
+/// A finding, over all workloads that have it.
 struct Found<'a> {
-    /// The words and the level of the worst.
+    /// Text and level of the worst instance.
     finding: &'a Finding,
     workloads: Vec<&'a str>,
     times: u32,
@@ -178,7 +179,7 @@ impl<'a> Found<'a> {
 }
 
 impl Tally {
-    /// One replicate more. The worst level and the latest words of a finding are kept.
+    /// Adds one replicate. The worst level and its latest text are kept.
     fn add(&mut self, findings: &[Finding]) {
         self.replicates += 1;
         for (i, new) in findings.iter().enumerate() {

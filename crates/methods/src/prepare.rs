@@ -1,10 +1,10 @@
-//! `ssdyno prepare`: brings a drive into a state and looks whether it is in it.
+//! `ssdyno prepare`: brings a drive into a state and verifies it.
 //!
-//! Not a test, because nothing is measured for its own sake; it goes through the same door as one,
-//! so that a virtual drive is prepared like a real one. Fresh is everything given back; filled, once
-//! over everything in order; used, then at random until the rate is steady; trimmed, then everything
-//! given back. What was erased is looked at: canaries were written before. Of a directory only the
-//! free space of its file system can be trimmed, which loses nothing.
+//! Not a test, because nothing is measured for its own sake; it uses the same rig as a test, so a
+//! virtual drive is prepared like a real one. Fresh: everything discarded. Filled: one sequential
+//! pass over everything. Used: then random writes until the rate is steady. Trimmed: then
+//! everything discarded. Erasing is verified with canaries written before it. In a directory only
+//! the free space of its file system can be trimmed, which loses nothing.
 
 use analysis::{Slope, WINDOW};
 use record::{
@@ -20,8 +20,8 @@ use crate::session::Session;
 use crate::whole::{DEPTH, Whole};
 use crate::{Budget, MethodError, MethodInfo, Options, Round};
 
-/// Share of the drive written at random in a round of ageing, and rounds: at least once over it, at
-/// most three times. A drive that is not steady by then does not become so by writing.
+/// Share of the drive written at random per ageing round, and the rounds: at least one pass, at
+/// most three. A drive that is not steady by then will not become so by writing.
 const ROUND_SHARE: f64 = 0.1;
 const ROUNDS_LEAST: u32 = 10;
 const ROUNDS_MOST: u32 = 30;
@@ -39,17 +39,17 @@ static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-/// What is to be done.
+/// The task.
 #[derive(Clone, Copy, Debug)]
 pub struct Prepare {
-    /// The state wanted: any but unknown.
+    /// The target state: any but unknown.
     pub to: State,
     /// How everything is erased first.
     pub by: Erase,
 }
 
 impl Prepare {
-    /// Does it. The session says how far it came, also when it ends with an error.
+    /// Runs it. The session has the progress, even after an error.
     pub fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
         let mut seen = Vec::new();
         session.conclude(Vec::new());
@@ -94,7 +94,7 @@ impl Prepare {
         Ok(())
     }
 
-    /// Whether the drive can do what is asked, as far as is known before.
+    /// Checks whether the drive supports the task, as far as is known in advance.
     fn check(&self, whole: &Whole, target: &TargetInfo) -> Result<(), MethodError> {
         let unsupported = |text: String| Err(RigError::Unsupported(text).into());
         let given_back = matches!(self.to, State::Fresh | State::Trimmed);
@@ -123,7 +123,7 @@ impl Prepare {
         Err(RigError::Refused(text.into()).into())
     }
 
-    /// Free space by way of the file system.
+    /// Trims the free space through the file system.
     fn trim(&self, session: &mut Session<'_>, seen: &mut Vec<Verdict>) -> Result<(), MethodError> {
         self.only_trims()?;
         let bytes = session.prepare("trim", Preparation::TrimFree)?.bytes;
@@ -143,7 +143,7 @@ impl Prepare {
     }
 }
 
-/// Why a drive cannot be formatted to blocks of that size.
+/// Why a drive cannot be formatted to this block size.
 pub(crate) fn cannot_format(target: &TargetInfo, block_bytes: u32) -> String {
     let sizes: Vec<String> = target.formats.iter().map(u32::to_string).collect();
     match sizes.as_slice() {
@@ -156,7 +156,7 @@ pub(crate) fn cannot_format(target: &TargetInfo, block_bytes: u32) -> String {
     }
 }
 
-/// Erases everything and says what was seen of it.
+/// Erases everything and reports the result of the verification.
 fn erase(
     session: &mut Session<'_>,
     whole: &Whole,
@@ -170,7 +170,7 @@ fn erase(
     session.out.put_metric(metric);
     let released = done.released.filter(|r| r.looked_bytes > 0);
     let kept = released.map_or(0, |r| r.kept_bytes);
-    // Blocks full of zeroes are in use, unless the drive makes holes of them.
+    // Blocks full of zeroes are mapped, unless the drive unmaps them.
     let reached = if how == Erase::Zero { State::Filled } else { State::Fresh };
     session.out.state_after = if kept == 0 { reached } else { State::Unknown };
     if let Some(released) = released {
@@ -222,8 +222,8 @@ fn verdict(how: Erase, released: &Released) -> Verdict {
     Verdict { kind, text, evidence }
 }
 
-/// Random writes over everything, a tenth of it in a round, until five rounds are steady by the rule
-/// of SNIA and everything was written over once.
+/// Random writes over everything, a tenth per round, until five rounds are steady by the SNIA rule
+/// and everything has been overwritten once.
 fn until_steady(
     session: &mut Session<'_>,
     whole: &Whole,

@@ -1,9 +1,9 @@
-//! `quick`, the default: the figures that everybody asks for, in about a minute, with an interval.
+//! `quick`, the default: the common figures in about a minute, with intervals.
 //!
-//! One replicate of every cell makes a round; rounds alternate in order, so that drift of the drive
-//! hits all cells alike and the scatter between rounds is an honest interval. A scratch file is
-//! filled first, because a block that was never written is not read from the drive. Then the checks
-//! of `authentic` in their short form say whether the figures can be believed.
+//! One replicate of every cell makes a round. Rounds alternate in order, so that drift of the drive
+//! affects all cells alike and the scatter between rounds is an honest interval. A scratch file is
+//! filled first, because unwritten blocks are not read from the drive. A short form of the checks
+//! of `authentic` then shows whether the figures can be trusted.
 
 use record::Safety;
 use workload::OpKind::{Read, Write};
@@ -15,10 +15,10 @@ use crate::schedule;
 use crate::session::Session;
 use crate::{Method, MethodError, MethodInfo, Options};
 
-/// Seconds for everything, unless the user says otherwise.
+/// Default duration of everything, in seconds.
 const SECONDS: f64 = 60.0;
 
-/// Shares of the time; what is left belongs to the cells.
+/// Shares of the time; the rest is for the cells.
 const FILL_SHARE: f64 = 1.0 / 6.0;
 const CHECKS_SHARE: f64 = 0.2;
 
@@ -59,7 +59,7 @@ fn measure(session: &mut Session<'_>, mut ground: Ground) -> Result<(), MethodEr
     authentic::run(session, &ground, CHECKS_SHARE * ground.seconds)
 }
 
-/// The grid, in the order in which people read it.
+/// The grid, in reading order.
 fn cells(ground: &Ground) -> Vec<Cell> {
     let cells = vec![
         Cell::sequential(ground, Read, 8, 0),

@@ -1,8 +1,8 @@
-//! The order of workloads within a round, so that drift hits all of them alike.
+//! The order of workloads within a round, chosen so that drift affects all of them alike.
 //!
-//! Rounds come in pairs, forwards and backwards: over a pair every workload has the same mean
-//! position, so that a drive that gets slower evenly changes no ratio between them. From pair to
-//! pair the start moves on, so that a workload does not always follow the same one.
+//! Rounds come in pairs, forwards and backwards. Over a pair every workload has the same mean
+//! position, so a steadily slowing drive changes no ratio between them. The start moves on from
+//! pair to pair, so that a workload does not always follow the same one.
 
 use record::{Finding, FindingKind, Level};
 
@@ -11,13 +11,13 @@ use crate::ground::Ground;
 use crate::session::Session;
 use crate::{MethodError, Patience, Round};
 
-/// No round is begun that would end later than this multiple of the time that was planned ...
+/// No round is begun that would end later than this multiple of the planned time ...
 const PATIENCE: f64 = 1.5;
 
-/// ... but for the sake of an interval this many are run, however slow the drive.
+/// ... but this many are run for the sake of an interval, however slow the drive.
 const ROUNDS_LEAST: u32 = 3;
 
-/// All cells, round after round. A drive much slower than planned gets fewer rounds.
+/// Runs all cells, round after round. A drive much slower than planned gets fewer rounds.
 pub(crate) fn run(
     session: &mut Session<'_>,
     ground: &Ground,

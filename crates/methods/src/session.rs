@@ -1,8 +1,8 @@
-//! A method at work: every measurement goes through here, so that none is lost and every doubt
-//! about it is kept, and the conclusions always are those of what was measured so far.
+//! A method at work. Every measurement passes through the session, so that none is lost, every
+//! doubt about it is kept, and the conclusions always match the measurements so far.
 //!
-//! The same script runs on a rig and on a [`Planner`]. So that both agree, loops, limits and sizes
-//! that were found by measuring go through the session too: see `limits.rs`.
+//! The same script runs on a rig and on a [`Planner`]. To keep both consistent, loops, limits and
+//! measured sizes also go through the session: see `limits.rs`.
 
 use std::time::Duration;
 
@@ -16,34 +16,34 @@ use crate::limits::Limit;
 use crate::verdict::{self, Checks};
 use crate::{Digest, MethodError, Outcome, Planner};
 
-/// A scratch file is filled in this many pieces, each timed: a slow card gets a smaller one.
+/// Pieces in which a scratch file is filled, each timed; a slow card gets a smaller file.
 const FILL_PIECES: u64 = 64;
 
-/// What the fill leaves at least, whatever the time: small enough for a card that writes 1 MB/s.
+/// Minimum fill, whatever the time: small enough for a card that writes 1 MB/s.
 const FILL_LEAST_BYTES: u64 = 32 << 20;
 
-/// What a script works on.
+/// The rig under a script.
 pub(crate) enum Door<'a> {
     Drive(&'a mut dyn Rig),
     Plan(&'a mut Planner),
 }
 
-/// Called at a checkpoint with everything there is.
+/// Called at a checkpoint with all results so far.
 type Hook<'a> = Box<dyn FnMut(&Outcome) + 'a>;
 
-/// A method at work on a rig, or being planned.
+/// A method running on a rig, or being planned.
 pub struct Session<'a> {
     pub(crate) door: Door<'a>,
     pub(crate) out: Outcome,
-    /// What the checks of `authentic` found so far.
+    /// Results of the checks of `authentic` so far.
     pub(crate) checks: Checks,
-    /// Whole regions written so far: no two with the same content.
+    /// Number of fills so far; no two have the same content.
     pub(crate) fills: u32,
-    /// Courses of short workloads, a row each.
+    /// Time series of short workloads, one row each.
     pub(crate) moments: Vec<record::Series>,
     pub(crate) limits: Vec<Limit>,
     digests: Vec<Digest>,
-    /// Conclusions that are not drawn by the rules from what was measured.
+    /// Conclusions not drawn by the rules.
     own: Option<Vec<Verdict>>,
     hook: Option<Hook<'a>>,
 }
@@ -54,7 +54,7 @@ impl<'a> Session<'a> {
         Session::through(Door::Drive(rig), Outcome::default())
     }
 
-    /// A session that touches nothing and is recorded by the planner.
+    /// A session for planning: touches nothing, and is recorded by the planner.
     pub fn planning(planner: &'a mut Planner) -> Session<'a> {
         Session::through(Door::Plan(planner), Outcome::planned())
     }
@@ -75,21 +75,21 @@ impl<'a> Session<'a> {
         session
     }
 
-    /// The same session, which shows what there is after each step.
+    /// The same session, with a hook called after each step.
     #[must_use]
     pub fn with_checkpoints(mut self, hook: impl FnMut(&Outcome) + 'a) -> Session<'a> {
         self.hook = Some(Box::new(hook));
         self
     }
 
-    /// The end, however the work ended: what it found.
+    /// Ends the session and returns its outcome.
     pub fn finish(mut self) -> Outcome {
         self.out.series.append(&mut self.moments);
         self.checkpoint();
         self.out
     }
 
-    /// A part of the work whose outcome is kept apart.
+    /// Runs part of the work with a separate outcome.
     pub fn apart<E>(
         &mut self,
         work: impl FnOnce(&mut Session<'_>) -> Result<(), E>,
@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
         (part.finish(), result)
     }
 
-    /// What is known of the target.
+    /// The target.
     pub fn target(&self) -> &TargetInfo {
         match &self.door {
             Door::Drive(rig) => rig.target(),
@@ -110,12 +110,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What was found so far.
+    /// The results so far.
     pub fn outcome(&self) -> &Outcome {
         &self.out
     }
 
-    /// The same, to add to.
+    /// The results so far, mutable.
     pub fn outcome_mut(&mut self) -> &mut Outcome {
         &mut self.out
     }
@@ -127,13 +127,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Nothing is touched: the script is planned.
+    /// Whether the script is only planned.
     pub(crate) fn plans(&self) -> bool {
         matches!(self.door, Door::Plan(_))
     }
 
-    /// Begins a step: a name of the plan, and which repetition of it. Within a budget, which is one
-    /// step itself, it only says how far that is.
+    /// Begins a step: its name in the plan, and the repetition. Within a budget, which is itself
+    /// one step, it only reports the progress.
     pub fn step(&mut self, name: &str, replicate: u32) {
         let event = match self.under_way() {
             Some((name, done)) => Event::Progress { name, done },
@@ -142,12 +142,12 @@ impl<'a> Session<'a> {
         self.rig().note(event);
     }
 
-    /// A step of the plan for which there is nothing to do on this drive.
+    /// Skips a step of the plan that does not apply to this drive.
     pub fn skip(&mut self, name: &str) {
         self.step(name, 0);
     }
 
-    /// Brings the drive into a state, as a step of its own.
+    /// Brings the drive into a state, as a separate step.
     pub fn prepare(&mut self, name: &str, p: Preparation) -> Result<Prepared, MethodError> {
         self.step(name, 0);
         Ok(self.rig().prepare(p)?)
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
         Ok(self.rig().idle(Duration::from_secs_f64(seconds))?)
     }
 
-    /// Runs a workload whose figures are reported: its course over time is kept, and every doubt.
+    /// Runs a workload whose figures are reported; keeps its time series and every finding.
     pub fn measure(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
         let mut measurement = self.execute(w, replicate)?;
         let series = std::mem::take(&mut measurement.series);
@@ -170,8 +170,8 @@ impl<'a> Session<'a> {
         complete(self.rig(), measurement)
     }
 
-    /// Runs a workload from which only a rule concludes. It is short, and a rule is wary of scatter
-    /// anyway: only what makes it worthless is listed, and nothing where caching is the purpose.
+    /// Runs a workload used only by a rule. It is short, and rules allow for scatter, so only
+    /// findings that make it worthless are listed, and none if caching is the purpose.
     pub(crate) fn probe(
         &mut self,
         w: &Workload,
@@ -190,7 +190,7 @@ impl<'a> Session<'a> {
         Ok(m.throughput(None).unwrap_or(0.0))
     }
 
-    /// Publishes a metric, in the place of the one of that name.
+    /// Publishes a metric, replacing the one with the same name.
     pub fn put_metric(&mut self, metric: Metric) {
         self.out.put_metric(metric);
     }
@@ -200,7 +200,7 @@ impl<'a> Session<'a> {
         self.out.put_metric(analysis::metric(name, Unit::BytesPerSecond, rates.to_vec()));
     }
 
-    /// Runs a workload and keeps what the rules need of it, complete or not.
+    /// Runs a workload and keeps its digest for the rules, complete or not.
     pub(crate) fn execute(
         &mut self,
         w: &Workload,
@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
         self.mark_written(w.mix.changes_data() && w.content != Content::Original);
         let measurement = self.rig().measure(&limited)?;
         self.spend(&limited, &measurement);
-        // What is read through the cache on purpose says nothing about the rest.
+        // Reads that deliberately use the cache say nothing about the others.
         if w.caching == Caching::Bypass && !self.plans() {
             self.digests.push(Digest::of(w, &measurement));
         }
@@ -226,8 +226,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Brings the target to where reads can be measured; returns the bytes of the region. Where
-    /// writes are not allowed that is all of it, as it is.
+    /// Prepares the target for reads; returns the size of the region in bytes. Without write
+    /// permission that is the whole target, as it is.
     pub(crate) fn begin(&mut self, ground: &Ground, fill_seconds: f64) -> Result<u64, MethodError> {
         if ground.writes {
             let most = if ground.size_given { f64::INFINITY } else { fill_seconds };
@@ -238,8 +238,8 @@ impl<'a> Session<'a> {
         Ok(ground.bytes)
     }
 
-    /// Writes the region once, so that no block is read that was never written; on a drive too slow
-    /// for `seconds` only a part of it, which becomes the region.
+    /// Writes the region once, so that no unwritten block is read. If the drive is too slow for
+    /// `seconds`, only a part is written, which becomes the region.
     fn fill(&mut self, ground: &Ground, seconds: f64) -> Result<u64, MethodError> {
         self.step("fill", 0);
         let large = u64::from(ground.large);
@@ -263,12 +263,12 @@ impl<'a> Session<'a> {
         Ok(filled)
     }
 
-    /// The conclusions are these, whatever the rules say of what was measured.
+    /// Sets the conclusions, overriding the rules.
     pub fn conclude(&mut self, verdicts: Vec<Verdict>) {
         self.own = Some(verdicts);
     }
 
-    /// A step is done: draws the conclusions there are and shows them. A plan has none.
+    /// Ends a step: draws the conclusions and shows them. A plan has none.
     pub fn checkpoint(&mut self) {
         if self.plans() {
             return;
@@ -283,8 +283,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What was cut short is no sample. Who ended it, the user or the drive's heat, is what the rig
-/// says to the next call.
+/// An interrupted measurement is not a sample. The rig's next call reports whether the user or the
+/// drive's heat ended it.
 pub(crate) fn complete(rig: &mut dyn Rig, m: Measurement) -> Result<Measurement, MethodError> {
     match m.stop {
         StopReason::Interrupted => {

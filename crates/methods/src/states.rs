@@ -1,9 +1,11 @@
-//! `states`: what use does to a drive, and what discard restores (the experiment on SSDs and TRIM).
+//! `states`: the effect of use on a drive, and of discard in restoring it (the experiment on SSDs
+//! and TRIM).
 //!
-//! Random 4 KiB writes, three outstanding, aligned, from each state that a drive can be in; what a
-//! file system does to bring it there is done directly. Deleting a partition writes one block and
-//! tells the drive nothing; deleting the only file discards all but the file system's own blocks; a
-//! quick format discards everything. Reads and writes in order over all addresses stand before the
+//! Random 4 KiB writes at depth 3, aligned, from each state a drive can be in; the file system's
+//! actions that lead to a state are performed directly. Deleting a partition writes one block and
+//! tells the drive nothing. Deleting the only file discards everything but the file system's own
+//! blocks. A quick format discards everything. Sequential reads and writes over all addresses come
+//! before the random writes, after them, and after the last discard.
 //! random writes, behind them, and behind the last discard.
 
 use record::{Metric, Unit};
@@ -19,20 +21,20 @@ use crate::{Method, MethodError, MethodInfo, Options};
 /// Seconds of random writes from each state: twelve minutes, as in the experiment.
 const RANDOM_SECONDS: f64 = 720.0;
 
-/// Seconds by default, with six times over a small drive at 100 MB/s.
+/// Default duration in seconds, with six passes over a small drive at 100 MB/s.
 const SECONDS: f64 = 9000.0;
 
-/// In flight in the random writes.
+/// Queue depth of the random writes.
 const OUTSTANDING: u32 = 3;
 
 /// Random writes end at this share of the drive: a fast one would be worn for nothing. The
 /// experiment wrote 13%.
 const RANDOM_SHARE_MOST: f64 = 0.25;
 
-/// Blocks of the passes in order, one at a time: the tool of the experiment.
+/// Block size of the sequential passes at depth 1, as in the tool of the experiment.
 const PASS_BLOCK: u32 = 128 << 10;
 
-/// What a file system keeps for itself when its only file is deleted, at both ends.
+/// Share that a file system keeps for itself at both ends when its only file is deleted.
 const OWN_SHARE: f64 = 0.005;
 
 /// The method.
@@ -53,17 +55,17 @@ static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-/// One thing after the other.
+/// One action of the sequence.
 enum Act {
     Discard(Region),
     Fill,
-    /// Writes one block and no more.
+    /// Writes a single block.
     ForgetPartition,
     Random(&'static str),
     Pass(&'static str, OpKind),
 }
 
-/// The sequence: every state is reached from one that is known.
+/// The sequence: every state is reached from a known one.
 fn acts(whole: &Whole) -> Vec<Act> {
     use Act::*;
     let all = whole.everything;
@@ -139,7 +141,7 @@ fn put(session: &mut Session<'_>, name: &str, rate: f64) {
     session.out.put_metric(Metric::single(name, Unit::BytesPerSecond, rate));
 }
 
-/// What is written when a partition is deleted.
+/// The region written when a partition is deleted.
 fn partition_table(whole: &Whole) -> Region {
     Region::first(u64::from(whole.ground.large))
 }
@@ -154,7 +156,7 @@ fn random(whole: &Whole, name: &str) -> Workload {
     w
 }
 
-/// Once over everything, as the tool of the experiment does it.
+/// One pass over everything, as in the tool of the experiment.
 fn pass(whole: &Whole, name: &str, kind: OpKind) -> Workload {
     let mut w = whole.pass(name, kind, 8);
     w.blocks = BlockSizes::Fixed(PASS_BLOCK.next_multiple_of(whole.ground.small));

@@ -1,8 +1,9 @@
-//! `sustain`: how long the speed on the box lasts (the experiment of bare-metal NVMe recording).
+//! `sustain`: how long does the rated speed last (the experiment of bare-metal NVMe recording)?
 //!
-//! Unique data in order over all addresses, once after everything was discarded and once over the
-//! full drive. The first pass shows the cache and its end, the second what the drive does for good.
-//! Then a ladder of rests, each with a burst behind it: how fast the cache comes back. The size of
+//! Unique data are written sequentially over all addresses, once after everything was discarded and
+//! once over the full drive. The first pass shows the cache and its end, the second the sustained
+//! rate. A ladder of rests, each followed by a burst, then shows how fast the cache is regained.
+//! The size of the cache comes from the measured time series alone.
 //! the cache is found in the measured course alone.
 
 use record::{Metric, Unit};
@@ -15,19 +16,21 @@ use crate::whole::course::Course;
 use crate::whole::{Whole, time_tight};
 use crate::{Method, MethodError, MethodInfo, Options};
 
-/// Seconds by default, for a terabyte at 1 GB/s twice; the ladder alone is 1290.
+/// Default duration in seconds, for two passes over a terabyte at 1 GB/s; the ladder alone takes
+/// 1290.
 const SECONDS: f64 = 3300.0;
 
 /// Rests before a burst, seconds.
 const LADDER: [f64; 4] = [30.0, 60.0, 300.0, 900.0];
 
-/// A burst is larger than the cache, so that its end shows how much of it was free; and not so
-/// large that four of them wear the drive. Shares of the drive where there is none, and at most.
+/// A burst is larger than the cache, so that its end shows how much of it was free, but small
+/// enough that four of them do not wear the drive. Shares of the drive without a cache, and at
+/// most.
 const BURST_OVER_CACHE: f64 = 1.25;
 const BURST_SHARE: f64 = 0.02;
 const BURST_SHARE_MOST: f64 = 0.25;
 
-/// The window of the worst stretch, as a share of the drive.
+/// Window of the slowest stretch, as a share of the drive.
 const WORST: f64 = 0.01;
 
 /// The method.
@@ -82,13 +85,13 @@ fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> 
     ladder(session, whole, &found)
 }
 
-/// Once over the discarded drive, once over the full one.
+/// One pass over the discarded drive, one over the full one.
 fn passes(whole: &Whole) -> [Workload; 2] {
     [("sustain-fresh", 0), ("sustain-full", 1)].map(|(name, index)| whole.pass(name, Write, index))
 }
 
-/// Rests, each with a burst behind it. A full drive has little to make a cache of, so that where
-/// there was one the drive is discarded again and a first burst uses the cache up.
+/// Rests, each followed by a burst. A full drive has little space for a cache, so if there was one,
+/// the drive is discarded again and a first burst uses up the cache.
 fn ladder(session: &mut Session<'_>, whole: &Whole, found: &Sustained) -> Result<(), MethodError> {
     let share = BURST_SHARE * whole.bytes() as f64;
     let bytes = found.cache.map_or(share, |c| c.bytes * BURST_OVER_CACHE);
@@ -118,7 +121,8 @@ fn ladder(session: &mut Session<'_>, whole: &Whole, found: &Sustained) -> Result
     Ok(())
 }
 
-/// The burst that uses the cache up and those of the ladder, each somewhere else on the drive.
+/// The burst that uses up the cache and those of the ladder, each at a different place on the
+/// drive.
 fn bursts(whole: &Whole, bytes: f64) -> [Workload; LADDER.len() + 1] {
     let large = u64::from(whole.ground.large);
     let most = BURST_SHARE_MOST * whole.bytes() as f64;
@@ -148,7 +152,7 @@ fn put_course(session: &mut Session<'_>, name: &str, course: &Course) {
     put("hottest", Unit::Celsius, course.hottest());
 }
 
-/// The cache, with the interval of its end.
+/// Publishes the cache size, with the interval of its end.
 fn put_cache(session: &mut Session<'_>, found: &Sustained) {
     let Some(cache) = found.cache else { return };
     let size = Metric::single("sustain-fresh.cache", Unit::Bytes, cache.bytes);
@@ -161,7 +165,7 @@ fn put_cache(session: &mut Session<'_>, found: &Sustained) {
     session.out.put_metric(after);
 }
 
-/// How far the speed after the cache is below that of overwriting.
+/// Publishes how far the rate after the cache is below the overwrite rate.
 fn put_undershoot(session: &mut Session<'_>, found: &Sustained) {
     if let Some(ratio) = found.undershoot() {
         let name = "sustain-fresh.undershoot";

@@ -1,4 +1,4 @@
-//! The methods on a virtual drive: what must hold of every one, and what each must find out.
+//! The methods on a virtual drive: invariants of all, and the results of each.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 use crate::fake::{Fake, Traits, perform};
 use crate::{Method, MethodError, Options, Outcome, Session, all, by_hand, find, plan};
 
-/// Enough virtual seconds for every rule to have its data, few enough real ones.
+/// Enough virtual seconds to give every rule its data, few enough real ones.
 fn options() -> Options {
     Options { time: Some(Duration::from_secs(12)), ..Options::default() }
 }
@@ -26,7 +26,7 @@ fn done(traits: Traits, name: &str) -> Outcome {
     out
 }
 
-/// Those that work on a scratch file too; the others that do have tests of their own.
+/// Methods that also work on a scratch file; the others that do have their own tests.
 fn harmless() -> impl Iterator<Item = &'static &'static dyn Method> {
     let own = ["mark", "command", "iozone", "speed"];
     let harmless = |m: &&&dyn Method| m.info().safety < Safety::Destroys;
@@ -64,7 +64,7 @@ fn names_are_unique_and_every_method_explains_itself() {
 #[test]
 fn quick_measures_the_grid_with_intervals_around_the_truth() {
     let out = done(Traits::default(), "quick");
-    // One command of 80 us and 4 KiB at 500 MB/s at a time, or eight at once.
+    // One command at a time of 80 us plus 4 KiB at 500 MB/s, or eight in parallel.
     let command_s = 80e-6 + 4096.0 / 500e6;
     let truths = [
         ("rand-read-4KiB-q1", 1.0 / command_s),
@@ -183,7 +183,7 @@ fn a_drive_given_away_is_written_and_the_plan_says_what_is_lost() {
     fake.info.target.kind = TargetKind::Device;
     let options = Options { size: Some(32 << 20), ..options() };
     let plan = |fake: &Fake| plan(find("quick").expect("exists"), &fake.info, &options);
-    // A device of the user's is not a scratch file, whatever else was allowed.
+    // A user's device is not a scratch file, whatever else is allowed.
     assert_eq!(plan(&fake).expect("room").safety, Safety::Reads);
     fake.info.allowed = Safety::Destroys;
     let plan = plan(&fake).expect("room");
@@ -218,7 +218,7 @@ fn a_slow_card_gets_a_smaller_file_and_fewer_rounds_and_both_are_said() {
     let names: Vec<_> = out.warnings.iter().map(|w| w.kind.name()).collect();
     assert_eq!(names, ["region-cut", "rounds-cut"]);
     assert_eq!(metric(&out, "seq-write-1MiB-q8").n, 3);
-    // Who names a size or a number gets it.
+    // An explicit size or number is kept.
     let mut fake = Fake::new(slow);
     let insist = Options { size: Some(64 << 20), replicates: Some(4), ..options() };
     let mut out = Outcome::default();
@@ -286,7 +286,8 @@ fn a_drive_that_vanishes_leaves_its_errors_and_what_it_gave_before() {
     assert!(verdict(&out, "DRIVE").is_some());
 }
 
-/// A drive on which few operations fit into the time: a run has as many calls, and takes no time.
+/// A drive slow enough that few operations fit in the time: a run has as many calls and takes no
+/// real time.
 fn slow() -> Traits {
     Traits { command_ns: 2_000_000, rate: 100e6, channels: 2, ..Traits::default() }
 }
@@ -338,7 +339,7 @@ fn an_interrupted_replicate_is_no_sample_but_its_course_is_kept() {
     let (out, _) = run(&mut fake, "quick");
     let samples: usize =
         out.metrics.iter().filter(|m| !m.name.contains('.')).map(|m| m.samples.len()).sum();
-    // Nine cells, of which the mixed one has two metrics.
+    // Nine cells, one of which, the mixed one, has two metrics.
     assert_eq!((samples, out.series.len()), (10, 10));
 }
 

@@ -1,10 +1,10 @@
-//! `trim`: does a discard reach the drive, and what does it do there?
+//! `trim`: does a discard reach the drive, and what is its effect?
 //!
-//! A drive that takes the command may ignore it, and an adapter may swallow it. Three signals do not
-//! take its word: what the blocks hold afterwards; whether reading them still takes the time of
-//! flash; whether random writes on a used drive get faster. In a directory there is the first one
-//! alone, by the way of the file system: blocks of a scratch file are found on the device, freed,
-//! trimmed, and read past the file system.
+//! A drive may accept the command and ignore it, and an adapter may swallow it. Three signals do
+//! not depend on the drive's claim: the content of the blocks afterwards; whether reading them
+//! still takes the time of flash; whether random writes on a used drive become faster. In a
+//! directory only the first is available, through the file system: blocks of a scratch file are
+//! located on the device, freed, trimmed, and read without the file system.
 
 use record::{Metric, Safety, TargetKind, Unit};
 use rig::{Preparation, Released, RigError, TargetInfo};
@@ -17,38 +17,38 @@ use crate::verdict::Trim;
 use crate::whole::Whole;
 use crate::{Method, MethodError, MethodInfo, Options, Round};
 
-/// Seconds of random writes that make a full drive a used one.
+/// Seconds of random writes that turn a full drive into a used one.
 const AGE_SECONDS: f64 = 60.0;
 
-/// Seconds of random writes before and after everything is discarded.
+/// Seconds of random writes before and after the full discard.
 const WRITE_SECONDS: f64 = 30.0;
 
-/// They end earlier when the drive was written so often: a fast one would be worn for nothing.
+/// They end earlier after this many passes: a fast drive would be worn for nothing.
 const AGE_PASSES: f64 = 0.5;
 const WRITE_PASSES: f64 = 0.25;
 
-/// Seconds of one replicate of reads.
+/// Seconds per replicate of reads.
 const READ_SECONDS: f64 = 1.0;
 
-/// Rounds of reads: two pairs, forth and back.
+/// Rounds of reads: two pairs, forwards and backwards.
 const READ_ROUNDS: u32 = 4;
 
-/// Rounds of the writes, each with a fill of its own.
+/// Rounds of writes, each with its own fill.
 const WRITE_ROUNDS: u32 = 2;
 
-/// Seconds by default, with two fills.
+/// Default duration in seconds, with two fills.
 const SECONDS: f64 = 300.0;
 
-/// Outstanding random writes, as in `states`.
+/// Queue depth of the random writes, as in `states`.
 const OUTSTANDING: u32 = 3;
 
-/// What is given back before the reads, and what is kept beside it, at most: bytes.
+/// Maximum size of the discarded region and of its counterpart, bytes.
 const CANARY_MOST: u64 = 1 << 30;
 
-/// The canary in a directory, bytes: what is looked at, and no more.
+/// Size of the canary in a directory, bytes.
 const SCRATCH: u64 = 64 << 20;
 
-/// Words for the two sides of the reads, and of the writes.
+/// Names of the two sides of the reads, and of the writes.
 const READS: [&str; 2] = ["trim-read-mapped", "trim-read-discarded"];
 const WRITES: [&str; 2] = ["trim-write-used", "trim-write-restored"];
 
@@ -89,7 +89,7 @@ impl Method for TrimMethod {
     }
 }
 
-/// The ground of the file-system form.
+/// The region used by the file-system form.
 fn scratch(target: &TargetInfo, options: &Options) -> Result<Ground, MethodError> {
     let size = options.size.unwrap_or(SCRATCH.min(target.bytes));
     Ground::new(target, &Options { size: Some(size), ..options.clone() }, SECONDS)
@@ -132,7 +132,7 @@ fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError>
     Ok(())
 }
 
-/// Reads of what was given back against reads of what was not, in turns.
+/// Reads of the discarded region against reads of the other, in alternation.
 fn compare_reads(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
     let [given, kept] = canaries(whole);
     let sides = [reads(whole, READS[0], kept), reads(whole, READS[1], given)];
@@ -156,13 +156,13 @@ impl Session<'_> {
         self.checks.trim.get_or_insert_default()
     }
 
-    /// A measured replicate whose course is kept; bytes per second.
+    /// A measured replicate with its time series; returns bytes per second.
     fn rate_kept(&mut self, w: &Workload, round: u32) -> Result<f64, MethodError> {
         let m = self.measure(&Ground::replicate(w, round), round)?;
         Ok(m.throughput(None).unwrap_or(0.0))
     }
 
-    /// Gives a region back and keeps what its blocks hold then, or why nobody can look.
+    /// Discards a region and records its content afterwards, or why it cannot be checked.
     fn release(&mut self, region: Region) -> Result<(), MethodError> {
         match self.prepare("release", Preparation::Release { region }) {
             Ok(prepared) => self.keep(prepared.released.filter(looked)),
@@ -189,7 +189,7 @@ fn looked(released: &Released) -> bool {
     released.looked_bytes > 0
 }
 
-/// Two parts of the drive of the same size: one to give back, one to keep.
+/// Two parts of the drive of equal size: one to discard, one to keep.
 fn canaries(whole: &Whole) -> [Region; 2] {
     let large = u64::from(whole.ground.large);
     let bytes = (whole.bytes() / 4).min(CANARY_MOST) / large * large;
@@ -197,7 +197,7 @@ fn canaries(whole: &Whole) -> [Region; 2] {
     [Region::first(bytes), Region { start: half, bytes }]
 }
 
-/// Random writes for a time, or until the drive was written so often.
+/// Random writes for a time or for this many passes.
 fn writes(whole: &Whole, name: &str, seconds: f64, passes: f64) -> Workload {
     let mut w = whole.random(name, Mix::WRITE, whole.ground.small, whole.seconds(seconds), 8);
     w.depth = OUTSTANDING;

@@ -1,9 +1,9 @@
-//! `zones`: throughput against address, as h2benchw and HD Tach draw it.
+//! `zones`: throughput against address, as drawn by h2benchw and HD Tach.
 //!
-//! On a spinning disk that showed the tracks; on flash it shows what was written how. Each of 256
-//! zones is read for a moment, in ascending and in shuffled order: what both agree on belongs to the
-//! address, the rest to the time. Zones of which the reads were all zeros hold nothing, and are kept
-//! apart. A drive that was given away is then also written once from end to end.
+//! On a spinning disk this showed the tracks; on flash it shows how each part was written. Each of
+//! 256 zones is read for a moment, in ascending and in shuffled order: agreement belongs to the
+//! address, the rest to the time. Zones whose reads were all zeros are unmapped and kept separate.
+//! A drive opened with `--destroy` is then also written once from end to end.
 
 use record::{Finding, FindingKind, Level, Metric, Safety, Series, Unit};
 use rig::{Measurement, TargetInfo};
@@ -17,17 +17,17 @@ use crate::{Method, MethodError, MethodInfo, Options};
 /// Zones of the drive.
 const ZONES: u64 = 256;
 
-/// Seconds of reading in one zone.
+/// Reading time per zone, seconds.
 const EACH_SECONDS: f64 = 0.2;
 
-/// Seconds by default, without the write.
+/// Default duration in seconds, without the write.
 const SECONDS: f64 = 110.0;
 
-/// From one zone to the next in shuffled order: odd and near to the golden section, so that every
-/// zone is visited once and neighbours in time are far apart.
+/// Step from one zone to the next in shuffled order: odd and close to the golden section, so that
+/// every zone is visited once and zones adjacent in time are far apart.
 const STRIDE: u64 = 159;
 
-/// Parts of the drive, as shares of its addresses: those of the experiment with a used drive.
+/// Parts of the drive, as shares of its addresses, from the experiment with a used drive.
 pub(crate) const PARTS: [(&str, f64, f64); 3] =
     [("first-third", 0.0, 1.0 / 3.0), ("middle", 1.0 / 3.0, 0.9), ("last-tenth", 0.9, 1.0)];
 
@@ -94,9 +94,9 @@ fn measure(
 /// The rates of one zone, in both orders.
 #[derive(Clone, Debug, Default)]
 struct Zone {
-    /// `None` where no read of an order was completed: that is no rate of 0.
+    /// `None` if no read of that order completed, which is not a rate of 0.
     rates: Vec<Option<f64>>,
-    /// Its reads were all zeros.
+    /// All of its reads were zeros.
     unmapped: bool,
 }
 
@@ -112,7 +112,7 @@ impl Zone {
     }
 }
 
-/// A word on zones of which nothing is known.
+/// A note on zones without data.
 fn unread(zones: &[Zone]) -> Option<Finding> {
     let count = zones.iter().filter(|zone| zone.rate().is_none()).count();
     let text = format!("no read was completed in {count} of {ZONES} zones: their rate is unknown");
@@ -148,7 +148,7 @@ fn put(session: &mut Session<'_>, name: &str, rate: Option<f64>) {
     });
 }
 
-/// Bytes over time of zones of the same size: the harmonic mean of their rates.
+/// Total bytes over total time of zones of equal size: the harmonic mean of their rates.
 fn mean<'z>(zones: impl Iterator<Item = &'z Zone>) -> Option<f64> {
     let (mut count, mut slowness) = (0.0, 0.0);
     for rate in zones.filter_map(Zone::rate) {
@@ -158,8 +158,8 @@ fn mean<'z>(zones: impl Iterator<Item = &'z Zone>) -> Option<f64> {
     (count > 0.0).then(|| count / slowness)
 }
 
-/// Correlation of both orders: near 1 what is seen belongs to the addresses, near 0 to the time or
-/// to chance. `None` where there is one order only, or all zones are alike.
+/// Correlation of both orders: near 1 the pattern belongs to the addresses, near 0 to time or
+/// chance. `None` with only one order, or if all zones are equal.
 fn agreement(zones: &[Zone]) -> Option<f64> {
     let pairs: Vec<(f64, f64)> =
         zones.iter().filter_map(|z| (*z.rates.first()?).zip(*z.rates.get(1)?)).collect();
@@ -173,7 +173,7 @@ fn agreement(zones: &[Zone]) -> Option<f64> {
     (scale > 0.0).then(|| sums.0 / scale)
 }
 
-/// A row per zone in the order of addresses, whatever order they were read in.
+/// One row per zone in order of address, whatever the order of reading.
 fn series(whole: &Whole, name: &str, start_ns: u64, zones: &[Zone]) -> Series {
     let mut series = Series::new(name, 0, start_ns);
     let each_ns = (whole.seconds(EACH_SECONDS) * 1e9) as u64;
@@ -189,9 +189,9 @@ fn series(whole: &Whole, name: &str, start_ns: u64, zones: &[Zone]) -> Series {
     series
 }
 
-/// A moment's reads in one zone.
+/// A short run of reads in one zone.
 fn zone(whole: &Whole, name: &str, index: u64) -> Workload {
-    // Whole blocks of the fill where zones are that large, else what there is.
+    // Whole blocks of the fill if zones are large enough, otherwise the whole zone.
     let size = whole.bytes() / ZONES;
     let block = u64::from(whole.ground.large)
         .min(size / u64::from(whole.ground.small) * u64::from(whole.ground.small));
@@ -207,7 +207,7 @@ fn zone(whole: &Whole, name: &str, index: u64) -> Workload {
     w
 }
 
-/// Once over all, where the drive was given away.
+/// One pass of writes, on a drive opened with `--destroy`.
 fn write(whole: &Whole, target: &TargetInfo) -> Option<Workload> {
     (target.allowed >= Safety::Destroys).then(|| whole.pass("zones-write", Write, 4))
 }

@@ -1,4 +1,4 @@
-//! The same writes with four contents, in turns: does content decide how fast they are?
+//! The same writes with four contents, in alternation: does content affect their speed?
 
 use workload::{Mix, Pattern, Region, Stop, Workload};
 
@@ -8,7 +8,7 @@ use crate::session::Session;
 use crate::verdict::CONTENTS;
 use crate::{MethodError, Round};
 
-/// In flight: enough for any drive to be busy.
+/// Queue depth: enough to keep any drive busy.
 const DEPTH: u32 = 8;
 
 /// See [`super::Check`].
@@ -45,7 +45,7 @@ impl super::Check for Check {
     }
 }
 
-/// Over half of the region at most: the bound on what a fast drive is worn by.
+/// At most half of the region, which bounds the wear on a fast drive.
 fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
     let each = seconds / CONTENTS.len() as f64 / f64::from(ground.rounds);
     let large = u64::from(ground.large);

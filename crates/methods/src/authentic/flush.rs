@@ -9,7 +9,7 @@ use crate::ground::Ground;
 use crate::session::Session;
 use crate::{MethodError, Round};
 
-/// A flush that does nothing takes no time: this many writes a round are enough to know that.
+/// A flush without effect takes no time; this many writes per round suffice to show that.
 const WRITES_MAX: u64 = 4096;
 
 /// See [`super::Check`].

@@ -1,8 +1,8 @@
-//! `authentic`: can the numbers of this drive be believed? The parts that destroy nothing.
+//! `authentic`: can the numbers of this drive be trusted? The checks that destroy nothing.
 //!
-//! Four checks, each in its own file, each with a rule in [`crate::verdict`] that concludes from it:
-//! reads past the page cache against reads from it, working sets that grow, flushes, and contents.
-//! `quick` ends with the same checks in less time. Content comes last: it leaves zeros behind, and a
+//! Four checks, each in its own file and with a rule in [`crate::verdict`]: reads that bypass the
+//! page cache against reads from it, growing working sets, flushes, and contents. `quick` ends with
+//! the same checks in less time. Content comes last, because it leaves zeros on the drive, and a
 //! read of zeros proves nothing.
 
 mod content;
@@ -20,10 +20,10 @@ use crate::schedule;
 use crate::session::Session;
 use crate::{Method, MethodError, MethodInfo, Options};
 
-/// Seconds for everything, unless the user says otherwise.
+/// Default duration of everything, in seconds.
 const SECONDS: f64 = 60.0;
 
-/// Shares of the time; what is left belongs to the checks.
+/// Shares of the time; the rest is for the checks.
 const FILL_SHARE: f64 = 1.0 / 6.0;
 const CELLS_SHARE: f64 = 0.1;
 
@@ -63,7 +63,7 @@ fn measure(session: &mut Session<'_>, mut ground: Ground) -> Result<(), MethodEr
     run(session, &ground, checks_seconds(&ground))
 }
 
-/// What the rules on memory, link, processor and depth look at.
+/// Cells for the rules on memory, link, processor and depth.
 fn cells(ground: &Ground) -> Vec<Cell> {
     let cells = vec![Cell::sequential(ground, Read, 8, 0), Cell::random(ground, Read, 32, 4)];
     Cell::sharing(cells, ground, CELLS_SHARE * ground.seconds)
@@ -74,15 +74,15 @@ fn checks_seconds(ground: &Ground) -> f64 {
     ground.seconds * (1.0 - fill - CELLS_SHARE)
 }
 
-/// A check: what it would issue, and what it does. `seconds` is for all its rounds.
+/// A check: its workloads and its actions. `seconds` covers all its rounds.
 trait Check {
-    /// Its share of the time of all checks.
+    /// Share of the time of all checks.
     fn share(&self) -> f64;
 
     /// Whether it writes.
     fn writes(&self) -> bool;
 
-    /// Measures and leaves its result in the session's checks, round by round.
+    /// Measures round by round and leaves the result in the session's checks.
     fn run(
         &self,
         session: &mut Session<'_>,
@@ -91,7 +91,7 @@ trait Check {
     ) -> Result<(), MethodError>;
 }
 
-/// The checks that this ground allows, in their order.
+/// The checks that the target allows, in order.
 fn checks(ground: &Ground) -> impl Iterator<Item = &'static dyn Check> {
     const ALL: [&dyn Check; 4] =
         [&page_cache::Check, &working_sets::Check, &flush::Check, &content::Check];
@@ -99,7 +99,8 @@ fn checks(ground: &Ground) -> impl Iterator<Item = &'static dyn Check> {
     ALL.into_iter().filter(move |check| writes || !check.writes())
 }
 
-/// Makes the checks within `seconds`. One that the target does not support is left out and said so.
+/// Runs the checks within `seconds`. A check that the target does not support is skipped with a
+/// note.
 pub(crate) fn run(
     session: &mut Session<'_>,
     ground: &Ground,

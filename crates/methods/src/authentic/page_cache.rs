@@ -1,6 +1,7 @@
-//! Reads past the page cache against reads of the same bytes from it.
+//! Reads that bypass the page cache against reads of the same bytes from it.
 //!
-//! The cached ones are what memory gives on this machine: a figure near it is not a drive's.
+//! The cached reads show the speed of memory on this machine: a figure close to it is not the
+//! drive's.
 
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
@@ -9,7 +10,7 @@ use crate::schedule;
 use crate::session::Session;
 use crate::{MethodError, Round};
 
-/// Small enough to be kept in memory by any machine, large enough for some hundred reads a second.
+/// Small enough to stay in memory on any machine, large enough for some hundred reads per second.
 const BYTES: u64 = 16 << 20;
 
 /// See [`super::Check`].
@@ -30,7 +31,7 @@ impl super::Check for Check {
         seconds: f64,
     ) -> Result<(), MethodError> {
         let workloads = workloads(ground, seconds);
-        // Once over the part, so that the first round finds it in the cache too.
+        // One pass over the part, so that the first round also finds it in the cache.
         let mut warm = workloads[1].clone();
         (warm.name, warm.stop) = ("check-read-warm-up".into(), Stop::coverage(1.0));
         session.probe(&warm, 0)?;

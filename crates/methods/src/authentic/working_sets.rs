@@ -1,7 +1,7 @@
-//! Single small reads at random within working sets that grow fourfold.
+//! Small random reads at depth 1 within working sets that grow fourfold.
 //!
-//! Before each, its set is read in order, as far as time allows, so that a cache has had a chance to
-//! hold it.
+//! Each set is first read sequentially, as far as time allows, to give a cache the chance to hold
+//! it.
 
 use record::Unit;
 use workload::units::binary_tight;
@@ -16,13 +16,13 @@ use crate::{MethodError, Round};
 /// The smallest set.
 const FIRST: u64 = 1 << 20;
 
-/// From one set to the next.
+/// Factor from one set to the next.
 const FACTOR: u64 = 4;
 
-/// Larger sets could not be read once in the time there is, and no drive has such a cache.
+/// Larger sets could not be read once in the available time, and no drive has such a cache.
 const LARGEST: u64 = 16 << 30;
 
-/// In flight while a set is read in order.
+/// Queue depth of the sequential reads.
 const WARM_UP_DEPTH: u32 = 8;
 
 /// See [`super::Check`].
@@ -66,7 +66,7 @@ impl super::Check for Check {
     }
 }
 
-/// Half of the time is for the reads that count, half for the warm-ups, which are not listed.
+/// Half of the time is for the measured reads, half for the warm-up, which is not reported.
 fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
     let sets = sets(ground);
     let each = seconds / sets.len() as f64 / f64::from(ground.rounds);
@@ -85,13 +85,13 @@ fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
 fn sets(ground: &Ground) -> Vec<u64> {
     let largest = ground.bytes.min(LARGEST);
     let smaller = std::iter::successors(Some(FIRST), |bytes| Some(bytes * FACTOR));
-    // A last step of less than half as much again would be no step.
+    // A last step of less than 1.5 times would not be a step.
     let mut sets: Vec<u64> = smaller.take_while(|bytes| bytes * 3 / 2 < largest).collect();
     sets.push(largest);
     sets
 }
 
-/// The set once over in order, within the time that the reads get.
+/// One sequential pass over the set, within the time of the measured reads.
 fn warm_up(reads: &Workload, ground: &Ground) -> Workload {
     let mut w = reads.clone();
     w.name = format!("{}-warm-up", reads.name);

@@ -1,44 +1,44 @@
-//! What the virtual drive of the tests does because it is flash: a cache that ends, mapped blocks,
-//! disorder left by random writes, a page that is crossed, heat. All off by default.
+//! Flash effects of the tests' virtual drive: a cache that ends, mapped blocks, fragmentation after
+//! random writes, a page that is crossed, heat. All off by default.
 
 use rig::Released;
 use workload::{Op, OpKind, Pattern, Region, Workload};
 
-/// Bytes that are mapped or not together.
+/// Unit of mapping in bytes.
 const CHUNK: u64 = 1 << 20;
 
-/// The page that misaligned blocks cross.
+/// Page size that misaligned blocks cross.
 const PAGE: u64 = 4096;
 
-/// Temperature of the room, degrees Celsius.
+/// Ambient temperature, degrees Celsius.
 const ROOM_C: f64 = 30.0;
 
-/// How the flash behaves.
+/// Properties of the flash.
 #[derive(Clone, Debug)]
 pub(crate) struct FlashTraits {
-    /// Writes are `cache_gain` times as fast until so many bytes were written.
+    /// Writes are `cache_gain` times as fast until this many bytes are written.
     pub cache_bytes: u64,
     pub cache_gain: f64,
-    /// Behind the cache of a discarded drive, until all is mapped, writes are this much slower.
+    /// Slowdown of writes after the cache of a discarded drive, until everything is mapped.
     pub folding: f64,
-    /// Bytes of cache that come back in a second of rest.
+    /// Bytes of cache regained per second of rest.
     pub cache_back_per_s: f64,
-    /// Random writes to a drive that is mapped all over take this much longer.
+    /// Slowdown of random writes on a fully mapped drive.
     pub full_cost: f64,
-    /// Accesses in order take this much longer where the drive was written at random.
+    /// Slowdown of sequential accesses in regions written at random.
     pub ragged_cost: f64,
-    /// Blocks that cross a page take this much longer.
+    /// Slowdown of blocks that cross a page.
     pub crossing_cost: f64,
-    /// Everything takes this much longer while its blocks are smaller than a page.
+    /// Slowdown of everything while the drive's blocks are smaller than a page.
     pub small_block_cost: f64,
-    /// Reads of what is not mapped are this many times as fast.
+    /// Speedup of reads of unmapped blocks.
     pub unmapped_gain: f64,
-    /// Discards are taken and nothing comes of it.
+    /// Discards are accepted without effect.
     pub ignores_discard: bool,
-    /// Warmth of lasting work above the room, kelvin, and the time constant, seconds.
+    /// Final temperature rise under lasting work, kelvin, and the time constant, seconds.
     pub rise_k: f64,
     pub inertia_s: f64,
-    /// From here on everything takes twice as long, degrees Celsius.
+    /// Temperature from which everything takes twice as long, degrees Celsius.
     pub throttle_c: f64,
 }
 
@@ -67,9 +67,9 @@ pub(crate) struct Flash {
     pub traits: FlashTraits,
     mapped: Vec<bool>,
     ragged: Vec<bool>,
-    /// Bytes of cache that are free.
+    /// Free cache, bytes.
     room: u64,
-    /// A cache was filled since everything was discarded.
+    /// A cache was filled since the last full discard.
     folds: bool,
     celsius: f64,
 }
@@ -84,7 +84,7 @@ impl Flash {
         Flash { traits, mapped, ragged, room, folds: true, celsius: ROOM_C }
     }
 
-    /// How much longer an operation takes than on a drive without vices; and what it leaves.
+    /// Slowdown of an operation relative to an ideal drive; also applies its effects.
     pub fn cost(&mut self, w: &Workload, op: &Op, block: u32) -> f64 {
         let t = &self.traits;
         let chunk = (op.offset / CHUNK) as usize;
@@ -122,20 +122,20 @@ impl Flash {
         } else if t.cache_bytes > 0 && self.folds && !self.mapped[chunk] {
             cost *= t.folding;
         }
-        // A random write leaves the most of its chunk as it was; on what was given back it is first.
+        // A random write leaves most of its chunk unchanged; in a discarded chunk it is the first.
         self.ragged[chunk] = random;
         self.mapped[chunk] |= !random;
         cost
     }
 
-    /// As if these addresses had been written in order, and then those at random.
+    /// Simulates writing the first range sequentially, then the second at random.
     pub fn wear(&mut self, filled: std::ops::Range<u64>, used: std::ops::Range<u64>) {
         let chunks = |r: std::ops::Range<u64>| (r.start / CHUNK) as usize..(r.end / CHUNK) as usize;
         self.mapped[chunks(filled)].fill(true);
         self.ragged[chunks(used)].fill(true);
     }
 
-    /// Takes a region back, and tells what it holds then.
+    /// Discards a region and reports its content afterwards.
     pub fn release(&mut self, region: Region) -> Released {
         self.discard(region);
         let chunk = (region.start / CHUNK) as usize;
@@ -149,7 +149,7 @@ impl Flash {
         }
     }
 
-    /// Takes a region back.
+    /// Discards a region.
     pub fn discard(&mut self, region: Region) {
         if self.traits.ignores_discard {
             return;
@@ -163,7 +163,7 @@ impl Flash {
         }
     }
 
-    /// A region was filled.
+    /// Records a fill of a region.
     pub fn fill(&mut self, region: Region) {
         let chunks = (region.start / CHUNK) as usize..(region.end().div_ceil(CHUNK) as usize);
         self.mapped[chunks.clone()].fill(true);
@@ -171,7 +171,7 @@ impl Flash {
         self.room = self.room.saturating_sub(region.bytes);
     }
 
-    /// Time passes, with work or without.
+    /// Lets time pass, with or without work.
     pub fn pass(&mut self, ns: u64, busy: bool) {
         let seconds = ns as f64 / 1e9;
         let aim = if busy { ROOM_C + self.traits.rise_k } else { ROOM_C };
@@ -182,7 +182,7 @@ impl Flash {
         }
     }
 
-    /// Temperature, degrees Celsius; `None` where it has no sensor.
+    /// Temperature, degrees Celsius; `None` without a sensor.
     pub fn celsius(&self) -> Option<f64> {
         (self.traits.rise_k > 0.0).then_some(self.celsius)
     }

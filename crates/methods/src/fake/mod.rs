@@ -1,6 +1,6 @@
-//! A virtual drive for tests: constant service times on a clock of its own, and the vices that the
-//! verdicts are about. It also guards the rules of the house: it panics when a method writes where it
-//! may not, reads what was never written, or issues blocks the drive cannot do.
+//! A virtual drive for tests: constant service times on its own clock, and the defects that the
+//! verdicts detect. It also enforces the rules: it panics if a method writes without permission,
+//! reads unwritten blocks, or issues blocks that the drive does not support.
 
 mod flash;
 
@@ -21,36 +21,36 @@ use crate::{Method, MethodError, Options, Outcome, Session};
 use flash::Flash;
 pub(crate) use flash::FlashTraits;
 
-/// Length of the intervals of its series, nanoseconds.
+/// Interval length of its series, nanoseconds.
 const INTERVAL_NS: u64 = 100_000_000;
 
-/// How the drive behaves.
+/// Properties of the drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Traits {
     /// Overhead of each command, nanoseconds.
     pub command_ns: u64,
     /// Media rate of one channel, bytes per second.
     pub rate: f64,
-    /// Commands worked on at once.
+    /// Commands executed in parallel.
     pub channels: usize,
-    /// What a flush takes, nanoseconds.
+    /// Duration of a flush, nanoseconds.
     pub flush_ns: u64,
-    /// A region of at most this size that was read in order is kept: reads within it then take a
-    /// tenth of the overhead.
+    /// A region of at most this size that was read sequentially is cached: reads within it then
+    /// take a tenth of the overhead.
     pub cache_bytes: u64,
-    /// Zeros are written this many times as fast.
+    /// Speedup of writing zeros.
     pub zeros_gain: f64,
-    /// Everything is served from memory, the device sees nothing.
+    /// Everything is served from memory; the device sees no traffic.
     pub lies: bool,
     /// O_DIRECT is refused.
     pub no_direct: bool,
     /// Every read and write fails from this time on, nanoseconds.
     pub vanishes_at_ns: Option<u64>,
-    /// It warms up by so many degrees in a second.
+    /// Temperature rise per second, degrees.
     pub heats_c_per_s: f64,
-    /// Every speed differs by up to this share between measurements.
+    /// Random variation of the speed between measurements, as a share.
     pub noise: f64,
-    /// What it does because it is flash.
+    /// Flash effects.
     pub flash: FlashTraits,
 }
 
@@ -73,30 +73,30 @@ impl Default for Traits {
     }
 }
 
-/// The drive, and what was done to it.
+/// The drive and the operations performed on it.
 pub(crate) struct Fake {
     pub info: TargetInfo,
     pub traits: Traits,
     pub now_ns: u64,
-    /// Calls of `measure` and `prepare`; the call of this number is interrupted halfway.
+    /// Calls of `measure` and `prepare` so far; the call with this number is interrupted halfway.
     pub calls: u32,
     pub interrupt_at: Option<u32>,
     pub interrupted: bool,
-    /// The region that the drive's cache holds.
+    /// The region in the drive's cache.
     cached: u64,
     fill_seeds: Vec<u64>,
-    /// What was borrowed and not given back.
+    /// Borrowed regions not yet restored.
     pub borrowed: Vec<Region>,
-    /// Everything up to here was written, bytes.
+    /// Everything up to here is written, bytes.
     pub filled: u64,
     pub written: u64,
-    /// Every workload as it was issued.
+    /// Every workload issued.
     pub issued: Vec<Workload>,
-    /// How often each step was begun.
+    /// Number of times each step was begun.
     pub steps: BTreeMap<String, u32>,
-    /// A disc in memory beside it.
+    /// A RAM disc beside it.
     pub reference: Option<Box<Fake>>,
-    /// How commands end, one after the other; 0 when there are no more.
+    /// Exit codes of commands, in order; 0 after the last.
     pub exits: Vec<i32>,
     dice: u64,
     flash: Flash,
@@ -127,7 +127,7 @@ impl Fake {
         }
     }
 
-    /// A drive that may only be read, with all blocks written by somebody.
+    /// A read-only drive whose blocks have all been written.
     pub fn read_only(traits: Traits) -> Fake {
         let mut fake = Fake::new(traits);
         fake.info.target.kind = TargetKind::Device;
@@ -136,7 +136,7 @@ impl Fake {
         fake
     }
 
-    /// A drive of so many bytes that was given away.
+    /// A drive of this many bytes opened with `--destroy`.
     pub fn given_away(traits: Traits, bytes: u64) -> Fake {
         let mut fake = Fake::new(traits);
         fake.info.target.kind = TargetKind::Device;
@@ -147,24 +147,24 @@ impl Fake {
         fake
     }
 
-    /// As if these addresses had been written in order, and then those at random.
+    /// Simulates writing the first range sequentially, then the second at random.
     pub fn wear(&mut self, filled: Range<u64>, used: Range<u64>) {
         self.flash.wear(filled, used);
     }
 
-    /// The same, and it can be formatted to another block size.
+    /// The same drive, which can also be formatted to another block size.
     pub fn that_formats(mut self) -> Fake {
         self.info.formats = vec![512, 4096];
         self
     }
 
-    /// Between 1 - noise and 1 + noise.
+    /// A factor between 1 - noise and 1 + noise.
     fn jitter(&mut self) -> f64 {
         self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         1.0 + self.traits.noise * ((self.dice >> 32) as f64 / f64::from(1u32 << 31) - 1.0)
     }
 
-    /// Says whether this call is the one to be cut short; the ones after it say why.
+    /// Interrupts this call if it is the chosen one; later calls report why.
     fn interrupt(&mut self) -> Result<bool> {
         self.alive()?;
         self.interrupted = self.interrupt_at == Some(self.calls);
@@ -196,18 +196,18 @@ impl Fake {
         let written = self.whole() || w.region.end() <= self.filled;
         assert!(w.mix.read == 0 || written, "{} reads holes", w.name);
         assert!(!w.mix.changes_data() || w.stop.bytes.is_some(), "{} has no byte bound", w.name);
-        // What is written through the cache on purpose is not meant to be durable.
+        // Writes that deliberately use the cache need not be durable.
         let durable = w.flush_at_end || w.flush_every.is_some() || w.sync_writes;
         let cached = w.caching == Caching::Buffered;
         assert!(!w.mix.changes_data() || durable || cached, "{}", w.name);
     }
 
-    /// It is a drive, and no scratch file: what was never written may be read.
+    /// Whether it is a whole drive rather than a scratch file: unwritten blocks may be read.
     fn whole(&self) -> bool {
         self.info.target.kind == TargetKind::Device
     }
 
-    /// What one operation takes while a channel is at it.
+    /// Duration of one operation on a free channel.
     fn service_ns(&self, w: &Workload, kind: OpKind, bytes: u32, jitter: f64) -> u64 {
         let t = &self.traits;
         let memory = t.lies || w.caching == Caching::Buffered;
@@ -236,7 +236,7 @@ impl Fake {
         (region.bytes as f64 / self.traits.rate * 1e9) as u64
     }
 
-    /// The workload on this drive: each operation takes the first free slot and channel.
+    /// Simulates the workload: each operation takes the first free slot and channel.
     fn play(&mut self, w: &Workload, until_ns: u64, out: &mut Measurement) {
         let jitter = self.jitter();
         let mut ops = OpStream::new(w, 0);
@@ -295,7 +295,7 @@ fn series(name: &str, begun: u64, moved: &[[u64; 2]], warmth: &[Option<f64>], en
     for (i, (bytes, celsius)) in moved.iter().zip(warmth).enumerate() {
         let start_ns = i as u64 * INTERVAL_NS;
         let end_ns = (start_ns + INTERVAL_NS).min(end);
-        // As a rig does: a short part of an interval is no interval, unless there is no other.
+        // As in a real rig, a short remainder is not an interval, unless it is the only one.
         if i > 0 && end_ns - start_ns < INTERVAL_NS {
             break;
         }
@@ -366,7 +366,7 @@ impl Rig for Fake {
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
-        // What was borrowed goes back however the run ended.
+        // Borrowed blocks are restored, however the run ended.
         if preparation != Preparation::Restore && self.interrupt()? {
             return Err(RigError::Interrupted);
         }
@@ -449,7 +449,7 @@ impl Rig for Fake {
     }
 }
 
-/// Runs a method on a rig; what it found is in `out`, also when it ends with an error.
+/// Runs a method on a rig; its results are in `out`, even after an error.
 pub(crate) fn perform(
     method: &dyn Method,
     rig: &mut dyn Rig,
@@ -462,7 +462,7 @@ pub(crate) fn perform(
     result
 }
 
-/// The steps of a plan, with how often each is taken.
+/// The steps of a plan, with their number of repetitions.
 pub(crate) fn steps(plan: &record::Plan) -> BTreeMap<String, u32> {
     plan.steps.iter().map(|step| (step.name.clone(), step.repeats)).collect()
 }

@@ -1,8 +1,8 @@
-//! `iozone`: its thirteen figures as it has them, and beside them what can be believed.
+//! `iozone`: its thirteen figures in its own way, with trustworthy figures beside them.
 //!
 //! The legacy figures are one execution each, through the page cache unless `-I` is given, with the
-//! same content in every record. The honest ones are the first read after the cache was dropped (and
-//! it is looked at whether it was), and a rewrite of random content with its flush.
+//! same content in every record. The honest ones are the first read after dropping the cache (the
+//! drop is verified) and a rewrite of random content including its flush.
 
 mod rules;
 mod spec;
@@ -21,10 +21,10 @@ use crate::ground::{Ground, LEAST_BYTES};
 use crate::session::Session;
 use crate::{Method, MethodError, MethodInfo, Opt, Options};
 
-/// Seconds of the default run on a drive that commits a record in a millisecond.
+/// Duration of the default run in seconds, on a drive that commits a record per millisecond.
 const SECONDS: f64 = 90.0;
 
-/// Of what was dropped from the page cache, at most this share may still be there.
+/// Maximum share of the file that may remain in the page cache after dropping it.
 const LEFT_MOST: f64 = 0.05;
 
 /// The method.
@@ -46,7 +46,7 @@ static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-/// What iozone's own words ask for.
+/// The run parsed from iozone's own options.
 pub static IOZONE: Opt<Option<Iozone>> = Opt::unwritten("iozone", || None);
 
 impl Method for IozoneMethod {
@@ -84,7 +84,7 @@ impl Run {
         Ok(Run { spec, seed: ground.seed_of(9), ground })
     }
 
-    /// The figures that this target allows.
+    /// The figures that the target allows.
     fn figures(&self) -> Vec<Figure> {
         let allowed = |f: &Figure| self.ground.writes || !f.writes();
         self.spec.figures().into_iter().filter(allowed).collect()
@@ -95,7 +95,7 @@ impl Run {
         self.spec.honest(row, self.seed).into_iter().filter(allowed).collect()
     }
 
-    /// The file has to be made by somebody.
+    /// Whether the file must be created first.
     fn fills(&self) -> bool {
         self.ground.writes && !self.spec.tests.contains(&0)
     }
@@ -140,7 +140,7 @@ fn fill(session: &mut Session<'_>, row: Row, seed: u64) -> Result<(), MethodErro
     Ok(())
 }
 
-/// Makes the system forget the file, and says so where it did not.
+/// Drops the file from the page cache, and reports a failure.
 fn drop_caches(session: &mut Session<'_>, row: Row, name: &str) -> Result<(), MethodError> {
     let dropped = session.rig().prepare(Preparation::DropCaches)?;
     let Some(left) = dropped.cached_bytes else { return Ok(()) };
@@ -162,6 +162,6 @@ fn put(session: &mut Session<'_>, name: &str, m: &Measurement) {
 }
 
 fn conclude(session: &mut Session<'_>, run: &Run, seen: &Seen) {
-    session.checks.told = seen.rulings(session.target(), run.spec.sync);
+    session.checks.findings = seen.rulings(session.target(), run.spec.sync);
     session.checkpoint();
 }

@@ -1,4 +1,4 @@
-//! Which of iozone's figures are not about the drive. Pure.
+//! Rules that detect figures of iozone unrelated to the drive. Pure.
 
 use record::{Unit, VerdictKind};
 use rig::{Measurement, TargetInfo};
@@ -11,10 +11,10 @@ use crate::verdict::Ruling;
 /// Reads of which the device delivered less than this share came from memory.
 const FROM_DEVICE: f64 = 0.5;
 
-/// Two rates this near are the same: what little order there is to gain from is not gained.
+/// Rates within this share are equal.
 const SAME: f64 = 0.15;
 
-/// What was measured, as far as the rules need it.
+/// The measurements needed by the rules.
 #[derive(Default)]
 pub(super) struct Seen {
     figures: Vec<(Row, Figure, Rate)>,
@@ -23,7 +23,7 @@ pub(super) struct Seen {
 
 struct Rate {
     bytes_per_s: f64,
-    /// Share of what was read that the device delivered; `None` where it is not known.
+    /// Share of the bytes read that the device delivered; `None` if unknown.
     from_device: Option<f64>,
 }
 
@@ -83,7 +83,7 @@ impl Seen {
         })
     }
 
-    /// Are durable writes anything but the time of a commit?
+    /// Do durable writes measure anything but the time of a commit?
     fn commits(&self, sync: bool) -> Option<Ruling> {
         let (row, _, rewrite) = self.figures.iter().find(|(_, f, _)| *f == Figure::Rewrite)?;
         let random = self.figures.iter().find(|(r, f, _)| r == row && *f == Figure::RandomWrite);

@@ -1,4 +1,4 @@
-//! What an iozone run consists of: rows of file and record sizes, and the figures of a row.
+//! The description of an iozone run: rows of file and record sizes, and the figures of a row.
 
 use workload::units::binary_tight;
 use workload::{Caching, Calls, Content, Mix, Pattern, Region, Stop, Workload};
@@ -8,29 +8,29 @@ use workload::{Caching, Calls, Content, Mix, Pattern, Region, Stop, Workload};
 pub enum Figure {
     /// A new file, record after record.
     Write,
-    /// The same file again.
+    /// Rewrites the same file.
     Rewrite,
-    /// From its start to its end.
+    /// Reads from start to end.
     Read,
-    /// The same again.
+    /// Reads it again.
     Reread,
-    /// Every record once, in random order.
+    /// Reads every record once, in random order.
     RandomRead,
-    /// Every record once, in the same random order.
+    /// Writes every record once, in the same random order.
     RandomWrite,
-    /// From its end to its start.
+    /// Reads from end to start.
     BackwardRead,
-    /// One record again and again.
+    /// Rewrites one record repeatedly.
     RecordRewrite,
-    /// With a distance between records, until all were read.
+    /// Reads with a distance between records, until all have been read.
     StridedRead,
-    /// A new file through a stream.
+    /// Writes a new file through a stream.
     Fwrite,
-    /// The same file again.
+    /// Rewrites it through a stream.
     Frewrite,
-    /// From its start to its end through a stream.
+    /// Reads it through a stream.
     Fread,
-    /// The same again.
+    /// Reads it again through a stream.
     Freread,
 }
 
@@ -72,7 +72,7 @@ impl Figure {
         NAMES[self as usize]
     }
 
-    /// The number behind `-i` that asks for it, 0 to 7.
+    /// The test number of `-i`, 0 to 7.
     pub fn test(self) -> u32 {
         [0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 6, 7, 7][self as usize]
     }
@@ -88,12 +88,12 @@ impl Figure {
         self >= Figure::Fwrite
     }
 
-    /// Whether it makes a file that was not there.
+    /// Whether it creates the file.
     pub(crate) fn makes(self) -> bool {
         matches!(self, Figure::Write | Figure::Fwrite)
     }
 
-    /// Whether it is the second of its kind.
+    /// Whether it is a retest.
     fn again(self) -> bool {
         matches!(self, Figure::Rewrite | Figure::Reread | Figure::Frewrite | Figure::Freread)
     }
@@ -102,9 +102,9 @@ impl Figure {
 /// File and record of a row, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
-    /// The file, whole records of it.
+    /// File size, in whole records.
     pub file_bytes: u64,
-    /// A record.
+    /// Record size.
     pub record_bytes: u32,
 }
 
@@ -114,7 +114,7 @@ impl Row {
         metric(self.file_bytes, u64::from(self.record_bytes), figure)
     }
 
-    /// What all of its metrics begin with.
+    /// Prefix of all its metrics.
     pub fn name(&self) -> String {
         name(self.file_bytes, u64::from(self.record_bytes))
     }
@@ -124,7 +124,7 @@ impl Row {
     }
 }
 
-/// The metric of a figure with a file and records of so many bytes, whoever measured it.
+/// The metric of a figure for a file and record size, from any source.
 pub fn metric(file_bytes: u64, record_bytes: u64, figure: Figure) -> String {
     format!("{}.{}", name(file_bytes, record_bytes), figure.name())
 }
@@ -136,26 +136,26 @@ fn name(file_bytes: u64, record_bytes: u64) -> String {
 /// A run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iozone {
-    /// The rows, in order. Every file holds one record at least.
+    /// The rows, in order. Every file holds at least one record.
     pub rows: Vec<Row>,
-    /// Tests asked for, by their numbers 0 to 7.
+    /// Requested tests, by number, 0 to 7.
     pub tests: Vec<u32>,
-    /// `-e`: the last flush is in the time of writes.
+    /// `-e`: the time of writes includes the final flush.
     pub flush: bool,
     /// `-o`: every write is durable when it returns.
     pub sync: bool,
-    /// `-I`: past the page cache.
+    /// `-I`: bypass the page cache.
     pub direct: bool,
-    /// `-+n`: nothing is done a second time.
+    /// `-+n`: no retests.
     pub once: bool,
     /// `-j`: distance of strided reads, records.
     pub stride: u64,
-    /// Beside the figures of the tool those that can be believed.
+    /// Adds the trustworthy figures.
     pub honest: bool,
 }
 
 impl Default for Iozone {
-    /// What document 002 ran: `-e -o -a -s 100M -r 4k -i 0 -i 1 -i 2`.
+    /// The run of document 002: `-e -o -a -s 100M -r 4k -i 0 -i 1 -i 2`.
     fn default() -> Iozone {
         Iozone {
             rows: vec![Row { file_bytes: 100 << 20, record_bytes: 4096 }],
@@ -171,7 +171,7 @@ impl Default for Iozone {
 }
 
 impl Iozone {
-    /// The figures of every row, in the order in which they are measured.
+    /// The figures of every row, in order of measurement.
     pub fn figures(&self) -> Vec<Figure> {
         let asked = |f: &Figure| self.tests.contains(&f.test()) && !(self.once && f.again());
         Figure::ALL.into_iter().filter(asked).collect()
@@ -182,7 +182,7 @@ impl Iozone {
         self.rows.iter().map(|row| row.file_bytes).max().unwrap_or(0)
     }
 
-    /// The workload of a figure, as the tool has it.
+    /// The workload of a figure, as in iozone.
     pub(crate) fn workload(&self, row: Row, figure: Figure, seed: u64) -> Workload {
         let record = u64::from(row.record_bytes);
         let (pattern, region) = match figure {
@@ -218,8 +218,8 @@ impl Iozone {
         w
     }
 
-    /// What of the tool's figures can be had in a way that can be believed: the first read of a file
-    /// that memory does not hold, and writes of what no drive can shrink.
+    /// The trustworthy counterparts of the tool's figures: the first read of a file that is not in
+    /// memory, and writes of incompressible content.
     pub(crate) fn honest(&self, row: Row, seed: u64) -> Vec<(&'static str, Workload)> {
         let of = |name: &'static str, figure: Figure| {
             let mut w = self.workload(row, figure, seed);

@@ -1,4 +1,4 @@
-//! `iozone` on a virtual drive for tests.
+//! `iozone` on the tests' virtual drive.
 
 use workload::{Caching, Calls, Content, Pattern};
 
@@ -43,7 +43,7 @@ fn every_figure_moves_the_file_once_in_its_own_order() {
     assert_eq!(issued("backward-read").pattern, Pattern::Backwards);
     assert_eq!(issued("strided-read").pattern, Pattern::Strided { stride_bytes: 17 * 4096 });
     assert_eq!(issued("record-rewrite").region.bytes, 4096);
-    // One permutation for both, and every record once.
+    // The same permutation for both, and every record once.
     let (read, write) = (issued("random-read"), issued("random-write"));
     assert_eq!((&read.pattern, read.seed), (&Pattern::UniformOnce, write.seed));
     assert_eq!(issued("cold-read").caching, Caching::Buffered);
@@ -51,7 +51,7 @@ fn every_figure_moves_the_file_once_in_its_own_order() {
 }
 
 #[test]
-fn reads_out_of_memory_are_said_to_be() {
+fn reads_from_memory_are_reported() {
     let (out, result) = run(&mut Fake::new(Traits::default()), spec(&[0, 1, 2]));
     result.expect("nothing is wrong");
     let ram = out.verdicts.iter().find(|v| v.kind.name() == "RAM").expect("told");

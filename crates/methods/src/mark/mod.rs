@@ -1,9 +1,10 @@
-//! `mark` (RISCOSMark): whole files of 8 MiB, and a byte at a time, scored against a RAM disc.
+//! `mark` (RISCOSMark): whole files of 8 MiB, and byte-at-a-time streams, scored against a RAM
+//! disc.
 //!
-//! The legacy part does what the old tool does: one file again and again, through whatever cache
-//! there is, until 1.00 s has passed on a clock of 10 ms. The honest part passes the page cache,
-//! writes random content and makes it durable, takes longer, and is repeated; the RAM disc beside it
-//! is measured by the same code in the same session, in turn with the drive.
+//! The legacy part does the same as the old tool: one file repeatedly, through any cache there is,
+//! until 1.00 s has passed on a clock of 10 ms. The honest part bypasses the page cache, writes
+//! random content durably, takes longer, and is repeated; the RAM disc beside it is measured by the
+//! same code in the same session, alternating with the drive.
 
 mod score;
 mod summary;
@@ -21,34 +22,34 @@ use crate::schedule;
 use crate::session::{Session, complete};
 use crate::{Method, MethodError, MethodInfo, Opt, Options, Round};
 
-/// The file that is loaded and saved, bytes.
+/// Size of the file that is loaded and saved, bytes.
 const FILE: u64 = 8 << 20;
 
-/// Buffer of a stream, bytes: what C libraries take on most file systems.
+/// Stream buffer, bytes, as in C libraries on most file systems.
 const STREAM: u32 = 4096;
 
-/// The old tool ends with the first file that is done this long after the start, nanoseconds.
+/// The old tool ends with the first file completed this long after the start, nanoseconds.
 const LEGACY_NS: u64 = 1_000_000_000;
 
-/// Bytes worked on at most, unless the user says otherwise: many files.
+/// Default maximum region, bytes: many files.
 const REGION: u64 = 256 << 20;
 
-/// Bytes of the RAM disc that are used at most.
+/// Maximum bytes used of the RAM disc.
 const REFERENCE_BYTES: u64 = 64 << 20;
 
-/// Seconds for everything: 10 s for each figure on the drive and on the RAM disc, and the legacy
-/// part, which takes a second for each.
+/// Default duration in seconds: 10 s per figure on the drive and on the RAM disc, and one second
+/// per figure for the legacy part.
 const SECONDS: f64 = 90.0;
 const LEGACY_SECONDS: f64 = 9.0;
 
-/// How often a replicate of a write may go over its region.
+/// Maximum passes of a write replicate over its region.
 const PASSES_MAX: u64 = 8;
 
 /// Indices of rates.
 const RAM: usize = 0;
 const DRIVE: usize = 1;
 
-/// What the legacy part writes at most: a second at the rate of memory.
+/// Maximum writes of the legacy part: one second at the rate of memory.
 const LEGACY_WRITES: u64 = 16 << 30;
 
 /// The method.
@@ -94,7 +95,7 @@ static REFERENCE: Opt<Reference> = Opt::value(
 /// The RAM disc that scores are compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Reference {
-    /// One of the machine around the drive, measured in turn with the drive.
+    /// One of this machine, measured in alternation with the drive.
     #[default]
     Ram,
     /// The published one of RISC OS (document 000).
@@ -112,7 +113,7 @@ impl Method for Mark {
     }
 }
 
-/// What is measured, and where.
+/// The figures to measure, and their region.
 struct Marks {
     ground: Ground,
     /// Bytes of the RAM disc beside the drive; 0 without one.
@@ -143,13 +144,13 @@ impl Marks {
         self.ground.region()
     }
 
-    /// Seconds for one replicate of an honest figure: drive and RAM disc take the same.
+    /// Seconds per replicate of an honest figure, equal for drive and RAM disc.
     fn each(&self) -> f64 {
         let parts = (2 * Column::ALL.len()) as f64 * f64::from(self.ground.rounds);
         ((self.ground.seconds - LEGACY_SECONDS) / parts).max(0.25)
     }
 
-    /// What the old tool does, in the first 8 MiB.
+    /// The workload of the old tool, in the first 8 MiB.
     fn legacy(&self, column: Column) -> Workload {
         let mut w = self.workload(column, "legacy", Region::first(FILE));
         (w.caching, w.content) = (Caching::Buffered, Content::Repeated);
@@ -163,7 +164,7 @@ impl Marks {
         w.stop.time_ns = Some((self.each() * 1e9) as u64);
         if column.writes() {
             w.stop.bytes = Some(PASSES_MAX * region.bytes);
-            // Every file that is saved is safe before the next one.
+            // Every saved file is durable before the next one.
             w.flush_every = column.whole_files().then_some(1);
             w.flush_at_end = true;
         }
@@ -194,7 +195,7 @@ fn measure(session: &mut Session<'_>, mut marks: Marks) -> Result<(), MethodErro
     if marks.legacy_only { Ok(()) } else { honest(session, &marks, &mut scores) }
 }
 
-/// Writes the RAM disc once; gives its bytes, or 0 where there is none.
+/// Writes the RAM disc once; returns its size in bytes, or 0 if there is none.
 fn open_reference(session: &mut Session<'_>, marks: &Marks) -> Result<u64, MethodError> {
     if marks.published {
         return Ok(0);
@@ -237,7 +238,7 @@ fn legacy(
         if let Some(ram) = ram {
             session.out.put_metric(legacy_metric(&format!("{}.ram", w.name), ram));
         }
-        session.checks.told = vec![scores.verdict()];
+        session.checks.findings = vec![scores.verdict()];
         session.checkpoint();
     }
     Ok(())
@@ -248,7 +249,7 @@ fn legacy_score(m: &Measurement) -> Option<Score> {
     Score::new(bytes / 1024, m.elapsed_ns)
 }
 
-/// The interval is that of the clock, not of replicates.
+/// The interval comes from the clock, not from replicates.
 fn legacy_metric(name: &str, score: Score) -> Metric {
     let bytes = |kib: u64| kib as f64 * 1024.0;
     let metric = Metric::single(name, Unit::BytesPerSecond, bytes(score.kib));
@@ -274,7 +275,7 @@ fn honest(
             let column = columns[index];
             let drive = Ground::replicate(&marks.honest(column, marks.region()), round);
             let ram = Workload { region: Region::first(marks.reference), ..drive.clone() };
-            // Drive, disc, disc, drive.
+            // Drive, RAM disc, RAM disc, drive.
             let order = if round % 2 == 0 { [DRIVE, RAM] } else { [RAM, DRIVE] };
             for which in order {
                 let m = match which {
@@ -286,7 +287,7 @@ fn honest(
             }
             put(session, column, &rates[index]);
             scores.put_honest(column, &rates[index]);
-            session.checks.told = vec![scores.verdict()];
+            session.checks.findings = vec![scores.verdict()];
             session.checkpoint();
         }
         Ok(Round::Again)
@@ -294,7 +295,7 @@ fn honest(
     Ok(())
 }
 
-/// Bytes per second of the data; its flushes are in the time.
+/// Bytes per second of the data; the time includes flushes.
 fn rate(column: Column, m: &Measurement) -> f64 {
     let kind = if column.writes() { OpKind::Write } else { OpKind::Read };
     m.throughput(Some(kind)).unwrap_or(0.0)

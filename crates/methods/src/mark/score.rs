@@ -1,9 +1,9 @@
-//! The arithmetic of RISCOSMark, and the figures it is compared with. Pure.
+//! The arithmetic of RISCOSMark, and its reference figures. Pure.
 //!
 //! All 43 different values of the table in document 000 are floor(N * 8192 * 100 / T) for whole N and
 //! T of 100 to 139: N loads of 8 MiB, T ticks of a clock of 10 ms.
 
-/// One of the four figures, in the order in which they are printed.
+/// One of the four figures, in print order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
     HdRead,
@@ -29,36 +29,36 @@ impl Column {
         matches!(self, Column::HdWrite | Column::FsWrite)
     }
 
-    /// Whole files at once, not a byte at a time.
+    /// Whether it uses whole files rather than single bytes.
     pub fn whole_files(self) -> bool {
         matches!(self, Column::HdRead | Column::HdWrite)
     }
 
-    /// What the RAM disc of document 000 scored, KiB/s ("RAMfs 1500MB", RISC OS on a Compute Module
+    /// Scores of the RAM disc of document 000, KiB/s ("RAMfs 1500MB", RISC OS on a Compute Module
     /// 4).
     pub fn riscos_ramfs(self) -> u64 {
         [397_433, 1_362_629, 4_928, 5_134][self as usize]
     }
 }
 
-/// What one stream call takes under RISC OS on a Compute Module 4, nanoseconds: a byte on its RAM
-/// disc, where the file system is all there is.
+/// Duration of one stream call under RISC OS on a Compute Module 4, nanoseconds: one byte on its
+/// RAM disc, where the file system is the only cost.
 pub(crate) fn riscos_call_ns(column: Column) -> u32 {
     (1e9 / (column.riscos_ramfs() as f64 * 1024.0)).round() as u32
 }
 
-/// A score as the old tool prints it, and what its clock lets it be.
+/// A score as printed by the old tool, with the resolution of its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Score {
     /// KiB/s, rounded down.
     pub kib: u64,
-    /// The same for one tick more, and one less.
+    /// The score for one tick more and one tick less.
     pub low: u64,
     pub high: u64,
 }
 
 impl Score {
-    /// From the KiB moved and the time they took, nanoseconds. `None` for less than two ticks.
+    /// From the KiB moved and the elapsed nanoseconds. `None` for less than two ticks.
     pub fn new(moved_kib: u64, elapsed_ns: u64) -> Option<Score> {
         let ticks = elapsed_ns / 10_000_000;
         let of = |ticks: u64| moved_kib * 100 / ticks;
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn scores_are_those_of_the_published_table() {
-        // N files in T ticks, as the values of document 000 decompose.
+        // N files in T ticks, decomposed from the values of document 000.
         for (files, ticks, kib) in
             [(18, 104, 141_784), (26, 102, 208_815), (45, 106, 347_773), (3, 109, 22_546)]
         {

@@ -1,15 +1,15 @@
-//! The scores in the words of the published tables: KiB/s and percent of the RAM disc.
+//! The scores in the form of the published tables: KiB/s and percent of the RAM disc.
 
 use record::{Unit, VerdictKind};
 
 use super::score::{Column, Score};
 use crate::verdict::Ruling;
 
-/// All that was scored so far.
+/// All scores so far.
 pub(super) struct Scores {
-    /// The published RAM disc was asked for.
+    /// The published RAM disc is the reference.
     published: bool,
-    /// A RAM disc is measured.
+    /// A RAM disc is being measured.
     measured: bool,
     columns: [Scored; 4],
 }
@@ -39,7 +39,7 @@ impl Scores {
         scored.ram = analysis::estimate(ram).value;
     }
 
-    /// The line that people compare, first as the old tool has it.
+    /// The line that people compare, starting with the old tool's figures.
     pub fn verdict(&self) -> Ruling {
         let measured = self.measured && !self.published;
         let legacy = self.line(|s| s.legacy.map(|s| s.kib), |s| s.legacy_ram.map(|s| s.kib));
@@ -63,7 +63,7 @@ impl Scores {
         ruling
     }
 
-    /// The honest share where there is one, else that of the old tool.
+    /// The honest share if there is one, otherwise the old tool's.
     fn share(&self, column: Column) -> Option<f64> {
         let scored = &self.columns[column as usize];
         let legacy = scored.legacy.map(|s| s.kib as f64);

@@ -1,4 +1,4 @@
-//! `mark` and `command` on a virtual drive for tests.
+//! `mark` and `command` on the tests' virtual drive.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn metric<'a>(out: &'a Outcome, name: &str) -> &'a Metric {
     out.metrics.iter().find(|m| m.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// With a disc in memory beside it that is ten times as fast.
+/// With a RAM disc beside it that is ten times as fast.
 fn beside_a_disc() -> Fake {
     let traits = Traits { rate: 5e9, command_ns: 8_000, noise: 0.0, ..Traits::default() };
     let mut fake = Fake::new(Traits { noise: 0.0, ..Traits::default() });
@@ -43,7 +43,7 @@ fn legacy_scores_are_whole_files_in_whole_ticks() {
     let out = marked(&mut fake, &options().with(&LEGACY, true));
     let hd = metric(&out, "legacy-hd-read");
     let kib = hd.value.expect("scored") / 1024.0;
-    // A file of 8 MiB out of memory takes 0.84 ms: the 1191st is the first one behind 1.00 s.
+    // A file of 8 MiB from memory takes 0.84 ms: the 1191st is the first one after 1.00 s.
     let file_s: f64 = 839_860e-9;
     let files = (1.0 / file_s).ceil();
     let ticks = (files * file_s * 100.0).floor();
@@ -109,7 +109,7 @@ fn an_interrupted_mark_keeps_what_it_measured() {
         fake.interrupt_at = Some(call);
         let (out, result) = run("mark", &mut fake, &options());
         assert!(result.expect_err("interrupted").interrupted(), "call {call}");
-        // The call that was cut short gives nothing, those before it do.
+        // The interrupted call gives no sample; the calls before it do.
         assert!(fake.issued.len() < 2 || metric(&out, "legacy-hd-read").n == 1);
     }
 }

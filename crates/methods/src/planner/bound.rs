@@ -1,30 +1,30 @@
-//! Bytes a workload can issue and write at most.
+//! Upper bounds on the bytes a workload issues and writes.
 //!
-//! An amount is a bound by itself. Time is one by way of the fastest rate there can be: a little over
-//! the link, no more operations than the bus can carry, no more than pacing allows. A rate of the
-//! medium would be tighter and wrong: a cache in the drive beats it. How a mix falls is up to chance,
-//! so it gets its mean and six standard deviations.
+//! An amount is a bound by itself. A time is one through the maximum rate: slightly over the link,
+//! limited by the operations the bus can carry and by pacing. The rate of the medium would be
+//! tighter but wrong, because a cache in the drive exceeds it. The split of a mix is random, so it
+//! gets its mean plus six standard deviations.
 
 use record::TargetKind;
 use rig::TargetInfo;
 use workload::{Caching, Calls, Mix, Pacing, Workload};
 
-/// The fastest there is where nothing is known of a link, bytes per second: PCIe 5.0 x4.
+/// Maximum rate if the link is unknown, bytes per second: PCIe 5.0 x4.
 const FASTEST: f64 = 16e9;
 
-/// A link's ceiling is a calculation: that much more is not excluded.
+/// Margin over a link's ceiling, which is only calculated.
 const OVER_CEILING: f64 = 1.2;
 
-/// Chance of a mix going beyond the bound: one in a thousand million at six.
+/// Standard deviations of margin for a mix: at six, the bound is exceeded once in 10^9.
 const DEVIATIONS: f64 = 6.0;
 
-/// No faster than this moves anything, bytes per second.
+/// Maximum transfer rate, bytes per second.
 pub(crate) fn ceiling(target: &TargetInfo) -> f64 {
     let link = target.limits.link_bytes_per_s.filter(|_| !target.ram);
     link.map_or(FASTEST, |link| OVER_CEILING * link)
 }
 
-/// Bytes written at most.
+/// Maximum bytes written.
 pub(crate) fn written_max(w: &Workload, target: &TargetInfo) -> u64 {
     if w.mix.write == 0 {
         return 0;
@@ -32,7 +32,7 @@ pub(crate) fn written_max(w: &Workload, target: &TargetInfo) -> u64 {
     written_of(w, issued_max(w, target))
 }
 
-/// Bytes written at most when this many are issued.
+/// Maximum bytes written when this many are issued.
 fn written_of(w: &Workload, issued: u64) -> u64 {
     let share = write_share(&w.mix);
     let block = f64::from(w.blocks.max().max(1));
@@ -42,7 +42,7 @@ fn written_of(w: &Workload, issued: u64) -> u64 {
     if share < 1.0 { written as u64 } else { issued }
 }
 
-/// Bytes that may be issued so that no more than `most` are written.
+/// Bytes that may be issued so that at most `most` are written.
 pub(crate) fn issued_for(w: &Workload, most: u64) -> u64 {
     let share = write_share(&w.mix);
     if share <= 0.0 || share >= 1.0 {
@@ -50,12 +50,12 @@ pub(crate) fn issued_for(w: &Workload, most: u64) -> u64 {
     }
     let block = f64::from(w.blocks.max().max(1));
     let (spread, ops) = (DEVIATIONS * (share * (1.0 - share)).sqrt(), most as f64 / block);
-    // share * x^2 + spread * x = ops, of which x^2 is the number of operations.
+    // share * x^2 + spread * x = ops, where x^2 is the number of operations.
     let x = ((spread * spread + 4.0 * share * ops).sqrt() - spread) / (2.0 * share);
     ((x * x).floor() * block) as u64
 }
 
-/// Bytes issued at most, reads and writes together.
+/// Maximum bytes issued, reads and writes together.
 pub(crate) fn issued_max(w: &Workload, target: &TargetInfo) -> u64 {
     let block = u64::from(w.blocks.max().max(1));
     let jobs = u64::from(w.jobs);
@@ -71,7 +71,7 @@ pub(crate) fn issued_max(w: &Workload, target: &TargetInfo) -> u64 {
     [amount, counted, timed].into_iter().flatten().min().unwrap_or(u64::MAX)
 }
 
-/// Bytes issued at most within a time.
+/// Maximum bytes issued within a time.
 pub(crate) fn timed(w: &Workload, target: &TargetInfo, ns: u64) -> u64 {
     let block = f64::from(w.blocks.max());
     let flight = f64::from(w.depth) * f64::from(w.jobs) * block;
@@ -81,7 +81,7 @@ pub(crate) fn timed(w: &Workload, target: &TargetInfo, ns: u64) -> u64 {
     ((rate * seconds).min(paced).min(absorbed) + flight).min(u64::MAX as f64) as u64
 }
 
-/// The least time a workload can take, nanoseconds.
+/// Minimum duration of a workload, nanoseconds.
 pub(crate) fn least_ns(w: &Workload, target: &TargetInfo) -> u64 {
     let untimed = Workload { stop: workload::Stop { time_ns: None, ..w.stop }, ..w.clone() };
     let moved = issued_max(&untimed, target);
@@ -92,9 +92,9 @@ pub(crate) fn least_ns(w: &Workload, target: &TargetInfo) -> u64 {
     by_amount.min(w.stop.time_ns.unwrap_or(u64::MAX))
 }
 
-/// Bytes per second at most, reads and writes together.
+/// Maximum bytes per second, reads and writes together.
 fn rate(w: &Workload, target: &TargetInfo) -> f64 {
-    // Memory takes what is buffered, whatever the link; on a virtual drive nothing is.
+    // Buffered I/O is limited by memory, not by the link; virtual drives have no buffer.
     let buffered = w.caching == Caching::Buffered && target.target.kind != TargetKind::Virtual;
     let ceiling = if buffered { FASTEST } else { ceiling(target) };
     // A link may carry both ways at once.
@@ -109,15 +109,15 @@ fn rate(w: &Workload, target: &TargetInfo) -> f64 {
     both_ways.min(calls).min(by_commands(w, target))
 }
 
-/// Bytes per second when every command takes the least time there can be.
+/// Bytes per second if every command takes its minimum time.
 fn by_commands(w: &Workload, target: &TargetInfo) -> f64 {
     let flight = f64::from(w.depth) * f64::from(w.jobs) * f64::from(w.blocks.max());
     let least_ns = target.limits.least_command_ns.filter(|ns| *ns > 0);
     least_ns.map_or(f64::INFINITY, |ns| flight * 1e9 / ns as f64)
 }
 
-/// Bytes, reads and writes together, that the drive can take in within a time: a burst, and what
-/// its media write meanwhile.
+/// Bytes, reads and writes together, that the drive can absorb within a time: a burst plus the
+/// writes of its media meanwhile.
 fn absorbed(w: &Workload, target: &TargetInfo, seconds: f64) -> f64 {
     let limits = &target.limits;
     match (limits.burst_bytes, limits.native_bytes_per_s, write_share(&w.mix)) {
@@ -128,7 +128,7 @@ fn absorbed(w: &Workload, target: &TargetInfo, seconds: f64) -> f64 {
     }
 }
 
-/// Operations that fall due within a time, where a schedule says so.
+/// Operations due within a time, if there is a schedule.
 fn paced(w: &Workload, seconds: f64) -> Option<f64> {
     let random = |mean: f64| mean + DEVIATIONS * mean.sqrt() + 1.0;
     match w.pacing {
@@ -150,7 +150,7 @@ fn paced(w: &Workload, seconds: f64) -> Option<f64> {
 }
 
 fn write_share(mix: &Mix) -> f64 {
-    // A flush or a discard moves no data, but takes a turn.
+    // A flush or a discard moves no data but takes a turn.
     f64::from(mix.write) / f64::from((mix.read + mix.write).max(1))
 }
 

@@ -1,24 +1,24 @@
-//! How long something is expected to take: what drives usually do with their link.
+//! Expected durations, based on the usual share of the link that drives reach.
 //!
-//! An expectation, for the time left on the screen; the bound on bytes does not rest on it. All
-//! shares are rough, from the virtual drives in `drives/`.
+//! These are estimates for the remaining time on screen; the byte bound does not depend on them.
+//! All shares are rough, from the virtual drives in `drives/`.
 
 use rig::TargetInfo;
 use workload::{Calls, Pacing, Workload};
 
-/// What a link is taken to carry where nothing is known of it, bytes per second: SATA 6 Gb/s.
+/// Assumed rate of an unknown link, bytes per second: SATA 6 Gb/s.
 const USUAL_LINK: f64 = 550e6;
 
-/// The share of a link that drives fill: large blocks with many in flight, one at a time, and small
-/// blocks at random.
+/// Share of a link that drives reach: large blocks at high depth, at depth 1, and small random
+/// blocks.
 const DEEP_SHARE: f64 = 0.6;
 const SINGLE_SHARE: f64 = 0.4;
 const RANDOM_SHARE: f64 = 0.1;
 
-/// Blocks of fewer bytes are small.
+/// Smaller blocks count as small, bytes.
 const LARGE_BLOCK: u32 = 64 << 10;
 
-/// A write that is durable when it returns, seconds.
+/// Duration of a durable write, seconds.
 const COMMIT_SECONDS: f64 = 1e-3;
 
 /// Expected seconds of a fill.
@@ -26,7 +26,7 @@ pub(super) fn fill(bytes: u64, target: &TargetInfo) -> f64 {
     (bytes as f64 / (DEEP_SHARE * link(target))).max(programming(bytes as f64, target))
 }
 
-/// Seconds that the media need for a write, beyond what a burst takes in.
+/// Seconds that the media need for a write, beyond the part absorbed as a burst.
 fn programming(bytes: f64, target: &TargetInfo) -> f64 {
     let (burst, native) = (target.limits.burst_bytes, target.limits.native_bytes_per_s);
     native.map_or(0.0, |native| (bytes - burst.unwrap_or(0) as f64).max(0.0) / native)
@@ -45,7 +45,7 @@ pub(super) fn workload(w: &Workload, target: &TargetInfo) -> f64 {
     if seconds.is_finite() { seconds } else { 0.0 }
 }
 
-/// Bytes per second, reads and writes together.
+/// Expected bytes per second, reads and writes together.
 fn rate(w: &Workload, target: &TargetInfo) -> f64 {
     let block = f64::from(w.blocks.max());
     let share = match (w.pattern.is_random() && w.blocks.max() < LARGE_BLOCK, w.depth * w.jobs) {
@@ -73,7 +73,7 @@ fn rate(w: &Workload, target: &TargetInfo) -> f64 {
     usual.min(commits).min(calls).min(paced)
 }
 
-/// Bytes per second.
+/// Rate of the link, bytes per second.
 fn link(target: &TargetInfo) -> f64 {
     target.limits.link_bytes_per_s.unwrap_or(USUAL_LINK)
 }

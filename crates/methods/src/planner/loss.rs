@@ -1,27 +1,28 @@
-//! What recorded operations touch: the region, the safety class, and what would be lost.
+//! The effect of the recorded operations: the region touched, the safety class, and the data lost.
 
 use record::{Safety, TargetKind};
 use rig::TargetInfo;
 use workload::units::binary;
 use workload::{Region, Workload};
 
-/// Less than this at the end of a drive is no whole block of a method: everything is everything.
+/// A remainder smaller than this at the end of a drive is ignored: the region counts as the whole
+/// drive.
 const ROUNDING: u64 = 1 << 20;
 
-/// What was touched, and how.
+/// The regions touched, by operation.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
     /// Read or written, disjoint, ascending.
     all: Vec<Region>,
-    /// Overwritten or given back.
+    /// Overwritten or discarded.
     changed: Vec<Region>,
-    /// Blocks that are lent, and get their own content back.
+    /// Borrowed blocks, which get their own content back.
     borrowed: Vec<Region>,
-    /// Everything is given back, formatted or erased, or a part of it.
+    /// All or part of the drive is discarded, formatted or erased.
     erased: bool,
-    /// Free space of a file system is trimmed.
+    /// Bytes of free space trimmed in a file system.
     trimmed: Option<u64>,
-    /// A program of the user's runs.
+    /// A user's program runs.
     commanded: bool,
 }
 
@@ -64,18 +65,18 @@ impl Touched {
         self.commanded = true;
     }
 
-    /// Bytes that are worked on.
+    /// Bytes touched.
     pub fn bytes(&self) -> u64 {
         self.trimmed.unwrap_or_else(|| bytes(&self.all))
     }
 
-    /// The most that is done to what is on the drive.
+    /// The most destructive action on the drive.
     pub fn safety(&self, target: &TargetInfo) -> Safety {
         let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
         let changes = !self.changed.is_empty();
         match () {
             () if users && changes => Safety::Destroys,
-            // Nobody's data are on a drive that is not real; it is given back all the same.
+            // A virtual drive has no user data; it is discarded all the same.
             () if target.target.kind == TargetKind::Virtual && self.erased => Safety::Destroys,
             () if users && !self.borrowed.is_empty() => Safety::Borrows,
             () if changes || self.commanded || self.trimmed.is_some() => Safety::Scratch,
@@ -84,7 +85,7 @@ impl Touched {
         }
     }
 
-    /// What would be lost, in words.
+    /// The data that would be lost, in words.
     pub fn destroys(&self, target: &TargetInfo) -> Option<String> {
         if self.safety(target) != Safety::Destroys {
             return None;

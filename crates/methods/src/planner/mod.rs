@@ -1,9 +1,9 @@
-//! The planner: a rig that runs a method's script, touches nothing, and yields its plan.
+//! The planner: a rig that runs a method's script without touching anything and yields its plan.
 //!
-//! It records every step, keeps a clock of its own, and answers with the worst case: as fast as link
-//! and pacing allow, never settled. A step has two numbers: the bytes it writes **at most**
-//! (`bound.rs`), which is a promise, and the time it is **expected** to take (`expect.rs`), which is
-//! not. What would be lost follows from the recorded operations (`loss.rs`).
+//! It records every step, keeps its own clock, and answers with the worst case: as fast as link and
+//! pacing allow, and never settled. A step has two numbers: the **maximum** bytes it writes
+//! (`bound.rs`), which is a promise, and its **expected** duration (`expect.rs`), which is not. The
+//! data that would be lost follow from the recorded operations (`loss.rs`).
 
 pub(crate) mod bound;
 mod expect;
@@ -21,13 +21,13 @@ use workload::{Content, OpKind, Region, Workload};
 use crate::{MethodError, Session};
 use loss::Touched;
 
-/// Bytes of canaries that the rig writes before an erase.
+/// Bytes of canaries written by the rig before an erase.
 const CANARY_BYTES: u64 = 64 << 20;
 
 /// Expected duration of a discard, a trim or a format, seconds.
 const COMMAND_SECONDS: f64 = 1.0;
 
-/// The clock goes at least so far with every operation, nanoseconds.
+/// Minimum progress of the clock per operation, nanoseconds.
 const TICK_NS: u64 = 1;
 
 /// A rig that plans.
@@ -35,17 +35,17 @@ pub struct Planner {
     info: TargetInfo,
     now_ns: u64,
     steps: Vec<Step>,
-    /// Index of the step that operations belong to.
+    /// Index of the current step.
     current: usize,
     touched: Touched,
-    /// A disc in memory, which costs time and no bytes of the drive.
+    /// A RAM disc, which costs time but no bytes of the drive.
     reference: Option<Box<Planner>>,
 }
 
 impl Planner {
     /// A planner for this target.
     pub fn new(info: &TargetInfo) -> Planner {
-        // A virtual drive has no machine around it that could hold a disc in memory.
+        // A virtual drive has no machine that could provide a RAM disc.
         let around = info.target.kind != TargetKind::Virtual;
         Planner {
             reference: around.then(|| Box::new(Planner::alone(info))),
@@ -91,18 +91,18 @@ impl Planner {
         }
     }
 
-    /// Bytes written at most so far.
+    /// Maximum bytes written so far.
     fn written(&self) -> u64 {
         self.steps.iter().fold(0, |sum, s| sum.saturating_add(s.write_bytes_max))
     }
 
-    /// Where the recording is, for [`Planner::limit`].
+    /// A mark in the recording, for [`Planner::limit`].
     pub(crate) fn mark(&self) -> Vec<Step> {
         self.steps.clone()
     }
 
-    /// What was recorded since the mark takes no longer than this, and writes no more: the part of
-    /// the script between had a limit. The excess is taken off every step alike.
+    /// Limits the part recorded since the mark, which had a limit in the script, in time and bytes.
+    /// The excess is subtracted from all steps alike.
     pub(crate) fn limit(&mut self, mark: &[Step], seconds: f64, bytes: u64) {
         let before = |i: usize| mark.get(i).map_or((0.0, 0), |s| (s.seconds, s.write_bytes_max));
         let added = |steps: &[Step]| {
@@ -122,8 +122,8 @@ impl Planner {
         }
     }
 
-    /// Adds an operation to the current step: bytes written at most, expected seconds, and the
-    /// least time it can take.
+    /// Adds an operation to the current step: maximum bytes written, expected seconds, and minimum
+    /// duration.
     fn add(&mut self, written: u64, seconds: f64, least_ns: u64) {
         if self.steps.is_empty() {
             self.begin_step("prepare");
@@ -144,7 +144,7 @@ impl Planner {
         self.steps[self.current].repeats += 1;
     }
 
-    /// The time spent on the disc in memory belongs to the step that was under way.
+    /// The time spent on the RAM disc belongs to the step in progress.
     fn add_reference(&mut self) {
         let Some(reference) = &mut self.reference else { return };
         let seconds: f64 = reference.steps.drain(..).map(|s| s.seconds).sum();
@@ -164,7 +164,7 @@ impl Planner {
         Prepared { elapsed_ns: least_ns.max(TICK_NS), bytes: region.bytes, ..Prepared::default() }
     }
 
-    /// A command about a region that carries no data.
+    /// A command on a region without data.
     fn give_back(&mut self, region: Region) -> Result<Prepared> {
         if !self.info.discard && self.info.target.kind != TargetKind::Directory {
             return Err(RigError::Unsupported("discard".into()));
@@ -206,7 +206,8 @@ impl Rig for Planner {
         &self.info
     }
 
-    /// A workload that ends by time moved one block, one that ends by an amount moved that.
+    /// A workload that ends by time has moved one block; one that ends by an amount has moved that
+    /// amount.
     fn measure(&mut self, workload: &Workload) -> Result<Measurement> {
         workload.check()?;
         self.touched.workload(workload);
@@ -246,14 +247,14 @@ impl Rig for Planner {
 
     fn idle(&mut self, time: Duration) -> Result<()> {
         let ns = time.as_nanos() as u64;
-        // A nanosecond is a question whether the run goes on, and no rest.
+        // A nanosecond only asks whether the run continues, and is not a rest.
         if ns > TICK_NS {
             self.add(0, time.as_secs_f64(), ns);
         }
         Ok(())
     }
 
-    /// Nobody knows how long a program takes.
+    /// The duration of a program is unknown.
     fn command(&mut self, words: &[String]) -> Result<CommandRun> {
         if self.info.target.kind == TargetKind::Virtual {
             let program = words.first().map_or("", String::as_str);
@@ -289,7 +290,7 @@ impl Rig for Planner {
     }
 }
 
-/// The least a measurement holds: an operation of every kind asked for.
+/// The minimum content of a measurement: one operation of every kind.
 fn answer(w: &Workload, moved: u64, elapsed_ns: u64) -> Measurement {
     let elapsed_ns = elapsed_ns.max(TICK_NS);
     let mut out = Measurement {
@@ -316,7 +317,7 @@ fn answer(w: &Workload, moved: u64, elapsed_ns: u64) -> Measurement {
     out
 }
 
-/// The plan of a method on a target; the error is the one its run would give.
+/// The plan of a method on a target; the error is the one its run would return.
 pub fn plan(
     method: &dyn crate::Method,
     info: &TargetInfo,
@@ -325,7 +326,7 @@ pub fn plan(
     Planner::plan(info, |session| method.run(session, options))
 }
 
-/// Whether what is written is what was there.
+/// Whether the workload writes back the original content.
 fn gives_back(w: &Workload) -> bool {
     w.content == Content::Original && w.mix.discard == 0
 }

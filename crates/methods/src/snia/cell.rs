@@ -1,4 +1,4 @@
-//! A workload of a test, and its figure of every round.
+//! A workload of a test, with its figure for every round.
 
 use record::{Metric, Unit};
 use rig::Measurement;
@@ -12,14 +12,14 @@ use crate::planner::bound;
 use crate::session::Session;
 use crate::whole::Whole;
 
-/// Operations handed over in one call where many are in flight.
+/// Operations submitted in one call at high depth.
 const BATCH: u32 = 4;
 
-/// A round of a cell ends when it has written this share of the drive: 15 GB of 250 GB, which is a
-/// minute of the small writes that matter. A fast drive would be worn for nothing.
+/// A round of a cell ends after writing this share of the drive: 15 GB of 250 GB, one minute of the
+/// small writes that matter. A fast drive would be worn for nothing.
 const ROUND_PASSES: f64 = 1.0 / 16.0;
 
-/// What is read from a measurement.
+/// The quantity taken from a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Figure {
     Iops,
@@ -33,18 +33,18 @@ pub(super) enum Figure {
 pub(super) struct Cell {
     pub workload: Workload,
     pub figure: Figure,
-    /// It is one of those that must be steady.
+    /// Whether it must be steady.
     pub tracked: bool,
     pub samples: Vec<f64>,
     /// Longest service time so far, nanoseconds.
     longest: u64,
-    /// Mean service time of the last round, nanoseconds; `None` when nothing was done in it.
+    /// Mean service time of the last round, nanoseconds; `None` if nothing completed in it.
     response: Option<f64>,
 }
 
 impl Cell {
-    /// Random blocks, so many percent of them reads: `{test}-{size}-r{percent}`. A round of it
-    /// writes a sixteenth of the drive at most.
+    /// Random blocks with this percentage of reads: `{test}-{size}-r{percent}`. A round writes at
+    /// most a sixteenth of the drive.
     pub fn random(whole: &Whole, test: &str, block: u32, read_percent: u32, seconds: f64) -> Cell {
         let name = format!("{test}-{}-r{read_percent}", binary_tight(u64::from(block)));
         let mix = Mix::read_percent(read_percent);
@@ -54,7 +54,7 @@ impl Cell {
         Cell::of(w, Figure::Iops).writing_at_most(whole, ROUND_PASSES)
     }
 
-    /// Blocks in order.
+    /// Sequential blocks.
     pub fn sequential(
         whole: &Whole,
         test: &str,
@@ -73,7 +73,7 @@ impl Cell {
         Cell { workload, figure, tracked: false, samples: Vec::new(), longest: 0, response: None }
     }
 
-    /// The same, and a round ends when the drive was written so often.
+    /// The same cell; a round ends after this many passes of writes.
     pub fn writing_at_most(mut self, whole: &Whole, passes: f64) -> Cell {
         let most = (passes * whole.bytes() as f64) as u64;
         let issued = bound::issued_for(&self.workload, most);
@@ -81,42 +81,42 @@ impl Cell {
         self
     }
 
-    /// The same, and it must be steady.
+    /// The same cell, which must be steady.
     pub fn tracked(self) -> Cell {
         Cell { tracked: true, ..self }
     }
 
-    /// The same under another name.
+    /// The same cell under another name.
     pub fn named(mut self, name: String) -> Cell {
         self.workload.name = name;
         self
     }
 
-    /// The same one at a time; what counts is how long each takes.
+    /// The same cell at depth 1; the figure is the latency.
     pub fn one_at_a_time(mut self) -> Cell {
         (self.workload.depth, self.workload.batch) = (1, 1);
         Cell { figure: Figure::Latency, ..self }
     }
 
-    /// The same with this many jobs, each with this many in flight.
+    /// The same cell with this many jobs at this depth each.
     pub fn demanding(mut self, jobs: u32, depth: u32) -> Cell {
         (self.workload.jobs, self.workload.depth) = (jobs, depth);
         self.workload.batch = if depth > 8 { BATCH } else { 1 };
         self
     }
 
-    /// Whether the drive's blocks allow it.
+    /// Whether the drive's block size allows it.
     pub fn fits(&self, whole: &Whole) -> bool {
         let BlockSizes::Fixed(block) = self.workload.blocks else { return true };
         block >= whole.block && block.is_multiple_of(whole.block)
     }
 
-    /// Seconds of one round.
+    /// Seconds per round.
     pub fn seconds(&self) -> f64 {
         self.workload.stop.time_ns.unwrap_or(0) as f64 / 1e9
     }
 
-    /// One round; returns the bytes written.
+    /// Runs one round; returns the bytes written.
     pub fn run(&mut self, session: &mut Session<'_>, round: u32) -> Result<u64, MethodError> {
         let m = session.moment(&Ground::replicate(&self.workload, round), round)?;
         self.response = mean_service(&m);
@@ -140,8 +140,8 @@ impl Cell {
         }
     }
 
-    /// Publishes the mean over these rounds. They follow on each other in one run, so that they are
-    /// no replicates: there is no interval.
+    /// Publishes the mean over these rounds. They are consecutive in one run and therefore not
+    /// replicates: there is no interval.
     pub fn put(&self, session: &mut Session<'_>, rounds: &[f64]) {
         session.out.put_metric(self.mean(self.workload.name.clone(), rounds));
         if self.figure == Figure::Latency {
@@ -157,7 +157,7 @@ impl Cell {
         metric.into_iter().for_each(|m| session.out.put_metric(m));
     }
 
-    /// Their mean as a metric.
+    /// The mean as a metric.
     pub fn mean(&self, name: String, rounds: &[f64]) -> Metric {
         let value = rounds.iter().sum::<f64>() / rounds.len().max(1) as f64;
         let n = rounds.len() as u32;

@@ -10,13 +10,13 @@ use crate::whole::Whole;
 
 const NAME: &str = "snia-dirth";
 
-/// Jobs, and operations in flight of each.
+/// Jobs, and queue depths of each.
 const LEVELS: [u32; 7] = [32, 16, 8, 6, 4, 2, 1];
 
 /// Share of reads, percent.
 const READS: u32 = 65;
 
-/// The rounds write the drive at most so often.
+/// Maximum passes written by all rounds.
 const PASSES_MOST: f64 = 2.0;
 
 pub(crate) static DIRTH: Snia = Snia {

@@ -1,4 +1,4 @@
-//! `snia-hir`: what a drive makes of short rests (host idle recovery).
+//! `snia-hir`: recovery of a drive in short idle times (host idle recovery).
 
 use record::Safety;
 
@@ -13,13 +13,13 @@ const NAME: &str = "snia-hir";
 /// Seconds of work before each wait.
 const ACCESS_SECONDS: f64 = 5.0;
 
-/// Seconds of the waits.
+/// Durations of the waits, seconds.
 const WAITS: [f64; 5] = [5.0, 10.0, 15.0, 25.0, 50.0];
 
-/// Work and wait so often: three minutes of work for each wait. The specification takes thirty.
+/// Cycles of work and wait: three minutes of work per wait. The specification has thirty minutes.
 const CYCLES: u32 = 36;
 
-/// A round, the work before a wait, and all rounds end when the drive was written so often.
+/// A round, the work before a wait, and all rounds end after this many passes of writes.
 const ROUND_PASSES: f64 = 0.25;
 const ACCESS_PASSES: f64 = 1.0 / 64.0;
 const PASSES_MOST: f64 = 6.0;

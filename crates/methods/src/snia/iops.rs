@@ -1,4 +1,4 @@
-//! `snia-iops`: operations per second of 56 mixes of reads, writes and sizes, when steady.
+//! `snia-iops`: steady-state operations per second of 56 mixes of reads, writes and sizes.
 
 use record::Safety;
 
@@ -10,14 +10,14 @@ use crate::whole::Whole;
 
 const NAME: &str = "snia-iops";
 
-/// Shares of reads, percent, and sizes, in the order of the specification.
+/// Shares of reads in percent, and sizes, in the order of the specification.
 const READS: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];
 const SIZES: [u32; 8] = [1 << 20, 128 << 10, 64 << 10, 32 << 10, 16 << 10, 8 << 10, 4 << 10, 512];
 
-/// What must be steady: share of reads and size.
+/// Cells that must be steady: share of reads, and size.
 const TRACKED: [(u32, u32); 3] = [(0, 4 << 10), (65, 64 << 10), (100, 1 << 20)];
 
-/// The rounds write the drive at most so often.
+/// Maximum passes written by all rounds.
 const PASSES_MOST: f64 = 32.0;
 
 pub(crate) static IOPS: Snia = Snia {

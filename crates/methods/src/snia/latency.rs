@@ -1,4 +1,4 @@
-//! `snia-latency`: how long single operations take, when steady.
+//! `snia-latency`: steady-state latency of single operations.
 
 use record::Safety;
 
@@ -10,20 +10,20 @@ use crate::whole::Whole;
 
 const NAME: &str = "snia-latency";
 
-/// Sizes, and shares of reads, percent.
+/// Sizes, and shares of reads in percent.
 const SIZES: [u32; 3] = [8 << 10, 4 << 10, 512];
 const READS: [u32; 3] = [100, 65, 0];
 
-/// Of this size latencies must be steady, and of its writes the distribution is kept.
+/// The size whose latencies must be steady and whose write distribution is kept.
 const TRACKED: u32 = 4 << 10;
 
 /// Seconds of writes for the distribution.
 const HISTOGRAM_SECONDS: f64 = 1200.0;
 
-/// They end when the drive was written so often.
+/// The writes also end after this many passes.
 const LAST_PASSES: f64 = 0.5;
 
-/// The rounds write the drive at most so often.
+/// Maximum passes written by all rounds.
 const PASSES_MOST: f64 = 8.0;
 
 pub(crate) static LATENCY: Snia = Snia {

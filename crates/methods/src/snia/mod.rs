@@ -1,9 +1,9 @@
 //! The SNIA Solid State Storage Performance Test Specification (Enterprise and Client 2.0), on any
-//! drive that was given away.
+//! drive opened with `--destroy`.
 //!
-//! Each test is a list of parts (purge, precondition, rounds until steady, ...), from which both its
-//! plan and its run follow; its file holds the list and nothing else. Rounds and their two words for
-//! steady are in `rounds.rs`. No part waits for anything: the specification forbids idle gaps.
+//! Each test is a list of parts (purge, precondition, rounds until steady, ...); its file contains
+//! only that list. Rounds and their two definitions of steady are in `rounds.rs`. No part idles,
+//! because the specification forbids gaps.
 
 mod cell;
 mod dirth;
@@ -36,17 +36,17 @@ pub(crate) use throughput::THROUGHPUT;
 pub(crate) use wsat::WSAT;
 pub(crate) use xsr::XSR;
 
-/// Seconds of a round, of one cell.
+/// Seconds per round of one cell.
 const MINUTE: f64 = 60.0;
 
-/// The precondition writes the drive so often, in blocks of this size.
+/// Passes of the precondition, in blocks of this size.
 const PRECONDITION_PASSES: u64 = 2;
 const PRECONDITION_BLOCK: u32 = 128 << 10;
 
-/// In flight in the precondition, and where the specification leaves the depth to the tester.
+/// Queue depth of the precondition, and where the specification leaves the depth to the tester.
 const DEPTH: u32 = 32;
 
-/// Back to what it was: this share of the rate before.
+/// Recovered: this share of the previous rate.
 const RECOVERED_FROM: f64 = 0.95;
 
 /// A test of the family.
@@ -55,21 +55,21 @@ pub(crate) struct Snia {
     parts: fn(&Whole) -> Vec<Part>,
 }
 
-/// One thing after the other.
+/// A part of a test.
 enum Part {
-    /// Everything is discarded.
+    /// Discards everything.
     Purge,
-    /// The whole drive twice, in order.
+    /// Two sequential passes over the drive.
     Precondition,
-    /// All cells, round after round, until steady.
+    /// Runs all cells, round after round, until steady.
     Rounds(Rounds),
-    /// Each cell once.
+    /// Runs each cell once.
     Once(Vec<Cell>),
-    /// One workload, of which the latencies are wanted.
+    /// Runs one workload for its latencies.
     Latencies(Workload),
-    /// A workload, and a rest behind it, again and again.
+    /// Alternates a workload with a rest.
     Rests { cell: Cell, seconds: f64, cycles: u32 },
-    /// A long workload; how long until it is as fast as the one named was at its end.
+    /// A long workload; also gives the time until it is as fast as the named one at its end.
     Course { workload: Workload, against: Option<&'static str> },
 }
 
@@ -156,7 +156,7 @@ fn rests(
 ) -> Result<(), MethodError> {
     session.rounds(cycles, None, |session, cycle| {
         cell.run(session, cycle)?;
-        // All cycles of one wait are one figure: each depends on the one before.
+        // All cycles of one wait are one figure, because each depends on the previous one.
         cell.put(session, &cell.samples);
         if seconds > 0.0 {
             session.rest("wait", seconds)?;

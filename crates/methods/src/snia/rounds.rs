@@ -1,9 +1,10 @@
-//! Rounds of all cells until those that are tracked are steady.
+//! Rounds of all cells until the tracked ones are steady.
 //!
-//! Two words, reported apart. PTS-steady: the rule of the specification over the last five rounds.
-//! Plateau-steady: also the drive was written over once since the rounds began (where they write at
-//! all), and the slope over the window cannot be told from none. Rounds go on for the stricter one,
-//! up to the specification's 25: its own rule also accepts a slow decay.
+//! Two definitions are reported separately. PTS-steady: the rule of the specification over the last
+//! five rounds. Plateau-steady: in addition, the drive has been overwritten once since the rounds
+//! began (if they write), and the slope over the window is not distinguishable from zero. Rounds
+//! continue until the stricter definition is met, up to the specification's 25; its own rule also
+//! accepts a slow decay.
 
 use analysis::{Slope, WINDOW};
 use record::{Finding, FindingKind, Level, Metric, Series, Unit};
@@ -14,29 +15,29 @@ use crate::verdict::Steadiness;
 use crate::whole::Whole;
 use crate::{Budget, MethodError, Round};
 
-/// Rounds at most, by the specification.
+/// Maximum rounds, by the specification.
 pub(super) const ROUNDS_MOST: u32 = 25;
 
-/// The rounds may take so much longer than their workloads, for the flushes at their ends.
+/// Tolerated excess of the rounds' duration over their workloads, for their final flushes.
 const TIME_SLACK: f64 = 1.25;
 
-/// Rounds, and when they end.
+/// Rounds and their end condition.
 pub(super) struct Rounds {
-    /// The first part of the names of what it finds.
+    /// Prefix of the names of the results.
     pub name: String,
     pub cells: Vec<Cell>,
     pub most: u32,
-    /// They also end when the drive was written so often.
+    /// The rounds also end after this many passes of writes.
     pub passes_most: f64,
 }
 
 impl Rounds {
-    /// The usual number of rounds.
+    /// Rounds with the default maximum.
     pub fn new(name: &str, cells: Vec<Cell>, passes_most: f64) -> Rounds {
         Rounds { name: name.into(), cells, most: ROUNDS_MOST, passes_most }
     }
 
-    /// Runs them and publishes what they settle at.
+    /// Runs them and publishes the steady figures.
     pub fn run(&mut self, session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
         let (mut ends, mut steadiness) = (Vec::new(), Steadiness::new(&self.name));
         let each: f64 = self.cells.iter().map(Cell::seconds).sum();
@@ -90,7 +91,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// The windows of the tracked cells; none before there are five rounds.
+    /// The windows of the tracked cells; none before the fifth round.
     fn windows(&self) -> impl Iterator<Item = Option<Slope>> {
         let tracked = self.cells.iter().filter(|c| c.tracked);
         tracked.map(|c| Slope::of(&c.samples[c.samples.len().checked_sub(WINDOW)?..]))
@@ -100,13 +101,14 @@ impl Rounds {
         self.windows().all(|w| w.is_some_and(|slope| steady(&slope)))
     }
 
-    /// The largest move of a fitted line over the window, as a share of its mean.
+    /// The largest change of a fitted line over the window, as a share of its mean.
     fn excursion(&self) -> Option<f64> {
         let shares = self.windows().flatten().map(|s| s.excursion / s.mean);
         shares.max_by(|a, b| a.abs().total_cmp(&b.abs()))
     }
 
-    /// Every figure over the best window there is: of the plateau, else the last five rounds.
+    /// Publishes every figure over the best window: the plateau if there is one, otherwise the last
+    /// five rounds.
     fn put(&self, session: &mut Session<'_>, steadiness: &Steadiness) {
         for cell in &self.cells {
             let name = &cell.workload.name;
@@ -129,7 +131,7 @@ impl Rounds {
         }
     }
 
-    /// The course of what is tracked, a row a round.
+    /// Time series of the tracked cells, one row per round.
     fn put_series(&self, session: &mut Session<'_>, ends: &[u64]) {
         for cell in self.cells.iter().filter(|c| c.tracked) {
             let mut series = Series::new(format!("{}-rounds", cell.workload.name), 0, 0);

@@ -1,4 +1,4 @@
-//! `snia-throughput`: reads and writes in order, of large blocks, when steady.
+//! `snia-throughput`: steady-state sequential reads and writes of large blocks.
 
 use record::Safety;
 
@@ -10,10 +10,10 @@ use crate::whole::Whole;
 
 const NAME: &str = "snia-throughput";
 
-/// Sizes, each with a purge and a precondition of its own.
+/// Sizes, each with its own purge and precondition.
 const SIZES: [u32; 2] = [1 << 20, 128 << 10];
 
-/// A minute of writes ends when the drive was written so often, and the rounds of one size.
+/// A minute of writes, and all rounds of one size, end after this many passes.
 const ROUND_PASSES: f64 = 0.5;
 const PASSES_MOST: f64 = 12.5;
 

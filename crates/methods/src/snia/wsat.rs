@@ -13,7 +13,7 @@ const NAME: &str = "snia-wsat";
 /// Six hours of minutes.
 const ROUNDS_MOST: u32 = 360;
 
-/// Or so often the drive.
+/// Or this many passes.
 const PASSES_MOST: f64 = 4.0;
 
 pub(crate) static WSAT: Snia = Snia {

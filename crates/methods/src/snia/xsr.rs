@@ -1,5 +1,5 @@
-//! `snia-xsr`: large writes in order, then small ones at random, then in order again (cross stimulus
-//! recovery).
+//! `snia-xsr`: large sequential writes, then small random ones, then sequential again (cross
+//! stimulus recovery).
 
 use record::Safety;
 
@@ -10,19 +10,19 @@ use crate::whole::Whole;
 
 const NAME: &str = "snia-xsr";
 
-/// Seconds of each of the two kinds.
+/// Duration of each of the two kinds, seconds.
 const SEQUENTIAL_SECONDS: f64 = 8.0 * 3600.0;
 const RANDOM_SECONDS: f64 = 6.0 * 3600.0;
 
-/// They end earlier when the drive was written so often: by then it is as steady as it will be, and
-/// a fast drive would be worn for nothing.
+/// They end earlier after this many passes: by then the drive is as steady as it will be, and a
+/// fast one would be worn for nothing.
 const SEQUENTIAL_PASSES: f64 = 8.0;
 const RANDOM_PASSES: f64 = 4.0;
 
 const SEQUENTIAL_BLOCK: u32 = 1 << 20;
 const RANDOM_BLOCK: u32 = 8 << 10;
 
-/// Its rate is what the last part is held against.
+/// The rate that the last part is compared with.
 const BEFORE: &str = "snia-xsr-sequential-before";
 
 pub(crate) static XSR: Snia = Snia {

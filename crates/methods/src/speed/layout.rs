@@ -1,4 +1,4 @@
-//! Where `speed` reads and writes, in which chunks, and how often.
+//! The layout of `speed`: places, chunk sizes and repeats.
 
 use record::{Safety, TargetKind};
 use rig::TargetInfo;
@@ -8,27 +8,27 @@ use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 use crate::ground::Ground;
 use crate::{MethodError, Options};
 
-/// Read and written back at each place, as the old tool did.
+/// Bytes read and written back at each place, as in the old tool.
 const LENGTH: u64 = 32 << 20;
 
 const MIB: u64 = 1 << 20;
 
-/// A chunk of more is cut by most hosts.
+/// Most hosts split larger chunks.
 const CHUNK_MOST: u64 = MIB;
 
-/// The smallest chunk of the sweep.
+/// Minimum chunk of the sweep.
 const CHUNK_LEAST: u32 = 4 << 10;
 
-/// Sizes in the sweep at most: with more of them each gets less time.
+/// Maximum sizes in the sweep: more would leave less time for each.
 const SIZES_MOST: usize = 6;
 
-/// Seconds of one size in one direction in one round of the sweep, in the usual time.
+/// Seconds per size and direction in one round of the sweep, with the default time.
 const CHUNK_SECONDS: f64 = 0.5;
 
-/// The usual time, which `--time` stretches or shortens.
+/// The default time, which `--time` scales.
 const USUAL_SECONDS: f64 = super::SECONDS;
 
-/// Where on the drive.
+/// A place on the drive.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     /// `start`, `middle` or `end`.
@@ -37,7 +37,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The workload's name, and its metric's: the start has that of the old tool.
+    /// The name of the workload and its metric; at the start it is that of the old tool.
     pub fn name(&self, kind: OpKind) -> String {
         match self.label {
             "start" => format!("speed-{}", kind.name()),
@@ -46,17 +46,17 @@ impl Place {
     }
 }
 
-/// Everything that target and options decide.
+/// The decisions that follow from target and options.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub places: Vec<Place>,
-    /// The largest transfer, bytes.
+    /// Maximum transfer, bytes.
     pub chunk: u32,
     /// Sizes of the sweep, ascending, bytes.
     pub sizes: Vec<u32>,
-    /// What was read may be written back.
+    /// Whether data may be written back.
     pub writes: bool,
-    /// Nobody's data are there: the places are filled first, so that no hole is read.
+    /// The drive has no user data: the places are filled first, so that no hole is read.
     pub fills: bool,
     pub rounds: u32,
     pub rounds_given: bool,
@@ -89,17 +89,17 @@ impl Layout {
         })
     }
 
-    /// Reads, and writes where they are allowed.
+    /// Reads, and writes if allowed.
     pub fn kinds(&self) -> Vec<OpKind> {
         if self.writes { vec![OpKind::Read, OpKind::Write] } else { vec![OpKind::Read] }
     }
 
-    /// Once over a place.
+    /// One pass over a place.
     pub fn pass(&self, place: &Place, kind: OpKind) -> Workload {
         self.in_order(place.name(kind), kind, self.chunk, place.region)
     }
 
-    /// A moment in chunks of another size, at the start.
+    /// A short run in chunks of another size, at the start.
     pub fn chunk(&self, kind: OpKind, size: u32) -> Workload {
         let mut w = self.in_order(chunk_name(kind, size), kind, size, self.places[0].region);
         let seconds = CHUNK_SECONDS * self.seconds / USUAL_SECONDS;
@@ -124,7 +124,7 @@ pub(super) fn chunk_name(kind: OpKind, size: u32) -> String {
     format!("speed-{}-{}", kind.name(), binary_tight(u64::from(size)))
 }
 
-/// What the drive takes in one command, as far as it is known, bytes.
+/// Maximum transfer of one command, as far as known, bytes.
 fn largest_transfer(target: &TargetInfo) -> u64 {
     let drive = target.target.drive.as_ref();
     let most = drive.and_then(|d| d.transfer_max_bytes).filter(|most| *most > 0);
@@ -135,12 +135,12 @@ fn previous_power_of_two(n: u64) -> u64 {
     1 << n.max(1).ilog2()
 }
 
-/// Start, middle and end of a drive. Where a file begins on its drive is not known, so places in it
-/// say nothing.
+/// Start, middle and end of a drive. The position of a file on its drive is unknown, so places
+/// within it are meaningless.
 fn places(kind: TargetKind, bytes: u64, chunk: u64) -> Vec<Place> {
     let whole = matches!(kind, TargetKind::Device | TargetKind::Virtual | TargetKind::Null);
     let length = LENGTH.min(bytes / if whole { 3 } else { 1 });
-    // Whole MiB where there are that many, for the sake of alignment. On one grid they do not touch.
+    // Multiples of 1 MiB if possible, for alignment. On one grid the places do not overlap.
     let grid = if length >= MIB { MIB.max(chunk) } else { chunk };
     let length = length / grid * grid;
     let at = |label, start: u64| Place {
@@ -154,7 +154,7 @@ fn places(kind: TargetKind, bytes: u64, chunk: u64) -> Vec<Place> {
     }
 }
 
-/// Powers of two up to the largest transfer: all of them where there are few, else every second.
+/// Powers of two up to the maximum transfer: all of them if few, otherwise every second one.
 fn sizes(chunk: u32, block: u32) -> Vec<u32> {
     let least = CHUNK_LEAST.max(block);
     let all = std::iter::successors(Some(chunk), |size| Some(size / 2)).take_while(|s| *s >= least);

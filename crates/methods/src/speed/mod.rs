@@ -1,11 +1,11 @@
-//! `speed`: Open Firmware's `.speed`, and what it left open.
+//! `speed`: Open Firmware's `.speed`, and the questions it left open.
 //!
-//! The first 32 MiB are read in chunks of the largest transfer, one at a time, and the same bytes are
-//! written back. The old tool did that once, at block 0, and asked itself whether other blocks or
-//! another time would give other numbers: so the middle and the end are measured too, in alternating
-//! order, again and again; and chunks of several sizes tell what a command costs beside its data.
-//! The blocks of a drive that is in use are borrowed for that: they go into a journal first, and
-//! are compared at the end. The layout is in `layout.rs`.
+//! The first 32 MiB are read in chunks of the maximum transfer at depth 1, and the same bytes are
+//! written back. The old tool did that once, at block 0, and left open whether other blocks or
+//! another time would give other numbers. So the middle and the end are also measured, repeatedly
+//! and in alternating order, and chunks of several sizes show the cost of a command besides its
+//! data. On a drive in use the blocks are borrowed: they are saved in a journal first and compared
+//! at the end. The layout is in `layout.rs`.
 
 mod layout;
 #[cfg(test)]
@@ -24,16 +24,16 @@ use crate::{Method, MethodError, MethodInfo, Options, Patience, Round};
 
 use layout::Layout;
 
-/// Seconds for everything on a drive of 20 MB/s and more; a slower one gets fewer passes.
+/// Default duration in seconds on a drive of at least 20 MB/s; a slower one gets fewer passes.
 const SECONDS: f64 = 90.0;
 
-/// Share of the time that belongs to the passes.
+/// Share of the time for the passes.
 const PASSES_SHARE: f64 = 0.7;
 
-/// No round of passes is begun that would end later than this multiple of their time.
+/// No round of passes is begun that would end later than this multiple of its time.
 const PATIENCE: f64 = 1.5;
 
-/// The unit of the old tool's numbers: a tenth of a MB/s.
+/// Unit of the old tool's numbers: 0.1 MB/s.
 const TENTH_MB: f64 = 1e5;
 
 /// The method.
@@ -66,7 +66,7 @@ impl Method for Speed {
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
         let layout = Layout::new(session.target(), options, SECONDS)?;
         let result = measure(session, &layout);
-        // However it ended. That something could not be put back is worse than anything before.
+        // However it ended: a failure to restore data outweighs any earlier error.
         let restored = if layout.writes { restore(session) } else { Ok(()) };
         restored.and(result)
     }
@@ -92,7 +92,7 @@ fn measure(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError
 /// Rates of one direction at one place.
 #[derive(Clone, Default)]
 struct Passes {
-    /// As the old tool counted: without the flush.
+    /// By the old tool's rule: without the flush.
     legacy: Vec<f64>,
     honest: Vec<f64>,
 }
@@ -100,8 +100,8 @@ struct Passes {
 impl Passes {
     fn add(&mut self, kind: OpKind, m: &Measurement) {
         let Some(moved) = m.kind(kind) else { return };
-        // One at a time the times of the operations are all the time there is: what the processor
-        // does between them is not the drive's.
+        // At depth 1 the sum of the operation times is the whole time; the processor time between
+        // them is not the drive's.
         let (bytes, ns) = (moved.bytes as f64, moved.service.sum());
         let flush_ns = m.kind(OpKind::Flush).map_or(0, |flush| flush.service.sum());
         self.legacy.push(bytes * 1e9 / ns.max(1) as f64);
@@ -166,8 +166,8 @@ fn chunks(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError>
         .into_iter()
         .flat_map(|kind| layout.sizes.iter().map(move |size| (kind, *size)))
         .collect();
-    // Times in nanoseconds and rates, of each cell in each round. The median: what one command in a
-    // hundred has to wait for is not what a command costs.
+    // Times in nanoseconds and rates, per cell and round. The median, because the delays of one
+    // command in a hundred are not the cost of a command.
     let mut times = vec![Vec::new(); cells.len()];
     let mut rates = vec![Vec::new(); cells.len()];
     session.rounds(layout.rounds, None, |session, round| {
@@ -208,7 +208,7 @@ fn put_costs(session: &mut Session<'_>, layout: &Layout, times: &[Vec<f64>]) {
     }
 }
 
-/// Compares all that was borrowed, and says if something was not as it had been.
+/// Compares all borrowed blocks, and reports any difference.
 fn restore(session: &mut Session<'_>) -> Result<(), MethodError> {
     let changed = session.prepare("compare", Preparation::Restore)?.bytes;
     if changed > 0 {

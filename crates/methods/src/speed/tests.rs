@@ -1,4 +1,5 @@
-//! `speed` on a virtual drive that panics when anything but borrowed blocks is written to a lent drive.
+//! `speed` on a virtual drive that panics if anything but borrowed blocks is written to a borrowed
+//! drive.
 
 use std::time::Duration;
 
@@ -9,12 +10,12 @@ use crate::{MethodError, Options, Outcome, plan};
 
 use super::Speed;
 
-/// One transfer at a time: 2 ms for a command, 32 MB/s for its data.
+/// Depth 1: 2 ms per command, 32 MB/s for its data.
 fn traits() -> Traits {
     Traits { command_ns: 2_000_000, rate: 32e6, noise: 0.0, ..Traits::default() }
 }
 
-/// A stick of 100 MiB behind a host that transfers 16 KiB at once.
+/// A stick of 100 MiB behind a host with transfers of 16 KiB.
 fn stick(allowed: Safety) -> Fake {
     let mut fake = Fake::given_away(traits(), 100 << 20);
     fake.info.allowed = allowed;

@@ -1,8 +1,9 @@
-//! CACHE END: did the drive write fast only until a cache was full, and what did it do then?
+//! CACHE END: did the drive write fast only until a cache was full, and how did it continue?
 //!
-//! A rate that falls for good at some place of the first pass over a discarded drive. Heat makes a
-//! rate fall too, so a drive that was hot at that place leaves the question open. Writing on more
-//! slowly than a full drive is overwritten is the sign of folding: the cache is emptied meanwhile.
+//! The sign is a rate that falls for good somewhere in the first pass over a discarded drive. Heat
+//! also makes a rate fall, so a drive that was hot at that point leaves the question open. Writing
+//! more slowly than the full drive is overwritten is the sign of folding: the cache is emptied at
+//! the same time.
 
 use record::{Unit, VerdictKind};
 use rig::TargetInfo;
@@ -11,55 +12,56 @@ use workload::units::{decimal, throughput};
 use super::{Ruling, percent};
 use crate::whole::course::{Course, Fall};
 
-/// Without a level of the drive's own, flash drives throttle from here on, degrees Celsius.
+/// Without a reported warning level, flash drives throttle from about this temperature, degrees
+/// Celsius.
 const HOT_C: f64 = 70.0;
 
-/// Drives begin to throttle somewhat below their warning level, kelvin.
+/// Drives begin to throttle this far below their warning level, kelvin.
 const HOT_MARGIN_K: f64 = 5.0;
 
-/// After the cache slower than overwriting by this ratio: the drive is folding.
+/// The drive is folding if it is slower after the cache than when overwriting by this ratio.
 const FOLDING_BELOW: f64 = 0.85;
 
-/// What the passes of `sustain` showed.
+/// Results of the passes of `sustain`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sustained {
-    /// Where the first pass fell; `None` where it did not, or was too short to tell.
+    /// Where the first pass fell; `None` if it did not, or was too short to show it.
     pub cache: Option<Fall>,
-    /// The first pass was long enough to tell.
-    pub told: bool,
+    /// Whether the first pass was long enough.
+    pub conclusive: bool,
     /// Bytes per second over the first pass.
     pub average: Option<f64>,
     /// Bytes per second over a full drive.
     pub overwriting: Option<f64>,
-    /// Highest temperature of all passes, degrees Celsius.
+    /// Maximum temperature of all passes, degrees Celsius.
     pub hottest: Option<f64>,
 }
 
 impl Sustained {
-    /// What the first pass shows.
+    /// Evaluates the first pass.
     pub fn of(fresh: &Course) -> Sustained {
         let fall = fresh.first_fall();
         Sustained {
             cache: fall.flatten(),
-            told: fall.is_some(),
+            conclusive: fall.is_some(),
             average: fresh.average(),
             overwriting: None,
             hottest: fresh.hottest(),
         }
     }
 
-    /// A further pass was as hot as this.
+    /// Adds the temperatures of a further pass.
     pub fn add_heat(&mut self, course: &Course) {
         self.hottest = self.hottest.into_iter().chain(course.hottest()).reduce(f64::max);
     }
 
-    /// Rate after the cache over the rate of overwriting; below 1 the drive dips.
+    /// Rate after the cache over the overwrite rate; below 1 the drive dips.
     pub fn undershoot(&self) -> Option<f64> {
         Some(self.cache?.after / self.overwriting?)
     }
 
-    /// Bytes that a burst after a rest wrote at the speed of the cache: from the time of the whole,
-    /// because fast and slow may take turns in it. `None` where there was no cache.
+    /// Bytes that a burst after a rest wrote at the rate of the cache, from the total time, because
+    /// fast and slow phases may alternate. `None` without a cache.
     pub fn recovered(&self, burst: &Course) -> Option<f64> {
         let cache = self.cache?;
         burst.crossing(0.0, burst.bytes(), cache.before, cache.after)
@@ -67,7 +69,7 @@ impl Sustained {
 }
 
 pub(crate) fn cache_end(target: &TargetInfo, seen: &Sustained) -> Ruling {
-    let Some(average) = seen.average.filter(|_| seen.told) else {
+    let Some(average) = seen.average.filter(|_| seen.conclusive) else {
         return Ruling::unknown(
             "Whether the speed ends with a cache is unknown: the pass was too short to tell.",
         );
@@ -109,7 +111,7 @@ pub(crate) fn cache_end(target: &TargetInfo, seen: &Sustained) -> Ruling {
     }
 }
 
-/// What the drive does behind the end of its cache.
+/// The behaviour after the end of the cache.
 fn folding(seen: &Sustained) -> String {
     match (seen.undershoot(), seen.overwriting) {
         (Some(ratio), Some(full)) if ratio < FOLDING_BELOW => format!(
@@ -140,7 +142,7 @@ mod tests {
             Fall { bytes: 170e9, low: 165e9, high: 175e9, before: 5e9, after: 1.47e9, celsius };
         Sustained {
             cache: Some(cache),
-            told: true,
+            conclusive: true,
             average: Some(1.9e9),
             overwriting: Some(overwriting),
             hottest: celsius,
@@ -162,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn no_fall_is_no_and_a_short_pass_unknown() {
+    fn no_fall_is_a_no_and_a_short_pass_unknown() {
         let level = Sustained { cache: None, ..seen(None, 2.6e9) };
         assert_eq!(cache_end(&target(), &level).answer, Answer::No);
         assert_eq!(
-            cache_end(&target(), &Sustained { told: false, ..level }).answer,
+            cache_end(&target(), &Sustained { conclusive: false, ..level }).answer,
             Answer::Unknown
         );
     }

@@ -1,7 +1,7 @@
-//! COMPRESSIBLE: does the drive write easy content faster than random content?
+//! COMPRESSIBLE: does the drive write compressible content faster than random content?
 //!
-//! If it does (compression, deduplication, zeros that are not stored), its figures for random
-//! content hold for incompressible data only, and figures of tools that write zeros for nothing.
+//! If so (compression, deduplication, zeros that are not stored), its figures for random content
+//! hold only for incompressible data, and figures of tools that write zeros hold for nothing else.
 
 use analysis::{Comparison, compare_among};
 use record::{Unit, VerdictKind};
@@ -9,7 +9,7 @@ use workload::Content;
 
 use super::{Ruling, percent};
 
-/// The contents that are tried, with their names. Random comes first: the others are held to it.
+/// The contents tested, with their names. The others are compared with random, the first.
 pub(crate) const CONTENTS: [(&str, Content); 4] = [
     ("random", Content::Random),
     ("zeros", Content::Zeros),
@@ -17,13 +17,13 @@ pub(crate) const CONTENTS: [(&str, Content); 4] = [
     ("repeated", Content::Repeated),
 ];
 
-/// A gain is one when even the lower end of its interval is above this.
+/// There is a gain if even the lower end of its interval is above this.
 const GAIN_LEAST: f64 = 1.05;
 
-/// When even the upper ends are below this there is none worth the name.
+/// There is no significant gain if even the upper ends are below this.
 const GAIN_MOST: f64 = 1.25;
 
-/// Bytes per second written of each of [`CONTENTS`], by round.
+/// Write rates in bytes per second for each of [`CONTENTS`], by round.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contents {
     pub rates: [Vec<f64>; CONTENTS.len()],
@@ -56,8 +56,8 @@ pub(crate) fn content(contents: &Contents) -> Ruling {
     compared.iter().fold(ruling, evidence)
 }
 
-/// Each content against random, over the rounds that both have. Three are tried and the best is
-/// told: their intervals allow for that.
+/// Each content against random, over the rounds that both have. The best of three is reported, so
+/// the intervals are widened accordingly.
 fn compared(contents: &Contents) -> Vec<(&'static str, Comparison)> {
     let random = &contents.rates[0];
     let others = CONTENTS.iter().zip(&contents.rates).skip(1);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_and_a_single_round_tell_nothing() {
+    fn noise_and_a_single_round_are_inconclusive() {
         assert_eq!(content(&rates([1.0; 4], 0.4)).answer, Answer::Unknown);
         let single = Contents { rates: [1.0, 9.0, 9.0, 9.0].map(|r| vec![r]) };
         assert_eq!(content(&single).answer, Answer::Unknown);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_round_is_left_out() {
+    fn an_unfinished_round_is_ignored() {
         let mut cut = rates([1.0; 4], 0.01);
         cut.rates[3].pop();
         assert_eq!(content(&cut).answer, Answer::No);

@@ -1,11 +1,11 @@
-//! CPU: is it this machine's processor that bounds the speed?
+//! CPU: is this machine's processor the limit?
 
 use record::{FindingKind, Unit, VerdictKind};
 
 use super::{Ruling, percent};
 use crate::Digest;
 
-/// A share of less time than this is the clock's resolution, seconds.
+/// Shorter times are below the clock's resolution, seconds.
 const SHORTEST: f64 = 0.01;
 
 pub(crate) fn cpu(seen: &[Digest]) -> Ruling {

@@ -1,23 +1,23 @@
-//! DEPTH: were as many operations in flight as the workload asked for?
+//! DEPTH: was the workload's queue depth achieved?
 //!
-//! A synchronous path, a scheduler or a lock can hold them back: then a figure "at depth 32" is the
-//! figure of a smaller depth. Seen from two sides: from the operations' own times (Little's law), and
-//! for small random blocks, which are neither split nor merged on their way, from the requests that
-//! the device had.
+//! A synchronous path, a scheduler or a lock can reduce it; a figure "at depth 32" is then that of
+//! a smaller depth. It is determined in two ways: from the operations' own times (Little's law),
+//! and, for small random blocks, which are neither split nor merged, from the number of requests in
+//! the device.
 
 use record::{Unit, VerdictKind};
 
 use super::{Ruling, percent};
 use crate::Digest;
 
-/// Below this share of the nominal depth the figure belongs to another depth.
+/// Below this share of the nominal depth the figure belongs to a smaller depth.
 const OWN_SHARE_LEAST: f64 = 0.8;
 
-/// The device has each request for a part of its time only (the kernel and the interrupt take the
-/// rest), so less is asked of it.
+/// The device has each request for only part of its time (kernel and interrupt take the rest), so
+/// less is required of it.
 const DEVICE_SHARE_LEAST: f64 = 0.4;
 
-/// Operations per slot, from which on the emptying queue at the end does not matter.
+/// Operations per slot from which the emptying queue at the end is negligible.
 const OPS_PER_SLOT_LEAST: f64 = 20.0;
 
 pub(crate) fn depth(seen: &[Digest]) -> Ruling {
@@ -53,8 +53,8 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
     )
 }
 
-/// The replicates of one workload: a single one of a tenth of a second is easily held up by
-/// something else on the machine.
+/// All replicates of one workload: a single one of 0.1 s is easily disturbed by other activity on
+/// the machine.
 struct Seen<'a> {
     first: &'a Digest,
     ops: u64,
@@ -75,7 +75,7 @@ impl<'a> Seen<'a> {
         self.ops += d.ops[0] + d.ops[1];
         self.seconds += d.seconds;
         self.own += d.depth * d.seconds;
-        // Only pure reads: a flush at the end holds up everything and counts in the device's mean.
+        // Only pure reads: a final flush delays everything and counts in the device's mean.
         let watched = d
             .device
             .filter(|device| d.random && d.mix.write == 0 && device.read_bytes >= d.bytes[0] / 2);
@@ -90,7 +90,7 @@ impl<'a> Seen<'a> {
         f64::from(self.first.depth_nominal.unwrap_or(1))
     }
 
-    /// The device's view only where that is the damning one.
+    /// The device's view, only if it is lower.
     fn effective(&self) -> f64 {
         let own = self.own / self.seconds;
         let device = self.device.map_or(f64::INFINITY, |sum| sum / self.seconds);
@@ -136,12 +136,12 @@ mod tests {
             depth(&[Digest { device: Some(device), ..at_32(31.9) }]).answer
         };
         assert_eq!(held_back(40_960_000), Answer::Yes);
-        // From memory nothing reaches the device: that is another rule's matter.
+        // Reads from memory do not reach the device; another rule covers them.
         assert_eq!(held_back(0), Answer::No);
     }
 
     #[test]
-    fn depth_1_and_a_handful_of_operations_tell_nothing() {
+    fn depth_1_and_a_few_operations_are_inconclusive() {
         assert_eq!(depth(&[digest("q1")]).answer, Answer::Unknown);
         assert_eq!(depth(&[Digest { ops: [100, 0], ..at_32(20.0) }]).answer, Answer::Unknown);
         assert_eq!(depth(&[]).answer, Answer::Unknown);

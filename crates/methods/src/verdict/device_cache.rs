@@ -1,8 +1,8 @@
-//! DEVICE CACHE: does the drive answer faster where little of it is used?
+//! DEVICE CACHE: does the drive respond faster if little of it is used?
 //!
-//! One read at a time, within working sets that grow fourfold. A cache in the drive (or in the
-//! machine below a virtual one) shows as a step in the median: small sets fit, large ones do not. A
-//! cache larger than the largest set, or one that was never filled, stays unseen.
+//! Reads at depth 1 within working sets that grow fourfold. A cache in the drive (or in the machine
+//! below a virtual one) shows as a step in the median: small sets fit, large ones do not. A cache
+//! larger than the largest set, or one never filled, is not detected.
 
 use analysis::compare;
 use record::{Unit, VerdictKind};
@@ -10,16 +10,16 @@ use workload::units::{binary, latency};
 
 use super::Ruling;
 
-/// A step is one when even the lower end of its interval is above this.
+/// There is a step if even the lower end of its interval is above this.
 const STEP_LEAST: f64 = 1.2;
 
-/// When even its upper end is below this there is no cache: one answers in half the time or less.
+/// There is no cache if even the upper end is below this; a real one halves the time or better.
 const STEP_MOST: f64 = 1.5;
 
-/// Fewer sizes cannot tell a step from a slope.
+/// Fewer sizes cannot distinguish a step from a slope.
 const SETS_LEAST: usize = 3;
 
-/// Median latency of single reads within one working set, by round, nanoseconds.
+/// Median latency of reads at depth 1 within one working set, by round, nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct WorkingSet {
     pub bytes: u64,
@@ -71,7 +71,7 @@ fn no_room() -> Ruling {
     Ruling::unknown("Whether the drive has a read cache is unknown: there is no room for the test.")
 }
 
-/// The largest set that is nearer to the fastest than to the slowest, on a logarithmic scale.
+/// The largest set closer to the fastest than to the slowest, on a logarithmic scale.
 fn last_fast(sets: &[WorkingSet]) -> u64 {
     let (first, last) = (&sets[0], &sets[sets.len() - 1]);
     let middle = (mean(first) * mean(last)).sqrt();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn little_room_few_rounds_and_noise_tell_nothing() {
+    fn little_space_few_rounds_and_noise_are_inconclusive() {
         assert_eq!(device_cache(&sets(&[20e3, 80e3], 0.0)).answer, Answer::Unknown);
         assert_eq!(device_cache(&[]).answer, Answer::Unknown);
         assert_eq!(device_cache(&sets(&[20e3, 25e3, 30e3], 0.4)).answer, Answer::Unknown);

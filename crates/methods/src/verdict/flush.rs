@@ -1,8 +1,8 @@
-//! FLUSH: is a flush a flush, or does the drive only say so?
+//! FLUSH: does a flush take effect, or does the drive only report completion?
 //!
-//! To make a page durable takes a program operation, 100 us and more on any flash. A flush that
-//! returns sooner is possible where the drive has nothing volatile (it then declares no write
-//! cache); otherwise the data may be gone after a power cut.
+//! Making a page durable takes a program operation, at least 100 us on any flash. A faster flush is
+//! possible if the drive has nothing volatile (it then declares no write cache); otherwise the data
+//! may be lost in a power cut.
 
 use record::{Histogram, Unit, VerdictKind};
 use rig::TargetInfo;
@@ -10,7 +10,7 @@ use workload::units::latency;
 
 use super::Ruling;
 
-/// Faster than any flash can program, with room to spare.
+/// Faster than any flash can program, with margin.
 const HONEST_NS_LEAST: u64 = 30_000;
 
 /// Service times of flushes, each after one small write.
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_a_few_flushes_tell_nothing() {
+    fn memory_and_a_few_flushes_are_inconclusive() {
         assert_eq!(flush(&target(), &times(9_000, 19)).answer, Answer::Unknown);
         let ram = TargetInfo { ram: true, ..target() };
         assert_eq!(flush(&ram, &times(9_000, 100)).answer, Answer::Unknown);

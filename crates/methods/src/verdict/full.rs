@@ -1,12 +1,12 @@
-//! FULL: is the file system so full that writes may be slower for it?
+//! FULL: is the file system so full that writes may be slower?
 
 use record::{Unit, VerdictKind};
 use rig::TargetInfo;
 
 use super::{Ruling, percent};
 
-/// Below this share of free space file systems search long for room, and drives have little to
-/// level and collect with.
+/// Below this share of free space, file systems search longer for free blocks, and drives have
+/// little space for wear levelling and collection.
 const FREE_SHARE_LEAST: f64 = 0.1;
 
 pub(crate) fn full(target: &TargetInfo) -> Ruling {

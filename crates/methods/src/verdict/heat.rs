@@ -1,4 +1,4 @@
-//! HEAT: did the drive get so hot that it slowed down?
+//! HEAT: did the drive slow down because of its temperature?
 
 use record::{FindingKind, Unit, VerdictKind};
 use rig::{TargetInfo, Temperature};
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn throttled_or_above_the_drives_own_level_is_yes() {
+    fn throttled_or_above_the_drives_warning_level_is_a_yes() {
         let finding = Finding::new(FindingKind::Throttled, Level::Warn, "");
         let limit = Finding::new(FindingKind::TemperatureLimit, Level::Bad, "");
         let stopped = Digest { findings: vec![limit], ..at(40.0, 66.0) };
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn warm_is_no_and_no_sensor_unknown() {
+    fn warm_is_a_no_and_no_sensor_unknown() {
         let ruling = heat(&target(), &[at(40.0, 50.0), at(50.0, 61.0)]);
         assert_eq!(ruling.answer, Answer::No);
         assert_eq!(ruling.verdict.evidence[0].value, 40.0);

@@ -1,4 +1,4 @@
-//! LINK: is it the link that bounds the speed, and is the link what it could be?
+//! LINK: is the link the limit, and does it run at its best?
 
 use record::{Link, Unit, VerdictKind};
 use rig::TargetInfo;
@@ -7,11 +7,11 @@ use workload::units::throughput;
 use super::{Ruling, percent};
 use crate::Digest;
 
-/// From this share of the payload ceiling on the link is the limit: commands and their answers
-/// take the rest.
+/// The link is the limit from this share of its payload ceiling: commands and responses take the
+/// rest.
 const BOUND_SHARE: f64 = 0.85;
 
-/// Whether the fastest workload runs into the link's ceiling.
+/// Whether the fastest workload reaches the link's ceiling.
 pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Ruling {
     let ceiling = link_of(target).and_then(|l| l.ceiling_bytes_per_s).filter(|c| *c > 0.0);
     let Some(ceiling) = ceiling else {
@@ -44,7 +44,7 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Ruling {
     )
 }
 
-/// Whether the link runs slower or narrower than the drive could.
+/// Whether the link runs slower or narrower than the drive supports.
 pub(crate) fn downgraded(target: &TargetInfo) -> Ruling {
     match link_of(target) {
         Some(Link { downgraded: Some(true), now, best, .. }) => {
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_the_ceiling_is_yes_far_below_no_without_a_ceiling_unknown() {
+    fn near_the_ceiling_is_a_yes_far_below_a_no_without_a_ceiling_unknown() {
         let seen = [Digest { bytes: [850_000_000, 100_000_000], ..digest("seq") }];
         assert_eq!(link(&with_link(1e9), &seen).answer, Answer::Yes);
         assert_eq!(link(&with_link(1.1e9), &seen).answer, Answer::No);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_downgraded_link_is_told() {
+    fn a_downgraded_link_is_reported() {
         let answer = |flag| {
             let link = Link { downgraded: flag, now: Some("x1".into()), ..Link::default() };
             downgraded(&with_drive(|d| d.link = Some(link))).answer

@@ -1,4 +1,4 @@
-//! MISALIGNED: do writes that are off by a few sectors cost more?
+//! MISALIGNED: do writes at a small offset cost more?
 
 use record::{Unit, VerdictKind};
 use workload::units::{binary, throughput};
@@ -7,10 +7,10 @@ use analysis::Outcome;
 
 use super::{Ruling, percent};
 
-/// Ratios that differ by less are about as bad.
+/// Ratios within this factor are equally bad.
 const ALIKE: f64 = 1.1;
 
-/// Rates at one distance from the boundary, bytes per second, a replicate each.
+/// Rates at one distance from the boundary, bytes per second, one per replicate.
 #[derive(Clone, Debug)]
 pub(crate) struct Shift {
     /// The distance.
@@ -18,7 +18,7 @@ pub(crate) struct Shift {
     pub rates: Vec<f64>,
 }
 
-/// The distances; the first is none.
+/// Compares the distances; the first is 0.
 pub(crate) fn misaligned(shifts: &[Shift]) -> Ruling {
     let Some((aligned, others)) = shifts.split_first().filter(|(_, others)| !others.is_empty())
     else {
@@ -29,7 +29,7 @@ pub(crate) fn misaligned(shifts: &[Shift]) -> Ruling {
         |s: &Shift| analysis::compare_among(others.len(), &aligned.rates[..n], &s.rates[..n]);
     let compared: Vec<_> = others.iter().filter_map(|s| Some((s.bytes, against(s)?))).collect();
     let least = compared.iter().map(|c| c.1.ratio).fold(f64::INFINITY, f64::min);
-    // Of those that are about as bad the nearest to the boundary: the one that happens.
+    // Of those equally bad, the one nearest to the boundary, which occurs in practice.
     let Some((bytes, worst)) = compared.iter().find(|c| c.1.ratio <= ALIKE * least) else {
         return Ruling::unknown("What misalignment costs is unknown: nothing was written.");
     };
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn one_replicate_or_one_distance_does_not_tell() {
+    fn one_replicate_or_one_distance_is_inconclusive() {
         let mut once = shifts(0.0, &[1.0, 0.5]);
         once.iter_mut().for_each(|s| s.rates.truncate(1));
         assert_eq!(misaligned(&once).answer, Answer::Unknown);

@@ -1,15 +1,15 @@
-//! MIX-DETERMINED: with a fixed mix the write figure is the read figure times the mix, and no
-//! measurement of its own. A drive that writes slowly shows in both.
+//! MIX-DETERMINED: with a fixed mix the write figure equals the read figure times the mix and is
+//! not an independent measurement. A drive that writes slowly shows in both.
 
 use record::{Unit, VerdictKind};
 
 use super::Ruling;
 use crate::Digest;
 
-/// Fewer writes scatter too much around the mix.
+/// Minimum writes: fewer scatter too much around the mix.
 const WRITES_LEAST: u64 = 100;
 
-/// How far the ratio may be from the mix: three standard deviations at [`WRITES_LEAST`].
+/// Tolerated deviation of the ratio from the mix: three standard deviations at [`WRITES_LEAST`].
 const TOLERANCE: f64 = 0.3;
 
 pub(crate) fn mix(seen: &[Digest]) -> Ruling {

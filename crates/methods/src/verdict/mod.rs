@@ -1,9 +1,9 @@
-//! Conclusions: small pure rules over what was measured, one file each.
+//! Conclusions: small pure rules over the measurements, one per file.
 //!
-//! A rule answers yes, no or unknown, and prints its numbers whichever it is. The checks (is it
-//! memory, is a flush a flush, does content matter, is there a cache in the drive) are always
-//! reported. The causes (link, processor, depth, heat, a full file system) are reported where they
-//! apply; when none does, one verdict `UNDETERMINED` says what was ruled out and what is not known.
+//! A rule answers yes, no or unknown, and gives its numbers in each case. The checks (memory,
+//! flush, content, device cache) are always reported. The causes (link, processor, depth, heat, a
+//! full file system) are reported if they apply; if none does, one verdict `UNDETERMINED` lists the
+//! causes ruled out and those unknown.
 
 mod cache_end;
 mod content;
@@ -42,7 +42,7 @@ pub(crate) use throttle::Warmth;
 pub(crate) use trim::Trim;
 pub(crate) use untrimmed::States;
 
-/// What the checks of `authentic` and the tests of whole drives measured; `None` for those that were not made.
+/// Results of the checks of `authentic` and of the whole-drive tests; `None` for checks not made.
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
     pub(crate) page_cache: Option<PageCache>,
@@ -55,22 +55,22 @@ pub struct Checks {
     pub(crate) shifts: Option<Vec<Shift>>,
     pub(crate) warmth: Option<Warmth>,
     pub(crate) steadiness: Vec<Steadiness>,
-    /// What a method concludes by itself.
-    pub(crate) told: Vec<Ruling>,
+    /// Conclusions drawn by the method itself.
+    pub(crate) findings: Vec<Ruling>,
     pub(crate) speed: Option<Legacy>,
     pub(crate) places: Vec<PlaceRates>,
     pub(crate) command: Vec<CommandTimes>,
 }
 
 impl Checks {
-    /// Keeps how rounds went so far, in the place of what was known of them.
+    /// Stores the progress of rounds, replacing the earlier one of the same name.
     pub(crate) fn put_steadiness(&mut self, new: Steadiness) {
         self.steadiness.retain(|s| s.name != new.name);
         self.steadiness.push(new);
     }
 }
 
-/// What a rule says to its question.
+/// Answer of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Yes,
@@ -78,7 +78,7 @@ pub(crate) enum Answer {
     Unknown,
 }
 
-/// A rule's answer, with its words and numbers.
+/// A rule's answer, with its text and evidence.
 #[derive(Clone, Debug)]
 pub(crate) struct Ruling {
     pub answer: Answer,
@@ -91,40 +91,40 @@ impl Ruling {
         Ruling { answer, verdict }
     }
 
-    /// It is so.
+    /// The conclusion holds.
     pub fn yes(kind: VerdictKind, text: impl Into<String>) -> Ruling {
         Ruling::new(Answer::Yes, kind, text)
     }
 
-    /// It is not so; `kind` is the opposite conclusion.
+    /// The conclusion does not hold; `kind` is the opposite one.
     pub fn no(kind: VerdictKind, text: impl Into<String>) -> Ruling {
         Ruling::new(Answer::No, kind, text)
     }
 
-    /// The data do not tell.
+    /// The data are inconclusive.
     pub fn unknown(text: impl Into<String>) -> Ruling {
         Ruling::new(Answer::Unknown, VerdictKind::Undetermined, text)
     }
 
-    /// The same with a number it rests on.
+    /// Adds a number as evidence.
     pub fn with(mut self, name: impl Into<String>, value: f64, unit: Unit) -> Ruling {
         self.verdict.evidence.push(Evidence::new(name, value, unit));
         self
     }
 }
 
-/// All conclusions from what was measured on this target: the checks first, then the causes.
+/// All conclusions about the measurements on this target: the checks first, then the causes.
 pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdict> {
-    // Nothing was timed: there is nothing to say about what bounds it.
+    // Nothing was timed, so nothing limits the speed.
     if seen.is_empty() && checks.trim.is_some() {
         return whole_drive(target, checks).into_iter().map(|r| r.verdict).collect();
     }
     let ram = ram::ram(target, seen, checks.page_cache.as_ref());
-    // What memory answers says nothing about a cache, a link or a depth behind it.
+    // Responses from memory say nothing about the cache, link or depth of the drive.
     let in_memory = ram.answer == Answer::Yes;
-    // Tests that only write ask nothing of reads.
+    // For tests that only write, questions about reads are moot.
     let moot = ram.answer == Answer::Unknown && !seen.is_empty() && !seen.iter().any(reads);
-    let mut rulings = checks.told.clone();
+    let mut rulings = checks.findings.clone();
     if seen.is_empty() && !rulings.is_empty() {
         return rulings.into_iter().map(|r| r.verdict).collect();
     }
@@ -141,9 +141,9 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
         true => vec![cpu::cpu(seen)],
         false => vec![link::link(target, seen), depth::depth(seen), cpu::cpu(seen)],
     };
-    // What lasting work showed of heat says more than a temperature does.
-    let told = rulings.iter().any(|r| r.verdict.kind == VerdictKind::Heat);
-    let heat = (!told).then(|| heat::heat(target, seen));
+    // The result of lasting work outweighs a mere temperature.
+    let reported = rulings.iter().any(|r| r.verdict.kind == VerdictKind::Heat);
+    let heat = (!reported).then(|| heat::heat(target, seen));
     let others = [link::downgraded(target), full::full(target), mix::mix(seen)];
     rulings.extend(bounds.iter().cloned().chain(heat).chain(others).filter(applies));
     let mut verdicts: Vec<Verdict> = rulings.into_iter().map(|r| r.verdict).collect();
@@ -153,7 +153,7 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     verdicts
 }
 
-/// What the tests of whole drives were about.
+/// Conclusions of the whole-drive tests.
 fn whole_drive(target: &TargetInfo, checks: &Checks) -> Vec<Ruling> {
     let mut rulings = Vec::new();
     rulings.extend(checks.sustained.as_ref().map(|s| cache_end::cache_end(target, s)));
@@ -178,7 +178,7 @@ fn applies(ruling: &Ruling) -> bool {
     ruling.answer == Answer::Yes
 }
 
-/// Nothing was found that bounds the speed: what was ruled out, and what could not be told.
+/// No limit of the speed was found: lists the causes ruled out and those unknown.
 fn undetermined(bounds: &[Ruling]) -> Verdict {
     let texts = |answer| {
         let of = bounds.iter().filter(|r| r.answer == answer);
@@ -196,7 +196,7 @@ fn undetermined(bounds: &[Ruling]) -> Verdict {
     Verdict { kind: VerdictKind::Undetermined, text, evidence }
 }
 
-/// A share as a person reads it: `97%`, `0.4%`.
+/// A share for display: `97%`, `0.4%`.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         p if p.abs() < 1.0 && p != 0.0 => format!("{p:.1}%"),

@@ -1,8 +1,8 @@
-//! RAM or DRIVE: did the bytes that were read come from the drive at all?
+//! RAM or DRIVE: did the bytes read come from the drive?
 //!
-//! The drive's own counter of bytes read against the bytes that were asked for. Where the drive
-//! cannot be watched, reads past the page cache are held against reads from it: reads that are as
-//! fast as memory prove nothing, reads much slower came from somewhere else.
+//! Compares the drive's own counter of bytes read with the bytes requested. If the drive cannot be
+//! watched, reads that bypass the page cache are compared with reads from it: reads as fast as
+//! memory prove nothing, much slower reads came from elsewhere.
 
 use record::{FindingKind, Unit, VerdictKind};
 use rig::TargetInfo;
@@ -11,20 +11,20 @@ use workload::units::throughput;
 use super::{Ruling, percent};
 use crate::Digest;
 
-/// The drive read less than this share of what was asked: memory served the rest.
+/// If the drive read less than this share of the request, memory served the rest.
 const DEVICE_SHARE_LEAST: f64 = 0.5;
 
-/// Above this share of the link's ceiling it cannot be the drive. The ceiling is a calculation:
-/// 5% is left for packets larger than it assumes.
+/// Reads above this share of the link's ceiling cannot come from the drive. The ceiling is
+/// calculated; 5% allows for larger packets than assumed.
 const CEILING_SHARE_MOST: f64 = 1.05;
 
-/// A workload that read less is not judged: metadata and readahead are as large.
+/// Workloads with fewer bytes read are not judged: metadata and readahead are as large.
 const BYTES_LEAST: u64 = 1 << 20;
 
-/// Cached reads are at least this much faster where the others are not cached.
+/// Cached reads are at least this much faster if the others are not cached.
 const CACHED_RATIO_LEAST: f64 = 2.0;
 
-/// Reads of the same bytes past the page cache and from it, in pairs; bytes per second.
+/// Read rates of the same bytes, bypassing the page cache and from it, in pairs; bytes per second.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageCache {
     pub direct: Vec<f64>,
@@ -50,7 +50,7 @@ pub(crate) fn ram(target: &TargetInfo, seen: &[Digest], cache: Option<&PageCache
     }
 }
 
-/// The drive's counter speaks.
+/// The drive's counter is available.
 fn by_shares(shares: &[Share], worst: &Share) -> Ruling {
     let low = shares.iter().filter(|s| s.share < DEVICE_SHARE_LEAST).count();
     if low == 0 {
@@ -71,7 +71,7 @@ fn by_shares(shares: &[Share], worst: &Share) -> Ruling {
     Ruling::yes(VerdictKind::Ram, text)
 }
 
-/// There is no counter: what else is known?
+/// Without a counter: other evidence.
 fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
     let reads: Vec<_> = seen.iter().filter(|d| d.bytes[0] > 0).collect();
     if reads.is_empty() {
@@ -113,14 +113,14 @@ fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
     told.with("cached / direct throughput", ratio, Unit::Number)
 }
 
-/// How much of what one workload read the drive read too.
+/// Share of a workload's reads that the drive also read.
 struct Share {
     name: String,
     bytes: f64,
     share: f64,
 }
 
-/// By workload, over its replicates.
+/// By workload, over all replicates.
 fn shares(seen: &[Digest]) -> Vec<Share> {
     let mut sums: Vec<(&str, u64, u64)> = Vec::new();
     for d in seen {
@@ -163,7 +163,7 @@ fn with_shares(ruling: Ruling, shares: &[Share]) -> Ruling {
     )
 }
 
-/// The fastest workload, its rate and the link's ceiling, where the rate is beyond it.
+/// The fastest workload, its rate and the link's ceiling, if the rate exceeds it.
 fn above_ceiling<'a>(target: &TargetInfo, seen: &'a [Digest]) -> Option<(&'a str, f64, f64)> {
     let ceiling = target.target.drive.as_ref()?.link.as_ref()?.ceiling_bytes_per_s?;
     let fastest = seen.iter().max_by(|a, b| a.throughput().total_cmp(&b.throughput()))?;
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_memory_whatever_was_measured() {
+    fn reads_from_memory_are_never_drive_reads() {
         let info = TargetInfo { ram: true, ..target() };
         assert_eq!(ram(&info, &[], None).answer, Answer::Yes);
     }

@@ -1,5 +1,5 @@
-//! What `speed` found: the old tool's number, whether the place matters, and PER-COMMAND: whether
-//! commands or their data take the time.
+//! Conclusions of `speed`: the old tool's number, whether the place matters, and PER-COMMAND:
+//! whether commands or their data take the time.
 
 use analysis::{Cost, Outcome};
 use record::{Unit, VerdictKind};
@@ -8,16 +8,16 @@ use workload::units::{binary, latency, throughput};
 
 use super::{Ruling, percent};
 
-/// From this share of the time on, commands are what bounds the speed.
+/// Commands are the limit from this share of the time.
 const COMMANDS_BOUND: f64 = 0.5;
 
-/// Times farther from the line than this share lie on no line.
+/// Times farther from the line than this share do not fit a line.
 const RESIDUAL_MOST: f64 = 0.25;
 
-/// Passes further apart than this are a range and not a number.
+/// Passes that differ by more than this are a range rather than a number.
 const CLUSTERED: f64 = 0.05;
 
-/// Rates of the first bytes as the old tool took them, a pass each; reads, writes.
+/// Rates of the first bytes by the old tool's rule, one per pass; reads, writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Legacy {
     pub rates: [Vec<f64>; 2],
@@ -25,7 +25,7 @@ pub(crate) struct Legacy {
     pub chunk: u32,
 }
 
-/// Rates at places of the drive, a pass each.
+/// Rates at places of the drive, one per pass.
 #[derive(Clone, Debug)]
 pub(crate) struct PlaceRates {
     pub kind: OpKind,
@@ -34,17 +34,17 @@ pub(crate) struct PlaceRates {
     pub rates: Vec<Vec<f64>>,
 }
 
-/// Fits of the times of transfers of several sizes, one for each round that had one.
+/// Linear fits of the transfer times of several sizes, one for each round that has a fit.
 #[derive(Clone, Debug)]
 pub(crate) struct CommandTimes {
     pub kind: OpKind,
-    /// The largest transfer, bytes.
+    /// Maximum transfer, bytes.
     pub chunk: u32,
     pub costs: Vec<Cost>,
     pub rounds: usize,
 }
 
-/// The number, or the range, that the old tool would have printed.
+/// The number or range that the old tool would have printed.
 pub(crate) fn legacy(seen: &Legacy) -> Ruling {
     let sides = ["read", "write"].into_iter().zip(&seen.rates).filter(|(_, r)| !r.is_empty());
     let words: Vec<String> =
@@ -70,10 +70,10 @@ fn range(rates: &[f64]) -> (f64, f64) {
     (low, rates.iter().copied().fold(0.0, f64::max))
 }
 
-/// `20.1`, or `6.2-7.4` where passes differ.
+/// `20.1`, or `6.2-7.4` if passes differ.
 fn printed(rates: &[f64]) -> String {
     let (low, high) = range(rates);
-    // The tool knew nothing of 100 MB/s and more.
+    // The old tool had no format for 100 MB/s and more.
     let megabytes = |rate: f64| match rate / 1e6 {
         rate if rate < 100.0 => format!("{rate:.1}"),
         rate => format!("{rate:.0}"),
@@ -121,7 +121,7 @@ pub(crate) fn places(seen: &PlaceRates) -> Ruling {
     )
 }
 
-/// Is it the commands or the data that take the time?
+/// Do commands or data take the time?
 pub(crate) fn per_command(seen: &CommandTimes) -> Ruling {
     let (kind, size) = (seen.kind.name(), binary(u64::from(seen.chunk)));
     let mean = |of: fn(&Cost) -> f64| {

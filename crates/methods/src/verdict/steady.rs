@@ -1,23 +1,23 @@
-//! STEADY: had the drive settled when it was measured? Two words for two rules.
+//! STEADY: had the drive settled when it was measured? Two terms for two rules.
 
 use record::{Unit, VerdictKind};
 
 use super::{Ruling, percent};
 
-/// How the rounds of a test went.
+/// Progress of the rounds of a test.
 #[derive(Clone, Debug)]
 pub(crate) struct Steadiness {
-    /// What they were rounds of.
+    /// Name of the rounds.
     pub name: String,
-    /// Rounds so far.
+    /// Number of rounds so far.
     pub rounds: u32,
     /// Last round of the first window that is steady by the specification.
     pub pts: Option<u32>,
     /// Last round of the window that is a plateau.
     pub plateau: Option<u32>,
-    /// What the worst fitted line moves over the last window, as a share of its mean.
+    /// Largest change of a fitted line over the last window, as a share of its mean.
     pub excursion: Option<f64>,
-    /// How often the drive was written over meanwhile.
+    /// Drive writes during the rounds.
     pub passes: f64,
 }
 
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_words_are_told_apart() {
+    fn both_terms_are_distinguished() {
         let seen = |pts, plateau, excursion| Steadiness {
             rounds: 25,
             pts,

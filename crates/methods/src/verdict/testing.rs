@@ -6,7 +6,7 @@ use workload::Mix;
 
 use crate::Digest;
 
-/// A scratch directory on a drive of which nothing is known.
+/// A scratch directory on an unknown drive.
 pub(crate) fn target() -> TargetInfo {
     let target = Target {
         spec: ".".into(),
@@ -32,21 +32,21 @@ pub(crate) fn target() -> TargetInfo {
     }
 }
 
-/// The same with something known of the drive.
+/// The same target with properties of the drive.
 pub(crate) fn with_drive(change: impl FnOnce(&mut DriveIdentity)) -> TargetInfo {
     let mut info = target();
     change(info.target.drive.get_or_insert_default());
     info
 }
 
-/// The same on a link with this ceiling in bytes per second.
+/// The same target on a link with this ceiling, bytes per second.
 pub(crate) fn with_link(ceiling: f64) -> TargetInfo {
     let link = Link { ceiling_bytes_per_s: Some(ceiling), ..Link::default() };
     let target = with_drive(|drive| drive.link = Some(link));
     TargetInfo { limits: rig::Limits::of_drive(target.target.drive.as_ref()), ..target }
 }
 
-/// A second of random reads at depth 1 that read nothing.
+/// One second of random reads at depth 1 that read nothing.
 pub(crate) fn digest(name: &str) -> Digest {
     Digest {
         name: name.into(),
@@ -65,7 +65,7 @@ pub(crate) fn digest(name: &str) -> Digest {
     }
 }
 
-/// What the device did.
+/// The device's traffic.
 pub(crate) fn device(read_bytes: u64, written_bytes: u64) -> DeviceTraffic {
     DeviceTraffic { read_bytes, written_bytes, depth: 1.0, ..DeviceTraffic::default() }
 }

@@ -1,8 +1,8 @@
 //! HEAT under lasting work: did the rate fall because the drive was hot?
 //!
-//! Three signs together: the rate falls and stays low, the drive is hotter there than at the start,
-//! and the rate comes back when it has cooled. Without the third it may have been anything else that
-//! lasting work does.
+//! Three signs together: the rate falls and stays low, the drive is hotter then than at the start,
+//! and the rate recovers after cooling. Without the third it may have been any other effect of
+//! lasting work.
 
 use record::{Unit, VerdictKind};
 use workload::units::{span, throughput};
@@ -10,13 +10,13 @@ use workload::units::{span, throughput};
 use super::{Ruling, percent};
 use crate::whole::course::Course;
 
-/// Slower by less than this share is no slowing down.
+/// A decrease by less than this share does not count.
 const SLOWER_BELOW: f64 = 0.85;
 
-/// Come back: at least this share of the cold rate.
+/// Recovered: at least this share of the cold rate.
 const BACK_FROM: f64 = 0.95;
 
-/// Hotter than at the start by so many kelvin, at least.
+/// Minimum temperature rise since the start, kelvin.
 const WARMER_K: f64 = 5.0;
 
 /// A lap of lasting work.
@@ -33,14 +33,14 @@ struct Lap {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Warmth {
     laps: Vec<Lap>,
-    /// The temperature no longer rose.
+    /// Whether the temperature stopped rising.
     pub settled: bool,
-    /// Bytes per second after it had cooled.
+    /// Bytes per second after cooling.
     pub cooled: Option<f64>,
 }
 
 impl Warmth {
-    /// One lap more.
+    /// Adds one lap.
     pub fn add(&mut self, course: &Course) {
         self.laps.push(Lap {
             seconds: course.seconds(),
@@ -55,7 +55,7 @@ impl Warmth {
         self.laps.iter().map(|lap| lap.bytes / lap.seconds.max(1e-9)).collect()
     }
 
-    /// Bytes per second over all laps.
+    /// Mean bytes per second over all laps.
     pub fn average(&self) -> Option<f64> {
         let (bytes, seconds) =
             self.laps.iter().fold((0.0, 0.0), |s, l| (s.0 + l.bytes, s.1 + l.seconds));
@@ -79,25 +79,25 @@ impl Warmth {
         self.laps.first()?.start_c
     }
 
-    /// Temperature at its end.
+    /// Temperature at the end, degrees Celsius.
     pub fn end_c(&self) -> Option<f64> {
         self.laps.last()?.end_c
     }
 
-    /// The highest.
+    /// Maximum temperature.
     pub fn hottest(&self) -> Option<f64> {
         self.laps.iter().filter_map(|lap| lap.hottest).reduce(f64::max)
     }
 
-    /// Degrees by which the temperature rises in a lap, over the last `laps`; `None` while there are
-    /// fewer, or no sensor.
+    /// Temperature rise per lap over the last `laps`, degrees; `None` with fewer laps or without a
+    /// sensor.
     pub fn slope(&self, laps: usize) -> Option<f64> {
         let last = &self.laps[self.laps.len().checked_sub(laps)?..];
         let celsius: Option<Vec<f64>> = last.iter().map(|lap| lap.end_c).collect();
         Some(analysis::Slope::of(&celsius?)?.excursion / (laps - 1) as f64)
     }
 
-    /// Seconds of work until the rate had fallen for good.
+    /// Seconds of work until the rate fell for good.
     pub fn throttled_after(&self) -> Option<f64> {
         let cold = self.cold()?;
         let rates = self.rates();

@@ -1,8 +1,8 @@
-//! TRIM: does a discard do anything, by signals that do not take the drive's word for it?
+//! TRIM: does a discard have an effect, by signals independent of the drive's claim?
 //!
-//! Any one of them is enough, for a drive may show one and not another: some give old content until
-//! the block is needed, a RAM disc has no flash to be faster than, a drive with much spare flash
-//! writes no faster for being empty. Without any, it does nothing that anybody would notice.
+//! Any one signal is enough, because a drive may show one and not another: some return old content
+//! until the block is needed, a RAM disc has no flash to be faster than, a drive with much spare
+//! flash writes no faster when empty. Without any signal a discard has no noticeable effect.
 
 use analysis::{Comparison, compare};
 use record::{Unit, VerdictKind};
@@ -11,27 +11,27 @@ use workload::units::{binary, decimal};
 
 use super::{Ruling, percent};
 
-/// Blocks changed: at least this share of what was looked at.
+/// Minimum share of the checked blocks that changed.
 const CHANGED_FROM: f64 = 0.9;
 
-/// Reads are answered without flash, and writes are restored, when even the lower end of the ratio's
+/// Reads without flash, and restored writes, require that even the lower end of the ratio's
 /// interval is above this.
 const FASTER_FROM: f64 = 1.1;
 
-/// What was seen of discards.
+/// Observations about discards.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trim {
-    /// The drive takes none.
+    /// The drive does not support discard.
     pub refused: bool,
-    /// They went by way of a file system.
+    /// The discards went through a file system.
     pub by_file_system: bool,
-    /// What blocks held then.
+    /// Content of the blocks afterwards.
     pub released: Option<Released>,
-    /// Why nobody could look at them.
+    /// Why the content could not be checked.
     pub unseen: Option<String>,
-    /// Rates of reads: of what was kept, and of what was given back, bytes per second.
+    /// Read rates: kept blocks, and discarded blocks, bytes per second.
     pub reads: [Vec<f64>; 2],
-    /// Rates of random writes: used, and after everything was given back, bytes per second.
+    /// Random write rates: used, and after discarding everything, bytes per second.
     pub writes: [Vec<f64>; 2],
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn trim(seen: &Trim) -> Ruling {
     signals.iter().fold(ruling, |ruling, s| ruling.with(s.name, s.value, Unit::Number))
 }
 
-/// What one look told: `None` for what it cannot decide.
+/// Result of one signal: `None` if undecided.
 struct Signal {
     seen: Option<bool>,
     words: String,
@@ -80,7 +80,7 @@ fn content(released: Released) -> Signal {
     };
     let seen = match changed {
         c if c >= CHANGED_FROM => Some(true),
-        // A drive may give what it holds until the block is needed.
+        // A drive may return the old content until it needs the block.
         0.0 => Some(false),
         _ => None,
     };
@@ -103,8 +103,8 @@ fn writes(c: &Comparison) -> Signal {
     Signal { seen: faster(c), words, name: "writes, restored / used", value: c.ratio }
 }
 
-/// Two pairs give a wide interval: where it is open to both sides, a ratio beyond all noise still
-/// decides, twice [`FASTER_FROM`].
+/// Two pairs give a wide interval; if it is open to both sides, a ratio beyond all noise, twice
+/// [`FASTER_FROM`], still decides.
 fn faster(c: &Comparison) -> Option<bool> {
     let low = c.low.unwrap_or(0.0);
     let high = c.high.unwrap_or(f64::INFINITY);
@@ -120,7 +120,7 @@ fn ratio(rates: &[Vec<f64>; 2]) -> Option<Comparison> {
     compare(&rates[0][..n], &rates[1][..n])
 }
 
-/// What the file system said of it.
+/// The file system's report.
 fn said(seen: &Trim) -> Option<String> {
     let released = seen.released.filter(|_| seen.by_file_system)?;
     Some(match released.trimmed_bytes {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_that_says_nothing_is_quoted() {
+    fn a_file_system_that_discards_nothing_is_quoted() {
         let released = released(0, 100).map(|r| Released { trimmed_bytes: Some(0), ..r });
         let seen = Trim { by_file_system: true, released, ..Trim::default() };
         assert!(trim(&seen).verdict.text.contains("fstrim says 0 bytes"));

@@ -1,15 +1,15 @@
-//! UNTRIMMED and DISCARD RESTORES: is a drive slower when all its blocks hold something, and does
-//! discard make it as fast as when it was fresh?
+//! UNTRIMMED and DISCARD RESTORES: is a drive slower when all its blocks are mapped, and does
+//! discard make it as fast as when fresh?
 //!
-//! The states that a discard led to are replicates of one claim (as fast as fresh), those without a
-//! discard of the other (slower than fresh); their scatter gives the intervals.
+//! States reached by a discard are replicates of one claim (as fast as fresh), the others of the
+//! other claim (slower than fresh); their scatter gives the intervals.
 
 use record::{Unit, VerdictKind};
 use workload::units::throughput;
 
 use super::{Ruling, percent};
 
-/// A full drive that is at least this fast is not slowed by being full.
+/// A full drive at least this fast is not slowed by being full.
 const SLOWED_BELOW: f64 = 0.85;
 
 /// Restored: at least this share of the fresh rate.
@@ -18,7 +18,7 @@ const RESTORED_FROM: f64 = 0.9;
 /// Not restored: at most this much faster than the full drive.
 const UNCHANGED_TO: f64 = 1.15;
 
-/// States that a discard led to, and states in which all blocks hold something.
+/// States reached by a discard, and states in which all blocks are mapped.
 const DISCARDED: [&str; 3] = ["states-file-deleted", "states-formatted", "states-used-discarded"];
 const FULL: [&str; 2] = ["states-filled", "states-partition-deleted"];
 
@@ -31,7 +31,7 @@ pub(crate) struct States {
 }
 
 impl States {
-    /// The rate from one state; others than those of random writes are of no interest here.
+    /// Adds the rate from one state; names other than those of random writes are ignored.
     pub fn add(&mut self, name: &str, rate: f64) {
         match name {
             "states-fresh" => self.fresh = Some(rate),
@@ -42,7 +42,7 @@ impl States {
     }
 }
 
-/// Does being full slow it?
+/// Is the drive slowed by being full?
 pub(crate) fn untrimmed(seen: &States) -> Ruling {
     let Some((fresh, full)) = against(seen.fresh, &seen.full) else {
         return Ruling::unknown("Whether a full drive is slower is unknown: it was not measured.");
@@ -69,7 +69,7 @@ pub(crate) fn untrimmed(seen: &States) -> Ruling {
     full.evidence(ruling, "full / fresh")
 }
 
-/// Does discard restore it?
+/// Does discard restore the speed?
 pub(crate) fn restored(seen: &States) -> Ruling {
     let both = against(seen.fresh, &seen.discarded).zip(against(seen.fresh, &seen.full));
     let Some(((_, back), (_, full))) = both else {
@@ -101,26 +101,26 @@ pub(crate) fn restored(seen: &States) -> Ruling {
     back.evidence(full.evidence(ruling, "full / fresh"), "discarded / fresh")
 }
 
-/// Rates over that of the fresh drive.
+/// Rates relative to the fresh drive.
 struct Share {
     ratio: f64,
     interval: Option<(f64, f64)>,
-    /// Of the slowest replicate.
+    /// The slowest replicate.
     least: f64,
 }
 
 impl Share {
-    /// Below, by more than chance.
+    /// Slower by more than chance.
     fn is_slow(&self) -> bool {
         self.ratio < SLOWED_BELOW && self.interval.is_none_or(|(_, high)| high < 1.0)
     }
 
-    /// In every replicate.
+    /// Fast in every replicate.
     fn is_fast(&self) -> bool {
         self.least >= SLOWED_BELOW
     }
 
-    /// It could be either.
+    /// Compatible with both.
     fn spans(&self, a: f64, b: f64) -> bool {
         self.interval.is_some_and(|(low, high)| low <= a && high >= b)
     }
@@ -175,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_chance_is_not_claimed() {
+    fn chance_differences_are_not_claimed() {
         let mut states = States::default();
         let rates = [("states-fresh", 34.2), ("states-filled", 20.0), (FULL[1], 4.0)];
         rates.into_iter().for_each(|(name, rate)| states.add(name, rate));
         DISCARDED.iter().zip([40.0, 4.0, 10.0]).for_each(|(name, rate)| states.add(name, rate));
         assert_eq!(untrimmed(&states).answer, Answer::Unknown);
         assert_eq!(restored(&states).answer, Answer::Unknown);
-        // Slower it is; what discard does is all over the place.
+        // It is slower; the effect of discard is inconclusive.
         let scattered = self::states(34.2, 4.0, [40.0, 2.0, 10.0]);
         assert_eq!(untrimmed(&scattered).answer, Answer::Yes);
         assert_eq!(restored(&scattered).answer, Answer::Unknown);

@@ -1,7 +1,8 @@
-//! The course of a long workload: how far it had come at which time.
+//! The time series of a long workload: its progress at each time.
 //!
-//! A rig gives intervals of time; a drive's cache ends at a number of bytes. So a course is read by
-//! bytes: bins of equal size, the slowest window, the place where the rate falls. A course knows no
+//! A rig reports intervals of time, but a drive's cache ends at a number of bytes. A course is
+//! therefore evaluated by bytes: bins of equal size, the slowest window, the place where the rate
+//! falls. Its resolution is that of its intervals, so there are never more bins than those.
 //! more than its intervals: there never are more bins than those.
 
 use analysis::Steps;
@@ -9,19 +10,20 @@ use record::{Series, Unit};
 use rig::Measurement;
 use workload::OpKind;
 
-/// Bins in which a course is kept: 0.25% of it each.
+/// Bins in which a course is stored: 0.25% each.
 pub(crate) const BINS: usize = 400;
 
-/// Finer bins, of whose medians the bins for change points are made.
+/// Finer bins, whose medians form the bins for change points.
 const FINE: usize = 2000;
 
-/// Fewer bins tell nothing of where something changed.
+/// Minimum bins to locate a change.
 const BINS_LEAST: usize = 20;
 
-/// In fewer intervals a rate is a matter of when a block happened to be done.
+/// Minimum intervals in a window: with fewer, the rate depends on when a block happened to
+/// complete.
 const WINDOW_INTERVALS_LEAST: f64 = 4.0;
 
-/// Time since the start, bytes moved until then, and how warm it was.
+/// Time since the start, bytes transferred until then, and temperature.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     seconds: f64,
@@ -29,31 +31,31 @@ struct Point {
     celsius: Option<f64>,
 }
 
-/// How far a workload had come at which time. The first point is 0, 0.
+/// The progress of a workload over time. The first point is 0, 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
     points: Vec<Point>,
-    /// `read` or `write`, whichever moved more.
+    /// `read` or `write`, whichever transferred more.
     side: &'static str,
 }
 
-/// A part of a course.
+/// A bin of a course.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bin {
-    /// Bytes moved until its end.
+    /// Bytes transferred until its end.
     pub end_bytes: f64,
     /// Its end, seconds since the start.
     pub end_seconds: f64,
-    /// Bytes per second in it.
+    /// Bytes per second in this bin.
     pub rate: f64,
     /// Degrees Celsius at its end.
     pub celsius: Option<f64>,
 }
 
-/// Where a rate falls for the first time; bytes since the start.
+/// The first place where a rate falls; bytes since the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fall {
-    /// Best place.
+    /// Best estimate.
     pub bytes: f64,
     /// Lower end of the 95% interval.
     pub low: f64,
@@ -61,7 +63,7 @@ pub(crate) struct Fall {
     pub high: f64,
     /// Bytes per second before it.
     pub before: f64,
-    /// Bytes per second behind it, up to the next change.
+    /// Bytes per second after it, up to the next change.
     pub after: f64,
     /// Temperature there, degrees Celsius.
     pub celsius: Option<f64>,
@@ -92,7 +94,7 @@ impl Course {
         course
     }
 
-    /// Adds what came after the last whole interval.
+    /// Adds the part after the last whole interval.
     fn close(&mut self, m: &Measurement) {
         let last = self.points[self.points.len() - 1];
         let bytes = m.kinds.iter().flatten().map(|k| k.bytes as f64).sum::<f64>();
@@ -102,17 +104,17 @@ impl Course {
         }
     }
 
-    /// Bytes moved in all.
+    /// Total bytes transferred.
     pub fn bytes(&self) -> f64 {
         self.points[self.points.len() - 1].bytes
     }
 
-    /// Time in all.
+    /// Total time in seconds.
     pub fn seconds(&self) -> f64 {
         self.points[self.points.len() - 1].seconds
     }
 
-    /// Bytes per second over all; `None` when nothing was moved.
+    /// Mean bytes per second; `None` if nothing was transferred.
     pub fn average(&self) -> Option<f64> {
         (self.bytes() > 0.0 && self.seconds() > 0.0).then(|| self.bytes() / self.seconds())
     }
@@ -122,24 +124,24 @@ impl Course {
         self.points.iter().filter_map(|p| p.celsius).reduce(f64::max)
     }
 
-    /// The first temperature seen, degrees Celsius.
+    /// The first temperature, degrees Celsius.
     pub fn first_celsius(&self) -> Option<f64> {
         self.points.iter().find_map(|p| p.celsius)
     }
 
-    /// The last one.
+    /// The last temperature, degrees Celsius.
     pub fn last_celsius(&self) -> Option<f64> {
         self.points.iter().rev().find_map(|p| p.celsius)
     }
 
-    /// Bytes per second between two places; `None` when it does not reach that far.
+    /// Bytes per second between two places; `None` past the end.
     pub fn rate_between(&self, from: f64, to: f64) -> Option<f64> {
         let seconds = self.time_at(to) - self.time_at(from);
         (to <= self.bytes() * (1.0 + 1e-9) && seconds > 0.0).then(|| (to - from) / seconds)
     }
 
-    /// Bytes per second in the slowest window of `share` of the course; `None` where its intervals
-    /// are too long to tell.
+    /// Bytes per second in the slowest window of `share` of the course; `None` if its intervals are
+    /// too long.
     pub fn slowest(&self, share: f64) -> Option<f64> {
         let window = share * self.bytes();
         if (self.points.len() as f64) * share < WINDOW_INTERVALS_LEAST {
@@ -151,14 +153,14 @@ impl Course {
         rates.reduce(f64::min)
     }
 
-    /// When it was as fast as `rate` for the first time, seconds since the start; `None`: never.
+    /// First time at which the rate reached `rate`, seconds since the start; `None`: never.
     pub fn reaches(&self, rate: f64) -> Option<f64> {
         let bins = self.bins(BINS);
         let first = bins.iter().position(|bin| bin.rate >= rate)?;
         Some(first.checked_sub(1).map_or(0.0, |before| bins[before].end_seconds))
     }
 
-    /// At most `most` bins of equally many bytes, and no more than there are intervals.
+    /// At most `most` bins of equal size, and no more than there are intervals.
     pub fn bins(&self, most: usize) -> Vec<Bin> {
         let count = most.min(self.points.len() - 1);
         let size = self.bytes() / count.max(1) as f64;
@@ -166,7 +168,7 @@ impl Course {
         let bin = |i: usize| {
             let end_bytes = size * (i + 1) as f64;
             let end_seconds = self.time_at(end_bytes);
-            // A bin that took no time at all is shorter than the clock can tell.
+            // A bin without duration is shorter than the clock's resolution.
             let rate = size / (end_seconds - start).max(1e-9);
             start = end_seconds;
             Bin { end_bytes, end_seconds, rate, celsius: self.celsius_at(end_bytes) }
@@ -174,7 +176,7 @@ impl Course {
         if size > 0.0 { (0..count).map(bin).collect() } else { Vec::new() }
     }
 
-    /// Its steps, and the bytes in each of the points they count. `None`: it is too short to tell.
+    /// Its steps, and the bytes per point of the steps. `None`: too short.
     pub fn steps(&self) -> Option<(Steps, f64)> {
         let rates: Vec<f64> = self.bins(FINE).iter().map(|bin| bin.rate).collect();
         let group = rates.len().div_ceil(BINS).max(1);
@@ -183,12 +185,12 @@ impl Course {
         (points.len() >= BINS_LEAST).then(|| (analysis::steps(&points), size))
     }
 
-    /// Where the rate falls for the first time. `Some(None)`: nowhere. `None`: too short to tell.
+    /// The first place where the rate falls. `Some(None)`: nowhere. `None`: too short.
     pub fn first_fall(&self) -> Option<Option<Fall>> {
         let (steps, size) = self.steps()?;
         let Some(i) = steps.first_fall() else { return Some(None) };
         let (change, pair) = (steps.changes[i], &steps.pieces[i..=i + 1]);
-        // The bin in which it falls is a mixture, and may have been counted to either side.
+        // The bin in which it falls is mixed and may have been counted on either side.
         let low = (change.low as f64 - 1.0).max(0.0) * size;
         let high = ((change.high + 1) as f64 * size).min(self.bytes());
         let inner = |piece: &analysis::Piece| {
@@ -202,8 +204,8 @@ impl Course {
         Some(Some(Fall { bytes, low, high, before, after, celsius }))
     }
 
-    /// The place between `low` and `high` at which one rate gave way to the other, from the time
-    /// that was needed for the whole of it.
+    /// The place between `low` and `high` at which one rate changed to the other, from the time
+    /// taken for the whole range.
     pub fn crossing(&self, low: f64, high: f64, before: f64, after: f64) -> Option<f64> {
         let seconds = self.time_at(high) - self.time_at(low);
         let slow = 1.0 / after - 1.0 / before;
@@ -211,7 +213,7 @@ impl Course {
         fast_bytes.is_finite().then(|| low + fast_bytes.clamp(0.0, high - low))
     }
 
-    /// When so many bytes had been moved, seconds since the start.
+    /// Time at which this many bytes had been transferred, seconds since the start.
     fn time_at(&self, bytes: f64) -> f64 {
         let behind = self.points.partition_point(|p| p.bytes < bytes);
         let Some(next) = self.points.get(behind) else { return self.seconds() };
@@ -225,8 +227,8 @@ impl Course {
         self.points[..(behind + 1).min(self.points.len())].iter().rev().find_map(|p| p.celsius)
     }
 
-    /// The course as it is kept in the record: a row for each of at most `most` bins. `None` when
-    /// nothing was moved.
+    /// The series for the record: at most `most` bins, one row each. `None` if nothing was
+    /// transferred.
     pub fn series(&self, name: &str, replicate: u32, start_ns: u64, most: usize) -> Option<Series> {
         let mut series = Series::new(name, replicate, start_ns);
         for bin in self.bins(most) {
@@ -246,7 +248,7 @@ mod tests {
     use super::*;
     use rig::KindStats;
 
-    /// Intervals of a second with these rates in MB/s, and a last half one.
+    /// Intervals of a second with these rates in MB/s, and a final half interval.
     fn course(parts: &[(usize, f64)]) -> Course {
         let mut m = Measurement::default();
         let mut bytes = 0.0;
@@ -278,7 +280,7 @@ mod tests {
 
     #[test]
     fn the_fall_is_found_to_a_fraction_of_a_bin() {
-        // 30 s at 5000 MB/s are 150 GB, which is no multiple of a bin.
+        // 30 s at 5000 MB/s are 150 GB, not a multiple of a bin.
         let c = course(&[(30, 5000.0), (300, 1400.0), (100, 5000.0)]);
         let fall = c.first_fall().expect("long enough").expect("falls");
         assert!((fall.bytes / 150e9 - 1.0).abs() < 0.01, "{fall:?}");
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_course_never_falls_and_a_short_one_does_not_tell() {
+    fn a_level_course_never_falls_and_a_short_one_is_inconclusive() {
         assert_eq!(course(&[(100, 2500.0)]).first_fall(), Some(None));
         assert_eq!(course(&[(5, 2500.0)]).first_fall(), None);
         assert_eq!(Course::of(&Measurement::default()).first_fall(), None);

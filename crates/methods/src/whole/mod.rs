@@ -1,9 +1,9 @@
-//! A drive that was given away: the ground of the tests that bring a whole drive into states.
+//! A drive opened with `--destroy`: the basis of tests that bring a whole drive into states.
 //!
-//! They are refused before the first byte where there is no drive (a directory, a file), or where it
-//! was not given away. What they share stands here: the region, the usual workloads, how the user's
-//! `--time` stretches or shortens them. Preparations are in `prepare.rs`, the course of
-//! a long workload is in `course.rs`.
+//! They are refused before the first byte if the target is not a drive (a directory, a file) or not
+//! opened with `--destroy`. Their common parts are here: the region, the standard workloads, and
+//! the scaling by `--time`. Preparations are in `prepare.rs`, the time series of a long workload in
+//! `course.rs`.
 
 pub(crate) mod course;
 mod prepare;
@@ -17,28 +17,28 @@ use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 use crate::ground::{Ground, LEAST_BYTES};
 use crate::{MethodError, MethodInfo, Options};
 
-/// In flight where the drive is to show what it can: enough for any, as in `quick`.
+/// Queue depth for maximum performance: enough for any drive, as in `quick`.
 pub(crate) const DEPTH: u32 = 8;
 
-/// A drive and what may be done with it.
+/// A drive and the permitted operations.
 #[derive(Clone, Debug)]
 pub(crate) struct Whole {
     /// Region, block sizes and seeds.
     pub ground: Ground,
     /// Smallest block, bytes.
     pub block: u32,
-    /// It takes discards.
+    /// Whether it supports discard.
     pub discard: bool,
-    /// What a discard of everything is about.
+    /// The region of a full discard.
     pub everything: Region,
-    /// The user's time over the usual one; `None` where all is left to the method.
+    /// The user's time over the default one; `None` leaves the time to the method.
     scale: Option<f64>,
-    /// The user named a size: only a part of the drive is worked on.
+    /// The user gave a size: only part of the drive is used.
     part: bool,
 }
 
 impl Whole {
-    /// The drive that was given away to `method`; refused where there is none.
+    /// The drive opened with `--destroy` for `method`; refused without one.
     pub fn new(
         method: &MethodInfo,
         target: &TargetInfo,
@@ -50,7 +50,7 @@ impl Whole {
         Whole::unguarded(method, target, options)
     }
 
-    /// The same without asking whether it was given away: for what only reads.
+    /// The same without requiring `--destroy`, for methods that only read.
     pub fn unguarded(
         method: &MethodInfo,
         target: &TargetInfo,
@@ -72,28 +72,28 @@ impl Whole {
         })
     }
 
-    /// Only a part of the drive is worked on (`--size`).
+    /// Whether only part of the drive is used (`--size`).
     pub fn is_part(&self) -> bool {
         self.part
     }
 
-    /// Bytes that are worked on.
+    /// Bytes in use.
     pub fn bytes(&self) -> u64 {
         self.ground.bytes
     }
 
-    /// How long something takes that usually takes `usual` seconds.
+    /// The scaled duration of a step that takes `usual` seconds by default.
     pub fn seconds(&self, usual: f64) -> f64 {
         usual * self.scale.unwrap_or(1.0)
     }
 
-    /// Repetitions, where `usual` are usual.
+    /// Number of repetitions; `usual` by default.
     pub fn rounds(&self, usual: u32) -> u32 {
         if self.ground.rounds_given { self.ground.rounds } else { usual }
     }
 
-    /// Once over the region in order, in large blocks with [`DEPTH`] in flight. It takes the time it
-    /// takes: a drive that is written in part only is in no known state. `--size` makes it shorter.
+    /// One sequential pass over the region, in large blocks at [`DEPTH`]. It has no time limit,
+    /// because a partly written drive is in an unknown state; `--size` makes it shorter.
     pub fn pass(&self, name: &str, kind: OpKind, index: u32) -> Workload {
         let (mix, large) = (mix_of(kind), self.ground.large);
         let mut w = Workload::new(name, Pattern::Sequential, mix, large, self.ground.region());
@@ -103,7 +103,7 @@ impl Whole {
         w
     }
 
-    /// Blocks at random over the region for `seconds`, one at a time.
+    /// Random blocks over the region for `seconds`, at depth 1.
     pub fn random(&self, name: &str, mix: Mix, block: u32, seconds: f64, index: u32) -> Workload {
         let region = self.ground.region();
         let mut w = Workload::new(name, Pattern::Uniform, mix, block, region);
@@ -123,7 +123,7 @@ pub(crate) fn mix_of(kind: OpKind) -> Mix {
     if kind == OpKind::Write { Mix::WRITE } else { Mix::READ }
 }
 
-/// A name for a time in a metric: `30s`, `300ms`.
+/// A duration for metric names: `30s`, `300ms`.
 pub(crate) fn time_tight(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => format!("{:.0}ms", s * 1e3),

@@ -1,4 +1,4 @@
-//! Bringing a drive into a state, said and recorded.
+//! Bringing a drive into a state, with progress and record.
 
 use record::{Finding, FindingKind, Level, State};
 use rig::{Measurement, Preparation, RigError};
@@ -10,8 +10,8 @@ use crate::MethodError;
 use crate::session::{Session, complete};
 
 impl Session<'_> {
-    /// Gives a region back to the drive. `false`, and a word in the record, where the drive takes
-    /// no discards: then it is in the state it was in.
+    /// Discards a region. Returns false, with a note in the record, if the drive does not support
+    /// discard; its state is then unchanged.
     pub(crate) fn discard(
         &mut self,
         whole: &Whole,
@@ -39,7 +39,7 @@ impl Session<'_> {
         }
     }
 
-    /// Writes a region once, in order, with content that no fill before had.
+    /// Writes a region once, sequentially, with content different from every earlier fill.
     pub(crate) fn fill_region(
         &mut self,
         whole: &Whole,
@@ -57,8 +57,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Runs a long workload and keeps its course, reduced to what can be drawn, also when it is cut
-    /// short.
+    /// Runs a long workload and stores its time series, reduced to a drawable size, even if it is
+    /// cut short.
     pub(crate) fn course(&mut self, w: &Workload, replicate: u32) -> Result<Course, MethodError> {
         let mut measurement = self.execute(w, replicate)?;
         let course = Course::of(&measurement);
@@ -70,8 +70,8 @@ impl Session<'_> {
         Ok(course)
     }
 
-    /// Runs one of many short workloads. Of its course one row is kept, behind all others: a
-    /// thousand rounds with all their intervals would make a record that nobody can open.
+    /// Runs one of many short workloads. Only one row of its time series is stored, after all
+    /// others: a thousand rounds with all their intervals would make an unusably large record.
     pub(crate) fn moment(
         &mut self,
         w: &Workload,

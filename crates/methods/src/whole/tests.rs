@@ -1,4 +1,4 @@
-//! The tests of whole drives on a virtual one: what each must find out, and whom each must refuse.
+//! The whole-drive tests on a virtual drive: their results and refusals.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::{Method, MethodError, Options, Outcome, all, find, plan};
 
 const GIB: u64 = 1 << 30;
 
-/// 80 MB/s, so that a GiB takes long enough to have a course, and few enough operations.
+/// 80 MB/s, so that a GiB takes long enough for a time series but few enough operations.
 fn traits(flash: FlashTraits) -> Traits {
     Traits { rate: 10e6, command_ns: 1_000_000, noise: 0.01, flash, ..Traits::default() }
 }
@@ -49,7 +49,7 @@ fn near(value: f64, truth: f64, share: f64) {
     assert!((value / truth - 1.0).abs() <= share, "{value} is not {truth}");
 }
 
-/// Those that destroy.
+/// The destructive methods.
 fn drastic() -> impl Iterator<Item = &'static &'static dyn Method> {
     all().iter().filter(|m| m.info().safety == Safety::Destroys)
 }
@@ -96,7 +96,7 @@ fn sustain_finds_the_cache_its_end_and_the_folding() {
     let truth = f64::from(200 << 20);
     near(cache.value.expect("found"), truth, 0.02);
     assert!(cache.low.expect("interval") <= truth && truth <= cache.high.expect("interval"));
-    // Eight channels, each a command of 1 ms and 1 MiB at 10 MB/s.
+    // Eight channels, each with commands of 1 ms plus 1 MiB at 10 MB/s.
     let direct = 8.0 * 1048576.0 / (1e-3 + 1048576.0 / 10e6);
     near(value(&out, "sustain-fresh.inside"), 4.0 * direct, 0.05);
     near(value(&out, "sustain-fresh.after"), direct / 2.0, 0.05);
@@ -105,7 +105,7 @@ fn sustain_finds_the_cache_its_end_and_the_folding() {
     let found = verdict(&out, "CACHE END").expect("found");
     assert!(found.text.contains("folded"), "{}", found.text);
     assert_eq!(out.state_after, State::Used);
-    // A megabyte of cache comes back in a second.
+    // One megabyte of cache is regained per second.
     near(value(&out, "sustain-idle-60s.cache"), 60e6, 0.2);
     near(value(&out, "sustain-idle-900s.cache"), truth, 0.1);
     assert!(value(&out, "sustain-idle-900s") > 2.0 * value(&out, "sustain-idle-30s"));
@@ -125,7 +125,7 @@ fn sustain_finds_no_cache_where_there_is_none() {
 #[test]
 fn the_course_of_a_pass_that_was_cut_short_is_kept_and_its_figures_are_not() {
     let mut fake = Fake::given_away(traits(cached()), GIB);
-    // The discard, the first pass, and the second one.
+    // The discard, the first pass, and the second pass.
     fake.interrupt_at = Some(2);
     let (out, result) = run(&mut fake, "sustain", 0);
     assert!(result.expect_err("interrupted").interrupted());
@@ -149,7 +149,7 @@ fn states_shows_what_use_costs_and_what_discard_restores() {
     let worn = FlashTraits { full_cost: 4.0, ragged_cost: 1.5, ..FlashTraits::default() };
     let out = done(worn.clone(), "states", 500);
     let fresh = value(&out, "states-fresh");
-    // Three of the eight channels: a command of 1 ms and 4 KiB at 10 MB/s each.
+    // Three of the eight channels: commands of 1 ms plus 4 KiB at 10 MB/s each.
     near(fresh, 3.0 * 4096.0 / (1e-3 + 4096.0 / 10e6), 0.03);
     for (state, share) in [
         ("states-filled", 0.25),
