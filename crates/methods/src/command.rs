@@ -134,8 +134,11 @@ fn put(
 fn note_cold(done: &[CommandRun], out: &mut Outcome) {
     let [first, rest @ ..] = done else { return };
     let slowest = rest.iter().map(|r| r.elapsed_ns).max().unwrap_or(u64::MAX);
-    let told = out.warnings.iter().any(|w| w.kind == FindingKind::FirstRunCold);
-    if rest.len() + 1 == RUNS as usize && !told && first.elapsed_ns as f64 > COLD * slowest as f64 {
+    let reported = out.warnings.iter().any(|w| w.kind == FindingKind::FirstRunCold);
+    if rest.len() + 1 == RUNS as usize
+        && !reported
+        && first.elapsed_ns as f64 > COLD * slowest as f64
+    {
         let text = "the first run took longer than any other: it found colder caches";
         let advice = "leave it out, or drop caches before each, as the question is";
         out.note(Finding::new(FindingKind::FirstRunCold, Level::Note, text).advise(advice));

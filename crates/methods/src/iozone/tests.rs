@@ -54,10 +54,10 @@ fn every_figure_moves_the_file_once_in_its_own_order() {
 fn reads_from_memory_are_reported() {
     let (out, result) = run(&mut Fake::new(Traits::default()), spec(&[0, 1, 2]));
     result.expect("nothing is wrong");
-    let ram = out.verdicts.iter().find(|v| v.kind.name() == "RAM").expect("told");
+    let ram = out.verdicts.iter().find(|v| v.kind.name() == "RAM").expect("a verdict");
     assert!(ram.text.starts_with("3 of 3 figures of reads came from memory"), "{}", ram.text);
     assert!(ram.text.contains("after the cache was dropped"), "{}", ram.text);
-    let flush = out.verdicts.iter().find(|v| v.kind.name().contains("FLUSH")).expect("told");
+    let flush = out.verdicts.iter().find(|v| v.kind.name().contains("FLUSH")).expect("a verdict");
     assert!(flush.evidence.iter().any(|e| e.name == "a commit" && e.value > 0.0), "{flush:?}");
 }
 

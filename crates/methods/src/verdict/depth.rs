@@ -59,7 +59,7 @@ struct Seen<'a> {
     first: &'a Digest,
     ops: u64,
     seconds: f64,
-    /// Operation seconds: of the workload, and in the device where that can be told.
+    /// Operation seconds: of the workload, and in the device if known.
     own: f64,
     device: Option<f64>,
 }

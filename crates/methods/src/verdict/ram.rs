@@ -98,7 +98,7 @@ fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
         );
     };
     let ratio = compared.ratio;
-    let told = match ratio >= CACHED_RATIO_LEAST {
+    let ruling = match ratio >= CACHED_RATIO_LEAST {
         true => Ruling::no(
             VerdictKind::Drive,
             format!(
@@ -110,7 +110,7 @@ fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
              it ({ratio:.1} times): they may be memory's."
         )),
     };
-    told.with("cached / direct throughput", ratio, Unit::Number)
+    ruling.with("cached / direct throughput", ratio, Unit::Number)
 }
 
 /// Share of a workload's reads that the drive also read.
