@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
-mod deb;
+mod circles;
 mod dist;
 mod fio_examples;
 mod floors;
@@ -16,6 +16,7 @@ mod mutants;
 mod packages;
 mod parts;
 mod run;
+mod source;
 mod test;
 mod tidy;
 

@@ -6,14 +6,16 @@
 //! - Nothing is left half done: no `todo`, `dbg` and their like, no test that is ignored.
 //! - No text names the home directory of whoever wrote it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use crate::floors;
 use crate::run::root;
+use crate::source::{code_of, has_word};
+use crate::{circles, floors};
 
 const LINES_MAX: usize = 600;
 
@@ -30,21 +32,45 @@ const NOT_OURS: [&str; 4] = ["target", "vendor", "snapshots", "node_modules"];
 pub fn run() -> Result<ExitCode> {
     let findings = findings()?;
     findings.iter().for_each(|finding| println!("{finding}"));
+    circles(&files()?)?.iter().for_each(|circle| println!("note: {circle}"));
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// All that is against the rules, a line each.
 pub fn findings() -> Result<Vec<String>> {
     let mut findings = floors::findings()?;
-    let mut files = Vec::new();
-    walk(&root(), &mut files)?;
-    files.sort();
-    for file in files {
+    for file in files()? {
         let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
         let name = file.strip_prefix(root()).unwrap_or(&file);
         findings.extend(judge(name, &text));
     }
     Ok(findings)
+}
+
+/// Every text of the project, sorted.
+fn files() -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    walk(&root(), &mut files)?;
+    files.sort();
+    Ok(files)
+}
+
+/// Circles between the files of each crate: listed until the last is gone, a rule after that.
+fn circles(files: &[PathBuf]) -> Result<Vec<String>> {
+    let mut rooms: BTreeMap<PathBuf, Vec<(PathBuf, String)>> = BTreeMap::new();
+    for file in files.iter().filter(|file| has_ending(file, "rs")) {
+        let name = file.strip_prefix(root()).unwrap_or(file);
+        let Some(src) = name.ancestors().find(|dir| dir.ends_with("src")) else { continue };
+        let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
+        let below = name.strip_prefix(src).unwrap_or(name).to_path_buf();
+        // Programs beside a library are crates of their own.
+        if !below.starts_with("bin") {
+            rooms.entry(src.to_path_buf()).or_default().push((below, text));
+        }
+    }
+    let found =
+        rooms.iter().flat_map(|(src, files)| circles::findings(&src.display().to_string(), files));
+    Ok(found.collect())
 }
 
 /// Every text of ours below the directory.
@@ -97,18 +123,6 @@ fn judge(file: &Path, text: &str) -> Vec<String> {
         }
     }
     findings
-}
-
-/// The line without what stands in strings and behind `//`. Strings over several lines are not
-/// followed: a rule may then speak up wrongly, and the string be written otherwise.
-fn code_of(line: &str) -> String {
-    let line = line.replace("'\"'", "' '").replace("\\\\", "").replace("\\\"", "");
-    let outside: String = line.split('"').step_by(2).collect::<Vec<_>>().join("\"\"");
-    outside.split("//").next().unwrap_or_default().to_string()
-}
-
-fn has_word(code: &str, word: &str) -> bool {
-    code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word)
 }
 
 /// A place below one of [`HOMES`]: not the directory alone, which every machine has.

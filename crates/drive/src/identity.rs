@@ -5,13 +5,14 @@
 //! because their SCSI names in sysfs are cut to 16 and 4 characters. Values that need commands are
 //! added by `query`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use record::{DriveIdentity, Health};
 
+use crate::bus::{Bus, usb_device};
 use crate::link;
 use crate::machine::{Machine, printable, read_text};
-use crate::node::{Node, numbered_as};
+use crate::node::Node;
 use crate::response::ata::Identify;
 use crate::sensor;
 
@@ -61,84 +62,6 @@ fn flag(disk: &Node, file: &str) -> Option<bool> {
 fn chosen(all: &str) -> String {
     let inside = all.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(all, |(name, _)| name).to_string()
-}
-
-/// Attachment of a drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bus {
-    Nvme,
-    Sata,
-    Usb,
-    Mmc,
-    Sd,
-    Ufs,
-    Virtio,
-    Scsi,
-    Xen,
-    Loop,
-    Zram,
-    Ram,
-    DeviceMapper,
-    Md,
-    Other,
-}
-
-/// Drivers with distinctive device names.
-const BY_NAME: [(&str, Bus); 7] = [
-    ("loop", Bus::Loop),
-    ("zram", Bus::Zram),
-    ("ram", Bus::Ram),
-    ("dm-", Bus::DeviceMapper),
-    ("md", Bus::Md),
-    ("nvme", Bus::Nvme),
-    ("xvd", Bus::Xen),
-];
-
-impl Bus {
-    pub fn of(disk: &Node) -> Bus {
-        let name = disk.name.as_str();
-        if let Some((_, bus)) = BY_NAME.into_iter().find(|(start, _)| name.starts_with(start)) {
-            return bus;
-        }
-        match disk.text("device/type").as_deref() {
-            Some("SD") => return Bus::Sd,
-            Some("MMC") => return Bus::Mmc,
-            // The boot areas of an eMMC are separate devices without a type.
-            _ if name.starts_with("mmcblk") => return Bus::Mmc,
-            _ => {}
-        }
-        let way: Vec<&str> = disk.dir.iter().filter_map(|part| part.to_str()).collect();
-        let passes = |kind: &str| way.iter().any(|part| numbered_as(part, kind));
-        // The outermost bus decides: a SATA drive in a USB enclosure is a USB drive.
-        match () {
-            () if passes("usb") => Bus::Usb,
-            () if passes("ata") => Bus::Sata,
-            () if passes("virtio") => Bus::Virtio,
-            () if way.iter().any(|part| part.contains("ufs")) => Bus::Ufs,
-            () if passes("host") => Bus::Scsi,
-            () => Bus::Other,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Bus::Nvme => "nvme",
-            Bus::Sata => "sata",
-            Bus::Usb => "usb",
-            Bus::Mmc => "mmc",
-            Bus::Sd => "sd",
-            Bus::Ufs => "ufs",
-            Bus::Virtio => "virtio",
-            Bus::Scsi => "scsi",
-            Bus::Xen => "xen",
-            Bus::Loop => "loop",
-            Bus::Zram => "zram",
-            Bus::Ram => "ram",
-            Bus::DeviceMapper => "dm",
-            Bus::Md => "md",
-            Bus::Other => "other",
-        }
-    }
 }
 
 #[derive(Debug, Default)]
@@ -213,11 +136,6 @@ fn usb_names(disk: &Node) -> Names {
         serial: reported("serial").or(scsi.serial),
         firmware: scsi.firmware.or_else(|| reported("bcdDevice")),
     }
-}
-
-/// The USB device that contains a drive.
-pub(crate) fn usb_device(disk: &Node) -> Option<PathBuf> {
-    disk.dir.ancestors().find(|dir| dir.join("idVendor").is_file()).map(Path::to_path_buf)
 }
 
 fn card_names(disk: &Node) -> Names {

@@ -9,12 +9,14 @@
 #![deny(unsafe_code)]
 
 mod allow;
+mod bus;
 mod contents;
 mod erase;
 mod error;
 mod guard;
 pub mod host;
 mod identity;
+mod image;
 mod key;
 mod link;
 mod list;

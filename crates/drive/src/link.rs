@@ -13,7 +13,7 @@ use std::path::Path;
 
 use record::Link;
 
-use crate::identity::{Bus, usb_device};
+use crate::bus::{Bus, usb_device};
 use crate::machine::{Machine, read_text};
 use crate::node::{Node, numbered_as};
 use crate::response::ata::Identify;

@@ -13,9 +13,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use super::engine::median;
 use super::goals::{CASES, Place};
 use super::places::{Bench, Loop, warm};
+use super::results::median;
 use super::tools::{ours, sample};
 use super::{model, results};
 use crate::run::{output, program, root};

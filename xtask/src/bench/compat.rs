@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::engine::median;
 use super::places::{Bench, warm};
+use super::results::median;
 use super::tools::{Sample, build, fio, fio_sample};
 use super::{Effort, results};
 use crate::run::{find, output, program};

@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 
 use super::goals::{CASES, Case, Place};
 use super::places::{Bench, Loop, warm};
+use super::results::median;
 use super::tools::{Sample, build, fio, fio_sample, metric, ours, sample};
 use super::{Effort, results, stall};
 use crate::run::{find, output, program};
@@ -225,15 +226,4 @@ fn milliseconds(since: Instant) -> f64 {
 
 fn stalled(grounds: &Grounds, effort: Effort) -> Result<String> {
     stall::run(&grounds.binary, &grounds.bench, effort)
-}
-
-/// The middle of the values.
-pub fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => values[middle],
-        _ => (values[middle - 1] + values[middle]) / 2.0,
-    }
 }

@@ -44,6 +44,17 @@ fn machine() -> Result<String> {
     Ok(format!("{model}, {cores} cores, Linux {}, {}", kernel.trim(), day.trim()))
 }
 
+/// The middle of the values.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[middle],
+        _ => (values[middle - 1] + values[middle]) / 2.0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

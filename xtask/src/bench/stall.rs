@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::places::{Bench, Loop};
 use super::tools::metric;
-use super::{Effort, engine::median};
+use super::{Effort, results::median};
 use crate::run::{output, program};
 
 const RATE: f64 = 1000.0;

@@ -20,6 +20,13 @@ pub struct Survivor {
     pub line: String,
 }
 
+impl Survivor {
+    /// The file that is changed, relative to the root of the project.
+    pub fn file(&self) -> &str {
+        self.mutant.split_once(": ").map_or("", |(file, _)| file)
+    }
+}
+
 #[derive(Debug, Deserialize)]
 struct Entry {
     #[serde(flatten)]

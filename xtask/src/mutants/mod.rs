@@ -13,7 +13,7 @@
 mod listed;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -40,6 +40,8 @@ const TIMEOUT_S: &str = "600";
 struct Mutant {
     /// As cargo-mutants lists it: file, line, column and change.
     name: String,
+    /// Number of the changed line, from 1.
+    number: usize,
     survivor: Survivor,
 }
 
@@ -66,7 +68,7 @@ struct Request<'a> {
 pub fn run(words: &[String]) -> Result<ExitCode> {
     let request = parse(words)?;
     install()?;
-    let tree = tree::copy()?;
+    let tree = tree::copy(request.room)?;
     let mutants = list(&tree, &request)?;
     let listed = Listed::read()?;
     let stale = listed.stale(request.room, mutants.iter().map(|mutant| &mutant.survivor));
@@ -138,13 +140,13 @@ fn list(tree: &Path, request: &Request) -> Result<Vec<Mutant>> {
 
 fn read_mutant(tree: &Path, json: &Value) -> Option<Mutant> {
     let (name, file) = (json["name"].as_str()?, json["file"].as_str()?);
-    let number = json["span"]["start"]["line"].as_u64()?;
+    let number = usize::try_from(json["span"]["start"]["line"].as_u64()?).ok()?;
     let text = fs::read_to_string(tree.join(file)).ok()?;
-    let line = text.lines().nth(usize::try_from(number).ok()?.checked_sub(1)?)?.trim();
+    let line = text.lines().nth(number.checked_sub(1)?)?;
     // FILE:LINE:COLUMN: CHANGE
     let change = name.split_once(": ")?.1;
-    let survivor = Survivor { mutant: format!("{file}: {change}"), line: line.to_string() };
-    Some(Mutant { name: name.to_string(), survivor })
+    let survivor = Survivor { mutant: format!("{file}: {change}"), line: line.trim().to_string() };
+    Some(Mutant { name: name.to_string(), number, survivor })
 }
 
 /// In an order that depends on the seed alone.
@@ -184,6 +186,11 @@ fn batch(
     let baseline = format!("--baseline={baseline}");
     let fixed = ["--in-place", "--timeout", TIMEOUT_S, &baseline];
     let mut command = cargo_mutants(tree, request, &fixed);
+    // `--re` of cargo-mutants 27.1 lets all mutants pass that delete a field of a struct; a diff that
+    // touches the chosen lines alone keeps the others out.
+    let touched = tree.join("mutants.diff");
+    fs::write(&touched, diff(tree, mutants)?)?;
+    command.arg("--in-diff").arg(&touched);
     for mutant in mutants {
         command.args(["--re", &format!("^{}$", escaped(&mutant.name))]);
     }
@@ -192,6 +199,25 @@ fn batch(
     let path = tree.join("mutants.out/outcomes.json");
     let text = fs::read_to_string(&path).with_context(|| format!("cargo mutants: {status}"))?;
     read_outcomes(&serde_json::from_str(&text)?).context("outcomes.json, or a failed baseline")
+}
+
+/// A diff that adds the line of each mutant.
+fn diff(tree: &Path, mutants: &[&Mutant]) -> Result<String> {
+    let mut files: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for mutant in mutants {
+        files.entry(mutant.survivor.file()).or_default().insert(mutant.number);
+    }
+    let mut diff = String::new();
+    for (file, numbers) in files {
+        let text = fs::read_to_string(tree.join(file)).with_context(|| file.to_string())?;
+        let lines: Vec<_> = text.lines().collect();
+        diff += &format!("--- a/{file}\n+++ b/{file}\n");
+        for (before, number) in numbers.into_iter().enumerate() {
+            let old = number - 1 - before;
+            diff += &format!("@@ -{old},0 +{number},1 @@\n+{}\n", lines[number - 1]);
+        }
+    }
+    Ok(diff)
 }
 
 fn read_outcomes(json: &Value) -> Option<BTreeMap<String, Outcome>> {

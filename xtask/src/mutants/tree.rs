@@ -1,4 +1,4 @@
-//! The copy of the project in which mutants are made: `target/mutants`.
+//! The copy of the project in which a room's mutants are made: `target/mutants/ROOM`.
 //!
 //! It keeps its own build, so that a second run starts warm, and an interrupted run leaves its
 //! mutant there and not in the project.
@@ -13,8 +13,8 @@ use crate::run::{output, program, root};
 
 /// Brings the copy up to date; files that are equal keep their times, so that cargo builds nothing
 /// anew for them.
-pub fn copy() -> Result<PathBuf> {
-    let tree = root().join("target/mutants");
+pub fn copy(room: &str) -> Result<PathBuf> {
+    let tree = root().join("target/mutants").join(room);
     let files = files()?;
     for file in &files {
         update(&root().join(file), &tree.join(file)).with_context(|| file.display().to_string())?;

@@ -6,14 +6,10 @@
 use record::{Histogram, IoErrors, LatencyProfile, Run};
 use serde_json::{Map, Value};
 
+pub(crate) use super::fio_text::json_begins as begins;
 use super::fio_text::{drive, notes, pass_over};
 use super::found::{self, Shape, Side, put_side, run};
 use super::lines::{ImportError, Lines, size};
-
-pub(crate) fn begins(lines: &Lines<'_>) -> bool {
-    let rest = lines.peek().filter(|l| l.starts_with('{')).map(|_| &lines.rest()[1..]);
-    rest.is_some_and(|rest| rest.trim_start().starts_with("\"fio version\""))
-}
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let begin = lines.number();

@@ -7,7 +7,6 @@
 
 use record::{DriveIdentity, FindingKind, IoErrors, Run};
 
-use super::fio_json;
 use super::found::{self, Shape, Side, ctime, moment, note, put_side, run};
 use super::lines::{ImportError, Lines, after, number, number_after, size, unit_scale};
 
@@ -66,6 +65,12 @@ fn version(line: &str) -> Option<&str> {
     (version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains(' ')).then_some(version)
 }
 
+/// Whether fio's JSON begins here; it may follow text.
+pub(crate) fn json_begins(lines: &Lines<'_>) -> bool {
+    let rest = lines.peek().filter(|l| l.starts_with('{')).map(|_| &lines.rest()[1..]);
+    rest.is_some_and(|rest| rest.trim_start().starts_with("\"fio version\""))
+}
+
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     lines.peek().is_some_and(|line| defined(line).is_some() || result(line).is_some())
 }
@@ -76,7 +81,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let jobs = announced(lines, &mut run)
         .map_err(|()| lines.wrong_at(begin, "the output of fio ends before its results"))?;
     let mut results = 0;
-    if fio_json::begins(lines) {
+    if json_begins(lines) {
         return Ok(Vec::new());
     }
     while let Some((name, count, errors, time)) = lines.peek().and_then(result) {
@@ -108,7 +113,7 @@ fn announced(lines: &mut Lines<'_>, run: &mut Run) -> Result<Vec<Defined>, ()> {
     let mut jobs: Vec<Defined> = Vec::new();
     while let Some(line) = lines.peek() {
         // If JSON is requested late on the command line, the jobs are announced before it.
-        if result(line).is_some() || fio_json::begins(lines) {
+        if result(line).is_some() || json_begins(lines) {
             return Ok(jobs);
         }
         lines.next();

@@ -6,11 +6,9 @@
 
 mod magic;
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-
 use serde::Serialize;
 
+use crate::image::Image;
 use crate::machine::printable;
 use crate::partitions::{self, Entry};
 
@@ -30,27 +28,6 @@ impl Content {
     fn new(kind: &str, label: Option<String>) -> Content {
         let label = label.map(|label| printable(&label));
         Content { kind: kind.to_string(), label, partition: None }
-    }
-}
-
-/// Bytes to be examined.
-pub(crate) trait Image {
-    /// `length` bytes at `offset`; `None` if they cannot be read in full.
-    fn look(&self, offset: u64, length: usize) -> Option<Vec<u8>>;
-}
-
-impl Image for File {
-    fn look(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
-        let mut bytes = vec![0; length];
-        self.read_exact_at(&mut bytes, offset).ok()?;
-        Some(bytes)
-    }
-}
-
-impl Image for [u8] {
-    fn look(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
-        let from = usize::try_from(offset).ok()?;
-        Some(self.get(from..from.checked_add(length)?)?.to_vec())
     }
 }
 

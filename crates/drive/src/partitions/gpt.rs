@@ -2,7 +2,7 @@
 
 use super::kind::PartitionType;
 use super::{ENTRIES_MAX, Entry, Table, u32_at, u64_at};
-use crate::contents::Image;
+use crate::image::Image;
 
 /// The table of an image with blocks of `block` bytes.
 pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, block: u64) -> Option<Table> {

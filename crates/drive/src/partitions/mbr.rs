@@ -2,7 +2,7 @@
 
 use super::kind::PartitionType;
 use super::{ENTRIES_MAX, Entry, Table, u32_at};
-use crate::contents::Image;
+use crate::image::Image;
 
 /// One of the four entries of a boot record: type, first sector, sectors.
 struct Record {

@@ -21,7 +21,7 @@ pub use self::kind::PartitionType;
 pub use self::layout::{Layout, LayoutError, PartitionRequest, Planned};
 pub use self::write::write;
 
-use crate::contents::Image;
+use crate::image::Image;
 use crate::machine::Machine;
 use crate::node::Node;
 use crate::sys;

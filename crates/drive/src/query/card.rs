@@ -4,7 +4,8 @@ use record::{DriveIdentity, Health};
 use workload::units;
 
 use super::detail;
-use crate::identity::{Bus, card_maker};
+use crate::bus::Bus;
+use crate::identity::card_maker;
 use crate::machine::Machine;
 use crate::node::Node;
 use crate::response::card::{self, Cid, Csd, ExtCsd, SdStatus, from_hex};

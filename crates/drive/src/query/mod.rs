@@ -15,7 +15,8 @@ use std::io;
 
 use record::{Detail, DriveIdentity, Health};
 
-use crate::identity::{self, Bus};
+use crate::bus::Bus;
+use crate::identity;
 use crate::machine::Machine;
 use crate::node::Node;
 

@@ -2,7 +2,7 @@
 //! commands through.
 
 use super::{Query, ata, scsi};
-use crate::identity::usb_device;
+use crate::bus::usb_device;
 use crate::machine::read_text;
 
 pub(super) fn run(query: &mut Query<'_>) {

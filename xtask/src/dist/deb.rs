@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::dist::{Dist, SHELLS};
+use super::{Dist, SHELLS};
 use crate::run::{output, program, root};
 
 /// Where Debian looks for completions.

@@ -4,6 +4,8 @@
 //! anything on; manual pages and completions, made by the binary itself; and all of it as a Debian
 //! package. Each is checked as it will be used before this says that it is done.
 
+mod deb;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,7 +13,6 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::deb;
 use crate::run::{cargo, metadata, output, program, root};
 
 /// The shells with completions.
