@@ -10,8 +10,10 @@ use serde_json::Value;
 
 use crate::run::{metadata, root};
 
-/// Rooms that know a drive only through the rig, so that none knows real from virtual.
-const BLIND: &[(&str, &[&str])] = &[("methods", &["engine", "model", "drive"])];
+/// Rooms that lie below another one and must not be imported by it: methods know a drive only
+/// through the rig, and the command reaches everything that measures through `lab`.
+const HIDDEN: &[(&str, &[&str])] =
+    &[("methods", &["engine", "model", "drive"]), ("ssdyno", &["engine", "model", "methods"])];
 
 /// Rooms that only tests may import.
 const FOR_TESTS: &[&str] = &["fuzz"];
@@ -58,7 +60,7 @@ fn judge(floors: &[String], import: &Import) -> Option<String> {
     if FOR_TESTS.contains(&to) && !import.for_tests {
         return Some(format!("crates/{from}: imports {to} outside of its tests"));
     }
-    let hidden = BLIND.iter().any(|(room, hidden)| *room == from && hidden.contains(&to));
+    let hidden = HIDDEN.iter().any(|(room, hidden)| *room == from && hidden.contains(&to));
     hidden.then(|| format!("crates/{from}: must not know {to}"))
 }
 

@@ -31,7 +31,7 @@ pub enum ErrorKind {
 }
 
 /// Why a request could not be fulfilled.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error)]
 #[error("{context}")]
 pub struct LabError {
     kind: ErrorKind,

@@ -3,7 +3,10 @@
 //! The command translates arguments into the types of this crate and prints its results; everything
 //! between the two happens here. A caller therefore needs neither the engine nor the model of
 //! virtual drives nor the methods. This crate knows no command line and no screen: progress goes to
-//! the caller's observer, and failures are a [`LabError`].
+//! the caller's [`Watcher`], and failures are a [`LabError`].
+//!
+//! A run: [`Request::plan`] checks the request and the [`Work`], [`Planned::begin`] enters the run
+//! into the store, [`Begun::run`] measures, and [`Recorded`] holds the result.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +14,29 @@ pub mod compare;
 pub mod drives;
 mod error;
 pub mod fit;
+pub mod import;
+pub mod io;
+pub mod machine;
+pub mod partition;
+mod prepare;
 pub mod published;
-pub mod virtual_drive;
+mod recording;
+pub mod recover;
+pub mod replicate;
+mod request;
+mod session;
+mod target;
+mod virtual_drive;
+mod watcher;
+pub mod work;
+
+pub use engine::BackendKind;
+pub use methods::{Declared, Form, IOZONE, MethodInfo, Options, Outcome};
+pub use rig::{Erase, Event, Interval};
 
 pub use self::error::{ErrorKind, LabError, Result};
+pub use self::recording::{Recording, Shared};
+pub use self::request::{Instrument, Request, Target};
+pub use self::session::{Begun, Planned, Recorded};
+pub use self::watcher::Watcher;
+pub use self::work::Work;

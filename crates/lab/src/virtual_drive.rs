@@ -10,7 +10,7 @@ use crate::error::{LabError, Result};
 pub const PREFIX: &str = "sim:";
 
 /// The drive named by a target, or `None` when the target is no virtual drive.
-pub fn described(target: &str) -> Option<Result<DriveSpec>> {
+pub(crate) fn described(target: &str) -> Option<Result<DriveSpec>> {
     target.strip_prefix(PREFIX).map(parse)
 }
 

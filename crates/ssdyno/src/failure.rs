@@ -1,14 +1,10 @@
-//! What goes wrong, as the user sees it: one line of what and where, one of what to try, and the
-//! exit code that scripts rely on.
+//! Failures as the user sees them: one line with the cause, one with something to try, and the exit
+//! code that scripts rely on.
 
 use std::fmt::Display;
 use std::process::ExitCode;
 
-use drive::DriveError;
-use journal::JournalError;
 use lab::{ErrorKind, LabError};
-use methods::MethodError;
-use rig::RigError;
 use store::StoreError;
 
 use crate::screen;
@@ -27,7 +23,7 @@ pub const INTERRUPTED: u8 = 130;
 /// Result of a command.
 pub type Result<T = ExitCode> = std::result::Result<T, Failure>;
 
-/// A command that could not do what it was asked.
+/// The failure of a command.
 #[derive(Debug)]
 pub struct Failure {
     code: u8,
@@ -41,13 +37,13 @@ impl Failure {
         Failure { code, text: one_line(&text.to_string()), advice: None }
     }
 
-    /// The same with something to try.
+    /// Adds something to try.
     pub fn advise(mut self, advice: impl Display) -> Failure {
         self.advice = Some(one_line(&advice.to_string()));
         self
     }
 
-    /// The same with something to try, if there is something.
+    /// Adds something to try, if there is anything.
     pub fn advise_if(self, advice: Option<impl Display>) -> Failure {
         match advice {
             Some(advice) => self.advise(advice),
@@ -56,22 +52,12 @@ impl Failure {
     }
 
     /// The line.
-    pub fn text(&self) -> String {
-        self.text.clone()
-    }
-
-    /// What to try.
-    pub fn advice(&self) -> Option<&str> {
-        self.advice.as_deref()
-    }
-
-    /// The exit code.
     #[cfg(test)]
-    pub fn code(&self) -> u8 {
-        self.code
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
-    /// Prints it and gives the exit code.
+    /// Prints it, and gives the exit code.
     pub fn report(&self) -> ExitCode {
         screen::say(&format!("ssdyno: {}", self.text));
         if let Some(advice) = &self.advice {
@@ -81,7 +67,7 @@ impl Failure {
     }
 }
 
-/// Messages of the system may have several lines; ours have one.
+/// Messages of the system may have several lines; a failure has one.
 fn one_line(text: &str) -> String {
     text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
 }
@@ -96,30 +82,6 @@ impl From<LabError> for Failure {
             ErrorKind::Interrupted => INTERRUPTED,
         };
         Failure::new(code, &error).advise_if(error.advice())
-    }
-}
-
-impl From<DriveError> for Failure {
-    fn from(error: DriveError) -> Failure {
-        LabError::from(error).into()
-    }
-}
-
-impl From<JournalError> for Failure {
-    fn from(error: JournalError) -> Failure {
-        LabError::from(error).into()
-    }
-}
-
-impl From<RigError> for Failure {
-    fn from(error: RigError) -> Failure {
-        LabError::from(error).into()
-    }
-}
-
-impl From<MethodError> for Failure {
-    fn from(error: MethodError) -> Failure {
-        LabError::from(error).into()
     }
 }
 
@@ -146,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_system_says_is_one_line() {
+    fn a_message_of_several_lines_becomes_one() {
         let failure = Failure::new(IO, "first\n\n  second\n").advise("a\nb");
         assert_eq!(parts(failure), (IO, "first; second".into(), Some("a; b".into())));
     }

@@ -1,34 +1,24 @@
-//! What is seen while a run goes on: a line with the share done, the live rate and the time left.
+//! Progress while a run goes on: the share done, the current rate and the time left, in one line.
 //!
-//! On a terminal only, and on stderr; with `--events` a JSON line for each event on stdout instead.
+//! The line goes to stderr, on a terminal only. With `--events`, stdout gets a JSON line for each
+//! event instead.
 
 use std::io::{Write, stdout};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::{Event, Interval, Recorded, Watcher};
 use record::Plan;
-use rig::{Event, Interval, Observer};
 use serde_json::json;
 use workload::units;
 
 use crate::cli::OutputArgs;
 use crate::failure::IO;
 use crate::present;
-use crate::recording::{Recording, Unanswered};
 use crate::screen::say;
 
-/// A recording that the observer and the command both reach; never at the same time.
-pub type Shared = Arc<Mutex<Recording>>;
-
-/// Locks a shared recording. A panic elsewhere does not make what was measured worthless.
-pub fn lock(shared: &Shared) -> std::sync::MutexGuard<'_, Recording> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Shows and keeps the events of a run.
+/// Shows the progress of a run.
 pub struct Live {
-    recording: Shared,
     bar: ProgressBar,
     output: OutputArgs,
     began: Instant,
@@ -36,13 +26,13 @@ pub struct Live {
     events: bool,
     step: String,
     repeats: Vec<(String, u32)>,
-    /// A line of its own on stderr so often, and when the last one was.
+    /// How often a line of its own goes to stderr, and the time of the last one.
     lines: Option<(Duration, Instant)>,
 }
 
 impl Live {
     /// A watcher for a run of that plan.
-    pub fn new(recording: Shared, plan: &Plan, output: &OutputArgs) -> Live {
+    pub fn new(plan: &Plan, output: &OutputArgs) -> Live {
         let hidden = output.quiet || output.events;
         let target = if hidden {
             ProgressDrawTarget::hidden()
@@ -54,7 +44,6 @@ impl Live {
             bar.set_style(style.progress_chars("━━─"));
         }
         Live {
-            recording,
             bar,
             output: output.clone(),
             began: Instant::now(),
@@ -66,8 +55,7 @@ impl Live {
         }
     }
 
-    /// The same, which also says how far it is in a line of its own every so often, for screens
-    /// that keep what was written.
+    /// Also prints the progress in a line of its own every so often, for screens that scroll.
     pub fn with_lines(self, every: Option<Duration>) -> Live {
         Live { lines: every.map(|every| (every, Instant::now())), ..self }
     }
@@ -86,7 +74,7 @@ impl Live {
             _ => "nearly done".to_string(),
         };
         self.bar.set_position(if self.seconds > 0.0 { (share * 1000.0) as u64 } else { 0 });
-        // What matters most first: a narrow terminal cuts the end off.
+        // The most important first: a narrow terminal cuts off the end.
         let message = format!("{eta:<11}  {:<22}  {what}", self.step);
         if let Some((every, last)) = &mut self.lines
             && last.elapsed() >= *every
@@ -95,25 +83,6 @@ impl Live {
             self.bar.suspend(|| say(message.trim_end()));
         }
         self.bar.set_message(message);
-    }
-
-    /// Says that the drive does not answer; when the patience is over this is the end of the
-    /// process, because the threads that wait for the drive cannot be ended by themselves.
-    fn no_answer(&self, workload: &str, silent_ns: u64, limit_ns: u64) {
-        let mut recording = lock(&self.recording);
-        match recording.no_answer(workload, silent_ns, limit_ns) {
-            Unanswered::Waits(line) => self.bar.suspend(|| say(&format!("ssdyno: {line}"))),
-            Unanswered::GivenUp(failure) => {
-                self.bar.finish_and_clear();
-                failure.report();
-                let shown = self.output.json || !recording.run().metrics.is_empty();
-                if shown {
-                    let reports = recording.reports();
-                    let _ = present::show(recording.run(), &self.output, &reports);
-                }
-                std::process::exit(i32::from(IO));
-            }
-        }
     }
 
     fn begin_step(&mut self, name: &str, replicate: u32) {
@@ -126,20 +95,26 @@ impl Live {
     }
 }
 
-impl Observer for Live {
+impl Watcher for Live {
     fn event(&mut self, event: &Event) {
-        lock(&self.recording).event(event);
         match event {
             Event::Step { name, replicate } => self.begin_step(name, *replicate),
             Event::Interval { interval, .. } => self.show(&rates(interval)),
             Event::Progress { done, .. } => self.show(&format!("{:.0}%", done * 100.0)),
             Event::Finding(_) | Event::NoAnswer { .. } => {}
         }
-        // A reader that went away has seen enough; the record is kept all the same.
+        // A reader that went away has seen enough; the run goes on.
         self.events = self.events && writeln!(stdout(), "{}", line(event)).is_ok();
-        if let Event::NoAnswer { workload, silent_ns, limit_ns } = event {
-            self.no_answer(workload, *silent_ns, *limit_ns);
-        }
+    }
+
+    fn warn(&mut self, line: &str) {
+        self.bar.suspend(|| say(&format!("ssdyno: {line}")));
+    }
+
+    fn give_up(&mut self, recorded: Recorded) -> ! {
+        self.bar.finish_and_clear();
+        let _ = present::conclude(recorded, &self.output);
+        std::process::exit(i32::from(IO));
     }
 }
 
@@ -209,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_keeps_its_numbers_and_what_is_unknown_is_null() {
+    fn an_interval_keeps_its_numbers_and_unknowns_are_null() {
         let interval = Interval {
             start_ns: 5,
             end_ns: 15,
@@ -228,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_name_what_moved() {
+    fn rates_name_the_directions_that_moved() {
         let moved = |bytes: [u64; 2]| Interval {
             end_ns: 100_000_000,
             bytes,

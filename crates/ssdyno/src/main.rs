@@ -11,9 +11,7 @@ mod failure;
 mod interrupt;
 mod live;
 mod present;
-mod recording;
 mod screen;
-mod target;
 mod usage;
 mod words;
 

@@ -1,11 +1,12 @@
-//! How a record reaches the user: on the screen or as JSON, and as a page with charts.
+//! A record on its way to the user: on the screen or as JSON, and as a page with charts.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use record::{Health, Plan, Run, Safety};
+use lab::Recorded;
+use record::{Health, IoErrors, Plan, Run, Safety};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
 use serde::Serialize;
@@ -13,10 +14,9 @@ use workload::units;
 
 use crate::cli::OutputArgs;
 use crate::failure::{CHECK_FAILED, Failure, IO, Result};
-use crate::recording::is_fault_of_content;
 use crate::screen;
 
-/// Prints to stdout; a reader that went away is the end and not an error.
+/// Prints to stdout. A reader that went away ends the process without an error.
 pub fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -60,8 +60,27 @@ pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<Pa
     Ok(path)
 }
 
-/// Shows the record of a run that has ended, and gives the exit code it deserves.
-pub fn show(run: &Run, output: &OutputArgs, reports: &Path) -> Result {
+/// Shows the result of a run. The exit code is that of the failure that ended it early, or else that
+/// of the record.
+pub fn conclude(recorded: Recorded, output: &OutputArgs) -> Result {
+    let reports = reports_beside(&recorded.store);
+    let Recorded { run, ended, kept, .. } = recorded;
+    let code = match ended {
+        Ok(()) => show(&run, output, &reports)?,
+        Err(error) => {
+            let code = Failure::from(error).report();
+            if !run.metrics.is_empty() || output.json {
+                show(&run, output, &reports)?;
+            }
+            code
+        }
+    };
+    kept?;
+    Ok(code)
+}
+
+/// Shows the record of a run that has ended, and gives its exit code.
+fn show(run: &Run, output: &OutputArgs, reports: &Path) -> Result {
     let page = write_page(run, output.html.as_deref(), reports);
     if output.json {
         print(&record_json(run, false)?)?;
@@ -71,15 +90,16 @@ pub fn show(run: &Run, output: &OutputArgs, reports: &Path) -> Result {
     match page {
         Ok(path) if !output.json => print(&format!("report    {}\n", path.display()))?,
         Ok(_) => {}
-        // The record is safe in the store; a page can be made again.
+        // The record is safe in the store, and the page can be made again.
         Err(failure) => drop(failure.report()),
     }
     Ok(exit_code(run))
 }
 
-/// I/O errors on the target are 4, content that was not what had been written is 1.
+/// The exit code of a record: 4 after I/O errors on the target, 1 after wrong content.
 pub fn exit_code(run: &Run) -> ExitCode {
-    if run.errors.iter().any(|e| !is_fault_of_content(e)) {
+    let is_content = |error: &IoErrors| error.op == "verify";
+    if run.errors.iter().any(|e| !is_content(e)) {
         ExitCode::from(IO)
     } else if !run.errors.is_empty() {
         ExitCode::from(CHECK_FAILED)
@@ -88,21 +108,14 @@ pub fn exit_code(run: &Run) -> ExitCode {
     }
 }
 
-/// One line before the first byte: how long, what is written, what is lost.
-pub fn announce(
-    number: Option<i64>,
-    method: &str,
-    target: &str,
-    plan: &Plan,
-    health: Option<&Health>,
-) -> String {
-    let mut line = number.map_or_else(String::new, |n| format!("run {n}   "));
-    line += &format!("{method} on {target}   ");
+/// The cost of a run in one line, and its losses in one more.
+pub fn announce(method: &str, target: &str, plan: &Plan, health: Option<&Health>) -> String {
+    let mut line = format!("{method} on {target}   ");
     if plan.seconds > 0.0 {
         line += &format!("about {}, ", units::span(plan.seconds));
     }
     line += &match plan.write_bytes_max {
-        // Nothing of the target is worked on: somebody else's program does it.
+        // The user's own program does the I/O.
         0 if plan.region_bytes == 0 => "writes what the command writes".to_string(),
         0 => "reads only".to_string(),
         bytes => {
@@ -173,7 +186,7 @@ pub fn plan(
     let region = units::binary(plan.region_bytes);
     format!(
         "{}\nsafety    {safety}\nregion    {region}\n{}\n{}",
-        announce(None, method, target, plan, health),
+        announce(method, target, plan, health),
         life(plan, health),
         table.render(style)
     )
@@ -198,28 +211,22 @@ mod tests {
 
     #[test]
     fn a_run_is_announced_in_one_line_and_a_loss_in_one_more() {
-        let said = |number, plan: Plan| announce(number, "quick", "/d", &plan, None);
         let table = [
-            (Some(7), some_plan(60.0, 0, None), "run 7   quick on /d   about 1:00, reads only"),
+            (some_plan(60.0, 0, None), "quick on /d   about 1:00, reads only"),
+            (some_plan(4.2, 1 << 30, None), "quick on /d   about 4.2 s, writes 1.07 GB at most"),
+            (some_plan(0.0, 4096, None), "quick on /d   writes 4.10 kB at most"),
             (
-                None,
-                some_plan(4.2, 1 << 30, None),
-                "quick on /d   about 4.2 s, writes 1.07 GB at most",
-            ),
-            (None, some_plan(0.0, 4096, None), "quick on /d   writes 4.10 kB at most"),
-            (
-                None,
                 some_plan(1.0, 512, Some("everything on sdx")),
                 "quick on /d   about 1.0 s, writes 512 B at most\ndestroys  everything on sdx",
             ),
         ];
-        for (number, plan, line) in table {
-            assert_eq!(said(number, plan), line);
+        for (plan, line) in table {
+            assert_eq!(announce("quick", "/d", &plan, None), line);
         }
     }
 
     #[test]
-    fn the_share_of_life_is_told_where_the_drive_tells() {
+    fn the_share_of_life_is_shown_where_the_drive_reports_wear() {
         let plan = some_plan(1.0, 1_000_000_000_000, None);
         // 3% and what is not yet 4% of its life went with 40 TB.
         let told = Health {
@@ -227,7 +234,7 @@ mod tests {
             written_bytes: Some(40_000_000_000_000),
             ..Health::default()
         };
-        let line = announce(None, "quick", "/d", &plan, Some(&told));
+        let line = announce("quick", "/d", &plan, Some(&told));
         assert!(line.ends_with("writes 1.00 TB at most (up to 0.1% of its life)"), "{line}");
         assert_eq!(life(&plan, Some(&told)), "life      up to 0.1% of the drive's\n");
         assert!(life(&plan, None).starts_with("life      unknown: "));

@@ -1,17 +1,11 @@
-//! What can be written after the options of `io`, and what it means.
+//! Values of the options of `io`, read from their words.
 
 use std::str::FromStr;
 
+use lab::io::Burst;
 use workload::{BlockSizes, Pattern, units};
 
-/// Lengths of bursts and of the silences between them, nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Burst {
-    pub on_ns: u64,
-    pub off_ns: u64,
-}
-
-/// Largest block, bytes: a buffer of this size is needed for every operation in flight.
+/// Largest block, bytes: every operation in flight needs a buffer of this size.
 const BLOCK_MAX: u64 = 1 << 30;
 
 /// A block size, or several with their weights: `4k`, `4k:60,64k:40`.
@@ -47,7 +41,7 @@ pub fn hot_cold(text: &str) -> Result<Pattern, String> {
     Ok(Pattern::hot_cold(space, access))
 }
 
-/// Lengths of bursts and silences: `1s/9s`.
+/// Lengths of bursts and of the pauses between them: `1s/9s`.
 pub fn burst(text: &str) -> Result<Burst, String> {
     let (on, off) = text.split_once('/').ok_or("write two times, such as 1s/9s")?;
     Ok(Burst { on_ns: time_ns(on)?, off_ns: time_ns(off)? })
@@ -111,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_measure_nothing_is_refused() {
+    fn values_that_measure_nothing_are_refused() {
         assert_eq!(positive("0.5"), Ok(0.5));
         for text in ["0", "-1", "inf", "nan", "x", ""] {
             assert!(positive(text).is_err(), "{text}");

@@ -16,7 +16,7 @@ use record::{
 use serde::Deserialize;
 
 use self::figure::Printed;
-pub use self::figure::{Figure, Meant};
+pub(crate) use self::figure::{Figure, Meant};
 use crate::error::{LabError, Result};
 
 /// Begins the id of every published record: `pub:003/m225-fresh`.
@@ -113,7 +113,7 @@ pub fn find(id: &str) -> Result<Run> {
 }
 
 /// A figure by its path, `003/m225-fresh/random-write`, and the place it is printed.
-pub fn figure(path: &str) -> std::result::Result<(Figure, String), String> {
+pub(crate) fn figure(path: &str) -> std::result::Result<(Figure, String), String> {
     let unknown = || format!("no published figure '{path}'");
     let mut parts = path.splitn(3, '/');
     let mut part = || parts.next().ok_or_else(unknown);

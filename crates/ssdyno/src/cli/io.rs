@@ -1,10 +1,11 @@
 //! `io`: one workload by hand.
 
 use clap::{Args, ValueEnum};
+use lab::io::{Burst, Io};
 use workload::{BlockSizes, Content, Pattern, units};
 
 use super::TargetArgs;
-use crate::words::{self, Burst};
+use crate::words;
 
 /// Direction and order of a workload, in fio's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -17,10 +18,16 @@ pub enum Access {
     Randrw,
 }
 
-impl Access {
-    /// Whether addresses are in random order.
-    pub fn is_random(self) -> bool {
-        matches!(self, Access::Randread | Access::Randwrite | Access::Randrw)
+impl From<Access> for lab::io::Access {
+    fn from(access: Access) -> lab::io::Access {
+        match access {
+            Access::Read => lab::io::Access::Read,
+            Access::Write => lab::io::Access::Write,
+            Access::Randread => lab::io::Access::RandRead,
+            Access::Randwrite => lab::io::Access::RandWrite,
+            Access::Rw => lab::io::Access::Rw,
+            Access::Randrw => lab::io::Access::RandRw,
+        }
     }
 }
 
@@ -143,4 +150,38 @@ pub struct PlaceArgs {
     #[arg(long, conflicts_with_all = ["zipf", "repeats"], value_name = "SPACE/ACCESS")]
     #[arg(value_parser = words::hot_cold)]
     pub hot: Option<Pattern>,
+}
+
+impl From<&IoArgs> for Io {
+    fn from(args: &IoArgs) -> Io {
+        let IoArgs { ops, flight, end, place, on } = args;
+        Io {
+            rw: ops.rw.into(),
+            mix: ops.mix,
+            blocks: ops.bs.clone(),
+            content: ops.content.clone(),
+            verify: ops.verify,
+            buffered: ops.buffered,
+            flush_every: ops.flush_every,
+            no_flush: ops.no_flush,
+            depth: flight.depth,
+            batch: flight.batch,
+            jobs: flight.jobs,
+            rate: flight.rate,
+            poisson: flight.poisson,
+            burst: flight.burst,
+            time_ns: end.time_ns,
+            coverage: end.coverage,
+            ops: end.ops,
+            offset: place.offset,
+            size: on.size,
+            shift: place.shift,
+            stride: place.stride,
+            backwards: place.backwards,
+            repeats: place.repeats,
+            zipf: place.zipf,
+            hot: place.hot.clone(),
+            seed: on.instrument.seed,
+        }
+    }
 }

@@ -20,7 +20,7 @@ use clap::{Parser, Subcommand};
 pub use self::drives::{DrivesArgs, DrivesCommand, FitArgs, HereArgs, ReplicateArgs};
 pub use self::fio::FioArgs;
 pub use self::import::ImportArgs;
-pub use self::io::{Access, FlightArgs, IoArgs, PlaceArgs};
+pub use self::io::IoArgs;
 pub use self::iozone::IozoneArgs;
 pub use self::partition::PartitionArgs;
 pub use self::prepare::{EraseArgs, PrepareArgs, StateWanted};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use methods::{Catalog, Declared, Form};
+use lab::{Declared, Form, Options, work};
 use workload::units;
 
 use super::TargetArgs;
@@ -28,7 +28,19 @@ pub struct RunArgs {
     pub own: MethodArgs,
 }
 
-/// What was typed of the options that single methods declare, by name.
+impl From<&RunArgs> for Options {
+    fn from(args: &RunArgs) -> Options {
+        Options {
+            size: args.on.size,
+            time: args.time,
+            seed: args.on.instrument.seed,
+            replicates: args.replicates,
+            ..Options::default()
+        }
+    }
+}
+
+/// Options that single methods declare, by name, with their words.
 #[derive(Clone, Debug, Default)]
 pub struct MethodArgs {
     pub typed: Vec<(String, Vec<String>)>,
@@ -36,7 +48,7 @@ pub struct MethodArgs {
 
 impl Args for MethodArgs {
     fn augment_args(command: Command) -> Command {
-        let declared = Catalog::default().declared();
+        let declared = work::declared();
         declared
             .into_iter()
             .fold(command, |command, (option, methods)| command.arg(argument(option, &methods)))
@@ -64,7 +76,7 @@ fn argument(option: &'static dyn Declared, methods: &[&str]) -> Arg {
 
 impl FromArgMatches for MethodArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<MethodArgs, clap::Error> {
-        let typed = Catalog::default().declared().into_iter().filter_map(|(option, _)| {
+        let typed = work::declared().into_iter().filter_map(|(option, _)| {
             let name = option.name();
             let words = match option.form() {
                 Form::Switch | Form::Unwritten => matches.get_flag(name).then(Vec::new)?,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use engine::BackendKind;
+use lab::{BackendKind, Instrument, Request, Target};
 use workload::units;
 
 #[derive(Clone, Debug, Args)]
@@ -84,4 +84,22 @@ pub struct OutputArgs {
     /// No progress on stderr
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+impl From<&TargetArgs> for Request {
+    fn from(args: &TargetArgs) -> Request {
+        let InstrumentArgs { backend, pin, patience, .. } = args.instrument;
+        Request {
+            target: Target {
+                spec: args.target.clone(),
+                size: args.size,
+                destroy: args.destroy.clone(),
+                borrow: args.borrow.allowed,
+                journal: args.borrow.journal.clone(),
+            },
+            instrument: Instrument { backend, pin, patience },
+            store: args.store.store.clone(),
+            command: std::env::args().collect(),
+        }
+    }
 }

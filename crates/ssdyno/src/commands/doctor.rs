@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use lab::machine::{self, Fitness};
 use record::{Finding, Level};
 use report::{Ink, Style};
 use serde_json::json;
@@ -11,12 +12,10 @@ use crate::cli::DoctorArgs;
 use crate::failure::Result;
 use crate::{present, screen};
 
-/// Looks at the machine for a moment and says what would spoil a measurement.
+/// Observes the machine for a moment and lists everything that would spoil a measurement.
 pub fn run(args: &DoctorArgs) -> Result {
-    let environment = drive::host::environment();
-    let findings = drive::host::fitness();
+    let Fitness { environment, clock, findings } = machine::fitness();
     if args.json {
-        let clock = engine::Clock::new().name();
         let all = json!({"environment": environment, "clock": clock, "findings": findings});
         present::print(&present::json(&all)?)?;
         return Ok(ExitCode::SUCCESS);
@@ -31,7 +30,7 @@ pub fn run(args: &DoctorArgs) -> Result {
         known(&environment.cpu.model),
         known(&environment.os),
         known(&environment.kernel),
-        engine::Clock::new().name(),
+        clock,
     );
     findings.iter().for_each(|finding| text += &line(finding, &style));
     let worst = findings.iter().map(|f| f.level).max();

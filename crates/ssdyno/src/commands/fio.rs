@@ -7,18 +7,15 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 
 use fio::{self, Eta, Format, Plan, Request, output, run};
-use methods::Outcome;
+use lab::{ErrorKind, LabError, Outcome, Recorded, Recording, Shared};
 use record::{Safety, Step, TargetKind};
 
 use super::words;
 use crate::cli::{FioArgs, OutputArgs, StoreArgs};
-use crate::commands::session::Recorded;
 use crate::failure::{Failure, INTERRUPTED, IO, Result, USAGE};
-use crate::live::{Live, lock};
-use crate::recording::Recording;
+use crate::live::Live;
 use crate::{interrupt, present, screen};
 
 const OWN_HELP: &str = "
@@ -75,9 +72,9 @@ pub fn usage(error: fio::FioError) -> Failure {
     Failure::new(USAGE, &error).advise_if(error.advice)
 }
 
-fn failed(error: run::RunError) -> Failure {
-    let code = error.kind().map_or(INTERRUPTED, |kind| kind.exit_code());
-    Failure::new(code, &error).advise_if(error.advice())
+fn failed(error: run::RunError) -> LabError {
+    let kind = error.kind().map_or(ErrorKind::Interrupted, ErrorKind::from);
+    LabError::new(kind, &error).advise_if(error.advice())
 }
 
 fn execute(own: &Own, plan: &Plan) -> Result {
@@ -114,7 +111,7 @@ pub fn show_plan(plan: &Plan, prepared: &run::Prepared<'_>) -> Result<()> {
 
 /// Checks a plan against this machine.
 pub fn prepare<'p>(plan: &'p Plan, destroy: &[String]) -> Result<run::Prepared<'p>> {
-    run::prepare(plan, destroy).map_err(failed)
+    Ok(run::prepare(plan, destroy).map_err(failed)?)
 }
 
 /// How a plan is run.
@@ -136,27 +133,27 @@ pub fn record<'p>(
     how: &How<'_>,
 ) -> Result<(run::Ran<'p>, Recorded)> {
     let cost = cost(plan, &prepared);
-    let recording = Recording::begin(how.store, "fio", prepared.info(), cost.clone())?;
-    let shared = Arc::new(Mutex::new(recording));
     let lines = plan.globals.eta_newline.filter(|_| !how.seen.quiet);
-    let live = Live::new(Arc::clone(&shared), &cost, how.seen).with_lines(lines);
-    let ran = perform(prepared, live, how);
-    let mut recording = lock(&shared);
+    let live = Live::new(&cost, how.seen).with_lines(lines);
+    let bar = live.bar();
+    let store = how.store.store.as_deref();
+    let recording = Recording::begin(store, "fio", prepared.info(), cost, Box::new(live))?;
+    let mut shared = Shared::new(recording);
+    let ran = perform(prepared, &mut shared, how);
+    bar.finish_and_clear();
     let ran = match ran {
         Ok(ran) => ran,
-        Err(failure) => {
-            recording.finish(&Outcome::default(), Some(failure.text()))?;
-            return Err(failure);
+        Err(error) => {
+            shared.lock().finish(&Outcome::default(), Err(error.clone())).kept?;
+            return Err(error.into());
         }
     };
-    let cut_short = ran.interrupted.then(|| "interrupted".to_string());
-    let kept = recording.finish(&outcome(&ran), cut_short);
     let ended = match ran.interrupted {
-        true => Err(Failure::new(INTERRUPTED, "interrupted")),
+        true => Err(LabError::new(ErrorKind::Interrupted, "interrupted")),
         false => Ok(()),
     };
-    let (run, reports) = (recording.run().clone(), recording.reports());
-    Ok((ran, Recorded { run, reports, ended, kept }))
+    let recorded = shared.lock().finish(&outcome(&ran), ended);
+    Ok((ran, recorded))
 }
 
 /// Whether stdout is a screen for people, which is told what goes on.
@@ -174,8 +171,11 @@ fn seen(plan: &Plan) -> OutputArgs {
     OutputArgs { json: false, events: false, html: None, quiet }
 }
 
-fn perform<'p>(prepared: run::Prepared<'p>, mut live: Live, how: &How<'_>) -> Result<run::Ran<'p>> {
-    let bar = live.bar();
+fn perform<'p>(
+    prepared: run::Prepared<'p>,
+    observer: &mut Shared,
+    how: &How<'_>,
+) -> lab::Result<run::Ran<'p>> {
     let mut laying_out = |path: &Path, bytes: u64| {
         if how.speaks {
             let mib = bytes.div_ceil(1 << 20);
@@ -184,11 +184,9 @@ fn perform<'p>(prepared: run::Prepared<'p>, mut live: Live, how: &How<'_>) -> Re
             let _ = present::print(&line);
         }
     };
-    let mut setting =
-        run::Setting { interrupt: how.interrupt, observer: &mut live, laying_out: &mut laying_out };
-    let ran = prepared.run(&mut setting);
-    bar.finish_and_clear();
-    ran.map_err(failed)
+    let interrupt = how.interrupt;
+    let mut setting = run::Setting { interrupt, observer, laying_out: &mut laying_out };
+    prepared.run(&mut setting).map_err(failed)
 }
 
 fn code(ran: &run::Ran<'_>) -> u8 {

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use compat::iozone::{self, Command, Request};
-use methods::Options;
+use lab::{Options, Recorded, Request as LabRequest, Work};
 use record::{Level, Run};
 
-use super::session::{self, Job, Recorded};
-use super::words;
+use super::{session, words};
 use crate::cli::{BorrowArgs, InstrumentArgs, IozoneArgs, OutputArgs, StoreArgs, TargetArgs};
 use crate::failure::{Failure, IO, Result, USAGE};
 use crate::{interrupt, present, screen};
@@ -84,14 +83,14 @@ fn execute(own: &Own, command: &Command) -> Result {
         screen::say(&format!("ssdyno: {note}"));
     }
     let on = target(own, command);
-    let options = Options::default().with(&methods::IOZONE, Some(command.run.clone()));
-    let method = methods::find("iozone")?;
-    let job = Job { method: "iozone", act: &|session| Ok(method.run(session, &options)?) };
+    let options = Options::default().with(&lab::IOZONE, Some(command.run.clone()));
+    let work = Work::method("iozone", &options)?;
     let interrupt = interrupt::flag()?;
     if own.dry_run {
-        return session::run(&on, &job, &interrupt);
+        return session::run(&on, &work, &interrupt);
     }
-    let Recorded { run, ended, kept, .. } = session::record(&on, &job, &interrupt)?;
+    let Recorded { run, ended, kept, .. } =
+        session::record(&LabRequest::from(&on), &on.output, &work, &interrupt)?;
     if own.json {
         present::print(&present::record_json(&run, false)?)?;
     } else {

@@ -1,9 +1,9 @@
-//! `ssdyno list`: the drives here, what is on them, and what may be done to them.
+//! `ssdyno list`: the drives of this machine, their content, and the permissions on them.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use drive::{BlockDevice, Content, Inside, Partition};
+use lab::machine;
 use record::{DriveIdentity, Safety};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
@@ -11,14 +11,14 @@ use workload::units;
 
 use super::recover;
 use crate::cli::ListArgs;
-use crate::failure::{Failure, Result, USAGE};
+use crate::failure::Result;
 use crate::{present, screen};
 
 /// Lists every drive, or the one behind a path.
 pub fn run(args: &ListArgs) -> Result {
     let drives = match &args.path {
-        None => drive::list(),
-        Some(path) => behind(path)?,
+        None => machine::drives(),
+        Some(path) => machine::drives_behind(path)?,
     };
     if args.json {
         present::print(&present::json(&drives)?)?;
@@ -31,21 +31,6 @@ pub fn run(args: &ListArgs) -> Result {
     recover::mention(None);
     present::print(if text.is_empty() { "no block devices here\n" } else { &text })?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// A device named itself, or the drive behind a path, through whatever lies between.
-fn behind(path: &Path) -> Result<Vec<BlockDevice>> {
-    let named = path.canonicalize().ok().map(|path| path.display().to_string());
-    if let Some(device) = drive::list().into_iter().find(|d| d.drive.path == named) {
-        return Ok(vec![device]);
-    }
-    let location = drive::locate(path)?;
-    let Some(name) = location.drive.map(|d| d.name) else {
-        let kind = location.filesystem.kind;
-        let text = format!("no drive is known behind {} ({kind})", path.display());
-        return Err(Failure::new(USAGE, text).advise("ssdyno list"));
-    };
-    Ok(drive::list().into_iter().filter(|d| d.drive.name == name).collect())
 }
 
 fn block(device: &BlockDevice, in_full: bool, style: &Style) -> String {

@@ -1,8 +1,8 @@
-//! `ssdyno methods`: the tests there are.
+//! `ssdyno methods`: the tests, as a list or one in full.
 
 use std::process::ExitCode;
 
-use methods::MethodInfo;
+use lab::{MethodInfo, work};
 use report::Ink;
 use report::table::{Align, Cell, Table};
 use serde_json::json;
@@ -12,11 +12,11 @@ use crate::cli::MethodsArgs;
 use crate::failure::Result;
 use crate::{present, screen};
 
-/// Lists the methods, or tells all about one.
+/// Lists the methods, or shows one in full.
 pub fn run(args: &MethodsArgs) -> Result {
     let chosen: Vec<&MethodInfo> = match &args.name {
-        Some(name) => vec![methods::find(name)?.info()],
-        None => methods::all().iter().map(|m| m.info()).collect(),
+        Some(name) => vec![work::method(name)?],
+        None => work::methods().collect(),
     };
     let text = match (args.json, &args.name) {
         (true, _) => json(&chosen)?,

@@ -1,33 +1,21 @@
-//! `ssdyno prepare`: brings a drive into a state, and keeps a record of that.
+//! `ssdyno prepare`: brings a drive into a state and records that.
 
-use std::path::Path;
-
-use methods::{Options, Prepare};
+use lab::{Erase, Options, Request, Work};
 use record::State;
-use rig::Erase;
 
-use super::session::{self, Job};
+use super::session;
 use crate::cli::{EraseArgs, PrepareArgs, StateWanted, TargetArgs};
 use crate::failure::Result;
 use crate::interrupt;
 
-/// Name in the record.
-const NAME: &str = "prepare";
-
-/// The scratch file that a directory is trimmed by way of stays empty.
-const SCRATCH_BYTES: u64 = 1 << 20;
-
 /// Prepares the target.
 pub fn run(args: PrepareArgs) -> Result {
-    let prepare = Prepare { to: state(args.to), by: erase(&args.by) };
-    let on = match Path::new(&args.on.target).is_dir() {
-        true => TargetArgs { size: Some(SCRATCH_BYTES), ..args.on },
-        false => args.on,
-    };
+    let target = Request::from(&args.on).target.to_prepare();
+    let on = TargetArgs { size: target.size, ..args.on };
     let options =
         Options { size: on.size, time: args.time, seed: on.instrument.seed, ..Options::default() };
-    let job = Job { method: NAME, act: &|session| Ok(prepare.run(session, &options)?) };
-    session::run(&on, &job, &interrupt::flag()?)
+    let work = Work::prepare(state(args.to), erase(&args.by), &options);
+    session::run(&on, &work, &interrupt::flag()?)
 }
 
 fn state(wanted: StateWanted) -> State {

@@ -2,33 +2,21 @@
 
 use std::process::ExitCode;
 
-use methods::{Catalog, Method, Options};
+use lab::{Options, Work, work};
 
-use super::session::{self, Job};
+use super::session;
 use crate::cli::RunArgs;
 use crate::failure::Result;
 use crate::interrupt;
 
-/// Runs every method asked for, in order; the first that does not come to a good end is the last.
+/// Runs the methods in order, up to the first that fails.
 pub fn run(args: &RunArgs) -> Result {
-    let methods: Vec<&dyn Method> = args
-        .method
-        .iter()
-        .map(|name| methods::find(name))
-        .collect::<std::result::Result<_, _>>()?;
-    let usual = Options {
-        size: args.on.size,
-        time: args.time,
-        seed: args.on.instrument.seed,
-        replicates: args.replicates,
-        ..Options::default()
-    };
-    let options = Catalog::default().options(&methods, &args.own.typed, usual)?;
+    let options = work::options(&args.method, &args.own.typed, Options::from(args))?;
+    let works = args.method.iter().map(|name| Ok(Work::method(name, &options)?));
+    let works = works.collect::<Result<Vec<_>>>()?;
     let interrupt = interrupt::flag()?;
-    for method in methods {
-        let job =
-            Job { method: method.info().name, act: &|session| Ok(method.run(session, &options)?) };
-        let code = session::run(&args.on, &job, &interrupt)?;
+    for work in works {
+        let code = session::run(&args.on, &work, &interrupt)?;
         if code != ExitCode::SUCCESS {
             return Ok(code);
         }

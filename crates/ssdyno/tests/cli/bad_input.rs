@@ -39,7 +39,7 @@ fn words_that_make_no_sense() {
         (&["io", ".", "--content", "gold"], "content 'gold'"),
         (&["io", ".", "--rw", "read", "--zipf", "1.1"], "go with --rw randread"),
         (&["io", ".", "--stride", "1M"], "go with --rw read"),
-        (&["io", ".", "--size", "1MiB", "--offset", "2MiB"], "behind the end"),
+        (&["io", ".", "--size", "1MiB", "--offset", "2MiB"], "past the end"),
         (&["shwo"], "shwo"),
         (&["show", "--html", "--json"], "cannot be used with"),
         (&["methods", "quikc"], "did you mean 'quick'?"),

@@ -1,31 +1,27 @@
-//! `ssdyno replicate`: published experiments on virtual drives, figure by figure.
+//! `ssdyno replicate`: published experiments on virtual drives, or on a drive of the user's.
 //!
-//! What is published and how it is measured here is data (`published/*.toml`); each experiment runs
-//! once in virtual time and leaves a record like any run. On a target of the user's (`here`) the
-//! document's steps are run themselves. A figure outside its tolerance is missed,
-//! also where the reason is known, and the exit code says so.
+//! On virtual drives the exit code is 1 when a figure is outside its tolerance, even where the
+//! reason is known.
 
 mod beside;
-mod document;
-mod experiment;
 mod here;
 mod page;
-mod reading;
 
 use std::process::ExitCode;
 
+use lab::replicate::{self, Compared, Document, document};
+use lab::{Options, Recorded, Request, Work};
 use report::Ink;
 use report::table::{Align, Cell, Table};
 use serde_json::json;
 
-use self::document::{Document, Experiment};
 use self::page::Done;
-use crate::cli::ReplicateArgs;
-use crate::commands::session::Recorded;
+use super::{io, session};
+use crate::cli::{OutputArgs, ReplicateArgs};
 use crate::failure::{CHECK_FAILED, Result};
 use crate::{interrupt, present, screen};
 
-/// Repeats a document's experiments, or lists the documents there are.
+/// Repeats a document's experiments, or lists the documents.
 pub fn run(args: &ReplicateArgs) -> Result {
     let Some(name) = &args.document else { return list(args.json) };
     let document = document::document(name)?;
@@ -33,14 +29,11 @@ pub fn run(args: &ReplicateArgs) -> Result {
         return here::run(name, &document, target, args);
     }
     let done = experiments(&document, args)?;
-    let figures: Vec<_> = document
-        .figures
-        .iter()
-        .filter_map(|figure| {
-            let done = done.iter().find(|d| d.experiment == figure.experiment)?;
-            Some(reading::compare(figure, &done.run))
-        })
-        .collect();
+    let compared = |figure: &document::Figure| {
+        let done = done.iter().find(|d| d.experiment == figure.experiment)?;
+        Some(replicate::compare(figure, &done.run))
+    };
+    let figures: Vec<Compared> = document.figures.iter().filter_map(compared).collect();
     let text = match args.json {
         true => present::json(&page::json(name, &document, &figures, &done))?,
         false => page::text(&document, &figures, &done, &screen::style()),
@@ -51,21 +44,32 @@ pub fn run(args: &ReplicateArgs) -> Result {
 }
 
 fn experiments(document: &Document, args: &ReplicateArgs) -> Result<Vec<Done>> {
-    let wanted = |e: &&Experiment| args.only.as_ref().is_none_or(|only| e.id.contains(only));
-    let chosen: Vec<&Experiment> = document.experiments.iter().filter(wanted).collect();
-    if chosen.is_empty() {
-        return Err(document::nothing_called_so(document.experiments.iter().map(|e| &e.id)));
-    }
+    let (chosen, options) = (document.chosen(args.only.as_deref())?, Options::default());
     let interrupt = interrupt::flag()?;
     let mut done = Vec::new();
     for experiment in chosen {
-        let Recorded { run, reports, ended, kept } = experiment::run(experiment, args, &interrupt)?;
+        let work = Work::experiment(experiment, &io::read, &options)?;
+        let request = request(experiment.target(), args);
+        let recorded = session::record(&request, &output(args), &work, &interrupt)?;
+        let Recorded { run, store, ended, kept } = recorded;
         ended?;
         kept?;
-        let page = present::write_page(&run, None, &reports).map(|path| path.display().to_string());
-        done.push(Done { experiment: experiment.id.clone(), run, page: page.ok() });
+        let page = present::write_page(&run, None, &present::reports_beside(&store));
+        let page = page.map(|path| path.display().to_string()).ok();
+        done.push(Done { experiment: experiment.id.clone(), run, page });
     }
     Ok(done)
+}
+
+/// A request for a target, with defaults for the instrument.
+fn request(target: String, args: &ReplicateArgs) -> Request {
+    let (store, command) = (args.store.store.clone(), std::env::args().collect());
+    Request { store, command, ..Request::on(target) }
+}
+
+fn output(args: &ReplicateArgs) -> OutputArgs {
+    let ReplicateArgs { json, quiet, .. } = *args;
+    OutputArgs { json, events: false, html: None, quiet: quiet || json }
 }
 
 fn list(as_json: bool) -> Result {
@@ -85,4 +89,23 @@ fn list(as_json: bool) -> Result {
     let text = if as_json { present::json(&all)? } else { table.render(&screen::style()) };
     present::print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of `io` in the documents are the command's, so that only it can check them.
+    #[test]
+    fn every_step_of_every_document_can_be_planned() {
+        for name in document::names() {
+            let (document, options) =
+                (document::document(name).expect("it is there"), Options::default());
+            for experiment in &document.experiments {
+                let work = Work::experiment(experiment, &io::read, &options).expect("known");
+                let plan = Request::on(experiment.target()).plan(&work).map(drop);
+                plan.unwrap_or_else(|e| panic!("{name}, {}: {e}", experiment.id));
+            }
+        }
+    }
 }

@@ -1,19 +1,19 @@
-//! What `replicate` prints: the figures in a table, the charts, where the records are.
+//! The results of experiments on virtual drives: the figures as a table, the charts, the records.
 
+use lab::replicate::document::{Bound, Chart};
+use lab::replicate::{Compared, Course, Document};
 use record::Run;
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
 use serde_json::{Value, json};
 
-use super::document::{Bound, Chart, Document};
-use super::reading::{Compared, Course};
 use crate::screen;
 
-/// Columns of a course, and of the longest bar.
+/// Columns of a time series, and of the longest bar.
 const CHART_COLUMNS: usize = 50;
 
-/// What is said of a missed figure whose reason is not known.
-const UNEXPLAINED: &str = "why is not known";
+/// The reason of a missed figure without a known one.
+const UNEXPLAINED: &str = "the reason is unknown";
 
 /// The record of an experiment and its page.
 pub struct Done {
@@ -76,7 +76,7 @@ fn table(figures: &[Compared], style: &Style) -> String {
     table.render(style)
 }
 
-/// Why figures are missed, each reason once.
+/// The missed figures, grouped by reason.
 fn missed(figures: &[Compared], style: &Style) -> String {
     let reason = |f: &Compared| f.reason.clone().unwrap_or_else(|| UNEXPLAINED.to_string());
     let missed: Vec<&Compared> = figures.iter().filter(|f| !f.met).collect();
@@ -98,12 +98,12 @@ fn published(figure: &Compared) -> String {
     }
 }
 
-/// How far a figure may be off; a limit has no tolerance.
+/// The tolerance of a figure; a limit has none.
 fn may(tolerance: f64) -> String {
     if tolerance > 0.0 { format!("{:.0}%", tolerance * 100.0) } else { String::new() }
 }
 
-/// Four significant digits at most, and no zeros behind.
+/// At most four significant digits, without trailing zeros.
 pub fn number(value: f64) -> String {
     let whole = value.abs().max(1.0).log10() as usize + 1;
     let text = format!("{value:.*}", 4usize.saturating_sub(whole).min(3));
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_four_digits_and_no_zeros_behind() {
+    fn numbers_have_four_digits_and_no_trailing_zeros() {
         let said: Vec<_> =
             [159.94, 11.8, 2.5, 0.8312, 34133.0, 406.0, 1.0].into_iter().map(number).collect();
         assert_eq!(said, ["159.9", "11.8", "2.5", "0.831", "34133", "406", "1"]);

@@ -1,40 +1,43 @@
-//! A published experiment as data: the files of `published/`, read when the program is built.
+//! A published experiment as data: the files of `published/`, embedded when the program is built.
 //!
-//! An experiment is a virtual drive and the steps it goes through; a figure says in which
-//! experiment it is found and how it is read there, beside what was published. The words of a
-//! workload are those of `ssdyno io`, so that a reader can repeat any of them by hand.
+//! An experiment is a virtual drive and the steps it goes through; a figure names its experiment and
+//! says how it is read from the record. A workload is written in the words of `ssdyno io`, so that a
+//! reader can repeat any of them by hand.
 
-use lab::published::{self, Meant};
 use serde::{Deserialize, Serialize};
 
 use super::{beside, here};
-use crate::failure::{Failure, Result, USAGE};
+use crate::error::{LabError, Result};
+use crate::published::{self, Meant};
 
 /// Names and texts.
 const DOCUMENTS: [(&str, &str); 6] = [
-    ("000", include_str!("../../../../../published/000.toml")),
-    ("001", include_str!("../../../../../published/001.toml")),
-    ("002", include_str!("../../../../../published/002.toml")),
-    ("003", include_str!("../../../../../published/003.toml")),
-    ("004", include_str!("../../../../../published/004.toml")),
-    ("fills", include_str!("../../../../../published/fills.toml")),
+    ("000", include_str!("../../../../published/000.toml")),
+    ("001", include_str!("../../../../published/001.toml")),
+    ("002", include_str!("../../../../published/002.toml")),
+    ("003", include_str!("../../../../published/003.toml")),
+    ("004", include_str!("../../../../published/004.toml")),
+    ("fills", include_str!("../../../../published/fills.toml")),
 ];
 
-/// A document and what is repeated of it.
+/// A document, and the parts of it that are repeated.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Title, author and year.
     pub title: String,
-    /// What the repetition leaves out, and why.
+    /// The parts that are not repeated, and why.
     pub about: String,
+    /// Experiments on virtual drives.
     #[serde(rename = "experiment")]
     pub experiments: Vec<Experiment>,
+    /// Figures of those experiments.
     #[serde(rename = "figure")]
     pub figures: Vec<Figure>,
+    /// Charts of the same shape as the published ones.
     #[serde(rename = "chart", default)]
     pub charts: Vec<Chart>,
-    /// What its author ran, for a drive of one's own.
+    /// The author's own steps, for a drive of the user's.
     #[serde(default)]
     pub here: Vec<here::Step>,
     /// Figures of those steps.
@@ -42,15 +45,17 @@ pub struct Document {
     pub beside: Vec<beside::Figure>,
 }
 
-/// A virtual drive, fresh at first, and what is done with it: a method, or steps.
+/// A virtual drive, fresh at first, and a method or steps to run on it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
+    /// Its name.
     pub id: String,
     /// A preset, with overrides as in `sim:NAME?key=value`.
     pub drive: String,
-    /// The method that is run; or else there are steps.
+    /// The method to run; an experiment without one has steps.
     pub method: Option<String>,
+    /// The steps.
     #[serde(default)]
     pub steps: Vec<Step>,
 }
@@ -60,18 +65,29 @@ pub struct Experiment {
 #[serde(untagged, deny_unknown_fields)]
 pub enum Step {
     /// A workload in the words of `ssdyno io`; its metrics are called `NAME.throughput`, ...
-    Io { name: String, io: String },
-    /// The whole drive is given back; how long that takes is the metric `NAME.time`.
-    Discard { discard: String },
+    Io {
+        /// Its name.
+        name: String,
+        /// Its options.
+        io: String,
+    },
+    /// A discard of the whole drive; its duration is the metric `NAME.time`.
+    Discard {
+        /// Its name.
+        discard: String,
+    },
     /// Time without I/O.
-    Idle { idle: String },
+    Idle {
+        /// Its duration, such as `30s`.
+        idle: String,
+    },
 }
 
 /// A published figure.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct Figure {
-    /// What it is, for people.
+    /// A description for people.
     pub what: String,
     /// The experiment it is found in.
     pub experiment: String,
@@ -81,19 +97,19 @@ pub struct Figure {
     pub published: f64,
     /// The upper end of a published range.
     pub to: Option<f64>,
+    /// The unit it was printed in.
     pub unit: Unit,
-    /// Share by which it may differ.
+    /// Share by which the replicated figure may differ.
     pub tolerance: f64,
     /// For figures published as a limit.
     pub bound: Option<Bound>,
-    /// Place in the document, or another source.
+    /// Its place in the document, or another source.
     pub source: String,
-    /// Why the model cannot meet it.
+    /// Why the model cannot meet it, where that is known.
     pub reason: Option<String>,
 }
 
-/// A figure as it is written in the file: with its value, or with the place of it in the data
-/// (`published/figures`), where each figure stands once.
+/// A figure as written in the file: with its value, or with the path of it in `published/figures`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -138,7 +154,7 @@ impl TryFrom<Written> for Figure {
 
 type Found = (f64, Option<f64>, Unit, Option<Bound>, String);
 
-/// The figure of that path in the data; a rounded one may be half a unit to both sides.
+/// The figure at that path; a rounded one becomes a range of half a unit to both sides.
 fn of(path: &str, rounded: bool) -> std::result::Result<Found, String> {
     let (figure, place) = published::figure(path)?;
     let unit = Unit::ALL.into_iter().find(|unit| unit.name_and_scale().0 == figure.unit);
@@ -160,26 +176,34 @@ fn of(path: &str, rounded: bool) -> std::result::Result<Found, String> {
 pub enum Reading {
     /// A metric.
     Metric(String),
-    /// From the course of a workload, by share of its bytes.
+    /// From the time series of a workload, by share of its bytes.
     Course {
+        /// The workload.
         course: String,
+        /// The quantity.
         #[serde(default)]
         take: Take,
-        /// Which phase, where one is taken: 0 ends at the first fall.
+        /// The number of a phase, where one is taken: phase 0 ends at the first fall.
         #[serde(default)]
         phase: usize,
+        /// First share of the bytes.
         #[serde(default)]
         from: f64,
+        /// Last share of the bytes.
         #[serde(default = "whole")]
         to: f64,
     },
-    /// The same of one course over that of another.
+    /// The quantity of one workload over that of another.
     Ratio {
+        /// The two workloads.
         ratio: [String; 2],
+        /// The quantity.
         #[serde(default)]
         take: Take,
+        /// First share of the bytes.
         #[serde(default)]
         from: f64,
+        /// Last share of the bytes.
         #[serde(default = "whole")]
         to: f64,
     },
@@ -189,14 +213,14 @@ fn whole() -> f64 {
     1.0
 }
 
-/// What is taken from a course.
+/// A quantity of a workload's time series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Take {
     /// Bytes over time.
     #[default]
     Rate,
-    /// Mean of the rates of equal parts of the address, as surface tests of drives print it.
+    /// Mean of the rates of equal parts, as surface tests of drives print it.
     MeanOfParts,
     /// The slowest hundredth.
     Worst,
@@ -210,23 +234,31 @@ pub enum Take {
     Spread,
 }
 
-/// Units as they are printed.
+/// Units as printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
+    /// 10^9 bytes per second.
     #[serde(rename = "GB/s")]
     GbPerSecond,
+    /// 10^6 bytes per second.
     #[serde(rename = "MB/s")]
     MbPerSecond,
+    /// 1024 bytes per second.
     #[serde(rename = "KiB/s")]
     KibPerSecond,
+    /// 1000 bytes per second.
     #[serde(rename = "kB/s")]
     KbPerSecond,
+    /// Operations per second.
     #[serde(rename = "IOPS")]
     Iops,
+    /// 10^9 bytes.
     #[serde(rename = "GB")]
     Gigabytes,
+    /// Seconds.
     #[serde(rename = "s")]
     Seconds,
+    /// A ratio.
     #[serde(rename = "x")]
     Times,
 }
@@ -243,8 +275,8 @@ impl Unit {
         Unit::Times,
     ];
 
-    /// Its name, and how many of the record's units (bytes per second, operations per
-    /// second, bytes, nanoseconds) it is.
+    /// Its name, and the factor to the record's unit (bytes per second, operations per second,
+    /// bytes, nanoseconds).
     pub fn name_and_scale(self) -> (&'static str, f64) {
         match self {
             Unit::GbPerSecond => ("GB/s", 1e9),
@@ -259,11 +291,13 @@ impl Unit {
     }
 }
 
-/// A figure that is a limit.
+/// The side on which a figure is a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
+    /// The published figure is a minimum.
     AtLeast,
+    /// The published figure is a maximum.
     AtMost,
 }
 
@@ -271,33 +305,43 @@ pub enum Bound {
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Chart {
-    /// Rate over the share of bytes written or read; `EXPERIMENT/WORKLOAD` each.
-    Courses { title: String, courses: Vec<String> },
-    /// A bar for each figure of which this is the beginning of `what`.
-    Bars { title: String, bars: String },
+    /// Rate over the share of bytes read or written, for each `EXPERIMENT/WORKLOAD`.
+    Courses {
+        /// Its title.
+        title: String,
+        /// The workloads.
+        courses: Vec<String>,
+    },
+    /// A bar for each figure whose description has a prefix.
+    Bars {
+        /// Its title.
+        title: String,
+        /// Prefix of the figures' descriptions.
+        bars: String,
+    },
 }
 
-/// The documents there are.
+/// The names of all documents.
 pub fn names() -> impl Iterator<Item = &'static str> {
     DOCUMENTS.iter().map(|(name, _)| *name)
 }
 
-/// Nothing of a document has the name that was asked for.
-pub fn nothing_called_so<'a>(known: impl Iterator<Item = &'a String>) -> Failure {
+/// The error for a name that matches nothing in a document.
+pub(crate) fn no_match<'a>(known: impl Iterator<Item = &'a String>) -> LabError {
     let known = known.map(String::as_str).collect::<Vec<_>>().join(", ");
-    Failure::new(USAGE, format!("no experiment is called so; there are: {known}"))
+    LabError::usage(format!("no experiment matches; there are: {known}"))
 }
 
-/// The document of that name, or in a file of one's own (`./NAME.toml`).
+/// The document of that name, or in a file of the user's (`./NAME.toml`).
 pub fn document(name: &str) -> Result<Document> {
     if name.ends_with(".toml") {
         let text = std::fs::read_to_string(name);
-        return parse(name, &text.map_err(|e| Failure::new(USAGE, format!("{name}: {e}")))?);
+        return parse(name, &text.map_err(|e| LabError::usage(format!("{name}: {e}")))?);
     }
     let found = DOCUMENTS.iter().find(|(known, _)| *known == name);
     let unknown = || {
         let known = names().collect::<Vec<_>>().join(", ");
-        Failure::new(USAGE, format!("no document '{name}'; there are: {known}"))
+        LabError::usage(format!("no document '{name}'; there are: {known}"))
             .advise("ssdyno replicate")
     };
     let (_, text) = found.ok_or_else(unknown)?;
@@ -305,7 +349,7 @@ pub fn document(name: &str) -> Result<Document> {
 }
 
 fn parse(file: &str, text: &str) -> Result<Document> {
-    toml::from_str(text).map_err(|e| Failure::new(USAGE, format!("{file}: {e}")))
+    toml::from_str(text).map_err(|e| LabError::usage(format!("{file}: {e}")))
 }
 
 #[cfg(test)]
@@ -315,7 +359,7 @@ mod tests {
     #[test]
     fn every_figure_has_its_experiment_and_its_step() {
         for name in names() {
-            let document = document(name).unwrap_or_else(|e| panic!("{}", e.text()));
+            let document = document(name).unwrap_or_else(|e| panic!("{}", e));
             for figure in &document.figures {
                 let found = document.experiments.iter().find(|e| e.id == figure.experiment);
                 let experiment = found.unwrap_or_else(|| panic!("{name}: {figure:?}"));
@@ -325,7 +369,7 @@ mod tests {
                     Reading::Ratio { ratio, .. } => ratio.iter().map(String::as_str).collect(),
                 };
                 assert_ne!(experiment.method.is_some(), !experiment.steps.is_empty(), "{name}");
-                // What a method measures is its own matter.
+                // The metrics of a method are not listed here.
                 for step in steps.into_iter().filter(|_| experiment.method.is_none()) {
                     let known = experiment.steps.iter().any(|s| match s {
                         Step::Io { name, .. } | Step::Discard { discard: name } => name == step,
@@ -341,6 +385,6 @@ mod tests {
     #[test]
     fn an_unknown_document_names_those_there_are() {
         let failure = document("999").expect_err("nobody wrote it");
-        assert!(failure.text().contains("000, 001, 002, 003, 004"), "{}", failure.text());
+        assert!(failure.to_string().contains("000, 001, 002, 003, 004"), "{failure}");
     }
 }

@@ -1,41 +1,51 @@
-//! A figure read from a record, and how it compares with what was published. Pure.
+//! A figure read from a record, and its comparison with the published one. Pure.
 
 use record::{Column, Run, Series};
 use serde::Serialize;
 
 use super::document::{Bound, Figure, Reading, Take, Unit};
 
-/// Equal parts of a course's bytes: what "worst", "mean" and "spread" are taken over.
+/// Equal parts of a workload's bytes, over which worst, mean and spread are taken.
 const PARTS: usize = 100;
 
-/// Parts in which the end of a phase is looked for: a quarter of a percent each.
+/// Parts among which the end of a phase is searched: a quarter of a percent each.
 const FINE_PARTS: usize = 400;
 
-/// A figure, published and here.
+/// A published figure and its replication.
 #[derive(Debug, Serialize)]
 pub struct Compared {
+    /// A description for people.
     pub what: String,
+    /// The experiment it was read from.
     pub experiment: String,
     /// Number of the run it was read from.
     pub run: Option<i64>,
+    /// As published; the lower end of a range.
     pub published: f64,
+    /// The upper end of a published range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published_to: Option<f64>,
-    /// `null` when it could not be read.
+    /// As replicated; `null` where it could not be read.
     pub here: Option<f64>,
+    /// The unit of all three.
     pub unit: Unit,
     /// Share by which it differs from the published figure, or from the nearer end of a range.
     pub difference: Option<f64>,
+    /// Share by which it may differ.
     pub tolerance: f64,
+    /// For figures published as a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
+    /// Whether it is within its tolerance.
     pub met: bool,
+    /// Its place in the document, or another source.
     pub source: String,
+    /// Why the model cannot meet it, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Holds a figure against the record of its experiment.
+/// Compares a figure with the record of its experiment.
 pub fn compare(figure: &Figure, run: &Run) -> Compared {
     let here = read(&figure.read, run).map(|value| value / figure.unit.name_and_scale().1);
     let difference = here.map(|here| difference(here, figure.published, figure.to));
@@ -85,7 +95,7 @@ fn read(reading: &Reading, run: &Run) -> Option<f64> {
     }
 }
 
-/// `None` for a phase, which has its own ends.
+/// `None` for a phase, whose ends are found and not given.
 fn take_from(course: &Course, take: Take, from: f64, to: f64) -> Option<f64> {
     let parts = course.parts(PARTS, from, to);
     let (slowest, fastest) =
@@ -102,12 +112,12 @@ fn take_from(course: &Course, take: Take, from: f64, to: f64) -> Option<f64> {
 
 /// Bytes over time of one execution of a workload.
 pub struct Course {
-    /// Bytes done and seconds passed at the end of each interval; begins with nothing.
+    /// Bytes done and seconds elapsed at the end of each interval, beginning at (0, 0).
     points: Vec<(f64, f64)>,
 }
 
 impl Course {
-    /// The first course of a workload in a record.
+    /// The first execution of a workload in a record.
     pub fn of(run: &Run, workload: &str) -> Option<Course> {
         let series = run.series.iter().find(|series| series.name == workload)?;
         Course::of_series(series)
@@ -153,8 +163,8 @@ impl Course {
         (0..n).map(|i| self.rate(at(i), at(i + 1))).collect()
     }
 
-    /// From and to in shares of its bytes of a stretch in which the rate does not change. The first
-    /// one ends where the rate falls for the first time.
+    /// The ends of a phase of constant rate, as shares of the bytes. The first phase ends where the
+    /// rate falls for the first time.
     fn phase(&self, number: usize) -> Option<(f64, f64)> {
         let steps = analysis::steps(&self.parts(FINE_PARTS, 0.0, 1.0));
         let first = steps.first_fall().unwrap_or(steps.changes.len());
@@ -208,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_and_limits_are_held_to_their_nearer_end() {
+    fn ranges_and_limits_are_compared_with_their_nearer_end() {
         assert_eq!(difference(90.0, 80.0, Some(100.0)), 0.0);
         assert!((difference(110.0, 80.0, Some(100.0)) - 0.1).abs() < 1e-9);
         assert!((difference(72.0, 80.0, Some(100.0)) + 0.1).abs() < 1e-9);

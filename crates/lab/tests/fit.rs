@@ -1,25 +1,44 @@
-//! `ssdyno drives fit` end to end: a drive is measured by `quick` and `sustain`, another preset is
-//! fitted to the records, and the fitted drive does what the measured one does under workloads that
-//! were not used, within 10%.
+//! Fitting end to end: `quick` and `sustain` measure a virtual drive, another preset is fitted to the
+//! records, and the fitted drive predicts the measured one within 10% under other workloads.
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::Simulator;
+use lab::fit::Measurements;
+use lab::{Event, Options, Recorded, Request, Watcher, Work};
 use model::DriveSpec;
+use record::Run;
 use rig::{Preparation, Rig};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
 const GB: u64 = 1_000_000_000;
 
-fn ssdyno(words: &[&str], place: &Path) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ssdyno"));
-    command.args(words).current_dir(place).arg("--store").arg(place.join("s.sqlite"));
-    let output = command.env("COLUMNS", "120").output().expect("it starts");
-    assert!(output.status.success(), "{words:?}: {output:?}");
-    String::from_utf8(output.stdout).expect("text")
+/// Follows nothing; a run that warns or gives up fails the test.
+struct Quiet;
+
+impl Watcher for Quiet {
+    fn event(&mut self, _: &Event) {}
+
+    fn warn(&mut self, line: &str) {
+        panic!("{line}");
+    }
+
+    fn give_up(&mut self, recorded: Recorded) -> ! {
+        panic!("{:?}", recorded.ended);
+    }
+}
+
+/// The record of a method on a virtual drive.
+fn run(method: &str, target: &str, store: &Path) -> Run {
+    let request = Request { store: Some(store.to_path_buf()), ..Request::on(target) };
+    let options = Options::default();
+    let work = Work::method(method, &options).expect("a method");
+    let begun = request.plan(&work).and_then(|planned| planned.begin(Box::new(Quiet)));
+    let recorded = begun.expect("it begins").run(&Arc::new(AtomicBool::new(false)));
+    recorded.ended.and(recorded.kept).expect("it ends well");
+    recorded.run
 }
 
 /// Bytes per second of a workload on a new drive, its region written before where it reads.
@@ -60,16 +79,17 @@ fn fitted_to(measured: &str, pairs: &[(&str, &str)], base: &str) {
     let place = tempfile::tempdir().expect("a directory");
     let query: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let target = format!("sim:{measured}?{}", query.join("&"));
-    ssdyno(&["run", &target, "-m", "quick", "-m", "sustain", "--quiet"], place.path());
-    let said = ssdyno(&["drives", "fit", "1", "2", "--base", base, "-o", "my.toml"], place.path());
-    for word in ["undetermined", "heat.ambient_c", "nand.program_us", "sim:my.toml"] {
-        assert!(said.contains(word), "{word} in\n{said}");
+    let store = place.path().join("s.sqlite");
+    let runs = ["quick", "sustain"].map(|method| run(method, &target, &store));
+    let measurements = Measurements::of("fitted", &runs).expect("measurements");
+    let found = measurements.fit(Some(base)).expect("fitted");
+    let undetermined: Vec<_> = found.undetermined.iter().map(|f| f.key.as_str()).collect();
+    for key in ["heat.ambient_c", "nand.program_us"] {
+        assert!(undetermined.contains(&key), "{key} in {undetermined:?}");
     }
-    let text = std::fs::read_to_string(place.path().join("my.toml")).expect("written");
-    let fitted = DriveSpec::parse("my.toml", &text).expect("it can be read again");
+    let fitted = DriveSpec::parse("my.toml", &found.toml).expect("it can be read again");
     let truth = DriveSpec::preset(measured).and_then(|spec| spec.with_overrides(pairs));
     let truth = truth.expect("known");
-    println!("{said}");
     for workload in unused_workloads() {
         let (real, predicted) = (rate(&truth, &workload), rate(&fitted, &workload));
         let off = predicted / real - 1.0;

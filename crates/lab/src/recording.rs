@@ -1,31 +1,26 @@
-//! The record of a run while it grows: begun before the first byte, kept at every step, finished
-//! whatever happens. A store that fails in the middle does not cost the measurement: what was
-//! measured is then written beside it as a file.
+//! The record of a run while it grows: begun before the first byte, stored at every step, finished
+//! whatever happens.
+//!
+//! A store that fails in the middle does not cost the measurement: the record is then written to a
+//! file. Events reach the caller's watcher after they are recorded.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use methods::Outcome;
 use record::{
-    DriveIdentity, Environment, Finding, FindingKind, Health, IoErrors, Level, Plan, Run, SCHEMA,
-    Safety, State, TargetKind, Unit,
+    DriveIdentity, Environment, Finding, FindingKind, Health, Level, Plan, Run, SCHEMA, Safety,
+    State, TargetKind, Unit,
 };
-use rig::{Event, Interval, TargetInfo};
+use rig::{Event, Interval, Observer, TargetInfo};
 use store::{Point, Store, StoreError, new_id};
 use workload::units;
 
-use crate::cli::StoreArgs;
-use crate::failure::{Failure, IO, Result};
-use crate::screen::say;
-
-/// What is said of a drive that does not answer.
-pub enum Unanswered {
-    /// A warning.
-    Waits(String),
-    /// The run has ended with this.
-    GivenUp(Failure),
-}
+use crate::error::{ErrorKind, LabError, Result};
+use crate::session::Recorded;
+use crate::watcher::Watcher;
 
 /// A run that is being recorded.
 pub struct Recording {
@@ -33,21 +28,23 @@ pub struct Recording {
     run: Run,
     number: i64,
     began: Instant,
-    /// The first thing that went wrong with the store, told once.
+    /// The first failure of the store; it is reported once.
     trouble: Option<StoreError>,
-    /// Findings from outside of a method: the rig's, the command's.
+    /// Findings of the rig.
     notes: Vec<Finding>,
+    watcher: Box<dyn Watcher>,
 }
 
 impl Recording {
     /// Enters the run into the store.
     pub fn begin(
-        args: &StoreArgs,
+        store: Option<&Path>,
         method: &str,
         info: &TargetInfo,
         plan: Plan,
+        watcher: Box<dyn Watcher>,
     ) -> Result<Recording> {
-        let mut store = Store::open(args.store.as_deref())?;
+        let mut store = Store::open(store)?;
         let mut run = Run {
             schema: SCHEMA.to_string(),
             id: new_id()?,
@@ -75,39 +72,35 @@ impl Recording {
         let number = store.begin(&run)?;
         run.number = Some(number);
         let began = Instant::now();
-        Ok(Recording { store, run, number, began, trouble: None, notes: Vec::new() })
+        let notes = Vec::new();
+        Ok(Recording { store, run, number, began, trouble: None, notes, watcher })
     }
 
-    /// The run as it is now.
-    pub fn run(&self) -> &Run {
-        &self.run
+    /// The number of the run in the store.
+    pub fn number(&self) -> i64 {
+        self.number
     }
 
-    /// The directory that reports go to: beside the store.
-    pub fn reports(&self) -> PathBuf {
-        crate::present::reports_beside(self.store.path())
-    }
-
-    /// What the opened target and the engine turned out to be.
+    /// Enters the target as it was opened, and the engine.
     pub fn describe(&mut self, info: &TargetInfo, describe: impl FnOnce(&mut Environment)) {
         self.run.target = info.target.clone();
         describe(&mut self.run.environment);
         self.keep();
     }
 
-    /// Wear and errors after the run, as the drive tells them.
+    /// Enters wear and errors after the run, as the drive reports them.
     pub fn note_health(&mut self, health: Option<Health>) {
         self.run.health_after = health;
     }
 
-    /// The state of the drive by what earlier runs left, and since when nothing is known of it.
+    /// The state in which earlier runs left the drive, and enters it with its time.
     pub fn recall(&mut self) -> State {
         let run = &mut self.run;
         let whole = |drive: &&DriveIdentity| {
             run.target.kind == TargetKind::Device && drive.path == run.target.path
         };
         let drive = run.target.drive.as_ref().filter(whole);
-        // A store that cannot be asked knows of no state; it will tell when it is written to.
+        // A store that cannot be read knows no state; its failure is reported at the next write.
         let last = drive.and_then(|drive| {
             let last = self.store.state_before(drive, self.number).ok().flatten();
             last.filter(|last| !last.was_written_since(drive))
@@ -118,8 +111,8 @@ impl Recording {
         run.state_before
     }
 
-    /// Keeps what an event says.
-    pub fn event(&mut self, event: &Event) {
+    /// Records an event, then passes it on.
+    fn event(&mut self, event: &Event) {
         match event {
             Event::Interval { workload, replicate, start_ns, interval } => {
                 self.append(workload, *replicate, *start_ns, interval);
@@ -127,24 +120,29 @@ impl Recording {
             Event::Finding(finding) => self.notes.push(finding.clone()),
             Event::Step { .. } | Event::Progress { .. } | Event::NoAnswer { .. } => {}
         }
+        self.watcher.event(event);
+        if let Event::NoAnswer { workload, silent_ns, limit_ns } = event {
+            self.no_answer(workload, *silent_ns, *limit_ns);
+        }
     }
 
-    /// A drive that leaves everything unanswered, in a line, which the record keeps. The last such
-    /// line is why the run has ended: then its record is finished with what there is.
-    pub fn no_answer(&mut self, workload: &str, silent_ns: u64, limit_ns: u64) -> Unanswered {
+    /// A drive leaves everything unanswered: a warning at first, the end when patience is over.
+    fn no_answer(&mut self, workload: &str, silent_ns: u64, limit_ns: u64) {
         let time = |ns: u64| units::span(ns as f64 / 1e9);
         let spec = &self.run.target.spec;
         let line = format!("no answer from {spec} for {} ({workload})", time(silent_ns));
         if silent_ns < limit_ns {
             let line = format!("{line}; the run ends after {} of silence", time(limit_ns));
             self.notes.push(Finding::new(FindingKind::NoAnswer, Level::Warn, &line));
-            return Unanswered::Waits(line);
+            self.watcher.warn(&line);
+        } else {
+            let recorded = self.give_up(line);
+            self.watcher.give_up(recorded)
         }
-        Unanswered::GivenUp(self.give_up(line))
     }
 
-    /// Finishes the record of a run that cannot come to an end of its own.
-    fn give_up(&mut self, why: String) -> Failure {
+    /// Finishes the record of a run that cannot end by itself.
+    fn give_up(&mut self, why: String) -> Recorded {
         for note in &self.notes {
             if !self.run.warnings.contains(note) {
                 self.run.warnings.push(note.clone());
@@ -153,21 +151,28 @@ impl Recording {
         self.run.seconds = Some(self.began.elapsed().as_secs_f64());
         self.run.cut_short = Some(why.clone());
         let kept = self.store.finish(&self.run);
-        // What was kept as it came: intervals up to the silence.
+        // The store has the intervals up to the silence.
         if let Ok(run) = self.store.load(self.number) {
             self.run.series = run.series;
         }
-        let lent = self.run.plan.as_ref().is_some_and(|plan| plan.safety == Safety::Borrows);
-        Failure::new(IO, why).advise(match (kept, lent) {
+        let borrows = self.run.plan.as_ref().is_some_and(|plan| plan.safety == Safety::Borrows);
+        let advice = match (kept, borrows) {
             (Err(error), _) => match keep_as_file(&self.run) {
                 Some(path) => format!("{error}: the record is in {}", path.display()),
                 None => format!("{error}: the record is nowhere but here, with --json"),
             },
-            (Ok(()), true) => "ssdyno recover, once the drive answers: it was lent".to_string(),
+            (Ok(()), true) => {
+                "ssdyno recover, once the drive answers: its blocks were borrowed".to_string()
+            }
             (Ok(()), false) => {
                 "unplug it, if this process stays: the system waits for it".to_string()
             }
-        })
+        };
+        self.recorded(Err(LabError::new(ErrorKind::Io, why).advise(advice)), Ok(()))
+    }
+
+    fn recorded(&self, ended: Result<()>, kept: Result<()>) -> Recorded {
+        Recorded { run: self.run.clone(), store: self.store.path().to_path_buf(), ended, kept }
     }
 
     fn append(&mut self, workload: &str, replicate: u32, start_ns: u64, interval: &Interval) {
@@ -185,10 +190,10 @@ impl Recording {
         let t_ns = interval.end_ns;
         let point = Point { workload, replicate, start_ns, t_ns, values: &values };
         let kept = self.store.append(self.number, &point);
-        self.tell(kept);
+        self.check(kept);
     }
 
-    /// Keeps what a method has found so far.
+    /// Stores what a method has found so far.
     pub fn checkpoint(&mut self, outcome: &Outcome) {
         self.take(outcome);
         self.keep();
@@ -212,47 +217,67 @@ impl Recording {
 
     fn keep(&mut self) {
         let kept = self.store.update(&self.run);
-        self.tell(kept);
+        self.check(kept);
     }
 
-    /// A store that fails is told once; the run goes on.
-    fn tell(&mut self, result: std::result::Result<(), StoreError>) {
+    /// Warns of the first failure of the store; the run goes on.
+    fn check(&mut self, result: std::result::Result<(), StoreError>) {
         if let (Err(error), None) = (result, &self.trouble) {
-            say(&format!("ssdyno: {error}; the run goes on, its record is kept at the end"));
+            let line = format!("{error}; the run goes on and its record is stored at the end");
+            self.watcher.warn(&line);
             self.trouble = Some(error);
         }
     }
 
-    /// Enters the end of the run: everything measured, and why it ended early if it did. What the
-    /// store does not take is kept as a file.
-    pub fn finish(&mut self, outcome: &Outcome, cut_short: Option<String>) -> Result<()> {
+    /// Enters the end of the run: everything measured, and why it ended early if it did. A record
+    /// that the store does not take goes to a file.
+    pub fn finish(&mut self, outcome: &Outcome, ended: Result<()>) -> Recorded {
         self.take(outcome);
         self.run.series.clone_from(&outcome.series);
         self.run.seconds = Some(self.began.elapsed().as_secs_f64());
-        self.run.complete = cut_short.is_none();
-        self.run.cut_short = cut_short;
-        let Err(error) = self.store.finish(&self.run) else { return Ok(()) };
-        // Under its number the store has at most a part of it.
-        self.run.number = None;
-        let text = format!("{error}: the record is not in the store");
-        Err(Failure::new(IO, text).advise(match keep_as_file(&self.run) {
-            Some(path) => format!("the record is in {}", path.display()),
-            None => "--json prints a record; nothing else could be written here".into(),
-        }))
+        self.run.complete = ended.is_ok();
+        self.run.cut_short = ended.as_ref().err().map(ToString::to_string);
+        let kept = self.store.finish(&self.run).map_err(|error| {
+            // Under its number the store has at most a part of it.
+            self.run.number = None;
+            let text = format!("{error}: the record is not in the store");
+            LabError::new(ErrorKind::Io, text).advise(match keep_as_file(&self.run) {
+                Some(path) => format!("the record is in {}", path.display()),
+                None => "--json prints a record; nothing else could be written here".into(),
+            })
+        });
+        self.recorded(ended, kept)
     }
 }
 
-/// Writes a record where it can be written, the system's directory for such files first.
+/// A recording that the observer and the session both reach, never at the same time.
+#[derive(Clone)]
+pub struct Shared(Arc<Mutex<Recording>>);
+
+impl Shared {
+    /// Shares a recording.
+    pub fn new(recording: Recording) -> Shared {
+        Shared(Arc::new(Mutex::new(recording)))
+    }
+
+    /// Locks it. A panic elsewhere does not make the measurement worthless.
+    pub fn lock(&self) -> MutexGuard<'_, Recording> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Shared {
+    fn event(&mut self, event: &Event) {
+        self.lock().event(event);
+    }
+}
+
+/// Writes a record to the first directory that takes it, beginning with the one for temporary files.
 fn keep_as_file(run: &Run) -> Option<PathBuf> {
     let json = report::json(run, false).ok()?;
     let name = format!("ssdyno-{}.json", run.id);
     let places = [std::env::temp_dir(), std::env::current_dir().ok()?];
     places.into_iter().map(|dir| dir.join(&name)).find(|path| fs::write(path, &json).is_ok())
-}
-
-/// Whether errors are the target's or those of a check of content.
-pub fn is_fault_of_content(error: &IoErrors) -> bool {
-    error.op == "verify"
 }
 
 fn environment() -> Environment {

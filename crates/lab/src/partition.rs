@@ -1,0 +1,127 @@
+//! Partition tables: read, planned and written.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use drive::partitions::{self, Layout, LayoutError, Planned, Table};
+use drive::{OpenRequest, Opened};
+use record::{Safety, TargetKind};
+use rig::TargetInfo;
+
+use crate::error::{ErrorKind, LabError, Result};
+
+/// Sector sizes an image may have, bytes.
+const SECTORS: [u64; 4] = [512, 1024, 2048, 4096];
+
+/// A drive or an image that can hold a partition table.
+pub struct Disc {
+    /// The device or image, as the user named it.
+    pub target: String,
+    /// Its capacity, bytes.
+    pub bytes: u64,
+    /// Its sector size, bytes.
+    pub sector_bytes: u32,
+    /// What a new table would destroy, where the user permitted that.
+    pub destroys: Option<String>,
+    info: TargetInfo,
+    request: OpenRequest,
+}
+
+impl Disc {
+    /// Checks that the target can hold a table, and touches nothing. `destroy` is the word that
+    /// permits a new one, `sector` the sector size of an image (default 512).
+    pub fn plan(target: &str, destroy: Option<String>, sector: Option<u64>) -> Result<Disc> {
+        let wants = if destroy.is_some() { Safety::Destroys } else { Safety::Reads };
+        let request = OpenRequest { size: None, wants, destroy };
+        let drive::Planned { info, destroys } = drive::plan_open(target, &request)?;
+        let sector_bytes = sector_bytes(target, &info, sector)?;
+        let (target, bytes) = (target.to_string(), info.bytes);
+        Ok(Disc { target, bytes, sector_bytes, destroys, info, request })
+    }
+
+    /// The places of a layout's partitions on this drive.
+    pub fn lay_out(&self, layout: &Layout) -> Result<Vec<Planned>> {
+        Ok(layout.plan(self.bytes, self.sector_bytes)?)
+    }
+
+    /// Whether a new table may be written; the error says how to permit it.
+    pub fn check_writable(&self) -> Result<()> {
+        if self.info.allowed >= Safety::Destroys {
+            return Ok(());
+        }
+        let text =
+            format!("{} may only be read, and a new table loses everything on it", self.target);
+        let advice = "--destroy with its serial number, or else its size in bytes, permits it";
+        Err(LabError::new(ErrorKind::Refused, text).advise(advice))
+    }
+
+    /// The table on the drive.
+    pub fn read(&self) -> Result<Table> {
+        let request = OpenRequest { size: None, wants: Safety::Reads, destroy: None };
+        let opened = drive::open(&self.target, &request)?;
+        Table::read(&opened.file, self.bytes, self.sector_bytes).ok_or_else(|| {
+            let text = format!("{} has no partition table", self.target);
+            let error = LabError::new(ErrorKind::Check, text);
+            error.advise("--layout plans one: see ssdyno partition --help")
+        })
+    }
+
+    /// Writes a new table. Gives a warning where the kernel has not read it yet.
+    pub fn write(&self, places: &[Planned]) -> Result<Option<String>> {
+        self.check_writable()?;
+        let target = &self.target;
+        let failed = |e| {
+            let text = format!("cannot write the table of {target}: {e}");
+            LabError::new(ErrorKind::Io, text)
+        };
+        let opened = drive::open(target, &self.request)?;
+        opened.guard.check_again()?;
+        let size = (self.bytes, self.sector_bytes);
+        partitions::write(&opened.file, size, places, signature()).map_err(failed)?;
+        let Opened { info, guard, file, .. } = opened;
+        // The kernel rereads the table only when nobody else has the drive open.
+        drop((guard, file));
+        if info.target.kind != TargetKind::Device {
+            return Ok(None);
+        }
+        let unread = |e| format!("the table is written; the kernel has not read it yet: {e}");
+        Ok(partitions::reread(target).err().map(unread))
+    }
+}
+
+/// The sector size of a whole drive or of an image; nothing else holds a table.
+fn sector_bytes(target: &str, info: &TargetInfo, sector: Option<u64>) -> Result<u32> {
+    let kind = info.target.kind;
+    if kind == TargetKind::Device && partitions::is_partition(target) {
+        let text = format!("{target} is a partition; a table is on a whole drive");
+        return Err(LabError::usage(text).advise(format!("ssdyno list {target}")));
+    }
+    match (kind, sector) {
+        (TargetKind::File, None) => Ok(512),
+        (TargetKind::File, Some(sector)) if SECTORS.contains(&sector) => Ok(sector as u32),
+        (TargetKind::File, Some(sector)) => {
+            let text = format!("a sector has 512, 1024, 2048 or 4096 bytes, not {sector}");
+            Err(LabError::usage(text))
+        }
+        (TargetKind::Device, None) => Ok(info.logical_block_bytes),
+        (TargetKind::Device, Some(_)) => {
+            let text = format!("{target} reports its own sector size: --sector is for images");
+            Err(LabError::usage(text))
+        }
+        _ => {
+            let text = format!("{target} is no drive: a table is on a device or an image");
+            Err(LabError::usage(text).advise("ssdyno list"))
+        }
+    }
+}
+
+/// A disk signature that is unlikely to be in use: operating systems tell disks apart by it.
+fn signature() -> u32 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (now.as_secs() as u32).rotate_left(16) ^ now.subsec_nanos() | 1
+}
+
+impl From<LayoutError> for LabError {
+    fn from(error: LayoutError) -> LabError {
+        LabError::usage(error).advise("ssdyno partition --help")
+    }
+}

@@ -1,0 +1,47 @@
+//! Preparations: a drive brought into a state, as a run of its own.
+
+use std::path::Path;
+
+use methods::{Options, Prepare, Session};
+use record::State;
+use rig::Erase;
+
+use crate::error::Result;
+use crate::request::Target;
+use crate::work::{Script, Work};
+
+/// Size of the scratch file through which a directory is trimmed, bytes. It stays empty.
+const SCRATCH_BYTES: u64 = 1 << 20;
+
+impl Target {
+    /// The target for a preparation: of a directory, only the free space is trimmed.
+    #[must_use]
+    pub fn to_prepare(self) -> Target {
+        match Path::new(&self.spec).is_dir() {
+            true => Target { size: Some(SCRATCH_BYTES), ..self },
+            false => self,
+        }
+    }
+}
+
+impl<'a> Work<'a> {
+    /// Brings the drive into a state, erasing it first in that way.
+    pub fn prepare(to: State, by: Erase, options: &'a Options) -> Work<'a> {
+        Work::new(Preparing { prepare: Prepare { to, by }, options })
+    }
+}
+
+struct Preparing<'a> {
+    prepare: Prepare,
+    options: &'a Options,
+}
+
+impl Script for Preparing<'_> {
+    fn name(&self) -> &str {
+        "prepare"
+    }
+
+    fn run(&self, session: &mut Session<'_>) -> Result<()> {
+        Ok(self.prepare.run(session, self.options)?)
+    }
+}

@@ -1,0 +1,211 @@
+//! Journals left by killed runs: compares the borrowed blocks with the drive, and puts back the
+//! ones that differ when the user asks for that.
+
+use std::path::PathBuf;
+
+use drive::OpenRequest;
+use journal::{Header, Kept, Leftover, Place, State};
+use record::Safety;
+use serde::Serialize;
+use workload::units;
+
+use crate::error::{ErrorKind, LabError, Result};
+
+/// Share of equal blocks from which on a drive without a serial number is taken for the one of the
+/// journal: runs overwrite blocks with their own content, so nearly all are equal on the right one.
+const ALIKE: f64 = 0.5;
+
+/// The user's wishes.
+#[derive(Clone, Debug, Default)]
+pub struct Recovery {
+    /// Only journals of this device.
+    pub device: Option<String>,
+    /// Write the original content over blocks that differ.
+    pub replay: bool,
+    /// Directory of the journals; `None`: the user's state directory.
+    pub journal: Option<PathBuf>,
+}
+
+/// The result for one journal.
+#[derive(Debug, Serialize)]
+pub struct Recovered {
+    /// Path of the journal.
+    pub journal: String,
+    /// The drive, in words.
+    pub drive: Option<String>,
+    /// When it was made, seconds since 1970; `null` where the journal is incomplete.
+    pub made_s: Option<u64>,
+    /// Blocks compared.
+    pub blocks: usize,
+    /// Blocks that differed.
+    pub differing: usize,
+    /// Blocks put back.
+    pub put_back: usize,
+    /// Whether nothing is left of the journal.
+    pub closed: bool,
+    /// The result in a sentence.
+    pub text: String,
+    /// A command or an action to try.
+    pub advice: Option<String>,
+}
+
+impl Recovery {
+    /// The directory of the journals.
+    pub fn directory(&self) -> Result<PathBuf> {
+        Ok(Place::at(self.journal.as_deref())?.dir().to_path_buf())
+    }
+
+    /// Whether any run has left a journal.
+    pub fn is_due(&self) -> bool {
+        let left = Place::at(self.journal.as_deref()).and_then(|place| place.unfinished());
+        left.is_ok_and(|left| !left.is_empty())
+    }
+
+    /// Goes through the journals one by one; `report` gets each result at once.
+    pub fn run(&self, mut report: impl FnMut(&Recovered)) -> Result<Vec<Recovered>> {
+        let place = Place::at(self.journal.as_deref())?;
+        let mut results = Vec::new();
+        for left in place.unfinished()?.into_iter().filter(|left| self.concerns(left)) {
+            let result = self.recover(&place, &left);
+            report(&result);
+            results.push(result);
+        }
+        Ok(results)
+    }
+
+    /// The command that continues with this directory.
+    pub fn command(&self) -> String {
+        let which = self.journal.as_ref().map(|dir| format!(" --journal {}", dir.display()));
+        format!("ssdyno recover{}", which.unwrap_or_default())
+    }
+
+    fn concerns(&self, left: &Leftover) -> bool {
+        let (Some(device), State::Whole(header)) = (&self.device, &left.state) else { return true };
+        drive::find(&header.drive).contains(device)
+    }
+
+    fn recover(&self, place: &Place, left: &Leftover) -> Recovered {
+        let mut result = Recovered {
+            journal: left.path.display().to_string(),
+            drive: None,
+            made_s: None,
+            blocks: 0,
+            differing: 0,
+            put_back: 0,
+            closed: false,
+            text: String::new(),
+            advice: None,
+        };
+        let done = match &left.state {
+            State::Torn => place.remove(&left.path).map_err(LabError::from).map(|()| {
+                "it is incomplete, so nothing had been overwritten yet: removed".to_string()
+            }),
+            State::Damaged(reason) => {
+                let text = format!("{reason}: its content can no longer be read");
+                Err(LabError::new(ErrorKind::Check, text))
+            }
+            State::Whole(header) => {
+                result.drive = Some(header.drive.in_words());
+                result.made_s = Some(header.made_s);
+                self.compare(place, left, header, &mut result)
+            }
+        };
+        result.closed = done.is_ok();
+        (result.text, result.advice) = match done {
+            Ok(text) => (text, None),
+            Err(error) => (error.to_string(), error.advice().map(String::from)),
+        };
+        result
+    }
+
+    /// Compares a journal with its drive, puts blocks back if asked to, and closes the journal.
+    fn compare(
+        &self,
+        place: &Place,
+        left: &Leftover,
+        header: &Header,
+        result: &mut Recovered,
+    ) -> Result<String> {
+        let device = self.find(header)?;
+        let failed = |e| LabError::new(ErrorKind::Io, format!("{device}: {e}"));
+        let kept = Kept::open(&left.path)?;
+        // Exclusive: a drive that is mounted by now must not be written, nor even compared.
+        let request = OpenRequest { size: None, wants: Safety::Borrows, destroy: None };
+        let opened = drive::open(&device, &request)?;
+        let same = opened.guard.key().is_some_and(|key| key.is(&header.drive));
+        if !same {
+            return Err(refused(format!("{device} is another drive by now: nothing was touched")));
+        }
+        let differing = kept.borrowed.differing(&opened.file).map_err(failed)?;
+        (result.blocks, result.differing) = (kept.borrowed.blocks(), differing.len());
+        if differing.is_empty() {
+            place.close(kept)?;
+            return Ok(format!("every byte on {device} is as it was: closed"));
+        }
+        let found = format!(
+            "{} of {} on {device} differ",
+            units::decimal(kept.borrowed.bytes_of(&differing)),
+            units::decimal(header.region.bytes)
+        );
+        self.check_identity(header, &kept, &differing, &device)?;
+        let damaged = kept.borrowed.damaged();
+        let lost = differing.iter().filter(|block| damaged.contains(block)).count();
+        if !self.replay {
+            let text = format!("{found}: the run damaged them, or they were written since");
+            let command = self.command();
+            let advice = format!("{command} --replay, if nobody has written to the drive since");
+            return Err(LabError::new(ErrorKind::Check, text).advise(advice));
+        }
+        kept.borrowed.put_back(&opened.file, &differing).map_err(failed)?;
+        result.put_back = differing.len() - lost;
+        if lost > 0 {
+            let text =
+                format!("{found}; {lost} blocks could not be put back: the journal is damaged");
+            return Err(LabError::new(ErrorKind::Check, text));
+        }
+        place.close(kept)?;
+        Ok(format!("{found}; they were put back and verified: closed"))
+    }
+
+    /// The device of a journal: the only one that matches, or the one of several that the user names.
+    fn find(&self, header: &Header) -> Result<String> {
+        let found = drive::find(&header.drive);
+        let fits = |device: &&String| self.device.as_ref().is_none_or(|named| named == *device);
+        match found.iter().filter(fits).collect::<Vec<_>>().as_slice() {
+            [] => {
+                let text = "the drive is not here: nothing was touched".to_string();
+                Err(refused(text).advise("attach it, then ssdyno recover"))
+            }
+            [one] => Ok((*one).clone()),
+            several => {
+                let names = several.iter().map(|d| d.as_str()).collect::<Vec<_>>().join(", ");
+                let text = format!("several drives look like it ({names}): nothing was touched");
+                Err(refused(text).advise("ssdyno recover DEVICE"))
+            }
+        }
+    }
+
+    /// Without a serial number, content has to tell the drive from others of its size.
+    fn check_identity(
+        &self,
+        header: &Header,
+        kept: &Kept,
+        differing: &[usize],
+        device: &str,
+    ) -> Result<()> {
+        let alike = 1.0 - differing.len() as f64 / kept.borrowed.blocks().max(1) as f64;
+        let named = self.device.is_some() && self.replay;
+        if header.drive.is_unique() || alike >= ALIKE || named {
+            return Ok(());
+        }
+        Err(refused(format!(
+            "{device} has no serial number, and only {:.0}% of its blocks are those of the journal: \
+             it is another drive, or was overwritten since; nothing was touched",
+            alike * 100.0
+        )))
+    }
+}
+
+fn refused(text: String) -> LabError {
+    LabError::new(ErrorKind::Refused, text)
+}

@@ -1,0 +1,96 @@
+//! Figures of the user's own drive beside the published ones: how they are read. Pure.
+
+use serde::Deserialize;
+
+use super::document::{Document, Unit};
+use super::here::Done;
+use crate::published;
+
+/// A figure of a step, and the published ones it stands beside.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// A description for people.
+    #[serde(rename = "what")]
+    pub title: String,
+    /// The step it is found in.
+    pub step: String,
+    /// The metric, or the part of its name after a dot.
+    pub read: String,
+    /// The unit it is shown in.
+    pub unit: Unit,
+    /// Published figures, by their paths in `published/figures`.
+    #[serde(default, deserialize_with = "published_figures")]
+    pub of: Vec<Published>,
+    /// The description of all published figures together, where they are shown as one range.
+    #[serde(default)]
+    pub range: Option<String>,
+}
+
+/// A published figure, or the range of several, in the record's unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Published {
+    /// The value, or the lower end of a range.
+    pub low: f64,
+    /// The value, or the upper end of a range.
+    pub high: f64,
+    /// The drive and the system it was measured with.
+    pub source: String,
+}
+
+fn published_figures<'de, D>(data: D) -> Result<Vec<Published>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+{
+    let paths = Vec::<String>::deserialize(data)?;
+    paths.iter().map(|path| published_at(path).map_err(serde::de::Error::custom)).collect()
+}
+
+/// The figure at a path such as `000/ramfs/hd-read`.
+fn published_at(path: &str) -> Result<Published, String> {
+    let (figure, _) = published::figure(path)?;
+    let scale = figure.scale().1;
+    let entry = path.rsplit_once('/').map_or(path, |(entry, _)| entry);
+    let run = published::find(entry).map_err(|e| e.to_string())?;
+    let drive = run.target.drive.as_ref().and_then(|drive| drive.model.clone());
+    let source: Vec<String> = [drive, run.environment.os].into_iter().flatten().collect();
+    let (low, high) = (figure.value * scale, figure.to.unwrap_or(figure.value) * scale);
+    Ok(Published { low, high, source: source.join(", ") })
+}
+
+impl Figure {
+    /// The figure as measured, in the record's unit.
+    fn measured(&self, done: &[Done]) -> Option<f64> {
+        let done = done.iter().find(|done| done.step == self.step)?;
+        let suffix = format!(".{}", self.read);
+        let mut metrics = done.recorded.run.metrics.iter();
+        metrics.find(|m| m.name == self.read || m.name.ends_with(&suffix))?.value
+    }
+
+    /// The published figures, or their range as one.
+    pub fn published(&self) -> Vec<Published> {
+        let Some(source) = self.range.clone() else { return self.of.clone() };
+        let low = self.of.iter().map(|p| p.low).fold(f64::INFINITY, f64::min);
+        let high = self.of.iter().map(|p| p.high).fold(f64::NEG_INFINITY, f64::max);
+        vec![Published { low, high, source }]
+    }
+}
+
+/// The figures of the steps that were run, in the record's units.
+pub fn figures<'d>(document: &'d Document, done: &[Done]) -> Vec<(&'d Figure, f64)> {
+    let found = |figure: &'d Figure| Some((figure, figure.measured(done)?));
+    document.beside.iter().filter_map(found).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_figures_come_with_their_drive() {
+        let found = published_at("000/sabrent-512-linux/fs-read").expect("it is there");
+        assert_eq!((found.low, found.high), (36_900_000.0, 36_900_000.0));
+        assert_eq!(found.source, "NVMe Sabrent 512GB, Linux");
+        assert!(published_at("000/nobody/fs-read").is_err());
+    }
+}

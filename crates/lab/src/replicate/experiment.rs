@@ -1,0 +1,118 @@
+//! An experiment on its virtual drive: the steps in order, one record for all of them.
+
+use methods::{Options, Outcome, Session};
+use record::{Metric, Unit};
+use rig::{Preparation, TargetInfo};
+use workload::{Region, Workload, units};
+
+use super::document::{Document, Experiment, Step};
+use crate::error::{LabError, Result};
+use crate::io::Io;
+use crate::virtual_drive::PREFIX;
+use crate::work::{Script, Work};
+
+/// Reads the words of `ssdyno io`, which are the command's.
+pub type ReadIo<'a> = &'a dyn Fn(&str) -> std::result::Result<Io, String>;
+
+impl Document {
+    /// The experiments whose name contains `only`; the error lists the names there are.
+    pub fn chosen(&self, only: Option<&str>) -> Result<Vec<&Experiment>> {
+        let wanted = |e: &&Experiment| only.is_none_or(|only| e.id.contains(only));
+        let chosen: Vec<_> = self.experiments.iter().filter(wanted).collect();
+        match chosen.is_empty() {
+            true => Err(super::document::no_match(self.experiments.iter().map(|e| &e.id))),
+            false => Ok(chosen),
+        }
+    }
+}
+
+impl Experiment {
+    /// The target it runs on.
+    pub fn target(&self) -> String {
+        format!("{PREFIX}{}", self.drive)
+    }
+}
+
+impl<'a> Work<'a> {
+    /// An experiment: its method with `options`, or its steps.
+    pub fn experiment(
+        experiment: &'a Experiment,
+        read_io: ReadIo<'a>,
+        options: &'a Options,
+    ) -> Result<Work<'a>> {
+        match &experiment.method {
+            Some(name) => Work::method(name, options),
+            None => Ok(Work::new(Steps { experiment, read_io })),
+        }
+    }
+}
+
+/// The steps of an experiment as one run.
+struct Steps<'a> {
+    experiment: &'a Experiment,
+    read_io: ReadIo<'a>,
+}
+
+impl Script for Steps<'_> {
+    fn name(&self) -> &str {
+        "replicate"
+    }
+
+    /// No rule concludes from all steps together.
+    fn run(&self, session: &mut Session<'_>) -> Result<()> {
+        session.conclude(Vec::new());
+        self.experiment.steps.iter().try_for_each(|step| {
+            self.step(step, session)?;
+            session.checkpoint();
+            Ok(())
+        })
+    }
+}
+
+impl Steps<'_> {
+    fn step(&self, step: &Step, session: &mut Session<'_>) -> Result<()> {
+        match step {
+            Step::Idle { idle } => {
+                let time = units::parse_duration(idle).map_err(LabError::usage)?;
+                session.rest("idle", time.as_secs_f64())?;
+            }
+            Step::Discard { discard } => {
+                let region = Region::first(session.target().bytes);
+                let done = session.prepare(discard, Preparation::Discard { region })?;
+                let (name, ns) = (format!("{discard}.time"), done.elapsed_ns as f64);
+                session.put_metric(Metric::single(name, Unit::Nanoseconds, ns));
+            }
+            Step::Io { name, io } => {
+                let workload = self.workload(name, io, session.target())?;
+                let (part, ended) = session.apart(|part| methods::by_hand(part, &workload));
+                add(name, part, session.outcome_mut());
+                ended?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The workload of a step.
+    fn workload(&self, name: &str, words: &str, info: &TargetInfo) -> Result<Workload> {
+        let wrong =
+            |e| LabError::usage(format!("experiment {}, step {name}: {e}", self.experiment.id));
+        let io = (self.read_io)(words).map_err(wrong)?;
+        Ok(Workload { name: name.to_string(), ..io.workload(info)? })
+    }
+}
+
+/// Adds the outcome of a step; its metrics begin with the step's name.
+fn add(step: &str, part: Outcome, out: &mut Outcome) {
+    let named = |m: Metric| Metric { name: format!("{step}.{}", m.name), ..m };
+    out.metrics.extend(part.metrics.into_iter().map(named));
+    out.series.extend(part.series);
+    out.latencies.extend(part.latencies);
+    out.errors.extend(part.errors);
+    out.workloads.extend(part.workloads);
+    for warning in part.warnings {
+        if !out.warnings.contains(&warning) {
+            out.warnings.push(warning);
+        }
+    }
+    out.state_after = part.state_after;
+}

@@ -1,0 +1,115 @@
+//! A document on a drive of the user's: the author's own steps, a record for each.
+//!
+//! A step is a method, or a line of fio's from the document with another file: a scratch file in the
+//! directory, or the device itself.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::document::{self, Document};
+use crate::error::{LabError, Result};
+use crate::request::Target;
+use crate::session::Recorded;
+
+/// A step of the document's author.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Its name.
+    pub id: String,
+    /// What is run.
+    #[serde(flatten)]
+    pub run: Run,
+}
+
+/// What a step runs.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Run {
+    /// A method of ssdyno's.
+    Method(String),
+    /// Words of fio's, as printed except for misprints.
+    Fio(String),
+}
+
+/// A step that was run.
+#[derive(Debug)]
+pub struct Done {
+    /// Its name.
+    pub step: String,
+    /// Its record.
+    pub recorded: Recorded,
+}
+
+impl Document {
+    /// The author's steps whose name contains `only`, for a target that is a drive of this machine.
+    /// `name` is that of the document, for messages.
+    pub fn steps_for(&self, name: &str, target: &Target, only: Option<&str>) -> Result<Vec<&Step>> {
+        let spec = &target.spec;
+        if self.here.is_empty() {
+            let text = format!("nothing in {name} can be repeated unchanged on your own drive");
+            return Err(LabError::usage(text).advise(format!("ssdyno run {spec} -m METHOD")));
+        }
+        if target.is_simulated() {
+            let text = format!("{spec} is no directory and no device");
+            let advice = format!("ssdyno replicate {name}, which has virtual drives of its own");
+            return Err(LabError::usage(text).advise(advice));
+        }
+        let wanted = |step: &&Step| only.is_none_or(|only| step.id.contains(only));
+        let steps: Vec<_> = self.here.iter().filter(wanted).collect();
+        match steps.is_empty() {
+            true => Err(document::no_match(self.here.iter().map(|step| &step.id))),
+            false => Ok(steps),
+        }
+    }
+}
+
+/// Words of fio's with another file, and with the size and time that the user asked for.
+pub fn fio_words(
+    words: &str,
+    file: &str,
+    size: Option<u64>,
+    time: Option<Duration>,
+) -> Vec<String> {
+    let replaced = ["filename", "directory"].into_iter().chain(size.map(|_| "size"));
+    let replaced: Vec<_> = replaced.map(|name| format!("--{name}=")).collect();
+    let kept = |word: &&str| !replaced.iter().any(|prefix| word.starts_with(prefix.as_str()));
+    let mut words: Vec<String> = words.split_whitespace().filter(kept).map(String::from).collect();
+    words.push(format!("--filename={}", file.replace(':', "\\:")));
+    words.extend(size.map(|bytes| format!("--size={bytes}")));
+    words.extend(time.map(|time| format!("--runtime={}ms", time.as_millis().max(1))));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_and_figures_of_the_steps_exist() {
+        for name in document::names() {
+            let document = document::document(name).unwrap_or_else(|e| panic!("{e}"));
+            for step in &document.here {
+                if let Run::Method(name) = &step.run {
+                    assert!(methods::find(name).is_ok(), "{name}");
+                }
+            }
+            for figure in &document.beside {
+                let step = document.here.iter().find(|step| step.id == figure.step);
+                assert!(step.is_some(), "{name}: {figure:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn file_size_and_time_are_replaced() {
+        let words = "--name=x --filename=/dev/sda --size=1g --rw=read";
+        let own = fio_words(words, "/a:b", Some(4096), Some(Duration::from_secs(2)));
+        let expected =
+            ["--name=x", "--rw=read", "--filename=/a\\:b", "--size=4096", "--runtime=2000ms"];
+        assert_eq!(own, expected);
+        let own = fio_words(words, "f", None, None);
+        assert_eq!(own, ["--name=x", "--size=1g", "--rw=read", "--filename=f"]);
+    }
+}

@@ -1,0 +1,145 @@
+//! One run: plan it, enter it into the store, open the target, measure, finish the record.
+//!
+//! The steps are separate, so that the caller can show a plan and stop there, or announce the run
+//! under its number before the first byte moves.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::Machine;
+use methods::{Outcome, Planner, Session};
+use record::{Health, Plan, Run, Safety, TargetKind};
+use rig::{Rig, TargetInfo};
+use workload::{Mix, Pattern, Region, Workload};
+
+use crate::error::Result;
+use crate::recording::{Recording, Shared};
+use crate::request::Request;
+use crate::target::Stand;
+use crate::watcher::Watcher;
+use crate::work::Work;
+
+/// Operations on the null backend that measure the instrument's own cost: a millisecond's worth.
+const CALIBRATION_OPS: u64 = 20_000;
+
+/// A run whose request was checked and whose cost is known. Nothing was touched yet.
+pub struct Planned<'a> {
+    /// What the run does and costs.
+    pub plan: Plan,
+    request: &'a Request,
+    work: &'a Work<'a>,
+    info: TargetInfo,
+}
+
+/// A run that has a number in the store, and has not moved a byte.
+pub struct Begun<'a> {
+    request: &'a Request,
+    work: &'a Work<'a>,
+    recording: Recording,
+}
+
+/// What a run left behind.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Its record.
+    pub run: Run,
+    /// The store.
+    pub store: PathBuf,
+    /// Why the run ended early, if it did.
+    pub ended: Result<()>,
+    /// Whether the store has the record.
+    pub kept: Result<()>,
+}
+
+impl Request {
+    /// Checks everything that can be checked without touching the target, and plans the work.
+    pub fn plan<'a>(&'a self, work: &'a Work<'a>) -> Result<Planned<'a>> {
+        let planned = self.target.plan()?;
+        let mut plan = Planner::plan(&planned.info, |session| work.run(session))?;
+        plan.command.clone_from(&self.command);
+        plan.destroys = plan.destroys.and(planned.destroys);
+        Ok(Planned { plan, request: self, work, info: planned.info })
+    }
+}
+
+impl<'a> Planned<'a> {
+    /// The name of the work in the record.
+    pub fn name(&self) -> &str {
+        self.work.name()
+    }
+
+    /// Wear and errors of the drive before the run, as it reported them.
+    pub fn health(&self) -> Option<&Health> {
+        self.info.target.drive.as_ref().map(|drive| &drive.health)
+    }
+
+    /// The directory that will hold borrowed blocks, where the run borrows any.
+    pub fn borrows_into(&self) -> Option<PathBuf> {
+        let borrows = self.plan.safety == Safety::Borrows && self.request.target.borrow;
+        let place = borrows.then(|| self.request.target.place())?.ok()?;
+        Some(place.dir().to_path_buf())
+    }
+
+    /// Enters the run into the store.
+    pub fn begin(self, watcher: Box<dyn Watcher>) -> Result<Begun<'a>> {
+        let Planned { plan, request, work, info } = self;
+        let store = request.store.as_deref();
+        let recording = Recording::begin(store, work.name(), &info, plan, watcher)?;
+        Ok(Begun { request, work, recording })
+    }
+}
+
+impl Begun<'_> {
+    /// The number of the run.
+    pub fn number(&self) -> i64 {
+        self.recording.number()
+    }
+
+    /// Opens the target and runs the work. Whatever happens then is in the record.
+    pub fn run(self, interrupt: &Arc<AtomicBool>) -> Recorded {
+        let Begun { request, work, recording } = self;
+        let shared = Shared::new(recording);
+        let mut outcome = Outcome::default();
+        let observer = Box::new(shared.clone());
+        let ended = Stand::open(request, interrupt, observer).and_then(|mut stand| {
+            describe(&shared, &mut stand)?;
+            if work.wants_reference() {
+                stand = stand.with_reference(interrupt);
+            }
+            stand.assume(shared.lock().recall());
+            let checkpoint = |outcome: &Outcome| shared.lock().checkpoint(outcome);
+            let mut session = Session::new(stand.rig()).with_checkpoints(checkpoint);
+            let ended = work.run(&mut session);
+            outcome = session.finish();
+            // A run that was cut short has worn the drive, too.
+            shared.lock().note_health(stand.health());
+            ended
+        });
+        shared.lock().finish(&outcome, ended)
+    }
+}
+
+/// Enters the target as it was opened, the engine, and the instrument's own cost.
+fn describe(shared: &Shared, stand: &mut Stand) -> Result<()> {
+    let (backend, clock, instrument) = match stand {
+        Stand::Real(machine) => (machine.backend(), machine.clock(), instrument_ns(machine)?),
+        Stand::Virtual(_) => ("sim", "virtual", None),
+    };
+    shared.lock().describe(stand.rig().target(), |environment| {
+        environment.backend = Some(backend.to_string());
+        environment.clock = Some(clock.to_string());
+        environment.instrument_ns_per_io = instrument;
+    });
+    Ok(())
+}
+
+/// The instrument's own cost per operation; on the null target the measurement itself is that.
+fn instrument_ns(machine: &Machine) -> Result<Option<f64>> {
+    if machine.target().target.kind == TargetKind::Null {
+        return Ok(None);
+    }
+    let region = Region::first(1 << 30);
+    let probe = Workload::new("instrument", Pattern::UniformOnce, Mix::READ, 4096, region);
+    Ok(Some(machine.instrument_ns(&probe, CALIBRATION_OPS)?))
+}

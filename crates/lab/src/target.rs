@@ -1,0 +1,155 @@
+//! From a target's words to a rig: a real target, a virtual drive, or the null target.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use drive::{OpenRequest, Planned};
+use engine::{Machine, Options, Simulator};
+use journal::Place;
+use record::{Health, Safety, State};
+use rig::{Event, Observer, Rig, TargetInfo};
+
+use crate::error::Result;
+use crate::request::{Instrument, Request, Target};
+use crate::virtual_drive;
+
+/// The target that completes everything at once: a run on it measures the instrument.
+pub const NULL: &str = "null:";
+
+/// Default size of the null target, bytes.
+const NULL_BYTES: u64 = 1 << 30;
+
+/// Directories that usually lie on a file system in memory.
+const RAM_DISCS: [&str; 4] = ["/dev/shm", "/run/shm", "/tmp", "/run"];
+
+/// Sizes of the scratch file on a RAM disc, bytes, in order of preference.
+const RAM_DISC_BYTES: [u64; 2] = [64 << 20, 16 << 20];
+
+impl Target {
+    /// Whether it is a virtual drive or the null target, and no drive of this machine.
+    pub fn is_simulated(&self) -> bool {
+        self.spec == NULL || self.spec.starts_with(virtual_drive::PREFIX)
+    }
+
+    /// Makes every check that opening makes, and touches nothing.
+    pub(crate) fn plan(&self) -> Result<Planned> {
+        if self.spec == NULL {
+            return Ok(Planned { info: self.null(), destroys: None });
+        }
+        if let Some(spec) = virtual_drive::described(&self.spec) {
+            return Ok(Planned { info: Simulator::info(&spec?, &self.spec), destroys: None });
+        }
+        let planned = drive::plan_open(&self.spec, &self.open_request())?;
+        if planned.info.allowed == Safety::Borrows {
+            self.place()?.check(Path::new(&self.spec))?;
+        }
+        Ok(planned)
+    }
+
+    /// The directory for journals of borrowed blocks.
+    pub(crate) fn place(&self) -> Result<Place> {
+        Ok(Place::at(self.journal.as_deref())?)
+    }
+
+    fn null(&self) -> TargetInfo {
+        TargetInfo::null(self.size.unwrap_or(NULL_BYTES))
+    }
+
+    fn open_request(&self) -> OpenRequest {
+        // A directory grants scratch at most; a device is only written when it is given by name.
+        let wants = match (&self.destroy, self.borrow) {
+            (Some(_), _) => Safety::Destroys,
+            (None, true) => Safety::Borrows,
+            (None, false) => Safety::Scratch,
+        };
+        OpenRequest { size: self.size, wants, destroy: self.destroy.clone() }
+    }
+}
+
+/// An opened target.
+pub(crate) enum Stand {
+    /// A target of this machine, or the null target.
+    Real(Box<Machine>),
+    /// A virtual drive.
+    Virtual(Box<Simulator>),
+}
+
+impl Stand {
+    /// Opens the target of a request.
+    pub(crate) fn open(
+        request: &Request,
+        interrupt: &Arc<AtomicBool>,
+        observer: Box<dyn Observer>,
+    ) -> Result<Stand> {
+        let (target, interrupt) = (&request.target, Arc::clone(interrupt));
+        if let Some(spec) = virtual_drive::described(&target.spec) {
+            let simulator = Simulator::new(spec?, &target.spec, interrupt, observer);
+            return Ok(Stand::Virtual(Box::new(simulator)));
+        }
+        let options = options(request)?;
+        let machine = match target.spec == NULL {
+            true => Machine::null(target.null(), options, interrupt, observer),
+            false => {
+                let opened = drive::open(&target.spec, &target.open_request())?;
+                Machine::new(opened, options, interrupt, observer)?
+            }
+        };
+        Ok(Stand::Real(Box::new(machine)))
+    }
+
+    /// The rig for methods.
+    pub(crate) fn rig(&mut self) -> &mut dyn Rig {
+        match self {
+            Stand::Real(machine) => machine.as_mut(),
+            Stand::Virtual(simulator) => simulator.as_mut(),
+        }
+    }
+
+    /// Sets the state known from earlier runs. A virtual drive knows its own.
+    pub(crate) fn assume(&mut self, state: State) {
+        if let Stand::Real(machine) = self {
+            machine.assume(state);
+        }
+    }
+
+    /// Wear, errors and temperature as the drive reports them now.
+    pub(crate) fn health(&mut self) -> Option<Health> {
+        match self {
+            Stand::Real(machine) => drive::health(machine.target().target.drive.as_ref()?),
+            Stand::Virtual(simulator) => Some(simulator.health()),
+        }
+    }
+
+    /// Adds a RAM disc of this machine for comparison, if there is one. A virtual drive has no
+    /// machine around it.
+    pub(crate) fn with_reference(self, interrupt: &Arc<AtomicBool>) -> Stand {
+        match self {
+            Stand::Real(machine) => {
+                let reference = ram_disc(interrupt).map(Box::new);
+                Stand::Real(Box::new(machine.with_reference(reference)))
+            }
+            Stand::Virtual(simulator) => Stand::Virtual(simulator),
+        }
+    }
+}
+
+fn options(request: &Request) -> Result<Options> {
+    let Instrument { backend, pin, patience } = request.instrument;
+    let journal = request.target.borrow.then(|| request.target.place()).transpose()?;
+    let usual = Options::default();
+    let patience = patience.unwrap_or(usual.patience);
+    Ok(Options { backend, pin, journal, patience, ..usual })
+}
+
+/// A scratch file on a file system in memory: in the first directory with room.
+fn ram_disc(interrupt: &Arc<AtomicBool>) -> Option<Machine> {
+    let places = RAM_DISCS.iter().flat_map(|place| RAM_DISC_BYTES.map(|size| (place, size)));
+    let opened = places.into_iter().find_map(|(place, size)| {
+        let request = OpenRequest { size: Some(size), wants: Safety::Scratch, destroy: None };
+        let planned = drive::plan_open(place, &request).ok()?;
+        planned.info.ram.then(|| drive::open(place, &request).ok()).flatten()
+    });
+    let quiet = Box::new(|_: &Event| {});
+    Machine::new(opened?, Options::default(), Arc::clone(interrupt), quiet).ok()
+}

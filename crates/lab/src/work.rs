@@ -1,0 +1,93 @@
+//! The work of a run: a method, a preparation, a workload by hand or a replication, as one type.
+//!
+//! All of them are a script on a session: run on a planner it is the plan. The constructors are with
+//! the words they belong to: `io`, `prepare`, `replicate`; methods are here.
+
+use methods::{Catalog, Declared, Method, MethodInfo, Options, Session};
+
+use crate::error::Result;
+
+/// Something to run on a target.
+pub struct Work<'a>(Box<dyn Script + 'a>);
+
+/// A script, and its name.
+pub(crate) trait Script {
+    /// Its name in the record.
+    fn name(&self) -> &str;
+    /// Runs it, or plans it, as the session has it. Everything measured is in the session, also
+    /// after an error.
+    fn run(&self, session: &mut Session<'_>) -> Result<()>;
+    /// Whether it compares the target with a RAM disc.
+    fn wants_reference(&self) -> bool {
+        false
+    }
+}
+
+impl<'a> Work<'a> {
+    /// The method of that name.
+    pub fn method(name: &str, options: &'a Options) -> Result<Work<'a>> {
+        Ok(Work::new(Scripted { method: methods::find(name)?, options }))
+    }
+
+    pub(crate) fn new(script: impl Script + 'a) -> Work<'a> {
+        Work(Box::new(script))
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    pub(crate) fn run(&self, session: &mut Session<'_>) -> Result<()> {
+        self.0.run(session)
+    }
+
+    pub(crate) fn wants_reference(&self) -> bool {
+        self.0.wants_reference()
+    }
+}
+
+struct Scripted<'a> {
+    method: &'static dyn Method,
+    options: &'a Options,
+}
+
+impl Script for Scripted<'_> {
+    fn name(&self) -> &str {
+        self.method.info().name
+    }
+
+    fn run(&self, session: &mut Session<'_>) -> Result<()> {
+        Ok(self.method.run(session, self.options)?)
+    }
+
+    fn wants_reference(&self) -> bool {
+        self.method.info().wants_reference
+    }
+}
+
+/// Every method, the default one first.
+pub fn methods() -> impl Iterator<Item = &'static MethodInfo> {
+    methods::all().iter().map(|method| method.info())
+}
+
+/// The method of that name.
+pub fn method(name: &str) -> Result<&'static MethodInfo> {
+    Ok(methods::find(name)?.info())
+}
+
+/// Every option that methods declare for the command line, with the names of those methods.
+pub fn declared() -> Vec<(&'static dyn Declared, Vec<&'static str>)> {
+    Catalog::default().declared()
+}
+
+/// Adds declared options, each a name with the words typed for it, to those of every method. An
+/// option that none of the chosen methods declares is refused.
+pub fn options(
+    chosen: &[String],
+    typed: &[(String, Vec<String>)],
+    common: Options,
+) -> Result<Options> {
+    let chosen: Vec<&dyn Method> =
+        chosen.iter().map(|name| methods::find(name)).collect::<std::result::Result<_, _>>()?;
+    Ok(Catalog::default().options(&chosen, typed, common)?)
+}

@@ -1,0 +1,25 @@
+//! `ssdyno drives fit`: the description on disk, and the words around it. How well a fitted drive
+//! predicts is tested in `lab`.
+
+use crate::common::Place;
+
+#[test]
+fn a_description_is_fitted_and_written_and_can_be_measured() {
+    let place = Place::new();
+    let drive = "sim:samsung-970-pro-1t?capacity=1GiB";
+    place.ssdyno(&["run", drive, "-m", "zones", "--quiet"]).good();
+    let fit = ["drives", "fit", "last", "--base", "wd-sn530-256", "-o", "my.toml"];
+    let said = place.ssdyno(&fit).good();
+    for word in ["undetermined", "heat.ambient_c", "sim:my.toml"] {
+        assert!(said.out.contains(word), "{word}: {said:?}");
+    }
+    let plan = place.ssdyno(&["run", "sim:my.toml", "--dry-run", "--json"]).good();
+    assert!(plan.json()["steps"].as_array().is_some_and(|steps| !steps.is_empty()));
+}
+
+#[test]
+fn records_without_a_measurement_of_use_are_refused() {
+    let place = Place::new();
+    place.ssdyno(&["io", "null:", "--ops", "10", "--quiet"]).good();
+    place.ssdyno(&["drives", "fit", "last"]).refuses(2, "no measurement in these records");
+}
