@@ -5,12 +5,13 @@
 //! because within a replicate neighbours depend on each other; where one of them has too few
 //! samples there is no interval. Replicates are added and forgotten: memory stays at one histogram.
 
-use record::{Histogram, Metric, Unit};
+use record::{Histogram, Metric, MetricKey, Statistic, Unit};
 
 use crate::estimate::estimate;
 
-/// The percentiles that are reported, and the ends of their names.
-const PERCENTILES: [(f64, &str); 3] = [(0.5, "p50"), (0.99, "p99"), (0.999, "p99.9")];
+/// The percentiles that are reported.
+const PERCENTILES: [(f64, Statistic); 3] =
+    [(0.5, Statistic::P50), (0.99, Statistic::P99), (0.999, Statistic::P999)];
 
 /// Latencies of one op kind of one workload, over its replicates.
 #[derive(Clone, Debug, Default)]
@@ -38,16 +39,17 @@ impl LatencyReplicates {
         &self.merged
     }
 
-    /// `<name>.p50`, `.p99`, `.p99.9` and `.max` in nanoseconds; those that can be told.
-    pub fn metrics(&self, name: &str) -> Vec<Metric> {
+    /// The p50, p99, p99.9 and maximum of a subject in nanoseconds, as far as the samples suffice.
+    pub fn metrics(&self, subject: &MetricKey) -> Vec<Metric> {
+        let name = |statistic| subject.clone().with(statistic).to_string();
         let percentiles =
-            self.percentiles.iter().zip(PERCENTILES).filter_map(|(values, (q, end))| {
+            self.percentiles.iter().zip(PERCENTILES).filter_map(|(values, (q, statistic))| {
                 let value = self.merged.percentile(q)? as f64;
-                Some(percentile_metric(format!("{name}.{end}"), value, values))
+                Some(percentile_metric(name(statistic), value, values))
             });
         // A maximum has no interval: it only ever grows with more samples.
         let max = self.merged.max().map(|max| Metric {
-            name: format!("{name}.max"),
+            name: name(Statistic::Max),
             unit: Unit::Nanoseconds,
             value: Some(max as f64),
             low: None,
@@ -94,7 +96,7 @@ mod tests {
     fn a_tail_that_only_the_merged_samples_reach_has_a_value_and_no_interval() {
         let mut all = LatencyReplicates::default();
         (0..3).for_each(|r| all.add(&histogram(4000, |i| 1000 + i + r)));
-        let metrics = all.metrics("x");
+        let metrics = all.metrics(&MetricKey::parse("x"));
         let p50 = find(&metrics, "p50").expect("enough samples");
         assert!(p50.low.is_some() && p50.samples.len() == 3 && p50.n == 3);
         let tail = find(&metrics, "p99.9").expect("12,000 samples");
@@ -107,11 +109,11 @@ mod tests {
     fn a_percentile_that_nothing_reaches_is_not_printed() {
         let mut all = LatencyReplicates::default();
         all.add(&histogram(500, |_| 100));
-        let metrics = all.metrics("x");
+        let metrics = all.metrics(&MetricKey::parse("x"));
         assert!(find(&metrics, "p50").is_some());
         assert!(find(&metrics, "p99").is_none() && find(&metrics, "p99.9").is_none());
         assert_eq!(find(&metrics, "p50").and_then(|m| m.low), None);
-        assert!(LatencyReplicates::default().metrics("x").is_empty());
+        assert!(LatencyReplicates::default().metrics(&MetricKey::parse("x")).is_empty());
     }
 
     #[test]
@@ -120,7 +122,7 @@ mod tests {
         (0..18).for_each(|_| all.add(&histogram(2000, |_| 100)));
         (0..2)
             .for_each(|_| all.add(&histogram(2000, |i| if i % 5 == 0 { 1_000_000 } else { 100 })));
-        let metrics = all.metrics("x");
+        let metrics = all.metrics(&MetricKey::parse("x"));
         let p99 = find(&metrics, "p99").expect("enough samples");
         assert_eq!((p99.value, p99.high), (Some(1e6), Some(1e6)), "{p99:?}");
         assert!(p99.low < Some(200.0), "{p99:?}");
@@ -131,7 +133,7 @@ mod tests {
         let mut all = LatencyReplicates::default();
         (0..19).for_each(|_| all.add(&histogram(100, |_| 1_000_000)));
         all.add(&histogram(10_000, |_| 100));
-        let metrics = all.metrics("x");
+        let metrics = all.metrics(&MetricKey::parse("x"));
         let p50 = find(&metrics, "p50").expect("enough samples");
         assert_eq!((p50.value, p50.low), (Some(100.0), Some(100.0)), "{p50:?}");
         assert!(p50.high > Some(500_000.0), "{p50:?}");

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use analysis::{Comparison, Outcome, compare_blocks};
-use record::{Metric, Run, State, Unit};
+use record::{Metric, MetricKey, Run, State, Unit};
 use serde::Serialize;
 
 use crate::published;
@@ -76,11 +76,7 @@ pub fn pairs(a: &Run, b: &Run) -> Vec<Pair> {
 fn names(run: &Run, metric: &str, apart: bool) -> Vec<String> {
     let mut names = published::names(run, metric);
     if apart && run.method == "fio" && !published::is_published(run) {
-        let bare = ["read.", "write."].iter().find_map(|side| {
-            let (_, figure) = metric.rsplit_once(&format!(".{side}"))?;
-            Some(format!("{side}{figure}"))
-        });
-        names.extend(bare);
+        names.extend(MetricKey::parse(metric).without_owner().map(String::from));
     }
     names
 }

@@ -1,9 +1,8 @@
 //! A repeated workload and the metrics of its replicates: a cell of the grid.
 
 use analysis::LatencyReplicates;
-use record::{LatencyProfile, Unit};
+use record::{CellKey, LatencyProfile, MetricKey, Order, Unit};
 use rig::Measurement;
-use workload::units::binary_tight;
 use workload::{Mix, OpKind, Pattern, Workload};
 
 use crate::MethodError;
@@ -27,7 +26,7 @@ pub(crate) struct Cell {
 /// The metric of one operation kind.
 struct Part {
     kind: OpKind,
-    metric: String,
+    metric: MetricKey,
     unit: Unit,
     samples: Vec<f64>,
     latencies: LatencyReplicates,
@@ -36,8 +35,7 @@ struct Part {
 impl Cell {
     /// Large sequential blocks at a depth; throughput.
     pub fn sequential(ground: &Ground, kind: OpKind, depth: u32, index: u32) -> Cell {
-        let size = binary_tight(u64::from(ground.large));
-        let name = format!("seq-{}-{size}-q{depth}", kind.name());
+        let name = name(Order::Sequential, Some(kind), ground.large, depth);
         let (pattern, mix) = (Pattern::Sequential, mix_of(kind));
         let mut w = Workload::new(name, pattern, mix, ground.large, ground.region());
         (w.depth, w.seed) = (depth, ground.seed_of(index));
@@ -46,14 +44,13 @@ impl Cell {
 
     /// Small random blocks at a depth; operations per second.
     pub fn random(ground: &Ground, kind: OpKind, depth: u32, index: u32) -> Cell {
-        let size = binary_tight(u64::from(ground.small));
-        let name = format!("rand-{}-{size}-q{depth}", kind.name());
+        let name = name(Order::Random, Some(kind), ground.small, depth);
         Cell::new(random(ground, name, mix_of(kind), depth, index), Unit::Iops)
     }
 
     /// Small random blocks, seven reads to three writes.
     pub fn mixed(ground: &Ground, depth: u32, index: u32) -> Cell {
-        let name = format!("mixed-{}-q{depth}", binary_tight(u64::from(ground.small)));
+        let name = name(Order::Mixed, None, ground.small, depth);
         Cell::new(random(ground, name, Mix::read_percent(70), depth, index), Unit::Iops)
     }
 
@@ -68,7 +65,7 @@ impl Cell {
         let kinds = [OpKind::Read, OpKind::Write].into_iter();
         let parts = kinds.filter(|&k| workload.mix.weight(k) > 0).map(|kind| Part {
             kind,
-            metric: metric_name(&workload, kind),
+            metric: metric_key(&workload, kind),
             unit,
             samples: Vec::new(),
             latencies: LatencyReplicates::default(),
@@ -97,9 +94,10 @@ impl Cell {
         let m = session.measure(&Ground::replicate(&self.workload, round), round)?;
         for part in &mut self.parts {
             part.add(&m);
-            let mut metrics = vec![analysis::metric(&part.metric, part.unit, part.samples.clone())];
+            let name = part.metric.to_string();
+            let mut metrics = vec![analysis::metric(&name, part.unit, part.samples.clone())];
             metrics.extend(part.latencies.metrics(&part.metric));
-            session.out.put_metrics(&part.metric, metrics);
+            session.out.put_metrics(&name, metrics);
             session.out.put_latency(LatencyProfile {
                 name: self.workload.name.clone(),
                 op: part.kind.name().to_string(),
@@ -137,10 +135,15 @@ fn mix_of(kind: OpKind) -> Mix {
     if kind == OpKind::Write { Mix::WRITE } else { Mix::READ }
 }
 
-/// A mix has two metrics, named after it and the kind.
-fn metric_name(workload: &Workload, kind: OpKind) -> String {
-    match workload.mix.only() {
-        Some(_) => workload.name.clone(),
-        None => workload.name.replacen("mixed-", &format!("mixed-{}-", kind.name()), 1),
+fn name(order: Order, op: Option<OpKind>, block_bytes: u32, depth: u32) -> String {
+    CellKey::new(order, op, u64::from(block_bytes), depth).to_string()
+}
+
+/// A mix has two metrics, reads and writes.
+fn metric_key(workload: &Workload, kind: OpKind) -> MetricKey {
+    let key = MetricKey::parse(&workload.name);
+    match key.as_cell() {
+        Some(cell) => CellKey { op: Some(kind), ..cell.clone() }.into(),
+        None => key,
     }
 }

@@ -65,9 +65,7 @@ impl Outcome {
         if self.planned {
             return;
         }
-        let ours = |m: &Metric| {
-            m.name.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
+        let ours = |m: &Metric| m.key().belongs_to(stem);
         let place = self.metrics.iter().position(ours).unwrap_or(self.metrics.len());
         self.metrics.retain(|m| !ours(m));
         self.metrics.splice(place..place, metrics);

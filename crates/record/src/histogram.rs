@@ -7,6 +7,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::Statistic;
+
 const SUB_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BITS;
 const BUCKETS: usize = ((64 - SUB_BITS + 1) as usize) << SUB_BITS;
@@ -131,6 +133,13 @@ impl Histogram {
         let beyond = (1.0 - q) * self.count as f64;
         // 0.1% of 10,000 is 9.999...96 in floating point; it counts as ten.
         (beyond + 1e-6 >= SAMPLES_BEYOND).then(|| self.quantile(q)).flatten()
+    }
+
+    /// The percentiles of records, as far as enough samples lie beyond them, and the maximum.
+    pub fn statistics(&self) -> impl Iterator<Item = (Statistic, u64)> + '_ {
+        let percentiles = Statistic::PERCENTILES.into_iter();
+        let known = percentiles.filter_map(|s| Some((s, self.percentile(s.quantile()?)?)));
+        known.chain(self.max().map(|max| (Statistic::Max, max)))
     }
 
     /// The buckets that hold something: lower edge, width and count, ascending.

@@ -9,6 +9,7 @@
 mod environment;
 mod finding;
 mod histogram;
+mod key;
 mod kind;
 mod metric;
 mod null;
@@ -16,15 +17,18 @@ mod origin;
 mod plan;
 mod run;
 mod series;
+mod statistic;
 mod target;
 
 pub use environment::{Cpu, Environment};
 pub use finding::{Evidence, Finding, IoErrors, Level, Verdict};
 pub use histogram::Histogram;
+pub use key::{CellKey, Clock, MetricKey, Order, Subject, size_word};
 pub use kind::{FindingKind, VerdictKind};
 pub use metric::{Metric, Unit};
 pub use origin::{Origin, OriginKind};
 pub use plan::{Plan, Safety, Step};
 pub use run::{LatencyProfile, Run, SCHEMA, State};
 pub use series::{Column, Series};
+pub use statistic::Statistic;
 pub use target::{Detail, DriveIdentity, FileSystem, Health, Link, Target, TargetKind};

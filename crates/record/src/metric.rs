@@ -1,6 +1,8 @@
-//! A named value with its unit, its replicates, and an interval where there are enough of them.
+//! A named value with its unit, its replicates, and an interval where there are enough replicates.
 
 use serde::{Deserialize, Serialize};
+
+use crate::MetricKey;
 
 /// Units of metrics, written as users of storage tools write them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +30,7 @@ pub enum Unit {
 /// One measured quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
-    /// Such as `rand-read-4KiB-q32` or `rand-read-4KiB-q32.p99`.
+    /// Its key as text, such as `rand-read-4KiB-q32` or `rand-read-4KiB-q32.p99`.
     pub name: String,
     /// Unit of `value`, `low`, `high` and `samples`.
     pub unit: Unit,
@@ -50,5 +52,10 @@ impl Metric {
     pub fn single(name: impl Into<String>, unit: Unit, value: f64) -> Metric {
         let samples = vec![value];
         Metric { name: name.into(), unit, value: Some(value), low: None, high: None, n: 1, samples }
+    }
+
+    /// Its key.
+    pub fn key(&self) -> MetricKey {
+        MetricKey::parse(&self.name)
     }
 }

@@ -1,12 +1,12 @@
 //! The grid that a CrystalDiskMark user reads at a glance: workloads down, reads and writes across.
 //!
-//! Built from the names of the metrics alone, so that any method that names its metrics this way
-//! gets the grid, and what has another name is left over for a plain table.
+//! Built from the keys of the metrics alone: any method whose metrics are cells gets the grid, and
+//! metrics with other keys are left for a plain table.
 
-use record::{LatencyProfile, Metric, Run, Unit};
-use workload::Workload;
+use record::{CellKey, LatencyProfile, Metric, MetricKey, Order, Run, Unit};
+use workload::{OpKind, Workload};
 
-use crate::names::{Direction, Key, Name, Order, STATISTICS};
+use crate::names::{self, STATISTICS};
 
 /// Latencies in nanoseconds, in the order of [`STATISTICS`].
 pub(crate) type Latency = [Option<f64>; 4];
@@ -27,7 +27,7 @@ impl Side<'_> {
 /// One workload in both directions.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<'a> {
-    pub(crate) key: Key,
+    pub(crate) key: CellKey,
     /// Both directions together, where they were measured together.
     pub(crate) both: Option<&'a Metric>,
     /// Reads, then writes.
@@ -38,7 +38,7 @@ pub(crate) struct Row<'a> {
 
 impl Row<'_> {
     pub(crate) fn label(&self) -> String {
-        self.key.label(self.shares().as_deref())
+        names::label(&self.key, self.shares().as_deref())
     }
 
     pub(crate) fn has_rate(&self) -> bool {
@@ -49,7 +49,7 @@ impl Row<'_> {
         self.sides.iter().any(Side::has_latency)
     }
 
-    pub(crate) fn side(&self, direction: Direction) -> &Side<'_> {
+    pub(crate) fn side(&self, direction: OpKind) -> &Side<'_> {
         &self.sides[direction as usize]
     }
 
@@ -84,17 +84,12 @@ impl<'a> Grid<'a> {
     pub(crate) fn of(run: &'a Run) -> Grid<'a> {
         let mut grid = Grid::default();
         for metric in &run.metrics {
-            let rate = matches!(metric.unit, Unit::BytesPerSecond | Unit::Iops);
-            match Name::parse(&metric.name) {
-                Some(name) if name.statistic.is_none() && rate => grid.add_rate(name, metric),
-                Some(Name { key, direction: Some(direction), statistic: Some(index) }) => {
-                    grid.row(key).sides[direction as usize].latency[index] = metric.value;
-                }
-                _ => grid.others.push(metric),
+            if !grid.add(metric) {
+                grid.others.push(metric);
             }
         }
         run.latencies.iter().for_each(|profile| grid.fill_latency(profile));
-        grid.rows.sort_by_cached_key(|row| row.key.rank());
+        grid.rows.sort_by_cached_key(|row| names::rank(&row.key));
         for row in grid.rows.iter_mut().filter(|row| row.key.order == Order::Mixed) {
             row.read_percent = read_percent(run, row);
         }
@@ -102,36 +97,47 @@ impl<'a> Grid<'a> {
     }
 
     /// Whether any row has a rate in that direction.
-    pub(crate) fn has_rate(&self, direction: Direction) -> bool {
+    pub(crate) fn has_rate(&self, direction: OpKind) -> bool {
         self.rows.iter().any(|row| row.side(direction).rate.is_some())
     }
 
     /// Whether any row has a latency in that direction.
-    pub(crate) fn has_latency(&self, direction: Direction) -> bool {
+    pub(crate) fn has_latency(&self, direction: OpKind) -> bool {
         self.rows.iter().any(|row| row.side(direction).has_latency())
     }
 
-    fn add_rate(&mut self, name: Name, metric: &'a Metric) {
-        let row = self.row(name.key);
-        match name.direction {
-            Some(direction) => row.sides[direction as usize].rate = Some(metric),
-            None => row.both = Some(metric),
+    /// Whether the metric has its place in the grid.
+    fn add(&mut self, metric: &'a Metric) -> bool {
+        let key = metric.key();
+        let Some(cell) = key.as_cell().filter(|_| key.clock.is_none()) else { return false };
+        let rate = matches!(metric.unit, Unit::BytesPerSecond | Unit::Iops);
+        let side = key.direction().filter(|op| names::DIRECTIONS.contains(op));
+        let column = key.statistic.map(|s| STATISTICS.iter().position(|known| *known == s));
+        match (column, side) {
+            (None, Some(op)) if rate => self.row(cell).sides[op as usize].rate = Some(metric),
+            (None, None) if rate && key.op.is_none() => self.row(cell).both = Some(metric),
+            (Some(Some(index)), Some(op)) => {
+                self.row(cell).sides[op as usize].latency[index] = metric.value;
+            }
+            _ => return false,
         }
+        true
     }
 
     /// Takes percentiles that no metric gave from the histogram they would come from.
     fn fill_latency(&mut self, profile: &LatencyProfile) {
-        let Some(name) = Name::parse(&profile.name).filter(|n| n.statistic.is_none()) else {
-            return;
-        };
-        let Some(direction) = Direction::parse(&profile.op) else { return };
-        let latency = &mut self.row(name.key).sides[direction as usize].latency;
+        let key = MetricKey::parse(&profile.name);
+        let Some(cell) = key.as_cell().filter(|_| key.statistic.is_none()) else { return };
+        let op = names::DIRECTIONS.into_iter().find(|op| op.name() == profile.op);
+        let Some(op) = op else { return };
+        let latency = &mut self.row(cell).sides[op as usize].latency;
         if latency.iter().all(Option::is_none) {
             *latency = latencies(profile);
         }
     }
 
-    fn row(&mut self, key: Key) -> &mut Row<'a> {
+    fn row(&mut self, cell: &CellKey) -> &mut Row<'a> {
+        let key = names::row_of(cell);
         let index = self.rows.iter().position(|row| row.key == key).unwrap_or_else(|| {
             let sides = Default::default();
             self.rows.push(Row { key, both: None, sides, read_percent: None });
@@ -145,7 +151,7 @@ impl<'a> Grid<'a> {
 fn latencies(profile: &LatencyProfile) -> Latency {
     let histogram = &profile.service;
     STATISTICS.map(|statistic| {
-        let value = match quantile(statistic) {
+        let value = match statistic.quantile() {
             Some(q) => histogram.percentile(q),
             None => histogram.max(),
         };
@@ -153,20 +159,15 @@ fn latencies(profile: &LatencyProfile) -> Latency {
     })
 }
 
-/// The share behind a name such as `p99.9`.
-fn quantile(statistic: &str) -> Option<f64> {
-    let percent: f64 = statistic.strip_prefix('p')?.parse().ok()?;
-    Some(percent / 100.0)
-}
-
 /// The share of reads of a mix: from the workload as it was issued, else from its name.
 fn read_percent(run: &Run, row: &Row<'_>) -> Option<f64> {
-    let issued = workloads(run).find(|w| Name::parse(&w.name).is_some_and(|n| n.key == row.key));
+    let is_row = |cell: &CellKey| names::row_of(cell) == row.key;
+    let issued = workloads(run).find(|w| MetricKey::parse(&w.name).as_cell().is_some_and(is_row));
     let from_mix = issued.filter(|w| w.mix.read + w.mix.write > 0).map(|w| {
         let total = f64::from(w.mix.read) + f64::from(w.mix.write);
         100.0 * f64::from(w.mix.read) / total
     });
-    from_mix.or_else(|| row.key.extra.iter().find_map(|word| word.parse().ok()))
+    from_mix.or_else(|| row.key.words.iter().find_map(|word| word.parse().ok()))
 }
 
 /// The workloads of a run's plan that this version can read.

@@ -8,7 +8,7 @@ use workload::units::{amount, latency};
 
 use crate::facts;
 use crate::grid::{Grid, Row};
-use crate::names::{Direction, STATISTICS};
+use crate::names::{DIRECTIONS, STATISTICS};
 use crate::quantity;
 use crate::style::Style;
 
@@ -49,7 +49,7 @@ fn rates(text: &mut String, grid: &Grid<'_>) {
     }
     head(text, &["", "read MB/s", "IOPS", "95%", "write MB/s", "IOPS", "95%"]);
     for row in rows {
-        let [read, write] = Direction::BOTH.map(|d| rate(row, row.side(d).rate));
+        let [read, write] = DIRECTIONS.map(|d| rate(row, row.side(d).rate));
         let cells = match row.both {
             Some(both) => [rate(row, Some(both)), ["together".into(), "".into(), "".into()]],
             None => [read, write],
@@ -71,12 +71,12 @@ fn latencies(text: &mut String, grid: &Grid<'_>) {
     if rows.is_empty() {
         return;
     }
-    let names = Direction::BOTH.map(|d| STATISTICS.map(|s| format!("{} {s}", d.name())));
+    let names = DIRECTIONS.map(|d| STATISTICS.map(|s| format!("{} {}", d.name(), s.name())));
     let mut titles = vec!["latency"];
     titles.extend(names.iter().flatten().map(String::as_str));
     head(text, &titles);
     for row in rows {
-        let cells = Direction::BOTH.iter().flat_map(|d| {
+        let cells = DIRECTIONS.iter().flat_map(|d| {
             let values = row.side(*d).latency;
             let dash = if values.iter().any(Option::is_some) { "–" } else { "" };
             values.map(|v| v.map_or_else(|| dash.to_string(), latency))

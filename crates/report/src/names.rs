@@ -1,148 +1,58 @@
-//! Names of metrics, taken apart: `{seq|rand|mixed}-{read|write}-{size}-q{depth}`, and behind a dot
-//! what was measured of it (`.p99`, `.read`, `.read.p99`).
-//!
-//! Words between pattern and size that are neither `read` nor `write` are kept as they are, so that
-//! a method may say more (`mixed-70-4KiB-q32`). A name of another form is not taken apart at all.
+//! The grid's words: labels, order and statistics of its cells. The keys themselves are `record`'s.
 
-use workload::units;
+use record::{CellKey, Order, Statistic};
+use workload::{OpKind, units};
 
-/// The order of access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Order {
-    Seq,
-    Rand,
-    Mixed,
-}
-
-impl Order {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Order::Seq => "seq",
-            Order::Rand => "rand",
-            Order::Mixed => "mixed",
-        }
-    }
-}
-
-/// Reads or writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Read = 0,
-    Write = 1,
-}
-
-impl Direction {
-    pub(crate) const BOTH: [Direction; 2] = [Direction::Read, Direction::Write];
-
-    pub(crate) fn parse(word: &str) -> Option<Direction> {
-        Direction::BOTH.into_iter().find(|d| d.name() == word)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Direction::Read => "read",
-            Direction::Write => "write",
-        }
-    }
-}
+/// The columns of rates: reads, then writes.
+pub(crate) const DIRECTIONS: [OpKind; 2] = [OpKind::Read, OpKind::Write];
 
 /// Latency statistics that every screen has, in the order of their columns.
-pub(crate) const STATISTICS: [&str; 4] = ["p50", "p99", "p99.9", "max"];
+pub(crate) const STATISTICS: [Statistic; 4] =
+    [Statistic::P50, Statistic::P99, Statistic::P999, Statistic::Max];
 
-/// What identifies a row of the grid.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
-    pub(crate) order: Order,
-    pub(crate) block_bytes: u64,
-    pub(crate) depth: u32,
-    /// Further words of the name, such as `70`.
-    pub(crate) extra: Vec<String>,
+/// Whether a series' column is the rate of reads or of writes.
+pub(crate) fn is_direction(column: &str) -> bool {
+    DIRECTIONS.iter().any(|d| d.name() == column)
 }
 
-impl Key {
-    /// Sorts rows as CrystalDiskMark users know them: sequential first, large and deep first.
-    pub(crate) fn rank(&self) -> impl Ord + use<> {
-        let down = std::cmp::Reverse;
-        (self.order, down(self.block_bytes), down(u64::from(self.depth)), self.extra.clone())
+/// The row of a cell: reads and writes of it stand side by side.
+pub(crate) fn row_of(cell: &CellKey) -> CellKey {
+    CellKey { op: None, ..cell.clone() }
+}
+
+/// Sorts rows as CrystalDiskMark users know them: sequential first, large and deep first.
+pub(crate) fn rank(row: &CellKey) -> impl Ord + use<> {
+    let down = std::cmp::Reverse;
+    (row.order, down(row.block_bytes), down(u64::from(row.depth)), row.words.clone())
+}
+
+/// `rand 4 KiB q32`; a mix is called by its shares where they are known: `mix 70/30 4 KiB q32`.
+pub(crate) fn label(row: &CellKey, shares: Option<&str>) -> String {
+    let size = units::binary(row.block_bytes);
+    let (order, depth) = (row.order.name(), row.depth);
+    if let (Order::Mixed, Some(shares)) = (row.order, shares) {
+        return format!("mix {shares} {size} q{depth}");
     }
-
-    /// `rand 4 KiB q32`; a mix is called by its shares where they are known: `mix 70/30 4 KiB q32`.
-    pub(crate) fn label(&self, shares: Option<&str>) -> String {
-        let size = units::binary(self.block_bytes);
-        let (order, depth) = (self.order.name(), self.depth);
-        if let (Order::Mixed, Some(shares)) = (self.order, shares) {
-            return format!("mix {shares} {size} q{depth}");
-        }
-        let words = self.extra.iter().map(|word| format!(" {word}")).collect::<String>();
-        format!("{order} {size} q{depth}{words}")
-    }
-}
-
-/// A name taken apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Name {
-    pub(crate) key: Key,
-    /// `None`: both together.
-    pub(crate) direction: Option<Direction>,
-    /// Index into [`STATISTICS`]; `None`: the rate itself.
-    pub(crate) statistic: Option<usize>,
-}
-
-impl Name {
-    pub(crate) fn parse(name: &str) -> Option<Name> {
-        let (base, suffix) = name.split_once('.').unwrap_or((name, ""));
-        let (key, in_base) = parse_base(base)?;
-        let (head, rest) = suffix.split_once('.').unwrap_or((suffix, ""));
-        let in_suffix = Direction::parse(head);
-        let statistic = if in_suffix.is_some() { rest } else { suffix };
-        let index = STATISTICS.iter().position(|s| *s == statistic);
-        if index.is_none() && !statistic.is_empty() {
-            return None;
-        }
-        Some(Name { key, direction: in_suffix.or(in_base), statistic: index })
-    }
-}
-
-fn parse_base(base: &str) -> Option<(Key, Option<Direction>)> {
-    let mut words: Vec<&str> = base.split('-').collect();
-    let depth = words.pop()?.strip_prefix('q')?.parse().ok()?;
-    let block_bytes = units::parse_bytes(words.pop()?).ok()?;
-    let mut words = words.into_iter();
-    let order = match words.next()? {
-        "seq" => Order::Seq,
-        "rand" => Order::Rand,
-        "mixed" => Order::Mixed,
-        _ => return None,
-    };
-    let (directions, extra): (Vec<&str>, Vec<&str>) =
-        words.partition(|w| Direction::parse(w).is_some());
-    let direction = directions.first().and_then(|w| Direction::parse(w));
-    let extra = extra.into_iter().map(String::from).collect();
-    Some((Key { order, block_bytes, depth, extra }, direction))
+    let words = row.words.iter().map(|word| format!(" {word}")).collect::<String>();
+    format!("{order} {size} q{depth}{words}")
 }
 
 #[cfg(test)]
 mod tests {
+    use record::MetricKey;
+
     use super::*;
 
     #[test]
-    fn names_of_the_grid_come_apart() {
-        let name = Name::parse("rand-write-4KiB-q32.p99.9").expect("a name");
-        assert_eq!(name.key.label(None), "rand 4 KiB q32");
-        assert_eq!((name.direction, name.statistic), (Some(Direction::Write), Some(2)));
-        let name = Name::parse("mixed-70-4KiB-q32.read.p50").expect("a name");
-        assert_eq!(name.key.label(Some("70/30")), "mix 70/30 4 KiB q32");
-        assert_eq!((name.direction, name.statistic), (Some(Direction::Read), Some(0)));
-        let name = Name::parse("mixed-4KiB-q32").expect("a name");
-        assert_eq!((name.direction, name.statistic), (None, None));
-    }
-
-    #[test]
-    fn other_names_do_not() {
-        for name in
-            ["", "iops", "service.p99", "seq-read", "rand-read-4KiB-q", "seq-read-1MiB-q8.x", "-q1"]
-        {
-            assert_eq!(Name::parse(name), None, "{name}");
-        }
+    fn rows_are_called_as_people_say_them() {
+        let label_of = |key: &str, shares| {
+            MetricKey::parse(key).as_cell().map(|cell| label(&row_of(cell), shares))
+        };
+        assert_eq!(label_of("rand-write-4KiB-q32.p99.9", None).as_deref(), Some("rand 4 KiB q32"));
+        let mixed = label_of("mixed-70-4KiB-q32.read.p50", Some("70/30"));
+        assert_eq!(mixed.as_deref(), Some("mix 70/30 4 KiB q32"));
+        let jobs = label_of("rand-read-jobs4-4KiB-q8", None);
+        assert_eq!(jobs.as_deref(), Some("rand 4 KiB q8 jobs4"));
+        assert_eq!(label_of("seq-read", None), None);
     }
 }

@@ -89,11 +89,8 @@ pub(crate) fn show_or_dash(metric: &Metric, style: &Style) -> String {
 
 /// Whether a metric is a percentile of latencies.
 fn is_percentile(metric: &Metric) -> bool {
-    let names_one = |name: &str| {
-        let (_, statistic) = name.split_once(".p").unwrap_or_default();
-        statistic.starts_with(|c: char| c.is_ascii_digit())
-    };
-    metric.unit == Unit::Nanoseconds && names_one(&metric.name)
+    let statistic = metric.key().statistic;
+    metric.unit == Unit::Nanoseconds && statistic.is_some_and(|s| s.quantile().is_some())
 }
 
 fn no_interval(metric: &Metric) -> String {

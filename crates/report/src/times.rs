@@ -1,61 +1,60 @@
 //! The latencies of `ssdyno io`: service time, and response time where there was a schedule, each
 //! with the same statistics, so that one can be read beside the other.
 
-use record::{Metric, Unit};
+use record::{Metric, Statistic, Unit};
 
-/// A latency metric taken apart: `read.service.p99` is the p99 of the row `read.service`.
-struct Time<'a> {
-    row: &'a str,
-    statistic: &'a str,
+/// A latency metric of one clock: `read.service.p99` is the p99 of the row `read.service`.
+struct Time {
+    row: String,
+    statistic: Statistic,
 }
 
-impl Time<'_> {
-    fn of(metric: &Metric) -> Option<Time<'_>> {
-        // The statistic begins after the last dot that a digit does not follow (`p99.9`).
-        let mut dots = metric.name.match_indices('.');
-        let is_point = |at: usize| metric.name[at + 1..].starts_with(|c: char| c.is_ascii_digit());
-        let (at, _) = dots.rfind(|(at, _)| !is_point(*at))?;
-        let time = Time { row: &metric.name[..at], statistic: &metric.name[at + 1..] };
-        let is_clock = time.row.split('.').any(|word| ["service", "response"].contains(&word));
-        Some(time).filter(|_| is_clock && metric.unit == Unit::Nanoseconds)
+impl Time {
+    fn of(metric: &Metric) -> Option<Time> {
+        let key = metric.key();
+        let (statistic, _) = key.statistic.zip(key.clock)?;
+        let row = key.without_statistic().to_string();
+        (metric.unit == Unit::Nanoseconds).then_some(Time { row, statistic })
     }
 }
 
 /// Statistics across, service and response times down: their difference is time spent waiting.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Times<'a> {
+pub(crate) struct Times {
     /// Headings, in the order of the metrics.
-    pub(crate) statistics: Vec<&'a str>,
+    pub(crate) statistics: Vec<&'static str>,
     /// `service`, `response`, `read service`, ..., and nanoseconds for each statistic.
     pub(crate) rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
-impl<'a> Times<'a> {
+impl Times {
     /// The table, and the metrics that are not in it.
-    pub(crate) fn of(
+    pub(crate) fn of<'a>(
         metrics: impl IntoIterator<Item = &'a Metric>,
-    ) -> (Times<'a>, Vec<&'a Metric>) {
+    ) -> (Times, Vec<&'a Metric>) {
         let (times, others): (Vec<_>, Vec<_>) =
             metrics.into_iter().partition(|m| Time::of(m).is_some());
         let times: Vec<_> =
             times.into_iter().filter_map(|m| Some((Time::of(m)?, m.value))).collect();
         let statistics = distinct(times.iter().map(|(time, _)| time.statistic));
-        let value = |row: &str, statistic: &str| {
+        let value = |row: &str, statistic: Statistic| {
             let found = times.iter().find(|(t, _)| t.row == row && t.statistic == statistic);
             found.and_then(|(_, value)| *value)
         };
-        let rows = distinct(times.iter().map(|(time, _)| time.row))
+        let rows = distinct(times.iter().map(|(time, _)| time.row.as_str()))
             .into_iter()
-            .map(|row| (row.replace('.', " "), statistics.iter().map(|s| value(row, s)).collect()));
-        (Times { rows: rows.collect(), statistics }, others)
+            .map(|row| (row.replace('.', " "), statistics.iter().map(|s| value(row, *s)).collect()))
+            .collect();
+        (Times { rows, statistics: statistics.into_iter().map(Statistic::name).collect() }, others)
     }
 }
 
-fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+/// Each of them once, in the order of their first occurrence.
+fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
-    words.for_each(|word| {
-        if !seen.contains(&word) {
-            seen.push(word);
+    items.for_each(|item| {
+        if !seen.contains(&item) {
+            seen.push(item);
         }
     });
     seen

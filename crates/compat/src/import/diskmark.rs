@@ -133,7 +133,7 @@ fn shape(label: &str, major: u32) -> Option<Shape> {
     (queues >= 1.0 && threads >= 1.0).then_some(Shape {
         random,
         block_bytes: block.or(implied),
-        depth: Some(queues as u64),
+        depth: Some(queues as u32),
         jobs: threads as u64,
         ..Shape::default()
     })

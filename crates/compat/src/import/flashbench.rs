@@ -1,9 +1,9 @@
 //! flashbench: the tables of `-a` (read times before, on and behind boundaries), and of `--open-au`
 //! and `--find-fat` (rates by block size, a column for each erase block tried).
 
-use record::{Run, Unit};
+use record::{Run, Unit, size_word};
 
-use super::found::{binary, put, run};
+use super::found::{put, run};
 use super::lines::{ImportError, Lines, number, size};
 
 /// Words of the table of -a, and the names here.
@@ -28,7 +28,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             lines.next();
             for (i, rate) in rates.iter().enumerate() {
                 let column = if rates.len() > 1 { format!("-{}", i + 1) } else { String::new() };
-                let name = format!("flashbench-rate-{}{column}", binary(block));
+                let name = format!("flashbench-rate-{}{column}", size_word(block));
                 put(&mut run, name, Unit::BytesPerSecond, *rate);
             }
         } else {
@@ -41,7 +41,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
 /// `align 4194304  pre 1.2ms  on 1.6ms  post 1.1ms  diff 425µs`: each boundary and the four times.
 fn boundary(run: &mut Run, line: &str) -> Option<()> {
     let (bytes, _) = number(line.trim_start().strip_prefix("align ")?)?;
-    let at = binary(bytes as u64);
+    let at = size_word(bytes as u64);
     for (word, name) in TIMES {
         let ns = line.split_once(word).and_then(|(_, rest)| time_ns(rest))?;
         // A difference below zero is noise that a metric cannot hold.

@@ -1,7 +1,10 @@
 //! What a parser found, as a record: named as ssdyno names its own metrics, so that the two can be
 //! compared, and with nothing in it that was not in the text.
 
-use record::{Finding, FindingKind, Level, Metric, Origin, OriginKind, Run, Unit};
+use record::{
+    CellKey, Finding, FindingKind, Level, Metric, MetricKey, Order, Origin, OriginKind, Run,
+    Statistic, Unit,
+};
 
 /// A percentile with fewer operations beyond it is not taken over (statistics: R9).
 const SAMPLES_BEYOND: f64 = 10.0;
@@ -54,7 +57,7 @@ pub(crate) struct Shape {
     pub random: bool,
     pub mixed: bool,
     pub block_bytes: Option<u64>,
-    pub depth: Option<u64>,
+    pub depth: Option<u32>,
     pub jobs: u64,
     /// Tells workloads of one shape apart.
     pub extra: Option<String>,
@@ -63,32 +66,27 @@ pub(crate) struct Shape {
 impl Shape {
     /// `rand-read-4KiB-q32`; without sizes only the direction.
     pub fn name(&self, direction: &str) -> String {
-        let order = match (self.mixed, self.random) {
-            (true, _) => "mixed",
-            (_, true) => "rand",
-            _ => "seq",
+        let jobs = (self.jobs > 1).then(|| format!("jobs{}", self.jobs));
+        let words = jobs.into_iter().chain(self.extra.clone());
+        let (Some(block_bytes), Some(depth)) = (self.block_bytes, self.depth) else {
+            return std::iter::once(direction.to_string())
+                .chain(words)
+                .collect::<Vec<_>>()
+                .join("-");
         };
-        let jobs = if self.jobs > 1 { format!("-jobs{}", self.jobs) } else { String::new() };
-        let extra = self.extra.as_ref().map_or(String::new(), |extra| format!("-{extra}"));
-        match (self.block_bytes, self.depth) {
-            (Some(bytes), Some(depth)) => {
-                format!("{order}-{direction}{jobs}{extra}-{}-q{depth}", binary(bytes))
-            }
-            _ => format!("{direction}{jobs}{extra}"),
-        }
+        let order = match (self.mixed, self.random) {
+            (true, _) => Order::Mixed,
+            (_, true) => Order::Random,
+            _ => Order::Sequential,
+        };
+        let words = std::iter::once(direction.to_string()).chain(words).collect();
+        CellKey { words, ..CellKey::new(order, None, block_bytes, depth) }.to_string()
     }
 
     /// Whether its rate is told in operations, as ssdyno tells it.
     pub fn in_operations(&self) -> bool {
         self.random || self.mixed || self.block_bytes.is_none()
     }
-}
-
-/// `4KiB`, `1MiB`, `1000B`.
-pub(crate) fn binary(bytes: u64) -> String {
-    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let fits = units.into_iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
-    fits.map_or_else(|| format!("{bytes}B"), |(unit, name)| format!("{}{name}", bytes / unit))
 }
 
 /// What a tool says of one direction of one workload.
@@ -122,16 +120,18 @@ pub(crate) fn put_side(run: &mut Run, shape: &Shape, direction: &str, side: &Sid
             }
         }
     }
-    for (label, share) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
+    let key = MetricKey::parse(&name);
+    for statistic in [Statistic::P50, Statistic::P99, Statistic::P999] {
+        let Some(share) = statistic.quantile() else { continue };
         let found = side.percentiles.iter().find(|(q, _)| (q - share).abs() < 1e-9);
         let Some((_, ns)) = found else { continue };
         let beyond = side.operations.map(|n| n as f64 * (1.0 - share));
         if beyond.is_none_or(|beyond| beyond + 1e-6 >= SAMPLES_BEYOND) {
-            put(run, format!("{name}.{label}"), Unit::Nanoseconds, *ns);
+            put(run, key.clone().with(statistic), Unit::Nanoseconds, *ns);
         }
     }
     if let Some(ns) = side.max_ns {
-        put(run, format!("{name}.max"), Unit::Nanoseconds, ns);
+        put(run, key.with(Statistic::Max), Unit::Nanoseconds, ns);
     }
     name
 }

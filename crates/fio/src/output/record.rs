@@ -1,14 +1,11 @@
 //! What a plan did as metrics and latency profiles, as they go into a record.
 
-use record::{LatencyProfile, Metric, Unit};
+use record::{Clock, LatencyProfile, Metric, MetricKey, Statistic, Unit};
 use workload::OpKind;
 
 use super::shown;
-use super::shown::{Shown, Side};
+use super::shown::Shown;
 use crate::run::Ran;
-
-/// Percentiles in a record, where at least ten samples lie beyond.
-const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
 /// The figures of every result. With several, names begin with that of the job.
 pub fn metrics(ran: &Ran<'_>) -> Vec<Metric> {
@@ -49,31 +46,25 @@ fn names(results: &[Shown<'_>]) -> Vec<String> {
 
 fn figures(name: &str, shown: &Shown<'_>) -> Vec<Metric> {
     let mut figures = Vec::new();
-    let mut put = |what: &str, unit, value: f64| {
-        figures.push(Metric::single(format!("{name}.{what}"), unit, value));
-    };
+    let job = MetricKey::parse(name);
     for side in shown.sides() {
-        let kind = side.name();
-        put(&format!("{kind}.throughput"), Unit::BytesPerSecond, side.bytes_per_s());
-        put(&format!("{kind}.iops"), Unit::Iops, side.per_s());
-        for (what, value) in points(&side) {
-            put(&format!("{kind}.{what}"), Unit::Nanoseconds, value as f64);
+        let part = MetricKey::parse(side.name()).within(name);
+        let mut put = |key: MetricKey, unit, value| figures.push(Metric::single(key, unit, value));
+        put(part.clone().with(Statistic::Throughput), Unit::BytesPerSecond, side.bytes_per_s());
+        put(part.clone().with(Statistic::Iops), Unit::Iops, side.per_s());
+        let times = [
+            (Clock::Service, Some(&side.stats.service)),
+            (Clock::Response, side.stats.response.as_ref()),
+        ];
+        for (clock, histogram) in times.into_iter().filter_map(|(clock, h)| Some((clock, h?))) {
+            for (statistic, ns) in histogram.statistics() {
+                let key = part.clone().clocked(clock).with(statistic);
+                put(key, Unit::Nanoseconds, ns as f64);
+            }
         }
     }
     let measured = shown.runs.iter().map(|run| &run.did.measurement);
     let depth = measured.map(|m| m.effective_depth).sum();
-    put("effective_depth", Unit::Number, depth);
+    figures.push(Metric::single(job.with(Statistic::EffectiveDepth), Unit::Number, depth));
     figures
-}
-
-fn points(side: &Side<'_>) -> Vec<(String, u64)> {
-    let parts =
-        [("service", Some(&side.stats.service)), ("response", side.stats.response.as_ref())];
-    let mut points = Vec::new();
-    for (part, histogram) in parts.into_iter().filter_map(|(part, h)| Some((part, h?))) {
-        let percentiles = PERCENTILES.iter().map(|(name, q)| (*name, histogram.percentile(*q)));
-        let all = percentiles.chain([("max", histogram.max())]);
-        points.extend(all.filter_map(|(name, v)| Some((format!("{part}.{name}"), v?))));
-    }
-    points
 }

@@ -10,8 +10,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use record::{
-    DriveIdentity, FileSystem, Finding, FindingKind, Level, Metric, Origin, OriginKind, Run, State,
-    Target,
+    DriveIdentity, FileSystem, Finding, FindingKind, Level, Metric, MetricKey, Origin, OriginKind,
+    Run, State, Statistic, Target,
 };
 use serde::Deserialize;
 
@@ -192,13 +192,16 @@ fn metrics(name: &str, figure: &Figure) -> Vec<Metric> {
         "GBP" => "-gbp",
         _ => "",
     };
+    let key = MetricKey::parse(&format!("{name}{suffix}"));
     let metric =
-        |end: &str, value: f64| Metric::single(format!("{name}{suffix}{end}"), unit, value * scale);
+        |statistic, value: f64| Metric::single(key.clone().with(statistic), unit, value * scale);
     match (figure.to, figure.meant) {
-        (Some(to), _) => vec![metric(".lowest", figure.value), metric(".highest", to)],
-        (None, Meant::AtLeast) => vec![metric(".at-least", figure.value)],
-        (None, Meant::AtMost) => vec![metric(".at-most", figure.value)],
-        (None, _) => vec![metric("", figure.value)],
+        (Some(to), _) => {
+            vec![metric(Statistic::Lowest, figure.value), metric(Statistic::Highest, to)]
+        }
+        (None, Meant::AtLeast) => vec![metric(Statistic::AtLeast, figure.value)],
+        (None, Meant::AtMost) => vec![metric(Statistic::AtMost, figure.value)],
+        (None, _) => vec![Metric::single(key, unit, figure.value * scale)],
     }
 }
 

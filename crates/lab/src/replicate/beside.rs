@@ -62,9 +62,8 @@ impl Figure {
     /// The figure as measured, in the record's unit.
     fn measured(&self, done: &[Done]) -> Option<f64> {
         let done = done.iter().find(|done| done.step == self.step)?;
-        let suffix = format!(".{}", self.read);
         let mut metrics = done.recorded.run.metrics.iter();
-        metrics.find(|m| m.name == self.read || m.name.ends_with(&suffix))?.value
+        metrics.find(|m| m.key().ends_with(&self.read))?.value
     }
 
     /// The published figures, or their range as one.

@@ -103,7 +103,7 @@ impl Steps<'_> {
 
 /// Adds the outcome of a step; its metrics begin with the step's name.
 fn add(step: &str, part: Outcome, out: &mut Outcome) {
-    let named = |m: Metric| Metric { name: format!("{step}.{}", m.name), ..m };
+    let named = |m: Metric| Metric { name: m.key().within(step).to_string(), ..m };
     out.metrics.extend(part.metrics.into_iter().map(named));
     out.series.extend(part.series);
     out.latencies.extend(part.latencies);

@@ -1,7 +1,7 @@
 //! Small writes, each followed by a flush: how long does it take to make them durable?
 
 use analysis::LatencyReplicates;
-use record::LatencyProfile;
+use record::{LatencyProfile, MetricKey};
 use workload::units::binary_tight;
 use workload::{Mix, OpKind, Pattern, Stop, Workload};
 
@@ -39,7 +39,7 @@ impl super::Check for Check {
                 }
                 let service = times.merged().clone();
                 session.checks.flush.get_or_insert_default().service = service.clone();
-                session.out.put_metrics(&w.name, times.metrics(&w.name));
+                session.out.put_metrics(&w.name, times.metrics(&MetricKey::parse(&w.name)));
                 session.out.put_latency(LatencyProfile {
                     name: w.name.clone(),
                     op: OpKind::Flush.name().into(),

@@ -18,7 +18,7 @@ mod wsat;
 mod xsr;
 
 use analysis::LatencyReplicates;
-use record::{LatencyProfile, Metric, Unit};
+use record::{LatencyProfile, Metric, MetricKey, Unit};
 use workload::OpKind::Write;
 use workload::{BlockSizes, OpKind, Stop, Workload};
 
@@ -136,7 +136,7 @@ fn latencies(session: &mut Session<'_>, w: &Workload) -> Result<(), MethodError>
         let Some(stats) = m.kind(kind) else { continue };
         let mut all = LatencyReplicates::default();
         all.add(&stats.service);
-        session.out.put_metrics(&w.name, all.metrics(&w.name));
+        session.out.put_metrics(&w.name, all.metrics(&MetricKey::parse(&w.name)));
         session.out.put_latency(LatencyProfile {
             name: w.name.clone(),
             op: kind.name().to_string(),

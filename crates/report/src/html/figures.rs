@@ -9,7 +9,7 @@ use workload::units::{amount, span};
 use super::numbers;
 use super::sheet::{latency_cell, sheet};
 use crate::grid::Grid;
-use crate::names::Direction;
+use crate::names::DIRECTIONS;
 use crate::quantity;
 use crate::table::Align::{Left, Right};
 use crate::times::Times;
@@ -81,8 +81,7 @@ fn spread(values: &[Option<f64>]) -> Option<[f64; 3]> {
 pub(super) fn latencies(run: &Run) -> Markup {
     let grid = Grid::of(run);
     let (times, _) = Times::of(&run.metrics);
-    let sides =
-        Direction::BOTH.map(|d| grid.has_latency(d).then(|| numbers::percentiles(&grid, d)));
+    let sides = DIRECTIONS.map(|d| grid.has_latency(d).then(|| numbers::percentiles(&grid, d)));
     let tables = sides.iter().any(Option::is_some) || !times.rows.is_empty();
     if !tables && run.latencies.is_empty() {
         return markup! {};

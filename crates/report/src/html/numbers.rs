@@ -6,11 +6,12 @@ use workload::units::amount;
 
 use super::sheet::{head, latency_cell, sheet};
 use crate::grid::{Grid, Row};
-use crate::names::{Direction, STATISTICS};
+use crate::names::{DIRECTIONS, STATISTICS};
 use crate::quantity;
 use crate::style::Style;
 use crate::table::Align::{Left, Right};
 use crate::times::Times;
+use workload::OpKind;
 
 const STYLE: Style = Style { colour: false, width: 120, unicode: true };
 
@@ -54,14 +55,14 @@ fn rates(grid: &Grid<'_>) -> Markup {
 }
 
 fn rate_row(row: &Row<'_>, fastest: f64) -> Markup {
-    let side = |d: Direction| row.side(d).rate.map(|metric| rate(row, metric, fastest));
+    let side = |d: OpKind| row.side(d).rate.map(|metric| rate(row, metric, fastest));
     markup! {
         tr {
             th scope="row" { (row.label()) }
             @if let Some(both) = row.both {
                 td colspan="2" { (rate(row, both, fastest)) small { "reads and writes together" } }
             } @else {
-                @for direction in Direction::BOTH {
+                @for direction in DIRECTIONS {
                     td.(direction.name()) { @if let Some(rate) = side(direction) { (rate) } }
                 }
             }
@@ -103,10 +104,10 @@ fn plain(metrics: &[&Metric]) -> Markup {
 }
 
 /// Percentiles of one direction, workloads down.
-pub(super) fn percentiles(grid: &Grid<'_>, direction: Direction) -> Markup {
+pub(super) fn percentiles(grid: &Grid<'_>, direction: OpKind) -> Markup {
     let known = |row: &&Row<'_>| row.side(direction).latency.iter().any(Option::is_some);
     let mut headings = vec![(direction.name(), Left)];
-    headings.extend(STATISTICS.map(|statistic| (statistic, Right)));
+    headings.extend(STATISTICS.map(|statistic| (statistic.name(), Right)));
     markup! {
         table.(direction.name()) {
             (head(&headings))
@@ -123,7 +124,7 @@ pub(super) fn percentiles(grid: &Grid<'_>, direction: Direction) -> Markup {
 }
 
 /// Service and response times of a workload by hand, one under the other.
-pub(super) fn times(times: &Times<'_>) -> Markup {
+pub(super) fn times(times: &Times) -> Markup {
     let mut headings = vec![("Time", Left)];
     headings.extend(times.statistics.iter().map(|statistic| (*statistic, Right)));
     let rows = markup! {

@@ -1,12 +1,12 @@
 //! The top of the page: what was measured, the verdict in a sentence, and the numbers in tiles.
 
 use maud::{Markup, html as markup};
-use record::{Level, Metric, Run};
+use record::{Clock, Level, Metric, MetricKey, Order, Run, Statistic};
 
 use crate::describe;
 use crate::facts;
 use crate::grid::{self, Grid, Row};
-use crate::names::{Direction, Order};
+use crate::names::DIRECTIONS;
 use crate::quantity;
 use crate::style::Style;
 
@@ -114,16 +114,16 @@ fn tiles(run: &Run) -> Vec<Tile> {
 /// The deepest sequential and random rows in both directions, then the median latency at depth 1.
 fn of_grid(grid: &Grid<'_>) -> Vec<Tile> {
     let mut tiles = Vec::new();
-    for order in [Order::Seq, Order::Rand] {
+    for order in [Order::Sequential, Order::Random] {
         let Some(row) = grid.rows.iter().find(|r| r.key.order == order) else { continue };
-        for direction in Direction::BOTH {
+        for direction in DIRECTIONS {
             let Some(rate) = row.side(direction).rate else { continue };
             tiles.push(of_metric(format!("{} {}", row.label(), direction.name()), rate));
         }
     }
-    let alone = |r: &&Row<'_>| r.key.order == Order::Rand && r.key.depth == 1;
+    let alone = |r: &&Row<'_>| r.key.order == Order::Random && r.key.depth == 1;
     for row in grid.rows.iter().filter(alone).take(1) {
-        for direction in Direction::BOTH {
+        for direction in DIRECTIONS {
             let Some(ns) = row.side(direction).latency[0] else { continue };
             tiles.push(Tile {
                 label: format!("{} {}", row.label(), direction.name()),
@@ -137,9 +137,16 @@ fn of_grid(grid: &Grid<'_>) -> Vec<Tile> {
 
 /// The first metrics of a method without a grid.
 fn leading(run: &Run) -> Vec<Tile> {
-    let order =
-        ["iops", "throughput", "response.p99", "service.p99", "service.p50", "effective_depth"];
-    let named = order.iter().filter_map(|name| run.metric(name));
+    let times = |clock: Clock, statistic| MetricKey::of_run(statistic).clocked(clock);
+    let order = [
+        MetricKey::of_run(Statistic::Iops),
+        MetricKey::of_run(Statistic::Throughput),
+        times(Clock::Response, Statistic::P99),
+        times(Clock::Service, Statistic::P99),
+        times(Clock::Service, Statistic::P50),
+        MetricKey::of_run(Statistic::EffectiveDepth),
+    ];
+    let named = order.iter().filter_map(|key| run.metric(&key.to_string()));
     let known: Vec<&Metric> = named.filter(|m| m.value.is_some()).collect();
     let metrics = if known.is_empty() { run.metrics.iter().collect() } else { known };
     metrics.into_iter().map(|m| of_metric(m.name.replace('_', " "), m)).collect()

@@ -1,6 +1,6 @@
 //! The short screen of `ssdyno io`: one workload, its rate, and response beside service time.
 
-use record::{Metric, Run};
+use record::{Metric, MetricKey, Run, Statistic};
 
 use super::page::Page;
 use super::tables;
@@ -10,14 +10,14 @@ use crate::quantity;
 use crate::style::{Ink, Style};
 use crate::table::{Align, Cell, Table};
 use crate::times::Times;
-use workload::units::latency;
+use workload::{OpKind, units::latency};
 
-/// Metrics that are told in words of their own: name, label, what stands behind the value.
-const WORDS: [(&str, &str, &str); 4] = [
-    ("effective_depth", "depth", "in flight"),
-    ("late_ops", "late", "issued later than due"),
-    ("cpu_ns_per_io", "cpu", "of processor time per I/O"),
-    ("batch_mean", "batch", "I/Os per system call"),
+/// Metrics with words of their own: statistic, label, the words after the value.
+const WORDS: [(Statistic, &str, &str); 4] = [
+    (Statistic::EffectiveDepth, "depth", "in flight"),
+    (Statistic::LateOps, "late", "issued later than due"),
+    (Statistic::CpuPerIo, "cpu", "of processor time per I/O"),
+    (Statistic::BatchMean, "batch", "I/Os per system call"),
 ];
 
 /// The workload, its rates, its latencies, and what else was measured.
@@ -41,10 +41,13 @@ pub(super) fn body(page: &mut Page, run: &Run) {
 
 /// Throughput and operations per second, of all and of each kind; takes them out of the rest.
 fn rates(page: &mut Page, metrics: &mut Vec<&Metric>) {
-    for (label, kind) in [("rate", ""), ("read", "read."), ("write", "write.")] {
+    let sides = [("rate", None), ("read", Some(OpKind::Read)), ("write", Some(OpKind::Write))];
+    for (label, op) in sides {
         let mut items = Vec::new();
-        for quantity in ["throughput", "iops"] {
-            let Some(metric) = take(metrics, &format!("{kind}{quantity}")) else { continue };
+        for statistic in [Statistic::Throughput, Statistic::Iops] {
+            let key = MetricKey::of_run(statistic);
+            let key = op.map_or(key.clone(), |op| key.of_op(op));
+            let Some(metric) = take(metrics, &key) else { continue };
             items.push(quantity::show_known(metric.unit, metric.value));
             items.extend(metric.low.map(|_| format!("({})", quantity::interval_words(metric))));
         }
@@ -56,22 +59,23 @@ fn words(page: &mut Page, metrics: &mut Vec<&Metric>, run: &Run) {
     // Several workloads have no depth in common.
     let mut issued = grid::workloads(run).map(|w| w.depth * w.jobs);
     let nominal = issued.next().filter(|_| issued.next().is_none());
-    for (name, label, words) in WORDS {
-        let Some(metric) = take(metrics, name) else { continue };
+    for (statistic, label, words) in WORDS {
+        let Some(metric) = take(metrics, &MetricKey::of_run(statistic)) else { continue };
         let value = quantity::show_known(metric.unit, metric.value);
-        let of = nominal.filter(|_| name == "effective_depth").map(|d| format!(" of {d}"));
+        let of =
+            nominal.filter(|_| statistic == Statistic::EffectiveDepth).map(|d| format!(" of {d}"));
         let text = format!("{value} {words}{}", of.unwrap_or_default());
         page.labelled(label, Ink::Plain, &text);
     }
 }
 
-fn take<'a>(metrics: &mut Vec<&'a Metric>, name: &str) -> Option<&'a Metric> {
-    let index = metrics.iter().position(|m| m.name == name)?;
+fn take<'a>(metrics: &mut Vec<&'a Metric>, key: &MetricKey) -> Option<&'a Metric> {
+    let index = metrics.iter().position(|m| m.key() == *key)?;
     Some(metrics.remove(index))
 }
 
 /// Statistics across, service and response times down.
-fn latencies(times: &Times<'_>, style: &Style) -> Table {
+fn latencies(times: &Times, style: &Style) -> Table {
     let columns = [vec![Align::Left], vec![Align::Right; times.statistics.len()]].concat();
     let mut table = Table::new(&columns);
     table.heading(std::iter::once("latency").chain(times.statistics.iter().copied()));

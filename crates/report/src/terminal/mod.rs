@@ -13,7 +13,7 @@ use workload::units::span;
 
 use crate::facts::{self, Doubt};
 use crate::grid::Grid;
-use crate::names::Direction;
+use crate::names::is_direction;
 use crate::quantity;
 use crate::spark::sparkline;
 use crate::style::{Ink, Style};
@@ -100,7 +100,7 @@ fn has_course(series: &Series) -> bool {
 }
 
 fn is_rate(column: &Column) -> bool {
-    column.unit == Unit::BytesPerSecond && Direction::parse(&column.name).is_some()
+    column.unit == Unit::BytesPerSecond && is_direction(&column.name)
 }
 
 fn conclusions(page: &mut Page, run: &Run) {

@@ -4,10 +4,11 @@ use record::Metric;
 
 use super::page::Page;
 use crate::grid::{Grid, Latency, Row};
-use crate::names::{Direction, STATISTICS};
+use crate::names::{DIRECTIONS, STATISTICS};
 use crate::quantity;
 use crate::style::{Ink, Style};
 use crate::table::{Align, Cell, Table};
+use workload::OpKind;
 use workload::units::{amount, latency};
 
 /// Metrics beside the grid that are shown one by one; more of them would push it off the screen.
@@ -45,7 +46,7 @@ fn roomy(style: &Style, table: impl Fn(bool) -> Table) -> Table {
 fn rates(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
     let rows: Vec<_> = grid.rows.iter().filter(|row| row.has_rate()).collect();
     // A mix that was measured as a whole stands in the columns of reads.
-    let mixes = |d| d == Direction::Read && rows.iter().any(|row| row.both.is_some());
+    let mixes = |d| d == OpKind::Read && rows.iter().any(|row| row.both.is_some());
     let sides = directions(|d| grid.has_rate(d) || mixes(d));
     let mut columns = vec![Align::Left];
     let mut heading = vec![replicates(&rows)];
@@ -75,11 +76,11 @@ fn replicates(rows: &[&Row<'_>]) -> String {
     }
 }
 
-fn directions(has: impl Fn(Direction) -> bool) -> Vec<Direction> {
-    Direction::BOTH.into_iter().filter(|d| has(*d)).collect()
+fn directions(has: impl Fn(OpKind) -> bool) -> Vec<OpKind> {
+    DIRECTIONS.into_iter().filter(|d| has(*d)).collect()
 }
 
-fn rate_row(row: &Row<'_>, sides: &[Direction], style: &Style, roomy: bool) -> Vec<Cell> {
+fn rate_row(row: &Row<'_>, sides: &[OpKind], style: &Style, roomy: bool) -> Vec<Cell> {
     let mut cells = vec![row.label().into()];
     if row.both.is_some() {
         cells.extend(rate_cells(row, row.both, style, roomy));
@@ -111,8 +112,8 @@ fn latencies(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
     let mut heading = vec!["latency".to_string()];
     for side in &sides {
         let named = STATISTICS.iter().enumerate().map(|(i, statistic)| match i {
-            0 => format!("{} {statistic}", side.name()),
-            _ => statistic.to_string(),
+            0 => format!("{} {}", side.name(), statistic.name()),
+            _ => statistic.name().to_string(),
         });
         heading.extend(named);
     }

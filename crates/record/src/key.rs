@@ -1,0 +1,437 @@
+//! Keys of metrics: the one place where the name of a metric is put together and taken apart.
+//!
+//! A key is `subject[.op][.clock][.statistic]`: `rand-read-4KiB-q32.p99.9`, `sustain-fresh.cache`,
+//! `read.service.p99`, `throughput`. The subject is a cell of the grid, whose name says order, op,
+//! block size and depth, or any other name: that of a workload, of a step, of fio's job.
+//!
+//! Every text is a key, and a key read from a text prints that text again, so that no record of
+//! another version is lost. A text that says the same in an unusual way (`seq-read-1024k-q1`) keeps
+//! its spelling.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+use workload::{OpKind, units};
+
+use crate::Statistic;
+
+/// The order of access in a cell of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Order {
+    /// Ascending addresses.
+    Sequential,
+    /// Random addresses.
+    Random,
+    /// Random reads and writes at once.
+    Mixed,
+}
+
+impl Order {
+    /// All of them.
+    pub const ALL: [Order; 3] = [Order::Sequential, Order::Random, Order::Mixed];
+
+    /// Its word in keys.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Order::Sequential => "seq",
+            Order::Random => "rand",
+            Order::Mixed => "mixed",
+        }
+    }
+}
+
+/// A cell of the grid: `{order}[-{op}][-{word}...]-{size}-q{depth}`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CellKey {
+    /// Order of access.
+    pub order: Order,
+    /// Reads or writes; `None`: both.
+    pub op: Option<OpKind>,
+    /// Further words: `70` (percent of reads), `jobs4`.
+    pub words: Vec<String>,
+    /// Size of a transfer, bytes.
+    pub block_bytes: u64,
+    /// Operations in flight.
+    pub depth: u32,
+}
+
+impl CellKey {
+    /// A cell without further words.
+    pub fn new(order: Order, op: Option<OpKind>, block_bytes: u64, depth: u32) -> CellKey {
+        CellKey { order, op, words: Vec::new(), block_bytes, depth }
+    }
+
+    fn parse(text: &str) -> Option<CellKey> {
+        let mut words: Vec<&str> = text.split('-').collect();
+        let depth = words.pop()?.strip_prefix('q')?.parse().ok()?;
+        let block_bytes = units::parse_bytes(words.pop()?).ok()?;
+        let mut words = words.into_iter();
+        let first = words.next()?;
+        let order = Order::ALL.into_iter().find(|order| order.name() == first)?;
+        let (ops, rest): (Vec<&str>, Vec<&str>) =
+            words.partition(|word| [OpKind::Read, OpKind::Write].iter().any(|k| k.name() == *word));
+        let op = ops.first().and_then(|word| op_of(word));
+        let words = rest.into_iter().map(String::from).collect();
+        Some(CellKey { order, op, words, block_bytes, depth })
+    }
+}
+
+impl fmt::Display for CellKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.order.name())?;
+        if let Some(op) = self.op {
+            write!(f, "-{}", op.name())?;
+        }
+        for word in &self.words {
+            write!(f, "-{word}")?;
+        }
+        write!(f, "-{}-q{}", size_word(self.block_bytes), self.depth)
+    }
+}
+
+/// Whose figure a metric is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// A cell of the grid.
+    Cell(CellKey),
+    /// Anything else, by its name; empty for the only workload of a run.
+    Named(String),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Cell(cell) => cell.fmt(f),
+            Subject::Named(name) => f.write_str(name),
+        }
+    }
+}
+
+/// Which time of an operation was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Clock {
+    /// Issue to completion.
+    Service,
+    /// Intended start to completion.
+    Response,
+}
+
+impl Clock {
+    /// Both.
+    pub const ALL: [Clock; 2] = [Clock::Service, Clock::Response];
+
+    /// Its word in keys.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Clock::Service => "service",
+            Clock::Response => "response",
+        }
+    }
+}
+
+/// The key of a metric.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MetricKey {
+    /// Whose figure it is.
+    pub subject: Subject,
+    /// The part of one op of a subject that has several.
+    pub op: Option<OpKind>,
+    /// Service or response time, where both may be there.
+    pub clock: Option<Clock>,
+    /// The figure; `None`: the main one, such as the rate of a workload.
+    pub statistic: Option<Statistic>,
+    /// The text it was read from, where that is spelled in another way.
+    spelling: Option<String>,
+}
+
+impl MetricKey {
+    /// The key that a text spells.
+    pub fn parse(text: &str) -> MetricKey {
+        let (rest, statistic) = last_of(text, Statistic::ALL, |s| s.name());
+        let (rest, clock) = last_of(rest, &Clock::ALL, |c| c.name());
+        let (rest, op) = last_of(rest, &OpKind::ALL, |k| k.name());
+        let subject =
+            CellKey::parse(rest).map_or_else(|| Subject::Named(rest.into()), Subject::Cell);
+        let mut key = MetricKey { subject, op, clock, statistic, spelling: None };
+        if key.to_string() != text {
+            key.spelling = Some(text.to_string());
+        }
+        key
+    }
+
+    /// The main figure of a cell.
+    pub fn cell(order: Order, op: Option<OpKind>, block_bytes: u64, depth: u32) -> MetricKey {
+        CellKey::new(order, op, block_bytes, depth).into()
+    }
+
+    /// A figure of the only workload of a run.
+    pub fn of_run(statistic: Statistic) -> MetricKey {
+        MetricKey::parse("").with(statistic)
+    }
+
+    /// The same key with this statistic.
+    #[must_use]
+    pub fn with(self, statistic: Statistic) -> MetricKey {
+        MetricKey { statistic: Some(statistic), ..self.respelled() }
+    }
+
+    /// The same key, times of one clock.
+    #[must_use]
+    pub fn clocked(self, clock: Clock) -> MetricKey {
+        MetricKey { clock: Some(clock), ..self.respelled() }
+    }
+
+    /// The same key, the part of one op.
+    #[must_use]
+    pub fn of_op(self, op: OpKind) -> MetricKey {
+        MetricKey { op: Some(op), ..self.respelled() }
+    }
+
+    /// The same key without its statistic.
+    #[must_use]
+    pub fn without_statistic(&self) -> MetricKey {
+        let text = self.to_string();
+        let rest = self.statistic.and_then(|s| text.strip_suffix(s.name()));
+        MetricKey::parse(rest.map_or(text.as_str(), |rest| rest.strip_suffix('.').unwrap_or(rest)))
+    }
+
+    /// The same key as one part of an owner: `owner.key`.
+    #[must_use]
+    pub fn within(&self, owner: &str) -> MetricKey {
+        MetricKey::parse(&dotted([owner, &self.to_string()]))
+    }
+
+    /// The cell it is a figure of, where it is one of a cell.
+    pub fn as_cell(&self) -> Option<&CellKey> {
+        match &self.subject {
+            Subject::Cell(cell) => Some(cell),
+            Subject::Named(_) => None,
+        }
+    }
+
+    /// Reads or writes, wherever the key says so.
+    pub fn direction(&self) -> Option<OpKind> {
+        self.op.or(self.as_cell().and_then(|cell| cell.op))
+    }
+
+    /// Whether it is a figure of this subject: the main one, or one of the others.
+    pub fn belongs_to(&self, subject: &str) -> bool {
+        let text = self.to_string();
+        text.strip_prefix(subject).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+
+    /// Whether it is this key, or this key within an owner.
+    pub fn ends_with(&self, key: &str) -> bool {
+        let text = self.to_string();
+        text.strip_suffix(key).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    }
+
+    /// The same key without the name of its subject, where it says which op it is of:
+    /// `read.iops` of `job.read.iops`.
+    pub fn without_owner(&self) -> Option<MetricKey> {
+        let subject = Subject::Named(String::new());
+        let owned = self.op.is_some() && self.subject != subject;
+        owned.then(|| MetricKey { subject, spelling: None, ..self.clone() })
+    }
+
+    /// Ready for a change: an unusual spelling becomes the name of a subject.
+    fn respelled(self) -> MetricKey {
+        match self.spelling {
+            None => self,
+            Some(text) => MetricKey { subject: Subject::Named(text), ..bare() },
+        }
+    }
+}
+
+impl fmt::Display for MetricKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(spelling) = &self.spelling {
+            return f.pad(spelling);
+        }
+        let words = [
+            self.op.map(OpKind::name),
+            self.clock.map(Clock::name),
+            self.statistic.map(Statistic::name),
+        ];
+        let subject = self.subject.to_string();
+        f.pad(&dotted(std::iter::once(subject.as_str()).chain(words.into_iter().flatten())))
+    }
+}
+
+impl FromStr for MetricKey {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<MetricKey, Infallible> {
+        Ok(MetricKey::parse(text))
+    }
+}
+
+impl From<CellKey> for MetricKey {
+    fn from(cell: CellKey) -> MetricKey {
+        MetricKey { subject: Subject::Cell(cell), ..bare() }
+    }
+}
+
+impl From<MetricKey> for String {
+    fn from(key: MetricKey) -> String {
+        key.to_string()
+    }
+}
+
+fn bare() -> MetricKey {
+    let subject = Subject::Named(String::new());
+    MetricKey { subject, op: None, clock: None, statistic: None, spelling: None }
+}
+
+/// Splits off the last word where it is one of these.
+fn last_of<'t, T: Copy>(
+    text: &'t str,
+    all: &[T],
+    name: impl Fn(T) -> &'static str,
+) -> (&'t str, Option<T>) {
+    let before = |word: T| {
+        let rest = text.strip_suffix(name(word))?;
+        if rest.is_empty() { Some(rest) } else { rest.strip_suffix('.').filter(|r| !r.is_empty()) }
+    };
+    let found = all.iter().find_map(|word| Some((before(*word)?, Some(*word))));
+    found.unwrap_or((text, None))
+}
+
+fn dotted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    words.join(".")
+}
+
+fn op_of(word: &str) -> Option<OpKind> {
+    OpKind::ALL.into_iter().find(|op| op.name() == word)
+}
+
+/// An exact size as keys spell it: `4KiB`, `1MiB`, `1000B`.
+pub fn size_word(bytes: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let whole = units.into_iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    whole.map_or_else(|| format!("{bytes}B"), |(unit, name)| format!("{}{name}", bytes / unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key(text: &str) -> MetricKey {
+        MetricKey::parse(text)
+    }
+
+    #[test]
+    fn cells_of_the_grid_come_apart() {
+        let found = key("rand-write-4KiB-q32.p99.9");
+        let cell = CellKey::new(Order::Random, Some(OpKind::Write), 4096, 32);
+        assert_eq!(found, MetricKey::from(cell).with(Statistic::P999));
+        assert_eq!(found.direction(), Some(OpKind::Write));
+        let found = key("mixed-70-4KiB-q32.read.p50");
+        assert_eq!(found.as_cell().map(|cell| cell.words.clone()), Some(vec!["70".to_string()]));
+        assert_eq!((found.op, found.statistic), (Some(OpKind::Read), Some(Statistic::P50)));
+        assert_eq!(key("mixed-4KiB-q32").direction(), None);
+    }
+
+    #[test]
+    fn other_keys_have_named_subjects() {
+        let parts = |text: &str| {
+            let key = key(text);
+            (key.subject.to_string(), key.op, key.clock, key.statistic, key.as_cell().is_some())
+        };
+        let cases = [
+            ("", ("", None, None, None)),
+            ("throughput", ("", None, None, Some(Statistic::Throughput))),
+            (
+                "read.service.p99",
+                ("", Some(OpKind::Read), Some(Clock::Service), Some(Statistic::P99)),
+            ),
+            ("sustain-fresh.cache", ("sustain-fresh", None, None, Some(Statistic::Cache))),
+            ("snia-dirth-t1-q1.response", ("snia-dirth-t1-q1", None, Some(Clock::Response), None)),
+            ("my.job.write.iops", ("my.job", Some(OpKind::Write), None, Some(Statistic::Iops))),
+            ("seq-read", ("seq-read", None, None, None)),
+            ("rand-read-4KiB-q", ("rand-read-4KiB-q", None, None, None)),
+            ("seq-read-1MiB-q8.x", ("seq-read-1MiB-q8.x", None, None, None)),
+            ("-q1", ("-q1", None, None, None)),
+            ("p99.9", ("", None, None, Some(Statistic::P999))),
+        ];
+        for (text, (subject, op, clock, statistic)) in cases {
+            assert_eq!(parts(text), (subject.into(), op, clock, statistic, false), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unusual_spelling_is_kept_and_understood() {
+        let found = key("seq-read-1024k-q1.p50");
+        assert_eq!(found.as_cell().map(|cell| cell.block_bytes), Some(1 << 20));
+        assert_eq!(found.to_string(), "seq-read-1024k-q1.p50");
+        assert_ne!(found, key("seq-read-1MiB-q1.p50"));
+        assert_eq!(found.with(Statistic::Max).to_string(), "seq-read-1024k-q1.p50.max");
+    }
+
+    #[test]
+    fn words_are_added_at_their_place() {
+        let run = MetricKey::of_run(Statistic::Iops);
+        assert_eq!(run.to_string(), "iops");
+        assert_eq!(run.within("first").to_string(), "first.iops");
+        let times = key("").of_op(OpKind::Flush).clocked(Clock::Service).with(Statistic::Max);
+        assert_eq!(times.to_string(), "flush.service.max");
+        assert_eq!(key("a.max").of_op(OpKind::Read).to_string(), "a.read.max");
+        assert_eq!(times.without_statistic().to_string(), "flush.service");
+        assert_eq!(key("iops").without_statistic().to_string(), "");
+    }
+
+    #[test]
+    fn figures_of_a_subject_belong_to_it() {
+        assert!(key("q1").belongs_to("q1") && key("q1.p99.9").belongs_to("q1"));
+        assert!(!key("q16").belongs_to("q1") && !key("q16.max").belongs_to("q1"));
+        assert!(key("step.a.p50").ends_with("a.p50") && key("a.p50").ends_with("a.p50"));
+        assert!(!key("ba.p50").ends_with("a.p50"));
+        let bare = |text: &str| key(text).without_owner().map(|key| key.to_string());
+        assert_eq!(bare("job.read.service.p99").as_deref(), Some("read.service.p99"));
+        assert_eq!((bare("read.iops"), bare("job.iops")), (None, None));
+    }
+
+    fn cell() -> impl Strategy<Value = CellKey> {
+        let op = prop::option::of(prop::sample::select(vec![OpKind::Read, OpKind::Write]));
+        let order = prop::sample::select(Order::ALL.to_vec());
+        let words = prop::collection::vec("[a-z]{1,3}[0-9]{1,2}", 0..3);
+        (order, op, words, 1u64..1 << 40, any::<u32>()).prop_map(
+            |(order, op, words, block_bytes, depth)| CellKey {
+                order,
+                op,
+                words,
+                block_bytes,
+                depth,
+            },
+        )
+    }
+
+    fn subject() -> impl Strategy<Value = Subject> {
+        let name = "[a-z]{2,6}(-[0-9a-z]{3,5}){1,3}";
+        prop_oneof![cell().prop_map(Subject::Cell), name.prop_map(Subject::Named)]
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_comes_back_from_its_text(
+            subject in subject(),
+            op in prop::option::of(prop::sample::select(OpKind::ALL.to_vec())),
+            clock in prop::option::of(prop::sample::select(Clock::ALL.to_vec())),
+            statistic in prop::option::of(prop::sample::select(Statistic::ALL)),
+        ) {
+            let key = MetricKey { subject, op, clock, statistic, spelling: None };
+            prop_assert_eq!(&MetricKey::parse(&key.to_string()), &key);
+        }
+
+        #[test]
+        fn any_text_is_a_key_that_prints_it(
+            text in r"(seq|rand|mixed|a|\.|-|q)?[-.a-zA-Z0-9é]{0,12}(\.|-|p99|read|-4KiB-q1|max)?",
+        ) {
+            prop_assert_eq!(MetricKey::parse(&text).to_string(), text);
+        }
+    }
+}

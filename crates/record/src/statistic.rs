@@ -1,0 +1,185 @@
+//! The last word of a metric's key: which figure of its subject it is.
+//!
+//! The words that all methods share. A word that is not listed here stays part of the subject's
+//! name, so that any key can be read; a new one is added here when a method emits it.
+
+/// The list of words, and the enum of them.
+macro_rules! statistics {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
+        /// Which figure of its subject a metric is. A key without one is the subject's main figure.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Statistic {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl Statistic {
+            /// All of them.
+            pub const ALL: &'static [Statistic] = &[$(Statistic::$variant),+];
+
+            /// Its word in keys.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Statistic::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+statistics! {
+    // Of operations.
+    /// Median.
+    P50 = "p50",
+    /// 90th percentile.
+    P90 = "p90",
+    /// 99th percentile.
+    P99 = "p99",
+    /// 99.9th percentile.
+    P999 = "p99.9",
+    /// 99.99th percentile.
+    P9999 = "p99.99",
+    /// Largest value.
+    Max = "max",
+    /// Arithmetic mean.
+    Mean = "mean",
+    /// Operations per second.
+    Iops = "iops",
+    /// Bytes per second.
+    Throughput = "throughput",
+    /// Mean number of operations in flight.
+    EffectiveDepth = "effective_depth",
+    /// Processor time per operation, nanoseconds.
+    CpuPerIo = "cpu_ns_per_io",
+    /// Mean number of operations handed over in one call.
+    BatchMean = "batch_mean",
+    /// Operations that were issued after they were due.
+    LateOps = "late_ops",
+    /// Bytes whose content was checked.
+    VerifiedBytes = "verified_bytes",
+
+    // Comparisons and references.
+    /// Ratio to the reference.
+    Ratio = "ratio",
+    /// The same as the old tool measures it.
+    Legacy = "legacy",
+    /// The same on the RAM disc.
+    Ram = "ram",
+    /// Bytes that stayed in the page cache.
+    Cached = "cached",
+
+    // Of a long series of writes or reads.
+    /// Mean over everything.
+    Average = "average",
+    /// Mean of the slowest percent.
+    WorstPercent = "worst-1%",
+    /// Slowest part.
+    Slowest = "slowest",
+    /// Size of a cache, or the part of it that a rest regained, bytes.
+    Cache = "cache",
+    /// Rate while the cache lasted.
+    Inside = "inside",
+    /// Rate after the cache ended.
+    After = "after",
+    /// Rate after the cache over the rate of overwriting.
+    Undershoot = "undershoot",
+    /// First third of the addresses.
+    FirstThird = "first-third",
+    /// Addresses between the first third and the last tenth.
+    Middle = "middle",
+    /// Last tenth of the addresses.
+    LastTenth = "last-tenth",
+    /// Share of zones that hold nothing.
+    UnmappedShare = "unmapped-share",
+    /// Agreement of two orders.
+    Agreement = "agreement",
+    /// Time until the rate recovered.
+    Recovery = "recovery",
+
+    // Temperature.
+    /// Highest temperature.
+    Hottest = "hottest",
+    /// At the start of the work.
+    Start = "start",
+    /// At the end of the work.
+    End = "end",
+    /// Rate while cold.
+    Cold = "cold",
+    /// Rate while hot.
+    Hot = "hot",
+    /// Time until the drive throttled.
+    TimeToThrottle = "time-to-throttle",
+
+    // Rounds.
+    /// Value of the first round.
+    FirstRound = "first-round",
+    /// Mean over the first window that is steady by the rule of SNIA PTS.
+    Pts = "pts",
+    /// Mean over the plateau.
+    Plateau = "plateau",
+    /// Last round of the first PTS-steady window.
+    PtsRound = "pts-round",
+    /// Last round of the plateau's window.
+    PlateauRound = "plateau-round",
+
+    // Commands to a drive, and discards.
+    /// Time of a command whatever its size.
+    CommandTime = "command-time",
+    /// Rate of the data alone.
+    TransferRate = "transfer-rate",
+    /// Share of blocks that read as zeros.
+    Zeros = "zeros",
+    /// Share of blocks that kept their content.
+    Kept = "kept",
+
+    // Of a program.
+    /// Elapsed time.
+    Time = "time",
+    /// Processor time in the program.
+    User = "user",
+    /// Processor time in the kernel.
+    System = "system",
+    /// Time of the sync that follows.
+    Sync = "sync",
+    /// Largest resident memory, bytes.
+    Memory = "memory",
+    /// Bytes that the device read.
+    DeviceRead = "device-read",
+    /// Bytes that the device wrote until the program ended.
+    DeviceWritten = "device-written",
+    /// Bytes that the device wrote, sync included.
+    DeviceWrittenSynced = "device-written-synced",
+    /// Bytes that were discarded.
+    DeviceDiscarded = "device-discarded",
+    /// Mean queue depth of the device.
+    DeviceDepth = "device-depth",
+    /// Exit code; negative: the signal.
+    Exit = "exit",
+
+    // Of published figures.
+    /// Lower end of a published range.
+    Lowest = "lowest",
+    /// Upper end of a published range.
+    Highest = "highest",
+    /// A published lower bound.
+    AtLeast = "at-least",
+    /// A published upper bound.
+    AtMost = "at-most",
+}
+
+impl Statistic {
+    /// The percentiles in records, ascending.
+    pub const PERCENTILES: [Statistic; 4] =
+        [Statistic::P50, Statistic::P90, Statistic::P99, Statistic::P999];
+
+    /// The share of values below a percentile, 0 to 1; `None` for other figures.
+    pub const fn quantile(self) -> Option<f64> {
+        match self {
+            Statistic::P50 => Some(0.5),
+            Statistic::P90 => Some(0.9),
+            Statistic::P99 => Some(0.99),
+            Statistic::P999 => Some(0.999),
+            Statistic::P9999 => Some(0.9999),
+            _ => None,
+        }
+    }
+}
