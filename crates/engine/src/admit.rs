@@ -1,12 +1,12 @@
-//! Whether a workload may and can run on a target, from what is known of the target alone: the same
-//! answer before a run, when nothing was touched yet, and before each phase of it.
+//! Whether a workload may and can run on a target, judged from the target's properties alone: the
+//! answer is the same before a run, when nothing has been touched, and before each of its phases.
 
 use record::Safety;
 use rig::{Result, RigError, TargetInfo};
 use workload::{Caching, Content, Workload};
 
-/// Whether the workload may and can run on a target like this. Whether the file system takes
-/// O_DIRECT is not known before it was opened; until then it is taken to.
+/// Whether the workload may and can run on such a target. O_DIRECT support is unknown until the
+/// target is opened, and is assumed here.
 pub fn admit(workload: &Workload, info: &TargetInfo) -> Result<()> {
     workload.check()?;
     let end = workload.region.end();
@@ -33,7 +33,7 @@ pub(crate) fn admit_change(what: &str, info: &TargetInfo) -> Result<()> {
     Err(RigError::Refused(format!("{what}, and {instead}")))
 }
 
-/// Whether what a workload writes is what was there, on a target that is lent for that.
+/// Whether a workload writes back the original content of a borrowed target.
 fn gives_back(workload: &Workload, info: &TargetInfo) -> bool {
     let original = workload.content == Content::Original && workload.mix.discard == 0;
     original && info.allowed == Safety::Borrows
@@ -47,7 +47,7 @@ pub(crate) fn admit_borrowing(info: &TargetInfo) -> Result<()> {
     }
 }
 
-/// Whether a stretch is whole blocks of the target.
+/// Whether a range consists of whole blocks of the target.
 pub(crate) fn admit_blocks_at(offset: u64, bytes: u64, info: &TargetInfo) -> Result<()> {
     let block = u64::from(info.logical_block_bytes.max(1));
     let end = offset.saturating_add(bytes);
@@ -58,7 +58,7 @@ pub(crate) fn admit_blocks_at(offset: u64, bytes: u64, info: &TargetInfo) -> Res
     Err(RigError::Unsupported(text))
 }
 
-/// What goes past the page cache has to consist of the drive's own blocks.
+/// I/O that bypasses the page cache must consist of the drive's own blocks.
 fn admit_blocks(workload: &Workload, info: &TargetInfo) -> Result<()> {
     let block = u64::from(info.logical_block_bytes.max(1));
     let direct = workload.caching == Caching::Bypass && info.target.direct != Some(false);

@@ -1,5 +1,5 @@
-//! What is borrowed from the target: its original bytes, in memory for the writes that carry them,
-//! and in a journal on another drive where they are the user's.
+//! Borrowed blocks of the target: their original content, in memory for the writes that carry it,
+//! and in a journal on another drive if the content belongs to the user.
 
 use std::fs::File;
 
@@ -9,21 +9,21 @@ use record::{Safety, TargetKind};
 use rig::{Result, RigError, TargetInfo};
 use workload::{Region, Workload};
 
-/// Borrowed bytes are kept in memory, too, bytes.
+/// Maximum borrowed bytes, which are also kept in memory.
 const BYTES_MOST: u64 = 1 << 30;
 
-/// Everything that is borrowed now.
+/// All blocks borrowed at present.
 #[derive(Default)]
 pub(crate) struct BorrowedBlocks(Vec<Loan>);
 
 struct Loan {
     borrowed: Borrowed,
-    /// None where the bytes are not the user's, or were given away.
+    /// `None` if the bytes are not the user's or the target was opened with `--destroy`.
     journal: Option<Journal>,
 }
 
 impl BorrowedBlocks {
-    /// Borrows a region: when this returns, all of it may be overwritten with its own content.
+    /// Borrows a region: after this, all of it may be overwritten with its own content.
     pub(crate) fn borrow(
         &mut self,
         region: Region,
@@ -44,23 +44,24 @@ impl BorrowedBlocks {
         Ok(())
     }
 
-    /// Whether all that a workload writes is borrowed.
+    /// Whether the whole region written by a workload is borrowed.
     pub(crate) fn cover(&self, workload: &Workload) -> bool {
         let (start, end) = (workload.region.start, workload.region.end());
         let covers = |r: Region| r.start <= start && end <= r.end();
         self.0.iter().any(|loan| covers(loan.borrowed.region()))
     }
 
-    /// Copies what belongs at `offset` of the target.
+    /// Copies the original content at `offset` of the target.
     pub(crate) fn copy_to(&self, offset: u64, buffer: &mut [u8]) {
         let copied = self.0.iter().any(|loan| loan.borrowed.copy_to(offset, buffer));
         assert!(copied, "only what is borrowed is written");
     }
 
-    /// Compares all that was borrowed with what is there, puts back what differs, and forgets it.
-    /// Gives the bytes that had to be put back. What cannot be put back stays in its journal.
+    /// Compares all borrowed blocks with their present content, restores those that differ, and
+    /// forgets them. Returns the bytes restored. Blocks that cannot be restored stay in their
+    /// journal.
     pub(crate) fn restore(&mut self, target: &Target<'_>) -> Result<u64> {
-        // One that cannot be put back is no reason to leave the others.
+        // A failure to restore one loan must not prevent restoring the others.
         let loans = std::mem::take(&mut self.0).into_iter();
         let all: Vec<Result<u64>> = loans.map(|loan| loan.restore(target)).collect();
         all.into_iter().sum()
@@ -83,7 +84,7 @@ impl Loan {
     }
 }
 
-/// Where loans come from.
+/// The target of the loans.
 pub(crate) struct Target<'a> {
     pub info: &'a TargetInfo,
     pub file: &'a File,

@@ -1,9 +1,9 @@
-//! The machine's clock in nanoseconds, as cheaply as it can be read.
+//! The machine's clock in nanoseconds, read as cheaply as possible.
 //!
-//! The processor's own counter where it is constant and the kernel itself trusts it (8 ns a read),
-//! `CLOCK_MONOTONIC` elsewhere (20 to 40 ns). The counter is calibrated against the kernel's clock
-//! once per process; both ends of the calibration are the tightest of several readings, which
-//! bounds the error to some ten parts in a million.
+//! The processor's counter if it is invariant and trusted by the kernel (8 ns per read), otherwise
+//! `CLOCK_MONOTONIC` (20 to 40 ns). The counter is calibrated against the kernel's clock once per
+//! process; both ends of the calibration are the tightest of several readings, which bounds the
+//! error to some ten parts per million.
 
 use std::fs;
 
@@ -11,10 +11,10 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::sys::counter;
 
-/// Length of the calibration. A part of "start to first I/O", hence short.
+/// Length of the calibration; short, because it is part of the time to the first I/O.
 const CALIBRATION_NS: u64 = 3_000_000;
 
-/// A clock that all threads of a run share.
+/// A clock shared by all threads of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     base: u64,
@@ -70,8 +70,8 @@ fn monotonic_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Counter and kernel clock at the same moment: the pair of five whose reading took the fewest
-/// ticks.
+/// Counter and kernel clock at the same moment: the pair of five that took the fewest ticks to
+/// read.
 fn paired_reading() -> (u64, u64) {
     let read = || {
         let before = counter::read();
@@ -83,7 +83,7 @@ fn paired_reading() -> (u64, u64) {
     (best.1, best.2)
 }
 
-/// Whether the kernel keeps time by the same counter, or the processor says that it never stops.
+/// Whether the kernel keeps time by the same counter, or the processor declares it invariant.
 fn kernel_trusts_counter() -> bool {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let source = fs::read_to_string(path).unwrap_or_default();
@@ -92,7 +92,7 @@ fn kernel_trusts_counter() -> bool {
     }
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = cpuinfo.lines().find(|l| l.starts_with("flags")).unwrap_or_default();
-    // In a guest the source is often kvm-clock, which itself reads an invariant TSC.
+    // In a guest the clock source is often kvm-clock, which itself reads an invariant TSC.
     source.trim() == "kvm-clock"
         && flags.contains(" constant_tsc")
         && flags.contains(" nonstop_tsc")

@@ -1,8 +1,8 @@
-//! Runs a program of the user's beside the drive that is watched: how long it took, what it cost the
-//! machine, and what it made the device do, also after its end.
+//! Runs a user's program beside the watched drive and measures its time, its cost to the machine,
+//! and its traffic on the device, including the traffic after its end.
 //!
-//! The program's output is thrown away, because printing it would be part of the time; what it says
-//! on stderr is shown. It gets no input.
+//! The program's output is discarded, because printing would be part of the time; its stderr is
+//! shown. It has no input.
 
 use std::fs::File;
 use std::io;
@@ -19,12 +19,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::clock::Clock;
 use crate::sys::process::{self, Ended};
 
-/// How often the user's wish to end is looked at.
+/// Interval for checking the user's interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Where a program runs.
+/// The surroundings of a program.
 pub(crate) struct Stage<'a> {
-    /// Its working directory; `None`: the one this program was started in.
+    /// Working directory; `None`: the current one.
     pub directory: Option<&'a str>,
     /// A file of the file system, or the device, whose cached writes are waited for.
     pub file: &'a File,
@@ -33,7 +33,7 @@ pub(crate) struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Runs it once. The device has nothing left to write for others when the time begins.
+    /// Runs it once. The device has no pending writes of others when the time begins.
     pub(crate) fn run(
         &self,
         words: &[String],
@@ -71,8 +71,8 @@ impl Stage<'_> {
         })
     }
 
-    /// Everything written to the file system is on the device. All of it, because what the program
-    /// wrote cannot be told from the rest.
+    /// Syncs the whole file system to the device, because the program's data cannot be
+    /// distinguished from the rest.
     fn sync(&self) -> io::Result<()> {
         match self.directory {
             Some(_) => Ok(rustix::fs::syncfs(self.file)?),
@@ -83,7 +83,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Waits for the program, and ends it when the user ends the run.
+    /// Waits for the program, and terminates it if the user ends the run.
     fn wait(&self, id: u32) -> io::Result<Ended> {
         let (sender, ended) = channel();
         thread::spawn(move || sender.send(process::wait(id)));

@@ -1,8 +1,8 @@
 //! The conductor: several jobs on one virtual drive, in one virtual time, on one thread.
 //!
-//! Every worker knows when its next turn returns. The conductor lets the earliest go on until its
-//! turns would pass the time of the next one, so that commands reach the drive in order of time.
-//! Starts, waits for other jobs and the end of all are events of the same time.
+//! Every worker knows when its next turn returns. The conductor runs the earliest until its turns
+//! would pass the time of the next one, so that commands reach the drive in order of time. Starts,
+//! waits for other jobs, and the end of all are events of the same time.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -28,7 +28,7 @@ pub(crate) struct Player<'a> {
     /// Its number among the jobs of the workload.
     pub lane: u32,
     pub sources: Vec<Box<dyn Source>>,
-    /// Where its files lie on the drive.
+    /// Positions of its files on the drive.
     pub files: FileMap,
     pub start: Start,
     pub control: Option<Box<dyn JobControl>>,
@@ -36,7 +36,7 @@ pub(crate) struct Player<'a> {
     pub recorder: Recorder,
 }
 
-/// Where a job stands.
+/// State of a job.
 enum State<'a> {
     Waits(Box<Player<'a>>),
     Runs(Box<dyn Steps + 'a>),
@@ -52,11 +52,11 @@ pub(crate) struct Conductor<'a> {
     /// The time of the latest event.
     time: u64,
     jobs: Vec<State<'a>>,
-    /// Start conditions, kept beside the jobs that still wait.
+    /// Start conditions, kept beside the jobs that are still waiting.
     starts: Vec<Start>,
     /// Job of the performance of each worker.
     numbers: Vec<usize>,
-    /// Times at which workers go on, the earliest first.
+    /// Times at which workers continue, earliest first.
     wakes: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
@@ -87,8 +87,8 @@ impl<'a> Conductor<'a> {
         conductor
     }
 
-    /// Runs all jobs to the end of the last, and gives the time then. `between` is called after
-    /// each step with the time; where `stops` asks for that, no step passes the end of an interval.
+    /// Runs all jobs to the end of the last and returns the time. `between` is called with the time
+    /// after each step; with `stops`, no step passes the end of an interval.
     pub(crate) fn run(&mut self, stops: bool, mut between: impl FnMut(u64)) -> io::Result<u64> {
         while let Some(Reverse((at, number))) = self.wakes.pop() {
             let now = self.turn_to(at, number);
@@ -107,7 +107,7 @@ impl<'a> Conductor<'a> {
         Ok(self.time)
     }
 
-    /// The time at which a worker goes on. One that has not begun, and shall end, ends at once.
+    /// The time at which a worker continues. One that must end before it has begun ends at once.
     fn turn_to(&mut self, at: u64, number: usize) -> u64 {
         let waits = matches!(self.jobs[number], State::Waits(_));
         let ends = self.halt.flag(number as u32).load(Ordering::Relaxed);
@@ -131,7 +131,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// A job has gone through its last phase: it reports, and others may begin or have to end.
+    /// A job has finished its last phase: it reports, and others may begin or have to end.
     fn end(&mut self, number: usize) -> io::Result<()> {
         let State::Runs(worker) = std::mem::replace(&mut self.jobs[number], State::Ended) else {
             return Ok(());
@@ -150,7 +150,7 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    /// Schedules the start of every job that waits for nothing any more.
+    /// Schedules the start of every job that no longer waits.
     fn release(&mut self, now: u64) {
         for number in 0..self.jobs.len() {
             let scheduled = self.wakes.iter().any(|Reverse((_, other))| *other == number);
@@ -168,11 +168,11 @@ impl<'a> Conductor<'a> {
     }
 }
 
-/// A worker under way, whatever its pacer.
+/// A worker in progress, with any pacer.
 trait Steps {
     fn step(&mut self, horizon: u64) -> io::Result<Step>;
 
-    /// Reports the end; gives its reason and its time on the drive's clock.
+    /// Reports the end; returns its reason and its time on the drive's clock.
     fn close(self: Box<Self>) -> io::Result<(StopReason, u64)>;
 }
 

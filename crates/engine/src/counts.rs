@@ -1,9 +1,9 @@
-//! Histograms of small numbers: operations in flight, operations handed over in a turn.
+//! Histograms of small numbers: operations in flight, operations submitted per turn.
 //!
-//! One increment an operation, and classes when the job is over: finding the class each time cost a
-//! twentieth of an operation on the null backend.
+//! One increment per operation, with classification at the end of the job: classifying each time
+//! cost 5% of an operation on the null backend.
 
-/// Numbers from here on are one.
+/// Larger numbers are counted together.
 const MANY: usize = 65;
 
 /// Counts of the numbers 0 to 64, and of more.
@@ -28,17 +28,17 @@ impl Counts {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 
-    /// How often a number but 0 came up.
+    /// Number of counts other than of 0.
     pub fn busy(&self) -> u64 {
         self.0[1..].iter().sum()
     }
 
-    /// By powers of two: 1, 2 to 3, 4 to 7, ..., 64 and more. Zeros are left out.
+    /// By powers of two: 1, 2 to 3, 4 to 7, ..., 64 and more, without zeros.
     pub fn depths(&self) -> [u64; 7] {
         self.classes(|depth| depth.ilog2() as usize)
     }
 
-    /// As batches: (none), 1 to 4, 5 to 8, ..., 33 to 64, more. Zeros are left out.
+    /// As batches: (none), 1 to 4, 5 to 8, ..., 33 to 64, more, without zeros.
     pub fn batches(&self) -> [u64; 7] {
         self.classes(|count| (count.div_ceil(4).next_power_of_two().ilog2() + 1) as usize)
     }

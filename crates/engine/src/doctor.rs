@@ -1,4 +1,4 @@
-//! Is this number real? Findings about one measurement, each with the numbers it rests on.
+//! Can this number be trusted? Findings about one measurement, each with its evidence.
 
 use record::{Evidence, Finding, FindingKind, Level, Unit};
 use rig::{BackendKind, Measurement, TargetInfo};
@@ -6,24 +6,24 @@ use workload::{Caching, OpKind, Pacing, Workload};
 
 use crate::sampler::Seen;
 
-/// Application bytes below which device bytes prove nothing, bytes: read-ahead and others' traffic
-/// are of that order.
+/// Application bytes below which device bytes prove nothing: read-ahead and other traffic are of
+/// that order.
 const TOO_LITTLE: u64 = 4 << 20;
 
 /// Share of application bytes that the device must have moved.
 const DEVICE_SHARE_MIN: f64 = 0.5;
 
-/// Processor share of the issuing threads from which they, and not the drive, set the pace.
+/// Processor share of the issuing threads from which they, and not the drive, are the limit.
 const CPU_BOUND: f64 = 0.95;
 
-/// Share of the processor time from which latencies are those of kernel workers. A little is usual:
-/// a write that must also update a file's time cannot be issued in place.
+/// Share of processor time from which latencies are those of kernel workers. A small share is
+/// usual: a write that must also update a file's time cannot be issued in place.
 const PUNTED_SHARE: f64 = 0.1;
 
-/// Time below which a processor share means nothing, nanoseconds.
+/// Times below which a processor share is meaningless, nanoseconds.
 const TOO_SHORT_NS: u64 = 10_000_000;
 
-/// What the doctor looks at.
+/// The input of the doctor.
 pub(crate) struct Case<'a> {
     /// `None` on a virtual drive.
     pub backend: Option<BackendKind>,
@@ -31,11 +31,11 @@ pub(crate) struct Case<'a> {
     pub info: &'a TargetInfo,
     pub measurement: &'a Measurement,
     pub seen: &'a Seen,
-    /// Share of the region that was written before it was read, where it is known.
+    /// Share of the region that was written before it was read, if known.
     pub written_share: Option<f64>,
 }
 
-/// Everything that takes something away from the numbers of a measurement.
+/// All findings that limit the validity of a measurement.
 pub(crate) fn examine(case: &Case<'_>) -> Vec<Finding> {
     let rules: [fn(&Case<'_>) -> Option<Finding>; 11] = [
         failed,
@@ -131,7 +131,8 @@ fn generator_bound(case: &Case<'_>) -> Option<Finding> {
     let measurement = case.measurement;
     let jobs = f64::from(case.workload.jobs);
     let share = measurement.cpu_ns as f64 / (measurement.elapsed_ns.max(1) as f64 * jobs);
-    // An open loop spins for its next due time, and the null backend is nothing but processor.
+    // An open loop spins for its next due time, and the null backend uses nothing but processor
+    // time.
     let meaningful = matches!(case.workload.pacing, Pacing::Closed)
         && case.backend != Some(BackendKind::Null)
         && measurement.elapsed_ns >= TOO_SHORT_NS;
@@ -188,7 +189,7 @@ fn synchronous(case: &Case<'_>) -> Option<Finding> {
 fn overloaded(case: &Case<'_>) -> Option<Finding> {
     let backlog: u64 = case.seen.ends.iter().map(|e| e.backlog).sum();
     let issued: u64 = case.seen.ends.iter().map(|e| e.issued).sum();
-    // A queue's worth may be waiting at any end; a hundredth of the run may not.
+    // One queue of operations may be waiting at any end; 1% of the run may not.
     let slots = u64::from(case.workload.depth * case.workload.jobs);
     if backlog <= slots.max(issued / 100) {
         return None;
@@ -231,7 +232,8 @@ fn others(case: &Case<'_>) -> Option<Finding> {
     let moved = |kind| case.measurement.kind(kind).map_or(0, |k| k.bytes);
     let ours = moved(OpKind::Read) + moved(OpKind::Write);
     let all = device.read_bytes + device.written_bytes;
-    // File systems add metadata and journals; a quarter more than ours is somebody else.
+    // File systems add metadata and journals; more than 25% above our own traffic belongs to
+    // others.
     if ours < TOO_LITTLE || (all as f64) < ours as f64 * 1.25 {
         return None;
     }

@@ -1,22 +1,23 @@
-//! Jobs that keep a ratio of operations among each other.
+//! Jobs that keep a ratio of operations to each other.
 //!
-//! Every job of a flow has a weight. A job may issue while its share of the operations of all is not
-//! above its share of the weights; otherwise it rests, and what is in flight goes on. A job joins
-//! with its first operation and leaves with its last, so that the others are never held up by one
-//! that does nothing. The rule is fio's (`flow.c`).
+//! Every job of a flow has a weight. A job may issue while its share of all operations does not
+//! exceed its share of the weights; otherwise it pauses, while its operations in flight continue. A
+//! job joins with its first operation and leaves with its last, so an idle job never delays the
+//! others. The rule is fio's (`flow.c`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use workload::Pace;
 
-/// Shortest rest: below it the worker would spin, and take the processor from those it waits for.
+/// Minimum pause: with a shorter one the worker would spin and take the processor from the jobs it
+/// waits for.
 const REST_NS: u64 = 100_000;
 
 /// What the jobs of a flow share.
 #[derive(Debug, Default)]
 pub struct Flow {
-    /// Operations of those that take part now.
+    /// Operations of the present participants.
     operations: AtomicU64,
     /// Sum of their weights.
     weight: AtomicU64,
@@ -34,13 +35,13 @@ pub struct FlowShare {
 }
 
 impl FlowShare {
-    /// A part of that weight, at least 1, which rests for `rest_ns` when it is ahead.
+    /// A share with this weight, at least 1, which pauses for `rest_ns` when it is ahead.
     pub fn new(flow: &Arc<Flow>, weight: u64, rest_ns: u64) -> FlowShare {
         let (flow, weight) = (Arc::clone(flow), weight.max(1));
         FlowShare { flow, weight, rest_ns, operations: 0, joined: false, until: None }
     }
 
-    /// Whether the job is ahead of the others. One that is alone never is.
+    /// Whether the job is ahead of the others. A single job never is.
     fn is_ahead(&self) -> bool {
         let all = self.flow.operations.load(Ordering::Relaxed) + 1;
         let weight = self.flow.weight.load(Ordering::Relaxed);
@@ -88,7 +89,7 @@ impl Drop for FlowShare {
 mod tests {
     use super::*;
 
-    /// Lets both go on by turns until one of them has done `n`; what each did.
+    /// Runs both alternately until one has issued `n` operations; returns the counts.
     fn run(a: &mut FlowShare, b: &mut FlowShare, n: u64) -> (u64, u64) {
         let (mut now, mut did) = (0, (0, 0));
         while did.0 < n && did.1 < n {

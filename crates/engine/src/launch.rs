@@ -1,5 +1,5 @@
-//! Launches the jobs of a performance on a real target: each on a thread of its own with a backend
-//! of its own, all at the same moment.
+//! Launches the jobs of a performance on a real target: each on its own thread with its own
+//! backend, all at the same moment.
 
 use std::io;
 use std::ops::Range;
@@ -31,10 +31,10 @@ pub(crate) struct Part<'a> {
     pub job: u32,
     pub workload: &'a Workload,
     pub issue: &'a Issue,
-    /// Its number among the jobs of the workload.
+    /// Its lane among the jobs of the workload.
     pub lane: u32,
     pub source: Box<dyn Source>,
-    /// Where its operations go, and by which calls.
+    /// The device for its operations.
     pub device: &'a AnyDevice,
     pub backend: BackendKind,
     pub place_bits: u32,
@@ -51,18 +51,18 @@ pub(crate) struct Launch<'a> {
     pub halt: &'a Halt,
     /// Signs of life of all threads together.
     pub pulse: Pulse,
-    /// The original content, where the workload writes that.
+    /// The original content, if the workload writes that.
     pub borrowed: Option<&'a BorrowedBlocks>,
 }
 
-/// Time left for every thread to come out of the barrier before the first operation is due,
-/// nanoseconds. Without it an open loop would begin with late operations.
+/// Time for every thread to leave the barrier before the first operation is due, nanoseconds.
+/// Without it an open loop would begin with late operations.
 const RUN_UP_NS: u64 = 100_000;
 
-/// How often a job that waits for others checks whether they have ended.
+/// Interval at which a job that waits for others checks whether they have ended.
 const WAITING_STEP: Duration = Duration::from_millis(1);
 
-/// Reports under way to the sampler at most: a thread that logs faster than the log is taken waits.
+/// Maximum reports queued for the sampler: a thread that logs faster than the sampler reads waits.
 const REPORTS_MAX: usize = 1024;
 
 impl Launch<'_> {
@@ -94,7 +94,7 @@ impl Launch<'_> {
                 })
                 .collect();
             drop(sender);
-            // Once when everybody is ready, once when everybody may know when it begins.
+            // Once when all are ready, once when all may learn the start time.
             start.wait();
             let begin = self.clock.now() + RUN_UP_NS;
             origin.store(begin, Ordering::Release);
@@ -146,8 +146,8 @@ impl Runner<'_> {
         result.map(drop)
     }
 
-    /// Waits for the jobs that must have ended before, and gives the moment from which this part's
-    /// time runs: that, or the start of all.
+    /// Waits for the jobs that must end first. Returns the start of this part's time: that moment,
+    /// or the common start.
     fn begin_after(&self, jobs: &Range<usize>, origin: u64) -> u64 {
         if jobs.is_empty() {
             return origin;
@@ -189,7 +189,7 @@ struct OnPace<'a, 'p, B> {
 impl<B: Backend> UsePace for OnPace<'_, '_, B> {
     type Out = io::Result<StopReason>;
 
-    /// The barriers are passed even without a backend, because the others wait for everybody.
+    /// The barriers are passed even without a backend, because the others wait for all.
     fn with<P: Pace + 'static>(self, pacer: P) -> Self::Out {
         let OnPace { runner, part, backend } = self;
         let launch = runner.launch;
@@ -220,7 +220,7 @@ impl<B: Backend> UsePace for OnPace<'_, '_, B> {
     }
 }
 
-/// A place on the `number`th processor that this process may use.
+/// A placement on the `number`th processor available to this process.
 pub(crate) fn pinned(number: u32) -> io::Result<Placement> {
     let allowed = sched_getaffinity(None)?;
     let usable: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -228,7 +228,7 @@ pub(crate) fn pinned(number: u32) -> io::Result<Placement> {
     Ok(Placement { cpus, ..Placement::default() })
 }
 
-/// Puts the calling thread in its place.
+/// Applies the placement to the calling thread.
 fn take_place(place: &Placement) -> io::Result<()> {
     if !place.cpus.is_empty() {
         let mut set = CpuSet::new();

@@ -1,11 +1,11 @@
 //! The engine: issues a workload against a target and times it.
 //!
-//! [`Machine`] is the [`rig::Rig`] of real targets. A measurement starts a thread per job; each runs
-//! the worker's loop on a backend of its own, while the calling thread watches, merges what the
-//! workers report interval by interval, and looks at the device. Nothing is shared in the hot loop.
+//! [`Machine`] is the [`rig::Rig`] of real targets. A measurement starts a thread per job. Each
+//! runs the worker's loop on its own backend, while the calling thread watches, merges the workers'
+//! reports interval by interval, and samples the device. Nothing is shared in the hot loop.
 //!
-//! Two histograms are kept: service time from the stamp before submission, and, where operations
-//! have due times of their own, response time from the due time, which a stalled drive cannot hide.
+//! Two histograms are kept: service time from the stamp before submission, and, if operations have
+//! due times, response time from the due time, which a stalled drive cannot hide.
 
 #![deny(unsafe_code)]
 

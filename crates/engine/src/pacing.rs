@@ -12,8 +12,8 @@ pub(crate) trait UsePace {
     fn with<P: Pace + 'static>(self, pacer: P) -> Self::Out;
 }
 
-/// Makes the pacer of job `lane` of so many equal `jobs`: its flow, else its share of the workload's
-/// schedule, with the pauses asked for.
+/// The pacer of job `lane` of `jobs` equal ones: its flow, otherwise its share of the workload's
+/// schedule, with the requested pauses.
 pub(crate) fn choose<U: UsePace>(
     workload: &Workload,
     issue: &Issue,

@@ -1,11 +1,12 @@
-//! How long a drive may stay silent.
+//! The time that a drive may stay silent.
 //!
-//! A drive that neither completes nor refuses what it was given holds every slot of a job, and the
-//! job's thread in a system call that nothing of ours can end. So the watching thread keeps the time
-//! since a job last came round in its loop. What may take long without an answer are flushes, and
-//! writes that wait for room in the page cache: then it counts, too, that the device moves bytes. (Not
-//! otherwise: on most drives somebody always moves some.) It says so once after a while, and once more
-//! when the patience is over; what is done then is for whoever observes: [`rig::Event::NoAnswer`].
+//! A drive that neither completes nor rejects its operations holds every slot of a job, and the
+//! job's thread in a system call that cannot be ended from here. The watching thread therefore
+//! keeps the time since a job last completed a turn of its loop. Flushes, and writes that wait for
+//! room in the page cache, may legitimately take long; during those, bytes moved by the device also
+//! count as a sign of life. (Not otherwise, because most drives always have some other traffic.)
+//! The silence is reported once after a while, and once more when the patience is exhausted; the
+//! response is up to the observer: [`rig::Event::NoAnswer`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -16,7 +17,7 @@ use std::time::Duration;
 pub(crate) struct Pulse(Arc<(AtomicU64, AtomicU32)>);
 
 impl Pulse {
-    /// A job has come round in its loop: at least once in an interval.
+    /// A job has completed a turn of its loop; at least once per interval.
     pub(crate) fn beat(&self) {
         self.0.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -36,27 +37,28 @@ impl Pulse {
         self.0.0.load(Ordering::Relaxed)
     }
 
-    /// Whether a job is busy with a flush.
+    /// Whether a job is in a flush.
     pub(crate) fn flushes(&self) -> bool {
         self.0.1.load(Ordering::Relaxed) > 0
     }
 }
 
-/// How long a drive may stay silent where nobody says otherwise: longer than a SATA or SCSI drive has
-/// by the kernel's own time-outs (30 s, five retries) before it is given up there.
+/// Default maximum silence: longer than a SATA or SCSI drive has by the kernel's own time-outs (30
+/// s, five retries) before it is given up there.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Silence of which the user hears, nanoseconds. No healthy drive needs so long for anything.
+/// Silence that is reported to the user, nanoseconds. No healthy drive needs that long for
+/// anything.
 const WORTH_A_WORD_NS: u64 = 30_000_000_000;
 
-/// What was seen of a drive's life.
+/// Signs of life seen so far.
 #[derive(Debug)]
 pub(crate) struct Patience {
     limit_ns: u64,
-    /// Beats and bytes when last something had changed, and when that was.
+    /// Beats and bytes at the last change, and its time.
     seen: (u64, u64),
     since_ns: u64,
-    /// Silence at which the next word is due; `None`: all is said.
+    /// Silence at which the next report is due; `None` after the last.
     word_ns: Option<u64>,
 }
 
@@ -66,8 +68,8 @@ impl Patience {
         Patience { limit_ns, seen: (0, 0), since_ns: 0, word_ns: Some(first_word(limit_ns)) }
     }
 
-    /// Looks at the beats of the jobs and the bytes that the device has moved. Gives the length of a
-    /// silence that is worth a word, once; the last time it is the limit or more.
+    /// Checks the beats of the jobs and the bytes moved by the device. Returns the length of a
+    /// silence worth reporting, once; the last time it is the limit or more.
     pub(crate) fn look(&mut self, now_ns: u64, beats: u64, bytes: u64) -> Option<u64> {
         if self.seen != (beats, bytes) {
             self.seen = (beats, bytes);
@@ -84,7 +86,7 @@ impl Patience {
         Some(silent)
     }
 
-    /// After so long it is given up, nanoseconds.
+    /// Silence after which the drive is given up, nanoseconds.
     pub(crate) fn limit_ns(&self) -> u64 {
         self.limit_ns
     }
@@ -101,12 +103,12 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     #[test]
-    fn silence_is_told_twice() {
+    fn silence_is_reported_twice() {
         let mut patience = Patience::new(300 * S);
         assert_eq!(patience.look(S, 1, 0), None);
-        let told: Vec<u64> =
+        let reported: Vec<u64> =
             (2..1000).filter_map(|s| patience.look(s * S, 1, 0)).map(|ns| ns / S).collect();
-        assert_eq!(told, [30, 300]);
+        assert_eq!(reported, [30, 300]);
     }
 
     #[test]
@@ -114,10 +116,10 @@ mod tests {
         let mut patience = Patience::new(300 * S);
         assert!((0..1000).all(|s| patience.look(s * S, s, 0).is_none()));
         assert!((1000..2000).all(|s| patience.look(s * S, 1000, s).is_none()));
-        // After it was heard of again, silence is told anew.
-        let told: Vec<u64> =
+        // After a sign of life, silence is reported again.
+        let reported: Vec<u64> =
             (2000..2100).filter_map(|s| patience.look(s * S, 1000, 1999)).collect();
-        assert_eq!(told, [30 * S]);
+        assert_eq!(reported, [30 * S]);
         assert_eq!(patience.look(2100 * S, 1001, 1999), None);
         assert_eq!(patience.look(2130 * S, 1001, 1999), Some(30 * S));
     }

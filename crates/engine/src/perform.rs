@@ -1,7 +1,7 @@
 //! A performance on real devices: from jobs to parts, from reports to results.
 //!
-//! [`crate::Machine`] decides what may run and on which device; here it runs. The same results are
-//! made of jobs on a virtual drive.
+//! [`crate::Machine`] decides which jobs may run and on which device; here they run. Jobs on a
+//! virtual drive give the same kind of results.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,31 +27,31 @@ use crate::recorder::JobEnd;
 use crate::sampler::{Sampler, Seen, Subject};
 use crate::summary::summarise;
 
-/// A job, with the device and the calls that its operations use.
+/// A job with its device and backend.
 pub(crate) struct Cast<'a> {
     pub job: Job,
     pub device: &'a AnyDevice,
     pub backend: BackendKind,
 }
 
-/// Everything around the jobs of a performance.
+/// The surroundings of the jobs of a performance.
 pub(crate) struct Performer<'a> {
     /// Its name, and which execution of that name it is.
     pub name: &'a str,
     pub replicate: u32,
     pub clock: Clock,
-    /// When it begins in the run, nanoseconds.
+    /// Start within the run, nanoseconds.
     pub start_ns: u64,
     /// Length of an interval, nanoseconds.
     pub interval_ns: u64,
     pub info: &'a TargetInfo,
-    /// The drive's own counters, where it has any.
+    /// The drive's own counters, if any.
     pub watch: Option<&'a mut Watch>,
-    /// The user's wish to end.
+    /// The user's interrupt.
     pub interrupt: &'a AtomicBool,
     pub observer: &'a mut dyn Observer,
     pub intervals: Option<&'a mut (dyn IntervalObserver + 'a)>,
-    /// Report each job apart.
+    /// Report each job separately.
     pub by_job: bool,
     /// How long the drive may stay silent, nanoseconds.
     pub patience_ns: u64,
@@ -59,7 +59,7 @@ pub(crate) struct Performer<'a> {
     pub hot_c: Option<f64>,
     /// Bind every part to a processor.
     pub pin: bool,
-    /// The original content, where writes carry that.
+    /// The original content, if writes carry that.
     pub borrowed: Option<&'a BorrowedBlocks>,
 }
 
@@ -107,7 +107,7 @@ impl Performer<'_> {
 /// A workload and its issue, which the parts of a job share.
 type Kept = (Workload, Issue);
 
-/// The rest of a job: what its parts take with them.
+/// The rest of a job, moved into its parts.
 struct Moved<'a> {
     sources: Vec<Box<dyn workload::Source>>,
     place_bits: u32,
@@ -159,7 +159,7 @@ fn parts<'a>(
     Ok(parts)
 }
 
-/// The part of each job in its flow.
+/// The flow share of each job.
 pub(crate) fn shares(kept: &[Kept]) -> Vec<Option<FlowShare>> {
     let mut flows: BTreeMap<u32, Arc<Flow>> = BTreeMap::new();
     let share = |(_, issue): &Kept| {
@@ -170,18 +170,18 @@ pub(crate) fn shares(kept: &[Kept]) -> Vec<Option<FlowShare>> {
     kept.iter().map(share).collect()
 }
 
-/// What has to be known of a job after its parts have run.
+/// The facts about a job needed after its parts have run.
 pub(crate) struct Description {
     /// `None` on a virtual drive.
     pub backend: Option<BackendKind>,
     pub direct: bool,
     pub ramp_ns: u64,
-    /// Share of what it reads that was written before, where that is known.
+    /// Share of its reads that was written before, if known.
     pub written_share: Option<f64>,
 }
 
 impl Description {
-    /// The word for records.
+    /// The name for records.
     fn backend_name(&self) -> &'static str {
         self.backend.map_or("sim", BackendKind::name)
     }
@@ -198,7 +198,7 @@ impl Description {
     }
 }
 
-/// Makes results of what was seen.
+/// Makes results from the observations.
 pub(crate) struct Results<'a> {
     pub name: &'a str,
     pub info: &'a TargetInfo,
@@ -216,8 +216,8 @@ impl Results<'_> {
         Performance { jobs, whole: Measurement { series, ..whole } }
     }
 
-    /// All jobs as one measurement. Its description is that of the deepest job, with the number of
-    /// all workers.
+    /// All jobs as one measurement. Its description is that of the job with the greatest depth,
+    /// with the number of all workers.
     fn whole(&self, seen: &Seen) -> Measurement {
         let all = self.workloads.iter().zip(self.descriptions);
         let Some((deepest, description)) = all.max_by_key(|(w, _)| w.depth) else {
@@ -298,7 +298,8 @@ mod tests {
     use super::*;
     use crate::device::Memory;
 
-    /// A device that is neither a descriptor nor a model, under the same worker, recorder and verify.
+    /// A device that is neither a descriptor nor a model, under the same worker, recorder and
+    /// verify.
     #[test]
     fn another_device_needs_nothing_but_itself() {
         let device = AnyDevice::Memory(Memory(Mutex::new(vec![0; 1 << 20])));

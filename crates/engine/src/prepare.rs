@@ -1,4 +1,4 @@
-//! Brings a real target into a state: fill, discard, flush, drop what is cached.
+//! Brings a real target into a state: fill, discard, flush, drop caches.
 
 use std::fs::File;
 use std::io;
@@ -9,15 +9,15 @@ use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
 use crate::sys;
 
-/// Largest block a fill uses, bytes; large enough for any drive's full speed.
+/// Maximum block of a fill, bytes; large enough for any drive's full speed.
 const FILL_BLOCK: u64 = 1 << 20;
 
 /// Operations in flight in a fill.
 const FILL_DEPTH: u32 = 8;
 
-/// The workload that writes a region once from end to end, and flushes.
+/// The workload that writes a region once sequentially, then flushes.
 pub(crate) fn fill_workload(region: Region, content: Content, seed: u64) -> Workload {
-    // The largest power of two that divides start and length, so that nothing is left over.
+    // The largest power of two that divides start and length, so that there is no remainder.
     let fits = FILL_BLOCK | region.start | region.bytes;
     let block = 1 << fits.trailing_zeros().min(FILL_BLOCK.trailing_zeros());
     let stop = Stop { bytes: Some(region.bytes), ..Stop::default() };
@@ -32,14 +32,14 @@ pub(crate) fn fill_workload(region: Region, content: Content, seed: u64) -> Work
     }
 }
 
-/// The workload that reads a region once from end to end.
+/// The workload that reads a region once sequentially.
 pub(crate) fn read_workload(name: &str, region: Region) -> Workload {
     let write = fill_workload(region, Content::Random, 0);
     Workload { name: name.into(), mix: Mix::READ, flush_at_end: false, ..write }
 }
 
-/// Makes a regular file reach to `end` with space of its own, so that writing it does not also
-/// grow it. File systems that cannot reserve get a sparse file.
+/// Extends a regular file to `end` with allocated space, so that writing it does not also grow it.
+/// File systems that cannot reserve space get a sparse file.
 pub(crate) fn reserve(file: &File, end: u64) -> io::Result<()> {
     let meta = file.metadata()?;
     if !meta.is_file() || meta.len() >= end {
@@ -52,10 +52,10 @@ pub(crate) fn reserve(file: &File, end: u64) -> io::Result<()> {
     }
 }
 
-/// Makes the kernel forget what it cached of the target.
+/// Drops the target's pages from the kernel's cache.
 pub(crate) fn drop_caches(file: &File) -> io::Result<()> {
     if file.metadata()?.file_type().is_block_device() {
-        // Needs CAP_SYS_ADMIN; the advice below does most of it for everybody else.
+        // Needs CAP_SYS_ADMIN; the advice below achieves most of it for other users.
         let _ = sys::file::flush_buffers(file);
     } else {
         file.sync_data()?;
@@ -63,8 +63,8 @@ pub(crate) fn drop_caches(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
-/// Bytes of a regular file that the kernel holds in its page cache; `None` where it cannot be known
-/// (devices, kernels that do not tell).
+/// Bytes of a regular file in the page cache; `None` if unknown (devices, kernels that do not
+/// report it).
 pub(crate) fn cached_bytes(file: &File) -> io::Result<Option<u64>> {
     let meta = file.metadata()?;
     if !meta.is_file() {
@@ -73,8 +73,8 @@ pub(crate) fn cached_bytes(file: &File) -> io::Result<Option<u64>> {
     Ok(sys::file::cached_bytes(file, meta.len()).ok())
 }
 
-/// The share of a region of a regular file that was really written; `None` where it cannot be
-/// known (devices, file systems without an extent map).
+/// The written share of a region of a regular file; `None` if unknown (devices, file systems
+/// without an extent map).
 pub(crate) fn written_share(file: &File, region: Region) -> Option<f64> {
     let regular = file.metadata().is_ok_and(|m| m.is_file());
     if !regular || region.bytes == 0 {

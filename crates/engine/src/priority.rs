@@ -1,7 +1,7 @@
-//! A priority for the drive that goes with single operations, not with the job.
+//! Priorities of single operations, in addition to that of the job.
 //!
-//! The kernel passes it on where the scheduler or the drive knows priorities. Which operation gets
-//! which is drawn from shares in percent, by direction and, where the rule says so, by size.
+//! The kernel passes them on if the scheduler or the drive supports priorities. The operations are
+//! chosen at random by shares in percent, by direction and, if the rule says so, by size.
 
 use rig::Priorities;
 use workload::{Op, OpKind};
@@ -20,7 +20,7 @@ impl SlotPriorities {
         SlotPriorities { draws: rules.seed, rules, slots: Vec::new() }
     }
 
-    /// The priority of the operation that goes on a slot; 0 for that of the job.
+    /// Draws the priority of the operation in a slot; 0 for that of the job.
     pub(crate) fn give(&mut self, slot: u32, op: Op) -> u16 {
         let priority = self.draw(op);
         let slot = slot as usize;
@@ -31,7 +31,7 @@ impl SlotPriorities {
         priority
     }
 
-    /// What the operation of a slot was given.
+    /// The priority of the operation in a slot.
     pub(crate) fn of(&self, slot: u32) -> u16 {
         self.slots.get(slot as usize).copied().unwrap_or(0)
     }

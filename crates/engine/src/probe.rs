@@ -1,4 +1,4 @@
-//! Which backend this machine can have, found by trying.
+//! Finds the best available backend by trying.
 
 use std::fs::File;
 
@@ -12,7 +12,7 @@ use crate::device::Files;
 use crate::sys;
 use crate::sys::arena::Arena;
 
-/// The backend that makes a workload's calls: plain calls and those of streams are synchronous.
+/// The backend for a workload's calls: plain calls and stream calls are synchronous.
 pub(crate) fn making(kind: BackendKind, calls: Calls) -> BackendKind {
     match (kind, calls) {
         (BackendKind::Null, _) | (_, Calls::Best) => kind,
@@ -20,7 +20,7 @@ pub(crate) fn making(kind: BackendKind, calls: Calls) -> BackendKind {
     }
 }
 
-/// The best backend that works for `file`, and a finding when it is not io_uring.
+/// The best backend that works for `file`, with a finding if it is not io_uring.
 pub(crate) fn best(file: &File, clock: Clock) -> (BackendKind, Option<Finding>) {
     let Err(why) = sys::ring::make(1) else {
         return (BackendKind::Uring, None);

@@ -1,8 +1,8 @@
-//! The counts of one worker, handed over interval by interval.
+//! The counts of one worker, reported interval by interval.
 //!
-//! The hot path is two or three increments. At the end of an interval the counts are moved out
-//! (not copied) and sent to the thread that watches; totals are summed there, so that the worker
-//! touches one set of histograms only. Errors are cold: by kind, with their first addresses.
+//! The hot path is two or three increments. At the end of an interval the counts are moved (not
+//! copied) to the watching thread, which sums the totals, so the worker touches only one set of
+//! histograms. Errors are cold: by kind, with their first addresses.
 
 use std::sync::mpsc::{Sender, SyncSender};
 
@@ -13,13 +13,13 @@ use workload::{Op, OpKind};
 use crate::counts::Counts;
 use crate::patience::Pulse;
 
-/// Addresses kept per kind of error.
+/// Maximum addresses kept per kind of error.
 const ADDRESSES_KEPT: usize = 16;
 
 /// A worker's report to the sampler. `job` is the number of the worker.
 #[derive(Debug)]
 pub(crate) enum Report {
-    /// The counts of one interval that had any; `whole` unless the workload ended within it.
+    /// The counts of an interval that had any; `whole` unless the workload ended within it.
     Interval { job: u32, index: u64, whole: bool, kinds: Box<Kinds>, temperature_c: Option<f64> },
     /// Discard everything reported for this job so far.
     Anew { job: u32 },
@@ -34,46 +34,46 @@ pub(crate) enum Report {
 pub(crate) struct JobEnd {
     /// The job's number.
     pub job: u32,
-    /// First issue, nanoseconds since the workload began; 0 where there is a schedule.
+    /// First issue, nanoseconds since the workload began; 0 with a schedule.
     pub begin_ns: u64,
     /// Last completion, nanoseconds since the workload began.
     pub end_ns: u64,
     /// End of the operations proper, before anything was read back, nanoseconds since the workload
     /// began.
     pub issue_end_ns: u64,
-    /// Part of the time until then that went into reading back, nanoseconds.
+    /// Part of that time spent reading back, nanoseconds.
     pub checks_ns: u64,
-    /// Blocks that verify found wrong, where that was asked for.
+    /// Blocks that verify found wrong, if requested.
     pub dumps: Vec<Dump>,
-    /// Usage of the thread meanwhile.
+    /// Usage of the thread during the job.
     pub usage: ThreadUsage,
     /// Operations issued.
     pub issued: u64,
-    /// How many operations were in flight when one was issued, itself included.
+    /// Distribution of the operations in flight at each issue, including the one issued.
     pub depths: Counts,
-    /// How many were handed over in a turn, and how many came back.
+    /// Distribution of the operations submitted and completed per turn.
     pub handed: Counts,
     /// See `handed`.
     pub returned: Counts,
-    /// Flushes at the end, each a turn of its own.
+    /// Final flushes, each a separate turn.
     pub flushes: u64,
     /// Operations issued late.
     pub late: u64,
-    /// Operations that were due before the end and never issued.
+    /// Operations due before the end and never issued.
     pub backlog: u64,
-    /// Reads looked at, and how many of them were all zeros.
+    /// Reads sampled, and the number that returned only zeros.
     pub reads_sampled: u32,
     /// See `reads_sampled`.
     pub reads_zero: u32,
     /// Sectors checked by verify.
     pub verified_sectors: u64,
-    /// Depth the backend can really have, when it is below the one asked for.
+    /// Actual depth of the backend, if below the requested one.
     pub depth_capped: Option<u32>,
-    /// Features that the kernel did not grant to the backend.
+    /// Features not granted by the kernel.
     pub missing: Vec<&'static str>,
     /// Errors.
     pub errors: Vec<IoErrors>,
-    /// Why it ended.
+    /// Reason for the end.
     pub stop: rig::StopReason,
 }
 
@@ -102,7 +102,7 @@ impl JobEnd {
         }
     }
 
-    /// System calls that handed something over.
+    /// System calls that submitted operations.
     pub fn calls(&self) -> u64 {
         self.handed.busy() + self.flushes
     }
@@ -116,14 +116,14 @@ impl JobEnd {
 /// The way of reports to the sampler.
 #[derive(Clone, Debug)]
 pub(crate) enum Outlet {
-    /// From threads of their own: one that reports faster than reports are taken waits.
+    /// From separate threads: a thread that reports faster than reports are read waits.
     Bounded(SyncSender<Report>),
     /// In virtual time, where the sampler may share the thread.
     Unbounded(Sender<Report>),
 }
 
 impl Outlet {
-    /// The sampler outlives the workers; when it is gone nobody wants the report.
+    /// The sampler outlives the workers; without it the report is dropped.
     fn send(&self, report: Report) {
         match self {
             Outlet::Bounded(sender) => drop(sender.send(report)),
@@ -150,7 +150,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder; `open` says that there are due times. Statistics are reset after `ramp_ns`.
+    /// A recorder; `open` means that operations have due times. Statistics are reset after
+    /// `ramp_ns`.
     pub(crate) fn new(
         job: u32,
         open: bool,
@@ -176,7 +177,7 @@ impl Recorder {
         }
     }
 
-    /// Counts begin in that interval of the measurement.
+    /// Sets the interval of the measurement in which counting begins.
     pub(crate) fn begins_in(&mut self, interval: u64) {
         self.first = interval;
     }
@@ -198,8 +199,8 @@ impl Recorder {
         self.interval_end
     }
 
-    /// Hands over what was counted, and goes on in the interval that holds `now`. The temperature is
-    /// that of a backend that knows it.
+    /// Reports the counts and continues in the interval that contains `now`. The temperature comes
+    /// from a backend that knows it.
     #[cold]
     pub(crate) fn publish(&mut self, now: u64, temperature_c: Option<f64>) {
         self.pulse.beat();
@@ -226,7 +227,7 @@ impl Recorder {
         self.enter_interval((now / self.interval_ns).max(self.index + 1));
     }
 
-    /// Discards everything counted so far, here and where it was reported.
+    /// Discards everything counted so far, here and in the reports.
     #[cold]
     pub(crate) fn begin_anew(&mut self, now: u64) {
         let open = self.open;
@@ -241,7 +242,7 @@ impl Recorder {
         self.interval_end = (index + 1) * self.interval_ns;
     }
 
-    /// Hands over logged operations.
+    /// Reports logged operations.
     #[cold]
     pub(crate) fn log(&mut self, ops: Vec<Logged>) {
         self.out.send(Report::Log { job: self.job, ops });
@@ -278,7 +279,7 @@ impl Recorder {
         }
     }
 
-    /// The last word: hands over what is left and the end.
+    /// Reports the remaining counts and the end.
     pub(crate) fn finish(mut self, mut end: JobEnd) {
         self.publish(end.end_ns, None);
         end.job = self.job;
@@ -291,7 +292,7 @@ fn fresh(open: bool) -> KindStats {
     KindStats { response: open.then(Default::default), ..KindStats::default() }
 }
 
-/// The symbolic name of an error number that storage knows, else the number.
+/// The symbolic name of an error number common in storage, otherwise the number.
 fn error_name(code: i64) -> String {
     let names = [
         (libc::EIO, "EIO"),

@@ -1,8 +1,8 @@
-//! What became of blocks that were given back: read before and after, past all caches.
+//! The effect of a discard on blocks: read before and after, bypassing all caches.
 //!
-//! A device is discarded. Blocks of a scratch file are found on the device by the file system's own
-//! map, freed by punching a hole (the same to the file system as deleting the file), and trimmed.
-//! That the map is right is checked before: what the device holds there must be what the file holds.
+//! A device is discarded. Blocks of a scratch file are located on the device by the file system's
+//! extent map, freed by punching a hole (equivalent to deleting the file), and trimmed. The map is
+//! verified first: the device must hold the content of the file there.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,20 +17,21 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::sys::arena::Arena;
 use crate::sys::file::{Piece, pieces, trim_free};
 
-/// Looked at in one go, bytes.
+/// Bytes compared at once.
 const STRETCH: u64 = 1 << 20;
 
-/// Stretches looked at, spread over the region: enough to tell, and read in a second by any drive.
+/// Number of places compared, spread over the region: enough to decide, and read within a second by
+/// any drive.
 const STRETCHES: u64 = 64;
 
-/// What is compared, bytes: no drive has smaller blocks.
+/// Unit of comparison, bytes: no drive has smaller blocks.
 const SECTOR: usize = 512;
 
-/// Where the content of canaries begins, and its increment: arbitrary, the latter odd.
+/// Seed and increment of the canaries' content: arbitrary, the latter odd.
 const CANARY_SEED: u64 = 0x5d1a_9c3e_7b20_64f1;
 const CANARY_STEP: u64 = 1_442_695_040_888_963_407;
 
-/// A place that is looked at.
+/// A place to be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// First byte.
@@ -42,7 +43,7 @@ pub(crate) struct Place {
 /// A fingerprint of every sector of the places, in order.
 pub(crate) struct Look(Vec<u64>);
 
-/// Places of a device to look at, spread over a region.
+/// Places spread over a region of a device.
 pub(crate) fn places(region: Region) -> Vec<Place> {
     let all = region.bytes.div_ceil(STRETCH);
     let step = all.div_ceil(STRETCHES).max(1);
@@ -52,15 +53,14 @@ pub(crate) fn places(region: Region) -> Vec<Place> {
     starts.map(place).collect()
 }
 
-/// Writes content that compresses to nothing else and never was there before, so that what becomes
-/// of it can be seen.
+/// Writes incompressible content that was never there before, so that its fate can be determined.
 pub(crate) fn put_canaries(file: &File, places: &[Place]) -> io::Result<()> {
     let mut arena = Arena::new(1, STRETCH as usize)?;
     let mut state = CANARY_SEED;
     for place in places {
         let buffer = arena.slot(0, place.bytes);
         for word in buffer.chunks_exact_mut(8) {
-            // A linear congruential generator: any bytes that are not zeroes would do.
+            // A linear congruential generator: any non-zero bytes would do.
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(CANARY_STEP);
             word.copy_from_slice(&state.to_le_bytes());
         }
@@ -69,7 +69,7 @@ pub(crate) fn put_canaries(file: &File, places: &[Place]) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Reads the places of a file or device that was opened past the cache.
+/// Reads the places of a file or device that bypasses the cache.
 pub(crate) fn look(file: &File, places: &[Place]) -> io::Result<Look> {
     let mut arena = Arena::new(1, STRETCH as usize)?;
     let mut prints = Vec::new();
@@ -82,7 +82,7 @@ pub(crate) fn look(file: &File, places: &[Place]) -> io::Result<Look> {
 }
 
 impl Look {
-    /// What changed up to a later look at the same places.
+    /// The changes up to a later look at the same places.
     pub fn until(&self, after: &Look) -> Released {
         let zero = xxh3_64(&[0; SECTOR]);
         let count = |is: &dyn Fn(u64, u64) -> bool| {
@@ -98,7 +98,7 @@ impl Look {
     }
 }
 
-/// Blocks of a file, found on the device below its file system.
+/// Blocks of a file, located on the device below its file system.
 pub(crate) struct Found {
     device: File,
     places: Vec<Place>,
@@ -106,8 +106,8 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Finds the blocks of a region of `file`, which is past the cache, on `device`; an error says
-    /// why they cannot be found.
+    /// Locates the blocks of a region of `file`, which bypasses the cache, on `device`; the error
+    /// is the reason for a failure.
     pub fn find(file: &File, region: Region, device: &Path) -> Result<Found, String> {
         file.sync_data().map_err(|e| format!("the file cannot be flushed: {e}"))?;
         let all = pieces(file, region.start, region.bytes)
@@ -129,7 +129,7 @@ impl Found {
         Ok(Found { device: raw, places, before })
     }
 
-    /// What the blocks hold now.
+    /// The present content of the blocks.
     pub fn look_again(&self) -> io::Result<Released> {
         Ok(self.before.until(&look(&self.device, &self.places)?))
     }
@@ -148,13 +148,13 @@ fn stretches(pieces: &[Piece]) -> (Vec<Place>, Vec<Place>) {
     pieces.iter().flat_map(cut).take(STRETCHES as usize).unzip()
 }
 
-/// Frees a region of a file and makes that known to the device: by the file system at once where it
-/// discards online, else by trimming all it has free. Bytes the file system says it trimmed; `None`
-/// where it cannot.
+/// Frees a region of a file and makes the file system tell the device: immediately if it discards
+/// online, otherwise by trimming all its free space. Returns the bytes reported as trimmed; `None`
+/// if unsupported.
 pub(crate) fn free(file: &File, region: Region) -> io::Result<Option<u64>> {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     fallocate(file, flags, region.start, region.bytes)?;
-    // What a journal still holds is not free yet.
+    // Space still held by a journal is not free yet.
     file.sync_all()?;
     match trim_free(file) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_and_what_was_kept_are_told_apart() {
+    fn zeros_and_unchanged_blocks_are_distinguished() {
         let file = tempfile::tempfile().expect("a file");
         let content: Vec<u8> = (0..4096u32).flat_map(|i| i.to_le_bytes()).collect();
         file.write_all_at(&content, 0).expect("written");

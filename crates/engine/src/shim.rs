@@ -1,4 +1,4 @@
-//! Jobs on files that the caller opened: for fio's runner until it names its files to a rig.
+//! Jobs on files opened by the caller: for fio's runner until it names its files to a rig.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use crate::machine::hot_limit;
 use crate::patience::PATIENCE;
 use crate::perform::{Cast, Performer};
 
-/// A job with its files, opened as they shall be used; none on the null backend.
+/// A job with its files, opened in their final mode; none on the null backend.
 pub struct Member {
     /// The job.
     pub job: Job,
@@ -21,25 +21,25 @@ pub struct Member {
     pub files: Vec<File>,
 }
 
-/// Everything around the jobs.
+/// The surroundings of the jobs.
 pub struct Stage<'a> {
     /// Name of the performance.
     pub name: &'a str,
     /// The clock of the run.
     pub clock: Clock,
-    /// When this began in the run, nanoseconds.
+    /// Start within the run, nanoseconds.
     pub start_ns: u64,
     /// Length of an interval, nanoseconds.
     pub interval_ns: u64,
     /// The drive under the first file.
     pub info: &'a TargetInfo,
-    /// Its own counters, where it has any.
+    /// Its own counters, if any.
     pub watch: Option<&'a mut Watch>,
-    /// The user's wish to end.
+    /// The user's interrupt.
     pub interrupt: &'a AtomicBool,
-    /// Told what happens.
+    /// Receives events.
     pub observer: &'a mut dyn Observer,
-    /// Sees the intervals of all jobs.
+    /// Receives the intervals of all jobs.
     pub intervals: Option<&'a mut dyn IntervalObserver>,
 }
 

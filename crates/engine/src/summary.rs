@@ -1,4 +1,4 @@
-//! From what workers and sampler saw to a measurement.
+//! From the observations of workers and sampler to a measurement.
 
 use record::{Finding, IoErrors};
 use rig::{Measurement, StopReason};

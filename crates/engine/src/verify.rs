@@ -1,11 +1,11 @@
-//! Knows what was written where, and checks what is read against it.
+//! Records the writes and checks reads against them.
 //!
-//! One sequence number per smallest block of a job's slice. Where two operations on one block were
-//! in flight together, the outcome is open by the rules of block devices, and the block is not
-//! checked until it was written again alone.
+//! One sequence number per smallest block of a job's slice. If two operations on one block were in
+//! flight together, the result is undefined by the rules of block devices, and the block is not
+//! checked until it has been written alone.
 //!
-//! With a pattern instead of stamps, what is kept of a block is how far it lies behind the start of
-//! its write, because the pattern begins with each write.
+//! With a pattern instead of stamps, the record of a block is its offset within its write, because
+//! the pattern starts with each write.
 
 use std::io;
 
@@ -15,20 +15,20 @@ use workload::{Content, Filler, Op, OpKind, Region, Workload};
 
 /// Not written by this run.
 const UNWRITTEN: u32 = 0;
-/// Written by operations that overlapped, or whose outcome is unknown.
+/// Written by overlapping operations, or with an unknown result.
 const OPEN: u32 = u32::MAX;
 
 pub(crate) struct Verifier {
     seed: u64,
     proof: Proof,
-    /// What stands around stamps, where the content says more than random.
+    /// Content around stamps, if it is other than random.
     filler: Option<Filler>,
     slice: Region,
     grid: u64,
-    /// The bits of an address that say where in a file.
+    /// The address bits for the offset within a file.
     place: u64,
-    /// Whether blocks that this run has not written must hold stamps of the same seed (a run that
-    /// only reads checks what an earlier one wrote).
+    /// Whether blocks not written by this run must have stamps of the same seed (a run that only
+    /// reads checks the writes of an earlier one).
     expects_all: bool,
     sequences: Vec<u32>,
     next: u32,
@@ -44,7 +44,8 @@ struct InFlight {
 }
 
 impl Verifier {
-    /// A verifier of a job with so many slots; an address has `place_bits` for the place in a file.
+    /// A verifier for a job with this many slots; an address has `place_bits` for the offset within
+    /// a file.
     pub(crate) fn new(workload: &Workload, job: u32, slots: u32, place_bits: u32) -> Verifier {
         let slice = workload.slice(job);
         let filler = || Filler::new(workload.content.clone(), workload.seed);
@@ -87,7 +88,7 @@ impl Verifier {
         self.in_flight[slot as usize] = Some(InFlight { op, sequence, overlapped });
     }
 
-    /// Makes the content of a write.
+    /// Fills in the content of a write.
     fn dress(&mut self, offset: u64, sequence: u32, buffer: &mut [u8]) {
         let stamp = Stamp { offset, sequence: u64::from(sequence), seed: self.seed };
         let start = offset & self.place;
@@ -107,7 +108,7 @@ impl Verifier {
         }
     }
 
-    /// Called when an operation completed; checks the buffer of a read. Gives the first fault.
+    /// Called when an operation completes; checks the buffer of a read. Returns the first fault.
     pub(crate) fn complete(&mut self, slot: u32, ok: bool, buffer: &[u8]) -> Option<(Fault, u64)> {
         let InFlight { op, sequence, overlapped } = self.in_flight[slot as usize].take()?;
         match op.kind {
@@ -150,7 +151,7 @@ impl Verifier {
                     checked.err().map(|fault| (fault, at))
                 }
                 Proof::Motif(motif) => {
-                    // What another run wrote began where it is read.
+                    // Data of another run are taken to begin where they are read.
                     let before = if known == UNWRITTEN { i as u64 } else { u64::from(known) - 1 };
                     let behind = before * self.grid;
                     let start = (at - behind.min(at)) & self.place;
@@ -163,7 +164,7 @@ impl Verifier {
         first
     }
 
-    /// The block at `fault` of an operation that brought `buffer`, and what should stand there.
+    /// The block at `fault` of an operation that returned `buffer`, and its expected content.
     pub(crate) fn dump(&mut self, op: Op, fault: u64, buffer: &[u8]) -> Dump {
         let behind = (fault - op.offset) / self.grid * self.grid;
         let (at, last) = (op.offset + behind, buffer.len());
@@ -171,7 +172,7 @@ impl Verifier {
         Dump { address: at, found: found.to_vec(), expected: self.expected(op, at, found) }
     }
 
-    /// What should stand at an address, as far as that is known.
+    /// The expected content at an address, as far as known.
     fn expected(&mut self, op: Op, at: u64, found: &[u8]) -> Option<Vec<u8>> {
         let mut block = vec![0; found.len()];
         let known = self.sequences[((at - self.slice.start) / self.grid) as usize];
@@ -184,20 +185,20 @@ impl Verifier {
         }
         let Proof::Stamps { layout, around: None } = &self.proof else { return None };
         if self.filler.is_some() {
-            // What lies around the stamps was drawn for that write alone.
+            // The content around the stamps was drawn for that write alone.
             return None;
         }
-        // What an earlier run wrote says itself which write it was, where a stamp is left.
-        let told = || {
+        // Data of an earlier run identify their write, if a stamp is left.
+        let reported = || {
             let mut sectors = found.chunks_exact(layout.sector);
             sectors.find_map(|sector| stamp::read_sector(sector, layout.at))
         };
-        let sequence = if known == UNWRITTEN { told()?.sequence as u32 } else { known };
+        let sequence = if known == UNWRITTEN { reported()?.sequence as u32 } else { known };
         self.dress(at, sequence, &mut block);
         Some(block)
     }
 
-    /// Reads back everything that was written, outside of the measured time.
+    /// Reads back all written data, outside the measured time.
     pub(crate) fn read_back(
         &mut self,
         mut read: impl FnMut(u64, &mut [u8]) -> io::Result<bool>,
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_known_wherever_it_is_read() {
+    fn a_pattern_is_checked_at_any_offset() {
         let mut verifier = patterned();
         let write = Op { kind: OpKind::Write, offset: 4096, bytes: 4 * 4096 };
         let mut buffer = vec![0; 4 * 4096];
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_in_flight_together_is_not_judged() {
+    fn overlapping_writes_are_not_judged() {
         let mut verifier = verifier();
         let mut buffer = vec![0; 4096];
         verifier.issue(0, op(OpKind::Write, 3), &mut buffer);

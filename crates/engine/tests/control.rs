@@ -15,7 +15,7 @@ use workload::{BATCH_MAX, Mix, Op, OpKind, Pattern, Region, Source, Stop, Worklo
 
 const BLOCK: u32 = 4096;
 
-/// The same operation so many times, or without end.
+/// The same operation this many times, or without end.
 struct Same(OpKind, Option<u64>);
 
 impl Source for Same {
@@ -37,7 +37,7 @@ fn member(
     let workload = Workload {
         depth,
         batch: depth,
-        // Ends a run that a mistake would let go on for ever.
+        // Ends a run that an error would keep alive for ever.
         stop: Stop { time_ns: Some(60_000_000_000), ..Stop::default() },
         ..Workload::new("w", Pattern::Sequential, mix, BLOCK, Region::first(1 << 20))
     };
@@ -96,7 +96,7 @@ fn reads(job: &JobResult) -> u64 {
 }
 
 #[test]
-fn a_control_ends_a_job_and_says_whether_it_failed() {
+fn a_control_ends_a_job_as_success_or_failure() {
     for (says, stop) in [
         (
             (|n| if n == 100 { Ruling::End } else { Ruling::GoOn }) as fn(u64) -> _,
@@ -114,8 +114,8 @@ fn a_control_ends_a_job_and_says_whether_it_failed() {
 }
 
 #[test]
-fn the_depth_is_what_the_control_says() {
-    // Alone, then four at a time, then two.
+fn the_depth_follows_the_control() {
+    // Depth 1, then four, then two.
     let (control, _) = Script::asked(Some(1), |n| match n {
         100 => Ruling::Depth(4),
         300 => Ruling::Depth(2),
@@ -130,7 +130,7 @@ fn the_depth_is_what_the_control_says() {
 }
 
 #[test]
-fn what_was_before_is_forgotten() {
+fn earlier_operations_are_discarded() {
     let (control, _) = Script::asked(None, |n| if n == 900 { Ruling::Anew } else { Ruling::GoOn });
     let source = Same(OpKind::Read, Some(1000));
     let jobs = perform(vec![member(source, Vec::new(), 1, Some(control))], None);
@@ -141,7 +141,7 @@ fn what_was_before_is_forgotten() {
     assert!(jobs[0].begin_ns > 0 && jobs[0].end_ns > jobs[0].begin_ns);
 }
 
-/// Forgives so many failures.
+/// Forgives this many failures.
 struct Lenient(u64);
 
 impl JobControl for Lenient {
@@ -158,9 +158,9 @@ impl JobControl for Lenient {
 }
 
 #[test]
-fn failures_are_passed_over_as_often_as_they_are_forgiven() {
+fn forgiven_failures_do_not_end_a_job() {
     let file = tempfile::NamedTempFile::new().expect("a file");
-    // Writes fail: it is open for reading.
+    // Writes fail because the file is open for reading.
     for (forgiven, count) in [(0, 1), (41, 42), (1000, 100)] {
         let source = Same(OpKind::Write, Some(100));
         let control: Box<dyn JobControl> = Box::new(Lenient(forgiven));
@@ -174,7 +174,7 @@ fn failures_are_passed_over_as_often_as_they_are_forgiven() {
     }
 }
 
-/// Ends the second job when the first has done something in whole intervals.
+/// Ends the second job once the first has completed whole intervals.
 struct EndsSecond;
 
 impl IntervalObserver for EndsSecond {

@@ -1,5 +1,5 @@
-//! Several differing jobs on one virtual drive, in one virtual time: starts, waits, ends, pauses and
-//! flows are exact, and the same again is the same.
+//! Several different jobs on one virtual drive, in one virtual time: starts, waits, ends, pauses
+//! and flows are exact, and repeating gives the same result.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -86,8 +86,8 @@ fn starts_and_waits_are_events_of_the_virtual_time() {
         Job { start: Start { delay_ns: 5 * MS, after: 0..2, ..Start::default() }, ..reads(10) };
     let jobs = perform(&mut drive, vec![reads(20), second, third]);
     assert!(jobs.iter().all(|job| ops(job) > 0 && job.measurement.stop == StopReason::Time));
-    // The last begins 5 ms after the second, which ends at 40 ms, and each may end with an operation
-    // in flight.
+    // The last begins 5 ms after the second, which ends at 40 ms, and each may end with an
+    // operation in flight.
     let took = drive.elapsed_ns() - start;
     assert!((55 * MS..56 * MS).contains(&took), "{took}");
 }
@@ -119,7 +119,7 @@ fn pauses_are_kept() {
     let think = Think { every: Some(10), pause_ns: 10 * MS, ..Think::default() };
     for job in [paused(pauses, None), paused(Pacing::Closed, Some(think))] {
         let done = ops(&perform(&mut drive, vec![job])[0]);
-        // Ten operations take 10 ms and their own time, which is less than one.
+        // Ten operations take 10 ms plus their own time, which is less than 1 ms.
         assert!((900..=1000).contains(&done), "{done} in a second");
     }
     // Each of equal jobs pauses by its own count.
@@ -240,7 +240,7 @@ fn files_are_regions_in_the_order_of_mention() {
 }
 
 #[test]
-fn what_has_no_meaning_without_a_host_is_refused_or_noted() {
+fn host_options_are_refused_or_noted() {
     let mut drive = drive();
     let refused = |drive: &mut Simulator, job: Job| {
         matches!(drive.perform(vec![job], Stage::default()), Err(RigError::Unsupported(_)))

@@ -1,5 +1,5 @@
-//! The engine on real files of this machine: every backend, every way to end, every kind of trouble.
-//! Counts are exact; nothing here depends on how fast the machine is.
+//! The engine on real files of this machine: every backend, every kind of end, every kind of
+//! failure. Counts are exact; nothing depends on the speed of the machine.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -23,7 +23,7 @@ fn quiet() -> Arc<AtomicBool> {
     Arc::new(AtomicBool::new(false))
 }
 
-/// A machine on a file of the test's own that may be overwritten.
+/// A machine on a test file that may be overwritten.
 fn on_file(path: &Path, backend: BackendKind) -> Machine {
     let bytes = fs::metadata(path).expect("exists").len();
     let request =
@@ -39,7 +39,7 @@ fn file(directory: &Path, bytes: u64) -> std::path::PathBuf {
     path
 }
 
-/// Backends this machine has; what is missing is said.
+/// Backends of this machine; missing ones are reported.
 fn backends() -> Vec<BackendKind> {
     let directory = tempfile::tempdir().expect("a directory");
     let path = file(directory.path(), MIB);
@@ -61,7 +61,7 @@ fn workload(name: &str, mix: Mix, pattern: Pattern, bytes: u64) -> Workload {
 }
 
 #[test]
-fn every_backend_writes_what_it_says_and_reads_it_back() {
+fn every_backend_reads_back_its_writes() {
     for backend in backends() {
         for depth in [1, 16] {
             let directory = tempfile::tempdir().expect("a directory");
@@ -95,7 +95,7 @@ fn every_backend_writes_what_it_says_and_reads_it_back() {
 }
 
 #[test]
-fn what_happened_to_a_block_is_told_apart() {
+fn the_faults_of_a_block_are_distinguished() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = file(directory.path(), MIB);
     let mut machine = on_file(&path, BackendKind::Psync);
@@ -137,7 +137,7 @@ fn a_target_that_shrinks_is_survived_and_every_short_read_counted() {
         let path = file(directory.path(), 2 * MIB);
         let mut machine = on_file(&path, backend);
         OpenOptions::new().write(true).open(&path).and_then(|f| f.set_len(MIB)).expect("shrinks");
-        // In order, failures in a row would end the run; at random it goes on.
+        // Sequentially, consecutive failures would end the run; random order continues.
         let mut read = workload("read", Mix::READ, Pattern::UniformOnce, 2 * MIB);
         read.depth = 4;
         read.stop = Stop::coverage(1.0);
@@ -177,7 +177,7 @@ fn a_schedule_is_never_ahead_and_response_is_counted_from_it() {
         let response = reads.response.as_ref().expect("an open loop has response times");
         assert_eq!(response.count(), 1000);
         assert!(response.sum() >= reads.service.sum(), "response holds service");
-        // 999 gaps of 50 us; a Poisson sum of so many is within a fifth of it.
+        // 999 gaps of 50 us; a Poisson sum of that many is within 20% of it.
         let least = if matches!(pacing, Pacing::Fixed { .. }) { 49_900_000 } else { 40_000_000 };
         assert!(m.elapsed_ns >= least, "{} ns", m.elapsed_ns);
     }
@@ -188,13 +188,13 @@ fn a_schedule_is_never_ahead_and_response_is_counted_from_it() {
 }
 
 #[test]
-fn the_user_ends_a_run_and_keeps_what_was_measured() {
+fn the_user_ends_a_run_and_keeps_the_results() {
     let interrupt = quiet();
     let (flag, seen) = (Arc::clone(&interrupt), Arc::new(AtomicBool::new(false)));
-    let told = Arc::clone(&seen);
+    let reported = Arc::clone(&seen);
     let observer = Box::new(move |event: &Event| {
         if let Event::Interval { interval, .. } = event {
-            told.store(interval.ops[0] > 0, Ordering::Relaxed);
+            reported.store(interval.ops[0] > 0, Ordering::Relaxed);
             flag.store(true, Ordering::Relaxed);
         }
     });
@@ -227,7 +227,7 @@ fn reads_only_means_reads_only() {
 }
 
 #[test]
-fn blocks_that_were_never_written_are_called_so() {
+fn unwritten_blocks_are_reported() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = file(directory.path(), 4 * MIB);
     let mut machine = on_file(&path, BackendKind::Psync);
@@ -245,7 +245,7 @@ fn blocks_that_were_never_written_are_called_so() {
 }
 
 #[test]
-fn what_does_not_divide_among_jobs_is_still_exact() {
+fn amounts_that_do_not_divide_among_jobs_are_exact() {
     let mut machine =
         Machine::null(rig::TargetInfo::null(4 * MIB), Options::default(), quiet(), nobody());
     let mut read = workload("read", Mix::READ, Pattern::UniformOnce, 4 * MIB);
@@ -272,8 +272,8 @@ fn time_runs_from_the_first_operation_to_the_last() {
         write.jobs = jobs;
         let measured = machine.measure(&write).expect("measured");
         let service = &measured.kind(OpKind::Write).expect("writes").service;
-        // One operation may well take no tick of the clock here; twenty that were all issued before
-        // the start would.
+        // One operation may well take no tick of the clock; twenty, all issued before the start,
+        // would.
         assert!(service.sum() > 0, "issued before the start");
         assert!(measured.elapsed_ns >= service.max().expect("writes"));
         assert!(measured.effective_depth <= f64::from(jobs));
@@ -281,7 +281,7 @@ fn time_runs_from_the_first_operation_to_the_last() {
 }
 
 #[test]
-fn cached_reads_are_called_cached_and_direct_ones_are_not() {
+fn cached_reads_are_reported_and_direct_ones_are_not() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = file(directory.path(), 16 * MIB);
     if drive::locate(&path).map_or(true, |l| l.drive.is_none_or(|d| d.ram)) {

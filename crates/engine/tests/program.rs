@@ -1,5 +1,5 @@
-//! What a program around the drive does: stream calls, durable writes, files that grow, commands.
-//! Counts are exact; nothing here depends on how fast the machine is.
+//! A program around the drive: stream calls, durable writes, growing files, commands. Counts are
+//! exact; nothing depends on the speed of the machine.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn bytes_that_a_program_puts_are_those_that_it_gets() {
+fn a_program_reads_back_the_bytes_it_wrote() {
     let place = tempfile::tempdir().expect("a directory");
     let mut machine = on_directory(place.path());
     let calls = Calls::Bytes { host_ns: 0 };
@@ -90,7 +90,7 @@ fn an_emptied_scratch_file_grows_and_durable_writes_are_written() {
 }
 
 #[test]
-fn a_command_runs_in_the_directory_and_its_end_is_told() {
+fn a_command_runs_in_the_directory_and_its_exit_is_reported() {
     let place = tempfile::tempdir().expect("a directory");
     let mut machine = on_directory(place.path());
     let run = machine.command(&words("touch here")).expect("it runs");

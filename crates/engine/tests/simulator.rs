@@ -73,7 +73,7 @@ fn a_schedule_in_virtual_time_has_no_jitter() {
 }
 
 #[test]
-fn reads_of_what_was_never_written_are_called_so() {
+fn reads_of_unwritten_blocks_are_reported() {
     let named = |m: &Measurement| {
         m.findings.iter().any(|f| f.kind == record::FindingKind::UnwrittenBlocksRead)
     };
@@ -83,7 +83,7 @@ fn reads_of_what_was_never_written_are_called_so() {
 }
 
 #[test]
-fn time_passes_only_where_it_is_asked_to() {
+fn time_passes_only_on_request() {
     let mut drive = drive(&[("capacity", "8GiB")]);
     assert_eq!(drive.elapsed_ns(), 0);
     drive.idle(Duration::from_secs(3600)).expect("idles");
@@ -94,7 +94,7 @@ fn time_passes_only_where_it_is_asked_to() {
 }
 
 #[test]
-fn what_a_virtual_drive_cannot_do_is_said() {
+fn unsupported_operations_of_a_virtual_drive_are_reported() {
     let mut drive = drive(&[("capacity", "8GiB")]);
     let verify = Workload { verify: true, ..reads(Stop::coverage(1.0)) };
     assert!(matches!(drive.measure(&verify), Err(RigError::Unsupported(_))));

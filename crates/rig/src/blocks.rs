@@ -9,7 +9,7 @@ use crate::Result;
 /// A request for the block door.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockRequest {
-    /// Chosen by the caller; comes back with the completion.
+    /// Chosen by the caller; returned with the completion.
     pub tag: u64,
     /// Direction.
     pub way: BlockWay,
@@ -56,6 +56,6 @@ pub trait Blocks {
     /// Makes all completed writes durable.
     fn flush(&mut self) -> Result<()>;
 
-    /// Reads `buffer.len()` bytes from `offset`, apart from the queue.
+    /// Reads `buffer.len()` bytes from `offset`, outside the queue.
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()>;
 }

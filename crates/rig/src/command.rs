@@ -1,4 +1,4 @@
-//! What one run of a program of the user's cost, and what it did to the device.
+//! Cost of one run of a user's program, and its traffic on the device.
 
 use crate::DeviceTraffic;
 
@@ -25,19 +25,18 @@ impl std::fmt::Display for Exit {
 pub struct CommandRun {
     /// From its start to its end, nanoseconds.
     pub elapsed_ns: u64,
-    /// From its end until what it wrote was on the device, nanoseconds.
+    /// From its end until its data were on the device, nanoseconds.
     pub sync_ns: u64,
     /// Processor time in the program and its children, nanoseconds.
     pub user_ns: u64,
     /// Processor time in the kernel for them, nanoseconds.
     pub system_ns: u64,
-    /// The most memory that it or one of its children held, bytes.
+    /// Maximum memory of it or one of its children, bytes.
     pub memory_bytes_max: u64,
     /// How it ended.
     pub exit: Exit,
-    /// What the device did until its end; `None` where it cannot be watched. Other users of the
-    /// device are in it.
+    /// Device traffic until its end; `None` if the device cannot be watched. Includes other users.
     pub device: Option<DeviceTraffic>,
-    /// The same until what it wrote was on the device.
+    /// The same until its data were on the device.
     pub device_synced: Option<DeviceTraffic>,
 }

@@ -1,14 +1,14 @@
 //! Decisions about jobs while they run.
 //!
-//! A [`JobControl`] sees the completions of one job on that job's own thread and decides how it goes
-//! on. An [`IntervalObserver`] sees the counts of all jobs, interval by interval, on the thread that
-//! called. A job without either pays nothing for them.
+//! A [`JobControl`] sees the completions of one job on that job's own thread and decides how it
+//! continues. An [`IntervalObserver`] sees the counts of all jobs, interval by interval, on the
+//! calling thread. A job without either pays nothing.
 
 use workload::Op;
 
 use crate::{JobSeen, Logged};
 
-/// How a job goes on after a completion.
+/// How a job continues after a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruling {
     /// As before.
@@ -55,7 +55,7 @@ pub trait IntervalObserver {
     /// A ruling has reset the statistics of a job: its earlier operations no longer count.
     fn anew(&mut self, _job: u32) {}
 
-    /// Operations of a job whose log was asked for, in order of completion, as they become known.
+    /// Operations of a job whose log was requested, in order of completion, as they become known.
     /// `false` leaves them to be kept in [`crate::JobResult::log`].
     fn ops(&mut self, _job: u32, _log: &[Logged]) -> bool {
         false

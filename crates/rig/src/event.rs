@@ -1,8 +1,8 @@
-//! What is told while a run goes on: to the progress line, and to the store.
+//! Events during a run, for the progress line and the store.
 
 use record::Finding;
 
-/// What happened in one interval of a workload, over all jobs.
+/// Counts of one interval of a workload, over all jobs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
     /// Start, nanoseconds since the workload began.
@@ -15,17 +15,17 @@ pub struct Interval {
     pub ops: [u64; 2],
     /// Median service time of reads and writes, nanoseconds.
     pub p50_ns: [Option<u64>; 2],
-    /// 99th percentile of the service time, where at least ten samples lie beyond.
+    /// 99th percentile of the service time, if at least ten samples are beyond it.
     pub p99_ns: [Option<u64>; 2],
     /// Longest service time.
     pub max_ns: [Option<u64>; 2],
-    /// Bytes the device itself read and wrote, where it can be watched.
+    /// Bytes read and written by the device itself, if it can be watched.
     pub device_bytes: Option<[u64; 2]>,
     /// Temperature in degrees Celsius.
     pub temperature_c: Option<f64>,
 }
 
-/// Something a watcher may want to know.
+/// An event of interest to an observer.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// The method begins a step of its plan. `replicate` counts from 0.
@@ -43,22 +43,22 @@ pub enum Event {
         replicate: u32,
         /// When the workload began, nanoseconds since the run began.
         start_ns: u64,
-        /// What happened in it.
+        /// Its counts.
         interval: Interval,
     },
     /// Share of a preparation that is done, 0 to 1.
     Progress {
-        /// What is being done.
+        /// Its name.
         name: String,
         /// 0 to 1.
         done: f64,
     },
-    /// Something that bears on whether to believe the numbers.
+    /// A finding about the validity of the numbers.
     Finding(Finding),
-    /// The drive has operations in hand and nothing was heard of it for a while. Told once, and once
-    /// more when the patience is over: then the threads of the workload wait inside of the system,
-    /// where nothing ends them. An observer that can keep what there is and end the process does so;
-    /// if it returns, the wait goes on.
+    /// The drive has operations in flight and has been silent for a while. Reported once, and once
+    /// more when the patience is exhausted: the threads of the workload are then blocked in the
+    /// kernel and cannot be killed. An observer that can save the results and exit the process does
+    /// so; if it returns, the wait continues.
     NoAnswer {
         /// The workload.
         workload: String,
@@ -69,9 +69,9 @@ pub enum Event {
     },
 }
 
-/// Whoever watches a run. Called from one thread, outside of the hot loop.
+/// Observes a run. Called from one thread, outside the hot loop.
 pub trait Observer: Send {
-    /// Something happened.
+    /// Called for each event.
     fn event(&mut self, event: &Event);
 }
 

@@ -1,6 +1,6 @@
 //! Linux AIO, for kernels and sandboxes without io_uring. Asynchronous with O_DIRECT only: through
-//! the page cache `io_submit` itself does the I/O, and depth is a fiction that the effective depth
-//! uncovers.
+//! the page cache `io_submit` does the I/O itself, and the queue depth is nominal, which the
+//! effective depth reveals.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -40,8 +40,8 @@ impl<'f> Aio<'f> {
         Ok(Aio { context, arena, files, clock, events, cold, in_flight: 0, priorities })
     }
 
-    /// Hands over everything queued. An operation that the kernel refuses outright is completed
-    /// with its error, as an asynchronous one would be.
+    /// Submits everything queued. An operation rejected by the kernel completes with its error,
+    /// like an asynchronous one.
     fn submit(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
         while self.context.queued() > 0 {
             match self.context.submit() {

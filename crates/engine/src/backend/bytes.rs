@@ -1,8 +1,8 @@
-//! Stream calls around a synchronous backend: the program moves one byte a call, and the backend is
-//! asked only when the stream's buffer, which is the operation's, is empty or full.
+//! Stream calls around a synchronous backend: the program moves one byte per call, and the backend
+//! is used only when the stream's buffer, which is the operation's, is empty or full.
 //!
-//! The calls are made, not reckoned: what they cost depends on the processor, and is what a program
-//! that works byte by byte feels of a fast drive.
+//! The calls are made rather than estimated: their cost depends on the processor and is the
+//! experience of a program that works byte by byte on a fast drive.
 
 use std::io;
 
@@ -24,7 +24,7 @@ impl<B: Backend> ByBytes<B> {
         ByBytes { inner, queued: None, program: vec![0; block_bytes as usize] }
     }
 
-    /// The program puts a buffer full of what it was given to write.
+    /// The program writes a bufferful.
     fn put(&mut self, slot: u32, op: &Op) {
         let buffer = self.inner.buffer(slot, op.bytes);
         let program = &mut self.program[..buffer.len()];
@@ -35,7 +35,7 @@ impl<B: Backend> ByBytes<B> {
         }
     }
 
-    /// The program gets everything that was read.
+    /// The program reads everything that arrived.
     fn get(&mut self, slot: u32, op: &Op) {
         let buffer = self.inner.buffer(slot, op.bytes);
         let program = &mut self.program[..buffer.len()];
@@ -47,7 +47,7 @@ impl<B: Backend> ByBytes<B> {
     }
 }
 
-/// One stream call. Never inlined: the call is what takes the time.
+/// One stream call. Never inlined, because the call itself is the cost.
 #[inline(never)]
 fn move_byte(to: &mut [u8], from: &[u8], at: &mut usize) {
     if let (Some(to), Some(from)) = (to.get_mut(*at), from.get(*at)) {

@@ -1,5 +1,5 @@
-//! Operations that are rare enough to be done synchronously by every backend: flush where it has no
-//! asynchronous form, and discard, which the kernel offers in other words for files and devices.
+//! Rare operations, done synchronously by every backend: flush without an asynchronous form, and
+//! discard, which differs between files and devices.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use workload::{Op, OpKind};
 use crate::device::Files;
 use crate::sys;
 
-/// Flushes or discards, and gives 0 or a negative error number.
+/// Flushes or discards; returns 0 or a negative error number.
 pub(crate) fn perform(files: &Files<'_>, op: Op) -> i64 {
     let (file, offset) = files.at(op.offset);
     let result = match op.kind {
@@ -22,7 +22,7 @@ pub(crate) fn perform(files: &Files<'_>, op: Op) -> i64 {
     result.map_or_else(|e| negative(&e), |()| 0)
 }
 
-/// Gives a range back: a hole in a file, a discard on a device.
+/// Discards a range: punches a hole in a file, or discards on a device.
 pub(crate) fn discard(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     if file.metadata()?.file_type().is_block_device() {
         return sys::file::discard(file, offset, bytes);

@@ -1,6 +1,6 @@
-//! The files mapped into memory: an operation is a copy, and the kernel does its I/O when a page is
-//! touched that is not there, or when it writes back. Bypassing the cache means here, as in fio, that
-//! each operation's pages are written and given back at once.
+//! Files mapped into memory: an operation is a copy, and the kernel does its I/O on page faults and
+//! writeback. Bypassing the cache means here, as in fio, that the pages of each operation are
+//! synced and dropped at once.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -21,7 +21,7 @@ pub(crate) struct Mmap<'f> {
 }
 
 impl<'f> Mmap<'f> {
-    /// Maps every file, with advice on the order of use if that is wanted.
+    /// Maps every file, with advice on the access order if requested.
     pub(crate) fn serial(
         clock: Clock,
         files: Files<'f>,
@@ -67,7 +67,7 @@ impl Transfer for Mmap<'_> {
     }
 }
 
-/// Bytes of a file or device.
+/// Size of a file or device in bytes.
 fn length(mut file: &File) -> io::Result<u64> {
     file.seek(SeekFrom::End(0))
 }

@@ -1,10 +1,10 @@
 //! How operations reach the target. A backend owns its slots' memory and its clock; one worker
 //! drives one backend, and nothing is shared between them.
 //!
-//! `uring` is the fast path; `aio`, `psync` and `mmap` serve where the kernel or the user demands it.
-//! `null` moves nothing and so measures the instrument itself; `sim` is a virtual drive in virtual
-//! time. `bytes` makes a program's stream calls around another backend, `overlap` serializes
-//! operations that overlap, `serial` is the frame of backends with one operation at a time.
+//! `uring` is the fast path; `aio`, `psync` and `mmap` serve where the kernel or the user demands
+//! it. `null` moves nothing and so measures the instrument itself; `sim` is a virtual drive in
+//! virtual time. `bytes` wraps another backend in a program's stream calls, `overlap` serializes
+//! overlapping operations, `serial` is the common part of backends with one operation at a time.
 
 mod aio;
 mod bytes;
@@ -42,44 +42,45 @@ pub(crate) struct Completion {
     pub result: i64,
 }
 
-/// How long a turn may take.
+/// Maximum duration of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// Not at all.
     No,
-    /// Until so many operations have completed, at least one.
+    /// Until this many operations have completed, at least one.
     For(u32),
-    /// Until something completes, at most until this time of the backend's clock.
+    /// Until an operation completes, or until this time of the backend's clock.
     Until(u64),
 }
 
 /// The way to a target, as one worker sees it.
 pub(crate) trait Backend {
-    /// Sleeps end this much before the next due time, and the rest is spun: timers of a real machine
-    /// are not exact, nanoseconds.
+    /// A sleep ends this long before the next due time, and the rest is spent spinning, because
+    /// timers of real machines are inexact; nanoseconds.
     const SPIN_NS: u64 = 60_000;
 
-    /// Whether data are moved. A virtual drive only says how long that would take.
+    /// Whether data are moved. A virtual drive only computes the time.
     const CARRIES_DATA: bool = true;
 
-    /// Whether its clock is virtual and waits for the worker: then [`Backend::returns_at`] is known.
+    /// Whether its clock is virtual and waits for the worker; [`Backend::returns_at`] is then
+    /// known.
     const VIRTUAL: bool = false;
 
     /// Nanoseconds on this backend's clock.
     fn now(&self) -> u64;
 
-    /// Temperature of the drive, where the backend itself knows, degrees Celsius.
+    /// Temperature of the drive, if the backend knows it, degrees Celsius.
     fn temperature(&mut self) -> Option<f64> {
         None
     }
 
-    /// Operations that can really be in flight at once; 1 for a synchronous path.
+    /// Maximum operations in flight; 1 for a synchronous path.
     fn depth_max(&self) -> u32;
 
     /// The memory of a slot that is not in flight.
     fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8];
 
-    /// Whether a read that is done brought nothing but zeros.
+    /// Whether a completed read returned only zeros.
     fn read_zeros(&mut self, slot: u32, op: &Op) -> bool {
         self.buffer(slot, op.bytes).iter().all(|b| *b == 0)
     }
@@ -87,12 +88,12 @@ pub(crate) trait Backend {
     /// Queues an operation on a free slot.
     fn push(&mut self, slot: u32, op: Op);
 
-    /// The priority that the operation of a slot was given for itself; 0 for none.
+    /// The priority of the operation in a slot; 0 for none.
     fn priority(&self, _slot: u32) -> u16 {
         0
     }
 
-    /// When a turn with this wait would return, on a virtual clock; `None`: at once.
+    /// When a turn with this wait would return, on a virtual clock; `None`: immediately.
     fn returns_at(&self, _wait: Wait) -> Option<u64> {
         None
     }
@@ -100,7 +101,7 @@ pub(crate) trait Backend {
     /// Submits the queued operations, waits, and adds completed operations to `done`.
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()>;
 
-    /// The files under it; `None` where it has none.
+    /// The files below it, if any.
     fn files(&self) -> Option<&Files<'_>> {
         None
     }
@@ -110,23 +111,23 @@ pub(crate) trait Backend {
         self.files().map_or_else(|| vec![0], |files| files.starts().collect())
     }
 
-    /// Makes the file at an address durable, apart from the queue.
+    /// Makes the file at an address durable, outside the queue.
     fn sync(&mut self, address: u64) -> io::Result<()> {
         self.files().map_or(Ok(()), |files| files.flush(address))
     }
 
-    /// Empties all files; devices are left alone.
+    /// Truncates all files; devices are left alone.
     fn empty(&mut self) -> io::Result<()> {
         self.files().map_or(Ok(()), Files::empty)
     }
 
-    /// Reads from an address, apart from the queue. `false` where nothing is kept.
+    /// Reads from an address, outside the queue. Returns `false` if no data are kept.
     fn read_back(&self, address: u64, buffer: &mut [u8]) -> io::Result<bool> {
         let Some(files) = self.files() else { return Ok(false) };
         files.read_exact(address, buffer).map(|()| true)
     }
 
-    /// Features that the kernel did not grant.
+    /// Features not granted by the kernel.
     fn missing(&self) -> Vec<&'static str> {
         Vec::new()
     }

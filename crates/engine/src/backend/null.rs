@@ -1,8 +1,8 @@
-//! No target at all: operations complete without anything being done. The cost of a workload here is
-//! the cost of the instrument itself.
+//! No target: operations complete without any action. The cost of a workload here is the cost of
+//! the instrument itself.
 //!
-//! The queue is as deep as asked: an operation stays in flight until the worker waits for one, and
-//! then as many complete as were handed over, the oldest first.
+//! The queue depth is honoured: an operation stays in flight until the worker waits, and then as
+//! many complete as were submitted, oldest first.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,7 +17,7 @@ pub(crate) struct Null {
     clock: Clock,
     arena: Arena,
     in_flight: VecDeque<Completion>,
-    /// Operations handed over since the last turn.
+    /// Operations submitted since the last turn.
     handed: usize,
 }
 
@@ -54,11 +54,11 @@ impl Backend for Null {
         let handed = std::mem::take(&mut self.handed);
         let count = match wait {
             Wait::For(least) => handed.max(least as usize),
-            // More is about to be handed over.
+            // More operations are about to be submitted.
             Wait::No if handed > 0 => 0,
             Wait::No | Wait::Until(_) => self.in_flight.len(),
         };
-        // One by one: appending a list is a call of memcpy.
+        // One by one: appending a list would call memcpy.
         for _ in 0..count {
             let Some(completion) = self.in_flight.pop_front() else { break };
             done.push(completion);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_depth_that_was_asked_for_is_reached_and_kept() {
+    fn the_requested_depth_is_reached_and_kept() {
         assert!(depths(1, 1).iter().all(|depth| *depth == 1));
         assert!(depths(64, 1).iter().all(|depth| *depth == 64));
         assert!(depths(64, 16).iter().all(|depth| (49..=64).contains(depth)));

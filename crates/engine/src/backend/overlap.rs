@@ -1,7 +1,7 @@
-//! Operations that overlap one in flight wait for it, around a backend that can have several at
-//! once: what two writes to the same place leave behind does not depend on which was faster.
+//! A wrapper for asynchronous backends in which an operation waits for those in flight that it
+//! overlaps, so that the result of two writes to the same place does not depend on their speed.
 //!
-//! The wait is part of the time from issue to completion: it is what the job waited.
+//! The wait counts as part of the time from issue to completion, because the job waits that long.
 
 use std::io;
 
@@ -12,9 +12,9 @@ use crate::device::Files;
 
 pub(crate) struct SerializeOverlap<B> {
     inner: B,
-    /// Handed to the inner backend and not complete.
+    /// Submitted to the inner backend and not complete.
     flying: Vec<(u32, Op)>,
-    /// Waiting, the first to come first.
+    /// Waiting, in order.
     held: Vec<(u32, Op)>,
 }
 
@@ -23,7 +23,7 @@ impl<B: Backend> SerializeOverlap<B> {
         SerializeOverlap { inner, flying: Vec::new(), held: Vec::new() }
     }
 
-    /// Hands over what waits for nothing any more.
+    /// Submits operations that no longer have to wait.
     fn release(&mut self) {
         let mut still: Vec<(u32, Op)> = Vec::new();
         for (slot, op) in std::mem::take(&mut self.held) {
@@ -39,8 +39,8 @@ impl<B: Backend> SerializeOverlap<B> {
     }
 }
 
-/// Whether an operation touches what one of these does. Addresses say the file, too; a flush is at
-/// no place.
+/// Whether an operation overlaps one of the others. Addresses include the file; a flush has no
+/// address.
 fn overlaps(others: &[(u32, Op)], op: &Op) -> bool {
     let end = |op: &Op| op.offset + u64::from(op.bytes);
     let both = |other: &Op| op.offset < end(other) && other.offset < end(op);
@@ -79,7 +79,7 @@ impl<B: Backend> Backend for SerializeOverlap<B> {
     }
 
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
-        // Those that wait cannot be waited for.
+        // Waiting operations cannot be waited for.
         let wait = match wait {
             Wait::For(least) => Wait::For(least.min(self.flying.len() as u32).max(1)),
             other => other,
@@ -127,7 +127,7 @@ impl<B: Backend> Backend for SerializeOverlap<B> {
 mod tests {
     use super::*;
 
-    /// Completes the oldest operation in each turn, and notes what it was handed.
+    /// Completes the oldest operation in each turn, and records the operations submitted.
     struct Slow {
         flying: Vec<u32>,
         handed: Vec<u32>,
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overlaps_goes_one_after_the_other_and_the_rest_at_once() {
+    fn overlapping_operations_are_serialized_and_others_are_not() {
         let mut serialized = SerializeOverlap::new(Slow { flying: Vec::new(), handed: Vec::new() });
         // 1 overlaps 0; 3 overlaps 1, which waits, though not 0; 2 and the flush overlap nothing.
         for (slot, offset) in [(0, 0), (1, 2048), (2, 1 << 20), (3, 4096)] {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_touches_does_not_overlap() {
+    fn adjacent_operations_do_not_overlap() {
         let flying = [(0, write(4096))];
         assert!(!overlaps(&flying, &write(0)) && !overlaps(&flying, &write(8192)));
         assert!(overlaps(&flying, &write(4095 + 4096)) && overlaps(&flying, &write(1)));

@@ -1,4 +1,4 @@
-//! Synchronous `pread` and `pwrite`: what a plain program does, and the way that works on every kernel.
+//! Synchronous `pread` and `pwrite`, as in a simple program; works on every kernel.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -15,7 +15,7 @@ pub(crate) struct Psync<'f> {
 }
 
 impl<'f> Psync<'f> {
-    /// A backend of these calls.
+    /// A backend that uses these calls.
     pub(crate) fn serial(clock: Clock, files: Files<'f>, arena: Arena) -> Serial<Psync<'f>> {
         Serial::of(Psync { files }, clock, arena)
     }

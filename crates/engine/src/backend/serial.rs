@@ -1,5 +1,5 @@
-//! One operation at a time, whatever depth was asked for: done by the calling thread in the turn that
-//! hands it over. What is done is a [`Transfer`].
+//! One operation at a time, whatever the requested depth: done by the calling thread in the turn
+//! that submits it. The action is a [`Transfer`].
 
 use std::io;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use crate::clock::Clock;
 use crate::device::Files;
 use crate::sys::arena::Arena;
 
-/// A way to move data that returns when they are moved.
+/// A synchronous way to move data.
 pub(crate) trait Transfer {
     /// The files it works on.
     fn files(&self) -> &Files<'_>;
 
-    /// Reads into the buffer, or writes what is in it. Gives the bytes moved.
+    /// Reads into the buffer or writes its content. Returns the bytes moved.
     fn transfer(&self, op: Op, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Makes what was written durable. Bytes, or a negative error number.
+    /// Makes written data durable. Returns 0 or a negative error number.
     fn flush(&self, op: Op) -> i64 {
         cold::perform(self.files(), op)
     }
 }
 
-/// A backend of a way to move data.
+/// A backend around a synchronous transfer.
 pub(crate) struct Serial<T> {
     clock: Clock,
     arena: Arena,

@@ -1,7 +1,8 @@
-//! A virtual drive: the model gives the time at which an operation is done, and time jumps there.
+//! A virtual drive: the model returns the completion time of an operation, and time jumps there.
 //!
-//! Deterministic, and as fast as the model computes. No data move: a buffer is never touched. Several
-//! backends may share a drive, each with its own time; [`crate::conductor`] keeps them in order.
+//! Deterministic, and as fast as the model computes. No data are moved and buffers are never
+//! touched. Several backends may share a drive, each with its own time; [`crate::conductor`] keeps
+//! them in order.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -13,12 +14,12 @@ use workload::{Calls, Op, OpKind};
 
 use super::{Backend, Completion, Wait};
 
-/// Where the files of a job lie on the drive.
+/// Positions of a job's files on the drive.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileMap {
-    /// First byte of each file; none: addresses are those of the drive.
+    /// First byte of each file; empty: addresses are those of the drive.
     pub starts: Vec<u64>,
-    /// Bits of an address for the place in a file.
+    /// Bits of an address that give the offset within a file.
     pub place_bits: u32,
 }
 
@@ -37,11 +38,11 @@ pub(crate) struct Sim<'d> {
     drive: &'d RefCell<&'d mut Drive>,
     files: FileMap,
     now: u64,
-    /// Time done, slot and result of operations in flight, the earliest first.
+    /// Completion time, slot and result of operations in flight, earliest first.
     in_flight: BinaryHeap<Reverse<(u64, u32, i64)>>,
-    /// Time that the host's stream calls take for a byte, nanoseconds; 0 where it makes none.
+    /// Time per byte of the host's stream calls, nanoseconds; 0 without stream calls.
     byte_ns: u64,
-    /// Bytes of reads that the host has yet to get out of the stream.
+    /// Bytes read that the host has not yet taken from the stream.
     unread_bytes: u64,
 }
 
@@ -92,7 +93,7 @@ impl Backend for Sim<'_> {
         u32::MAX
     }
 
-    /// There is none: this backend carries no data.
+    /// None: this backend carries no data.
     fn buffer(&mut self, _slot: u32, _bytes: u32) -> &mut [u8] {
         &mut []
     }

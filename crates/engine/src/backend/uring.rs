@@ -1,4 +1,4 @@
-//! io_uring: one system call hands over what is queued and waits.
+//! io_uring: one system call submits the queue and waits.
 
 use std::io;
 
@@ -17,7 +17,7 @@ pub(crate) struct Uring<'r> {
     arena: Arena,
     files: Files<'r>,
     clock: Clock,
-    /// Discards, which a ring cannot carry on every kernel, done at the next turn.
+    /// Discards, which not every kernel supports on a ring, done at the next turn.
     cold: Vec<(u32, Op)>,
     priorities: Option<SlotPriorities>,
 }
@@ -94,8 +94,8 @@ impl Backend for Uring<'_> {
 
 impl Drop for Uring<'_> {
     fn drop(&mut self) {
-        // The worker drains before it lets go; after an error something may still be in flight,
-        // and memory that the kernel may write to is never given back.
+        // The worker drains before dropping the ring. After an error operations may still be in
+        // flight, and memory that the kernel may write to is never freed.
         if !self.ring.settle() {
             self.arena.leak();
         }

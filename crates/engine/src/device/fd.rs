@@ -1,4 +1,4 @@
-//! File descriptors as a device: one target, or the files of a job as one space of addresses.
+//! File descriptors as a device: one target, or the files of a job as one address space.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use crate::sys;
 /// One or several open files or devices.
 pub(crate) struct FdDevice {
     list: Vec<Handles>,
-    /// Bits of an address for the place in a file.
+    /// Bits of an address that give the offset within a file.
     place_bits: u32,
 }
 
@@ -25,7 +25,7 @@ impl FdDevice {
         FdDevice { list: vec![handles], place_bits: u64::BITS - 1 }
     }
 
-    /// The files of a job, opened as they shall be used, past the page cache or not.
+    /// The files of a job, opened in their final mode, bypassing the page cache or not.
     pub(crate) fn of_files(files: Vec<File>, direct: bool, place_bits: u32) -> FdDevice {
         let list = files.into_iter().map(|file| Handles::opened(file, direct)).collect();
         FdDevice { list, place_bits }
@@ -36,7 +36,7 @@ impl FdDevice {
         self.list.first()
     }
 
-    /// New descriptors whose writes return when they are durable; none where that is not asked for.
+    /// New descriptors whose writes return when durable; empty unless requested.
     fn synchronous(&self, workload: &Workload) -> io::Result<Vec<File>> {
         let asked = self.list.iter().filter(|_| workload.sync_writes);
         asked.map(|handles| handles.synchronous(workload.caching)).collect()
@@ -62,7 +62,7 @@ impl Device for FdDevice {
         self.list.iter().all(|handles| handles.pick(workload.caching).1)
     }
 
-    /// Of several files the one of which least was written counts, each as a whole.
+    /// Of several files, the one with the smallest written share counts, each taken as a whole.
     fn written_share(&self, region: Region) -> Option<f64> {
         if let [handles] = &self.list[..] {
             return prepare::written_share(handles.buffered(), region);
@@ -84,7 +84,7 @@ impl Device for FdDevice {
     }
 }
 
-/// Makes the backend asked for.
+/// Creates the requested backend.
 fn issue<U: UseBackend>(ask: &IoAsk<'_>, files: Files<'_>, user: U) -> U::Out {
     let IoAsk { kind, workload, issue, clock } = *ask;
     let depth = if kind.is_synchronous() { 1 } else { workload.depth };
@@ -116,7 +116,7 @@ fn issue<U: UseBackend>(ask: &IoAsk<'_>, files: Files<'_>, user: U) -> U::Out {
     }
 }
 
-/// The backend, with operations that overlap serialized where that was asked for.
+/// The backend, with overlapping operations serialized if requested.
 fn serialized<B: Backend, U: UseBackend>(issue: &Issue, backend: io::Result<B>, user: U) -> U::Out {
     match issue.serialize_overlap {
         true => user.with(backend.map(SerializeOverlap::new)),

@@ -1,8 +1,8 @@
-//! The files of a job as one space of addresses.
+//! The files of a job as one address space.
 //!
-//! The upper bits of an address say which file, the lower ones where in it: `shift` is as large as
-//! the largest file needs. One file has all bits to itself, so that the usual case pays a shift and
-//! a mask and no table.
+//! The upper bits of an address select the file, the lower ones the offset: `shift` is as large as
+//! the largest file needs. A single file uses all bits, so the usual case costs a shift and a mask
+//! and no table.
 
 use std::fs::File;
 use std::io;
@@ -19,8 +19,8 @@ pub(crate) struct Files<'f> {
 }
 
 impl<'f> Files<'f> {
-    /// Files, at least one; an address has `shift` bits (1 to 63) for the place in a file. A flush
-    /// is an `fsync` where `whole` says so, else an `fdatasync`.
+    /// Files, at least one; an address has `shift` bits (1 to 63) for the offset within a file. A
+    /// flush is an `fsync` if `whole` is set, otherwise an `fdatasync`.
     pub(crate) fn new(list: &'f [&'f File], shift: u32, whole: bool) -> Files<'f> {
         assert!(!list.is_empty() && (1..u64::BITS).contains(&shift));
         Files { list, shift, whole }
@@ -36,13 +36,13 @@ impl<'f> Files<'f> {
         self.whole
     }
 
-    /// The number of the file at an address, and the place in it.
+    /// The index of the file at an address, and the offset in it.
     #[inline]
     pub(crate) fn split(&self, address: u64) -> (usize, u64) {
         ((address >> self.shift) as usize, address & ((1 << self.shift) - 1))
     }
 
-    /// The file at an address, and the place in it.
+    /// The file at an address, and the offset in it.
     #[inline]
     pub(crate) fn at(&self, address: u64) -> (&'f File, u64) {
         let (number, offset) = self.split(address);
@@ -63,9 +63,9 @@ impl<'f> Files<'f> {
         })
     }
 
-    /// Reads shall not update the time of access: the file system would write it in the middle of a
-    /// measurement, and each read would cost more. Only a file's owner may ask for this; otherwise
-    /// it stays as it is.
+    /// Disables updates of the access time on reads: the file system would write it during a
+    /// measurement, and each read would cost more. Only a file's owner may request this; otherwise
+    /// nothing changes.
     pub(crate) fn keep_times(&self) {
         for file in self.list {
             if let Ok(flags) = fcntl_getfl(file) {
@@ -74,7 +74,7 @@ impl<'f> Files<'f> {
         }
     }
 
-    /// Fills the buffer from an address on.
+    /// Fills the buffer, starting at an address.
     pub(crate) fn read_exact(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
         let (file, offset) = self.at(address);
         file.read_exact_at(buffer, offset)
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_a_file_and_a_place() {
+    fn an_address_is_a_file_and_an_offset() {
         let file = || tempfile::tempfile().expect("a file");
         let files = [file(), file(), file()];
         let list: Vec<&File> = files.iter().collect();

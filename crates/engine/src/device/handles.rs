@@ -1,7 +1,7 @@
-//! Descriptors of a file or device: one past the page cache, one through it.
+//! Descriptors of a file or device: one that bypasses the page cache, one through it.
 //!
-//! O_DIRECT has no silent fallback. Where it is refused, the caller gets the descriptor that goes
-//! through the cache together with the fact, and the record says so.
+//! O_DIRECT has no silent fallback. If it is refused, the caller gets the cached descriptor
+//! together with that fact, and the record says so.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,15 +12,15 @@ use workload::Caching;
 
 /// The descriptors of one target.
 pub(crate) struct Handles {
-    /// Goes through the page cache, unless the file was handed over as it is.
+    /// Uses the page cache, unless the file was passed in an open state.
     buffered: File,
     direct: Option<File>,
-    /// The only descriptor goes past the page cache.
+    /// The only descriptor bypasses the page cache.
     past_cache: bool,
 }
 
 impl Handles {
-    /// Opens `file` a second time, past the page cache where that is possible.
+    /// Opens `file` a second time, bypassing the page cache if possible.
     pub(crate) fn new(file: File, writable: bool) -> io::Result<Handles> {
         let direct = match again(&file, writable, libc::O_DIRECT) {
             Ok(direct) => Some(direct),
@@ -30,12 +30,12 @@ impl Handles {
         Ok(Handles { buffered: file, direct, past_cache: false })
     }
 
-    /// A file opened as it shall be used, past the page cache or not.
+    /// A file opened in its final mode, bypassing the page cache or not.
     pub(crate) fn opened(file: File, past_cache: bool) -> Handles {
         Handles { buffered: file, direct: None, past_cache }
     }
 
-    /// The descriptor for a kind of caching, and whether it really goes past the cache.
+    /// The descriptor for a caching mode, and whether it really bypasses the cache.
     pub(crate) fn pick(&self, caching: Caching) -> (&File, bool) {
         match (&self.direct, caching) {
             (Some(direct), Caching::Bypass) => (direct, true),
@@ -43,27 +43,27 @@ impl Handles {
         }
     }
 
-    /// A new descriptor on which a write returns when it is durable (O_SYNC), past the page cache
-    /// or through it as `pick` would have it.
+    /// A new descriptor whose writes return when durable (O_SYNC), with the same use of the page
+    /// cache as `pick`.
     pub(crate) fn synchronous(&self, caching: Caching) -> io::Result<File> {
         let (_, direct) = self.pick(caching);
         let flags = if direct { libc::O_SYNC | libc::O_DIRECT } else { libc::O_SYNC };
         again(&self.buffered, true, flags)
     }
 
-    /// The descriptor that goes through the page cache.
+    /// The descriptor that uses the page cache.
     pub(crate) fn buffered(&self) -> &File {
         &self.buffered
     }
 
-    /// Whether the page cache can be passed.
+    /// Whether the page cache can be bypassed.
     pub(crate) fn direct_works(&self) -> bool {
         self.direct.is_some()
     }
 }
 
-/// Opens a file again with other flags. By way of /proc, because the scratch file has no name any
-/// more and a device's name may by now mean another one.
+/// Opens a file again with other flags, through /proc, because the scratch file no longer has a
+/// name and a device's name may by now refer to another one.
 fn again(file: &File, writable: bool, flags: i32) -> io::Result<File> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     OpenOptions::new().read(true).write(writable).custom_flags(flags).open(path)

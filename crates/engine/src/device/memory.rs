@@ -1,5 +1,5 @@
-//! A device in memory, for tests: a backend that is neither a descriptor nor a model fits by one
-//! more variant of [`super::AnyDevice`], and the worker does not know it.
+//! A device in memory, for tests: it shows that a backend that is neither a descriptor nor a model
+//! needs only one more variant of [`super::AnyDevice`], and that the worker need not know it.
 
 use std::io;
 use std::sync::Mutex;

@@ -1,9 +1,9 @@
-//! Devices: whatever is under the engine. A file descriptor, nothing at all, or (one more variant) a
-//! queue pair of a drive without a kernel between.
+//! Devices: the layer below the engine. A file descriptor, the null target, or (one more variant) a
+//! queue pair of a drive without a kernel in between.
 //!
-//! A device opens a way to issue I/O, a [`Backend`], for one worker at a time, and does the rare
-//! things around a run itself. Nothing above this module mentions a file. A new backend touches its
-//! own file, [`AnyDevice`] and the probe; the worker stays as it is, because it is generic.
+//! A device opens a way to issue I/O, a [`Backend`], for one worker at a time, and performs the
+//! rare operations around a run. No module above this one mentions a file. A new backend touches
+//! its own file, [`AnyDevice`] and the probe; the worker is generic and stays unchanged.
 
 mod fd;
 mod files;
@@ -26,9 +26,9 @@ use crate::backend::{Backend, Null};
 use crate::clock::Clock;
 use crate::sys::arena::Arena;
 
-/// What a worker asks of a device.
+/// A worker's request to a device.
 pub(crate) struct IoAsk<'a> {
-    /// By which calls.
+    /// Backend.
     pub kind: BackendKind,
     /// Depth, block sizes, caching and durability.
     pub workload: &'a Workload,
@@ -46,16 +46,16 @@ pub(crate) trait UseBackend {
     fn with<B: Backend>(self, backend: io::Result<B>) -> Self::Out;
 }
 
-/// What the engine works on.
+/// A device under the engine.
 pub(crate) trait Device {
-    /// Opens a way to issue I/O, on the thread that will use it. `placed` says whether that thread
-    /// is where it should be.
+    /// Opens a way to issue I/O on the thread that will use it. `placed` is the result of placing
+    /// that thread.
     fn io<U: UseBackend>(&self, ask: &IoAsk<'_>, placed: io::Result<()>, user: U) -> U::Out;
 
     /// Whether I/O of that kind of caching really bypasses the page cache.
     fn bypasses_cache(&self, workload: &Workload) -> bool;
 
-    /// Share of what a workload reads that was written before, where that is known.
+    /// Share of a workload's reads that was written before, if known.
     fn written_share(&self, region: Region) -> Option<f64>;
 
     /// Makes everything written durable.
@@ -65,19 +65,19 @@ pub(crate) trait Device {
     fn discard(&self, region: Region) -> io::Result<()>;
 }
 
-/// One of the devices there are.
+/// The available devices.
 pub(crate) enum AnyDevice {
     /// Files and block devices of this machine.
     Fd(FdDevice),
     /// Nothing: measures the instrument.
     Null,
-    /// Memory, with a backend of its own: shows in tests that a new one fits.
+    /// Memory with its own backend: shows in tests that a new one fits.
     #[cfg(test)]
     Memory(Memory),
 }
 
 impl AnyDevice {
-    /// The descriptors, where there are any.
+    /// The descriptors, if there are any.
     pub(crate) fn handles(&self) -> Option<&Handles> {
         match self {
             AnyDevice::Fd(fd) => fd.first(),

@@ -1,7 +1,7 @@
 //! The block door of a real target: given bytes, written and read one request at a time.
 //!
-//! A request is carried out when it is submitted, past the page cache where the target allows that,
-//! by way of an aligned buffer. One at a time is correct on every kernel; a ring can follow where a
+//! A request is carried out when it is submitted, through an aligned buffer, bypassing the page
+//! cache if the target allows it. One at a time is correct on every kernel; a ring can follow if a
 //! method needs its depth.
 
 use std::io;
@@ -14,7 +14,7 @@ use super::{Machine, io_error};
 use crate::admit;
 use crate::sys::arena::Arena;
 
-/// Completed requests that were not polled yet, and an aligned buffer.
+/// Completed requests that have not been polled, and an aligned buffer.
 #[derive(Default)]
 pub(super) struct Queue {
     done: Vec<BlockDone>,

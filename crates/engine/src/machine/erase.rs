@@ -1,4 +1,4 @@
-//! Erases a real drive, looks whether it is erased, and opens it again after a format.
+//! Erases a real drive, verifies the result, and opens it again after a format.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::device::{AnyDevice, FdDevice, Handles};
 use crate::release::{self, Place};
 
 impl Machine {
-    /// Writes canaries, erases, and looks at what became of them.
+    /// Writes canaries, erases, and checks what is left of them.
     pub(super) fn erase(&mut self, region: Region, how: Erase) -> Result<Released> {
         self.may_erase(how.name())?;
         self.check_again()?;
@@ -29,7 +29,7 @@ impl Machine {
         if region.bytes == self.info.bytes {
             self.info.state = if how == Erase::Zero { State::Filled } else { State::Fresh };
         }
-        // A format to larger blocks may have made the drive a little smaller.
+        // A format to larger blocks may have made the drive slightly smaller.
         let end = self.info.bytes;
         let still_there = places.iter().all(|place| place.at + u64::from(place.bytes) <= end);
         if !still_there {
@@ -47,7 +47,7 @@ impl Machine {
         Err(RigError::Refused(format!("{what} of {spec}, which is no drive that was given away")))
     }
 
-    /// Whether the drive has what it takes, before anything is written to it.
+    /// Whether the drive supports the erase, before anything is written to it.
     fn can_erase(&self, how: Erase) -> Result<()> {
         let guard = self.guard.as_ref().ok_or_else(|| self.lost())?;
         let can = match how {
@@ -58,7 +58,7 @@ impl Machine {
         can.map_err(|e| rig_error(how.name(), e))
     }
 
-    /// Fingerprints of the places, which get canaries first.
+    /// Fingerprints of the places, after writing canaries if requested.
     fn look(&self, places: &[Place], canaries: bool) -> Result<release::Look> {
         let failed = |e| io_error(&self.info, "look at blocks", e);
         let Some(handles) = self.device.handles() else { return Err(self.lost()) };
@@ -88,7 +88,7 @@ impl Machine {
         Ok(())
     }
 
-    /// A device that does not take a command is no failure of the device.
+    /// A command that a device does not support is not a failure of the device.
     fn refused_or_failed(&self, how: Erase, error: io::Error) -> RigError {
         match error.raw_os_error() {
             Some(libc::EOPNOTSUPP | libc::ENOTTY) => {
@@ -98,8 +98,8 @@ impl Machine {
         }
     }
 
-    /// Formats to another block size. The kernel changes it for good when nobody has the drive open
-    /// any more, so everything is let go and opened again, with every check of the first time.
+    /// Formats to another block size. The kernel adopts it only when nobody has the drive open, so
+    /// everything is closed and opened again, with all the checks of the first time.
     pub(super) fn format(&mut self, block_bytes: u32) -> Result<()> {
         self.may_erase("format")?;
         let guard = self.guard.as_ref().ok_or_else(|| self.lost())?;
@@ -117,14 +117,14 @@ impl Machine {
         }
     }
 
-    /// Lets go of the drive and opens it again; a drive that is not the same is refused for good.
+    /// Closes the drive and opens it again; a different drive is refused for good.
     fn open_again(&mut self) -> Result<()> {
         let who = |info: &rig::TargetInfo| {
             let drive = info.target.drive.as_ref();
             drive.map(|d| (d.serial.clone(), d.model.clone(), d.hardware_id.clone()))
         };
         let request = self.request.clone().ok_or_else(|| self.lost())?;
-        // Without descriptors a run would be one on nothing at all: no error may leave it so.
+        // Without descriptors a run would be one on the null target: no error may leave it so.
         self.ended = Some(|| RigError::Refused("the drive could not be opened again".into()));
         (self.device, self.watch, self.guard) = (AnyDevice::Null, None, None);
         let opened = drive::open(&self.info.target.spec, &request);
@@ -142,7 +142,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Makes the file system that the scratch file lies in discard what it has free.
+    /// Makes the file system of the scratch file discard its free space.
     pub(super) fn trim_free(&mut self) -> Result<u64> {
         if self.info.target.kind != TargetKind::Directory {
             let text = "trimming free space needs a directory on a file system";

@@ -1,4 +1,5 @@
-//! The rig of real targets: checks what a method asks for, runs it, and makes a measurement of it.
+//! The rig of real targets: checks a method's requests, runs them, and turns the result into a
+//! measurement.
 
 mod blocks;
 mod erase;
@@ -32,24 +33,24 @@ use crate::probe;
 use crate::release::{self, Found};
 use blocks::Queue;
 
-/// Distance from the drive's own warning temperature at which a run ends (safety: 6), kelvin.
+/// Distance from the drive's warning temperature at which a run ends (safety: 6), kelvin.
 const HEAT_MARGIN_K: f64 = 5.0;
 
-/// A discard is issued in pieces of this size, so that it can be interrupted and shown, bytes.
+/// Size of the pieces in which a discard is issued, so that it can be interrupted and shown, bytes.
 const DISCARD_STEP: u64 = 1 << 30;
 
-/// How the engine goes about its work.
+/// Options of the engine.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The backend; `None`: the best that works.
+    /// The backend; `None`: the fastest available.
     pub backend: Option<BackendKind>,
     /// Bind every job to a processor.
     pub pin: bool,
     /// Length of the intervals of series, nanoseconds.
     pub interval_ns: u64,
-    /// Where borrowed blocks are kept; `None`: nothing of the user's is borrowed.
+    /// Directory for borrowed blocks; `None`: no user data are borrowed.
     pub journal: Option<journal::Place>,
-    /// How long the drive may leave everything unanswered before it is given up: see
+    /// How long the drive may leave all operations unanswered before it is given up: see
     /// [`Event::NoAnswer`].
     pub patience: Duration,
 }
@@ -61,7 +62,7 @@ impl Default for Options {
     }
 }
 
-/// A real target on the dynamometer.
+/// A real target under test.
 pub struct Machine {
     info: TargetInfo,
     device: AnyDevice,
@@ -77,7 +78,7 @@ pub struct Machine {
     replicates: HashMap<String, u32>,
     borrowed: BorrowedBlocks,
     ended: Option<fn() -> RigError>,
-    /// The scratch file was made empty: the next workload makes it grow.
+    /// The scratch file was truncated: the next workload makes it grow.
     empty: bool,
     reference: Option<Box<Machine>>,
     /// The request it was opened with, to open it again after a format.
@@ -87,7 +88,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Puts an opened target on the dynamometer. Setting `interrupt` ends a run cleanly.
+    /// Creates the rig of an opened target. Setting `interrupt` ends a run cleanly.
     pub fn new(
         opened: Opened,
         options: Options,
@@ -119,7 +120,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// A target that completes everything at once: what runs on it measures the instrument.
+    /// The null target, which completes everything at once and measures the instrument.
     pub fn null(
         info: TargetInfo,
         options: Options,
@@ -158,12 +159,12 @@ impl Machine {
         }
     }
 
-    /// What the drive is known to have been through, from an earlier run.
+    /// Sets the drive's state as known from an earlier run.
     pub fn assume(&mut self, state: State) {
         self.info.state = state;
     }
 
-    /// The same with a disc in memory beside it, for methods that compare with one.
+    /// The same with a RAM disc beside it, for methods that compare with one.
     pub fn with_reference(self, reference: Option<Box<Machine>>) -> Machine {
         Machine { reference, ..self }
     }
@@ -224,7 +225,7 @@ impl Machine {
         }
     }
 
-    /// Makes the scratch file empty. What belongs to the user keeps its size.
+    /// Truncates the scratch file. A user's file keeps its size.
     fn make_empty(&mut self) -> Result<u64> {
         if self.info.target.kind != TargetKind::Directory {
             return Ok(0);
@@ -253,7 +254,7 @@ impl Machine {
         Ok(region.bytes)
     }
 
-    /// Gives blocks back as their user would, and looks at what they hold then.
+    /// Discards blocks in the usual way, and checks their content afterwards.
     fn release(&mut self, region: Region) -> Result<Released> {
         admit::admit_change("giving blocks back destroys data", &self.info)?;
         let failed = |e| io_error(&self.info, "look at blocks", e);
@@ -334,7 +335,7 @@ impl Rig for Machine {
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
-        // What was borrowed goes back however the run ended.
+        // Borrowed blocks are restored, however the run ended.
         if preparation != Preparation::Restore {
             self.alive()?;
         }

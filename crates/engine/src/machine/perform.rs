@@ -35,7 +35,7 @@ impl Machine {
         if workload.mix.changes_data() { self.check_again() } else { Ok(()) }
     }
 
-    /// Whether the target still is the one that may be changed; asked before each phase.
+    /// Whether the target is still the one that may be changed; checked before each phase.
     pub(super) fn check_again(&self) -> Result<()> {
         let Some(guard) = &self.guard else { return Ok(()) };
         guard.check_again().map_err(|e| match e.kind() {
@@ -46,7 +46,7 @@ impl Machine {
         })
     }
 
-    /// Runs jobs that were admitted.
+    /// Runs admitted jobs.
     pub(super) fn run(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
         self.reserve(&jobs)?;
         let first = jobs.first().map_or("", |job| job.name()).to_string();
@@ -73,7 +73,7 @@ impl Machine {
         };
         let (device, backend) = (&self.device, self.backend);
         let cast = |job: Job| {
-            // The null target has one way only.
+            // The null target has only one backend.
             let asked = match device {
                 AnyDevice::Null => backend,
                 _ => job.issue.backend.unwrap_or(backend),
@@ -94,7 +94,7 @@ impl Machine {
         Ok(performance)
     }
 
-    /// Gives a scratch file its space, so that writing it does not also make it grow.
+    /// Reserves space for a scratch file, so that writing it does not also grow it.
     fn reserve(&self, jobs: &[Job]) -> Result<()> {
         let Some(handles) = self.device.handles().filter(|_| !self.empty) else { return Ok(()) };
         let writing = jobs.iter().filter(|job| job.workload.mix.changes_data());

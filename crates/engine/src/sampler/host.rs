@@ -14,16 +14,16 @@ pub(super) fn traffic(before: &Sample, after: &Sample) -> DeviceTraffic {
     }
 }
 
-/// Bytes read from block devices for this process so far, whatever device it was
-/// (Documentation/filesystems/proc.rst); `None` where the kernel keeps no account.
+/// Bytes read from block devices for this process so far, from any device
+/// (Documentation/filesystems/proc.rst); `None` if the kernel keeps no account.
 pub(super) fn own_read_bytes() -> Option<u64> {
     let text = fs::read_to_string("/proc/self/io").ok()?;
     text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
 }
 
-/// Processor time of the kernel's own workers of this process (`iou-wrk-*`), which take over requests
-/// that could not be issued where they were submitted. They end with their ring, so that those of an
-/// earlier measurement are not counted.
+/// Processor time of the kernel's workers for this process (`iou-wrk-*`), which take over requests
+/// that could not be issued inline. They end with their ring, so those of an earlier measurement
+/// are not counted.
 pub(super) fn kernel_worker_cpu_ns() -> u64 {
     let Ok(tasks) = fs::read_dir("/proc/self/task") else { return 0 };
     let cpu = |task: fs::DirEntry| {

@@ -26,7 +26,7 @@ use crate::recorder::{JobEnd, Report};
 use host::{kernel_worker_cpu_ns, own_read_bytes, traffic};
 use series::push_row;
 
-/// What the sampler needs to know of the measurement it watches.
+/// The measurement watched by the sampler.
 pub(crate) struct Subject<'a> {
     pub name: &'a str,
     pub replicate: u32,
@@ -35,28 +35,28 @@ pub(crate) struct Subject<'a> {
     pub jobs: Vec<u32>,
     pub interval_ns: u64,
     pub clock: Clock,
-    /// The user's wish to end the run.
+    /// The user's interrupt.
     pub interrupt: &'a AtomicBool,
     /// Tells the workers to end.
     pub halt: &'a Halt,
     /// Temperature at which the run is ended, degrees Celsius.
     pub hot_c: Option<f64>,
-    /// Grows as long as the jobs come round.
+    /// Grows while the jobs complete turns.
     pub pulse: Pulse,
-    /// Operations go through the page cache.
+    /// Operations use the page cache.
     pub cached: bool,
-    /// How long they may stay away, nanoseconds.
+    /// Maximum silence, nanoseconds.
     pub patience_ns: u64,
-    /// Keep the counts of each job apart from the others'.
+    /// Keep the counts of each job separate.
     pub by_job: bool,
 }
 
-/// What was seen in one measurement.
+/// Observations of one measurement.
 pub(crate) struct Seen {
     pub totals: Kinds,
-    /// By job, where that was asked for.
+    /// By job, if requested.
     pub by_job: Vec<JobSeen>,
-    /// Logged operations by job, where nobody received them.
+    /// Logged operations by job, unless an observer received them.
     pub logs: Vec<Vec<Logged>>,
     pub series: Series,
     pub ends: Vec<JobEnd>,
@@ -64,7 +64,7 @@ pub(crate) struct Seen {
     pub temperature: Option<Temperature>,
     /// Processor time of kernel worker threads that did I/O for the process, nanoseconds.
     pub worker_cpu_ns: u64,
-    /// The run was ended because the drive became too hot.
+    /// Whether heat of the drive ended the run.
     pub too_hot: bool,
 }
 
@@ -79,25 +79,25 @@ pub(crate) struct Sampler<'a> {
     closed: Vec<u64>,
     open: BTreeMap<u64, Kinds>,
     emitted: u64,
-    /// Intervals whose end on the wall clock was seen.
+    /// Intervals whose end on the wall clock has passed.
     ticks: u64,
     /// The time on a virtual clock.
     virtual_ns: Option<u64>,
-    /// The temperature that came with the latest report, from a backend that knows it.
-    told_c: Option<f64>,
+    /// Temperature in the latest report, from a backend that knows it.
+    reported_c: Option<f64>,
     patience: Patience,
-    /// Bytes that the device had moved when it was last looked at.
+    /// Bytes moved by the device at the last look.
     moved: u64,
     first: Option<Sample>,
     own_first: Option<u64>,
-    /// Device samples by the index of the interval that they end; `u64::MAX` stands for the start.
+    /// Device samples by the index of the interval they end; `u64::MAX` is the start.
     samples: BTreeMap<u64, Sample>,
     seen: Seen,
 }
 
 impl<'a> Sampler<'a> {
-    /// Looks at the device for the first time. To be made before any worker may begin: a short
-    /// workload is over before this thread has its turn again.
+    /// Takes the first sample of the device. Must be called before any worker can begin: a short
+    /// workload is over before this thread runs again.
     pub(crate) fn new(
         subject: Subject<'a>,
         observer: &'a mut dyn Observer,
@@ -119,7 +119,7 @@ impl<'a> Sampler<'a> {
         };
         let closed = vec![0; subject.jobs.len()];
         let (open, samples) = (BTreeMap::new(), BTreeMap::new());
-        // A sign of life comes once in an interval.
+        // A sign of life is expected once per interval.
         let patience =
             Patience::new(subject.patience_ns.max(subject.interval_ns.saturating_mul(4)));
         Sampler {
@@ -133,7 +133,7 @@ impl<'a> Sampler<'a> {
             emitted: 0,
             ticks: 0,
             virtual_ns: None,
-            told_c: None,
+            reported_c: None,
             patience,
             moved: 0,
             first,
@@ -165,14 +165,14 @@ impl<'a> Sampler<'a> {
                     self.tick(self.now() / interval);
                     self.listen();
                 }
-                // A worker died without a last word; its thread's panic is raised by the caller.
+                // A worker died without a final report; its thread's panic is raised by the caller.
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         self.finish()
     }
 
-    /// Watches jobs in virtual time: there is no device beside them, and no wall clock to keep.
+    /// Watches jobs in virtual time, without a device or a wall clock.
     pub(crate) fn watch_virtual(mut self, reports: &Receiver<Report>) -> Seen {
         for report in reports {
             self.take(report);
@@ -181,8 +181,8 @@ impl<'a> Sampler<'a> {
         self.finish()
     }
 
-    /// Takes the reports there are at this time of a virtual clock, nanoseconds since the start of
-    /// all.
+    /// Takes the reports available at this time of a virtual clock, nanoseconds since the common
+    /// start.
     pub(crate) fn take_all(&mut self, reports: &Receiver<Report>, now_ns: u64) {
         self.virtual_ns = Some(now_ns);
         for report in reports.try_iter() {
@@ -196,7 +196,7 @@ impl<'a> Sampler<'a> {
             Report::Interval { job, index, whole, kinds, temperature_c } => {
                 self.closed[job as usize] = index + u64::from(whole);
                 self.feel(temperature_c);
-                self.told_c = temperature_c;
+                self.reported_c = temperature_c;
                 add(&mut self.seen.totals, &kinds);
                 if let Some(seen) = self.seen_of(job) {
                     add_interval(seen, index, &kinds);
@@ -234,13 +234,13 @@ impl<'a> Sampler<'a> {
         self.observe();
         let upto = self.closed.iter().copied().min().unwrap_or(0);
         if upto < u64::MAX {
-            // The workers may be heard of before the clock is looked at.
+            // Workers may report before the clock is checked.
             self.tick(upto);
             self.emit_until(upto);
         }
     }
 
-    /// So many intervals have ended: look at the device, the heat, the user.
+    /// This many intervals have ended: check device, temperature and interrupt.
     fn tick(&mut self, ended: u64) {
         if ended <= self.ticks {
             return;
@@ -256,13 +256,13 @@ impl<'a> Sampler<'a> {
         self.look_at_user();
     }
 
-    /// Counts of the job of a worker, where they are kept apart.
+    /// Counts of the worker's job, if kept separately.
     fn seen_of(&mut self, worker: u32) -> Option<&mut JobSeen> {
         let job = self.subject.jobs[worker as usize];
         self.seen.by_job.get_mut(job as usize)
     }
 
-    /// Intervals of a job are final when they are for all of its workers.
+    /// Intervals of a job are final once they are for all of its workers.
     fn close(&mut self, worker: u32) {
         let job = self.subject.jobs[worker as usize];
         let of_job = self.subject.jobs.iter().zip(&self.closed).filter(|(of, _)| **of == job);
@@ -283,21 +283,21 @@ impl<'a> Sampler<'a> {
         observer.interval(now, &self.seen.by_job, &end);
     }
 
-    /// Whether anything is heard of the drive.
+    /// Checks for signs of life.
     fn listen(&mut self) {
         let Subject { pulse, cached, .. } = &self.subject;
         let moved = if *cached || pulse.flushes() { self.moved } else { 0 };
         let limit_ns = self.patience.limit_ns();
         let Some(silent_ns) = self.patience.look(self.now(), pulse.beats(), moved) else { return };
         if silent_ns >= limit_ns {
-            // For those that wait for nothing but their turn.
+            // For jobs that only wait for their turn.
             self.subject.halt.end_all();
         }
         let workload = self.subject.name.to_string();
         self.observer.event(&Event::NoAnswer { workload, silent_ns, limit_ns });
     }
 
-    /// What ends a run early: the user's wish, and heat.
+    /// Ends the run early on the user's interrupt or on heat.
     fn look_at_user(&mut self) {
         if self.subject.interrupt.load(Ordering::Relaxed) || self.seen.too_hot {
             self.subject.halt.end_all();
@@ -316,7 +316,7 @@ impl<'a> Sampler<'a> {
         self.seen.too_hot |= self.subject.hot_c.is_some_and(|limit| now >= limit);
     }
 
-    /// Emits every interval below `upto`, silent ones too: a stall is a row of zeros.
+    /// Emits every interval below `upto`, including silent ones: a stall is a row of zeros.
     fn emit_until(&mut self, upto: u64) {
         while self.emitted < upto {
             let index = self.emitted;
@@ -346,7 +346,7 @@ impl<'a> Sampler<'a> {
             p99_ns: both.map(|k| k.and_then(|k| k.service.percentile(0.99))),
             max_ns: both.map(|k| k.and_then(|k| k.service.max())),
             device_bytes: device.map(|d| [d.read_bytes, d.written_bytes]),
-            temperature_c: sample.and_then(|s| s.temperature_c).or(self.told_c),
+            temperature_c: sample.and_then(|s| s.temperature_c).or(self.reported_c),
         };
         push_row(&mut self.seen.series, &interval, &self.seen.totals);
         self.observer.event(&Event::Interval {
@@ -357,12 +357,12 @@ impl<'a> Sampler<'a> {
         });
     }
 
-    /// The last word, when every worker has reported its end.
+    /// Final result, after every worker has reported its end.
     pub(crate) fn finish(mut self) -> Seen {
         let interval = self.subject.interval_ns;
         let end = self.seen.ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
         self.emit_until(end / interval);
-        // A last part of an interval is a noisy rate when it is short; its counts are in the totals.
+        // A short last interval gives a noisy rate; its counts are in the totals.
         if end.saturating_sub(self.emitted * interval) > interval / 2 {
             self.emit(self.emitted, end);
         }
@@ -370,7 +370,7 @@ impl<'a> Sampler<'a> {
         self.feel(last.and_then(|s| s.temperature_c));
         self.seen.worker_cpu_ns = self.seen.worker_cpu_ns.max(kernel_worker_cpu_ns());
         if !self.seen.by_job.is_empty() {
-            // A job may have begun to count anew.
+            // A job may have reset its statistics.
             self.seen.totals = [const { None }; 4];
             self.seen.by_job.iter().for_each(|job| add(&mut self.seen.totals, &job.kinds));
         }
@@ -404,7 +404,7 @@ fn add_interval(seen: &mut JobSeen, index: u64, kinds: &Kinds) {
     }
 }
 
-/// Adds what another thread of the job did in the same interval.
+/// Adds the sums of another thread of the job for the same interval.
 fn add_sums(into: &mut [(u64, u64, u64, u64); 4], from: &[(u64, u64, u64, u64); 4]) {
     for (mine, theirs) in into.iter_mut().zip(from) {
         *mine = (mine.0 + theirs.0, mine.1 + theirs.1, mine.2 + theirs.2, mine.3.max(theirs.3));
@@ -412,7 +412,7 @@ fn add_sums(into: &mut [(u64, u64, u64, u64); 4], from: &[(u64, u64, u64, u64); 
 }
 
 impl Seen {
-    /// One job alone.
+    /// The results of one job alone.
     pub(crate) fn of_job(end: JobEnd, totals: Kinds) -> Seen {
         Seen {
             totals,

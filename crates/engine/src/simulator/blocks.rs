@@ -1,7 +1,7 @@
 //! The block door of a virtual drive: the model gives the time, and the bytes are kept here.
 //!
-//! The model keeps no data; content written by way of this door is kept block by block, as long as
-//! nothing else changes the drive, and blocks that were never written read as zeros.
+//! The model keeps no data. Content written through this door is kept block by block until anything
+//! else changes the drive; unwritten blocks read as zeros.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -14,18 +14,18 @@ use workload::{Op, OpKind};
 use super::Simulator;
 use crate::admit;
 
-/// Requests in flight at most: the queue of a usual NVMe host.
+/// Maximum requests in flight: the queue of a typical NVMe host.
 const DEPTH: usize = 64;
 
-/// Content, and requests under way.
+/// Content and requests in flight.
 #[derive(Default)]
 pub(super) struct Stored {
     /// Blocks by their number.
     blocks: HashMap<u64, Box<[u8]>>,
-    /// Time done and place in `waiting`, the earliest first.
+    /// Completion time and position in `waiting`, earliest first.
     order: BinaryHeap<Reverse<(u64, usize)>>,
     waiting: Vec<Option<BlockDone>>,
-    /// Requests that completed and were not polled.
+    /// Completed requests that have not been polled.
     done: Vec<BlockDone>,
 }
 
@@ -46,7 +46,7 @@ impl Stored {
         }
     }
 
-    /// Moves the earliest request under way to those that are done; gives its time.
+    /// Completes the earliest request in flight; returns its time.
     fn complete(&mut self) -> Option<u64> {
         let Reverse((at, place)) = self.order.pop()?;
         self.done.extend(self.waiting[place].take());

@@ -1,7 +1,7 @@
-//! Files on a virtual drive: regions in the order in which they were mentioned.
+//! Files on a virtual drive: regions in order of first mention.
 //!
-//! A name that is the drive's own is the whole drive. Layout is a fill in virtual time, removal a
-//! discard. Nothing of a user's is on a virtual drive, so nothing has to be given away.
+//! A file with the drive's own name is the whole drive. Layout is a fill in virtual time, removal a
+//! discard. A virtual drive has no user data, so no confirmation is needed.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use workload::{Content, Region};
 
 use super::Simulator;
 
-/// Files begin at multiples of this, bytes: the alignment of partitions.
+/// Alignment of files, bytes, equal to that of partitions.
 const ALIGNMENT: u64 = 1 << 20;
 
 /// The files there are.
@@ -27,9 +27,9 @@ struct Laid {
     region: Region,
     /// The whole drive, by its own name.
     whole: bool,
-    /// It has to be filled before the jobs begin.
+    /// Whether it must be filled before the jobs begin.
     wants_content: bool,
-    /// Bytes that were laid out or written before; `None`: the file does not exist.
+    /// Bytes laid out or written before; `None`: the file does not exist.
     there: Option<u64>,
 }
 

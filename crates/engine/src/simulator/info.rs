@@ -1,4 +1,4 @@
-//! What is known of a virtual drive before it is measured: identity, blocks, bus and limits.
+//! Properties of a virtual drive: identity, blocks, bus and limits.
 
 use model::{DriveSpec, LinkSpec};
 use record::{Safety, State, Target, TargetKind};
@@ -7,7 +7,7 @@ use rig::{Bus, Limits, TargetInfo};
 use super::Simulator;
 
 impl Simulator {
-    /// The target that a drive of that description is.
+    /// The target for a drive of that description.
     pub fn info(spec: &DriveSpec, spec_text: &str) -> TargetInfo {
         let block = u64::from(*spec.block_bytes);
         let bytes = spec.capacity.0 / block * block;
@@ -36,9 +36,9 @@ impl Simulator {
     }
 }
 
-/// Ceilings that follow from a description. A burst fills buffer and SLC cache; beyond it the media
-/// take what all planes program together, at the speed of the SLC cache where there is one, because
-/// what is overwritten in it is never folded.
+/// Ceilings derived from a description. A burst fills buffer and SLC cache. After that the media
+/// absorb the program rate of all planes, at the speed of the SLC cache if there is one, because
+/// data overwritten in it are never folded.
 fn limits(spec: &DriveSpec) -> Limits {
     let (command, nand, slc) = (&spec.command, &spec.nand, &spec.slc);
     let turnarounds: f64 = spec.link.iter().map(|link| *link.turnaround_us).sum();

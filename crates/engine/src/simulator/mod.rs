@@ -25,7 +25,7 @@ use workload::{Op, Region};
 use blocks::Stored;
 use files::Regions;
 
-/// A virtual drive on the dynamometer.
+/// A virtual drive under test.
 pub struct Simulator {
     spec: DriveSpec,
     drive: Drive,
@@ -36,7 +36,7 @@ pub struct Simulator {
     replicates: HashMap<String, u32>,
     borrowed: Vec<Region>,
     interrupted: bool,
-    /// Content written by way of the block door.
+    /// Content written through the block door.
     stored: Stored,
     /// Files, as regions of the drive.
     regions: Regions,
@@ -76,14 +76,14 @@ impl Simulator {
 
     /// Wear, traffic and temperature by the virtual drive's own counters.
     pub fn health(&self) -> record::Health {
-        let told = self.drive.health();
+        let reported = self.drive.health();
         record::Health {
-            temperature_c: Some(told.temperature_c),
-            wear_percent: Some(told.wear_percent),
-            written_bytes: Some(told.counters.written_bytes),
-            read_bytes: Some(told.counters.read_bytes),
-            flash_written_bytes: Some(told.programmed_bytes),
-            spare_percent: Some(told.spare_percent),
+            temperature_c: Some(reported.temperature_c),
+            wear_percent: Some(reported.wear_percent),
+            written_bytes: Some(reported.counters.written_bytes),
+            read_bytes: Some(reported.counters.read_bytes),
+            flash_written_bytes: Some(reported.programmed_bytes),
+            spare_percent: Some(reported.spare_percent),
             ..record::Health::default()
         }
     }
@@ -117,7 +117,7 @@ impl Rig for Simulator {
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
-        // What was borrowed goes back however the run ended.
+        // Borrowed blocks are restored, however the run ended.
         if preparation != Preparation::Restore {
             self.alive()?;
         }

@@ -25,10 +25,10 @@ use crate::perform::{Description, Results, shares};
 use crate::recorder::{Outlet, Recorder, Report};
 use crate::sampler::{Sampler, Seen, Subject};
 
-/// Intervals of a workload that ends with its time, about: more say nothing more.
+/// Approximate number of intervals of a workload that ends by time.
 const INTERVALS: u64 = 600;
 
-/// Length of an interval, at least and where nothing bounds the time, nanoseconds.
+/// Minimum length of an interval, also used without a time limit, nanoseconds.
 const INTERVAL_NS: u64 = 100_000_000;
 
 impl Simulator {
@@ -51,7 +51,7 @@ impl Simulator {
         } else {
             job.workload.check()?;
         }
-        // Nothing lies between host and drive: a durable write is a write and a flush.
+        // There is nothing between host and drive: a durable write is a write and a flush.
         if job.workload.sync_writes && job.workload.flush_every.is_none() {
             job.workload.flush_every = Some(1);
             job.sources = Job::of(&job.workload).sources;
@@ -100,7 +100,7 @@ impl Simulator {
         let (mut seen, end) =
             done.map_err(|source| RigError::Io { context: name.clone(), source })?;
         self.now = self.now.max(end);
-        // The processor time is the simulation's own and says nothing about the drive.
+        // The processor time is the simulator's and says nothing about the drive.
         seen.ends.iter_mut().for_each(|end| end.usage = Default::default());
         seen.device = Some(moved_since(&before, &self.drive.health()));
         let descriptions: Vec<_> = kept.iter().map(describe).collect();
@@ -119,7 +119,7 @@ impl Simulator {
         Ok(performance)
     }
 
-    /// Parts a job into its description and what its workers take with them.
+    /// Splits a job into its description and the part moved into its workers.
     fn split(&mut self, job: Job) -> Result<Split> {
         let place_bits = rig::place_bits(&job.files);
         let starts = job.files.iter().map(|file| self.regions.start(&file.path));
@@ -139,7 +139,7 @@ impl Simulator {
 
 type Split = ((Workload, Issue), Moved);
 
-/// What the workers of a job take with them.
+/// The part of a job moved into its workers.
 struct Moved {
     /// The sources of each worker.
     sources: Vec<Vec<Box<dyn workload::Source>>>,
@@ -187,17 +187,17 @@ fn players<'a>(
     players
 }
 
-/// How a performance in virtual time runs.
+/// Parameters of a performance in virtual time.
 struct Score<'a> {
     start: u64,
     interval_ns: u64,
     halt: &'a Halt,
-    /// Somebody sees the intervals, and may end jobs at exactly that time.
+    /// An observer receives the intervals and may end jobs at exactly that time.
     observed: bool,
 }
 
 impl Score<'_> {
-    /// Runs the players to the end of the last. Gives the time then.
+    /// Runs the players to the end of the last. Returns the time.
     fn play(
         &self,
         drive: &mut Drive,
@@ -214,7 +214,7 @@ impl Score<'_> {
             drop(conductor);
             return Ok((sampler.finish(), end));
         }
-        // A thread computes; this one merges meanwhile.
+        // One thread computes while this one merges.
         thread::scope(|scope| {
             let worker = scope.spawn(move || {
                 let drive = RefCell::new(drive);
@@ -227,7 +227,7 @@ impl Score<'_> {
     }
 }
 
-/// What was asked for and makes no difference on a virtual drive.
+/// Requested options without effect on a virtual drive.
 fn notes(jobs: &[Job]) -> Vec<Finding> {
     let asked = |name: &'static str, is: fn(&Job) -> bool| jobs.iter().any(is).then_some(name);
     let names = [
@@ -245,13 +245,13 @@ fn notes(jobs: &[Job]) -> Vec<Finding> {
     vec![Finding::new(FindingKind::NoHost, Level::Note, text)]
 }
 
-/// Intervals as long as a series of a few hundred of them needs.
+/// Interval length for a series of a few hundred rows.
 fn interval(jobs: &[Job]) -> u64 {
     let times = jobs.iter().filter_map(|job| job.workload.stop.time_ns);
     times.max().map_or(0, |ns| ns / INTERVALS).max(INTERVAL_NS)
 }
 
-/// What reached the drive: nothing lies between host and drive.
+/// Traffic of the drive; nothing lies between host and drive.
 fn moved_since(before: &Health, after: &Health) -> DeviceTraffic {
     let (a, b) = (&before.counters, &after.counters);
     DeviceTraffic {

@@ -1,4 +1,4 @@
-//! Brings a virtual drive into a state. No data move; the time is the model's.
+//! Brings a virtual drive into a state. No data are moved; the time is the model's.
 
 use std::io;
 
@@ -35,7 +35,7 @@ impl Simulator {
         Ok(region.bytes)
     }
 
-    /// No data move: borrowing and restoring cost the reading of all of it.
+    /// No data are moved: borrowing and restoring cost one read of the region.
     pub(super) fn borrow(&mut self, region: Region) -> Result<u64> {
         self.run_workload(&prepare::read_workload("borrow", region))?;
         self.borrowed.push(region);
@@ -63,7 +63,7 @@ impl Simulator {
         Ok(region.bytes)
     }
 
-    /// Discards a region, and looks at its blocks then.
+    /// Discards a region and returns the content of its blocks afterwards.
     pub(super) fn release(&mut self, region: Region) -> Result<Released> {
         let places = release::places(region);
         let held: Vec<bool> = places.iter().map(|p| self.drive.is_mapped(p.at)).collect();
@@ -80,7 +80,7 @@ impl Simulator {
         Ok(released)
     }
 
-    /// A virtual drive keeps no copies: every way but a format and zeroes is a discard.
+    /// A virtual drive keeps no copies: every erase except format and zeroes is a discard.
     pub(super) fn erase(&mut self, region: Region, how: Erase) -> Result<Released> {
         for place in release::places(region) {
             self.command(Op { kind: OpKind::Write, offset: place.at, bytes: place.bytes })?;
@@ -98,7 +98,7 @@ impl Simulator {
         }
     }
 
-    /// One command outside of a workload.
+    /// One command outside a workload.
     pub(super) fn command(&mut self, op: Op) -> Result<()> {
         let completion = self.drive.submit(self.now, &op);
         self.now = self.now.max(completion.done_ns);
@@ -109,7 +109,7 @@ impl Simulator {
         Err(RigError::Io { context, source: io::Error::from_raw_os_error(libc::EIO) })
     }
 
-    /// Another logical block size: a new drive in the same virtual time, as far as a host can tell.
+    /// Changes the logical block size: to a host, a new drive in the same virtual time.
     pub(super) fn format(&mut self, block_bytes: u32) -> Result<()> {
         if !self.spec.formats.contains(&block_bytes) {
             let text = format!("formatting to blocks of {block_bytes} bytes");

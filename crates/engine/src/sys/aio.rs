@@ -1,5 +1,5 @@
-//! Linux asynchronous I/O (`io_submit` and its kin) by the bare system calls: the C library has no
-//! wrapper, and the usual one adds nothing that is needed here.
+//! Linux asynchronous I/O (`io_submit` and related calls) by bare system calls: the C library has
+//! no wrapper, and the usual one adds nothing needed here.
 //!
 //! Layouts and numbers: `include/uapi/linux/aio_abi.h`.
 
@@ -65,7 +65,8 @@ impl Context {
         Ok(Context { id, blocks, queue: Vec::with_capacity(depth as usize) })
     }
 
-    /// Queues the operation of one slot. `buffer` and `fd` stay valid until the slot's event came.
+    /// Queues the operation of one slot. `buffer` and `fd` must stay valid until the slot's event
+    /// arrives.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -89,7 +90,7 @@ impl Context {
         self.queue.push(block);
     }
 
-    /// Gives the queued operation of a slot a priority of its own; 0 is that of the thread.
+    /// Sets the priority of the queued operation of a slot; 0 is that of the thread.
     pub(crate) fn prioritise(&mut self, slot: u32, priority: u16) {
         if priority != 0 {
             let block = &mut self.blocks[slot as usize];
@@ -97,12 +98,12 @@ impl Context {
         }
     }
 
-    /// How many operations are queued and not submitted.
+    /// Number of operations queued and not submitted.
     pub(crate) fn queued(&self) -> usize {
         self.queue.len()
     }
 
-    /// Submits what is queued; returns how many the kernel took. The rest stays queued.
+    /// Submits the queue; returns the number accepted by the kernel. The rest stays queued.
     pub(crate) fn submit(&mut self) -> io::Result<usize> {
         let (count, list) = (self.queue.len(), self.queue.as_mut_ptr());
         // SAFETY: the list holds `count` pointers into `blocks`, which never reallocates; a block
@@ -112,7 +113,7 @@ impl Context {
         Ok(taken as usize)
     }
 
-    /// Drops the first queued operation, which the kernel refused, and returns its slot.
+    /// Drops the first queued operation, rejected by the kernel, and returns its slot.
     pub(crate) fn drop_first(&mut self) -> Option<u32> {
         if self.queue.is_empty() {
             return None;

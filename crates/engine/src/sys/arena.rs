@@ -1,9 +1,9 @@
 //! Memory for transfers: one page-aligned anonymous mapping, cut into slots of equal size.
 //!
 //! The kernel reads and writes slots while an operation is in flight; the worker touches a slot
-//! only before it hands it over and after it has it back. That rule is the worker's: this module
-//! gives out slices for slots and pointers for the kernel, and never both for one slot at a time
-//! as long as the rule is kept. Huge pages are asked for, which makes registering cheap.
+//! only before submission and after completion. The worker must follow that rule; while it does,
+//! this module never gives out a slice and a pointer for the same slot at the same time. Huge pages
+//! are requested, which makes registration cheap.
 
 use std::io;
 use std::ptr::NonNull;
@@ -23,7 +23,7 @@ pub(crate) struct Arena {
 unsafe impl Send for Arena {}
 
 impl Arena {
-    /// An arena of `slots` slots of at least `bytes` bytes, zeroed and backed by memory.
+    /// An arena of `slots` slots of at least `bytes` bytes, zeroed and resident.
     pub(crate) fn new(slots: usize, bytes: usize) -> io::Result<Arena> {
         let stride = bytes.max(1).next_multiple_of(PAGE);
         let length = (stride * slots.max(1)).next_multiple_of(PAGE);
@@ -42,7 +42,7 @@ impl Arena {
         Ok(Arena { base, stride, slots, length, leaked: false })
     }
 
-    /// The slot's memory. Only for a slot that the kernel does not have.
+    /// The slot's memory. Only for slots not in use by the kernel.
     #[inline]
     pub(crate) fn slot(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
         assert!((slot as usize) < self.slots && bytes as usize <= self.stride);
@@ -58,7 +58,7 @@ impl Arena {
         unsafe { self.base.as_ptr().add(slot as usize * self.stride) }
     }
 
-    /// The whole mapping, for registering it.
+    /// The whole mapping, for registration.
     pub(crate) fn whole(&self) -> libc::iovec {
         libc::iovec { iov_base: self.base.as_ptr().cast(), iov_len: self.length }
     }
@@ -67,7 +67,7 @@ impl Arena {
         self.slots as u32
     }
 
-    /// Never gives the memory back: the kernel may still have a slot.
+    /// Never frees the memory, because the kernel may still use a slot.
     pub(crate) fn leak(&mut self) {
         self.leaked = true;
     }

@@ -12,21 +12,21 @@ const BLKFLSBUF: libc::c_ulong = 0x1261;
 /// `FS_IOC_FIEMAP`, `include/uapi/linux/fiemap.h`.
 const FIEMAP: libc::c_ulong = 0xC020_660B;
 
-/// Gives a range of a block device back to the drive.
+/// Discards a range of a block device.
 pub(crate) fn discard(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     let range = [offset, bytes];
     // SAFETY: BLKDISCARD reads two u64 from the pointer, which is live for the call.
     check(unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) })
 }
 
-/// Writes out and forgets what the kernel cached of a block device.
+/// Writes back and drops the kernel's cached pages of a block device.
 pub(crate) fn flush_buffers(file: &File) -> io::Result<()> {
     // SAFETY: BLKFLSBUF takes no argument.
     check(unsafe { libc::ioctl(file.as_raw_fd(), BLKFLSBUF as _, 0) })
 }
 
-/// Makes timed waits of the calling thread end when asked for and not up to 50 us later, which is
-/// the kernel's habit for programs that did not ask.
+/// Makes timed waits of the calling thread end on time, not up to 50 us later, the kernel's
+/// default.
 pub(crate) fn exact_timers() {
     // SAFETY: PR_SET_TIMERSLACK takes a number; it cannot fail with a positive one.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
@@ -54,7 +54,7 @@ struct Map {
     extents: [Extent; 128],
 }
 
-/// A piece of a file and where it is on its device.
+/// An extent of a file and its position on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     /// First byte in the file.
@@ -63,18 +63,18 @@ pub(crate) struct Piece {
     pub physical: u64,
     /// Bytes.
     pub bytes: u64,
-    /// The bytes stand on the device as they are in the file: neither compressed nor encrypted, nor
-    /// within another block, nor still in memory.
+    /// Whether the device holds the bytes as in the file: neither compressed nor encrypted, nor
+    /// inside another block, nor still in memory.
     pub plain: bool,
 }
 
-/// The pieces of a range of a file that were really written: holes and extents that are allocated
-/// but not written (which read as zeros without touching the drive) left out. An error where the
-/// file system has no extent map.
+/// The written extents of a range of a file, without holes and without extents that are allocated
+/// but unwritten (which read as zeros without touching the drive). An error if the file system has
+/// no extent map.
 pub(crate) fn pieces(file: &File, start: u64, length: u64) -> io::Result<Vec<Piece>> {
     const LAST: u32 = 1;
     const UNWRITTEN: u32 = 0x800;
-    /// Unknown place, not yet allocated, encoded, encrypted, not aligned, inline, packed tail.
+    /// Unknown position, not yet allocated, encoded, encrypted, not aligned, inline, packed tail.
     const NOT_PLAIN: u32 = 0x2 | 0x4 | 0x8 | 0x80 | 0x100 | 0x200 | 0x400;
     const SYNC: u32 = 1;
     let (mut at, end, mut pieces) = (start, start + length, Vec::new());
@@ -110,8 +110,8 @@ pub(crate) fn pieces(file: &File, start: u64, length: u64) -> io::Result<Vec<Pie
     Ok(pieces)
 }
 
-/// Makes the file system of an open directory or file give back all it has free; bytes it says it
-/// gave back.
+/// Makes the file system of an open directory or file discard all its free space; returns the bytes
+/// reported.
 pub(crate) fn trim_free(place: &File) -> io::Result<u64> {
     /// `FITRIM`, `include/uapi/linux/fs.h`.
     const FITRIM: libc::c_ulong = 0xC018_5879;
@@ -121,7 +121,7 @@ pub(crate) fn trim_free(place: &File) -> io::Result<u64> {
     Ok(range[1])
 }
 
-/// Bytes of a file that are in the page cache: `cachestat` where the kernel has it (Linux 6.5), else
+/// Bytes of a file in the page cache: by `cachestat` if the kernel has it (Linux 6.5), otherwise by
 /// `mincore` on a mapping that is never touched.
 pub(crate) fn cached_bytes(file: &File, length: u64) -> io::Result<u64> {
     if length == 0 {

@@ -1,12 +1,12 @@
-//! A file mapped into memory, and read and written by copying.
+//! A memory-mapped file, read and written by copying.
 //!
-//! What lies behind the end of a mapped file raises SIGBUS when it is touched, and another program
-//! may shorten a file at any time; a device that fails to read does the same. The handler here
-//! lays an empty page where one of our own mappings was touched and counts that, and the copy,
-//! which then ends as if nothing had been, is told as an I/O error; the file is mapped anew, so
-//! that the next touch fails again. Faults elsewhere go to whoever handled them before.
+//! Touching a mapping past the end of its file raises SIGBUS, and another program may truncate a
+//! file at any time; a device that fails to read has the same effect. The handler here maps an
+//! empty page where one of our own mappings faulted and counts the fault. The copy then completes,
+//! but is reported as an I/O error, and the file is mapped again, so that the next access also
+//! fails. Faults elsewhere go to the previous handler.
 //!
-//! Within the last page that is left of a file nothing faults: there the rest reads as zeros.
+//! Within the last remaining page of a file nothing faults: there the rest reads as zeros.
 
 use std::fs::File;
 use std::io;
@@ -15,14 +15,14 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, compiler_fence};
 
-/// Most files that may be mapped at once; a fault looks at all of them. Arbitrary.
+/// Maximum files mapped at once; a fault checks all of them. Arbitrary.
 const MAPPINGS_MAX: usize = 4096;
 
-/// Where a mapping is, for the handler, and how often it was touched where nothing is.
+/// Position of a mapping, for the handler, and the number of its faults.
 struct Place {
-    /// 0 while it is not known.
+    /// 0 while unknown.
     base: AtomicUsize,
-    /// 0: the place is free.
+    /// 0: the entry is free.
     length: AtomicUsize,
     faults: AtomicUsize,
 }
@@ -31,7 +31,7 @@ static PLACES: [Place; MAPPINGS_MAX] = [const {
     Place { base: AtomicUsize::new(0), length: AtomicUsize::new(0), faults: AtomicUsize::new(0) }
 }; MAPPINGS_MAX];
 
-/// What was done about SIGBUS before us.
+/// The previous handler of SIGBUS.
 static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
 
 static INSTALLED: Once = Once::new();
@@ -49,8 +49,8 @@ pub(crate) struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// Maps a file or device of `length` bytes, which must stay open for as long as the mapping
-    /// lives, for reading, and for writing if it is `writable`.
+    /// Maps a file or device of `length` bytes for reading, and for writing if `writable`. The file
+    /// must stay open while the mapping lives.
     pub(crate) fn new(file: &File, length: u64, writable: bool) -> io::Result<Mapping> {
         INSTALLED.call_once(install);
         let length = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
@@ -73,14 +73,14 @@ impl Mapping {
         Ok(Mapping { base, length, fd, protection, place })
     }
 
-    /// Tells the kernel in which order it will be used: at random places, or one after the other.
+    /// Advises the kernel of the access order: random or sequential.
     pub(crate) fn advise(&self, random: bool) {
         let advice = if random { libc::MADV_RANDOM } else { libc::MADV_SEQUENTIAL };
         // SAFETY: the range is the mapping. Advice may fail; it is only advice.
         unsafe { libc::madvise(self.base.as_ptr().cast(), self.length, advice) };
     }
 
-    /// Copies what is at an offset into a buffer.
+    /// Copies from an offset into a buffer.
     pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let from = self.at(offset, buffer.len())?;
         self.watched(|| {
@@ -108,7 +108,7 @@ impl Mapping {
         self.sync_range(self.base.as_ptr(), self.length)
     }
 
-    /// Makes a range durable and gives its pages back, as fio does where it is to go past the cache.
+    /// Makes a range durable and drops its pages, as fio does to bypass the cache.
     pub(crate) fn expel(&self, offset: u64, bytes: usize) -> io::Result<()> {
         let page = rustix::param::page_size();
         let first = offset as usize / page * page;
@@ -124,7 +124,7 @@ impl Mapping {
         check(unsafe { libc::msync(start.cast(), bytes, libc::MS_SYNC) })
     }
 
-    /// The address of so many bytes at an offset.
+    /// The address of `bytes` bytes at an offset.
     fn at(&self, offset: u64, bytes: usize) -> io::Result<*mut u8> {
         let end = (offset as usize).checked_add(bytes);
         if end.is_none_or(|end| end > self.length) {
@@ -134,7 +134,7 @@ impl Mapping {
         Ok(unsafe { self.base.as_ptr().add(offset as usize) })
     }
 
-    /// Does a copy, and says whether it touched what is not there.
+    /// Performs a copy, and reports a fault.
     fn watched(&self, copy: impl FnOnce()) -> io::Result<()> {
         let before = self.place.faults.load(Ordering::Relaxed);
         // The handler runs on this thread, in the middle of the copy.
@@ -148,7 +148,7 @@ impl Mapping {
         Err(io::Error::from_raw_os_error(libc::EIO))
     }
 
-    /// Takes away the empty pages that the handler has laid.
+    /// Removes the empty pages mapped by the handler.
     fn map_again(&self) -> io::Result<()> {
         let (base, flags) = (self.base.as_ptr().cast(), libc::MAP_SHARED | libc::MAP_FIXED);
         // SAFETY: replaces this mapping by itself; no reference into it is alive.
@@ -170,18 +170,18 @@ fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// A free place, taken for a mapping.
+/// Claims a free entry for a mapping.
 fn take_place(base: usize, length: usize) -> Option<&'static Place> {
     let free = PLACES.iter().find(|place| {
         let taken = place.length.compare_exchange(0, length, Ordering::AcqRel, Ordering::Relaxed);
         taken.is_ok()
     })?;
-    // Until this is done the place names a range at address 0, where nothing is ever mapped.
+    // Until then the entry names a range at address 0, where nothing is ever mapped.
     free.base.store(base, Ordering::Release);
     Some(free)
 }
 
-/// Puts the handler in front of the one there is.
+/// Installs the handler in front of the existing one.
 fn install() {
     let mut before: Box<libc::sigaction> = Box::new(
         // SAFETY: a sigaction of zeros is a value: the default action.
@@ -200,7 +200,7 @@ fn install() {
     unsafe { libc::sigaction(libc::SIGBUS, &ours, null_mut()) };
 }
 
-/// Only atomics and system calls: it runs in the middle of whatever was done.
+/// Only atomics and system calls, because it interrupts arbitrary code.
 extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: with SA_SIGINFO the kernel hands a filled siginfo, which for SIGBUS has an address.
     let address = unsafe { (*info).si_addr() } as usize;
@@ -215,13 +215,13 @@ extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc:
         place.faults.fetch_add(1, Ordering::Relaxed);
         return;
     }
-    // Not ours: it happens again at once, to whoever handled it before.
+    // Not ours: the fault repeats at once and goes to the previous handler.
     let before = BEFORE.load(Ordering::Acquire);
     // SAFETY: the pointer was stored before this handler was installed, and is never freed.
     unsafe { libc::sigaction(libc::SIGBUS, before, null_mut()) };
 }
 
-/// Lays an empty page where a mapping of ours was touched.
+/// Maps an empty page where one of our mappings faulted.
 fn lay_page(address: usize) -> bool {
     // SAFETY: only looks a constant up, and may be called in a handler.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_copied_in_is_in_the_file_and_comes_out_again() {
+    fn copied_data_are_in_the_file_and_read_back() {
         let file = file(4);
         let mapping = Mapping::new(&file, 4 * PAGE as u64, true).expect("mapped");
         mapping.write(100, b"a word").expect("written");
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_shortened_is_an_error_as_long_as_it_is_short() {
+    fn a_truncated_file_is_an_error_until_it_grows_again() {
         let file = file(4);
         let mapping = Mapping::new(&file, 4 * PAGE as u64, true).expect("mapped");
         let mut buffer = vec![1; PAGE];

@@ -1,4 +1,4 @@
-//! Waiting for a child together with what it used: the standard library waits without.
+//! Waiting for a child with its resource usage, which the standard library does not return.
 
 use std::io;
 

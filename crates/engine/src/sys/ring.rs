@@ -1,9 +1,9 @@
-//! An io_uring with everything that makes it cheap: one issuer, task work only when asked for, no
-//! submission array, registered ring, file and buffers. What a kernel lacks is left away, step by
-//! step, and told.
+//! An io_uring with all cost-saving features: single issuer, deferred task work, no submission
+//! array, registered ring, files and buffers. Features the kernel lacks are dropped one at a time
+//! and reported.
 //!
-//! The ring is made on the thread that uses it (`SINGLE_ISSUER` demands it). [`Ring`] borrows its
-//! halves for its whole life, because the registered index lives in the submitting half.
+//! The ring is created on the thread that uses it, as `SINGLE_ISSUER` requires. [`Ring`] borrows
+//! its halves for its whole life, because the registered index lives in the submitting half.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -14,7 +14,7 @@ use workload::{Op, OpKind};
 use super::arena::Arena;
 use crate::device::Files;
 
-/// The richest ring this kernel makes: Linux 6.6, 6.1, and before.
+/// The most capable ring of this kernel: Linux 6.6, 6.1, and earlier.
 pub(crate) fn make(entries: u32) -> io::Result<IoUring> {
     let entries = entries.next_power_of_two();
     let lean = |builder: &mut io_uring::Builder| {
@@ -42,7 +42,7 @@ pub(crate) struct Ring<'r> {
 }
 
 impl<'r> Ring<'r> {
-    /// Takes a ring into use. Files and arena must outlive it.
+    /// Starts using a ring. Files and arena must outlive it.
     pub(crate) fn new(ring: &'r mut IoUring, files: Files<'r>, arena: &Arena) -> Ring<'r> {
         let (mut submitter, queue, completions) = ring.split();
         let fds: Vec<_> = files.list().iter().map(|file| file.as_raw_fd()).collect();
@@ -69,7 +69,7 @@ impl<'r> Ring<'r> {
     #[inline]
     fn entry(&self, op: Op, buffer: *mut u8, priority: u16) -> squeue::Entry {
         let (number, at) = self.files.split(op.offset);
-        // A registered file is named by its index and a flag.
+        // A registered file is identified by its index and a flag.
         let (fd, flags) = match self.fixed_files {
             true => (types::Fd(number as i32), squeue::Flags::FIXED_FILE),
             false => (types::Fd(self.files.list()[number].as_raw_fd()), squeue::Flags::empty()),
@@ -102,8 +102,8 @@ impl<'r> Ring<'r> {
         }
     }
 
-    /// Hands over what is queued and waits for `want` completions, at most `timeout_ns`. No system
-    /// call when there is nothing to do.
+    /// Submits the queue and waits for `want` completions, at most `timeout_ns`. Makes no system
+    /// call if there is nothing to do.
     #[inline]
     pub(crate) fn enter(&mut self, want: usize, timeout_ns: Option<u64>) -> io::Result<()> {
         self.queue.sync();
@@ -119,18 +119,19 @@ impl<'r> Ring<'r> {
                 self.submitter.submit_with_args(want, &types::SubmitArgs::new().timespec(&time))
             }
         };
-        // Learns how far the kernel has come, or the queue would look full.
+        // Reads the kernel's progress; otherwise the queue would look full.
         self.queue.sync();
         match result.map_err(|e| (e.raw_os_error(), e)) {
             Ok(_) => Ok(()),
-            // A time-out, a signal, or a kernel that is short of requests until some complete: what
-            // was not taken is still queued, and the next call goes on.
+            // A time-out, a signal, or a kernel short of requests until some complete: operations
+            // not accepted are still queued for the next call.
             Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN), _)) => Ok(()),
             Err((_, e)) => Err(e),
         }
     }
 
-    /// Gives every completion there is to `done`: slot, and bytes moved or a negative error number.
+    /// Passes every available completion to `done`: slot, and bytes moved or a negative error
+    /// number.
     #[inline]
     pub(crate) fn collect(&mut self, mut done: impl FnMut(u32, i32)) {
         self.completions.sync();
@@ -140,7 +141,7 @@ impl<'r> Ring<'r> {
         }
     }
 
-    /// Waits until the kernel has no operation of this ring any more; false when it cannot be told.
+    /// Waits until the kernel has no operation of this ring; false if that cannot be determined.
     pub(crate) fn settle(&mut self) -> bool {
         while self.in_flight > 0 {
             if self.enter(1, None).is_err() {
@@ -151,7 +152,7 @@ impl<'r> Ring<'r> {
         true
     }
 
-    /// What the kernel did not grant.
+    /// Features not granted by the kernel.
     pub(crate) fn missing(&self) -> Vec<&'static str> {
         let parts =
             [(self.fixed_files, "registered files"), (self.fixed_buffers, "registered buffers")];

@@ -23,14 +23,14 @@ pub(crate) fn usage() -> ThreadUsage {
     }
 }
 
-/// Sets the calling thread's priority among those that want the processor: -20 (first) to 19.
+/// Sets the calling thread's scheduling priority: -20 (highest) to 19.
 pub(crate) fn set_nice(nice: i32) -> io::Result<()> {
     // SAFETY: takes numbers; "process" 0 is the calling thread on Linux.
     let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Nodes that a mask of a policy has bits for; the largest Linux is configured for.
+/// Number of nodes in a policy's mask; the largest supported by Linux.
 const NODES_MAX: usize = 1024;
 
 /// Sets where the calling thread's memory is allocated from now on.
@@ -51,7 +51,7 @@ pub(crate) fn set_memory_policy(policy: &MemoryPolicy) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Sets the calling thread's class (0 to 3) and level (0 to 7) among those that want the drive.
+/// Sets the calling thread's I/O priority: class (0 to 3) and level (0 to 7).
 pub(crate) fn set_io_priority(class: u8, level: u8) -> io::Result<()> {
     /// `IOPRIO_WHO_PROCESS` and `IOPRIO_CLASS_SHIFT`, include/uapi/linux/ioprio.h.
     const WHO_PROCESS: libc::c_int = 1;

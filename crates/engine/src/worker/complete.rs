@@ -1,4 +1,4 @@
-//! The cold side of a completion: failures, verify, logs, and reads that returned zeros.
+//! The cold path of a completion: failures, verify, logs, and reads that returned zeros.
 
 use rig::Logged;
 use workload::{Op, OpKind};
@@ -7,10 +7,10 @@ use super::Worker;
 use super::issue::READS_SAMPLED;
 use crate::backend::Backend;
 
-/// Wrong blocks that are kept: enough to see what went wrong, few enough to fit in memory.
+/// Maximum wrong blocks kept: enough for a diagnosis, few enough for memory.
 const DUMPS_MAX: usize = 16;
 
-/// Logged operations that are reported at once: few messages, little memory.
+/// Logged operations per report: few messages, little memory.
 const LOG_BATCH: usize = 4096;
 
 impl<B: Backend> Worker<'_, B> {
@@ -70,7 +70,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Hands over what was logged since the last time.
+    /// Reports the operations logged since the last time.
     pub(super) fn report_log(&mut self) {
         if !self.log.is_empty() {
             self.recorder.log(std::mem::take(&mut self.log));

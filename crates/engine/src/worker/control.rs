@@ -59,7 +59,7 @@ impl<B: Backend> Worker<'_, B> {
         self.control.by.as_mut().is_some_and(|control| control.forgives(op, result))
     }
 
-    /// Too much has failed: the job ends with this turn.
+    /// Ends the job with this turn, because too much has failed.
     pub(super) fn give_up(&mut self) {
         self.control.gave_up = true;
         self.called = true;

@@ -7,7 +7,7 @@ pub(super) struct Drawn {
     batch: Vec<Op>,
     /// The next operation of the batch.
     at: usize,
-    /// Operations taken of earlier batches.
+    /// Operations taken from earlier batches.
     before: u64,
 }
 
@@ -20,7 +20,7 @@ impl Drawn {
         self.source.reads_back()
     }
 
-    /// The next operation, which stays the next one until it is taken.
+    /// The next operation, which stays next until it is taken.
     #[inline(always)]
     pub(super) fn next(&mut self, now: u64) -> Option<Op> {
         if self.at == self.batch.len() {
@@ -46,7 +46,7 @@ impl Drawn {
         self.batch.clear();
     }
 
-    /// The end of a part: operations drawn and not taken are given back.
+    /// Ends a part: operations drawn and not taken are given back to the source.
     pub(super) fn after(&mut self, over: bool) -> After {
         self.begin_batch();
         self.source.after(self.before, over)
@@ -85,7 +85,7 @@ mod tests {
                 taken.push(drawn.next(0).expect("endless").offset);
                 drawn.take();
             }
-            // Looked at, and not taken.
+            // Peeked, and not taken.
             drawn.next(0);
             drawn.after(true);
         }

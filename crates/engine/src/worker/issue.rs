@@ -29,7 +29,7 @@ impl<B: Backend> Worker<'_, B> {
         let batch = workload.batch;
         let Limits { time_ns, bytes: mut bytes_left, ops: ops_max } = self.part;
         let mut now = self.now();
-        // The stamp of the last turn, as long as it is as good as a new one.
+        // The stamp of the last turn, while it is as good as a new one.
         let mut stamp = Some(now);
         let reason = 'part: loop {
             if now >= time_ns {
@@ -92,9 +92,9 @@ impl<B: Backend> Worker<'_, B> {
         self.backend.returns_at(wait).filter(|at| *at > horizon)
     }
 
-    /// Puts an operation on a free slot and gives the time of its issue. A read of the clock costs
-    /// as much as all the rest of a turn; `stamp` saves one where only the drawing of an address
-    /// lies between it and the hand-over: service time is then too long by some nanoseconds.
+    /// Puts an operation on a free slot and returns the time of its issue. A read of the clock
+    /// costs as much as the rest of a turn. `stamp` saves one if only the drawing of an address
+    /// lies between it and the submission; the service time is then some nanoseconds too long.
     // Inlined by force: an operation passed through memory stalls the processor.
     #[inline(always)]
     pub(super) fn issue(&mut self, op: Op, due: u64, stamp: Option<u64>) -> u64 {
@@ -118,15 +118,15 @@ impl<B: Backend> Worker<'_, B> {
         issued
     }
 
-    /// How long the next turn may wait: not at all while there is more to hand over, for a
-    /// completion when every slot is taken, and never past the next due time.
+    /// How long the next turn may wait: not at all while there is more to submit, for a completion
+    /// when every slot is taken, and never past the next due time.
     #[inline]
     fn wait(&self, wake_at: Option<u64>, more: bool, limit: u64) -> Wait {
         if self.free.is_empty() {
             return Wait::For(self.task.issue.complete_min.min(self.open as u32));
         }
         match wake_at {
-            // A closed loop with free slots: hand over the next batch first.
+            // A closed loop with free slots: submit the next batch first.
             None => Wait::No,
             Some(_) if more => Wait::No,
             Some(due) => {
@@ -144,7 +144,7 @@ impl<B: Backend> Worker<'_, B> {
     pub(super) fn count_completed(&mut self, now: u64) {
         while let Some(Completion { slot, result }) = self.done.pop() {
             self.free.push(slot);
-            // Field by field: the slot may have been written a moment ago, in such parts.
+            // Field by field: the slot may have been written a moment ago in these parts.
             let Slot { op: Op { kind, bytes, .. }, due, issued } = &self.slots[slot as usize];
             let (kind, bytes, due, issued) = (*kind, *bytes, *due, *issued);
             if result == i64::from(bytes) || result == 0 && !moves_data(kind) {
@@ -159,7 +159,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Waits for everything in flight. Gives the time of the next turn when that lies beyond the
+    /// Waits for everything in flight. Returns the time of the next turn if that lies beyond the
     /// horizon.
     pub(super) fn drain(&mut self, horizon: u64) -> io::Result<Option<u64>> {
         while self.free.len() < self.open {

@@ -31,14 +31,14 @@ use drawn::Drawn;
 use phase::Phase;
 pub(crate) use phase::Step;
 
-/// A sleep is at most this long, however far off the next due time is: the stop flag is checked in
-/// between, nanoseconds.
+/// Maximum sleep, however distant the next due time: the stop flag is checked in between,
+/// nanoseconds.
 const NAP_NS: u64 = 50_000_000;
 
 /// A sleep before the start ends this much before it, nanoseconds: wake-ups can be late.
 const WAKE_NS: u64 = 1_000_000;
 
-/// What a worker is asked to do.
+/// The task of a worker.
 pub(crate) struct Task<'a> {
     pub workload: &'a Workload,
     pub issue: &'a Issue,
@@ -49,9 +49,9 @@ pub(crate) struct Task<'a> {
     pub lanes: u32,
     /// Bits of an address for the place in a file.
     pub place_bits: u32,
-    /// Set when the job shall end.
+    /// Set to end the job.
     pub stop: &'a AtomicBool,
-    /// The original content, where writes carry that.
+    /// The original content, if writes carry that.
     pub borrowed: Option<&'a BorrowedBlocks>,
 }
 
@@ -62,7 +62,7 @@ struct Slot {
     issued: u64,
 }
 
-/// One job under way. Times are nanoseconds since the job began.
+/// A job in progress. Times are nanoseconds since the job began.
 pub(crate) struct Worker<'a, B> {
     backend: B,
     task: Task<'a>,
@@ -71,7 +71,7 @@ pub(crate) struct Worker<'a, B> {
     origin: u64,
     recorder: Recorder,
     slots: Vec<Slot>,
-    /// Slots that take part; all, unless the control wants fewer.
+    /// Slots in use; all, unless the control wants fewer.
     open: usize,
     free: Vec<u32>,
     done: Vec<Completion>,
@@ -84,14 +84,14 @@ pub(crate) struct Worker<'a, B> {
     control: Control,
     /// The loop must stop for a ruling.
     called: bool,
-    /// Operations logged and not reported yet.
+    /// Operations logged and not yet reported.
     log: Vec<Logged>,
     phase: Phase,
-    /// Bounds of the part under way; its bytes are those left.
+    /// Bounds of the current part; its bytes are those left.
     part: Limits,
     /// The part reads back: when it began, and whether it is the last.
     reading: Option<(u64, bool)>,
-    /// The flush at the end is still to come.
+    /// The final flush is still to come.
     flushes: bool,
     /// Usage of the thread when the job began.
     used_before: ThreadUsage,
@@ -152,7 +152,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     }
 
     /// Runs the job from `origin` on the backend's clock to its end, on this thread alone. The
-    /// result goes to the recorder's listener. Gives what ended the job.
+    /// result goes to the recorder's listener. Returns the reason for the end.
     pub(crate) fn run<P: Pace>(
         mut self,
         mut pacer: P,
@@ -182,8 +182,8 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.begin_part();
     }
 
-    /// Sleeps through most of a long wait for the start and spins through the rest: an operation
-    /// issued before it would have no time at all.
+    /// Sleeps for most of a long wait for the start and spins for the rest: an operation issued
+    /// before it would have no time.
     fn wait_for(&self, origin: u64) {
         while !self.task.stop.load(Ordering::Relaxed) {
             match origin.saturating_sub(self.backend.now()) {
@@ -198,7 +198,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
     }
 
-    /// After the last phase: reads back what the source did not, and reports the end.
+    /// After the last phase: reads back if the source did not, and reports the end.
     pub(crate) fn close<P: Pace>(
         mut self,
         mut pacer: P,
@@ -238,7 +238,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         };
         let (recorder, backend) = (&mut self.recorder, &self.backend);
         let bytes = self.task.workload.blocks.max();
-        // Aligned, for targets that go past the page cache.
+        // Aligned, for targets that bypass the page cache.
         let mut arena = Arena::new(1, bytes as usize)?;
         let read = |address, buffer: &mut [u8]| backend.read_back(address, buffer);
         verifier.read_back(read, arena.slot(0, bytes), |fault, offset| {

@@ -20,14 +20,14 @@ pub(super) enum Phase {
     Settle(Ruling),
     /// Those in flight complete, then the part is over for this reason.
     Drain(StopReason),
-    /// A flush of each file, the last of these addresses first; then the end, or the last reading
+    /// Flushes each file, the last of these addresses first; then the end, or the last reading
     /// back.
     Flush { left: Vec<u64>, then_reads: bool },
     /// Nothing is left to do.
     Ended,
 }
 
-/// What came of a step.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Nothing more happens before this time of the backend's clock.
@@ -44,7 +44,7 @@ impl<B: Backend> Worker<'_, B> {
                 return Ok(Step::Wake(self.backend.now()));
             }
             let wake = match self.phase {
-                // What is read back follows no schedule.
+                // Reading back follows no schedule.
                 Phase::Issue if self.reading.is_some() => self.issue_until(&mut Closed, horizon)?,
                 Phase::Issue => self.issue_until(pacer, horizon)?,
                 Phase::Settle(ruling) => self.settle(ruling, horizon)?,
@@ -122,7 +122,7 @@ impl<B: Backend> Worker<'_, B> {
         Ok(())
     }
 
-    /// Begins the flush at the end, during which nothing completes.
+    /// Begins the final flush, during which nothing completes.
     fn begin_flush(&mut self, then_reads: bool) {
         self.flushes = false;
         self.recorder.pulse.flush_begins();
