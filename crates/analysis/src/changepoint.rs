@@ -1,49 +1,49 @@
-//! Steps of a course: where a rate changes for good, and how surely the place is known.
+//! Steps of a time series: where a rate changes for good, and how precisely the place is known.
 //!
-//! The logarithm of the rate is cut into pieces of constant level by PELT (Killick, Fearnhead and
-//! Eckley 2012), which finds the best cut of all there are: squared distance from the level, and a
-//! price for every cut. Noise is judged by the differences of neighbours, which a step hardly
-//! touches; a hiccup of one or two points is clipped to its neighbourhood first; steps of no
-//! consequence are taken back. A place has a 95% interval from the likelihood of its neighbours.
+//! PELT (Killick, Fearnhead and Eckley 2012) cuts the logarithm of the rate into pieces of constant
+//! level. It finds the optimal cut under squared distance from the level plus a penalty per cut.
+//! The noise is estimated from differences of neighbours, which a step hardly affects; outliers of
+//! one or two points are first clipped to their neighbourhood; insignificant steps are removed.
+//! Each place has a 95% interval from the likelihood of its neighbours.
 
-/// A cut must be worth this many variances, times ln n. The usual price of a cut is 2 or 3; drives
-/// have correlated noise, for which that is too little.
+/// A cut must gain this many variances, times ln n. The usual penalty is 2 or 3, which is too small
+/// for the correlated noise of drives.
 const PENALTY: f64 = 6.0;
 
-/// Neighbouring levels closer than this share are one.
+/// Neighbouring levels within this share are merged.
 const MERGE_BELOW: f64 = 0.15;
 
-/// Points of a piece at least.
+/// Minimum points of a piece.
 const LEAST: usize = 3;
 
-/// Points around a point (itself included) whose median it may not be far from ...
+/// Size of the neighbourhood of a point (including itself) from whose median it may deviate by at
+/// most ...
 const NEIGHBOURS: usize = 5;
 
-/// ... measured in standard deviations.
+/// ... this many standard deviations.
 const CLIP: f64 = 3.0;
 
-/// Noise below this share is not believed: virtual drives have none, and every ripple would be a
-/// step.
+/// Minimum noise as a share: virtual drives have none, and every ripple would be a step.
 const NOISE_LEAST: f64 = 0.005;
 
 /// 95% of the likelihood ratio at a change point: (1 - exp(-x/2))^2 = 0.95 (Hinkley 1970, Yao 1987).
 const LIKELIHOOD_95: f64 = 7.35;
 
-/// A stretch in which the rate does not change: points `start..end`.
+/// A piece of constant rate: points `start..end`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
     /// First point.
     pub start: usize,
-    /// First point behind.
+    /// Exclusive end.
     pub end: usize,
-    /// Geometric mean of the rates, hiccups clipped; in their unit.
+    /// Geometric mean of the rates, with outliers clipped, in their unit.
     pub level: f64,
 }
 
-/// Where one piece ends and the next begins: the number of the first point of the next.
+/// Boundary of two pieces: the index of the first point of the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Best place.
+    /// Best estimate.
     pub at: usize,
     /// Lower end of the 95% interval.
     pub low: usize,
@@ -51,7 +51,7 @@ pub struct Change {
     pub high: usize,
 }
 
-/// A course as pieces of constant rate.
+/// A time series as pieces of constant rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Steps {
     /// The pieces in order; they cover all points.
@@ -61,13 +61,13 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Number of the first change from a higher to a lower rate.
+    /// Index of the first change from a higher to a lower rate.
     pub fn first_fall(&self) -> Option<usize> {
         self.pieces.windows(2).position(|pair| pair[1].level < pair[0].level)
     }
 }
 
-/// Finds the steps of a course of rates. A rate of zero counts as a thousandth of the median.
+/// Finds the steps of a series of rates. A rate of zero counts as 0.1% of the median.
 pub fn steps(rates: &[f64]) -> Steps {
     if rates.is_empty() {
         return Steps::default();
@@ -88,20 +88,20 @@ pub fn steps(rates: &[f64]) -> Steps {
     Steps { pieces: pieces.collect(), changes: changes.collect() }
 }
 
-/// At most `most` values: the medians of equal groups of neighbours.
+/// Reduces to at most `most` values: the medians of equal groups of neighbours.
 pub fn medians(values: &[f64], most: usize) -> Vec<f64> {
     let group = values.len().div_ceil(most.max(1)).max(1);
     values.chunks(group).map(|chunk| median(chunk.to_vec())).collect()
 }
 
-/// Standard deviation of the noise: of differences of neighbours, by their median.
+/// Standard deviation of the noise, from the median of differences of neighbours.
 fn noise(logs: &[f64]) -> f64 {
     let differences = logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
-    // 0.6745: median of |x| of a standard normal; the root: a difference has two noises.
+    // 0.6745: median of |x| of a standard normal; the root: a difference contains two noises.
     (median(differences) / 0.6745 / 2f64.sqrt()).max(NOISE_LEAST)
 }
 
-/// Every point no further than `most` from the median of its neighbourhood.
+/// Clips every point to within `most` of the median of its neighbourhood.
 fn clipped(logs: &[f64], most: f64) -> Vec<f64> {
     let half = NEIGHBOURS / 2;
     let near = |i: usize| &logs[i.saturating_sub(half)..(i + half + 1).min(logs.len())];
@@ -112,7 +112,7 @@ fn clipped(logs: &[f64], most: f64) -> Vec<f64> {
     logs.iter().enumerate().map(clip).collect()
 }
 
-/// The middle value, of an even number the mean of both; 0 of none.
+/// The median, for an even number the mean of the middle two; 0 for none.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let n = values.len();
@@ -122,7 +122,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// Sums that give the cost of any stretch at once.
+/// Prefix sums that give the cost of any range in constant time.
 struct Costs {
     sums: Vec<f64>,
     squares: Vec<f64>,
@@ -130,7 +130,8 @@ struct Costs {
 
 impl Costs {
     fn of(values: &[f64]) -> Costs {
-        // Around the mean: squares of logarithms of bytes per second would lose digits.
+        // Relative to the mean, because squares of logarithms of bytes per second would lose
+        // digits.
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let mut costs = Costs { sums: vec![0.0], squares: vec![0.0] };
         let (mut sum, mut square) = (0.0, 0.0);
@@ -160,7 +161,7 @@ impl Costs {
     }
 }
 
-/// The cheapest cut: bounds of the pieces, 0 and the end included.
+/// The optimal cut: bounds of the pieces, including 0 and the end.
 fn cut(costs: &Costs, penalty: f64) -> Vec<usize> {
     let n = costs.len();
     let mut best = vec![f64::INFINITY; n + 1];
@@ -174,7 +175,7 @@ fn cut(costs: &Costs, penalty: f64) -> Vec<usize> {
                 (best[end], from[end]) = (total, start);
             }
         }
-        // The pruning of PELT: a start that is dearer even without paying for a cut never wins.
+        // The pruning of PELT: a start that is more expensive even without the penalty never wins.
         let young = |s: usize| s + LEAST > end;
         starts.retain(|&s| young(s) || best[s] + costs.cost(s, end) <= best[end]);
         starts.push(end);
@@ -187,8 +188,8 @@ fn cut(costs: &Costs, penalty: f64) -> Vec<usize> {
     bounds
 }
 
-/// A point in which the rate changes half-way can make a shortest piece of its own, between the
-/// levels of its neighbours: it becomes part of the nearer one.
+/// A point in which the rate changes half-way can form a minimal piece between the levels of its
+/// neighbours: it is joined to the nearer one.
 fn join_edges(costs: &Costs, bounds: &mut Vec<usize>) {
     let mut i = 1;
     while i + 2 < bounds.len() {
@@ -202,7 +203,7 @@ fn join_edges(costs: &Costs, bounds: &mut Vec<usize>) {
     }
 }
 
-/// Takes back the smallest steps until all are of consequence.
+/// Removes the smallest steps until all are significant.
 fn merge(costs: &Costs, bounds: &mut Vec<usize>) {
     let step = |b: &[usize]| (costs.mean(b[0], b[1]) - costs.mean(b[1], b[2])).abs();
     loop {
@@ -215,7 +216,7 @@ fn merge(costs: &Costs, bounds: &mut Vec<usize>) {
     }
 }
 
-/// The best place between two pieces, and all that are nearly as likely.
+/// The best place between two pieces, with all that are nearly as likely.
 fn place(costs: &Costs, b: &[usize], noise: f64) -> Change {
     let cost = |at| costs.cost(b[0], at) + costs.cost(at, b[2]);
     let places = || b[0] + 1..b[2];
@@ -231,7 +232,7 @@ mod tests {
     use super::*;
     use crate::simulate::Dice;
 
-    /// Stretches of (points, rate), with noise.
+    /// Pieces of (points, rate), with noise.
     fn course(seed: u64, cv: f64, parts: &[(usize, f64)]) -> Vec<f64> {
         let mut dice = Dice::new(seed);
         parts.iter().flat_map(|&(n, rate)| dice.log_normal(rate, cv, n)).collect()
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_and_hiccups_are_no_steps() {
+    fn noise_and_outliers_are_not_steps() {
         for seed in 0..50 {
             let mut rates = course(seed, 0.15, &[(400, 2.5)]);
             (rates[100], rates[101], rates[300]) = (0.0, 0.1, 9.0);
@@ -267,7 +268,7 @@ mod tests {
 
     #[test]
     fn the_interval_holds_the_place_in_95_of_100_cases() {
-        // Steps so small, against the noise, that the place is really unsure.
+        // Steps so small relative to the noise that the place is really uncertain.
         let mut widths = 0u32;
         let hit = (0..400).filter(|&seed| {
             let steps = steps(&course(seed, 0.25, &[(100, 1.0), (100, 0.7)]));
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn medians_keep_the_order_and_lose_the_hiccups() {
+    fn medians_keep_the_order_and_drop_outliers() {
         let values = [1.0, 1.0, 90.0, 2.0, 2.0, 0.0, 3.0];
         assert_eq!(medians(&values, 3), [1.0, 2.0, 3.0]);
         assert_eq!(medians(&values, 100), values);

@@ -1,20 +1,19 @@
-//! Two conditions held against each other: A, B, B, A, A, B, B, A ...
+//! Comparison of two conditions: A, B, B, A, A, B, B, A ...
 //!
-//! The pairs are compared by a t test on their log ratios. The order matters more than the test:
-//! where a drive drifts by 1% a run (it warms up, its cache fills), AAABBB "finds" a difference
-//! that is not there nearly always, ABBA not more often than it should. The tests hold this
-//! module to those claims. Whoever runs the pairs must alternate their order; nothing here can see
-//! whether that was done.
+//! The pairs are compared by a t test on their log ratios. The order matters more than the test: if
+//! a drive drifts by 1% per run (it warms up, its cache fills), AAABBB "finds" a difference that
+//! does not exist nearly always, ABBA no more often than it should. The tests verify these claims.
+//! The caller must alternate the order; this module cannot check it.
 
 use crate::student::{Spread, quantile};
 
-/// Differences below this share are of no consequence to anybody: 5%.
+/// Relative differences below this do not matter in practice: 5%.
 pub const EQUIVALENT_WITHIN: f64 = 0.05;
 
-/// Share of cases in which a difference is claimed where there is none.
+/// Share of cases in which a non-existent difference is claimed.
 const ERROR: f64 = 0.05;
 
-/// What may be said about B against A.
+/// Permitted claim about B against A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// B's rate is higher.
@@ -23,7 +22,7 @@ pub enum Outcome {
     Slower,
     /// They differ by less than [`EQUIVALENT_WITHIN`] (two one-sided tests at 5% each).
     Equivalent,
-    /// The data do not tell. This is not "the same".
+    /// The data are inconclusive, which is not "the same".
     Inconclusive,
 }
 
@@ -38,23 +37,22 @@ pub struct Comparison {
     pub high: Option<f64>,
     /// Number of pairs.
     pub n: u32,
-    /// The smallest difference, as a share (0.07 = 7%), that this many pairs with this much noise
-    /// would have found four times out of five; `None` with one pair.
+    /// The smallest relative difference (0.07 = 7%) that this many pairs with this noise would have
+    /// found four times out of five; `None` with one pair.
     pub detectable: Option<f64>,
-    /// What may be said.
+    /// The permitted claim.
     pub outcome: Outcome,
 }
 
 /// Compares rates measured in pairs: `a[i]` and `b[i]` ran next to each other, in alternating
-/// order. For times instead of rates pass B first. `None` when there is no pair, when the two are
-/// not equally many, or when a rate is not above zero.
+/// order. For times instead of rates pass B first. `None` without pairs, with different lengths, or
+/// if a rate is not positive.
 pub fn compare(a: &[f64], b: &[f64]) -> Option<Comparison> {
     compare_among(1, a, b)
 }
 
-/// [`compare`] where `comparisons` are made and the most striking is told: all their intervals
-/// together hold with 95%, and a difference is claimed by any of them in 5 of 100 cases at most
-/// (Bonferroni).
+/// [`compare`] for the most striking of `comparisons`: all their intervals together hold with 95%,
+/// and a false difference is claimed in at most 5 of 100 cases (Bonferroni).
 pub fn compare_among(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Comparison> {
     if a.len() != b.len() || a.iter().chain(b).any(|r| !(r.is_finite() && *r > 0.0)) {
         return None;
@@ -76,9 +74,9 @@ pub fn compare_among(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Compari
 /// Compares rates that were measured in two blocks, one condition after the other, by Welch's test
 /// on their logarithms. For times pass B first. `comparisons` as in [`compare_among`].
 ///
-/// The order is confounded with the condition here (the tests show what drift does to it), so
-/// whoever prints this must say so. `None` when a side is empty or a rate is not above zero; with
-/// one value on a side there is a ratio and nothing else.
+/// The order is confounded with the condition here (the tests show the effect of drift), so the
+/// caller must say so. `None` if a side is empty or a rate is not positive; with one value on a
+/// side there is only a ratio.
 pub fn compare_blocks(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Comparison> {
     if a.iter().chain(b).any(|r| !(r.is_finite() && *r > 0.0)) {
         return None;
@@ -106,7 +104,7 @@ pub fn compare_blocks(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Compar
     })
 }
 
-/// Degrees of freedom after Welch and Satterthwaite, rounded down.
+/// Degrees of freedom by Welch and Satterthwaite, rounded down.
 fn welch_freedom(variances: [f64; 2], n: [usize; 2]) -> usize {
     let [va, vb] = variances;
     let least = n[0].min(n[1]).saturating_sub(1).max(1);
@@ -115,9 +113,9 @@ fn welch_freedom(variances: [f64; 2], n: [usize; 2]) -> usize {
     if below > 0.0 { (((va + vb).powi(2) / below) as usize).max(least) } else { least }
 }
 
-/// Equivalence is asked first: a difference of 1% that is certain is still of no consequence, and
-/// the ratio with its interval stands beside the word. The 90% interval inside the margin is the
-/// two one-sided tests at 5%.
+/// Equivalence is tested first: a certain difference of 1% still does not matter in practice, and
+/// the ratio with its interval is printed beside the word. The 90% interval within the margin
+/// corresponds to two one-sided tests at 5%.
 fn outcome(logs: &Spread, error: f64) -> Outcome {
     let widths = logs.half_width(1.0 - 2.0 * error).zip(logs.half_width(1.0 - error));
     let Some((narrow, wide)) = widths else {
@@ -126,7 +124,7 @@ fn outcome(logs: &Spread, error: f64) -> Outcome {
     judge(logs.mean, narrow, wide)
 }
 
-/// What a mean log ratio with the half widths of its 90% and 95% intervals allows to say.
+/// The claim permitted by a mean log ratio with the half widths of its 90% and 95% intervals.
 fn judge(mean: f64, narrow: f64, wide: f64) -> Outcome {
     if mean.abs() + narrow < EQUIVALENT_WITHIN.ln_1p() {
         Outcome::Equivalent
@@ -152,8 +150,8 @@ pub fn smallest_detectable(cv: f64, n: u32) -> Option<f64> {
     (n > 1).then(|| t_sum(2 * n - 2, ERROR) * (2.0 / n as f64).sqrt() * cv)
 }
 
-/// What the difference must exceed, in standard errors: to be found four times of five by a test
-/// that claims one where there is none in a share `error` of cases.
+/// The difference, in standard errors, that is found four times out of five by a test that claims
+/// false differences in a share `error` of cases.
 fn t_sum(freedom: usize, error: f64) -> f64 {
     quantile(1.0 - error / 2.0, freedom) + quantile(0.8, freedom)
 }
@@ -243,7 +241,7 @@ mod tests {
         assert_eq!(smallest_detectable(0.02, 1), None);
     }
 
-    /// Runs of two equal drives in the order given, each 1% slower than the one before.
+    /// Runs of two equal drives in the given order, each 1% slower than the previous one.
     fn drifting(dice: &mut Dice, order: &[u8]) -> (Vec<f64>, Vec<f64>) {
         let (mut a, mut b) = (Vec::new(), Vec::new());
         for (run, drive) in order.iter().enumerate() {
@@ -258,7 +256,7 @@ mod tests {
         c.low.expect("n > 1") > 1.0 || c.high.expect("n > 1") < 1.0
     }
 
-    /// Welch's test, which is what somebody does who runs one drive after the other.
+    /// Welch's test, as used by someone who runs one drive after the other.
     fn welch(a: &[f64], b: &[f64]) -> bool {
         let [a, b] = [a, b].map(|side| {
             let logs: Vec<f64> = side.iter().map(|v| v.ln()).collect();
@@ -310,7 +308,7 @@ mod tests {
 
     /// The figures of 002: iozone's writes on two boards, two runs each.
     #[test]
-    fn two_runs_on_each_of_two_boards_tell_nothing() {
+    fn two_runs_on_each_of_two_boards_are_inconclusive() {
         let c = compare_blocks(1, &[2781.0, 2824.0], &[2707.0, 2771.0]).expect("positive");
         assert_eq!(c.outcome, Outcome::Inconclusive);
         assert!((c.ratio - 0.977).abs() < 0.001, "{c:?}");
@@ -322,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_is_not() {
+    fn invalid_inputs_are_not_compared() {
         assert_eq!(compare(&[], &[]), None);
         assert_eq!(compare(&[1.0], &[1.0, 2.0]), None);
         assert_eq!(compare(&[1.0, 0.0], &[1.0, 2.0]), None);

@@ -1,24 +1,24 @@
-//! What a command costs beside its data: T = t0 + size / B over transfers of several sizes.
+//! The cost of a command besides its data: T = t0 + size / B over transfers of several sizes.
 //!
-//! Least squares on relative errors, because times of small and of large transfers scatter by about
-//! the same percentage; on absolute errors the largest transfer alone would decide, and t0 would be
-//! what is left over.
+//! Least squares on relative errors, because times of small and large transfers scatter by about
+//! the same percentage; with absolute errors the largest transfer alone would decide, and t0 would
+//! be the remainder.
 
-/// The line through the times of transfers.
+/// A line fitted to the times of transfers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// t0: what every command takes whatever its size, nanoseconds; not negative.
+    /// t0: time of every command regardless of its size, nanoseconds; not negative.
     pub command_ns: f64,
     /// B: bytes per second of the data alone.
     pub bytes_per_s: f64,
-    /// The largest distance of a time from the line, as a share of that time. Far from 0 the times
-    /// lie on no line.
+    /// The largest distance of a time from the line, as a share of that time. If far from 0, the
+    /// times do not fit a line.
     pub residual: f64,
 }
 
 impl Cost {
-    /// The fit to pairs of a size in bytes and a mean time in nanoseconds; `None` with fewer than
-    /// three sizes, or where larger transfers take no longer.
+    /// Fits pairs of a size in bytes and a mean time in nanoseconds; `None` with fewer than three
+    /// sizes, or if larger transfers take no longer.
     pub fn fit(times: &[(u32, f64)]) -> Option<Cost> {
         let usable = times.iter().all(|(_, ns)| ns.is_finite() && *ns > 0.0);
         if times.len() < 3 || !usable {
@@ -35,13 +35,13 @@ impl Cost {
         Some(Cost { command_ns, bytes_per_s: 1e9 / ns_per_byte, residual })
     }
 
-    /// What a transfer of that size takes, nanoseconds.
+    /// Time of a transfer of that size, nanoseconds.
     pub fn time_ns(&self, bytes: u32) -> f64 {
         self.command_ns + f64::from(bytes) / self.bytes_per_s * 1e9
     }
 }
 
-/// Offset and slope; `None` where all sizes are the same.
+/// Offset and slope; `None` if all sizes are equal.
 fn line(times: &[(u32, f64)]) -> Option<(f64, f64)> {
     let mut sums = [0.0; 5];
     for &(size, ns) in times {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_has_none() {
+    fn times_off_a_line_have_no_fit() {
         let flat: Vec<_> = SIZES.iter().map(|&size| (size, 1e9 / f64::from(size))).collect();
         assert!(Cost::fit(&flat).is_none_or(|cost| cost.residual > 0.5));
         assert_eq!(Cost::fit(&times(1.0, 1e6)[..2]), None);

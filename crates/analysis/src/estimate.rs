@@ -1,8 +1,8 @@
-//! One configuration: the best single number for a few replicates, and how far off it may be.
+//! One configuration: the best single number for a few replicates, with its uncertainty.
 //!
 //! The geometric mean with a Student-t interval on logarithms. A bootstrap over few runs was
-//! rejected: its 95% interval holds the truth only about 73% of the time at n = 3 and 88% at
-//! n = 10 (the tests reproduce it).
+//! rejected: its 95% interval contains the truth only about 73% of the time at n = 3 and 88% at n =
+//! 10 (the tests reproduce this).
 
 use record::{Metric, Unit};
 
@@ -17,15 +17,15 @@ pub struct Estimate {
     pub low: Option<f64>,
     /// Upper end of the 95% interval.
     pub high: Option<f64>,
-    /// How many samples it rests on.
+    /// Number of samples.
     pub n: u32,
 }
 
 /// Geometric mean of replicates, with a Student-t interval on their logarithms.
 ///
-/// Samples that are not finite were not measured: they are left out, and `n` says so. A sample of
-/// zero or below (a replicate in which nothing moved) has no logarithm; leaving it out would hide
-/// the worst replicate, so then the value is the arithmetic mean, without an interval.
+/// Non-finite samples were not measured; they are left out, and `n` says so. A sample of zero or
+/// below (a replicate without any transfer) has no logarithm; leaving it out would hide the worst
+/// replicate, so the value is then the arithmetic mean, without an interval.
 pub fn estimate(samples: &[f64]) -> Estimate {
     let known: Vec<f64> = samples.iter().copied().filter(|s| s.is_finite()).collect();
     let n = known.len() as u32;
@@ -46,7 +46,7 @@ pub fn estimate(samples: &[f64]) -> Estimate {
     }
 }
 
-/// The metric of some replicates, samples kept.
+/// A metric from replicates, with its samples.
 pub fn metric(name: impl Into<String>, unit: Unit, samples: Vec<f64>) -> Metric {
     let Estimate { value, low, high, n } = estimate(&samples);
     Metric { name: name.into(), unit, value, low, high, n, samples }

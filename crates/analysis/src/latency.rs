@@ -1,9 +1,9 @@
 //! Percentiles of latency over replicates.
 //!
-//! The value comes from the merged histogram, because a tail needs all the samples there are, and
-//! only where at least ten lie beyond it. The interval comes from the replicates' own percentiles,
-//! because within a replicate neighbours depend on each other; where one of them has too few
-//! samples there is no interval. Replicates are added and forgotten: memory stays at one histogram.
+//! The value comes from the merged histogram, because a tail needs all available samples, and
+//! requires at least ten beyond it. The interval comes from the replicates' own percentiles,
+//! because neighbours within a replicate are correlated; if one replicate has too few samples there
+//! is no interval. Replicates are added and not kept, so memory stays at one histogram.
 
 use record::{Histogram, Metric, MetricKey, Statistic, Unit};
 
@@ -22,7 +22,7 @@ pub struct LatencyReplicates {
 }
 
 impl LatencyReplicates {
-    /// Adds one replicate's latencies, in nanoseconds. One without any is not a replicate.
+    /// Adds one replicate's latencies, in nanoseconds. An empty one is not a replicate.
     pub fn add(&mut self, latencies_ns: &Histogram) {
         let Some(max) = latencies_ns.max() else {
             return;
@@ -39,7 +39,7 @@ impl LatencyReplicates {
         &self.merged
     }
 
-    /// The p50, p99, p99.9 and maximum of a subject in nanoseconds, as far as the samples suffice.
+    /// The p50, p99, p99.9 and maximum of a subject in nanoseconds, if there are enough samples.
     pub fn metrics(&self, subject: &MetricKey) -> Vec<Metric> {
         let name = |statistic| subject.clone().with(statistic).to_string();
         let percentiles =
@@ -61,8 +61,8 @@ impl LatencyReplicates {
     }
 }
 
-/// One replicate with a long tail moves the merged percentile more than their mean: the interval is
-/// stretched so that it always holds the value it stands beside.
+/// One replicate with a long tail moves the merged percentile more than their mean, so the interval
+/// is extended to contain the value beside it.
 fn percentile_metric(name: String, value: f64, replicates: &[Option<f64>]) -> Metric {
     let samples: Vec<f64> = replicates.iter().copied().flatten().collect();
     let all = samples.len() == replicates.len();

@@ -1,10 +1,10 @@
-//! Statistics: what may be said about a number that was measured a few times.
+//! Statistics for numbers that were measured a few times.
 //!
 //! The replicate is the execution of a workload, never a one-second sample of it: samples of one
-//! execution depend on each other, and an interval made of them is far too narrow. Rates and
-//! latencies are multiplicative (noise is a percentage), so means, intervals and differences are
-//! taken on logarithms. Pure: no I/O, no clock, no randomness outside of the tests, which hold the
-//! claims made here (coverage, error rates) against simulated drives.
+//! execution are correlated, and an interval made of them is far too narrow. Rates and latencies
+//! are multiplicative (noise is a percentage), so means, intervals and differences use logarithms.
+//! Pure: no I/O, no clock, and no randomness outside the tests, which verify the claims made here
+//! (coverage, error rates) on simulated drives.
 
 #![forbid(unsafe_code)]
 

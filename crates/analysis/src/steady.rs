@@ -1,46 +1,47 @@
-//! Has it settled? Where the warm-up of a course ends, and whether a window of rounds is steady.
+//! Steady state: where the warm-up of a series ends, and whether a window of rounds is steady.
 //!
-//! The rule of the SNIA Solid State Storage Performance Test Specification (five rounds: range within
-//! 20% of the mean, fitted slope within 10%) also accepts a slow decay. So a second, stricter word
-//! stands beside it: a plateau is a window whose slope cannot be told from none.
+//! The rule of the SNIA Solid State Storage Performance Test Specification (five rounds: range
+//! within 20% of the mean, fitted slope within 10%) also accepts a slow decay. A second, stricter
+//! term is therefore reported beside it: a plateau is a window whose slope is not distinguishable
+//! from zero.
 
 use crate::student::quantile;
 
 /// Rounds in a window of the specification.
 pub const WINDOW: usize = 5;
 
-/// Greatest less least over the mean, at most.
+/// Maximum range over the mean.
 const RANGE_MOST: f64 = 0.2;
 
-/// What the fitted line moves over the window, over the mean, at most.
+/// Maximum change of the fitted line over the window, relative to the mean.
 const EXCURSION_MOST: f64 = 0.1;
 
-/// A line that moves less than this share is level, however surely it moves: a virtual drive has
-/// no noise to hide behind.
+/// A line that changes by less than this share is level, however certain the change: a virtual
+/// drive has no noise to hide it.
 const LEVEL_BELOW: f64 = 0.01;
 
 /// Values in a batch of MSER-5.
 const BATCH: usize = 5;
 
-/// Batches that must be left, and the greatest correlation of neighbours (statistics: R6).
+/// Minimum batches left, and maximum correlation of neighbours (statistics: R6).
 const BATCHES_LEAST: usize = 10;
 const CORRELATION_MOST: f64 = 0.2;
 
-/// A line through equidistant values, with what it moves from the first value to the last.
+/// A line fitted to equidistant values, with its change from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slope {
     /// Mean of the values, in their unit.
     pub mean: f64,
-    /// Greatest less least value.
+    /// Range of the values.
     pub range: f64,
-    /// What the line moves over the window, in the values' unit; below 0: it falls.
+    /// Change of the line over the window, in the values' unit; negative if it falls.
     pub excursion: f64,
-    /// Half the width of the excursion's 95% interval.
+    /// Half width of the excursion's 95% interval.
     pub half_width: f64,
 }
 
 impl Slope {
-    /// Fits the line; `None` below three values.
+    /// Fits the line; `None` with fewer than three values.
     pub fn of(values: &[f64]) -> Option<Slope> {
         let n = values.len();
         if n < 3 {
@@ -70,7 +71,7 @@ impl Slope {
             && self.excursion.abs() <= EXCURSION_MOST * self.mean.abs()
     }
 
-    /// Steady by the specification, and its slope cannot be told from none.
+    /// Steady by the specification, with a slope not distinguishable from zero.
     pub fn is_level(&self) -> bool {
         let level = self.excursion.abs() <= self.half_width
             || self.excursion.abs() + self.half_width <= LEVEL_BELOW * self.mean.abs();
@@ -78,12 +79,12 @@ impl Slope {
     }
 }
 
-/// How many values at the start belong to the warm-up (MSER-5: what is left has the smallest error
-/// of its mean). `None` when that would be more than half: it never settled.
+/// Number of values that belong to the warm-up (MSER-5: the rest has the smallest error of its
+/// mean). `None` if it is more than half: the series never settled.
 pub fn warm_up(values: &[f64]) -> Option<usize> {
     let batches: Vec<f64> =
         values.chunks_exact(BATCH).map(|b| b.iter().sum::<f64>() / BATCH as f64).collect();
-    // The last few batches are alike by chance.
+    // The last few batches are similar by chance.
     let last = batches.len().checked_sub(BATCH)?;
     let error = |cut: usize| {
         let left = &batches[cut..];
@@ -94,8 +95,8 @@ pub fn warm_up(values: &[f64]) -> Option<usize> {
     (cut * 2 <= batches.len()).then_some(cut * BATCH)
 }
 
-/// Means of batches so long that neighbours do not depend on each other; of these an interval may be
-/// made. `None`: no batches of that kind, the course is not stationary.
+/// Means of batches long enough for neighbours to be uncorrelated, from which an interval may be
+/// made. `None` if there are none: the series is not stationary.
 pub fn independent(values: &[f64]) -> Option<Vec<f64>> {
     let mut size = 1;
     while values.len() / size >= BATCHES_LEAST {
@@ -144,7 +145,7 @@ mod tests {
         assert!(near(line.half_width, half_width), "{line:?}");
     }
 
-    /// The 1% is held against the far end of the interval, not the near one.
+    /// The 1% is compared with the far end of the interval, not the near one.
     #[test]
     fn a_rise_that_may_exceed_one_percent_is_not_level() {
         let rising = |error: f64| {
@@ -160,7 +161,7 @@ mod tests {
         assert!(sure.is_level() && !unsure.is_level());
     }
 
-    /// The reason for a second word: a decay from 3 to 1 with a time constant of ten rounds.
+    /// The reason for a second term: a decay from 3 to 1 with a time constant of ten rounds.
     #[test]
     fn a_slow_decay_passes_the_specification_and_is_no_plateau() {
         let mut dice = Dice::new(4);
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn warm_up_is_cut_and_what_never_settles_is_said() {
+    fn warm_up_is_cut_and_an_unsettled_series_is_reported() {
         let mut dice = Dice::new(8);
         let mut values = dice.log_normal(300.0, 0.05, 40);
         values.extend(dice.log_normal(100.0, 0.05, 160));

@@ -21,8 +21,8 @@ impl Spread {
         (n > 0).then_some(Spread { mean, deviation, n })
     }
 
-    /// Half the width of the interval that holds the true mean with this confidence (0 to 1).
-    /// `None` for one value: nothing is known about its error.
+    /// Half the width of the interval that contains the true mean with this confidence (0 to 1).
+    /// `None` for one value, whose error is unknown.
     pub fn half_width(&self, confidence: f64) -> Option<f64> {
         let freedom = self.n.checked_sub(1).filter(|&f| f > 0)?;
         let t = quantile(0.5 + confidence / 2.0, freedom);

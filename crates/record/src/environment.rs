@@ -5,22 +5,22 @@ use serde::{Deserialize, Serialize};
 /// The processor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
-    /// Model name as the kernel gives it.
+    /// Model name from the kernel.
     pub model: Option<String>,
-    /// Logical processors that this process may use.
+    /// Logical processors available to this process.
     pub threads: Option<u32>,
-    /// Frequency governor, where the kernel tells.
+    /// Frequency governor, if the kernel reports it.
     pub governor: Option<String>,
 }
 
-/// Where a run took place.
+/// The environment of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// Version of ssdyno.
     pub ssdyno: String,
     /// Name of the machine.
     pub host: Option<String>,
-    /// Board or system model, where firmware tells (`Raspberry Pi 5 Model B`).
+    /// Board or system model, if the firmware reports it (`Raspberry Pi 5 Model B`).
     pub board: Option<String>,
     /// Distribution.
     pub os: Option<String>,
@@ -30,7 +30,7 @@ pub struct Environment {
     pub cpu: Cpu,
     /// Memory in bytes.
     pub memory_bytes: Option<u64>,
-    /// Hypervisor, where there is one.
+    /// Hypervisor, if any.
     pub hypervisor: Option<String>,
     /// Load average over a minute at the start.
     pub load: Option<f64>,

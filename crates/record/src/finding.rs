@@ -47,7 +47,7 @@ pub enum Level {
     Bad,
 }
 
-/// An observation about a measurement or a machine that affects how far it can be believed.
+/// An observation about a measurement or a machine that limits the trust in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The kind of doubt; in JSON its name: `served-from-ram`, `generator-bound`.
@@ -57,10 +57,10 @@ pub struct Finding {
     pub level: Level,
     /// One line for a person.
     pub text: String,
-    /// Advice, where there is a remedy.
+    /// Advice, if there is a remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// The workload it belongs to, where it belongs to one.
+    /// The workload it belongs to, if one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
     /// The numbers behind it.

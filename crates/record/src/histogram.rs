@@ -1,9 +1,9 @@
 //! Latency histogram: log-linear buckets, 64 to each power of two, over all of `u64`.
 //!
 //! A value below 64 has its own bucket; above, a bucket is at most 1/64 of its lower edge wide, so
-//! that a percentile read from its middle is off by less than 1%. Minimum, maximum and sum are
-//! exact, and histograms of threads and intervals can be added. Recording is one shift, one add and
-//! one increment, with no branch that depends on configuration: it is in the engine's hot loop.
+//! a percentile read from its middle is off by less than 1%. Minimum, maximum and sum are exact,
+//! and histograms of threads and intervals can be added. Recording is one shift, one add and one
+//! increment, without a configuration-dependent branch, because it is in the engine's hot loop.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -50,7 +50,7 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Counts one value so many times, as it stands in a table. Counts stay below `u64::MAX`.
+    /// Counts one value `times` times, as in a table. Counts stay below `u64::MAX`.
     pub fn record_many(&mut self, value: u64, times: u64) {
         let times = times.min(u64::MAX - self.count);
         if times > 0 {
@@ -76,7 +76,7 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Forgets everything, keeps the memory.
+    /// Clears all counts but keeps the memory.
     pub fn clear(&mut self) {
         if self.count > 0 {
             self.counts.fill(0);
@@ -84,7 +84,7 @@ impl Histogram {
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
 
-    /// How many values were counted.
+    /// Number of values counted.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -110,7 +110,7 @@ impl Histogram {
     }
 
     /// The value below which the share `q` (0 to 1) of the values lies, within 1%; `q` = 1 gives
-    /// the exact maximum. `None` when nothing was counted.
+    /// the exact maximum. `None` if nothing was counted.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         if self.count == 0 {
             return None;
@@ -127,22 +127,22 @@ impl Histogram {
         Some(middle(index).clamp(self.min, self.max))
     }
 
-    /// [`Histogram::quantile`], but only where at least ten samples lie beyond it: a percentile
-    /// from fewer is not a measurement.
+    /// [`Histogram::quantile`], but only if at least ten samples are beyond it: a percentile from
+    /// fewer is not a measurement.
     pub fn percentile(&self, q: f64) -> Option<u64> {
         let beyond = (1.0 - q) * self.count as f64;
         // 0.1% of 10,000 is 9.999...96 in floating point; it counts as ten.
         (beyond + 1e-6 >= SAMPLES_BEYOND).then(|| self.quantile(q)).flatten()
     }
 
-    /// The percentiles of records, as far as enough samples lie beyond them, and the maximum.
+    /// The percentiles of records with enough samples beyond them, and the maximum.
     pub fn statistics(&self) -> impl Iterator<Item = (Statistic, u64)> + '_ {
         let percentiles = Statistic::PERCENTILES.into_iter();
         let known = percentiles.filter_map(|s| Some((s, self.percentile(s.quantile()?)?)));
         known.chain(self.max().map(|max| (Statistic::Max, max)))
     }
 
-    /// The buckets that hold something: lower edge, width and count, ascending.
+    /// The non-empty buckets: lower edge, width and count, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         let full = self.counts.iter().enumerate().filter(|(_, c)| **c > 0);
         full.map(|(i, &c)| (lower(i), width(i), c))
@@ -178,8 +178,8 @@ fn shift_and_sub(index: usize) -> (u64, u64) {
     (shift, index - shift * SUB)
 }
 
-/// The JSON form: exact count, sum, minimum and maximum, and the buckets that hold something as
-/// `[lower edge, count]`.
+/// The JSON form: exact count, sum, minimum and maximum, and the non-empty buckets as `[lower edge,
+/// count]`.
 #[derive(Serialize, Deserialize)]
 struct Sparse {
     count: u64,

@@ -1,5 +1,5 @@
-//! A number that is none (0/0, 1/0) is `null` in JSON. Reading it back gives NaN: one quotient that
-//! went wrong must not cost the whole record.
+//! A number that is not finite (0/0, 1/0) is `null` in JSON and read back as NaN: one bad quotient
+//! must not cost the whole record.
 
 use serde::{Deserialize, Deserializer};
 

@@ -1,23 +1,23 @@
-//! What a run is going to do, told before the first byte.
+//! The plan of a run, shown before the first byte.
 
 use serde::{Deserialize, Serialize};
 
-/// What a method may do to what is on a drive; later ones include the earlier.
+/// What a method may do to the data on a drive; later classes include the earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Safety {
-    /// Touches nothing.
+    /// Changes nothing.
     Reads,
     /// Writes its own new file in a directory, and removes it.
     Scratch,
-    /// Overwrites blocks and puts the same content back, with a journal.
+    /// Overwrites blocks with their own content, under a journal.
     Borrows,
-    /// Content or the whole drive is lost.
+    /// Part or all of the drive's content is lost.
     Destroys,
 }
 
 impl Safety {
-    /// The word used in records and on screens.
+    /// The name in records and on screen.
     pub fn name(self) -> &'static str {
         match self {
             Safety::Reads => "reads",
@@ -36,32 +36,32 @@ pub struct Step {
     /// Expected duration of all its repetitions, in seconds.
     #[serde(deserialize_with = "crate::null::number")]
     pub seconds: f64,
-    /// How often it is repeated.
+    /// Number of repetitions.
     pub repeats: u32,
-    /// Bytes it writes at most, over all repetitions.
+    /// Maximum bytes written, over all repetitions.
     pub write_bytes_max: u64,
 }
 
-/// The cost of a run, and what it consists of.
+/// The cost and the steps of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What it may do to what is on the drive.
+    /// What it may do to the data on the drive.
     pub safety: Safety,
     /// Expected duration in seconds.
     #[serde(deserialize_with = "crate::null::number")]
     pub seconds: f64,
-    /// Bytes written at most.
+    /// Maximum bytes written.
     pub write_bytes_max: u64,
-    /// Size of the scratch file or region worked on, in bytes.
+    /// Size of the scratch file or region, in bytes.
     pub region_bytes: u64,
-    /// What would be lost, in words; `null` when nothing is.
+    /// The data that would be lost, in words; `null` if none.
     pub destroys: Option<String>,
     /// The steps, in order.
     pub steps: Vec<Step>,
-    /// The workloads in full, as they were issued.
+    /// The workloads in full, as issued.
     #[serde(default)]
     pub workloads: Vec<serde_json::Value>,
-    /// The command line that led here.
+    /// The command line.
     #[serde(default)]
     pub command: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Values over time, kept column by column: compact in JSON, and what a chart wants.
+//! Values over time, stored column by column: compact in JSON, and ready for charts.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct Column {
     pub name: String,
     /// Unit of the values.
     pub unit: Unit,
-    /// One value per time of the series; `null` where nothing was known.
+    /// One value per time of the series; `null` if unknown.
     pub values: Vec<Option<f64>>,
 }
 
@@ -20,13 +20,13 @@ pub struct Column {
 pub struct Series {
     /// The workload.
     pub name: String,
-    /// Which repetition of it, from 0.
+    /// Repeat number, from 0.
     pub replicate: u32,
-    /// When the workload began, in nanoseconds since the run began.
+    /// Start of the workload, in nanoseconds since the run began.
     pub start_ns: u64,
     /// End of each interval, in nanoseconds since the workload began.
     pub t_ns: Vec<u64>,
-    /// What was seen in the intervals.
+    /// Values of the intervals.
     pub columns: Vec<Column>,
 }
 
@@ -36,13 +36,13 @@ impl Series {
         Series { name: name.into(), replicate, start_ns, t_ns: Vec::new(), columns: Vec::new() }
     }
 
-    /// The column of that name.
+    /// The column with a name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|c| c.name == name)
     }
 
-    /// Adds one interval that ended at `t_ns`. Columns that are not named get `null`, new ones are
-    /// filled with `null` for the past, so that all columns stay as long as `t_ns`.
+    /// Adds an interval that ended at `t_ns`. Unnamed columns get `null`, and new ones are filled
+    /// with `null` for the past, so that all columns stay as long as `t_ns`.
     pub fn push(&mut self, t_ns: u64, values: &[(&str, Unit, Option<f64>)]) {
         let past = self.t_ns.len();
         self.t_ns.push(t_ns);

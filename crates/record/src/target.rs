@@ -1,4 +1,4 @@
-//! What was put on the dynamometer.
+//! The target of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,87 +8,87 @@ use serde::{Deserialize, Serialize};
 pub enum TargetKind {
     /// A scratch file in a directory.
     Directory,
-    /// A file of the user's.
+    /// A user's file.
     File,
     /// A block device.
     Device,
     /// A virtual drive.
     Virtual,
-    /// Nothing: the null backend.
+    /// None: the null backend.
     Null,
-    /// Nobody told (a record from elsewhere).
+    /// Unknown (an imported record).
     Unknown,
 }
 
-/// The link a drive sits on: what it runs at, and what both sides could do.
+/// The link of a drive: its present mode, and the best mode supported.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// `pcie`, `sata`, `usb`, `mmc`, `sd`, `virtio`, ...
     pub kind: String,
-    /// In the field's words: `PCIe 3.0 x4`, `SATA 6 Gb/s`, `USB 480 Mb/s`.
+    /// In the usual terms: `PCIe 3.0 x4`, `SATA 6 Gb/s`, `USB 480 Mb/s`.
     pub now: Option<String>,
-    /// What the drive could do.
+    /// The best mode the drive supports.
     pub best: Option<String>,
-    /// Payload ceiling of the link as it runs now, bytes per second.
+    /// Payload ceiling of the link in its present mode, bytes per second.
     pub ceiling_bytes_per_s: Option<f64>,
-    /// It runs slower or narrower than the drive could.
+    /// Whether it runs slower or narrower than the drive supports.
     pub downgraded: Option<bool>,
 }
 
-/// Wear and errors as the drive tells them.
+/// Wear and errors as reported by the drive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Health {
     /// Degrees Celsius.
     pub temperature_c: Option<f64>,
-    /// The drive's own warning level, degrees Celsius.
+    /// The drive's warning temperature, degrees Celsius.
     pub temperature_warn_c: Option<f64>,
     /// Share of rated life used, percent.
     pub wear_percent: Option<f64>,
     /// Bytes written by hosts over the drive's life.
     pub written_bytes: Option<u64>,
-    /// Rated life in bytes written, where known.
+    /// Rated life in bytes written, if known.
     pub rated_bytes: Option<u64>,
     /// Media errors counted by the drive.
     pub media_errors: Option<u64>,
     /// Bytes read by hosts over the drive's life.
     #[serde(default)]
     pub read_bytes: Option<u64>,
-    /// Bytes written to the flash over the drive's life, its own housekeeping included.
+    /// Bytes written to flash over the drive's life, including its own housekeeping.
     #[serde(default)]
     pub flash_written_bytes: Option<u64>,
     /// Spare blocks left, percent.
     #[serde(default)]
     pub spare_percent: Option<f64>,
-    /// Sectors or blocks that were replaced by spares.
+    /// Sectors or blocks replaced by spares.
     #[serde(default)]
     pub reallocated: Option<u64>,
-    /// Transfers that arrived damaged (CRC errors of the link).
+    /// Damaged transfers (CRC errors of the link).
     #[serde(default)]
     pub link_errors: Option<u64>,
-    /// Errors the drive entered into its log.
+    /// Errors in the drive's log.
     #[serde(default)]
     pub logged_errors: Option<u64>,
     /// Hours under power.
     #[serde(default)]
     pub power_on_hours: Option<u64>,
-    /// Times it was switched on.
+    /// Number of power cycles.
     #[serde(default)]
     pub power_cycles: Option<u64>,
-    /// Times it lost power without being told before.
+    /// Number of unannounced power losses.
     #[serde(default)]
     pub unsafe_shutdowns: Option<u64>,
     /// Further temperature sensors, degrees Celsius, in the drive's order.
     #[serde(default)]
     pub sensors_c: Vec<f64>,
-    /// What the drive itself warns of: `spare below threshold`, `read-only`.
+    /// Warnings from the drive itself: `spare below threshold`, `read-only`.
     #[serde(default)]
     pub warnings: Vec<String>,
 }
 
 impl Health {
-    /// The most of the drive's life that writing so many bytes takes, 0 to 1 and more: as much as its
-    /// life so far took for each byte. Drives tell whole percents, so that up to one more may be
-    /// used; of a drive that has used none yet nothing can be said.
+    /// The share of the drive's life that writing this many bytes takes, at most; 0 to 1 and more.
+    /// It assumes the same wear per byte as so far. Drives report whole percents, so one more
+    /// percent may be used; nothing can be said about a drive that reports none.
     pub fn life_share(&self, bytes: u64) -> Option<f64> {
         if let Some(rated) = self.rated_bytes.filter(|rated| *rated > 0) {
             return Some(bytes as f64 / rated as f64);
@@ -98,7 +98,7 @@ impl Health {
         Some((used + 1.0) / 100.0 * bytes as f64 / written as f64)
     }
 
-    /// What is known here, and from `other` what is not.
+    /// These values, completed from `other`.
     #[must_use]
     pub fn or(self, other: Health) -> Health {
         let longer = |a: Vec<_>, b: Vec<_>| if a.is_empty() { b } else { a };
@@ -124,16 +124,16 @@ impl Health {
     }
 }
 
-/// Something a drive tells of itself that has no field of its own.
+/// A property reported by a drive that has no field of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// What: `TRIM`, `allocation unit`.
+    /// Name: `TRIM`, `allocation unit`.
     pub name: String,
-    /// Its value, for a person.
+    /// Value, for display.
     pub value: String,
 }
 
-/// Who a drive is. What the kernel does not tell stays unknown.
+/// Identity of a drive. Missing information stays unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriveIdentity {
     /// Kernel name (`nvme0n1`), or the preset's name.
@@ -142,7 +142,7 @@ pub struct DriveIdentity {
     pub path: Option<String>,
     /// `nvme`, `sata`, `usb`, `mmc`, `sd`, `virtio`, `loop`, `zram`, `virtual`, ...
     pub bus: String,
-    /// Maker.
+    /// Manufacturer.
     pub vendor: Option<String>,
     /// Model.
     pub model: Option<String>,
@@ -162,42 +162,42 @@ pub struct DriveIdentity {
     pub read_only: Option<bool>,
     /// Has a volatile write cache, as declared.
     pub write_cache: Option<bool>,
-    /// Largest discard in bytes; 0: none.
+    /// Maximum discard in bytes; 0: none.
     pub discard_max_bytes: Option<u64>,
-    /// Largest transfer in one command, as the kernel is set, bytes.
+    /// Maximum transfer in one command, as configured in the kernel, bytes.
     #[serde(default)]
     pub transfer_max_bytes: Option<u64>,
     /// I/O scheduler.
     pub scheduler: Option<String>,
-    /// Memory and not flash (zram, brd, tmpfs).
+    /// Whether it is memory rather than flash (zram, brd, tmpfs).
     pub ram: bool,
     /// The link.
     pub link: Option<Link>,
     /// Wear and temperature.
     pub health: Health,
-    /// What names this kind of hardware, or this very piece: VID:PID of USB, the CID of a card, the
-    /// world-wide name elsewhere.
+    /// Identifier of the kind of hardware or of this particular device: VID:PID of USB, the CID of
+    /// a card, otherwise the world-wide name.
     #[serde(default)]
     pub hardware_id: Option<String>,
     /// Logical block sizes it can be formatted to, bytes, without metadata.
     #[serde(default)]
     pub formats: Vec<u32>,
-    /// What else it tells of itself.
+    /// Further properties reported by the drive.
     #[serde(default)]
     pub details: Vec<Detail>,
-    /// What could not be asked, and what that takes: `health log: root`.
+    /// Information that could not be queried, with the requirement: `health log: root`.
     #[serde(default)]
     pub missing: Vec<String>,
 }
 
-/// The file system a directory or file lies in.
+/// The file system of a directory or file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileSystem {
     /// `ext4`, `vfat`, `btrfs`, `tmpfs`, ...
     pub kind: String,
-    /// Where it is mounted.
+    /// Mount point.
     pub mount: String,
-    /// What is mounted, `/dev/sda1`.
+    /// Mounted device, `/dev/sda1`.
     pub source: Option<String>,
     /// Mount options.
     pub options: Option<String>,
@@ -212,20 +212,20 @@ pub struct FileSystem {
 pub struct Target {
     /// As the user typed it.
     pub spec: String,
-    /// What it is.
+    /// Kind.
     pub kind: TargetKind,
-    /// The absolute path, where there is one.
+    /// The absolute path, if any.
     pub path: Option<String>,
-    /// Bytes that the methods may use; `null` where nobody told.
+    /// Bytes that the methods may use; `null` if unknown.
     pub bytes: Option<u64>,
-    /// The drive behind it, where it could be found.
+    /// The drive behind it, if it could be determined.
     pub drive: Option<DriveIdentity>,
-    /// What lies between target and drive, nearest first (`/dev/dm-0`, `/dev/sda2`).
+    /// Layers between target and drive, nearest first (`/dev/dm-0`, `/dev/sda2`).
     #[serde(default)]
     pub layers: Vec<String>,
     /// The file system, for directories and files.
     pub filesystem: Option<FileSystem>,
-    /// Whether I/O goes past the page cache; `null` before it was tried.
+    /// Whether I/O bypasses the page cache; `null` before it was tried.
     pub direct: Option<bool>,
 }
 

@@ -1,8 +1,8 @@
 //! Show a record: terminal, Markdown, CSV, JSON, and one HTML file with charts.
 //!
 //! A [`record::Run`] goes in, text comes out: every form is a pure function of the record and, on a
-//! screen, of a [`Style`]. Nothing is computed here that bears on a conclusion; what the record
-//! does not know is shown as unknown. [`table`] is for other lists of the command.
+//! screen, of a [`Style`]. Nothing computed here affects a conclusion; unknown values are shown as
+//! unknown. [`table`] is for other lists of the command.
 
 #![forbid(unsafe_code)]
 

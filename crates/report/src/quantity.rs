@@ -1,11 +1,11 @@
-//! Numbers with units, as people read them. Unknown is a word, never 0.
+//! Numbers with units, for display. Unknown is a word, never 0.
 
 use record::{Metric, Unit};
 use workload::units::{amount, decimal, latency, significant, throughput};
 
 use crate::style::Style;
 
-/// The word for what is not known.
+/// The word for an unknown value.
 pub(crate) const UNKNOWN: &str = "unknown";
 
 /// A value with its unit: `3480 MB/s`, `83.1 us`, `12,300 IOPS`, `41 C`.
@@ -25,7 +25,7 @@ pub(crate) fn show_known(unit: Unit, value: Option<f64>) -> String {
     value.map_or_else(|| UNKNOWN.to_string(), |v| show(unit, v))
 }
 
-/// A rate without its unit, in MB/s or IOPS: for columns whose heading has the unit.
+/// A rate without its unit, in MB/s or IOPS, for columns with the unit in the heading.
 pub(crate) fn bare(unit: Unit, value: f64) -> String {
     match unit {
         Unit::BytesPerSecond => amount(value / 1e6),
@@ -46,7 +46,7 @@ fn trimmed(value: f64) -> String {
     }
 }
 
-/// The 95% interval in the unit of [`bare`]: `[6952, 7010]`; with one replicate `no interval`.
+/// The 95% interval in the unit of [`bare`]: `[6952, 7010]`; `no interval` for a single replicate.
 pub(crate) fn interval(metric: &Metric) -> String {
     match (metric.low, metric.high) {
         (Some(low), Some(high)) => {
@@ -79,7 +79,7 @@ pub(crate) fn interval_words(metric: &Metric) -> String {
     }
 }
 
-/// A metric's value. A percentile without one had too few samples beyond it, which a dash says.
+/// A metric's value. A percentile with too few samples beyond it has none and is shown as a dash.
 pub(crate) fn show_or_dash(metric: &Metric, style: &Style) -> String {
     match metric.value {
         None if is_percentile(metric) => style.either("–", "-").to_string(),

@@ -1,12 +1,12 @@
-//! A line of blocks that shows the course of a value in one line of text.
+//! A line of block characters that shows a time series in one line of text.
 
 use crate::style::Style;
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII: [char; 8] = ['_', '.', ',', '-', '=', '+', '*', '#'];
 
-/// The values from 0 to their maximum in at most `columns` characters, each the median of its
-/// share of the values. An unknown value is a blank; nothing known is an empty line.
+/// The values, scaled from 0 to their maximum, in at most `columns` characters, each the median of
+/// its share of the values. An unknown value is a blank; without known values the line is empty.
 pub fn sparkline(values: &[Option<f64>], columns: usize, style: &Style) -> String {
     let columns = columns.min(values.len());
     let bounds = |i: usize| i * values.len() / columns;
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_rise_from_zero_and_unknown_is_blank() {
+    fn blocks_start_at_zero_and_unknown_is_blank() {
         let style = Style { unicode: true, ..Style::PLAIN };
         let values = [Some(0.0), Some(1.0), None, Some(4.0), Some(8.0)];
         assert_eq!(sparkline(&values, 80, &style), "▁▁ ▄█");

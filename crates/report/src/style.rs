@@ -1,22 +1,22 @@
-//! How text looks on a screen: colour or none, how wide, which characters.
+//! Style of text on a screen: colour, width, characters.
 //!
-//! The caller decides (a terminal or a pipe, `NO_COLOR`, the locale) and passes a [`Style`]; nothing
-//! here looks at the environment. All foreign text reaches the screen through [`Style::paint`],
-//! which takes out control characters: a model name must not move the cursor.
+//! The caller decides (a terminal or a pipe, `NO_COLOR`, the locale) and passes a [`Style`];
+//! nothing here looks at the environment. All external text reaches the screen through
+//! [`Style::paint`], which removes control characters: a model name must not move the cursor.
 
-/// What a screen can show.
+/// Capabilities of a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Colours and weights, as ANSI sequences.
     pub colour: bool,
     /// Columns. Text is laid out for at least 40.
     pub width: usize,
-    /// Characters beyond ASCII may be used.
+    /// Whether characters beyond ASCII may be used.
     pub unicode: bool,
 }
 
 impl Style {
-    /// Plain text of 80 columns in ASCII: what goes into a pipe or a file.
+    /// Plain ASCII text of 80 columns, for a pipe or a file.
     pub const PLAIN: Style = Style { colour: false, width: 80, unicode: false };
 
     /// The text in an ink, free of control characters.
@@ -33,13 +33,13 @@ impl Style {
         self.width.max(40)
     }
 
-    /// One of two spellings: with characters beyond ASCII, and without.
+    /// Selects one of two spellings: with or without characters beyond ASCII.
     pub(crate) fn either<'a>(&self, unicode: &'a str, ascii: &'a str) -> &'a str {
         if self.unicode { unicode } else { ascii }
     }
 }
 
-/// What a piece of text is, which decides its colour. Meaning never hangs on colour alone.
+/// Role of a piece of text, which decides its colour. Meaning never depends on colour alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ink {
     /// Nothing special.
@@ -47,11 +47,11 @@ pub enum Ink {
     Plain,
     /// Less important: labels, intervals, units.
     Dim,
-    /// A number or a name one looks for.
+    /// A number or a name to look for.
     Strong,
     /// All is well.
     Good,
-    /// To be taken with care.
+    /// Needs caution.
     Warn,
     /// Wrong.
     Bad,
@@ -70,13 +70,13 @@ impl Ink {
     }
 }
 
-/// The text with every character that could steer a terminal replaced by `?`.
+/// The text with every control character replaced by `?`.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if steers(c) { '?' } else { c }).collect()
 }
 
-/// Whether a character does something to the text around it: escape sequences, line breaks,
-/// direction overrides.
+/// Whether a character affects the text around it: escape sequences, line breaks, direction
+/// overrides.
 pub(crate) fn steers(c: char) -> bool {
     let direction = '\u{202a}'..='\u{202e}';
     let isolate = '\u{2066}'..='\u{2069}';

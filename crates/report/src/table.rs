@@ -1,12 +1,12 @@
 //! Small tables of aligned columns, without borders.
 //!
-//! Cells are plain text with an ink; widths are counted before colour is added. A table that does
-//! not fit the screen cuts its elastic column (the last one, unless another is named), so that each
-//! row stays one line. Widths count characters, not terminal cells: a CJK name shifts its row.
+//! Cells are plain text with an ink; widths are computed before colour is added. A table wider than
+//! the screen truncates its elastic column (the last one by default), so that each row stays on one
+//! line. Widths count characters, not terminal cells: a CJK name shifts its row.
 
 use crate::style::{Ink, Style};
 
-/// The side of a column its cells keep to.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// Words.
@@ -20,9 +20,9 @@ pub enum Align {
 pub struct Cell {
     text: String,
     ink: Ink,
-    /// Runs over the columns to its right.
+    /// Extends over the columns to its right.
     free: bool,
-    /// Cut at its beginning where it does not fit, not at its end.
+    /// Truncated at its beginning rather than its end.
     tail: bool,
 }
 
@@ -32,7 +32,7 @@ impl Cell {
         Cell { text: text.into(), ink, ..Cell::default() }
     }
 
-    /// A cell that widens no column and runs over those to its right: the last one of its row.
+    /// A cell that widens no column and extends over those to its right; the last one of its row.
     pub fn free(ink: Ink, text: impl Into<String>) -> Cell {
         Cell { text: text.into(), ink, free: true, ..Cell::default() }
     }
@@ -42,7 +42,7 @@ impl Cell {
         Cell::new(Ink::Dim, text)
     }
 
-    /// A plain cell that keeps its end where it does not fit: a path, whose name is at its end.
+    /// A plain cell truncated at its beginning: a path, whose name is at its end.
     pub fn path(text: impl Into<String>) -> Cell {
         Cell { text: text.into(), tail: true, ..Cell::default() }
     }
@@ -82,20 +82,20 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these columns, two blanks apart.
+    /// A table with these columns, separated by two blanks.
     pub fn new(columns: &[Align]) -> Table {
         let elastic = columns.len().saturating_sub(1);
         Table { columns: columns.to_vec(), rows: Vec::new(), gap: 2, elastic }
     }
 
-    /// The same with another distance between columns.
+    /// The same table with another column gap.
     #[must_use]
     pub fn gap(mut self, blanks: usize) -> Table {
         self.gap = blanks;
         self
     }
 
-    /// The same with another column (from 0) to be cut when the table is too wide.
+    /// The same table with another column (from 0) truncated when the table is too wide.
     #[must_use]
     pub fn elastic(mut self, column: usize) -> Table {
         self.elastic = column;
@@ -117,7 +117,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Columns of the screen it takes when nothing is cut.
+    /// Width in columns without truncation.
     pub fn width(&self) -> usize {
         self.rows.iter().map(|row| self.row_width(row, &self.widths())).max().unwrap_or(0)
     }
@@ -160,7 +160,7 @@ impl Table {
                 line.push_str(&style.paint(cell.ink, &text));
                 blanks = 0;
             }
-            // Blanks are owed, not written, so that no line ends in them.
+            // Blanks are written only before further text, so that no line ends in them.
             blanks += self.gap + if right && !text.is_empty() { 0 } else { pad };
         }
         line + "\n"
@@ -191,7 +191,7 @@ nvme0n1           x
     }
 
     #[test]
-    fn what_does_not_fit_is_cut_in_one_column() {
+    fn a_wide_table_is_truncated_in_one_column() {
         let narrow = Style { width: 40, unicode: true, ..Style::PLAIN };
         let text = sample().render(&narrow);
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");

@@ -1,12 +1,12 @@
-//! What a run did to the drive by the drive's own counters: their values before and after.
+//! The effect of a run on the drive by the drive's own counters: their values before and after.
 //!
-//! Counters count in large units and late (NVMe in 512,000 bytes, some SATA drives in GiB), so a
-//! difference of 0 after a short run is the drive's word and no proof.
+//! Counters are coarse and late (NVMe counts 512,000 bytes, some SATA drives GiB), so a difference
+//! of 0 after a short run is not a proof.
 
 use record::{Health, Run};
 use workload::units::decimal;
 
-/// One of the counters, and one of the values that are no counts.
+/// One of the counters, and one of the values that are not counts.
 type Count = fn(&Health) -> Option<u64>;
 type Share = fn(&Health) -> Option<f64>;
 
@@ -16,11 +16,11 @@ pub(crate) struct Row {
     pub name: &'static str,
     pub before: String,
     pub after: String,
-    /// What the run added; empty for what is no count.
+    /// The increase during the run; empty for values that are not counts.
     pub added: String,
 }
 
-/// Health before and after; nothing where the drive did not tell afterwards.
+/// Health before and after; `None` if the drive did not report it afterwards.
 fn both(run: &Run) -> Option<(&Health, &Health)> {
     Some((&run.target.drive.as_ref()?.health, run.health_after.as_ref()?))
 }

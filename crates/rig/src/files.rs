@@ -1,48 +1,48 @@
-//! The files that jobs name: looked at, admitted, laid out and removed by the rig.
+//! The files named by jobs: inspected, admitted, laid out and removed by the rig.
 //!
-//! Nothing is changed before [`Files::admit`] has agreed to all of it. On a virtual drive a file is a
-//! region of the drive.
+//! Nothing is changed before [`Files::admit`] has accepted all of it. On a virtual drive a file is
+//! a region of the drive.
 
 use std::path::{Path, PathBuf};
 
 use crate::Result;
 
-/// What there is under a name.
+/// What exists under a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSeen {
-    /// It is a block device.
+    /// Whether it is a block device.
     pub device: bool,
-    /// Bytes there now; `None`: it does not exist.
+    /// Its size in bytes; `None`: it does not exist.
     pub bytes: Option<u64>,
 }
 
-/// What jobs will do with a file.
+/// The planned use of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePlan {
     /// The file or device as the user named it.
     pub path: PathBuf,
     /// Exclusive end of the bytes that any job uses.
     pub end: u64,
-    /// It must hold data before the jobs begin.
+    /// Whether it must hold data before the jobs begin.
     pub content: bool,
-    /// A job changes it.
+    /// Whether a job changes it.
     pub changed: bool,
-    /// How a new file gets its space.
+    /// Allocation of a new file.
     pub allocation: Allocation,
-    /// Its layout ends with an `fsync`.
+    /// Whether its layout ends with an `fsync`.
     pub fsync: bool,
-    /// A job creates it when it opens it.
+    /// Whether a job creates it on opening.
     pub on_open: bool,
 }
 
-/// How a new file gets its space.
+/// Allocation of a new file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Allocation {
-    /// As it is written.
+    /// Space is allocated on writing.
     None,
-    /// It gets its length, and space as it is written.
+    /// The length is set; space is allocated on writing.
     Truncate,
-    /// Space is allocated, and its length grows as it is written.
+    /// Space is allocated; the length grows on writing.
     Keep,
     /// Space and length are allocated.
     #[default]
@@ -62,34 +62,34 @@ pub struct DiskUse {
     pub ticks: [u64; 2],
     /// Milliseconds times requests in flight.
     pub in_queue: u64,
-    /// Percent of the time in which something was in flight.
+    /// Percent of the time with requests in flight.
     pub util: f64,
 }
 
 /// The files of a run.
 pub trait Files {
-    /// Looks at a file. Nothing is changed.
+    /// Inspects a file. Nothing is changed.
     fn look(&mut self, path: &Path) -> Result<FileSeen>;
 
-    /// Bytes that may be taken in a directory.
+    /// Bytes available in a directory.
     fn room(&mut self, directory: &Path) -> Result<u64>;
 
-    /// Whether all this may be done: data of the user's is given away by name, and what is created
-    /// leaves room. From here on [`crate::Rig::target`] is the drive under the first file. Gives
-    /// what will be lost, in words, if anything.
+    /// Checks that all of it is permitted: user data are confirmed by name, and new files leave
+    /// enough space. From here on [`crate::Rig::target`] is the drive under the first file. Returns
+    /// the data that will be lost, in words, if any.
     fn admit(&mut self, plans: &[FilePlan]) -> Result<Option<String>>;
 
-    /// Creates the files that do not exist and fills those that must hold data. `progress` is told
-    /// each file and its bytes before it is laid out, and ends the layout with `false`.
+    /// Creates missing files and fills those that must hold data. `progress` receives each file and
+    /// its size before its layout; it ends the layout by returning `false`.
     fn lay_out(&mut self, seed: u64, progress: &mut dyn FnMut(&Path, u64) -> bool) -> Result<()>;
 
     /// Removes a file that was laid out.
     fn remove(&mut self, path: &Path) -> Result<()>;
 
-    /// Every regular file that is still there, and its bytes.
+    /// The regular files that still exist, with their sizes.
     fn left(&self) -> Vec<(PathBuf, u64)>;
 
-    /// What the disks under the files did since they were admitted.
+    /// Activity of the disks under the files since they were admitted.
     fn disks(&mut self) -> Vec<DiskUse> {
         Vec::new()
     }

@@ -1,14 +1,14 @@
-//! How a job's operations are issued, beyond its workload: by which calls, with which ramp, waits,
-//! priorities and tolerance of failures.
+//! How a job's operations are issued, beyond its workload: backend, ramp, waits, priorities and
+//! tolerance of failures.
 
 use std::str::FromStr;
 
 use workload::Think;
 
-/// Failures in a row after which a target is given up, unless a job says otherwise.
+/// Default number of consecutive failures after which a target is given up.
 const FAILURES_MAX: u32 = 100;
 
-/// A way to issue I/O on a real target. A virtual drive has its own.
+/// A backend for a real target. A virtual drive has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackendKind {
     /// io_uring.
@@ -19,16 +19,16 @@ pub enum BackendKind {
     Psync,
     /// Files mapped into memory.
     Mmap,
-    /// Nothing: measures the instrument.
+    /// None: measures the instrument.
     Null,
 }
 
 impl BackendKind {
-    /// Every kind that can be asked for by its word, best first.
+    /// All kinds that can be selected by name, best first.
     pub const ALL: [BackendKind; 4] =
         [BackendKind::Uring, BackendKind::Aio, BackendKind::Psync, BackendKind::Null];
 
-    /// The word used on the command line and in records.
+    /// The name on the command line and in records.
     pub fn name(self) -> &'static str {
         match self {
             BackendKind::Uring => "uring",
@@ -39,7 +39,7 @@ impl BackendKind {
         }
     }
 
-    /// Whether it carries out one operation at a time, whatever depth was asked for.
+    /// Whether it executes one operation at a time, whatever the requested depth.
     pub fn is_synchronous(self) -> bool {
         matches!(self, BackendKind::Psync | BackendKind::Mmap)
     }
@@ -57,35 +57,35 @@ impl FromStr for BackendKind {
 /// How a job's operations are issued.
 #[derive(Clone, Debug)]
 pub struct Issue {
-    /// By which calls; `None`: the rig's choice.
+    /// Backend; `None`: the rig's choice.
     pub backend: Option<BackendKind>,
     /// Ramp-up: statistics are reset after this time, which is added to the run time, nanoseconds.
     pub ramp_ns: u64,
     /// Completions to wait for at once when the queue is full, at least 1.
     pub complete_min: u32,
-    /// Failures in a row that end the job, at least 1.
+    /// Consecutive failures that end the job, at least 1.
     pub failures_max: u32,
     /// Log every operation.
     pub log: bool,
-    /// The last flush is part of the time, but not counted as an operation.
+    /// Whether the time includes the final flush without counting it as an operation.
     pub flush_uncounted: bool,
-    /// The first fault that verify finds ends the job.
+    /// Whether the first fault found by verify ends the job.
     pub fault_ends: bool,
     /// Keep blocks that verify found wrong.
     pub dump: bool,
-    /// Tells this job's content from that of others with its seed.
+    /// Distinguishes this job's content from that of others with the same seed.
     pub salt: u64,
     /// Advise the kernel of the access order of mapped files.
     pub fadvise: bool,
-    /// Pauses to think.
+    /// Think time.
     pub think: Option<Think>,
-    /// An operation that overlaps one in flight waits for it.
+    /// Whether an operation that overlaps one in flight waits for it.
     pub serialize_overlap: bool,
-    /// A flush is an `fsync` and not an `fdatasync`.
+    /// Whether a flush is an `fsync` rather than an `fdatasync`.
     pub fsync: bool,
-    /// Its part in a flow, which then is its pace.
+    /// Its share in a flow, which then is its pace.
     pub flow: Option<FlowPart>,
-    /// Priorities of single operations, where the backend can pass them to the kernel.
+    /// Priorities of single operations, if the backend can pass them to the kernel.
     pub priorities: Option<Priorities>,
     /// How its files are opened.
     pub open: OpenFlags,
@@ -114,29 +114,30 @@ impl Default for Issue {
     }
 }
 
-/// A job's part in a flow: jobs with the same group keep the ratio of their weights in operations.
+/// A job's share in a flow: jobs of the same group keep their operations in the ratio of their
+/// weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowPart {
-    /// The flow that it belongs to.
+    /// The group.
     pub group: u32,
     /// Its weight, at least 1.
     pub weight: u64,
-    /// How long it rests when it is ahead, nanoseconds.
+    /// Length of its pauses when it is ahead, nanoseconds.
     pub rest_ns: u64,
 }
 
 /// A share of the operations of one direction, and its priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriorityRule {
-    /// Operations of that many bytes only; all where none is given.
+    /// Only operations of this size; `None`: all.
     pub bytes: Option<u32>,
-    /// Percent of them, 0 to 100; rules for the same operations add up to 100 at most.
+    /// Percentage, 0 to 100; rules for the same operations add up to at most 100.
     pub percent: u32,
     /// Class (0 to 3) in the upper three bits, level (0 to 7) in the lowest, as for `ioprio_set`.
     pub priority: u16,
 }
 
-/// Priorities of single operations. Which operations a rule hits depends on the seed alone.
+/// Priorities of single operations. The choice of operations depends only on the seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Priorities {
     /// For reads.
@@ -147,21 +148,21 @@ pub struct Priorities {
     pub seed: u64,
 }
 
-/// How a job's files are opened on a real machine; a virtual drive has no files to open. Whether the
-/// page cache is bypassed follows from the workload.
+/// How a job's files are opened on a real machine; a virtual drive has no files. Bypassing the page
+/// cache follows from the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenFlags {
     /// For reading.
     pub read: bool,
-    /// For writing; a file that is not there is created.
+    /// For writing; a missing file is created.
     pub write: bool,
     /// Writes return when they are durable.
     pub sync: SyncWrites,
-    /// Read each file once before the job, so that the page cache holds what fits.
+    /// Read each file once before the job, to fill the page cache.
     pub pre_read: bool,
-    /// Drop what the page cache holds of a buffered file before the job.
+    /// Drop a buffered file from the page cache before the job.
     pub invalidate: bool,
-    /// The access order that the kernel is told.
+    /// Access order advised to the kernel.
     pub advice: Option<Advice>,
 }
 
@@ -181,7 +182,7 @@ impl Default for OpenFlags {
 /// When a write returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncWrites {
-    /// When the system has it.
+    /// When the system has accepted it.
     #[default]
     None,
     /// When its data are durable (O_DSYNC).
@@ -190,12 +191,12 @@ pub enum SyncWrites {
     All,
 }
 
-/// What the kernel is told about the coming accesses to a file.
+/// Advice to the kernel about future accesses to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
-    /// In order.
+    /// Sequential order.
     Sequential,
-    /// In no order.
+    /// Random order.
     Random,
     /// Once only.
     NoReuse,

@@ -1,7 +1,7 @@
 //! One job: a workload, issued one way, on one target.
 //!
-//! A job is plain data but for its sources of operations and its control, so that it can be planned,
-//! refused or run by any [`crate::Rig`]. Files are named, never opened, here.
+//! A job is plain data except for its sources and its control, so any [`crate::Rig`] can plan,
+//! refuse or run it. Files are only named here, never opened.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -12,27 +12,27 @@ use crate::{Issue, JobControl};
 
 /// One job of a performance.
 pub struct Job {
-    /// Name, block sizes, mix, content, depth, pacing, stop and verify. Its region holds every
-    /// address that the sources give; its block sizes are the smallest and the largest of theirs.
+    /// Name, block sizes, mix, content, depth, pacing, stop and verify. Its region must contain
+    /// every address of the sources; its block sizes are the smallest and largest of theirs.
     pub workload: Workload,
-    /// The operations, one source for each of the workload's jobs, at least one. Each source has a
-    /// thread of its own on a real target.
+    /// The operations: one source for each of the workload's jobs, at least one. On a real target
+    /// each source has its own thread.
     pub sources: Vec<Box<dyn Source>>,
     /// How they are issued.
     pub issue: Issue,
-    /// The files it works on; none: the target of the rig. With several files an operation's address
-    /// holds the number of the file above [`place_bits`] bits for the place in it.
+    /// Its files; empty: the rig's target. With several files, the bits of an operation's address
+    /// above [`place_bits`] select the file.
     pub files: Vec<FileUse>,
-    /// When it begins, and whose end its own end is.
+    /// When it begins, and whether its end ends all jobs.
     pub start: Start,
-    /// Where in the machine it runs. A virtual drive has no machine around it and ignores this.
+    /// Its placement in the machine; ignored on a virtual drive.
     pub placement: Placement,
-    /// Sees every completion and decides how the job goes on, if anybody does.
+    /// Receives every completion and decides how the job continues.
     pub control: Option<Box<dyn JobControl>>,
 }
 
 impl Job {
-    /// A job with a source of its own, begun at once, issued in the usual way on the rig's target.
+    /// A job with its own source, started at once, issued with the defaults on the rig's target.
     pub fn new(workload: Workload, source: Box<dyn Source>) -> Job {
         Job {
             workload,
@@ -45,7 +45,7 @@ impl Job {
         }
     }
 
-    /// A workload as one job: its operations are those of its own streams.
+    /// A workload as one job with its own streams.
     pub fn of(workload: &Workload) -> Job {
         let stream = |lane| Box::new(OpStream::new(workload, lane)) as Box<dyn Source>;
         let sources = (0..workload.jobs).map(stream).collect();
@@ -61,14 +61,14 @@ impl Job {
 /// A file that a job works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileUse {
-    /// The file or device as the user named it. A plan may span devices: each file says its own.
+    /// The file or device as the user named it. One plan may use files on several devices.
     pub path: PathBuf,
-    /// The part of it that is used.
+    /// The part that is used.
     pub region: Region,
 }
 
-/// Bits of an address for the place in a file, where a job has these files: all of them for one
-/// file, as many as the largest end needs for several.
+/// Bits of an address for the offset within a file: all of them for one file, as many as the
+/// largest end needs for several.
 pub fn place_bits(files: &[FileUse]) -> u32 {
     let largest = files.iter().map(|file| file.region.end()).max().unwrap_or(1);
     if files.len() <= 1 { u64::BITS - 1 } else { u64::BITS - largest.leading_zeros() }
@@ -77,49 +77,49 @@ pub fn place_bits(files: &[FileUse]) -> u32 {
 /// When a job begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Start {
-    /// Delay after the start of all, or after the end of the last job it waits for, nanoseconds.
+    /// Delay after the common start, or after the end of the last job it waits for, nanoseconds.
     pub delay_ns: u64,
-    /// Numbers of the jobs that must have ended before it begins.
+    /// Numbers of the jobs that must end before it begins.
     pub after: Range<usize>,
-    /// Whether its end is the end of all.
+    /// Whether its end ends all jobs.
     pub ends_all: EndsAll,
 }
 
-/// Whether the end of a job is the end of all that run with it.
+/// Whether the end of a job ends all jobs that run with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EndsAll {
-    /// It is not.
+    /// No.
     #[default]
     Never,
-    /// It is when the job ended in an error.
+    /// If the job ended with an error.
     OnError,
-    /// It is, whatever ended the job.
+    /// In any case.
     Always,
 }
 
-/// Where in the machine a job runs, and how urgently.
+/// Placement of a job in the machine, and its priorities.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// The processors it may use; none named: all.
+    /// The processors it may use; empty: all.
     pub cpus: Vec<usize>,
-    /// Priority for the processor, -20 (first) to 19.
+    /// Scheduling priority, -20 (highest) to 19.
     pub nice: Option<i32>,
-    /// Class (0 to 3) and level (0 to 7) for the drive.
+    /// I/O priority: class (0 to 3) and level (0 to 7).
     pub io_priority: Option<(u8, u8)>,
-    /// On which NUMA nodes its memory is allocated.
+    /// NUMA policy of its memory.
     pub memory: Option<MemoryPolicy>,
 }
 
-/// On which NUMA nodes memory is allocated.
+/// NUMA nodes on which memory is allocated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryPolicy {
-    /// On the node that the thread runs on.
+    /// The node of the running thread.
     Local,
-    /// There, as long as there is room.
+    /// This node, if it has free memory.
     Prefer(u32),
-    /// On these only.
+    /// Only these nodes.
     Bind(Vec<u32>),
-    /// On these in turn.
+    /// These nodes in turn.
     Interleave(Vec<u32>),
 }
 

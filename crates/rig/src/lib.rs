@@ -1,7 +1,7 @@
-//! The door between whoever measures and the drive under test.
+//! The interface between measuring code and the drive under test.
 //!
 //! Methods, fio and iozone see a drive only through [`Rig`]. Real drives, virtual drives and the
-//! planner implement it alike, so that none of its users can tell them apart. [`Job`]s go in, a
+//! planner implement it alike, so its users cannot distinguish them. [`Job`]s go in, a
 //! [`Performance`] comes out, and [`Event`]s go to the observer. Pure: no I/O, no clock.
 
 #![forbid(unsafe_code)]
@@ -35,34 +35,34 @@ use std::time::Duration;
 use record::{Safety, State, Target, TargetKind};
 use workload::{Content, Region, Workload, WorkloadError};
 
-/// What a method may know of the drive under test before it begins.
+/// The drive under test, as known to a method before it begins.
 #[derive(Clone, Debug)]
 pub struct TargetInfo {
-    /// Identity, as it goes into the record.
+    /// Identity, in the form of the record.
     pub target: Target,
-    /// Bytes that may be used: size of the scratch file, file or drive.
+    /// Usable bytes: size of the scratch file, file or drive.
     pub bytes: u64,
     /// Smallest unit of an O_DIRECT transfer, bytes.
     pub logical_block_bytes: u32,
-    /// The most that was allowed.
+    /// The most destructive operations permitted.
     pub allowed: Safety,
-    /// Data live in memory, whatever is read or written (tmpfs, zram, RAM disc).
+    /// Whether the data are in memory, whatever is read or written (tmpfs, zram, RAM disc).
     pub ram: bool,
     /// Whether discards can be issued.
     pub discard: bool,
-    /// What the drive is known to have been through.
+    /// Known state of the drive.
     pub state: State,
-    /// Logical block sizes it can be formatted to, bytes; none where it cannot be formatted, or not
-    /// by way of this target.
+    /// Logical block sizes it can be formatted to, bytes; empty if it cannot be formatted, or not
+    /// through this target.
     pub formats: Vec<u32>,
-    /// How it is attached.
+    /// Bus.
     pub bus: Bus,
-    /// Ceilings that are known before anything is measured.
+    /// Ceilings known before any measurement.
     pub limits: Limits,
 }
 
 impl TargetInfo {
-    /// No target at all: what is issued completes at once, and the instrument measures itself.
+    /// The null target: operations complete at once, and the instrument measures itself.
     pub fn null(bytes: u64) -> TargetInfo {
         let target = Target {
             spec: "null:".to_string(),
@@ -89,26 +89,26 @@ impl TargetInfo {
     }
 }
 
-/// How everything is erased.
+/// Method of erasing everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erase {
     /// A discard: the drive is told that the blocks hold nothing.
     Discard,
-    /// A discard that the drive has to make good at once, with all copies.
+    /// A discard that the drive must carry out at once, including all copies.
     SecureDiscard,
-    /// Zeroes are written.
+    /// Writing zeroes.
     Zero,
-    /// The drive is formatted to logical blocks of this many bytes.
+    /// Formatting to logical blocks of this size.
     Format {
-        /// Bytes of a block.
+        /// Block size, bytes.
         block_bytes: u32,
     },
-    /// The drive erases all its flash, spares included.
+    /// The drive erases all its flash, including spares.
     Sanitize,
 }
 
 impl Erase {
-    /// The word for records and screens.
+    /// The name in records and on screen.
     pub fn name(self) -> &'static str {
         match self {
             Erase::Discard => "discard",
@@ -120,54 +120,55 @@ impl Erase {
     }
 }
 
-/// What can be done to a drive between measurements.
+/// An operation on the drive between measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Preparation {
     /// Write the whole region once, sequentially, and flush.
     Fill {
-        /// Where.
+        /// Region.
         region: Region,
-        /// With what.
+        /// Content.
         content: Content,
         /// Seed of the content.
         seed: u64,
     },
-    /// Keep what is in the region, so that it may be written with its own content
-    /// ([`Content::Original`]). What is the user's is first kept in a journal on another drive.
+    /// Save the content of the region, so that it may be overwritten with itself
+    /// ([`Content::Original`]). User data are first saved in a journal on another drive.
     Borrow {
-        /// Where.
+        /// Region.
         region: Region,
     },
-    /// Compare all that was borrowed with what is there now, put back what differs, and forget it.
-    /// Also works on a run that was ended. `Prepared::bytes` is what had to be put back.
+    /// Compare all borrowed blocks with their present content, restore those that differ, and
+    /// forget them. Also works on a run that has ended. `Prepared::bytes` is the number of bytes
+    /// restored.
     Restore,
-    /// Give the region back to the drive.
+    /// Discard the region.
     Discard {
-        /// Where.
+        /// Region.
         region: Region,
     },
     /// Make everything written durable.
     Flush,
-    /// Make the operating system forget what it cached of the target.
+    /// Drop the target from the operating system's cache.
     DropCaches,
-    /// Make a scratch file empty, so that the next workload makes it grow as a new file does. A
-    /// device and a file of the user's have the size they have.
+    /// Truncate a scratch file, so that the next workload makes it grow like a new file. Devices
+    /// and user files keep their size.
     Empty,
-    /// Give the region back as its user would, and look at what its blocks hold then: a device by a
-    /// discard, a file system by freeing the blocks and trimming. See [`Released`].
+    /// Discard the region in the usual way and check its blocks afterwards: a device by a discard,
+    /// a file system by freeing the blocks and trimming. See [`Released`].
     Release {
-        /// Where.
+        /// Region.
         region: Region,
     },
-    /// Write canaries, erase the region (by format and sanitize: the whole drive), and look at what
-    /// the blocks hold then. See [`Released`].
+    /// Write canaries, erase the region (by format and sanitize: the whole drive), and check its
+    /// blocks afterwards. See [`Released`].
     Erase {
-        /// Where.
+        /// Region.
         region: Region,
-        /// By which means.
+        /// Method.
         how: Erase,
     },
-    /// Make the file system that a scratch file lies in discard all it has free. Nothing is lost.
+    /// Make the file system of a scratch file discard all its free space. Nothing is lost.
     TrimFree,
     /// Format to another logical block size (destroys everything).
     Format {
@@ -176,37 +177,36 @@ pub enum Preparation {
     },
 }
 
-/// What a preparation did.
+/// Result of a preparation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prepared {
-    /// How long it took, nanoseconds of the target's clock.
+    /// Duration in nanoseconds of the target's clock.
     pub elapsed_ns: u64,
     /// Bytes written or discarded.
     pub bytes: u64,
-    /// Bytes of the target that the operating system still holds, where it was made to forget and
-    /// tells.
+    /// Bytes of the target still in the operating system's cache after dropping it, if known.
     pub cached_bytes: Option<u64>,
-    /// What was found in blocks that were released.
+    /// Content of the released blocks.
     pub released: Option<Released>,
 }
 
-/// What blocks hold after they were given back. What is neither zero nor kept is something else.
+/// Content of blocks after a discard. The remainder is neither zero nor unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Released {
-    /// Bytes that were read before and after, past all caches.
+    /// Bytes read before and after, bypassing all caches.
     pub looked_bytes: u64,
-    /// Of those, bytes that read as zeros now, and did not before.
+    /// Bytes that read as zeros now but not before.
     pub zero_bytes: u64,
-    /// Bytes that read as before.
+    /// Bytes that are unchanged.
     pub kept_bytes: u64,
-    /// Bytes the file system says it trimmed; `None` on a device, and where it cannot trim.
+    /// Bytes reported as trimmed by the file system; `None` on a device, or if it cannot trim.
     pub trimmed_bytes: Option<u64>,
 }
 
-/// Why the rig could not do what was asked.
+/// Why a request to the rig failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RigError {
-    /// The user ended the run; what was measured so far counts.
+    /// The user ended the run; the results so far count.
     #[error("interrupted")]
     Interrupted,
     /// The safety class does not allow it.
@@ -221,9 +221,9 @@ pub enum RigError {
     /// The target failed.
     #[error("{context}: {source}")]
     Io {
-        /// What was tried, on what.
+        /// The operation and its object.
         context: String,
-        /// The system's word.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -236,21 +236,22 @@ pub type Result<T> = std::result::Result<T, RigError>;
 pub struct Stage<'a> {
     /// Name of the performance; empty: that of its first job.
     pub name: &'a str,
-    /// Length of the intervals of series and of interval counts, nanoseconds; `None`: the rig's own.
+    /// Length of the intervals of series and interval counts, nanoseconds; `None`: the rig's
+    /// default.
     pub interval_ns: Option<u64>,
-    /// Report each job apart, with its intervals; else [`Performance::jobs`] stays empty.
+    /// Report each job separately, with its intervals; otherwise [`Performance::jobs`] stays empty.
     pub by_job: bool,
-    /// Sees what each job does while it runs, and may end jobs.
+    /// Observes each job while it runs, and may end jobs.
     pub observer: Option<&'a mut dyn IntervalObserver>,
 }
 
-/// What may be done to the drive under test.
+/// The operations on the drive under test.
 pub trait Rig {
     /// Capacity, block sizes, identity, limits, safety class.
     fn target(&self) -> &TargetInfo;
 
-    /// Runs jobs at the same time, to the end of the last. When the user interrupts, the results
-    /// come back as far as they got, with [`StopReason::Interrupted`], and the next call gives
+    /// Runs jobs concurrently, to the end of the last. If the user interrupts, it returns the
+    /// results so far with [`StopReason::Interrupted`], and the next call returns
     /// [`RigError::Interrupted`].
     fn perform(&mut self, jobs: Vec<Job>, _stage: Stage<'_>) -> Result<Performance> {
         let name = jobs.first().map_or("", |job| job.name());
@@ -268,8 +269,8 @@ pub trait Rig {
     /// Lets time pass without I/O: a real drive sleeps, a virtual one advances its clock.
     fn idle(&mut self, time: Duration) -> Result<()>;
 
-    /// Runs a program of the user's on the target: in the directory, or beside the device that is
-    /// watched. A virtual drive has no machine around it that could run one.
+    /// Runs a user's program on the target: in the directory, or beside the watched device. A
+    /// virtual drive has no machine to run it.
     fn command(&mut self, words: &[String]) -> Result<CommandRun> {
         let program = words.first().map_or("", String::as_str);
         Err(RigError::Unsupported(format!("running '{program}': no machine is around the drive")))
@@ -280,17 +281,17 @@ pub trait Rig {
         Err(RigError::Unsupported("writing and reading given bytes".into()))
     }
 
-    /// The files that jobs name.
+    /// The files named by jobs.
     fn files(&mut self) -> Result<&mut dyn Files> {
         Err(RigError::Unsupported("files by name".into()))
     }
 
-    /// A disc in memory, to measure the same on: what the machine around the drive can do at most.
+    /// A RAM disc for comparison: the most that the machine around the drive can do.
     fn reference(&mut self) -> Option<&mut dyn Rig> {
         None
     }
 
-    /// Tells whoever watches what the method is at.
+    /// Sends an event about the method's progress to the observer.
     fn note(&mut self, event: Event);
 
     /// Nanoseconds since the run began, on the target's clock.

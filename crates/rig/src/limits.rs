@@ -1,11 +1,11 @@
-//! What bounds a drive, as far as that is known before it is measured.
+//! Limits of a drive, as far as they are known before measuring.
 //!
-//! A bound on the bytes that a plan may write follows from these. They are ceilings: no drive moves
-//! more, most move less.
+//! The byte bound of a plan is derived from these. They are ceilings: no drive exceeds them, most
+//! stay below.
 
 use record::DriveIdentity;
 
-/// How a drive is attached.
+/// Bus of a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bus {
     /// NVMe over PCIe.
@@ -14,7 +14,7 @@ pub enum Bus {
     Sata,
     /// USB mass storage.
     Usb,
-    /// SD card in a reader of its own.
+    /// SD card in a dedicated reader.
     Sd,
     /// eMMC.
     Emmc,
@@ -30,7 +30,7 @@ pub enum Bus {
 }
 
 impl Bus {
-    /// The bus of a word in a drive's identity (`nvme`) or in a virtual drive's link (`pcie-4x4`).
+    /// The bus of a name in a drive's identity (`nvme`) or in a virtual drive's link (`pcie-4x4`).
     pub fn of(word: &str) -> Bus {
         let kinds = [
             ("nvme", Bus::Nvme),
@@ -54,16 +54,16 @@ impl Bus {
 pub struct Limits {
     /// Payload of the link, bytes per second.
     pub link_bytes_per_s: Option<f64>,
-    /// Least time from the issue of a command to its completion, nanoseconds.
+    /// Minimum time from issue to completion of a command, nanoseconds.
     pub least_command_ns: Option<u64>,
-    /// Bytes that its buffers and caches accept beyond what the media take, bytes.
+    /// Bytes that its buffers and caches absorb in addition to the media.
     pub burst_bytes: Option<u64>,
-    /// The most that the media take in, beyond a burst, bytes per second.
+    /// Maximum rate of the media after a burst, bytes per second.
     pub native_bytes_per_s: Option<f64>,
 }
 
 impl Limits {
-    /// Of a real drive: only the link is known.
+    /// Limits of a real drive, of which only the link is known.
     pub fn of_drive(drive: Option<&DriveIdentity>) -> Limits {
         let link = drive.and_then(|drive| drive.link.as_ref());
         let link_bytes_per_s = link.and_then(|link| link.ceiling_bytes_per_s);

@@ -1,4 +1,4 @@
-//! What one execution of a workload yielded.
+//! The result of one execution of a workload.
 
 use record::{Finding, Histogram, IoErrors, Series};
 use workload::OpKind;
@@ -6,9 +6,9 @@ use workload::OpKind;
 /// Counts and latencies of one op kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KindStats {
-    /// Completed operations, failed ones left out.
+    /// Completed operations, without failed ones.
     pub ops: u64,
-    /// Bytes they moved.
+    /// Bytes transferred.
     pub bytes: u64,
     /// Issue to completion, nanoseconds.
     pub service: Histogram,
@@ -30,7 +30,7 @@ impl KindStats {
     }
 }
 
-/// What the device itself did meanwhile, other users of it included.
+/// Traffic of the device during the measurement, including other users.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceTraffic {
     /// Bytes read from the device.
@@ -41,13 +41,13 @@ pub struct DeviceTraffic {
     pub discarded_bytes: u64,
     /// Mean number of requests in the device, from its weighted ticks.
     pub depth: f64,
-    /// Bytes that were read from a device for this process alone, where the kernel keeps account.
+    /// Bytes read from devices for this process alone, if the kernel keeps account.
     pub own_read_bytes: Option<u64>,
 }
 
 impl DeviceTraffic {
-    /// Bytes that came from the device for what was measured: those of this process where they are
-    /// known, else all, in which others may have a share.
+    /// Bytes read from the device for the measurement: those of this process if known, otherwise
+    /// all, which may include those of others.
     pub fn fetched_bytes(&self) -> u64 {
         self.own_read_bytes.unwrap_or(self.read_bytes)
     }
@@ -64,7 +64,7 @@ pub struct Temperature {
     pub max_c: f64,
 }
 
-/// What ended a workload.
+/// Reason for the end of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopReason {
     /// Its time.
@@ -80,36 +80,36 @@ pub enum StopReason {
     Errors,
 }
 
-/// What one execution of a workload yielded.
+/// The result of one execution of a workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurement {
     /// The workload's name.
     pub name: String,
-    /// From the first issue to the last completion, last flush included, nanoseconds.
+    /// From the first issue to the last completion, including the last flush, nanoseconds.
     pub elapsed_ns: u64,
     /// Per op kind, indexed by `OpKind as usize`; `None` for kinds that did not occur.
     pub kinds: [Option<KindStats>; 4],
-    /// Per interval.
+    /// Time series.
     pub series: Series,
     /// Mean number of operations in flight, from their own times (Little's law).
     pub effective_depth: f64,
-    /// Operations issued later than they were due, because nothing was free to issue them.
+    /// Operations issued after their due time, because no slot was free.
     pub late_ops: u64,
     /// Processor time of the issuing threads, nanoseconds.
     pub cpu_ns: u64,
-    /// Mean number of operations handed over per system call.
+    /// Mean number of operations submitted per system call.
     pub batch_mean: f64,
-    /// What the device did meanwhile; `None` where it cannot be watched.
+    /// Traffic of the device; `None` if it cannot be watched.
     pub device: Option<DeviceTraffic>,
-    /// Temperature; `None` where there is no sensor.
+    /// Temperature; `None` without a sensor.
     pub temperature: Option<Temperature>,
     /// Backend used.
     pub backend: &'static str,
-    /// I/O went past the page cache.
+    /// Whether I/O bypassed the page cache.
     pub direct: bool,
     /// Sectors whose content was checked.
     pub verified_sectors: u64,
-    /// What to distrust.
+    /// Findings that limit its validity.
     pub findings: Vec<Finding>,
     /// I/O and verify errors.
     pub errors: Vec<IoErrors>,

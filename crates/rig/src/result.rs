@@ -1,4 +1,4 @@
-//! What jobs did: counts of each, in all and by interval, and all of them as one measurement.
+//! Results of jobs: counts of each, in total and by interval, and all of them as one measurement.
 
 use workload::Op;
 
@@ -7,33 +7,33 @@ use crate::{KindStats, Measurement};
 /// Statistics by `OpKind as usize`; `None` for kinds that did not occur.
 pub type Kinds = [Option<KindStats>; 4];
 
-/// What came of a performance.
+/// Results of a performance.
 #[derive(Clone, Debug, Default)]
 pub struct Performance {
     /// Every job, in the order given.
     pub jobs: Vec<JobResult>,
-    /// All of them together: what the device did, what to distrust.
+    /// All jobs together, with device traffic and findings.
     pub whole: Measurement,
 }
 
-/// What one job did.
+/// Results of one job.
 #[derive(Clone, Debug, Default)]
 pub struct JobResult {
     /// Counts, in all and by interval.
     pub seen: JobSeen,
     /// First issue or end of the ramp, nanoseconds since the job began.
     pub begin_ns: u64,
-    /// End of the operations proper, last flush included, nanoseconds since the job began.
+    /// End of the operations proper, including the last flush, nanoseconds since the job began.
     pub issue_end_ns: u64,
-    /// End of all, reading back included, nanoseconds since the job began.
+    /// End of everything, including reading back, nanoseconds since the job began.
     pub end_ns: u64,
-    /// Part of the time until `issue_end_ns` that went into reading back, nanoseconds.
+    /// Part of the time until `issue_end_ns` spent reading back, nanoseconds.
     pub checks_ns: u64,
-    /// Blocks that verify found wrong, where that was asked for.
+    /// Blocks that verify found wrong, if requested.
     pub dumps: Vec<Dump>,
-    /// What its threads used.
+    /// Resource usage of its threads.
     pub usage: ThreadUsage,
-    /// Operations issued, those of the ramp included.
+    /// Operations issued, including the ramp.
     pub issued: u64,
     /// Operations in flight at an issue, by powers of two: 1, 2 to 3, 4 to 7, ..., 64 and more.
     pub depths: [u64; 7],
@@ -41,24 +41,24 @@ pub struct JobResult {
     pub handed: [u64; 7],
     /// Operations completed in a turn, in the same classes.
     pub returned: [u64; 7],
-    /// Every operation, where a log was asked for and nobody received it meanwhile.
+    /// Every operation, if a log was requested and no observer received it.
     pub log: Vec<Logged>,
-    /// The job in figures, with the findings that are its own.
+    /// The measurement of the job, with its own findings.
     pub measurement: Measurement,
 }
 
-/// What one job did so far.
+/// Counts of one job so far.
 #[derive(Clone, Debug, Default)]
 pub struct JobSeen {
-    /// Statistics by `OpKind as usize`; `None` where nothing happened.
+    /// Statistics by `OpKind as usize`; `None` for kinds that did not occur.
     pub kinds: Kinds,
-    /// The intervals in which it did something, in order.
+    /// The intervals with activity, in order.
     pub intervals: Vec<JobInterval>,
     /// Intervals below this number are final. 0 before its first report, `u64::MAX` after its end.
     pub closed: u64,
 }
 
-/// What one job did in one interval.
+/// Counts of one job in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobInterval {
     /// Number of the interval, counted from the start of all jobs.
@@ -68,7 +68,7 @@ pub struct JobInterval {
     pub kinds: [(u64, u64, u64, u64); 4],
 }
 
-/// What threads used of the processor and of memory.
+/// Processor and memory usage of threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUsage {
     /// Processor time outside the kernel, nanoseconds.
@@ -121,10 +121,10 @@ pub struct Logged {
 /// A block that verify found wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dump {
-    /// Where it begins, as an address; see [`crate::Job::files`].
+    /// Its address; see [`crate::Job::files`].
     pub address: u64,
-    /// What was read.
+    /// Data read.
     pub found: Vec<u8>,
-    /// What was written, where that is known.
+    /// Data written, if known.
     pub expected: Option<Vec<u8>>,
 }

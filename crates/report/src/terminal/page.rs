@@ -1,8 +1,8 @@
-//! The page a screen is written on: a column of labels, and text beside it that wraps.
+//! The page of a screen: a column of labels, with wrapped text beside it.
 
 use crate::style::{Ink, Style};
 
-/// Columns of the labels, and the indent of what belongs to them.
+/// Width of the labels, and indent of the text that belongs to them.
 const INDENT: usize = 9;
 
 /// Blanks between items of one line.
@@ -11,7 +11,7 @@ const ITEM_GAP: &str = "  ";
 pub(super) struct Page<'a> {
     pub(super) style: &'a Style,
     text: String,
-    /// The label last written, which is not written again on the next line.
+    /// The last label written, which is not repeated on the next line.
     label: &'static str,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Page<'a> {
         self.style.columns() - INDENT
     }
 
-    /// An empty line, but never two of them.
+    /// An empty line, never two in succession.
     pub(super) fn blank(&mut self) {
         if !self.text.ends_with("\n\n") {
             self.text.push('\n');
@@ -55,7 +55,7 @@ impl<'a> Page<'a> {
         self.text.push('\n');
     }
 
-    /// Items beside a label; a line break falls between items wherever that is possible.
+    /// Items beside a label; lines break between items if possible.
     pub(super) fn items(&mut self, label: &'static str, items: &[String]) {
         let width = self.text_width();
         let mut lines: Vec<String> = Vec::new();
@@ -80,7 +80,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Text under what was written last, wrapped.
+    /// Text below the last item, wrapped.
     pub(super) fn indented_text(&mut self, ink: Ink, text: &str) {
         for line in wrap(text, self.text_width() - 2) {
             let line = format!("  {}", self.style.paint(ink, &line));
@@ -88,12 +88,12 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// One line beside a label, as it is.
+    /// One line beside a label, verbatim.
     pub(super) fn raw(&mut self, label: &'static str, line: &str) {
         self.push(label, line);
     }
 
-    /// Lines as they are, from the left edge.
+    /// Lines from the left edge, verbatim.
     pub(super) fn block(&mut self, lines: &str) {
         self.text.push_str(lines);
         self.label = "";
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_is_said_once() {
+    fn a_label_is_written_once() {
         let style = Style::PLAIN;
         let mut page = Page::new(&style);
         page.labelled("why", Ink::Plain, "one");
