@@ -174,3 +174,34 @@ fn ruling(done: &[CommandRun]) -> Ruling {
     };
     ruling.with("processor time / time", share, Unit::Number)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noted(times: &[f64]) -> usize {
+        let of = |seconds: &f64| CommandRun {
+            elapsed_ns: (seconds * 1e9) as u64,
+            sync_ns: 0,
+            user_ns: 0,
+            system_ns: 0,
+            memory_bytes_max: 0,
+            exit: Exit::Code(0),
+            device: None,
+            device_synced: None,
+        };
+        let mut out = Outcome::default();
+        note_cold(&times.iter().map(of).collect::<Vec<_>>(), &mut out);
+        out.warnings.iter().filter(|w| w.kind == FindingKind::FirstRunCold).count()
+    }
+
+    #[test]
+    fn a_first_run_that_took_a_fifth_longer_than_any_other_is_noted_once_all_have_run() {
+        assert_eq!(noted(&[1.3, 1.0, 1.0]), 1);
+        assert_eq!(noted(&[9.0, 1.0, 1.1]), 1);
+        assert_eq!(noted(&[1.3, 1.0, 1.1]), 0, "another took nearly as long");
+        assert_eq!(noted(&[1.1, 1.0, 1.0]), 0);
+        assert_eq!(noted(&[9.0, 1.0]), 0, "one run is still to come");
+        assert_eq!(noted(&[9.0]), 0);
+    }
+}

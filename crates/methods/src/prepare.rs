@@ -269,3 +269,51 @@ fn age(whole: &Whole) -> Workload {
     (w.depth, w.stop) = (DEPTH, Stop { bytes: Some(bytes), ..Stop::default() });
     w
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{Fake, Traits};
+
+    const BYTES: u64 = 64 << 20;
+
+    /// Prepares a drive; returns it and the resulting state.
+    fn prepared(to: State) -> (Fake, State) {
+        let mut fake = Fake::given_away(Traits::default(), BYTES);
+        let mut session = Session::new(&mut fake);
+        let task = Prepare { to, by: Erase::Discard };
+        task.run(&mut session, &Options::default()).expect("nothing is wrong with the drive");
+        let state = session.finish().state_after;
+        (fake, state)
+    }
+
+    /// "Nothing to fresh, the whole drive once to filled, up to four times to used and trimmed."
+    #[test]
+    fn each_state_costs_what_the_description_says() {
+        for (to, least, most) in [
+            (State::Fresh, 0.0, 0.0),
+            (State::Filled, 1.0, 1.0),
+            (State::Used, 1.99, 4.0),
+            (State::Trimmed, 1.99, 4.0),
+        ] {
+            let (fake, state) = prepared(to);
+            let times = fake.written as f64 / BYTES as f64;
+            assert!((least..=most).contains(&times), "{to:?}: {times} times");
+            assert_eq!(state, to);
+        }
+    }
+
+    #[test]
+    fn aging_writes_a_tenth_of_the_drive_at_random_until_steady_but_ten_times_at_least() {
+        let (fake, _) = prepared(State::Used);
+        let rounds: Vec<_> = fake.issued.iter().filter(|w| w.name == AGE).collect();
+        assert!((10..=30).contains(&rounds.len()), "{}", rounds.len());
+        for w in &rounds {
+            let bytes = w.stop.bytes.expect("bounded by bytes");
+            assert!(bytes.abs_diff(BYTES / 10) < 4096 && bytes.is_multiple_of(4096), "{bytes}");
+            assert!(w.pattern.is_random() && w.mix == Mix::WRITE && w.region.bytes == BYTES);
+        }
+        let seeds: std::collections::BTreeSet<_> = rounds.iter().map(|w| w.seed).collect();
+        assert_eq!(seeds.len(), rounds.len(), "no round repeats the one before");
+    }
+}

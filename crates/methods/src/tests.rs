@@ -7,6 +7,7 @@ use rig::Rig;
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
 use crate::fake::{Fake, Traits, perform};
+use crate::options::Form;
 use crate::{Method, MethodError, Options, Outcome, Session, all, by_hand, find, plan};
 
 /// Enough virtual seconds to give every rule its data, few enough real ones.
@@ -49,6 +50,20 @@ fn a_slip_of_the_keys_gets_a_suggestion_and_nonsense_the_list() {
     assert_eq!(text("Authentik"), "there is no method 'Authentik'; did you mean 'authentic'?");
     assert!(text("zzzz").starts_with("there is no method 'zzzz'; there are: quick, authentic, "));
     assert!(text("").starts_with("there is no method ''; there are: quick, authentic, "));
+}
+
+#[test]
+fn every_option_is_listed_once_with_the_methods_that_declare_it() {
+    let declared = crate::Catalog::default().declared();
+    for (i, (option, methods)) in declared.iter().enumerate() {
+        assert!(declared[..i].iter().all(|(other, _)| other.name() != option.name()));
+        let with = all().iter().map(|m| m.info());
+        let with = with.filter(|info| info.options.iter().any(|o| o.name() == option.name()));
+        assert_eq!(*methods, with.map(|info| info.name).collect::<Vec<_>>(), "{}", option.name());
+    }
+    let typed = all().iter().flat_map(|m| m.info().options).filter(|o| o.form() != Form::Unwritten);
+    let names: std::collections::BTreeSet<_> = typed.map(|option| option.name()).collect();
+    assert_eq!(names.len(), declared.len());
 }
 
 #[test]

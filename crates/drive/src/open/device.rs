@@ -151,3 +151,20 @@ pub(super) fn open(
     guard.check_again()?;
     Ok((file, guard))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_discards_if_the_kernel_gives_it_a_maximum() {
+        let dir = tempfile::TempDir::new().expect("a directory");
+        let node = Node { name: "sdx".into(), dir: dir.path().to_path_buf() };
+        std::fs::create_dir(dir.path().join("queue")).expect("created");
+        assert!(!can_discard(&node), "without the file");
+        for (most, discards) in [("0", false), ("1", true), ("2147450880", true)] {
+            std::fs::write(dir.path().join("queue/discard_max_bytes"), most).expect("written");
+            assert_eq!(can_discard(&node), discards, "{most}");
+        }
+    }
+}

@@ -184,7 +184,8 @@ impl Fake {
         let blocks = u64::from(self.info.logical_block_bytes);
         assert!(w.region.end() <= self.info.bytes, "{} leaves the target", w.name);
         assert!(u64::from(w.blocks.min()).is_multiple_of(blocks), "{} has odd blocks", w.name);
-        assert!(w.stop.time_ns.is_some() || w.stop.coverage.is_some(), "{} is endless", w.name);
+        let ends = w.stop.time_ns.is_some() || w.stop.bytes_bound(w.region.bytes).is_some();
+        assert!(ends, "{} is endless", w.name);
         assert!(!w.mix.changes_data() || self.info.allowed >= Safety::Scratch, "{}", w.name);
         assert!(w.shift_bytes.is_multiple_of(blocks), "{} is shifted by half a block", w.name);
         let borrowed =

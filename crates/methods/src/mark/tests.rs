@@ -73,6 +73,20 @@ fn the_honest_part_has_intervals_and_the_ratio_to_the_disc() {
 }
 
 #[test]
+fn only_whole_files_of_8_mib_are_scored() {
+    let mut fake = Fake::new(Traits::default());
+    fake.info.bytes = (44 << 20) + 4096;
+    marked(&mut fake, &options());
+    let columns = fake.issued.iter().filter(|w| w.name.starts_with("mark-"));
+    let regions: Vec<_> = columns.map(|w| w.region).collect();
+    assert!(!regions.is_empty());
+    for region in &regions {
+        assert!(region.end() <= 40 << 20 && region.bytes.is_multiple_of(8 << 20), "{region:?}");
+    }
+    assert!(regions.iter().any(|region| region.end() == 40 << 20), "{regions:?}");
+}
+
+#[test]
 fn without_a_disc_the_published_one_is_taken_and_said() {
     let out = marked(&mut Fake::new(Traits::default()), &options());
     assert!(out.verdicts[0].text.contains("as published"), "{}", out.verdicts[0].text);

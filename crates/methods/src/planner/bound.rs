@@ -192,6 +192,20 @@ mod tests {
     }
 
     #[test]
+    fn a_schedule_bounds_the_operations_of_a_time() {
+        let due = |pacing, seconds| paced(&Workload { pacing, ..writes(Stop::default()) }, seconds);
+        let pacing = |rate| Pacing::OnOff { on_ns: 1_000_000_000, off_ns: 3_000_000_000, rate };
+        // Two bursts of 100 and half of a third, and one more at the start of each.
+        assert_eq!(due(pacing(Some(100.0)), 8.5), Some(253.0));
+        assert_eq!(due(pacing(Some(100.0)), 11.0), Some(303.0));
+        assert_eq!(due(pacing(None), 8.5), None);
+        let pauses = |pause_ns| Pacing::Pauses { every: 4, pause_ns };
+        assert_eq!(due(pauses(500_000_000), 2.2), Some(20.0));
+        assert_eq!(due(pauses(0), 2.2), None);
+        assert_eq!(due(Pacing::Poisson { rate: 25.0 }, 4.0), Some(100.0 + DEVIATIONS * 10.0 + 1.0));
+    }
+
+    #[test]
     fn what_may_be_issued_writes_no_more_than_it_may() {
         for percent in [0, 5, 35, 65, 95] {
             for most in [4096u64, 1 << 20, 1 << 30] {

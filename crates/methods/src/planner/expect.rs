@@ -77,3 +77,71 @@ fn rate(w: &Workload, target: &TargetInfo) -> f64 {
 fn link(target: &TargetInfo) -> f64 {
     target.limits.link_bytes_per_s.unwrap_or(USUAL_LINK)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::testing::{target, with_link};
+    use workload::{Mix, Pattern, Region, Stop};
+
+    const GIB: u64 = 1 << 30;
+
+    fn amount(pattern: Pattern, mix: Mix, block_bytes: u32, bytes: u64) -> Workload {
+        let w = Workload::new("a", pattern, mix, block_bytes, Region::first(GIB));
+        Workload { stop: Stop { bytes: Some(bytes), ..Stop::default() }, ..w }
+    }
+
+    fn near(seconds: f64, by_hand: f64) {
+        assert!((seconds / by_hand - 1.0).abs() < 1e-6, "{seconds}, by hand {by_hand}");
+    }
+
+    #[test]
+    fn a_drive_reaches_a_share_of_its_link_that_depends_on_depth_and_block() {
+        let link = with_link(100e6);
+        let seq = amount(Pattern::Sequential, Mix::READ, 1 << 20, 120_000_000);
+        near(workload(&seq, &link), 3.0);
+        near(workload(&Workload { depth: 8, ..seq.clone() }, &link), 2.0);
+        near(workload(&Workload { jobs: 2, ..seq.clone() }, &link), 2.0);
+        near(workload(&seq, &target()), 120e6 / (0.4 * 550e6));
+        near(workload(&amount(Pattern::Uniform, Mix::READ, 4096, 120_000_000), &link), 12.0);
+        near(workload(&amount(Pattern::Uniform, Mix::READ, 64 << 10, 120_000_000), &link), 3.0);
+        near(fill(120_000_000, &link), 2.0);
+    }
+
+    #[test]
+    fn durable_writes_byte_calls_and_a_schedule_are_slower_than_the_link() {
+        let link = with_link(1e9);
+        let writes = amount(Pattern::Uniform, Mix::WRITE, 4096, 4096 * 500);
+        let durable = Workload { flush_every: Some(1), ..writes.clone() };
+        near(workload(&durable, &link), 0.5);
+        near(workload(&Workload { jobs: 5, ..durable }, &link), 0.1);
+        near(workload(&Workload { sync_writes: true, ..writes.clone() }, &link), 0.5);
+        let calls = Workload { calls: Calls::Bytes { host_ns: 200 }, ..writes.clone() };
+        near(workload(&calls, &link), 4096.0 * 500.0 * 200e-9);
+        let paced = Workload { pacing: Pacing::Fixed { rate: 50.0 }, ..writes.clone() };
+        near(workload(&paced, &link), 10.0);
+        let pacing = Pacing::OnOff { on_ns: 1_000, off_ns: 3_000, rate: Some(50.0) };
+        near(workload(&Workload { pacing, ..writes }, &link), 40.0);
+    }
+
+    #[test]
+    fn the_stop_condition_that_comes_first_decides() {
+        let link = with_link(100e6);
+        let seq = amount(Pattern::Sequential, Mix::READ, 1 << 20, 40_000_000);
+        let stopped = |stop| workload(&Workload { stop, ..seq.clone() }, &link);
+        let both = Stop { bytes: Some(40_000_000), ..Stop::after_ns(250_000_000) };
+        near(stopped(both), 0.25);
+        near(stopped(Stop { ops: Some(10), ..both }), 0.25);
+        near(stopped(Stop { ops: Some(2), ..both }), 2.0 * 1048576.0 / 40e6);
+    }
+
+    #[test]
+    fn the_media_decide_where_a_burst_does_not_hold_the_writes() {
+        let mut slow = with_link(1e9);
+        (slow.limits.burst_bytes, slow.limits.native_bytes_per_s) = (Some(10_000_000), Some(1e6));
+        near(fill(12_000_000, &slow), 2.0);
+        near(fill(9_000_000, &slow), 9e6 / 600e6);
+        let half = amount(Pattern::Uniform, Mix::read_percent(50), 4096, 40_000_000);
+        near(workload(&half, &slow), 10.0);
+    }
+}

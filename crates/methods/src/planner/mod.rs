@@ -8,6 +8,8 @@
 pub(crate) mod bound;
 mod expect;
 mod loss;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

@@ -274,8 +274,34 @@ mod tests {
         assert!((c.bytes() - 1525e6).abs() < 1.0 && (c.seconds() - 20.5).abs() < 1e-9);
         assert!((c.average().expect("moved") - 1525e6 / 20.5).abs() < 1.0);
         assert_eq!(c.hottest(), Some(49.0));
-        assert!((c.rate_between(500e6, 1250e6).expect("within") - 75e6).abs() < 1e6 * 0.1 * 100.0);
+        // 5 s at 100 MB/s and 5 s at 50 MB/s.
+        assert!((c.rate_between(500e6, 1250e6).expect("within") - 75e6).abs() < 1.0);
         assert_eq!(c.rate_between(0.0, 2e9), None);
+        assert_eq!(c.rate_between(500e6, 500e6), None, "no bytes have no rate");
+    }
+
+    #[test]
+    fn the_place_of_a_change_follows_from_the_time_of_the_whole_range() {
+        let c = course(&[(10, 100.0), (10, 50.0)]);
+        let place = |low, high| c.crossing(low, high, 100e6, 50e6).expect("two rates");
+        assert!((place(500e6, 1250e6) - 1000e6).abs() < 1.0, "{}", place(500e6, 1250e6));
+        assert!((place(900e6, 1025e6) - 1000e6).abs() < 1.0, "{}", place(900e6, 1025e6));
+        assert_eq!(place(100e6, 200e6), 200e6, "all of it at the first rate");
+        assert_eq!(place(1100e6, 1200e6), 1100e6, "all of it at the second");
+        assert_eq!(c.crossing(500e6, 1250e6, 75e6, 75e6), None, "one rate has no change");
+    }
+
+    #[test]
+    fn a_measurement_that_ends_with_its_last_interval_has_no_further_part() {
+        let mut m = Measurement::default();
+        let row = [("write", Unit::BytesPerSecond, Some(100e6))];
+        m.series.push(1_000_000_000, &row);
+        m.series.push(2_000_000_000, &row);
+        m.elapsed_ns = 2_000_000_000;
+        let kind = KindStats { bytes: 200_000_001, ops: 1, ..KindStats::default() };
+        m.kinds[OpKind::Write as usize] = Some(kind);
+        let c = Course::of(&m);
+        assert_eq!((c.bytes(), c.seconds()), (200e6, 2.0), "bytes without time are no part");
     }
 
     #[test]

@@ -1,0 +1,53 @@
+//! The arithmetic of the planner: steps, limits and the least time of a fill.
+
+use rig::{Preparation, Rig};
+use workload::{Content, Region};
+
+use super::*;
+use crate::verdict::testing::with_link;
+
+fn steps(planner: &Planner) -> Vec<(&str, f64, u64, u32)> {
+    let of = |s: &Step| (s.seconds, s.write_bytes_max, s.repeats);
+    planner.steps.iter().map(|s| (s.name.as_str(), of(s).0, of(s).1, of(s).2)).collect()
+}
+
+#[test]
+fn a_limit_shortens_what_was_added_under_it_and_nothing_before() {
+    let mut planner = Planner::new(&with_link(1e6));
+    planner.begin_step("a");
+    planner.add(100, 10.0, 1);
+    let mark = planner.mark();
+    planner.begin_step("a");
+    planner.add(50, 5.0, 1);
+    planner.begin_step("b");
+    planner.add(150, 15.0, 1);
+    let before = steps(&planner).iter().map(|s| (s.1, s.2)).collect::<Vec<_>>();
+    planner.limit(&mark, 20.0, 200);
+    let after = steps(&planner).iter().map(|s| (s.1, s.2)).collect::<Vec<_>>();
+    assert_eq!(after, before, "within the limit");
+    planner.limit(&mark, 10.0, 50);
+    assert_eq!(steps(&planner), [("a", 12.5, 112, 2), ("b", 7.5, 37, 1)]);
+}
+
+#[test]
+fn a_step_that_comes_again_is_one_line_with_its_repeats() {
+    let mut planner = Planner::new(&with_link(1e6));
+    for name in ["a", "b", "a", "a"] {
+        planner.begin_step(name);
+        planner.add(1, 1.0, 1);
+    }
+    assert_eq!(steps(&planner), [("a", 3.0, 3, 3), ("b", 1.0, 1, 1)]);
+}
+
+#[test]
+fn a_fill_takes_no_less_than_the_link_allows() {
+    // 2 s at the rate of the link, and at most a fifth more than the link is thought to carry.
+    let mut planner = Planner::new(&with_link(1e6));
+    let region = Region::first(2_000_000);
+    let fill = Preparation::Fill { region, content: Content::Random, seed: 1 };
+    let done = planner.prepare(fill).expect("planned");
+    assert_eq!(done.bytes, 2_000_000);
+    let seconds = done.elapsed_ns as f64 / 1e9;
+    assert!((2.0 / 1.2 - 1e-6..2.0 + 1e-6).contains(&seconds), "{seconds}");
+    assert_eq!(planner.elapsed_ns(), done.elapsed_ns);
+}
