@@ -296,7 +296,7 @@ mod tests {
             (Io { size: Some(mib), coverage: Some(2.0), ..write.clone() }, 2 * mib),
             (Io { ops: Some(10), blocks: blocks(65_536), ..write.clone() }, 640 * kib),
             (Io { ops: Some(10), coverage: Some(1.0), ..io(Access::RandWrite) }, gib + 10 * 4096),
-            (Io { time_ns: second, ..write.clone() }, 16_000_000_000 + 4096),
+            (Io { time_ns: second, ..write.clone() }, 16_000_000_000 / 4096 * 4096 + 4096),
             (Io { time_ns: second, rate: Some(100.0), ..write.clone() }, 101 * 4096 + 4096),
             (Io { time_ns: second, ops: Some(1), ..write.clone() }, 4096),
             // The few operations of a mix may all be writes.

@@ -9,9 +9,10 @@ use crate::MethodError;
 use crate::ground::Ground;
 use crate::session::Session;
 
-/// Maximum passes of a write workload over its region per replicate, to bound the wear on a fast
-/// drive. Most replicates end by time.
-const PASSES_MAX: u64 = 2;
+/// Maximum passes of a write workload over its region per replicate, in order and at random, to
+/// bound the wear on a fast drive. Most replicates end by time.
+const PASSES_MAX: f64 = 2.0;
+const RANDOM_PASSES_MAX: f64 = 0.5;
 
 /// Operations submitted in one call at high depth; with more, the first of a batch would wait for
 /// the last.
@@ -60,7 +61,9 @@ impl Cell {
         }
         if workload.mix.changes_data() {
             workload.flush_at_end = true;
-            workload.stop.bytes = Some(PASSES_MAX * workload.region.bytes);
+            let random = workload.pattern.is_random();
+            let passes = if random { RANDOM_PASSES_MAX } else { PASSES_MAX };
+            workload.stop.bytes = Some((passes * workload.region.bytes as f64) as u64);
         }
         let kinds = [OpKind::Read, OpKind::Write].into_iter();
         let parts = kinds.filter(|&k| workload.mix.weight(k) > 0).map(|kind| Part {

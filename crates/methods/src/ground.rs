@@ -32,6 +32,8 @@ const ROUNDS_MAX: u32 = 1000;
 pub(crate) struct Ground {
     /// Bytes at the start of the target, in whole large blocks.
     pub bytes: u64,
+    /// The region before the fill; a slow drive fills only a part of it in time.
+    pub asked: u64,
     /// The user gave the size, so it is kept regardless of the time.
     pub size_given: bool,
     /// Size of large transfers, bytes.
@@ -67,6 +69,7 @@ impl Ground {
         }
         Ok(Ground {
             bytes,
+            asked: bytes,
             size_given: options.size.is_some(),
             large,
             small,

@@ -38,7 +38,7 @@ static INFO: MethodInfo = MethodInfo {
             device that was not given away with --destroy is only read.",
     safety: Safety::Scratch,
     seconds: SECONDS,
-    writes: "the scratch file once, then at most 49 times over on a drive fast enough for that",
+    writes: "the scratch file once, then at most 31 times over on a drive fast enough for that",
     ..MethodInfo::EMPTY
 };
 

@@ -45,11 +45,19 @@ impl super::Check for Check {
     ) -> Result<(), MethodError> {
         let workloads = workloads(ground, seconds);
         let empty = |w: &Workload| WorkingSet { bytes: w.region.bytes, p50_ns: Vec::new() };
-        session.checks.working_sets = Some(workloads.iter().map(empty).collect());
+        // Ascending: the sets that fit come first.
+        let fits = |w: &&Workload| w.region.bytes <= ground.bytes;
+        session.checks.working_sets = Some(workloads.iter().filter(fits).map(empty).collect());
         session.rounds(ground.rounds, None, |session, round| {
             for index in schedule::order(workloads.len(), round) {
                 let w = Ground::replicate(&workloads[index], round);
-                session.probe(&warm_up(&w, ground), round)?;
+                let warm_up = warm_up(&w, ground);
+                if !fits(&&w) {
+                    session.skip(&warm_up.name);
+                    session.skip(&w.name);
+                    continue;
+                }
+                session.probe(&warm_up, round)?;
                 let m = session.probe(&w, round)?;
                 let median = m.kind(OpKind::Read).and_then(|k| k.service.percentile(0.5));
                 let sets = session.checks.working_sets.get_or_insert_default();
@@ -81,9 +89,10 @@ fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
     sets.into_iter().map(of).collect()
 }
 
-/// Sizes from [`FIRST`] to the region or [`LARGEST`], in steps of [`FACTOR`].
+/// Sizes from [`FIRST`] to the region that was asked for or [`LARGEST`], in steps of [`FACTOR`]: the
+/// same ladder however much of the region a slow drive fills in time.
 fn sets(ground: &Ground) -> Vec<u64> {
-    let largest = ground.bytes.min(LARGEST);
+    let largest = ground.asked.min(LARGEST);
     let smaller = std::iter::successors(Some(FIRST), |bytes| Some(bytes * FACTOR));
     // A last step of less than 1.5 times would not be a step.
     let mut sets: Vec<u64> = smaller.take_while(|bytes| bytes * 3 / 2 < largest).collect();

@@ -71,14 +71,16 @@ pub(crate) fn issued_max(w: &Workload, target: &TargetInfo) -> u64 {
     [amount, counted, timed].into_iter().flatten().min().unwrap_or(u64::MAX)
 }
 
-/// Maximum bytes issued within a time.
+/// Maximum bytes issued within a time: whole blocks of every job, so that no job exceeds it.
 pub(crate) fn timed(w: &Workload, target: &TargetInfo, ns: u64) -> u64 {
     let block = f64::from(w.blocks.max());
     let flight = f64::from(w.depth) * f64::from(w.jobs) * block;
     let (seconds, rate) = (ns as f64 / 1e9, rate(w, target));
     let paced = paced(w, seconds).map_or(f64::INFINITY, |ops| ops * block);
     let absorbed = absorbed(w, target, seconds);
-    ((rate * seconds).min(paced).min(absorbed) + flight).min(u64::MAX as f64) as u64
+    let most = ((rate * seconds).min(paced).min(absorbed) + flight).min(u64::MAX as f64) as u64;
+    let unit = u64::from(w.blocks.max().max(1)) * u64::from(w.jobs);
+    most / unit * unit
 }
 
 /// Minimum duration of a workload, nanoseconds.
@@ -172,8 +174,8 @@ mod tests {
         let amount = Stop { bytes: Some(1 << 20), ..Stop::default() };
         assert_eq!(written_max(&writes(amount), &link), 1 << 20);
         let time = Stop::after_ns(1_000_000_000);
-        assert_eq!(written_max(&writes(time), &link), 1_200_000 + 4096);
-        assert_eq!(written_max(&writes(time), &target()), 16_000_000_000 + 4096);
+        assert_eq!(written_max(&writes(time), &link), 1_200_000 / 4096 * 4096 + 4096);
+        assert_eq!(written_max(&writes(time), &target()), 16_000_000_000 / 4096 * 4096 + 4096);
         let reads = Workload { mix: Mix::READ, ..writes(time) };
         assert_eq!(written_max(&reads, &link), 0);
     }
