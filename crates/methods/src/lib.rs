@@ -28,6 +28,8 @@ mod options;
 mod outcome;
 mod planner;
 mod prepare;
+#[cfg(test)]
+mod promises;
 mod quick;
 mod schedule;
 mod session;

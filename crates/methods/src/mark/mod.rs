@@ -87,7 +87,7 @@ static REFERENCE: Opt<Reference> = Opt::value(
     |words| match words {
         [disc] if disc == "ram" => Ok(Reference::Ram),
         [disc] if disc == "riscos-ramfs" => Ok(Reference::RiscOsRamFs),
-        _ => Err("must be ram or riscos-ramfs".into()),
+        _ => Err("ram or riscos-ramfs".into()),
     },
     Reference::default,
 );

@@ -66,8 +66,10 @@ fn argument(option: &'static dyn Declared, methods: &[&str]) -> Arg {
     match option.form() {
         Form::Switch | Form::Unwritten => arg.long(option.name()).action(ArgAction::SetTrue),
         Form::Value(name) => {
-            let parser =
-                move |text: &str| option.parse(&[text.to_string()]).map(|_| text.to_string());
+            let parser = move |text: &str| match option.parse(&[text.to_string()]) {
+                Ok(_) => Ok(text.to_string()),
+                Err(range) => Err(format!("must be {range}")),
+            };
             arg.long(option.name()).value_name(name).value_parser(parser)
         }
         Form::Rest(name) => arg.last(true).num_args(1..).value_name(name),

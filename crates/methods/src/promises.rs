@@ -1,0 +1,278 @@
+//! Sentences of the methods' descriptions, held to what is issued on a virtual drive for tests.
+
+use std::time::Duration;
+
+use workload::{Caching, Mix, Pattern, Workload};
+
+use crate::fake::{Fake, FlashTraits, Traits, perform};
+use crate::{Method, Options, Outcome, Session, all, find, plan};
+
+const MIB: u64 = 1 << 20;
+
+/// 80 MB/s in large blocks.
+fn traits(flash: FlashTraits) -> Traits {
+    Traits { rate: 10e6, command_ns: 1_000_000, noise: 0.01, flash, ..Traits::default() }
+}
+
+fn options(seconds: u64) -> Options {
+    Options { time: Some(Duration::from_secs(seconds)), ..Options::default() }
+}
+
+fn method(name: &str) -> &'static dyn Method {
+    find(name).expect("exists")
+}
+
+/// A run on a drive opened for destruction.
+fn ran(name: &str, mib: u64, seconds: u64, flash: FlashTraits) -> (Fake, Outcome) {
+    let mut fake = Fake::given_away(traits(flash), mib * MIB);
+    let mut out = Outcome::default();
+    perform(method(name), &mut fake, &options(seconds), &mut out).expect("nothing is wrong");
+    (fake, out)
+}
+
+fn issued<'a>(fake: &'a Fake, name: &str) -> Vec<&'a Workload> {
+    fake.issued.iter().filter(|w| w.name == name).collect()
+}
+
+fn value(out: &Outcome, name: &str) -> f64 {
+    let metric = out.metrics.iter().find(|m| m.name == name);
+    metric.and_then(|m| m.value).unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// Names of the workloads in the order of issue, those that begin with the stem.
+fn order<'a>(fake: &'a Fake, stem: &str) -> Vec<&'a str> {
+    fake.issued.iter().map(|w| w.name.as_str()).filter(|name| name.starts_with(stem)).collect()
+}
+
+#[test]
+fn heat_writes_the_drive_four_times_at_most_and_stops_when_the_temperature_settles() {
+    // Without a sensor nothing settles.
+    let (fake, out) = ran("heat", 64, 4500, FlashTraits::default());
+    let loads = issued(&fake, "heat-load");
+    assert!(loads.iter().all(|w| w.mix == Mix::WRITE && w.pattern == Pattern::Sequential));
+    assert!((loads[0].blocks.max(), loads[0].depth) == (1 << 20, 8));
+    let cooled = fake.written - (1 + 4) * 64 * MIB;
+    assert!(
+        cooled > 0 && cooled <= 64 * MIB,
+        "a fill, four times over, and the last lap: {cooled}"
+    );
+    assert_eq!(fake.steps["cool"], 2);
+    assert!(out.warnings.iter().any(|w| w.kind.name() == "not-settled"));
+    // 30 C + 20 K, with a time constant of a minute: flat after a few of them.
+    let warm = FlashTraits { rise_k: 20.0, ..FlashTraits::default() };
+    let (fake, out) = ran("heat", 32 << 10, 4500, warm);
+    let laps = issued(&fake, "heat-load").len();
+    assert!((6..20).contains(&laps), "{laps} laps");
+    assert!(out.warnings.iter().all(|w| w.kind.name() != "not-settled"));
+}
+
+#[test]
+fn saturation_writes_the_drive_four_times_at_most() {
+    let fake = Fake::given_away(traits(FlashTraits::default()), 64 * MIB);
+    let plan = plan(method("snia-wsat"), &fake.info, &Options::default()).expect("given away");
+    assert_eq!(plan.write_bytes_max, 4 * 64 * MIB);
+}
+
+#[test]
+fn zones_are_read_in_ascending_and_then_in_shuffled_order() {
+    let (fake, _) = ran("zones", 256, 110, FlashTraits::default());
+    let starts = |name| issued(&fake, name).iter().map(|w| w.region.start).collect::<Vec<_>>();
+    let (ascending, shuffled) = (starts("zones-read-ascending"), starts("zones-read-shuffled"));
+    assert_eq!(ascending, (0..256).map(|i| i * MIB).collect::<Vec<_>>());
+    let far = |pair: &[u64]| pair[0].abs_diff(pair[1]) >= 64 * MIB;
+    assert!(shuffled.windows(2).all(far), "{shuffled:?}");
+    let mut sorted = shuffled;
+    sorted.sort_unstable();
+    assert_eq!(sorted, ascending);
+    let first = &issued(&fake, "zones-read-ascending")[0];
+    assert_eq!((first.depth, first.stop.time_ns), (8, Some(200_000_000)));
+    let writes = issued(&fake, "zones-write");
+    assert_eq!((writes.len(), writes[0].region.bytes), (1, 256 * MIB));
+}
+
+#[test]
+fn align_compares_every_distance_with_the_aligned_one_in_alternating_order() {
+    let crossing = FlashTraits { crossing_cost: 8.0, ..FlashTraits::default() };
+    let (fake, out) = ran("align", 64, 60, crossing);
+    let metric = out.metrics.iter().find(|m| m.name == "align-512.ratio").expect("measured");
+    assert_eq!(metric.n, 4);
+    assert!(metric.samples.iter().all(|r| (0.1..0.15).contains(r)), "{metric:?}");
+    assert!(metric.low <= metric.value && metric.value <= metric.high && metric.high < Some(1.0));
+    let first = ["align-0", "align-512", "align-1024"];
+    let order = order(&fake, "align-");
+    assert_eq!((order.len(), &order[..3]), (13 * 4, &first[..]));
+    let mut second: Vec<_> = order[13..26].to_vec();
+    second.reverse();
+    assert_eq!(second, order[..13]);
+    for w in fake.issued.iter().filter(|w| w.name.starts_with("align-")) {
+        assert_eq!((w.depth, w.blocks.max(), w.mix), (3, 4096, Mix::WRITE), "{}", w.name);
+        assert_eq!(w.name, format!("align-{}", w.shift_bytes));
+    }
+    assert_eq!((fake.steps["discard"], fake.steps["fill"]), (1, 1));
+}
+
+#[test]
+fn trim_reads_both_sides_in_alternating_order_and_writes_before_and_after_the_discard() {
+    let (fake, _) = ran("trim", 64, 60, FlashTraits::default());
+    let (mapped, discarded) = ("trim-read-mapped", "trim-read-discarded");
+    let reads = [mapped, discarded, discarded, mapped];
+    let reads: Vec<&str> = [reads, [discarded, mapped, mapped, discarded]].concat();
+    let seen = order(&fake, "trim-read");
+    assert_eq!(seen.len(), 8);
+    assert_eq!(seen[..4], reads[..4], "forwards, then backwards");
+    assert_ne!(seen[4..], [mapped, mapped, discarded, discarded]);
+    let round = ["trim-age", "trim-write-used", "trim-write-restored"];
+    let writes: Vec<_> = order(&fake, "trim-").into_iter().filter(|n| !seen.contains(n)).collect();
+    assert_eq!(writes, [round, round].concat());
+    let count = |name: &str| fake.steps[name];
+    assert_eq!((count("fill"), count("discard"), count("release")), (2, 2, 1));
+    let sides = [mapped, discarded].map(|name| issued(&fake, name)[0].region);
+    assert!(sides[1].end() <= sides[0].start, "what was given back is not what was kept");
+}
+
+#[test]
+fn recovery_is_back_at_95_percent_of_the_rate_before() {
+    // After random writes sequential ones take half as long again, until all is rewritten.
+    let ragged = FlashTraits { ragged_cost: 1.5, ..FlashTraits::default() };
+    let (_, out) = ran("snia-xsr", 128, 80, ragged);
+    let pass_s = 128.0 * MIB as f64 / value(&out, "snia-xsr-sequential-before");
+    let recovery_s = value(&out, "snia-xsr-sequential-after.recovery") / 1e9;
+    assert!(recovery_s > 0.7 * pass_s, "{recovery_s} s, a pass takes {pass_s} s");
+}
+
+#[test]
+fn sustain_shows_what_it_has_after_every_pass_and_burst() {
+    let mut seen: Vec<Vec<String>> = Vec::new();
+    let mut fake = Fake::given_away(traits(FlashTraits::default()), 128 * MIB);
+    let names = |o: &Outcome| o.metrics.iter().map(|m| m.name.clone()).collect();
+    let mut session = Session::new(&mut fake).with_checkpoints(|o| seen.push(names(o)));
+    method("sustain").run(&mut session, &Options::default()).expect("nothing is wrong");
+    session.finish();
+    let has = |at: usize, stem: &str| seen[at].iter().any(|name| name.starts_with(stem));
+    assert_eq!(seen.len(), 2 + 4 + 1, "two passes, four bursts, the end");
+    assert!(has(0, "sustain-fresh") && !has(0, "sustain-full"));
+    assert!(has(1, "sustain-full") && !has(1, "sustain-idle-30s"));
+    for (i, rest) in ["30s", "60s", "300s", "900s"].into_iter().enumerate() {
+        assert!(
+            has(2 + i, &format!("sustain-idle-{rest}")) && fake.steps[&format!("rest-{rest}")] == 1
+        );
+    }
+    let fresh = &issued(&fake, "sustain-fresh")[0];
+    assert_eq!((fresh.blocks.max(), fresh.depth, fresh.region.bytes), (1 << 20, 8, 128 * MIB));
+    // The next pass has other data.
+    assert_ne!(fresh.seed, issued(&fake, "sustain-full")[0].seed);
+}
+
+#[test]
+fn states_are_reached_in_their_order_and_every_one_is_written_at_random() {
+    let (fake, _) = ran("states", 64, 900, FlashTraits::default());
+    let random: Vec<_> =
+        fake.issued.iter().filter(|w| w.pattern == Pattern::Uniform).map(|w| &w.name[..]).collect();
+    assert_eq!(
+        random,
+        [
+            "states-filled",
+            "states-fresh",
+            "states-partition-deleted",
+            "states-file-deleted",
+            "states-formatted",
+            "states-used-discarded",
+        ]
+    );
+    for w in fake.issued.iter().filter(|w| w.pattern == Pattern::Uniform) {
+        assert_eq!((w.depth, w.blocks.max(), w.shift_bytes), (3, 4096, 0), "{}", w.name);
+        assert!(w.stop.bytes <= Some(16 * MIB), "a quarter of the drive at most");
+    }
+    let passes = fake.issued.iter().filter(|w| w.pattern == Pattern::Sequential);
+    assert!(passes.clone().count() == 6 && passes.clone().all(|w| w.blocks.max() == 128 << 10));
+    assert_eq!((fake.steps["discard"], fake.steps["fill"]), (7, 3));
+}
+
+#[test]
+fn no_replicate_of_random_work_repeats_another() {
+    for method in all() {
+        let name = method.info().name;
+        let mut fake = Fake::given_away(traits(FlashTraits::default()), 64 * MIB).that_formats();
+        let mut out = Outcome::default();
+        // A command needs words, and iozone and mark repeat on purpose.
+        if ["command", "iozone", "mark", "lbaf"].contains(&name) {
+            continue;
+        }
+        perform(*method, &mut fake, &options(20), &mut out).expect("nothing is wrong");
+        let random: Vec<&Workload> = fake
+            .issued
+            .iter()
+            .filter(|w| w.pattern.is_random() && w.caching == Caching::Bypass)
+            .collect();
+        for (i, w) in random.iter().enumerate() {
+            let same = random[..i].iter().find(|v| v.name == w.name && v.seed == w.seed);
+            // The ageing of a drive and the states of one seed are the same work on purpose.
+            let meant = name == "states" || w.name == "trim-age";
+            assert!(same.is_none() || meant, "{name}: {} twice with seed {}", w.name, w.seed);
+        }
+    }
+}
+
+#[test]
+fn authentic_holds_direct_reads_against_cached_ones_after_a_warm_up_that_does_not_count() {
+    let mut fake = Fake::new(Traits::default());
+    let mut out = Outcome::default();
+    perform(method("authentic"), &mut fake, &options(12), &mut out).expect("nothing is wrong");
+    let caching = |name: &str| issued(&fake, name)[0].caching;
+    assert_eq!(caching("check-read-direct"), Caching::Bypass);
+    assert_eq!(caching("check-read-cached"), Caching::Buffered);
+    assert_eq!(order(&fake, "check-read-warm-up").len(), 1);
+    assert!(out.metrics.iter().all(|m| !m.name.contains("warm-up")), "a warm-up is no figure");
+    let each = |name: &str| issued(&fake, name).len();
+    for content in ["random", "zeros", "half", "repeated"] {
+        assert_eq!(each(&format!("check-write-{content}")), 4);
+    }
+    // Each round of working sets: read in order, then at random.
+    let sets = order(&fake, "check-read-within-");
+    assert!(sets.chunks(2).all(|pair| pair[0] == format!("{}-warm-up", pair[1])), "{sets:?}");
+    let flush = issued(&fake, "check-flush-4KiB");
+    assert!(flush.len() == 4 && flush.iter().all(|w| w.flush_every == Some(1)));
+}
+
+#[test]
+fn quick_reads_and_writes_the_grid_it_describes() {
+    let mut fake = Fake::new(Traits::default());
+    let mut out = Outcome::default();
+    perform(method("quick"), &mut fake, &options(12), &mut out).expect("nothing is wrong");
+    for (name, block, depth) in [
+        ("seq-read-1MiB-q8", 1 << 20, 8),
+        ("seq-write-1MiB-q1", 1 << 20, 1),
+        ("rand-read-4KiB-q32", 4096, 32),
+        ("rand-write-4KiB-q1", 4096, 1),
+    ] {
+        let runs = issued(&fake, name);
+        assert_eq!((runs.len(), runs[0].blocks.max(), runs[0].depth), (4, block, depth), "{name}");
+        assert_eq!(runs[0].caching, Caching::Bypass);
+        assert_eq!(runs[0].flush_at_end, name.contains("write"), "{name}");
+    }
+    let mixed = issued(&fake, "mixed-4KiB-q32");
+    assert_eq!((mixed.len(), mixed[0].mix), (4, Mix::read_percent(70)));
+    let plan = plan(method("quick"), &fake.info, &options(60)).expect("room");
+    assert!(plan.write_bytes_max <= (1 + 31) * fake.info.bytes, "31 times over at most");
+}
+
+#[test]
+fn the_specification_s_tests_purge_precondition_twice_and_count_their_rounds() {
+    let (fake, _) = ran("snia-hir", 64, 300, FlashTraits::default());
+    let precondition = issued(&fake, "precondition");
+    assert_eq!((precondition.len(), precondition[0].stop.bytes), (1, Some(2 * 64 * MIB)));
+    assert_eq!((precondition[0].blocks.max(), precondition[0].depth), (128 << 10, 32));
+    assert_eq!(fake.issued[0].name, "precondition");
+    assert_eq!((fake.steps["purge"], fake.steps["wait"]), (1, 5 * 36));
+    for wait in ["5s", "10s", "15s", "25s", "50s"] {
+        let counts = ["", "-then-none"]
+            .map(|end| issued(&fake, &format!("snia-hir-wait-{wait}{end}")).len());
+        assert_eq!(counts, [36, 36], "{wait}");
+    }
+    let (fake, _) = ran("snia-dirth", 64, 100, FlashTraits::default());
+    assert_eq!(order(&fake, "snia-dirth-t").len(), 49);
+    let most = issued(&fake, "snia-dirth-t32-q32")[0];
+    assert_eq!((most.jobs, most.depth, most.mix), (32, 32, Mix::read_percent(65)));
+    let (fake, _) = ran("snia-throughput", 64, 200, FlashTraits::default());
+    assert_eq!((fake.steps["purge"], issued(&fake, "precondition").len()), (2, 2));
+}
