@@ -1,12 +1,12 @@
-//! Whether a workload may and can run on a target, judged from the target's properties alone: the
-//! answer is the same before a run, when nothing has been touched, and before each of its phases.
+//! Whether a workload may and can run on a target, judged from the target's description alone: the
+//! answer is the same before a run, when nothing was touched yet, and before each of its phases.
 
 use record::Safety;
 use rig::{Result, RigError, TargetInfo};
 use workload::{Caching, Content, Workload};
 
-/// Whether the workload may and can run on such a target. O_DIRECT support is unknown until the
-/// target is opened, and is assumed here.
+/// Whether the workload may and can run on a target like this. Whether the file
+/// system supports O_DIRECT is unknown until it is opened; until then it is assumed to.
 pub fn admit(workload: &Workload, info: &TargetInfo) -> Result<()> {
     workload.check()?;
     let end = workload.region.end();
@@ -33,7 +33,7 @@ pub(crate) fn admit_change(what: &str, info: &TargetInfo) -> Result<()> {
     Err(RigError::Refused(format!("{what}, and {instead}")))
 }
 
-/// Whether a workload writes back the original content of a borrowed target.
+/// Whether a workload writes the original content only, on a target whose blocks may be borrowed.
 fn gives_back(workload: &Workload, info: &TargetInfo) -> bool {
     let original = workload.content == Content::Original && workload.mix.discard == 0;
     original && info.allowed == Safety::Borrows
@@ -58,7 +58,7 @@ pub(crate) fn admit_blocks_at(offset: u64, bytes: u64, info: &TargetInfo) -> Res
     Err(RigError::Unsupported(text))
 }
 
-/// I/O that bypasses the page cache must consist of the drive's own blocks.
+/// I/O past the page cache must consist of whole logical blocks.
 fn admit_blocks(workload: &Workload, info: &TargetInfo) -> Result<()> {
     let block = u64::from(info.logical_block_bytes.max(1));
     let direct = workload.caching == Caching::Bypass && info.target.direct != Some(false);

@@ -1,24 +1,24 @@
-//! Borrowed blocks of the target: their original content, in memory for the writes that carry it,
-//! and in a journal on another drive if the content belongs to the user.
+//! Borrowed blocks: the target's original bytes, in memory for the writes that carry them, and in a
+//! journal on another drive where they are the user's.
 
 use std::fs::File;
 
 use drive::ErrorKind;
-use journal::{Borrowed, Journal, JournalError, Place};
+use journal::{Borrowed, Journal, JournalError};
 use record::{Safety, TargetKind};
 use rig::{Result, RigError, TargetInfo};
 use workload::{Region, Workload};
 
-/// Maximum borrowed bytes, which are also kept in memory.
+/// The most that is borrowed at once, bytes: it is kept in memory, too.
 const BYTES_MOST: u64 = 1 << 30;
 
-/// All blocks borrowed at present.
+/// All blocks borrowed now.
 #[derive(Default)]
-pub(crate) struct BorrowedBlocks(Vec<Loan>);
+pub(crate) struct BorrowedBlocks(Vec<Entry>);
 
-struct Loan {
+struct Entry {
     borrowed: Borrowed,
-    /// `None` if the bytes are not the user's or the target was opened with `--destroy`.
+    /// `None` where the bytes are not the user's, or were given away.
     journal: Option<Journal>,
 }
 
@@ -28,9 +28,9 @@ impl BorrowedBlocks {
         &mut self,
         region: Region,
         target: &Target<'_>,
-        place: Option<&Place>,
+        place: Option<&journal::Place>,
     ) -> Result<()> {
-        let sum: u64 = self.0.iter().map(|loan| loan.borrowed.region().bytes).sum();
+        let sum: u64 = self.0.iter().map(|entry| entry.borrowed.region().bytes).sum();
         if sum + region.bytes > BYTES_MOST {
             let text = format!("borrowing {} bytes at once", sum + region.bytes);
             return Err(RigError::Unsupported(text));
@@ -40,37 +40,36 @@ impl BorrowedBlocks {
             Safety::Borrows => Some(target.keep(&borrowed, place)?),
             _ => None,
         };
-        self.0.push(Loan { borrowed, journal });
+        self.0.push(Entry { borrowed, journal });
         Ok(())
     }
 
-    /// Whether the whole region written by a workload is borrowed.
+    /// Whether everything a workload writes is borrowed.
     pub(crate) fn cover(&self, workload: &Workload) -> bool {
         let (start, end) = (workload.region.start, workload.region.end());
         let covers = |r: Region| r.start <= start && end <= r.end();
-        self.0.iter().any(|loan| covers(loan.borrowed.region()))
+        self.0.iter().any(|entry| covers(entry.borrowed.region()))
     }
 
     /// Copies the original content at `offset` of the target.
     pub(crate) fn copy_to(&self, offset: u64, buffer: &mut [u8]) {
-        let copied = self.0.iter().any(|loan| loan.borrowed.copy_to(offset, buffer));
-        assert!(copied, "only what is borrowed is written");
+        let copied = self.0.iter().any(|entry| entry.borrowed.copy_to(offset, buffer));
+        assert!(copied, "only borrowed blocks are written");
     }
 
-    /// Compares all borrowed blocks with their present content, restores those that differ, and
-    /// forgets them. Returns the bytes restored. Blocks that cannot be restored stay in their
-    /// journal.
+    /// Compares all borrowed blocks with the target, restores those that differ, and forgets them.
+    /// Returns the bytes restored. Blocks that cannot be restored stay in their journal.
     pub(crate) fn restore(&mut self, target: &Target<'_>) -> Result<u64> {
-        // A failure to restore one loan must not prevent restoring the others.
-        let loans = std::mem::take(&mut self.0).into_iter();
-        let all: Vec<Result<u64>> = loans.map(|loan| loan.restore(target)).collect();
+        // A failure must not keep the others from being restored.
+        let entries = std::mem::take(&mut self.0).into_iter();
+        let all: Vec<Result<u64>> = entries.map(|entry| entry.restore(target)).collect();
         all.into_iter().sum()
     }
 }
 
-impl Loan {
+impl Entry {
     fn restore(self, target: &Target<'_>) -> Result<u64> {
-        let Loan { borrowed, journal } = self;
+        let Entry { borrowed, journal } = self;
         let kept = journal.as_ref().map(|j| j.path().display().to_string());
         let back = borrowed.differing(target.file).and_then(|blocks| {
             if !blocks.is_empty() {
@@ -84,7 +83,7 @@ impl Loan {
     }
 }
 
-/// The target of the loans.
+/// The target they come from.
 pub(crate) struct Target<'a> {
     pub info: &'a TargetInfo,
     pub file: &'a File,
@@ -92,7 +91,7 @@ pub(crate) struct Target<'a> {
 }
 
 impl Target<'_> {
-    fn keep(&self, borrowed: &Borrowed, place: Option<&Place>) -> Result<Journal> {
+    fn keep(&self, borrowed: &Borrowed, place: Option<&journal::Place>) -> Result<Journal> {
         let refused = |text: &str| RigError::Refused(format!("{text}: nothing was overwritten"));
         let place = place.ok_or_else(|| refused("nothing is borrowed without a journal"))?;
         let key = self.key.as_ref().filter(|_| self.info.target.kind == TargetKind::Device);

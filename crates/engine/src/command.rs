@@ -1,8 +1,8 @@
-//! Runs a user's program beside the watched drive and measures its time, its cost to the machine,
-//! and its traffic on the device, including the traffic after its end.
+//! Runs a user's program while the drive is watched: its duration, its cost to the machine, and the
+//! device traffic it causes, write-back after its end included.
 //!
-//! The program's output is discarded, because printing would be part of the time; its stderr is
-//! shown. It has no input.
+//! Its standard output is discarded, because printing would be part of the time; its standard error
+//! is shown. It gets no input.
 
 use std::fs::File;
 use std::io;
@@ -19,12 +19,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::clock::Clock;
 use crate::sys::process::{self, Ended};
 
-/// Interval for checking the user's interrupt.
+/// How often the interrupt flag is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The surroundings of a program.
 pub(crate) struct Stage<'a> {
-    /// Working directory; `None`: the current one.
+    /// Its working directory; `None`: the current one.
     pub directory: Option<&'a str>,
     /// A file of the file system, or the device, whose cached writes are waited for.
     pub file: &'a File,
@@ -71,8 +71,8 @@ impl Stage<'_> {
         })
     }
 
-    /// Syncs the whole file system to the device, because the program's data cannot be
-    /// distinguished from the rest.
+    /// Makes everything written to the file system durable: the program's own writes cannot be told
+    /// from the rest.
     fn sync(&self) -> io::Result<()> {
         match self.directory {
             Some(_) => Ok(rustix::fs::syncfs(self.file)?),
@@ -83,7 +83,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Waits for the program, and terminates it if the user ends the run.
+    /// Waits for the program; kills it when the user ends the run.
     fn wait(&self, id: u32) -> io::Result<Ended> {
         let (sender, ended) = channel();
         thread::spawn(move || sender.send(process::wait(id)));

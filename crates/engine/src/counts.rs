@@ -28,7 +28,7 @@ impl Counts {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 
-    /// Number of counts other than of 0.
+    /// Counts of all numbers but 0.
     pub fn busy(&self) -> u64 {
         self.0[1..].iter().sum()
     }

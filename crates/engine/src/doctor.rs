@@ -23,7 +23,7 @@ const PUNTED_SHARE: f64 = 0.1;
 /// Times below which a processor share is meaningless, nanoseconds.
 const TOO_SHORT_NS: u64 = 10_000_000;
 
-/// The input of the doctor.
+/// The material of an examination.
 pub(crate) struct Case<'a> {
     /// `None` on a virtual drive.
     pub backend: Option<BackendKind>,
@@ -35,7 +35,7 @@ pub(crate) struct Case<'a> {
     pub written_share: Option<f64>,
 }
 
-/// All findings that limit the validity of a measurement.
+/// Everything that casts doubt on a measurement.
 pub(crate) fn examine(case: &Case<'_>) -> Vec<Finding> {
     let rules: [fn(&Case<'_>) -> Option<Finding>; 11] = [
         failed,
@@ -232,8 +232,7 @@ fn others(case: &Case<'_>) -> Option<Finding> {
     let moved = |kind| case.measurement.kind(kind).map_or(0, |k| k.bytes);
     let ours = moved(OpKind::Read) + moved(OpKind::Write);
     let all = device.read_bytes + device.written_bytes;
-    // File systems add metadata and journals; more than 25% above our own traffic belongs to
-    // others.
+    // File systems add metadata and journals; more than a quarter above ours is another user.
     if ours < TOO_LITTLE || (all as f64) < ours as f64 * 1.25 {
         return None;
     }

@@ -1,8 +1,8 @@
 //! Jobs that keep a ratio of operations to each other.
 //!
-//! Every job of a flow has a weight. A job may issue while its share of all operations does not
-//! exceed its share of the weights; otherwise it pauses, while its operations in flight continue. A
-//! job joins with its first operation and leaves with its last, so an idle job never delays the
+//! Every job of a flow has a weight. A job may issue while its share of the operations of all is not
+//! above its share of the weights; otherwise it rests while its operations in flight continue. A job
+//! joins with its first operation and leaves with its last, so that an idle job never holds up the
 //! others. The rule is fio's (`flow.c`).
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use workload::Pace;
 /// waits for.
 const REST_NS: u64 = 100_000;
 
-/// What the jobs of a flow share.
+/// The state that the jobs of a flow share.
 #[derive(Debug, Default)]
 pub struct Flow {
     /// Operations of the present participants.
@@ -89,7 +89,7 @@ impl Drop for FlowShare {
 mod tests {
     use super::*;
 
-    /// Runs both alternately until one has issued `n` operations; returns the counts.
+    /// Lets both run by turns until one of them has done `n`; returns the operations of each.
     fn run(a: &mut FlowShare, b: &mut FlowShare, n: u64) -> (u64, u64) {
         let (mut now, mut did) = (0, (0, 0));
         while did.0 < n && did.1 < n {

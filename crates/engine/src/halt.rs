@@ -1,29 +1,29 @@
-//! Requests to end jobs: one flag per job, which is all its loop reads.
+//! Stop flags: one for each worker, the only thing of others that its loop reads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A flag for each job of a measurement.
+/// A stop flag for each worker of a performance.
 pub(crate) struct Halt(Vec<AtomicBool>);
 
 impl Halt {
-    /// Flags for this many jobs, none set.
+    /// Clear flags for so many workers.
     pub(crate) fn new(jobs: u32) -> Halt {
         Halt((0..jobs).map(|_| AtomicBool::new(false)).collect())
     }
 
-    /// The flag of a job.
+    /// The flag of a worker.
     pub(crate) fn flag(&self, job: u32) -> &AtomicBool {
         &self.0[job as usize]
     }
 
-    /// Ends the job with this number, if there is one.
+    /// Stops the worker of that number, if there is one.
     pub(crate) fn end(&self, job: u32) {
         if let Some(flag) = self.0.get(job as usize) {
             flag.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Ends all jobs.
+    /// Stops all workers.
     pub(crate) fn end_all(&self) {
         self.0.iter().for_each(|flag| flag.store(true, Ordering::Relaxed));
     }

@@ -1,8 +1,10 @@
 //! The engine: issues a workload against a target and times it.
 //!
-//! [`Machine`] is the [`rig::Rig`] of real targets. A measurement starts a thread per job. Each
-//! runs the worker's loop on its own backend, while the calling thread watches, merges the workers'
-//! reports interval by interval, and samples the device. Nothing is shared in the hot loop.
+//! [`Machine`] is the [`rig::Rig`] of real targets. A measurement starts a thread per job; each runs
+//! the worker's loop on a backend of its own, while the calling thread merges the workers' reports
+//! interval by interval and samples the device. Nothing is shared in the hot loop.
+//!
+//! [`Simulator`] is the rig of virtual drives: the same workers, conducted in one virtual time.
 //!
 //! Two histograms are kept: service time from the stamp before submission, and, if operations have
 //! due times, response time from the due time, which a stalled drive cannot hide.

@@ -1,12 +1,11 @@
 //! The time that a drive may stay silent.
 //!
-//! A drive that neither completes nor rejects its operations holds every slot of a job, and the
-//! job's thread in a system call that cannot be ended from here. The watching thread therefore
-//! keeps the time since a job last completed a turn of its loop. Flushes, and writes that wait for
-//! room in the page cache, may legitimately take long; during those, bytes moved by the device also
-//! count as a sign of life. (Not otherwise, because most drives always have some other traffic.)
-//! The silence is reported once after a while, and once more when the patience is exhausted; the
-//! response is up to the observer: [`rig::Event::NoAnswer`].
+//! A drive that neither completes nor refuses its operations holds every slot of a job, and the job's
+//! thread is blocked in the kernel, where it cannot be killed. The sampler therefore keeps the time
+//! since a job last went round its loop. Flushes, and writes that wait for room in the page cache, may
+//! take long: during those, bytes moved by the device count as a sign of life, too. (Otherwise they
+//! do not: most drives also serve others.) A silence is reported once after a while and once more at
+//! its limit; the observer decides what follows: [`rig::Event::NoAnswer`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -17,7 +16,7 @@ use std::time::Duration;
 pub(crate) struct Pulse(Arc<(AtomicU64, AtomicU32)>);
 
 impl Pulse {
-    /// A job has completed a turn of its loop; at least once per interval.
+    /// A job went round its loop, as it does at least once in an interval.
     pub(crate) fn beat(&self) {
         self.0.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -43,57 +42,56 @@ impl Pulse {
     }
 }
 
-/// Default maximum silence: longer than a SATA or SCSI drive has by the kernel's own time-outs (30
-/// s, five retries) before it is given up there.
+/// Default limit of a silence: longer than the kernel's own time-outs for SATA and SCSI drives (30 s,
+/// five retries).
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Silence that is reported to the user, nanoseconds. No healthy drive needs that long for
-/// anything.
-const WORTH_A_WORD_NS: u64 = 30_000_000_000;
+/// Silence that is reported to the user, nanoseconds. No healthy drive needs this long for anything.
+const REPORTED_NS: u64 = 30_000_000_000;
 
-/// Signs of life seen so far.
+/// The drive's signs of life.
 #[derive(Debug)]
 pub(crate) struct Patience {
     limit_ns: u64,
     /// Beats and bytes at the last change, and its time.
     seen: (u64, u64),
     since_ns: u64,
-    /// Silence at which the next report is due; `None` after the last.
-    word_ns: Option<u64>,
+    /// Silence at which the next report is due; `None`: both were made.
+    report_ns: Option<u64>,
 }
 
 impl Patience {
     /// At the start of a workload.
     pub(crate) fn new(limit_ns: u64) -> Patience {
-        Patience { limit_ns, seen: (0, 0), since_ns: 0, word_ns: Some(first_word(limit_ns)) }
+        Patience { limit_ns, seen: (0, 0), since_ns: 0, report_ns: Some(first_report(limit_ns)) }
     }
 
-    /// Checks the beats of the jobs and the bytes moved by the device. Returns the length of a
-    /// silence worth reporting, once; the last time it is the limit or more.
+    /// Compares the beats of the jobs and the bytes moved by the device with the last look. Returns a
+    /// silence that must be reported, once each; the second time it has reached the limit.
     pub(crate) fn look(&mut self, now_ns: u64, beats: u64, bytes: u64) -> Option<u64> {
         if self.seen != (beats, bytes) {
             self.seen = (beats, bytes);
             self.since_ns = now_ns;
-            self.word_ns = Some(first_word(self.limit_ns));
+            self.report_ns = Some(first_report(self.limit_ns));
             return None;
         }
         let silent = now_ns.saturating_sub(self.since_ns);
-        let due = self.word_ns?;
+        let due = self.report_ns?;
         if silent < due {
             return None;
         }
-        self.word_ns = (silent < self.limit_ns).then_some(self.limit_ns);
+        self.report_ns = (silent < self.limit_ns).then_some(self.limit_ns);
         Some(silent)
     }
 
-    /// Silence after which the drive is given up, nanoseconds.
+    /// The limit, nanoseconds.
     pub(crate) fn limit_ns(&self) -> u64 {
         self.limit_ns
     }
 }
 
-fn first_word(limit_ns: u64) -> u64 {
-    WORTH_A_WORD_NS.min(limit_ns / 2)
+fn first_report(limit_ns: u64) -> u64 {
+    REPORTED_NS.min(limit_ns / 2)
 }
 
 #[cfg(test)]
@@ -112,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_comes_round_and_a_device_that_moves_are_not_silent() {
+    fn a_job_in_its_loop_and_a_device_that_moves_bytes_are_not_silent() {
         let mut patience = Patience::new(300 * S);
         assert!((0..1000).all(|s| patience.look(s * S, s, 0).is_none()));
         assert!((1000..2000).all(|s| patience.look(s * S, 1000, s).is_none()));
@@ -125,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_patience_has_an_early_word_and_one_that_is_skipped_over_the_last() {
+    fn a_short_patience_reports_early_and_a_late_look_reports_at_once() {
         let mut patience = Patience::new(2 * S);
         assert_eq!(patience.look(S, 0, 0), Some(S));
         assert_eq!(patience.look(3 * S, 0, 0), Some(3 * S));

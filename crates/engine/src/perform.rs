@@ -107,7 +107,7 @@ impl Performer<'_> {
 /// A workload and its issue, which the parts of a job share.
 type Kept = (Workload, Issue);
 
-/// The rest of a job, moved into its parts.
+/// The rest of a job, which moves into its parts.
 struct Moved<'a> {
     sources: Vec<Box<dyn workload::Source>>,
     place_bits: u32,
@@ -170,13 +170,13 @@ pub(crate) fn shares(kept: &[Kept]) -> Vec<Option<FlowShare>> {
     kept.iter().map(share).collect()
 }
 
-/// The facts about a job needed after its parts have run.
+/// The facts about a job that its results need after its parts have run.
 pub(crate) struct Description {
     /// `None` on a virtual drive.
     pub backend: Option<BackendKind>,
     pub direct: bool,
     pub ramp_ns: u64,
-    /// Share of its reads that was written before, if known.
+    /// Share of its region that was written before, where that is known.
     pub written_share: Option<f64>,
 }
 
@@ -198,7 +198,7 @@ impl Description {
     }
 }
 
-/// Makes results from the observations.
+/// Turns the sampler's data into results.
 pub(crate) struct Results<'a> {
     pub name: &'a str,
     pub info: &'a TargetInfo,

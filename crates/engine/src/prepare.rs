@@ -1,4 +1,4 @@
-//! Brings a real target into a state: fill, discard, flush, drop caches.
+//! Brings a real target into a state: fill, flush, drop caches.
 
 use std::fs::File;
 use std::io;
@@ -55,7 +55,7 @@ pub(crate) fn reserve(file: &File, end: u64) -> io::Result<()> {
 /// Drops the target's pages from the kernel's cache.
 pub(crate) fn drop_caches(file: &File) -> io::Result<()> {
     if file.metadata()?.file_type().is_block_device() {
-        // Needs CAP_SYS_ADMIN; the advice below achieves most of it for other users.
+        // Needs CAP_SYS_ADMIN; without it, the advice below does most of the work.
         let _ = sys::file::flush_buffers(file);
     } else {
         file.sync_data()?;
@@ -63,8 +63,8 @@ pub(crate) fn drop_caches(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
-/// Bytes of a regular file in the page cache; `None` if unknown (devices, kernels that do not
-/// report it).
+/// Bytes of a regular file in the kernel's page cache; `None` where unknown (devices, kernels that
+/// do not report it).
 pub(crate) fn cached_bytes(file: &File) -> io::Result<Option<u64>> {
     let meta = file.metadata()?;
     if !meta.is_file() {
@@ -73,8 +73,8 @@ pub(crate) fn cached_bytes(file: &File) -> io::Result<Option<u64>> {
     Ok(sys::file::cached_bytes(file, meta.len()).ok())
 }
 
-/// The written share of a region of a regular file; `None` if unknown (devices, file systems
-/// without an extent map).
+/// Written share of a region of a regular file; `None` where unknown (devices, file systems without
+/// an extent map).
 pub(crate) fn written_share(file: &File, region: Region) -> Option<f64> {
     let regular = file.metadata().is_ok_and(|m| m.is_file());
     if !regular || region.bytes == 0 {

@@ -1,7 +1,7 @@
-//! Priorities of single operations, in addition to that of the job.
+//! I/O priorities of single operations, apart from the job's own.
 //!
-//! The kernel passes them on if the scheduler or the drive supports priorities. The operations are
-//! chosen at random by shares in percent, by direction and, if the rule says so, by size.
+//! The kernel uses them where the scheduler or the drive supports priorities. They are drawn from
+//! shares in percent, by direction and, where a rule says so, by size.
 
 use rig::Priorities;
 use workload::{Op, OpKind};
@@ -20,7 +20,7 @@ impl SlotPriorities {
         SlotPriorities { draws: rules.seed, rules, slots: Vec::new() }
     }
 
-    /// Draws the priority of the operation in a slot; 0 for that of the job.
+    /// Draws the priority of the operation in a slot; 0 for the job's own.
     pub(crate) fn give(&mut self, slot: u32, op: Op) -> u16 {
         let priority = self.draw(op);
         let slot = slot as usize;

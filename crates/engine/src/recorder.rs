@@ -123,7 +123,7 @@ pub(crate) enum Outlet {
 }
 
 impl Outlet {
-    /// The sampler outlives the workers; without it the report is dropped.
+    /// The sampler outlives the workers; when it is gone the report is not needed.
     fn send(&self, report: Report) {
         match self {
             Outlet::Bounded(sender) => drop(sender.send(report)),
@@ -199,7 +199,7 @@ impl Recorder {
         self.interval_end
     }
 
-    /// Reports the counts and continues in the interval that contains `now`. The temperature comes
+    /// Hands over the counts and continues in the interval that holds `now`. `temperature_c` comes
     /// from a backend that knows it.
     #[cold]
     pub(crate) fn publish(&mut self, now: u64, temperature_c: Option<f64>) {
@@ -279,7 +279,7 @@ impl Recorder {
         }
     }
 
-    /// Reports the remaining counts and the end.
+    /// Hands over the remaining counts and reports the end.
     pub(crate) fn finish(mut self, mut end: JobEnd) {
         self.publish(end.end_ns, None);
         end.job = self.job;

@@ -1,8 +1,8 @@
-//! The effect of a discard on blocks: read before and after, bypassing all caches.
+//! The fate of released blocks: read before and after, past all caches.
 //!
-//! A device is discarded. Blocks of a scratch file are located on the device by the file system's
-//! extent map, freed by punching a hole (equivalent to deleting the file), and trimmed. The map is
-//! verified first: the device must hold the content of the file there.
+//! A device is discarded. Blocks of a scratch file are found on the device by the file system's own
+//! map, freed by punching a hole (the same to the file system as deleting the file), and trimmed.
+//! The map is checked first: the device must hold the file's content there.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,11 +17,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::sys::arena::Arena;
 use crate::sys::file::{Piece, pieces, trim_free};
 
-/// Bytes compared at once.
+/// Read at once, bytes.
 const STRETCH: u64 = 1 << 20;
 
-/// Number of places compared, spread over the region: enough to decide, and read within a second by
-/// any drive.
+/// Stretches read, spread over the region: enough to tell, and read in a second by any drive.
 const STRETCHES: u64 = 64;
 
 /// Unit of comparison, bytes: no drive has smaller blocks.
@@ -31,9 +30,9 @@ const SECTOR: usize = 512;
 const CANARY_SEED: u64 = 0x5d1a_9c3e_7b20_64f1;
 const CANARY_STEP: u64 = 1_442_695_040_888_963_407;
 
-/// A place to be compared.
+/// A stretch that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Stretch {
     /// First byte.
     pub at: u64,
     /// Bytes, at most [`STRETCH`].
@@ -43,24 +42,24 @@ pub(crate) struct Place {
 /// A fingerprint of every sector of the places, in order.
 pub(crate) struct Look(Vec<u64>);
 
-/// Places spread over a region of a device.
-pub(crate) fn places(region: Region) -> Vec<Place> {
+/// Places of a device to look at, spread over a region.
+pub(crate) fn places(region: Region) -> Vec<Stretch> {
     let all = region.bytes.div_ceil(STRETCH);
     let step = all.div_ceil(STRETCHES).max(1);
     let starts = (0..all).step_by(step as usize).map(|i| i * STRETCH);
     let place =
-        |at: u64| Place { at: region.start + at, bytes: STRETCH.min(region.bytes - at) as u32 };
+        |at: u64| Stretch { at: region.start + at, bytes: STRETCH.min(region.bytes - at) as u32 };
     starts.map(place).collect()
 }
 
-/// Writes incompressible content that was never there before, so that its fate can be determined.
-pub(crate) fn put_canaries(file: &File, places: &[Place]) -> io::Result<()> {
+/// Writes unique, incompressible content, so that its fate can be seen.
+pub(crate) fn put_canaries(file: &File, places: &[Stretch]) -> io::Result<()> {
     let mut arena = Arena::new(1, STRETCH as usize)?;
     let mut state = CANARY_SEED;
     for place in places {
         let buffer = arena.slot(0, place.bytes);
         for word in buffer.chunks_exact_mut(8) {
-            // A linear congruential generator: any non-zero bytes would do.
+            // A linear congruential generator: any bytes other than zeroes would do.
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(CANARY_STEP);
             word.copy_from_slice(&state.to_le_bytes());
         }
@@ -69,8 +68,8 @@ pub(crate) fn put_canaries(file: &File, places: &[Place]) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Reads the places of a file or device that bypasses the cache.
-pub(crate) fn look(file: &File, places: &[Place]) -> io::Result<Look> {
+/// Reads the places of a file or device that was opened past the cache.
+pub(crate) fn look(file: &File, places: &[Stretch]) -> io::Result<Look> {
     let mut arena = Arena::new(1, STRETCH as usize)?;
     let mut prints = Vec::new();
     for place in places {
@@ -82,7 +81,7 @@ pub(crate) fn look(file: &File, places: &[Place]) -> io::Result<Look> {
 }
 
 impl Look {
-    /// The changes up to a later look at the same places.
+    /// Changes up to a later look at the same places.
     pub fn until(&self, after: &Look) -> Released {
         let zero = xxh3_64(&[0; SECTOR]);
         let count = |is: &dyn Fn(u64, u64) -> bool| {
@@ -101,7 +100,7 @@ impl Look {
 /// Blocks of a file, located on the device below its file system.
 pub(crate) struct Found {
     device: File,
-    places: Vec<Place>,
+    places: Vec<Stretch>,
     before: Look,
 }
 
@@ -129,19 +128,19 @@ impl Found {
         Ok(Found { device: raw, places, before })
     }
 
-    /// The present content of the blocks.
+    /// Reads the blocks again.
     pub fn look_again(&self) -> io::Result<Released> {
         Ok(self.before.until(&look(&self.device, &self.places)?))
     }
 }
 
 /// The first stretches of the pieces, in the file and on the device.
-fn stretches(pieces: &[Piece]) -> (Vec<Place>, Vec<Place>) {
+fn stretches(pieces: &[Piece]) -> (Vec<Stretch>, Vec<Stretch>) {
     let cut = |piece: &Piece| {
         let piece = *piece;
         (0..piece.bytes).step_by(STRETCH as usize).map(move |at| {
             let bytes = STRETCH.min(piece.bytes - at) as u32;
-            let place = |start: u64| Place { at: start + at, bytes };
+            let place = |start: u64| Stretch { at: start + at, bytes };
             (place(piece.logical), place(piece.physical))
         })
     };
@@ -154,7 +153,7 @@ fn stretches(pieces: &[Piece]) -> (Vec<Place>, Vec<Place>) {
 pub(crate) fn free(file: &File, region: Region) -> io::Result<Option<u64>> {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     fallocate(file, flags, region.start, region.bytes)?;
-    // Space still held by a journal is not free yet.
+    // Blocks in the file system's journal are not free yet.
     file.sync_all()?;
     match trim_free(file) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -171,7 +170,7 @@ mod tests {
     fn places_are_spread_over_the_region() {
         let few = places(Region { start: 512, bytes: (3 << 20) + 512 });
         assert_eq!(few.len(), 4);
-        assert_eq!(few[3], Place { at: 512 + (3 << 20), bytes: 512 });
+        assert_eq!(few[3], Stretch { at: 512 + (3 << 20), bytes: 512 });
         let many = places(Region::first(1 << 40));
         assert_eq!(many.len(), STRETCHES as usize);
         assert!(many[63].at > 1_000_000_000_000 && many[63].at < 1 << 40);
@@ -182,7 +181,7 @@ mod tests {
         let file = tempfile::tempfile().expect("a file");
         let content: Vec<u8> = (0..4096u32).flat_map(|i| i.to_le_bytes()).collect();
         file.write_all_at(&content, 0).expect("written");
-        let places = [Place { at: 0, bytes: 16384 }];
+        let places = [Stretch { at: 0, bytes: 16384 }];
         let before = look(&file, &places).expect("read");
         file.write_all_at(&[0; 4096], 0).expect("written");
         file.write_all_at(&[7; 512], 4096).expect("written");

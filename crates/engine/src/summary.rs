@@ -1,4 +1,4 @@
-//! From the observations of workers and sampler to a measurement.
+//! Turns the figures of workers and sampler into a measurement.
 
 use record::{Finding, IoErrors};
 use rig::{Measurement, StopReason};

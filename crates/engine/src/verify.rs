@@ -1,11 +1,11 @@
-//! Records the writes and checks reads against them.
+//! Keeps track of the written blocks and checks reads against them.
 //!
-//! One sequence number per smallest block of a job's slice. If two operations on one block were in
-//! flight together, the result is undefined by the rules of block devices, and the block is not
-//! checked until it has been written alone.
+//! There is one sequence number per smallest block of a job's slice. Where two operations on one
+//! block were in flight together, block devices leave the outcome open, and the block is not checked
+//! until a write has it to itself again.
 //!
-//! With a pattern instead of stamps, the record of a block is its offset within its write, because
-//! the pattern starts with each write.
+//! With a pattern instead of stamps, a block's number is its distance from the start of its write,
+//! because the pattern begins anew with each write.
 
 use std::io;
 
@@ -21,14 +21,14 @@ const OPEN: u32 = u32::MAX;
 pub(crate) struct Verifier {
     seed: u64,
     proof: Proof,
-    /// Content around stamps, if it is other than random.
+    /// Content around the stamps, where more than random bytes was asked for.
     filler: Option<Filler>,
     slice: Region,
     grid: u64,
     /// The address bits for the offset within a file.
     place: u64,
-    /// Whether blocks not written by this run must have stamps of the same seed (a run that only
-    /// reads checks the writes of an earlier one).
+    /// Whether blocks that this run has not written must hold stamps of the same seed: a run that
+    /// only reads checks an earlier run's writes.
     expects_all: bool,
     sequences: Vec<u32>,
     next: u32,
@@ -151,7 +151,7 @@ impl Verifier {
                     checked.err().map(|fault| (fault, at))
                 }
                 Proof::Motif(motif) => {
-                    // Data of another run are taken to begin where they are read.
+                    // The writes of another run are assumed to begin where they are read.
                     let before = if known == UNWRITTEN { i as u64 } else { u64::from(known) - 1 };
                     let behind = before * self.grid;
                     let start = (at - behind.min(at)) & self.place;
@@ -164,7 +164,7 @@ impl Verifier {
         first
     }
 
-    /// The block at `fault` of an operation that returned `buffer`, and its expected content.
+    /// The block at `fault` of an operation that read `buffer`, and its expected content.
     pub(crate) fn dump(&mut self, op: Op, fault: u64, buffer: &[u8]) -> Dump {
         let behind = (fault - op.offset) / self.grid * self.grid;
         let (at, last) = (op.offset + behind, buffer.len());
@@ -172,7 +172,7 @@ impl Verifier {
         Dump { address: at, found: found.to_vec(), expected: self.expected(op, at, found) }
     }
 
-    /// The expected content at an address, as far as known.
+    /// Expected content of an address, as far as it is known.
     fn expected(&mut self, op: Op, at: u64, found: &[u8]) -> Option<Vec<u8>> {
         let mut block = vec![0; found.len()];
         let known = self.sequences[((at - self.slice.start) / self.grid) as usize];
@@ -188,17 +188,17 @@ impl Verifier {
             // The content around the stamps was drawn for that write alone.
             return None;
         }
-        // Data of an earlier run identify their write, if a stamp is left.
-        let reported = || {
+        // A stamp of an earlier run says which write it belongs to.
+        let stamped = || {
             let mut sectors = found.chunks_exact(layout.sector);
             sectors.find_map(|sector| stamp::read_sector(sector, layout.at))
         };
-        let sequence = if known == UNWRITTEN { reported()?.sequence as u32 } else { known };
+        let sequence = if known == UNWRITTEN { stamped()?.sequence as u32 } else { known };
         self.dress(at, sequence, &mut block);
         Some(block)
     }
 
-    /// Reads back all written data, outside the measured time.
+    /// Reads back everything written, outside the measured time.
     pub(crate) fn read_back(
         &mut self,
         mut read: impl FnMut(u64, &mut [u8]) -> io::Result<bool>,

@@ -39,7 +39,7 @@ fn file(directory: &Path, bytes: u64) -> std::path::PathBuf {
     path
 }
 
-/// Backends of this machine; missing ones are reported.
+/// Backends of this machine; those that are missing are reported.
 fn backends() -> Vec<BackendKind> {
     let directory = tempfile::tempdir().expect("a directory");
     let path = file(directory.path(), MIB);

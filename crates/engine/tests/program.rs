@@ -1,5 +1,5 @@
-//! A program around the drive: stream calls, durable writes, growing files, commands. Counts are
-//! exact; nothing depends on the speed of the machine.
+//! Behaviour of a program on the drive: stream calls, durable writes, files that grow, commands.
+//! Counts are exact; nothing here depends on how fast the machine is.
 
 use std::fs;
 use std::path::Path;

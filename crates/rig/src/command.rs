@@ -1,4 +1,4 @@
-//! Cost of one run of a user's program, and its traffic on the device.
+//! The cost of one run of a user's program, and its traffic on the device.
 
 use crate::DeviceTraffic;
 
@@ -25,7 +25,7 @@ impl std::fmt::Display for Exit {
 pub struct CommandRun {
     /// From its start to its end, nanoseconds.
     pub elapsed_ns: u64,
-    /// From its end until its data were on the device, nanoseconds.
+    /// From its end until its writes were on the device, nanoseconds.
     pub sync_ns: u64,
     /// Processor time in the program and its children, nanoseconds.
     pub user_ns: u64,
@@ -35,8 +35,9 @@ pub struct CommandRun {
     pub memory_bytes_max: u64,
     /// How it ended.
     pub exit: Exit,
-    /// Device traffic until its end; `None` if the device cannot be watched. Includes other users.
+    /// Device traffic until its end, that of other users included; `None` where the device cannot be
+    /// watched.
     pub device: Option<DeviceTraffic>,
-    /// The same until its data were on the device.
+    /// Device traffic until its writes were on the device.
     pub device_synced: Option<DeviceTraffic>,
 }

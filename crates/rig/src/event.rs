@@ -1,8 +1,8 @@
-//! Events during a run, for the progress line and the store.
+//! Events of a run: for the progress line, and for the store.
 
 use record::Finding;
 
-/// Counts of one interval of a workload, over all jobs.
+/// One interval of a workload, over all jobs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
     /// Start, nanoseconds since the workload began.
@@ -25,7 +25,7 @@ pub struct Interval {
     pub temperature_c: Option<f64>,
 }
 
-/// An event of interest to an observer.
+/// Something an observer may want to know.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// The method begins a step of its plan. `replicate` counts from 0.
@@ -48,7 +48,7 @@ pub enum Event {
     },
     /// Share of a preparation that is done, 0 to 1.
     Progress {
-        /// Its name.
+        /// The preparation.
         name: String,
         /// 0 to 1.
         done: f64,
@@ -56,9 +56,9 @@ pub enum Event {
     /// A finding about the validity of the numbers.
     Finding(Finding),
     /// The drive has operations in flight and has been silent for a while. Reported once, and once
-    /// more when the patience is exhausted: the threads of the workload are then blocked in the
-    /// kernel and cannot be killed. An observer that can save the results and exit the process does
-    /// so; if it returns, the wait continues.
+    /// more at the limit: the workload's threads are then blocked in the kernel and cannot be killed.
+    /// An observer that can keep the results so far and end the process does so; if it returns, the
+    /// wait continues.
     NoAnswer {
         /// The workload.
         workload: String,

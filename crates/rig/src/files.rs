@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Result;
 
-/// What exists under a name.
+/// The file under a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSeen {
     /// Whether it is a block device.
@@ -16,7 +16,7 @@ pub struct FileSeen {
     pub bytes: Option<u64>,
 }
 
-/// The planned use of a file.
+/// The use that jobs will make of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePlan {
     /// The file or device as the user named it.
@@ -74,13 +74,13 @@ pub trait Files {
     /// Bytes available in a directory.
     fn room(&mut self, directory: &Path) -> Result<u64>;
 
-    /// Checks that all of it is permitted: user data are confirmed by name, and new files leave
-    /// enough space. From here on [`crate::Rig::target`] is the drive under the first file. Returns
-    /// the data that will be lost, in words, if any.
+    /// Checks that all this may be done: user data is given away by name, and new files leave room.
+    /// From here on [`crate::Rig::target`] is the drive under the first file. Returns, in words, the
+    /// data that will be lost, if any.
     fn admit(&mut self, plans: &[FilePlan]) -> Result<Option<String>>;
 
-    /// Creates missing files and fills those that must hold data. `progress` receives each file and
-    /// its size before its layout; it ends the layout by returning `false`.
+    /// Creates the files that do not exist and fills those that must hold data. `progress` gets
+    /// each file and its bytes before it is laid out, and ends the layout with `false`.
     fn lay_out(&mut self, seed: u64, progress: &mut dyn FnMut(&Path, u64) -> bool) -> Result<()>;
 
     /// Removes a file that was laid out.
@@ -89,7 +89,7 @@ pub trait Files {
     /// The regular files that still exist, with their sizes.
     fn left(&self) -> Vec<(PathBuf, u64)>;
 
-    /// Activity of the disks under the files since they were admitted.
+    /// Use of the disks under the files since they were admitted.
     fn disks(&mut self) -> Vec<DiskUse> {
         Vec::new()
     }

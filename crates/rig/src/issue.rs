@@ -160,9 +160,9 @@ pub struct OpenFlags {
     pub sync: SyncWrites,
     /// Read each file once before the job, to fill the page cache.
     pub pre_read: bool,
-    /// Drop a buffered file from the page cache before the job.
+    /// Drop a buffered file's pages from the page cache before the job.
     pub invalidate: bool,
-    /// Access order advised to the kernel.
+    /// The access order announced to the kernel.
     pub advice: Option<Advice>,
 }
 
@@ -191,7 +191,7 @@ pub enum SyncWrites {
     All,
 }
 
-/// Advice to the kernel about future accesses to a file.
+/// The access order of a file, announced to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
     /// Sequential order.

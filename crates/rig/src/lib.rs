@@ -1,4 +1,4 @@
-//! The interface between measuring code and the drive under test.
+//! The door between a measurement and the drive under test.
 //!
 //! Methods, fio and iozone see a drive only through [`Rig`]. Real drives, virtual drives and the
 //! planner implement it alike, so its users cannot distinguish them. [`Job`]s go in, a
@@ -35,7 +35,7 @@ use std::time::Duration;
 use record::{Safety, State, Target, TargetKind};
 use workload::{Content, Region, Workload, WorkloadError};
 
-/// The drive under test, as known to a method before it begins.
+/// The drive under test, as far as it is known before a measurement.
 #[derive(Clone, Debug)]
 pub struct TargetInfo {
     /// Identity, in the form of the record.
@@ -44,13 +44,13 @@ pub struct TargetInfo {
     pub bytes: u64,
     /// Smallest unit of an O_DIRECT transfer, bytes.
     pub logical_block_bytes: u32,
-    /// The most destructive operations permitted.
+    /// The highest safety class allowed.
     pub allowed: Safety,
-    /// Whether the data are in memory, whatever is read or written (tmpfs, zram, RAM disc).
+    /// The data live in memory (tmpfs, zram, RAM disc).
     pub ram: bool,
     /// Whether discards can be issued.
     pub discard: bool,
-    /// Known state of the drive.
+    /// The known state of the drive.
     pub state: State,
     /// Logical block sizes it can be formatted to, bytes; empty if it cannot be formatted, or not
     /// through this target.
@@ -62,7 +62,8 @@ pub struct TargetInfo {
 }
 
 impl TargetInfo {
-    /// The null target: operations complete at once, and the instrument measures itself.
+    /// No target at all: operations complete without being carried out, and the instrument measures
+    /// itself.
     pub fn null(bytes: u64) -> TargetInfo {
         let target = Target {
             spec: "null:".to_string(),
@@ -92,9 +93,9 @@ impl TargetInfo {
 /// Method of erasing everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erase {
-    /// A discard: the drive is told that the blocks hold nothing.
+    /// A discard: the drive learns that the blocks hold no data.
     Discard,
-    /// A discard that the drive must carry out at once, including all copies.
+    /// A discard that erases at once, all copies included.
     SecureDiscard,
     /// Writing zeroes.
     Zero,
@@ -120,7 +121,7 @@ impl Erase {
     }
 }
 
-/// An operation on the drive between measurements.
+/// An action on a drive between measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Preparation {
     /// Write the whole region once, sequentially, and flush.
@@ -132,15 +133,14 @@ pub enum Preparation {
         /// Seed of the content.
         seed: u64,
     },
-    /// Save the content of the region, so that it may be overwritten with itself
-    /// ([`Content::Original`]). User data are first saved in a journal on another drive.
+    /// Keep the content of the region, so that it may be overwritten with itself
+    /// ([`Content::Original`]). User data first go into a journal on another drive.
     Borrow {
         /// Region.
         region: Region,
     },
-    /// Compare all borrowed blocks with their present content, restore those that differ, and
-    /// forget them. Also works on a run that has ended. `Prepared::bytes` is the number of bytes
-    /// restored.
+    /// Compare all borrowed blocks with their original content, restore those that differ, and forget
+    /// them. Also works on a run that was ended. `Prepared::bytes` counts the bytes restored.
     Restore,
     /// Discard the region.
     Discard {
@@ -149,26 +149,26 @@ pub enum Preparation {
     },
     /// Make everything written durable.
     Flush,
-    /// Drop the target from the operating system's cache.
+    /// Drop the target's pages from the operating system's cache.
     DropCaches,
-    /// Truncate a scratch file, so that the next workload makes it grow like a new file. Devices
-    /// and user files keep their size.
+    /// Empty a scratch file, so that the next workload makes it grow like a new file. Devices and the
+    /// user's own files keep their size.
     Empty,
-    /// Discard the region in the usual way and check its blocks afterwards: a device by a discard,
-    /// a file system by freeing the blocks and trimming. See [`Released`].
+    /// Release the region as its user would, and read its blocks afterwards: a device by a discard, a
+    /// file system by freeing the blocks and trimming. See [`Released`].
     Release {
         /// Region.
         region: Region,
     },
-    /// Write canaries, erase the region (by format and sanitize: the whole drive), and check its
-    /// blocks afterwards. See [`Released`].
+    /// Write canaries, erase the region (format and sanitize: the whole drive), and read the blocks
+    /// afterwards. See [`Released`].
     Erase {
         /// Region.
         region: Region,
         /// Method.
         how: Erase,
     },
-    /// Make the file system of a scratch file discard all its free space. Nothing is lost.
+    /// Make a scratch file's file system discard its free space. No data are lost.
     TrimFree,
     /// Format to another logical block size (destroys everything).
     Format {
@@ -177,20 +177,20 @@ pub enum Preparation {
     },
 }
 
-/// Result of a preparation.
+/// The result of a preparation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prepared {
     /// Duration in nanoseconds of the target's clock.
     pub elapsed_ns: u64,
     /// Bytes written or discarded.
     pub bytes: u64,
-    /// Bytes of the target still in the operating system's cache after dropping it, if known.
+    /// Bytes of the target still in the operating system's cache after a drop, where it reports them.
     pub cached_bytes: Option<u64>,
-    /// Content of the released blocks.
+    /// Content of released blocks.
     pub released: Option<Released>,
 }
 
-/// Content of blocks after a discard. The remainder is neither zero nor unchanged.
+/// Content of blocks after their release. Bytes that are neither zero nor kept are something else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Released {
     /// Bytes read before and after, bypassing all caches.
@@ -203,10 +203,10 @@ pub struct Released {
     pub trimmed_bytes: Option<u64>,
 }
 
-/// Why a request to the rig failed.
+/// The reason why a rig did not carry out a request.
 #[derive(Debug, thiserror::Error)]
 pub enum RigError {
-    /// The user ended the run; the results so far count.
+    /// The user ended the run; the measurements so far count.
     #[error("interrupted")]
     Interrupted,
     /// The safety class does not allow it.
@@ -221,7 +221,7 @@ pub enum RigError {
     /// The target failed.
     #[error("{context}: {source}")]
     Io {
-        /// The operation and its object.
+        /// Action and target.
         context: String,
         /// The system's error.
         source: std::io::Error,
@@ -245,7 +245,7 @@ pub struct Stage<'a> {
     pub observer: Option<&'a mut dyn IntervalObserver>,
 }
 
-/// The operations on the drive under test.
+/// Access to the drive under test.
 pub trait Rig {
     /// Capacity, block sizes, identity, limits, safety class.
     fn target(&self) -> &TargetInfo;
@@ -269,8 +269,8 @@ pub trait Rig {
     /// Lets time pass without I/O: a real drive sleeps, a virtual one advances its clock.
     fn idle(&mut self, time: Duration) -> Result<()>;
 
-    /// Runs a user's program on the target: in the directory, or beside the watched device. A
-    /// virtual drive has no machine to run it.
+    /// Runs a user's program on the target: in the directory, or while the device is watched. A
+    /// virtual drive has no machine around it to run one.
     fn command(&mut self, words: &[String]) -> Result<CommandRun> {
         let program = words.first().map_or("", String::as_str);
         Err(RigError::Unsupported(format!("running '{program}': no machine is around the drive")))
@@ -286,12 +286,12 @@ pub trait Rig {
         Err(RigError::Unsupported("files by name".into()))
     }
 
-    /// A RAM disc for comparison: the most that the machine around the drive can do.
+    /// A RAM disc to measure the same on: the limit of the machine around the drive.
     fn reference(&mut self) -> Option<&mut dyn Rig> {
         None
     }
 
-    /// Sends an event about the method's progress to the observer.
+    /// Passes an event to the observer.
     fn note(&mut self, event: Event);
 
     /// Nanoseconds since the run began, on the target's clock.

@@ -1,4 +1,4 @@
-//! Limits of a drive, as far as they are known before measuring.
+//! Bounds of a drive, as far as they are known before it is measured.
 //!
 //! The byte bound of a plan is derived from these. They are ceilings: no drive exceeds them, most
 //! stay below.
@@ -56,7 +56,7 @@ pub struct Limits {
     pub link_bytes_per_s: Option<f64>,
     /// Minimum time from issue to completion of a command, nanoseconds.
     pub least_command_ns: Option<u64>,
-    /// Bytes that its buffers and caches absorb in addition to the media.
+    /// Bytes that its buffers and caches accept beyond the rate of the media.
     pub burst_bytes: Option<u64>,
     /// Maximum rate of the media after a burst, bytes per second.
     pub native_bytes_per_s: Option<f64>,

@@ -1,4 +1,4 @@
-//! The result of one execution of a workload.
+//! The results of one execution of a workload.
 
 use record::{Finding, Histogram, IoErrors, Series};
 use workload::OpKind;
@@ -30,7 +30,7 @@ impl KindStats {
     }
 }
 
-/// Traffic of the device during the measurement, including other users.
+/// Traffic of the device itself, that of other users included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceTraffic {
     /// Bytes read from the device.
@@ -46,8 +46,8 @@ pub struct DeviceTraffic {
 }
 
 impl DeviceTraffic {
-    /// Bytes read from the device for the measurement: those of this process if known, otherwise
-    /// all, which may include those of others.
+    /// Bytes read from the device by the measurement: those of this process where known, else all, in
+    /// which other users may have a share.
     pub fn fetched_bytes(&self) -> u64 {
         self.own_read_bytes.unwrap_or(self.read_bytes)
     }
@@ -64,7 +64,7 @@ pub struct Temperature {
     pub max_c: f64,
 }
 
-/// Reason for the end of a workload.
+/// The reason why a workload ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopReason {
     /// Its time.
@@ -80,7 +80,7 @@ pub enum StopReason {
     Errors,
 }
 
-/// The result of one execution of a workload.
+/// The results of one execution of a workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurement {
     /// The workload's name.
@@ -99,7 +99,7 @@ pub struct Measurement {
     pub cpu_ns: u64,
     /// Mean number of operations submitted per system call.
     pub batch_mean: f64,
-    /// Traffic of the device; `None` if it cannot be watched.
+    /// Device traffic meanwhile; `None` where the device cannot be watched.
     pub device: Option<DeviceTraffic>,
     /// Temperature; `None` without a sensor.
     pub temperature: Option<Temperature>,
@@ -109,7 +109,7 @@ pub struct Measurement {
     pub direct: bool,
     /// Sectors whose content was checked.
     pub verified_sectors: u64,
-    /// Findings that limit its validity.
+    /// Doubts about the figures.
     pub findings: Vec<Finding>,
     /// I/O and verify errors.
     pub errors: Vec<IoErrors>,

@@ -1,4 +1,4 @@
-//! Results of jobs: counts of each, in total and by interval, and all of them as one measurement.
+//! Results of jobs: the counts of each, in all and by interval, and all of them as one measurement.
 
 use workload::Op;
 
@@ -7,16 +7,16 @@ use crate::{KindStats, Measurement};
 /// Statistics by `OpKind as usize`; `None` for kinds that did not occur.
 pub type Kinds = [Option<KindStats>; 4];
 
-/// Results of a performance.
+/// The results of a performance.
 #[derive(Clone, Debug, Default)]
 pub struct Performance {
     /// Every job, in the order given.
     pub jobs: Vec<JobResult>,
-    /// All jobs together, with device traffic and findings.
+    /// All of them together, with device traffic and findings.
     pub whole: Measurement,
 }
 
-/// Results of one job.
+/// The results of one job.
 #[derive(Clone, Debug, Default)]
 pub struct JobResult {
     /// Counts, in all and by interval.
@@ -31,7 +31,7 @@ pub struct JobResult {
     pub checks_ns: u64,
     /// Blocks that verify found wrong, if requested.
     pub dumps: Vec<Dump>,
-    /// Resource usage of its threads.
+    /// Usage of its threads.
     pub usage: ThreadUsage,
     /// Operations issued, including the ramp.
     pub issued: u64,
@@ -41,13 +41,13 @@ pub struct JobResult {
     pub handed: [u64; 7],
     /// Operations completed in a turn, in the same classes.
     pub returned: [u64; 7],
-    /// Every operation, if a log was requested and no observer received it.
+    /// Every operation, where a log was asked for and no observer took it meanwhile.
     pub log: Vec<Logged>,
     /// The measurement of the job, with its own findings.
     pub measurement: Measurement,
 }
 
-/// Counts of one job so far.
+/// The counts of one job so far.
 #[derive(Clone, Debug, Default)]
 pub struct JobSeen {
     /// Statistics by `OpKind as usize`; `None` for kinds that did not occur.
@@ -58,7 +58,7 @@ pub struct JobSeen {
     pub closed: u64,
 }
 
-/// Counts of one job in one interval.
+/// The counts of one job in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobInterval {
     /// Number of the interval, counted from the start of all jobs.
@@ -68,7 +68,7 @@ pub struct JobInterval {
     pub kinds: [(u64, u64, u64, u64); 4],
 }
 
-/// Processor and memory usage of threads.
+/// Usage of the processor and of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUsage {
     /// Processor time outside the kernel, nanoseconds.
@@ -123,8 +123,8 @@ pub struct Logged {
 pub struct Dump {
     /// Its address; see [`crate::Job::files`].
     pub address: u64,
-    /// Data read.
+    /// The bytes read.
     pub found: Vec<u8>,
-    /// Data written, if known.
+    /// The bytes written, where they are known.
     pub expected: Option<Vec<u8>>,
 }

@@ -1,6 +1,6 @@
 //! Linux AIO, for kernels and sandboxes without io_uring. Asynchronous with O_DIRECT only: through
-//! the page cache `io_submit` does the I/O itself, and the queue depth is nominal, which the
-//! effective depth reveals.
+//! the page cache `io_submit` itself does the I/O, and the depth is nominal, as the
+//! effective depth shows.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -16,7 +16,7 @@ use crate::sys::aio::{Context, Event, PREAD, PWRITE};
 use crate::sys::arena::Arena;
 
 pub(crate) struct Aio<'f> {
-    // The context comes first: dropping it waits for what uses the arena.
+    // The context comes first: dropping it waits for operations that use the arena.
     context: Context,
     arena: Arena,
     files: Files<'f>,

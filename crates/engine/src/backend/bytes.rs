@@ -1,8 +1,8 @@
-//! Stream calls around a synchronous backend: the program moves one byte per call, and the backend
-//! is used only when the stream's buffer, which is the operation's, is empty or full.
+//! Stream calls around a synchronous backend: the program moves one byte a call, and the backend
+//! works only when the stream's buffer, which is the operation's, is empty or full.
 //!
-//! The calls are made rather than estimated: their cost depends on the processor and is the
-//! experience of a program that works byte by byte on a fast drive.
+//! The calls are made, not calculated: their cost depends on the processor, and limits a program that
+//! works byte by byte on a fast drive.
 
 use std::io;
 
@@ -24,7 +24,7 @@ impl<B: Backend> ByBytes<B> {
         ByBytes { inner, queued: None, program: vec![0; block_bytes as usize] }
     }
 
-    /// The program writes a bufferful.
+    /// The program fills the stream's buffer with its data.
     fn put(&mut self, slot: u32, op: &Op) {
         let buffer = self.inner.buffer(slot, op.bytes);
         let program = &mut self.program[..buffer.len()];
@@ -47,7 +47,7 @@ impl<B: Backend> ByBytes<B> {
     }
 }
 
-/// One stream call. Never inlined, because the call itself is the cost.
+/// One stream call. Never inlined: the call itself takes the time.
 #[inline(never)]
 fn move_byte(to: &mut [u8], from: &[u8], at: &mut usize) {
     if let (Some(to), Some(from)) = (to.get_mut(*at), from.get(*at)) {

@@ -1,5 +1,5 @@
-//! Rare operations, done synchronously by every backend: flush without an asynchronous form, and
-//! discard, which differs between files and devices.
+//! Operations rare enough to be synchronous in every backend: flushes without an asynchronous form,
+//! and discards, for which files and devices need different calls.
 
 use std::fs::File;
 use std::io;
@@ -22,7 +22,7 @@ pub(crate) fn perform(files: &Files<'_>, op: Op) -> i64 {
     result.map_or_else(|e| negative(&e), |()| 0)
 }
 
-/// Discards a range: punches a hole in a file, or discards on a device.
+/// Discards a range: a hole in a file, a discard on a device.
 pub(crate) fn discard(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     if file.metadata()?.file_type().is_block_device() {
         return sys::file::discard(file, offset, bytes);

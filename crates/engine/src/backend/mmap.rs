@@ -1,6 +1,6 @@
-//! Files mapped into memory: an operation is a copy, and the kernel does its I/O on page faults and
-//! writeback. Bypassing the cache means here, as in fio, that the pages of each operation are
-//! synced and dropped at once.
+//! The files mapped into memory: an operation is a copy, and the kernel does its I/O when a page is
+//! touched that is not there, or when it writes back. Bypassing the cache means
+//! here, as in fio, that each operation's pages are written and released at once.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};

@@ -1,7 +1,7 @@
-//! A wrapper for asynchronous backends in which an operation waits for those in flight that it
-//! overlaps, so that the result of two writes to the same place does not depend on their speed.
+//! Serializes operations that overlap one in flight, around a backend that can have several at once:
+//! the result of two writes to one place does not depend on which was faster.
 //!
-//! The wait counts as part of the time from issue to completion, because the job waits that long.
+//! The wait is part of the service time, because the job waited.
 
 use std::io;
 
@@ -23,7 +23,7 @@ impl<B: Backend> SerializeOverlap<B> {
         SerializeOverlap { inner, flying: Vec::new(), held: Vec::new() }
     }
 
-    /// Submits operations that no longer have to wait.
+    /// Hands over operations that no longer overlap one in flight.
     fn release(&mut self) {
         let mut still: Vec<(u32, Op)> = Vec::new();
         for (slot, op) in std::mem::take(&mut self.held) {
@@ -39,8 +39,7 @@ impl<B: Backend> SerializeOverlap<B> {
     }
 }
 
-/// Whether an operation overlaps one of the others. Addresses include the file; a flush has no
-/// address.
+/// Whether an operation overlaps one of these. Addresses hold the file, too; a flush has none.
 fn overlaps(others: &[(u32, Op)], op: &Op) -> bool {
     let end = |op: &Op| op.offset + u64::from(op.bytes);
     let both = |other: &Op| op.offset < end(other) && other.offset < end(op);
@@ -79,7 +78,7 @@ impl<B: Backend> Backend for SerializeOverlap<B> {
     }
 
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
-        // Waiting operations cannot be waited for.
+        // Operations that are held back cannot complete.
         let wait = match wait {
             Wait::For(least) => Wait::For(least.min(self.flying.len() as u32).max(1)),
             other => other,
@@ -127,7 +126,7 @@ impl<B: Backend> Backend for SerializeOverlap<B> {
 mod tests {
     use super::*;
 
-    /// Completes the oldest operation in each turn, and records the operations submitted.
+    /// Completes the oldest operation in each turn, and records the operations handed over.
     struct Slow {
         flying: Vec<u32>,
         handed: Vec<u32>,

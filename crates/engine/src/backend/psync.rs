@@ -1,4 +1,4 @@
-//! Synchronous `pread` and `pwrite`, as in a simple program; works on every kernel.
+//! Synchronous `pread` and `pwrite`, as in a plain program; works on every kernel.
 
 use std::io;
 use std::os::unix::fs::FileExt;

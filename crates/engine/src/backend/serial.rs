@@ -1,5 +1,5 @@
-//! One operation at a time, whatever the requested depth: done by the calling thread in the turn
-//! that submits it. The action is a [`Transfer`].
+//! One operation at a time, whatever depth was asked for: a [`Transfer`], carried out by the calling
+//! thread in the turn that hands it over.
 
 use std::io;
 use std::time::Duration;
@@ -17,10 +17,10 @@ pub(crate) trait Transfer {
     /// The files it works on.
     fn files(&self) -> &Files<'_>;
 
-    /// Reads into the buffer or writes its content. Returns the bytes moved.
+    /// Reads into the buffer, or writes it. Returns the bytes moved.
     fn transfer(&self, op: Op, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Makes written data durable. Returns 0 or a negative error number.
+    /// Makes earlier writes durable. 0, or a negative error number.
     fn flush(&self, op: Op) -> i64 {
         cold::perform(self.files(), op)
     }

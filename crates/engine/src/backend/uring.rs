@@ -1,4 +1,4 @@
-//! io_uring: one system call submits the queue and waits.
+//! io_uring: one system call submits and waits.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! Devices: the layer below the engine. A file descriptor, the null target, or (one more variant) a
-//! queue pair of a drive without a kernel in between.
+//! Devices under the engine: a file descriptor, nothing at all, or (one more variant) a queue pair of
+//! a drive without a kernel between.
 //!
 //! A device opens a way to issue I/O, a [`Backend`], for one worker at a time, and performs the
 //! rare operations around a run. No module above this one mentions a file. A new backend touches
@@ -26,7 +26,7 @@ use crate::backend::{Backend, Null};
 use crate::clock::Clock;
 use crate::sys::arena::Arena;
 
-/// A worker's request to a device.
+/// A worker's request for a backend.
 pub(crate) struct IoAsk<'a> {
     /// Backend.
     pub kind: BackendKind,
@@ -55,13 +55,13 @@ pub(crate) trait Device {
     /// Whether I/O of that kind of caching really bypasses the page cache.
     fn bypasses_cache(&self, workload: &Workload) -> bool;
 
-    /// Share of a workload's reads that was written before, if known.
+    /// Share of a region that was written before, where that is known.
     fn written_share(&self, region: Region) -> Option<f64>;
 
     /// Makes everything written durable.
     fn flush(&self) -> io::Result<()>;
 
-    /// Tells the device that a range holds nothing.
+    /// Discards a region.
     fn discard(&self, region: Region) -> io::Result<()>;
 }
 

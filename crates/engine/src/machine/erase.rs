@@ -1,4 +1,4 @@
-//! Erases a real drive, verifies the result, and opens it again after a format.
+//! Erases a real drive, checks the result, and opens the drive again after a format.
 
 use std::io;
 
@@ -9,10 +9,10 @@ use workload::{Caching, Region};
 
 use super::{DISCARD_STEP, Machine, io_error};
 use crate::device::{AnyDevice, FdDevice, Handles};
-use crate::release::{self, Place};
+use crate::release::{self, Stretch};
 
 impl Machine {
-    /// Writes canaries, erases, and checks what is left of them.
+    /// Writes canaries, erases, and reads them back.
     pub(super) fn erase(&mut self, region: Region, how: Erase) -> Result<Released> {
         self.may_erase(how.name())?;
         self.check_again()?;
@@ -44,10 +44,12 @@ impl Machine {
             return Ok(());
         }
         let spec = &self.info.target.spec;
-        Err(RigError::Refused(format!("{what} of {spec}, which is no drive that was given away")))
+        Err(RigError::Refused(format!(
+            "{what} of {spec}, which is not a drive opened with --destroy"
+        )))
     }
 
-    /// Whether the drive supports the erase, before anything is written to it.
+    /// Whether the drive supports this; asked before anything is written to it.
     fn can_erase(&self, how: Erase) -> Result<()> {
         let guard = self.guard.as_ref().ok_or_else(|| self.lost())?;
         let can = match how {
@@ -58,8 +60,8 @@ impl Machine {
         can.map_err(|e| rig_error(how.name(), e))
     }
 
-    /// Fingerprints of the places, after writing canaries if requested.
-    fn look(&self, places: &[Place], canaries: bool) -> Result<release::Look> {
+    /// Fingerprints of the places, which get canaries first.
+    fn look(&self, places: &[Stretch], canaries: bool) -> Result<release::Look> {
         let failed = |e| io_error(&self.info, "look at blocks", e);
         let Some(handles) = self.device.handles() else { return Err(self.lost()) };
         let (file, _) = handles.pick(Caching::Bypass);
@@ -92,14 +94,14 @@ impl Machine {
     fn refused_or_failed(&self, how: Erase, error: io::Error) -> RigError {
         match error.raw_os_error() {
             Some(libc::EOPNOTSUPP | libc::ENOTTY) => {
-                RigError::Unsupported(format!("{}: the device does not take it", how.name()))
+                RigError::Unsupported(format!("{}: the device does not support it", how.name()))
             }
             _ => io_error(&self.info, how.name(), error),
         }
     }
 
-    /// Formats to another block size. The kernel adopts it only when nobody has the drive open, so
-    /// everything is closed and opened again, with all the checks of the first time.
+    /// Formats to another block size. The kernel adopts it once the drive is closed, so everything is
+    /// closed and opened again, with every check of the first time.
     pub(super) fn format(&mut self, block_bytes: u32) -> Result<()> {
         self.may_erase("format")?;
         let guard = self.guard.as_ref().ok_or_else(|| self.lost())?;
@@ -124,7 +126,7 @@ impl Machine {
             drive.map(|d| (d.serial.clone(), d.model.clone(), d.hardware_id.clone()))
         };
         let request = self.request.clone().ok_or_else(|| self.lost())?;
-        // Without descriptors a run would be one on the null target: no error may leave it so.
+        // Without descriptors a run would go nowhere: no error may leave the rig in that state.
         self.ended = Some(|| RigError::Refused("the drive could not be opened again".into()));
         (self.device, self.watch, self.guard) = (AnyDevice::Null, None, None);
         let opened = drive::open(&self.info.target.spec, &request);
@@ -142,7 +144,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Makes the file system of the scratch file discard its free space.
+    /// Makes the scratch file's file system discard its free space.
     pub(super) fn trim_free(&mut self) -> Result<u64> {
         if self.info.target.kind != TargetKind::Directory {
             let text = "trimming free space needs a directory on a file system";

@@ -1,5 +1,4 @@
-//! The rig of real targets: checks a method's requests, runs them, and turns the result into a
-//! measurement.
+//! The rig of real targets: admits jobs and preparations, and carries them out.
 
 mod blocks;
 mod erase;
@@ -33,7 +32,7 @@ use crate::probe;
 use crate::release::{self, Found};
 use blocks::Queue;
 
-/// Distance from the drive's warning temperature at which a run ends (safety: 6), kelvin.
+/// Margin below the drive's own warning temperature at which a run ends (safety: 6), kelvin.
 const HEAT_MARGIN_K: f64 = 5.0;
 
 /// Size of the pieces in which a discard is issued, so that it can be interrupted and shown, bytes.
@@ -48,10 +47,9 @@ pub struct Options {
     pub pin: bool,
     /// Length of the intervals of series, nanoseconds.
     pub interval_ns: u64,
-    /// Directory for borrowed blocks; `None`: no user data are borrowed.
+    /// Where borrowed blocks are kept; `None`: the user's blocks are not borrowed.
     pub journal: Option<journal::Place>,
-    /// How long the drive may leave all operations unanswered before it is given up: see
-    /// [`Event::NoAnswer`].
+    /// How long the drive may stay silent before it is given up: see [`Event::NoAnswer`].
     pub patience: Duration,
 }
 
@@ -78,7 +76,7 @@ pub struct Machine {
     replicates: HashMap<String, u32>,
     borrowed: BorrowedBlocks,
     ended: Option<fn() -> RigError>,
-    /// The scratch file was truncated: the next workload makes it grow.
+    /// The scratch file was emptied: the next workload makes it grow.
     empty: bool,
     reference: Option<Box<Machine>>,
     /// The request it was opened with, to open it again after a format.
@@ -120,7 +118,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// The null target, which completes everything at once and measures the instrument.
+    /// A target that completes everything without doing it: a run on it measures the instrument.
     pub fn null(
         info: TargetInfo,
         options: Options,
@@ -159,7 +157,7 @@ impl Machine {
         }
     }
 
-    /// Sets the drive's state as known from an earlier run.
+    /// Sets the drive's state as an earlier run left it.
     pub fn assume(&mut self, state: State) {
         self.info.state = state;
     }
@@ -225,7 +223,7 @@ impl Machine {
         }
     }
 
-    /// Truncates the scratch file. A user's file keeps its size.
+    /// Empties the scratch file. Files and devices of the user keep their size.
     fn make_empty(&mut self) -> Result<u64> {
         if self.info.target.kind != TargetKind::Directory {
             return Ok(0);
@@ -254,7 +252,7 @@ impl Machine {
         Ok(region.bytes)
     }
 
-    /// Discards blocks in the usual way, and checks their content afterwards.
+    /// Releases blocks as their user would, and reads their content afterwards.
     fn release(&mut self, region: Region) -> Result<Released> {
         admit::admit_change("giving blocks back destroys data", &self.info)?;
         let failed = |e| io_error(&self.info, "look at blocks", e);
@@ -335,7 +333,7 @@ impl Rig for Machine {
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
-        // Borrowed blocks are restored, however the run ended.
+        // Borrowed blocks are restored however the run ended.
         if preparation != Preparation::Restore {
             self.alive()?;
         }

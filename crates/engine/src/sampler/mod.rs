@@ -26,7 +26,7 @@ use crate::recorder::{JobEnd, Report};
 use host::{kernel_worker_cpu_ns, own_read_bytes, traffic};
 use series::push_row;
 
-/// The measurement watched by the sampler.
+/// The performance that a sampler watches.
 pub(crate) struct Subject<'a> {
     pub name: &'a str,
     pub replicate: u32,
@@ -35,7 +35,7 @@ pub(crate) struct Subject<'a> {
     pub jobs: Vec<u32>,
     pub interval_ns: u64,
     pub clock: Clock,
-    /// The user's interrupt.
+    /// Set when the user ends the run.
     pub interrupt: &'a AtomicBool,
     /// Tells the workers to end.
     pub halt: &'a Halt,
@@ -45,18 +45,18 @@ pub(crate) struct Subject<'a> {
     pub pulse: Pulse,
     /// Operations use the page cache.
     pub cached: bool,
-    /// Maximum silence, nanoseconds.
+    /// The longest silence, nanoseconds.
     pub patience_ns: u64,
     /// Keep the counts of each job separate.
     pub by_job: bool,
 }
 
-/// Observations of one measurement.
+/// The sampler's data of one performance.
 pub(crate) struct Seen {
     pub totals: Kinds,
     /// By job, if requested.
     pub by_job: Vec<JobSeen>,
-    /// Logged operations by job, unless an observer received them.
+    /// Logged operations by job, where no observer took them.
     pub logs: Vec<Vec<Logged>>,
     pub series: Series,
     pub ends: Vec<JobEnd>,
@@ -83,7 +83,7 @@ pub(crate) struct Sampler<'a> {
     ticks: u64,
     /// The time on a virtual clock.
     virtual_ns: Option<u64>,
-    /// Temperature in the latest report, from a backend that knows it.
+    /// The temperature of the latest report, from a backend that knows it.
     reported_c: Option<f64>,
     patience: Patience,
     /// Bytes moved by the device at the last look.
@@ -96,8 +96,8 @@ pub(crate) struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    /// Takes the first sample of the device. Must be called before any worker can begin: a short
-    /// workload is over before this thread runs again.
+    /// Takes the first sample of the device. Must be made before any worker begins: a short workload
+    /// is over before this thread runs again.
     pub(crate) fn new(
         subject: Subject<'a>,
         observer: &'a mut dyn Observer,
@@ -165,7 +165,7 @@ impl<'a> Sampler<'a> {
                     self.tick(self.now() / interval);
                     self.listen();
                 }
-                // A worker died without a final report; its thread's panic is raised by the caller.
+                // A worker died without a report; its thread's panic is raised by the caller.
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -234,13 +234,13 @@ impl<'a> Sampler<'a> {
         self.observe();
         let upto = self.closed.iter().copied().min().unwrap_or(0);
         if upto < u64::MAX {
-            // Workers may report before the clock is checked.
+            // Reports may arrive before the clock is read.
             self.tick(upto);
             self.emit_until(upto);
         }
     }
 
-    /// This many intervals have ended: check device, temperature and interrupt.
+    /// So many intervals have ended: sample the device, check heat and interrupt.
     fn tick(&mut self, ended: u64) {
         if ended <= self.ticks {
             return;
@@ -283,7 +283,7 @@ impl<'a> Sampler<'a> {
         observer.interval(now, &self.seen.by_job, &end);
     }
 
-    /// Checks for signs of life.
+    /// Checks for signs of life of the drive.
     fn listen(&mut self) {
         let Subject { pulse, cached, .. } = &self.subject;
         let moved = if *cached || pulse.flushes() { self.moved } else { 0 };
@@ -297,7 +297,7 @@ impl<'a> Sampler<'a> {
         self.observer.event(&Event::NoAnswer { workload, silent_ns, limit_ns });
     }
 
-    /// Ends the run early on the user's interrupt or on heat.
+    /// Ends a run early: by the user's interrupt, or by heat.
     fn look_at_user(&mut self) {
         if self.subject.interrupt.load(Ordering::Relaxed) || self.seen.too_hot {
             self.subject.halt.end_all();
@@ -357,7 +357,7 @@ impl<'a> Sampler<'a> {
         });
     }
 
-    /// Final result, after every worker has reported its end.
+    /// Closes the data when every worker has reported its end.
     pub(crate) fn finish(mut self) -> Seen {
         let interval = self.subject.interval_ns;
         let end = self.seen.ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
@@ -370,7 +370,7 @@ impl<'a> Sampler<'a> {
         self.feel(last.and_then(|s| s.temperature_c));
         self.seen.worker_cpu_ns = self.seen.worker_cpu_ns.max(kernel_worker_cpu_ns());
         if !self.seen.by_job.is_empty() {
-            // A job may have reset its statistics.
+            // A ruling may have reset a job's statistics.
             self.seen.totals = [const { None }; 4];
             self.seen.by_job.iter().for_each(|job| add(&mut self.seen.totals, &job.kinds));
         }
@@ -404,7 +404,7 @@ fn add_interval(seen: &mut JobSeen, index: u64, kinds: &Kinds) {
     }
 }
 
-/// Adds the sums of another thread of the job for the same interval.
+/// Adds the counts of another thread of the job in the same interval.
 fn add_sums(into: &mut [(u64, u64, u64, u64); 4], from: &[(u64, u64, u64, u64); 4]) {
     for (mine, theirs) in into.iter_mut().zip(from) {
         *mine = (mine.0 + theirs.0, mine.1 + theirs.1, mine.2 + theirs.2, mine.3.max(theirs.3));

@@ -1,4 +1,4 @@
-//! Properties of a virtual drive: identity, blocks, bus and limits.
+//! The description of a virtual drive as a target: identity, blocks, bus and limits.
 
 use model::{DriveSpec, LinkSpec};
 use record::{Safety, State, Target, TargetKind};
@@ -36,9 +36,9 @@ impl Simulator {
     }
 }
 
-/// Ceilings derived from a description. A burst fills buffer and SLC cache. After that the media
-/// absorb the program rate of all planes, at the speed of the SLC cache if there is one, because
-/// data overwritten in it are never folded.
+/// Ceilings that follow from a description. A burst fills buffer and SLC cache; beyond it the media
+/// take as much as all planes program together, at the speed of the SLC cache where there is one,
+/// because data overwritten in the cache are never folded.
 fn limits(spec: &DriveSpec) -> Limits {
     let (command, nand, slc) = (&spec.command, &spec.nand, &spec.slc);
     let turnarounds: f64 = spec.link.iter().map(|link| *link.turnaround_us).sum();

@@ -43,7 +43,7 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// A new drive of that description, fresh and idle. `spec_text` is what the user typed.
+    /// A new drive of that description, fresh and idle. `spec_text` is the target as the user typed it.
     pub fn new(
         spec: DriveSpec,
         spec_text: &str,
@@ -76,14 +76,14 @@ impl Simulator {
 
     /// Wear, traffic and temperature by the virtual drive's own counters.
     pub fn health(&self) -> record::Health {
-        let reported = self.drive.health();
+        let health = self.drive.health();
         record::Health {
-            temperature_c: Some(reported.temperature_c),
-            wear_percent: Some(reported.wear_percent),
-            written_bytes: Some(reported.counters.written_bytes),
-            read_bytes: Some(reported.counters.read_bytes),
-            flash_written_bytes: Some(reported.programmed_bytes),
-            spare_percent: Some(reported.spare_percent),
+            temperature_c: Some(health.temperature_c),
+            wear_percent: Some(health.wear_percent),
+            written_bytes: Some(health.counters.written_bytes),
+            read_bytes: Some(health.counters.read_bytes),
+            flash_written_bytes: Some(health.programmed_bytes),
+            spare_percent: Some(health.spare_percent),
             ..record::Health::default()
         }
     }
@@ -117,7 +117,7 @@ impl Rig for Simulator {
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
-        // Borrowed blocks are restored, however the run ended.
+        // Borrowed blocks are restored however the run ended.
         if preparation != Preparation::Restore {
             self.alive()?;
         }

@@ -119,7 +119,7 @@ impl Simulator {
         Ok(performance)
     }
 
-    /// Splits a job into its description and the part moved into its workers.
+    /// Splits a job into its description and the parts that move into its workers.
     fn split(&mut self, job: Job) -> Result<Split> {
         let place_bits = rig::place_bits(&job.files);
         let starts = job.files.iter().map(|file| self.regions.start(&file.path));
@@ -139,7 +139,7 @@ impl Simulator {
 
 type Split = ((Workload, Issue), Moved);
 
-/// The part of a job moved into its workers.
+/// The parts of a job that move into its workers.
 struct Moved {
     /// The sources of each worker.
     sources: Vec<Vec<Box<dyn workload::Source>>>,
@@ -227,7 +227,7 @@ impl Score<'_> {
     }
 }
 
-/// Requested options without effect on a virtual drive.
+/// A note about settings for a host, which have no effect on a virtual drive.
 fn notes(jobs: &[Job]) -> Vec<Finding> {
     let asked = |name: &'static str, is: fn(&Job) -> bool| jobs.iter().any(is).then_some(name);
     let names = [
@@ -251,7 +251,7 @@ fn interval(jobs: &[Job]) -> u64 {
     times.max().map_or(0, |ns| ns / INTERVALS).max(INTERVAL_NS)
 }
 
-/// Traffic of the drive; nothing lies between host and drive.
+/// The traffic that reached the drive: nothing lies between it and the host.
 fn moved_since(before: &Health, after: &Health) -> DeviceTraffic {
     let (a, b) = (&before.counters, &after.counters);
     DeviceTraffic {

@@ -103,7 +103,7 @@ impl Context {
         self.queue.len()
     }
 
-    /// Submits the queue; returns the number accepted by the kernel. The rest stays queued.
+    /// Submits the queue; returns the number of operations accepted. The rest stays queued.
     pub(crate) fn submit(&mut self) -> io::Result<usize> {
         let (count, list) = (self.queue.len(), self.queue.as_mut_ptr());
         // SAFETY: the list holds `count` pointers into `blocks`, which never reallocates; a block
@@ -147,7 +147,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the id is that of a live context; the call waits for what is in flight.
+        // SAFETY: the id is that of a live context; the call waits for operations in flight.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
     }
 }

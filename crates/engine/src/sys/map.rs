@@ -1,12 +1,12 @@
-//! A memory-mapped file, read and written by copying.
+//! A file mapped into memory, read and written by copying.
 //!
-//! Touching a mapping past the end of its file raises SIGBUS, and another program may truncate a
-//! file at any time; a device that fails to read has the same effect. The handler here maps an
-//! empty page where one of our own mappings faulted and counts the fault. The copy then completes,
-//! but is reported as an I/O error, and the file is mapped again, so that the next access also
-//! fails. Faults elsewhere go to the previous handler.
+//! An access beyond the end of a mapped file raises SIGBUS, and another program may shorten a file at
+//! any time; a device that fails to read does the same. The handler here puts an empty page under the
+//! faulting address of one of our own mappings and counts the fault. The copy then completes and is
+//! reported as an I/O error; the file is mapped anew, so that the next access fails again. Faults
+//! elsewhere go to the previous handler.
 //!
-//! Within the last remaining page of a file nothing faults: there the rest reads as zeros.
+//! Within the last page of a shortened file nothing faults: the rest of it reads as zeros.
 
 use std::fs::File;
 use std::io;
@@ -15,23 +15,27 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, compiler_fence};
 
-/// Maximum files mapped at once; a fault checks all of them. Arbitrary.
+/// The most files mapped at once; a fault searches all of them. Arbitrary.
 const MAPPINGS_MAX: usize = 4096;
 
-/// Position of a mapping, for the handler, and the number of its faults.
-struct Place {
+/// The address range of a mapping, for the handler, and its number of faults.
+struct MappedRange {
     /// 0 while unknown.
     base: AtomicUsize,
-    /// 0: the entry is free.
+    /// 0: this entry is free.
     length: AtomicUsize,
     faults: AtomicUsize,
 }
 
-static PLACES: [Place; MAPPINGS_MAX] = [const {
-    Place { base: AtomicUsize::new(0), length: AtomicUsize::new(0), faults: AtomicUsize::new(0) }
+static RANGES: [MappedRange; MAPPINGS_MAX] = [const {
+    MappedRange {
+        base: AtomicUsize::new(0),
+        length: AtomicUsize::new(0),
+        faults: AtomicUsize::new(0),
+    }
 }; MAPPINGS_MAX];
 
-/// The previous handler of SIGBUS.
+/// The previous action for SIGBUS.
 static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(null_mut());
 
 static INSTALLED: Once = Once::new();
@@ -42,7 +46,7 @@ pub(crate) struct Mapping {
     length: usize,
     fd: RawFd,
     protection: libc::c_int,
-    place: &'static Place,
+    range: &'static MappedRange,
 }
 
 // SAFETY: the mapping belongs to this value alone and is not bound to a thread.
@@ -62,15 +66,15 @@ impl Mapping {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let place = match take_place(base.as_ptr() as usize, length) {
-            Some(place) => place,
+        let range = match take_range(base.as_ptr() as usize, length) {
+            Some(range) => range,
             None => {
                 // SAFETY: the mapping was just made, and nothing refers to it.
                 unsafe { libc::munmap(base.as_ptr().cast(), length) };
                 return Err(io::Error::other("more files are mapped than can be watched"));
             }
         };
-        Ok(Mapping { base, length, fd, protection, place })
+        Ok(Mapping { base, length, fd, protection, range })
     }
 
     /// Advises the kernel of the access order: random or sequential.
@@ -80,7 +84,7 @@ impl Mapping {
         unsafe { libc::madvise(self.base.as_ptr().cast(), self.length, advice) };
     }
 
-    /// Copies from an offset into a buffer.
+    /// Reads from an offset into a buffer.
     pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let from = self.at(offset, buffer.len())?;
         self.watched(|| {
@@ -115,7 +119,7 @@ impl Mapping {
         let start = self.at(first as u64, offset as usize + bytes - first)?;
         let bytes = offset as usize + bytes - first;
         self.sync_range(start, bytes)?;
-        // SAFETY: the range lies in the mapping; what is given up is in the file.
+        // SAFETY: the range lies in the mapping; the pages released are in the file.
         check(unsafe { libc::madvise(start.cast(), bytes, libc::MADV_DONTNEED) })
     }
 
@@ -134,14 +138,14 @@ impl Mapping {
         Ok(unsafe { self.base.as_ptr().add(offset as usize) })
     }
 
-    /// Performs a copy, and reports a fault.
+    /// Copies, and returns whether a page that does not exist was touched.
     fn watched(&self, copy: impl FnOnce()) -> io::Result<()> {
-        let before = self.place.faults.load(Ordering::Relaxed);
+        let before = self.range.faults.load(Ordering::Relaxed);
         // The handler runs on this thread, in the middle of the copy.
         compiler_fence(Ordering::SeqCst);
         copy();
         compiler_fence(Ordering::SeqCst);
-        if self.place.faults.load(Ordering::Relaxed) == before {
+        if self.range.faults.load(Ordering::Relaxed) == before {
             return Ok(());
         }
         self.map_again()?;
@@ -159,8 +163,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        self.place.base.store(0, Ordering::Release);
-        self.place.length.store(0, Ordering::Release);
+        self.range.base.store(0, Ordering::Release);
+        self.range.length.store(0, Ordering::Release);
         // SAFETY: the mapping is ours, and nothing refers to it any more.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
     }
@@ -170,13 +174,13 @@ fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Claims a free entry for a mapping.
-fn take_place(base: usize, length: usize) -> Option<&'static Place> {
-    let free = PLACES.iter().find(|place| {
-        let taken = place.length.compare_exchange(0, length, Ordering::AcqRel, Ordering::Relaxed);
+/// A free range, taken for a mapping.
+fn take_range(base: usize, length: usize) -> Option<&'static MappedRange> {
+    let free = RANGES.iter().find(|range| {
+        let taken = range.length.compare_exchange(0, length, Ordering::AcqRel, Ordering::Relaxed);
         taken.is_ok()
     })?;
-    // Until then the entry names a range at address 0, where nothing is ever mapped.
+    // Until this is done the range names a range at address 0, where nothing is ever mapped.
     free.base.store(base, Ordering::Release);
     Some(free)
 }
@@ -187,7 +191,7 @@ fn install() {
         // SAFETY: a sigaction of zeros is a value: the default action.
         unsafe { std::mem::zeroed() },
     );
-    // SAFETY: writes what is in force to memory that is live for the call.
+    // SAFETY: writes the action in force to memory that is live for the call.
     unsafe { libc::sigaction(libc::SIGBUS, std::ptr::null(), &mut *before) };
     BEFORE.store(Box::into_raw(before), Ordering::Release);
     // SAFETY: as above.
@@ -196,7 +200,7 @@ fn install() {
     ours.sa_sigaction = handler as usize;
     // On the stack for signals that Rust's threads have: the fault may lie anywhere.
     ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-    // SAFETY: the handler does nothing but what may be done in one, and the mask is empty.
+    // SAFETY: the handler is async-signal-safe, and the mask is empty.
     unsafe { libc::sigaction(libc::SIGBUS, &ours, null_mut()) };
 }
 
@@ -204,18 +208,18 @@ fn install() {
 extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: with SA_SIGINFO the kernel hands a filled siginfo, which for SIGBUS has an address.
     let address = unsafe { (*info).si_addr() } as usize;
-    let holds = |place: &&Place| {
-        let length = place.length.load(Ordering::Acquire);
-        let base = place.base.load(Ordering::Acquire);
+    let holds = |range: &&MappedRange| {
+        let length = range.length.load(Ordering::Acquire);
+        let base = range.base.load(Ordering::Acquire);
         (base..base.saturating_add(length)).contains(&address)
     };
-    if let Some(place) = PLACES.iter().find(holds)
+    if let Some(range) = RANGES.iter().find(holds)
         && lay_page(address)
     {
-        place.faults.fetch_add(1, Ordering::Relaxed);
+        range.faults.fetch_add(1, Ordering::Relaxed);
         return;
     }
-    // Not ours: the fault repeats at once and goes to the previous handler.
+    // Not ours: it happens again at once, for the previous handler.
     let before = BEFORE.load(Ordering::Acquire);
     // SAFETY: the pointer was stored before this handler was installed, and is never freed.
     unsafe { libc::sigaction(libc::SIGBUS, before, null_mut()) };
@@ -227,7 +231,7 @@ fn lay_page(address: usize) -> bool {
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-    // SAFETY: errno belongs to this thread, and is put back for what was interrupted.
+    // SAFETY: errno belongs to this thread, and is restored for the interrupted code.
     let errno = unsafe { *libc::__errno_location() };
     let at = (address / page * page) as *mut libc::c_void;
     // SAFETY: replaces one page of a mapping of ours, which held nothing.

@@ -1,4 +1,4 @@
-//! Waiting for a child with its resource usage, which the standard library does not return.
+//! Waits for a child and returns its resource usage, which the standard library does not.
 
 use std::io;
 
@@ -12,7 +12,7 @@ pub(crate) struct Ended {
     pub memory_bytes_max: u64,
 }
 
-/// Waits for a child of this process that nobody else waits for.
+/// Waits for a child of this process; nothing else may wait for it.
 pub(crate) fn wait(id: u32) -> io::Result<Ended> {
     let mut status = 0;
     // SAFETY: a rusage is plain numbers, for which all zeros are a value.

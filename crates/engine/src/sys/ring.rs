@@ -1,6 +1,6 @@
-//! An io_uring with all cost-saving features: single issuer, deferred task work, no submission
-//! array, registered ring, files and buffers. Features the kernel lacks are dropped one at a time
-//! and reported.
+//! An io_uring with everything that makes it cheap: one issuer, task work only when asked for, no
+//! submission array, registered ring, file and buffers. Features the kernel lacks are dropped one at a
+//! time and reported.
 //!
 //! The ring is created on the thread that uses it, as `SINGLE_ISSUER` requires. [`Ring`] borrows
 //! its halves for its whole life, because the registered index lives in the submitting half.
@@ -102,8 +102,8 @@ impl<'r> Ring<'r> {
         }
     }
 
-    /// Submits the queue and waits for `want` completions, at most `timeout_ns`. Makes no system
-    /// call if there is nothing to do.
+    /// Submits the queue and waits for `want` completions, at most `timeout_ns`. No system call when
+    /// there is nothing to do.
     #[inline]
     pub(crate) fn enter(&mut self, want: usize, timeout_ns: Option<u64>) -> io::Result<()> {
         self.queue.sync();
@@ -123,15 +123,14 @@ impl<'r> Ring<'r> {
         self.queue.sync();
         match result.map_err(|e| (e.raw_os_error(), e)) {
             Ok(_) => Ok(()),
-            // A time-out, a signal, or a kernel short of requests until some complete: operations
-            // not accepted are still queued for the next call.
+            // A time-out, a signal, or a kernel that is short of requests until some complete: the
+            // rest is still queued, and the next call continues with it.
             Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN), _)) => Ok(()),
             Err((_, e)) => Err(e),
         }
     }
 
-    /// Passes every available completion to `done`: slot, and bytes moved or a negative error
-    /// number.
+    /// Passes every completion to `done`: slot, and bytes moved or a negative error number.
     #[inline]
     pub(crate) fn collect(&mut self, mut done: impl FnMut(u32, i32)) {
         self.completions.sync();
@@ -141,7 +140,7 @@ impl<'r> Ring<'r> {
         }
     }
 
-    /// Waits until the kernel has no operation of this ring; false if that cannot be determined.
+    /// Waits until the kernel has no operation of this ring; false when that cannot be known.
     pub(crate) fn settle(&mut self) -> bool {
         while self.in_flight > 0 {
             if self.enter(1, None).is_err() {
@@ -152,7 +151,7 @@ impl<'r> Ring<'r> {
         true
     }
 
-    /// Features not granted by the kernel.
+    /// Features the kernel did not grant.
     pub(crate) fn missing(&self) -> Vec<&'static str> {
         let parts =
             [(self.fixed_files, "registered files"), (self.fixed_buffers, "registered buffers")];
