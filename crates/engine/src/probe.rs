@@ -6,9 +6,8 @@ use record::{Finding, FindingKind, Level};
 use rig::BackendKind;
 use workload::Calls;
 
-use crate::backend::Aio;
+use crate::backend::{Aio, Files};
 use crate::clock::Clock;
-use crate::device::Files;
 use crate::sys;
 use crate::sys::arena::Arena;
 

@@ -7,10 +7,10 @@ use std::os::fd::AsRawFd;
 
 use workload::{Op, OpKind};
 
+use super::Files;
 use super::cold::{self, negative};
 use super::{Backend, Completion, Wait};
 use crate::clock::Clock;
-use crate::device::Files;
 use crate::priority::SlotPriorities;
 use crate::sys::aio::{Context, Event, PREAD, PWRITE};
 use crate::sys::arena::Arena;

@@ -8,8 +8,8 @@ use std::io;
 
 use workload::{Op, OpKind};
 
+use super::Files;
 use super::{Backend, Completion, Wait};
-use crate::device::Files;
 
 pub(crate) struct ByBytes<B> {
     inner: B,

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileTypeExt;
 use rustix::fs::{FallocateFlags, fallocate};
 use workload::{Op, OpKind};
 
-use crate::device::Files;
+use super::Files;
 use crate::sys;
 
 /// Flushes or discards; returns 0 or a negative error number.

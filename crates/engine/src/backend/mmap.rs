@@ -7,10 +7,10 @@ use std::io::{self, Seek, SeekFrom};
 
 use workload::{Caching, Op, OpKind, Pattern, Workload};
 
+use super::Files;
 use super::cold::negative;
 use super::serial::{Serial, Transfer};
 use crate::clock::Clock;
-use crate::device::Files;
 use crate::sys::arena::Arena;
 use crate::sys::map::Mapping;
 

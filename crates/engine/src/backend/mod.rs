@@ -9,6 +9,7 @@
 mod aio;
 mod bytes;
 mod cold;
+mod files;
 mod mmap;
 mod null;
 mod overlap;
@@ -20,6 +21,7 @@ mod uring;
 pub(crate) use aio::Aio;
 pub(crate) use bytes::ByBytes;
 pub(crate) use cold::discard;
+pub(crate) use files::Files;
 pub(crate) use mmap::Mmap;
 pub(crate) use null::Null;
 pub(crate) use overlap::SerializeOverlap;
@@ -30,8 +32,6 @@ pub(crate) use uring::Uring;
 use std::io;
 
 use workload::Op;
-
-use crate::device::Files;
 
 /// A finished operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

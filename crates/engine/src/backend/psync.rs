@@ -5,9 +5,9 @@ use std::os::unix::fs::FileExt;
 
 use workload::{Op, OpKind};
 
+use super::Files;
 use super::serial::{Serial, Transfer};
 use crate::clock::Clock;
-use crate::device::Files;
 use crate::sys::arena::Arena;
 
 pub(crate) struct Psync<'f> {

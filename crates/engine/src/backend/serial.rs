@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use workload::{Op, OpKind};
 
+use super::Files;
 use super::cold::{self, negative};
 use super::{Backend, Completion, Wait};
 use crate::clock::Clock;
-use crate::device::Files;
 use crate::sys::arena::Arena;
 
 /// A synchronous way to move data.

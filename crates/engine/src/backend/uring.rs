@@ -5,9 +5,9 @@ use std::io;
 use io_uring::IoUring;
 use workload::{Op, OpKind};
 
+use super::Files;
 use super::{Backend, Completion, Wait, cold};
 use crate::clock::Clock;
-use crate::device::Files;
 use crate::priority::SlotPriorities;
 use crate::sys::arena::Arena;
 use crate::sys::ring::Ring;

@@ -6,8 +6,10 @@ use std::io;
 use rig::{BackendKind, Issue};
 use workload::{Calls, Region, Workload};
 
-use super::{Device, Files, Handles, IoAsk, UseBackend, arena};
-use crate::backend::{Aio, Backend, ByBytes, Mmap, Null, Psync, SerializeOverlap, Uring, discard};
+use super::{Device, Handles, IoAsk, UseBackend, arena};
+use crate::backend::{
+    Aio, Backend, ByBytes, Files, Mmap, Null, Psync, SerializeOverlap, Uring, discard,
+};
 use crate::prepare;
 use crate::priority::SlotPriorities;
 use crate::sys;

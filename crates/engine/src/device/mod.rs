@@ -6,13 +6,11 @@
 //! its own file, [`AnyDevice`] and the probe; the worker is generic and stays unchanged.
 
 mod fd;
-mod files;
 mod handles;
 #[cfg(test)]
 mod memory;
 
 pub(crate) use fd::FdDevice;
-pub(crate) use files::Files;
 pub(crate) use handles::Handles;
 #[cfg(test)]
 pub(crate) use memory::Memory;

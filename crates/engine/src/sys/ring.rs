@@ -12,7 +12,7 @@ use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squ
 use workload::{Op, OpKind};
 
 use super::arena::Arena;
-use crate::device::Files;
+use crate::backend::Files;
 
 /// The most capable ring of this kernel: Linux 6.6, 6.1, and earlier.
 pub(crate) fn make(entries: u32) -> io::Result<IoUring> {
