@@ -10,10 +10,14 @@ use serde_json::Value;
 
 use crate::run::{metadata, root};
 
-/// Rooms that lie below another one and must not be imported by it: methods know a drive only
-/// through the rig, and the command reaches everything that measures through `lab`.
-const HIDDEN: &[(&str, &[&str])] =
-    &[("methods", &["engine", "model", "drive"]), ("ssdyno", &["engine", "model", "methods"])];
+/// Rooms that lie below another one and must not be imported by it: methods, fio and compat know a
+/// drive only through the rig, and the command reaches everything that measures through `lab`.
+const HIDDEN: &[(&str, &[&str])] = &[
+    ("methods", &["engine", "model", "drive"]),
+    ("compat", &["engine", "model", "drive"]),
+    ("fio", &["engine", "model", "drive"]),
+    ("ssdyno", &["engine", "model", "methods"]),
+];
 
 /// Rooms that only tests may import.
 const FOR_TESTS: &[&str] = &["fuzz"];

@@ -1,17 +1,16 @@
-//! Rulings of a job control and of an interval observer take effect: depth, end, statistics reset,
-//! failures forgiven.
-//! On the null backend and an anonymous file; nothing depends on speed.
+//! Rulings of a job control and of an interval observer: depth, end, reset, forgiven failures.
+//! On the null backend and a small file; nothing depends on speed.
 
-use std::fs::File;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use engine::{Clock, Member, Stage};
+use engine::{FileSet, Machine, Options};
 use rig::{
-    BackendKind, Event, IntervalObserver, Issue, Job, JobControl, JobResult, JobSeen, Ruling,
-    StopReason, TargetInfo,
+    BackendKind, Event, FilePlan, FileUse, Files, IntervalObserver, Issue, Job, JobControl,
+    JobResult, JobSeen, OpenFlags, Rig, Ruling, Stage, StopReason,
 };
-use workload::{BATCH_MAX, Mix, Op, OpKind, Pattern, Region, Source, Stop, Workload};
+use workload::{BATCH_MAX, Caching, Mix, Op, OpKind, Pattern, Region, Source, Stop, Workload};
 
 const BLOCK: u32 = 4096;
 
@@ -27,42 +26,53 @@ impl Source for Same {
     }
 }
 
-fn member(
-    source: Same,
-    files: Vec<File>,
-    depth: u32,
-    control: Option<Box<dyn JobControl>>,
-) -> Member {
+/// A job on the null backend, or on a file that is open for reading.
+fn job(source: Same, file: Option<&Path>, depth: u32, control: Option<Box<dyn JobControl>>) -> Job {
     let mix = if source.0 == OpKind::Read { Mix::READ } else { Mix::WRITE };
+    let region = Region::first(1 << 20);
     let workload = Workload {
         depth,
         batch: depth,
-        // Ends a run that an error would keep alive for ever.
+        caching: Caching::Buffered,
+        // Ends a run that a mistake would let go on for ever.
         stop: Stop { time_ns: Some(60_000_000_000), ..Stop::default() },
-        ..Workload::new("w", Pattern::Sequential, mix, BLOCK, Region::first(1 << 20))
+        ..Workload::new("w", Pattern::Sequential, mix, BLOCK, region)
     };
-    let backend = if files.is_empty() { BackendKind::Null } else { BackendKind::Psync };
-    let issue = Issue { failures_max: 1, backend: Some(backend), ..Issue::default() };
-    Member { job: Job { issue, control, ..Job::new(workload, Box::new(source)) }, files }
+    let backend = if file.is_some() { BackendKind::Psync } else { BackendKind::Null };
+    Job {
+        issue: Issue {
+            backend: Some(backend),
+            failures_max: 1,
+            open: OpenFlags { write: false, ..OpenFlags::default() },
+            ..Issue::default()
+        },
+        files: file.iter().map(|path| FileUse { path: path.into(), region }).collect(),
+        control,
+        ..Job::new(workload, Box::new(source))
+    }
 }
 
-fn perform(members: Vec<Member>, intervals: Option<&mut dyn IntervalObserver>) -> Vec<JobResult> {
-    let (info, interrupt) = (TargetInfo::null(1 << 20), AtomicBool::new(false));
-    let stage = Stage {
-        name: "stage",
-        clock: Clock::new(),
-        start_ns: 0,
-        interval_ns: 1_000_000,
-        info: &info,
-        watch: None,
-        interrupt: &interrupt,
-        observer: &mut |_: &Event| {},
-        intervals: intervals.map(|observer| observer as _),
+fn perform(jobs: Vec<Job>, observer: Option<&mut dyn IntervalObserver>) -> Vec<JobResult> {
+    let mut files = FileSet::new(&[]);
+    let plan = |used: &FileUse| FilePlan {
+        path: used.path.clone(),
+        end: 0,
+        used_bytes: 0,
+        content: false,
+        changed: false,
+        allocation: rig::Allocation::None,
+        fsync: false,
+        on_open: false,
     };
-    stage.perform(members).expect("performed").jobs
+    let plans: Vec<_> = jobs.iter().flat_map(|job| &job.files).map(plan).collect();
+    files.admit(&plans).expect("admitted");
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let mut machine = Machine::over(files, Options::default(), interrupt, Box::new(|_: &Event| {}));
+    let stage = Stage { name: "stage", interval_ns: Some(1_000_000), by_job: true, observer };
+    machine.perform(jobs, stage).expect("performed").jobs
 }
 
-/// Rules by number of completions seen.
+/// Rulings by the number of completions seen.
 struct Script {
     first: Option<u32>,
     seen: Arc<Mutex<u64>>,
@@ -96,7 +106,7 @@ fn reads(job: &JobResult) -> u64 {
 }
 
 #[test]
-fn a_control_ends_a_job_as_success_or_failure() {
+fn a_control_ends_a_job_as_done_or_as_failed() {
     for (says, stop) in [
         (
             (|n| if n == 100 { Ruling::End } else { Ruling::GoOn }) as fn(u64) -> _,
@@ -105,8 +115,7 @@ fn a_control_ends_a_job_as_success_or_failure() {
         (|n| if n == 100 { Ruling::Fail } else { Ruling::GoOn }, StopReason::Errors),
     ] {
         let (control, seen) = Script::asked(None, says);
-        let jobs =
-            perform(vec![member(Same(OpKind::Read, None), Vec::new(), 1, Some(control))], None);
+        let jobs = perform(vec![job(Same(OpKind::Read, None), None, 1, Some(control))], None);
         assert_eq!((jobs[0].measurement.stop, reads(&jobs[0])), (stop, 100));
         assert_eq!(*seen.lock().expect("not poisoned"), 100);
         assert!(jobs[0].measurement.errors.is_empty());
@@ -114,15 +123,15 @@ fn a_control_ends_a_job_as_success_or_failure() {
 }
 
 #[test]
-fn the_depth_follows_the_control() {
-    // Depth 1, then four, then two.
+fn the_control_sets_the_depth() {
+    // Alone, then four at a time, then two.
     let (control, _) = Script::asked(Some(1), |n| match n {
         100 => Ruling::Depth(4),
         300 => Ruling::Depth(2),
         _ => Ruling::GoOn,
     });
     let source = Same(OpKind::Read, Some(1000));
-    let jobs = perform(vec![member(source, Vec::new(), 64, Some(control))], None);
+    let jobs = perform(vec![job(source, None, 64, Some(control))], None);
     let [one, two, four, more @ ..] = jobs[0].depths;
     assert_eq!(more, [0; 4], "never deeper: {:?}", jobs[0].depths);
     assert_eq!(one + two + four, 1000);
@@ -130,10 +139,10 @@ fn the_depth_follows_the_control() {
 }
 
 #[test]
-fn earlier_operations_are_discarded() {
+fn a_reset_drops_earlier_counts() {
     let (control, _) = Script::asked(None, |n| if n == 900 { Ruling::Anew } else { Ruling::GoOn });
     let source = Same(OpKind::Read, Some(1000));
-    let jobs = perform(vec![member(source, Vec::new(), 1, Some(control))], None);
+    let jobs = perform(vec![job(source, None, 1, Some(control))], None);
     assert_eq!(reads(&jobs[0]), 100);
     assert_eq!(jobs[0].depths[0], 100);
     let by_interval: u64 = jobs[0].seen.intervals.iter().map(|i| i.kinds[0].0).sum();
@@ -141,7 +150,7 @@ fn earlier_operations_are_discarded() {
     assert!(jobs[0].begin_ns > 0 && jobs[0].end_ns > jobs[0].begin_ns);
 }
 
-/// Forgives this many failures.
+/// Forgives that many failures.
 struct Lenient(u64);
 
 impl JobControl for Lenient {
@@ -158,15 +167,13 @@ impl JobControl for Lenient {
 }
 
 #[test]
-fn forgiven_failures_do_not_end_a_job() {
+fn a_job_continues_after_each_forgiven_failure() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     // Writes fail because the file is open for reading.
     for (forgiven, count) in [(0, 1), (41, 42), (1000, 100)] {
         let source = Same(OpKind::Write, Some(100));
         let control: Box<dyn JobControl> = Box::new(Lenient(forgiven));
-        let files = vec![File::open(file.path()).expect("open")];
-        let member = member(source, files, 1, Some(control));
-        let jobs = perform(vec![member], None);
+        let jobs = perform(vec![job(source, Some(file.path()), 1, Some(control))], None);
         let errors = &jobs[0].measurement.errors;
         assert_eq!((errors.len(), errors[0].count), (1, count), "{errors:?}");
         let failed = jobs[0].measurement.stop == StopReason::Errors;
@@ -192,7 +199,7 @@ impl IntervalObserver for EndsSecond {
 
 #[test]
 fn an_observer_ends_one_job_and_then_the_other() {
-    let endless = || member(Same(OpKind::Read, None), Vec::new(), 1, None);
+    let endless = || job(Same(OpKind::Read, None), None, 1, None);
     let jobs = perform(vec![endless(), endless()], Some(&mut EndsSecond));
     assert!(jobs.iter().all(|job| job.measurement.stop == StopReason::Interrupted));
     assert!(jobs[1].end_ns <= jobs[0].end_ns);

@@ -208,6 +208,7 @@ fn files_are_regions_in_the_order_of_mention() {
     let mut drive = drive();
     let plan = |path: &str, content| FilePlan {
         path: path.into(),
+        used_bytes: 0,
         end: 10 * MIB + 512,
         content,
         changed: true,

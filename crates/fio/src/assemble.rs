@@ -1,4 +1,4 @@
-//! Sections into jobs: what a job has from `[global]`, what each option does, who waits for whom.
+//! Sections into jobs: inheritance from `[global]`, the effect of each option, who waits for whom.
 
 use std::cell::RefCell;
 
@@ -9,10 +9,10 @@ use super::section::{Given, Section};
 use super::value::Value;
 use super::{FioError, Job, Note, World};
 
-/// What becomes of options that are not served.
+/// The treatment of options that are not served.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rules {
-    /// They are left out with a warning.
+    /// They are dropped with a warning.
     pub warn_unsupported: bool,
     /// Jobs that change data are an error.
     pub readonly: bool,
@@ -88,7 +88,7 @@ impl Builder<'_> {
                 Ok(())
             }
             Standing::Refused { why, .. } => {
-                let advice = "--warn-unsupported leaves out what is not served, and says so";
+                let advice = "--warn-unsupported drops unsupported options with a warning";
                 Err(wrong(&format!("not served: {why}")).advise(advice))
             }
             Standing::Served { set, .. } => {
@@ -139,22 +139,22 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The job of that name, which must stand before and be the only one.
+    /// The job of that name, which must come earlier and be the only one.
     fn waited_for(&self, name: &str) -> Result<usize, String> {
         let mut named = self.jobs.iter().enumerate().filter(|(_, job)| job.name == name);
         match (named.next(), named.next()) {
             (Some((index, _)), None) => Ok(index),
-            (None, _) => Err(format!("wait_for={name}: no job of that name stands before")),
+            (None, _) => Err(format!("wait_for={name}: no earlier job has that name")),
             (Some(_), Some(_)) => Err(format!("wait_for={name}: several jobs have that name")),
         }
     }
 }
 
-/// Where options of the command line stand.
+/// The place of options on the command line.
 pub(crate) const COMMAND_LINE: &str = "command line";
 
-/// Which options fio takes first, and which last: names of files want their directory, and an
-/// engine's options the engine.
+/// The order in which fio takes options: names of files need their directory, and an engine's
+/// options need the engine.
 fn rank(name: &str) -> u32 {
     match name {
         "kb_base" | "unit_base" | "cpus_allowed_policy" => 0,
@@ -172,7 +172,7 @@ fn unknown(given: &Given) -> FioError {
     }
 }
 
-/// The option a word names, wherever it is listed.
+/// The option that a word names, in whichever table.
 pub(crate) fn known(name: &str) -> Option<&'static Entry> {
     options::find(name).or_else(|| options::engine_option(name))
 }

@@ -1,7 +1,7 @@
 //! fio's command line: words into sections and globals.
 //!
-//! `--opt=value`, `--opt value`, one dash as good as two, a name cut short where it stays clear,
-//! job files anywhere between. `--name=` begins a job; what stands before the first is for all.
+//! `--opt=value`, `--opt value`, one dash as good as two, a name cut short where it stays unambiguous,
+//! job files anywhere between. `--name=` begins a job; options before the first are for all jobs.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use super::section::{Given, Section};
 use super::switches::{self, Asked, Settings, Switch, Takes};
 use super::{FioError, Note, Plan, Request, World, assemble, help, jobfile, options};
 
-/// Most words; arbitrary, above what a shell passes on.
+/// Most words; arbitrary, more than a shell passes on.
 const MOST_WORDS: usize = 1 << 20;
 
-/// What a command line asks for; `words` are those behind `fio`.
+/// Parses a command line; `words` are those after `fio`.
 pub fn parse(words: &[String], world: &dyn World) -> Result<Request, FioError> {
     let mut reader = Reader::default();
     if words.len() > MOST_WORDS {
@@ -40,7 +40,7 @@ pub fn parse(words: &[String], world: &dyn World) -> Result<Request, FioError> {
     let jobs = assemble::jobs(&sections, rules, world, &mut notes)?;
     if let (Some(note), true) = (notes.first(), settings.warnings_fatal) {
         let error = FioError::new(&note.place, &note.text);
-        return Err(error.advise("leave out --warnings-fatal to go on nevertheless"));
+        return Err(error.advise("leave out --warnings-fatal to continue anyway"));
     }
     if settings.parse_only {
         return Ok(Request::Answer(String::new()));
@@ -52,7 +52,7 @@ fn wrong(what: impl Into<String>) -> FioError {
     FioError::new(COMMAND_LINE, what)
 }
 
-/// A job file that cannot be read may be an option with a slip in front of it.
+/// A job file that cannot be read may be an option with a typing error at its start.
 fn teach(error: FioError, file: &str) -> FioError {
     let word = file.trim_start_matches(['=', '-', '–', '—']);
     let name = word.split('=').next().unwrap_or_default().trim();
@@ -71,11 +71,11 @@ struct Reader<'a> {
     sections: Vec<Section>,
     files: Vec<String>,
     notes: Vec<Note>,
-    /// Within a `--name` that `--section` leaves out.
+    /// Within a `--name` that `--section` excludes.
     skip: bool,
 }
 
-/// What a word with dashes names.
+/// The meaning of a word with dashes.
 enum Named {
     Switch(&'static Switch),
     Option(&'static options::Entry),
@@ -84,11 +84,11 @@ enum Named {
 impl<'a> Reader<'a> {
     fn read(&mut self) -> Result<(), FioError> {
         while let Some(word) = self.words.pop_front() {
-            // A dash of print, as word processors make of two.
+            // A typographic dash, which word processors make of two hyphens.
             if let Some(rest) = word.strip_prefix(['–', '—'])
                 && known(rest.split('=').next().unwrap_or_default()).is_some()
             {
-                let what = format!("'{word}' begins with a long dash, where fio wants two short");
+                let what = format!("'{word}' begins with a long dash; fio needs two hyphens");
                 return Err(wrong(what).advise(format!("--{rest}")));
             }
             match word.trim() {
@@ -100,8 +100,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// After `--` all words are job files; but one that is an option's is the rest of a word that
-    /// a line break went through.
+    /// After `--` all words are job files. The name of an option there is the rest of a word that a
+    /// line break cut in two.
     fn end_of_options(&mut self) -> Result<(), FioError> {
         let next = self.words.front().copied().unwrap_or_default();
         match next.split_once('=') {
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The switch or option of that name, or the only one that begins so.
+    /// The switch or option of that name, or the only one with that beginning.
     fn named(&self, name: &str) -> Result<Named, FioError> {
         if let Some(switch) = switches::find(name) {
             return Ok(Named::Switch(switch));
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
                     self.notes.push(Note::new(COMMAND_LINE, text));
                     return Ok(());
                 }
-                let advice = "leave it out, or --warn-unsupported in front of it";
+                let advice = "leave it out, or put --warn-unsupported before it";
                 Err(wrong(format!("{shown}: not served: {why}")).advise(advice))
             }
             Asked::Served { set, .. } => {
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Logs may stand alone in a job file and not on a command line, where the next word is theirs.
+/// Log options need no value in a job file, but on a command line they take the next word.
 fn takes_a_log(name: &str) -> bool {
     name.starts_with("write_") && name.ends_with("_log")
 }

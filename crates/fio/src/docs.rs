@@ -1,22 +1,27 @@
-//! `docs/fio.md`, made from the tables that the parser works by.
+//! `docs/fio.md`, generated from the parser's own tables.
 
 use super::examples;
 use super::options::{self, ENGINE_OPTIONS, ENGINES, Entry, Standing};
 use super::switches::{Asked, SWITCHES};
 
 const HEAD: &str = "\
-# What `ssdyno fio` understands
+# fio's options in `ssdyno fio`
 
-`ssdyno fio` takes fio's command line and job files. This table has every option of fio 3.42: *served* does what it does in
-fio; *accepted* has no effect, because none is missed; *refused* is an error that names the option and says why, so that no
-run measures something else than was asked for. `--warn-unsupported` leaves refused options out with a warning. A refused
-option is accepted with a value that asks for nothing. The page is made from the parser's own tables.
+`ssdyno fio` takes fio's command line and job files. The tables list every option of fio 3.42: *served* options have fio's
+effect; *accepted* options have none, because none is needed; *refused* options are errors with a reason, so that no run
+measures something else than was asked for. `--warn-unsupported` drops refused options with a warning. A refused option is
+accepted with a value that asks for nothing. This page is generated from the parser's tables.
 
-Values are read as fio reads them (`k` counts 1024 and `kib` 1000 unless `kb_base=1000`; a time without a unit is seconds or
-microseconds as in fio), but what fio would read in part is an error: `1.5g`, which fio takes for 1 byte, `60sec`, which it
-takes for 60 microseconds, `8kk`. A slip in a name is told with the nearest option.
+Values are read as in fio (`k` means 1024 and `kib` 1000 unless `kb_base=1000`; a time without a unit is seconds or
+microseconds, depending on the option). Values that fio reads only in part are errors: `1.5g`, which is 1 byte to fio,
+`60sec`, which is 60 microseconds, `8kk`. A misspelt option is reported with the nearest one.
 
-fio's words alone do not let a run write to a device: that takes ssdyno's own `--destroy`.
+fio's options alone never allow a run to write to a device: that needs ssdyno's own `--destroy`.
+
+Jobs run on virtual drives, too, in virtual time. `filename=sim:NAME` is the whole drive, `directory=sim:NAME` puts the files
+of a job on it, as regions in the order in which they are mentioned. Such a value is taken whole, colons included; a file of
+that name is `./sim`. Data that a job reads are laid out first. `verify` and `ioengine=mmap` are refused there, and so are two
+drives in one plan; the page cache, priorities and placement have no effect, which a note says.
 ";
 
 /// The page.

@@ -1,17 +1,17 @@
-//! A job while its options come in: what is set at once, and what waits until all are known.
+//! A job while its options are read: fields set at once, and values that wait for all options.
 //!
-//! Options go into the [`Job`] where one option is one field. Where fio looks at several together
-//! (`bs` under `bsrange`, the queue's batches under its depth) they are kept here, and `resolve.rs`
-//! makes the rest of the job of them.
+//! An option that is one field goes into the [`Job`]. Options that fio evaluates together (`bs` under
+//! `bsrange`, the queue's batches under its depth) are kept here, and `resolve.rs` turns them into the
+//! rest of the job.
 
 use std::time::Duration;
 
 use super::{Criterion, Job, PerKind, PriorityShare, Share, Threshold, VerifyKind, ZoneMode};
 
-/// A job, or what `[global]` holds, before the options are looked at together.
+/// A job or the `[global]` section, before options are combined.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    /// Where options go that stand alone.
+    /// Takes the options that are evaluated alone.
     pub job: Job,
     /// `kb_base`: 1024 or 1000.
     pub kb: u64,
@@ -27,14 +27,14 @@ pub(crate) struct Draft {
     pub complete_max: u32,
     /// 0 for the depth.
     pub low: u32,
-    /// Threads of fio that hand over operations.
+    /// Threads of fio that submit operations.
     pub offload: bool,
     pub stonewall: bool,
     pub new_group: bool,
     pub wait_for: Option<String>,
     pub nrfiles: u32,
     pub openfiles: u32,
-    /// What `refill_buffers` says, if it does.
+    /// The value of `refill_buffers`, if given.
     pub refill: Option<bool>,
     pub randseed_given: bool,
     pub zone: ZoneWords,
@@ -45,7 +45,7 @@ pub(crate) struct Draft {
     pub priority: PriorityWords,
 }
 
-/// What was said of zones.
+/// Options about zones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ZoneWords {
     pub mode: Option<ZoneMode>,
@@ -54,7 +54,7 @@ pub(crate) struct ZoneWords {
     pub skip: u64,
 }
 
-/// What was said of priorities of single operations.
+/// Options about priorities of single operations.
 #[derive(Clone, Debug)]
 pub(crate) struct PriorityWords {
     pub percent: PerKind<u32>,
@@ -64,22 +64,22 @@ pub(crate) struct PriorityWords {
     pub by_size: PerKind<Vec<PriorityShare>>,
 }
 
-/// What was said of steadiness.
+/// Options about the steady state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SteadyWords {
     pub criterion: Criterion,
     pub slope: bool,
     pub limit: Threshold,
-    /// Zero for not asked for.
+    /// Zero: not asked for.
     pub duration: Duration,
     pub ramp: Duration,
     pub interval: Duration,
 }
 
-/// What was said of a latency to keep.
+/// Options about a latency target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LatencyWords {
-    /// Zero for not asked for.
+    /// Zero: not asked for.
     pub target: Duration,
     pub window: Duration,
     pub percentile: f64,

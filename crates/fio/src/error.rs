@@ -1,5 +1,5 @@
-//! Why a command line or job file cannot be run: one line of where, which option and what is wrong,
-//! and one of what to do.
+//! Errors of command lines and job files: one line with the place, the option and the reason, and one
+//! with advice.
 
 /// A command line or job file that cannot be run; exit code 2.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -7,29 +7,29 @@
 pub struct FioError {
     /// Where: `file:line`, or `command line`.
     pub place: String,
-    /// The option as given and what is wrong with it.
+    /// The option as given, and the reason.
     pub what: String,
-    /// What to do about it.
+    /// Advice.
     pub advice: Option<String>,
 }
 
 impl FioError {
-    /// What is wrong, where.
+    /// An error at a place.
     pub(crate) fn new(place: impl Into<String>, what: impl Into<String>) -> FioError {
         FioError { place: line(place.into()), what: line(what.into()), advice: None }
     }
 
-    /// The same with what to do.
+    /// The same with advice.
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> FioError {
         self.advice = Some(line(advice.into()));
         self
     }
 }
 
-/// Longest line of an error, in letters; what is beyond was somebody's input.
+/// Longest line of an error, in letters; a longer one repeats the user's input.
 const LONGEST: usize = 400;
 
-/// One line that a terminal can show, whatever the input it speaks of.
+/// One line that a terminal can show, whatever input it quotes.
 pub(crate) fn line(text: String) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     match text.char_indices().nth(LONGEST) {

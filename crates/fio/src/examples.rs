@@ -1,5 +1,5 @@
-//! Which of fio's own example job files parse, and why the others do not: for `docs/fio.md`, and held
-//! against the files themselves by `tests/examples.rs`.
+//! fio's own example job files: those that parse, and the reasons why others do not. For `docs/fio.md`;
+//! `tests/examples.rs` compares the lists with the files themselves.
 
 /// Examples of fio 3.42, without `.fio`, that need only local files or devices and served engines,
 /// and parse.
@@ -44,13 +44,13 @@ pub const EXAMPLES: &[&str] = &[
     "zipf",
 ];
 
-/// Those that need no more and are refused.
+/// Examples that need no more than that and are refused.
 pub const EXAMPLES_REFUSED: &[&str] = &["atomic-verify", "sprandom"];
 
-/// How many there are.
+/// Their number.
 const ALL: usize = 107;
 
-/// What the page says of them.
+/// The section about them in the page.
 pub(super) fn markdown() -> String {
     let names = |list: &[&str]| {
         let quoted: Vec<String> = list.iter().map(|name| format!("`{name}`")).collect();

@@ -1,4 +1,4 @@
-//! What is printed instead of a run: `--help`, `--cmdhelp`, `--enghelp`, `--version`, `--showcmd`.
+//! Answers printed instead of a run: `--help`, `--cmdhelp`, `--enghelp`, `--version`, `--showcmd`.
 
 use super::FioError;
 use super::assemble::{COMMAND_LINE, known};
@@ -24,7 +24,7 @@ Usage: ssdyno fio [OPTION]... [JOB FILE]...
 pub(crate) fn answer(answer: &Answer) -> Result<String, FioError> {
     Ok(match answer {
         Answer::Help => HELP.into(),
-        // Scripts look for the first word; the number is that of the language understood.
+        // Scripts look for the first word; the number is the version of the language understood.
         Answer::Version => format!("fio-3.42 (as understood by ssdyno {})\n", VERSION),
         Answer::Options(name) if name.is_empty() || name == "all" => all_options(),
         Answer::Options(name) => one_option(name)?,
@@ -78,11 +78,11 @@ fn engines(name: &str) -> String {
     text
 }
 
-/// The command line that says the same as some sections, ready for a shell.
+/// The command line equivalent to some sections, quoted for a shell.
 pub(crate) fn command(sections: &[Section]) -> String {
     let mut words = vec!["fio".to_string()];
     for section in sections {
-        // What is global comes before the jobs it is for, and needs no name at the start.
+        // Global options come before their jobs, and need no name at the start.
         if let Some(name) = section.name.as_ref().filter(|_| !section.global() || words.len() > 1) {
             words.push(format!("--name={}", quoted(name)));
         }
@@ -99,7 +99,7 @@ pub(crate) fn command(sections: &[Section]) -> String {
     words.join(" ") + "\n"
 }
 
-/// A word a shell takes as it is.
+/// A word quoted for a shell.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-./:,=%+@".contains(c);
     match !text.is_empty() && text.chars().all(plain) {

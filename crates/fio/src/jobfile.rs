@@ -1,22 +1,22 @@
 //! Job files: lines into sections.
 //!
-//! `[name]` begins a section; `key=value` or `key` is an option; `;` and `#` begin a comment
-//! wherever they stand; `include FILE` puts the lines of a file in its place, looked for here and
-//! then beside the including file. `${NAME}` is the environment's; `$ncpus`, `$mb_memory` and
-//! `$pagesize` are the machine's, and with them a value may be computed.
+//! `[name]` begins a section; `key=value` or `key` is an option; `;` and `#` begin a comment anywhere
+//! in a line; `include FILE` is replaced by the lines of a file, searched for here and then beside the
+//! including file. `${NAME}` is an environment variable; `$ncpus`, `$mb_memory` and `$pagesize`
+//! describe the machine, and values may be computed from them.
 
 use super::section::{Given, Section};
 use super::value::{Unit, evaluate};
 use super::{FioError, Note, World};
 
-/// Deepest chain of included files, which also ends a circle.
+/// Deepest chain of included files; it also ends a circle.
 const DEEPEST: usize = 16;
-/// Most files included in all; with it the most that can be read is bounded.
+/// Most files included in all: bounds the input.
 const MOST_FILES: usize = 64;
 /// Longest line after variables were put in, bytes; fio has 8192.
 const LONGEST_LINE: usize = 8192;
 
-/// A job file as sections; those not `wanted` are left out, unless none is.
+/// A job file as sections: the `wanted` ones, or all if none is wanted by name.
 pub(crate) fn sections(
     path: &str,
     wanted: &[String],
@@ -33,7 +33,7 @@ struct Reader<'a> {
     wanted: &'a [String],
     notes: &'a mut Vec<Note>,
     sections: Vec<Section>,
-    /// Within a section that is not wanted.
+    /// Within a section that was not asked for.
     skip: bool,
     files: usize,
 }
@@ -85,7 +85,7 @@ impl Reader<'_> {
         }
         if self.sections.is_empty() {
             let advice = "begin with [global], or with [NAME] for a job";
-            let what = format!("'{line}' stands before the first section");
+            let what = format!("'{line}' comes before the first section");
             return Err(FioError::new(place, what).advise(advice));
         }
         match line.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t', '='])) {
@@ -121,7 +121,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The line with variables and words of the machine put in.
+    /// The line with environment variables and the machine's numbers filled in.
     fn substituted(&mut self, line: &str, place: &str) -> Result<String, FioError> {
         let mut out = String::new();
         let mut rest = line;
@@ -155,7 +155,7 @@ impl Reader<'_> {
         let filled = words
             .iter()
             .fold(line.clone(), |line, (word, value)| line.replace(word, &value.to_string()));
-        // As fio has it, only a value with such a word in it is computed without parentheses.
+        // As in fio, only a value with such a word is computed without parentheses.
         let computed =
             filled.split_once('=').filter(|_| filled != line).and_then(|(name, value)| {
                 let value = value.contains(['+', '-', '*', '/']).then_some(value)?;
@@ -166,7 +166,7 @@ impl Reader<'_> {
     }
 }
 
-/// What is before the first `${NAME}`, the name, and what is behind.
+/// The text before the first `${NAME}`, the name, and the text after it.
 fn variable(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once("${")?;
     let (name, behind) = rest.split_once('}')?;

@@ -1,9 +1,9 @@
 //! fio's language: command line and job files in, a [`Plan`] out; its runner and its output.
 //!
-//! A [`Plan`] has a [`Job`] for each job section, with every option resolved and typed, fio's own
-//! default where nothing was given. A job with `numjobs=4` is one [`Job`]; who runs it makes the
-//! four. Where fio is lenient to the point of surprise (`1.5G` is one byte, `60sec` 60 us) the
-//! answer here is an error that says what fio would have done.
+//! A [`Plan`] has a [`Job`] for each job section, with every option resolved and typed, and fio's own
+//! defaults. A job with `numjobs=4` is one [`Job`]; the runner clones it. Where fio is lenient to the
+//! point of surprise (`1.5G` is one byte, `60sec` 60 us), parsing fails with an error that explains
+//! fio's reading.
 //!
 //! Files are read through a [`World`], so that tests and fuzzers need none. Meaning follows fio 3.42
 //! (HOWTO and behaviour); the tests compare it with an installed fio.

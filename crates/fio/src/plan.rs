@@ -1,11 +1,11 @@
-//! What a fio command line asks for as a whole: its jobs, and how results are shown.
+//! A fio command line as a whole: its jobs, and the form of the results.
 
 use std::time::Duration;
 
-use super::Job;
 use super::error::line;
+use super::{Engine, FioError, Job};
 
-/// What a fio command line asks for.
+/// A parsed command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// Run this.
@@ -14,29 +14,56 @@ pub enum Request {
     Answer(String),
 }
 
-/// Everything a command line with its job files asks for.
+/// A command line with its job files, resolved.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// What is about the run as a whole.
+    /// Options of the run as a whole.
     pub globals: Globals,
     /// The jobs in the order of their sections; at least one.
     pub jobs: Vec<Job>,
-    /// What the user should know before it runs: a line each.
+    /// Remarks for the user before it runs, a line each.
     pub notes: Vec<Note>,
 }
 
-/// Something that is no error but must not go unsaid: how a value was understood where fio's
-/// meaning surprises, or an option left out because of `--warn-unsupported`.
+impl Plan {
+    /// The drive that all files lie on, where they name one that is no file or device of this machine:
+    /// `sim:NAME`, `pci:ADDRESS`. A plan has one such drive at most, and nothing beside it.
+    pub fn drive(&self) -> Result<Option<String>, FioError> {
+        let mut found: Option<Option<String>> = None;
+        for job in self.jobs.iter().filter(|job| job.engine != Engine::Null) {
+            for drive in job.files.drives() {
+                match &found {
+                    Some(other) if *other != drive => {
+                        let place = |drive: &Option<String>| {
+                            drive.clone().unwrap_or_else(|| "files of this machine".to_string())
+                        };
+                        let text = format!(
+                            "{} and {} in one plan: a virtual drive has a time of its own",
+                            place(other),
+                            place(&drive)
+                        );
+                        return Err(FioError::new(&job.origin, text).advise("a run for each"));
+                    }
+                    _ => found = Some(drive),
+                }
+            }
+        }
+        Ok(found.flatten())
+    }
+}
+
+/// A remark that is not an error: the reading of a value where fio's surprises, an option dropped
+/// because of `--warn-unsupported`, or an option without effect on the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// Where: `file:line`, or `command line`.
     pub place: String,
-    /// What, in one line.
+    /// The remark, in one line.
     pub text: String,
 }
 
 impl Note {
-    /// What is to be known, where.
+    /// A remark about a place.
     pub(crate) fn new(place: impl Into<String>, text: impl Into<String>) -> Note {
         Note { place: line(place.into()), text: line(text.into()) }
     }
@@ -47,11 +74,11 @@ impl Note {
 pub struct Globals {
     /// File that takes the results (`--output`); stdout if none.
     pub output: Option<String>,
-    /// In which form results are printed, in this order (`--output-format=normal,json`).
+    /// Forms of the results, in the order printed (`--output-format=normal,json`).
     pub formats: Vec<Format>,
     /// Whether the progress line is shown.
     pub eta: Eta,
-    /// A new progress line, rather than the same again, after this time.
+    /// Starts a new progress line after this time.
     pub eta_newline: Option<Duration>,
     /// Directory for the logs that jobs write (`--aux-path`).
     pub aux_path: Option<String>,

@@ -1,7 +1,8 @@
-//! What fio decides once it has all options of a job: sizes from three options, a queue's batches
-//! under its depth, what one option implies for another, and what cannot go together.
+//! Decisions that need all options of a job: sizes from three options, a queue's batches under its
+//! depth, options that imply others, and options that exclude each other.
 
 use super::draft::Draft;
+use super::job::{gcd, is_drive};
 use super::options;
 use super::value::Parsed;
 use super::{
@@ -15,7 +16,7 @@ pub(crate) const MOST_CLONES: u32 = 4096;
 /// Bytes of the header fio puts into each verify interval.
 const HEADER_BYTES: u64 = 48;
 
-/// A finished job. What is wrong names the option.
+/// Finishes a job. An error names the option.
 pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> Parsed<Job> {
     let mut job = draft.job.clone();
     blocks(draft, &mut job, notes)?;
@@ -71,7 +72,7 @@ fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
     Ok(())
 }
 
-/// The sizes given for reads are those of all operations in order, those for writes of all at random.
+/// The sizes given for reads are for all sequential operations, those for writes for all random ones.
 fn by_order(access: &mut Access) -> Parsed<()> {
     let random = access.rw.random();
     let both = access.random_every > 1 || access.percentage_random.each().iter().any(|p| **p < 100);
@@ -109,14 +110,14 @@ fn priorities(draft: &Draft, job: &mut Job) -> Parsed<()> {
     let none = shares.read.is_empty() && shares.write.is_empty();
     if !none && !matches!(job.engine, Engine::Libaio | Engine::IoUring) {
         let engine = job.engine.name();
-        return Err(format!("cmdprio is of libaio and io_uring, not of {engine}"));
+        return Err(format!("cmdprio works with libaio and io_uring, not with {engine}"));
     }
     job.machine.priorities = shares;
     Ok(())
 }
 
 fn queue(draft: &Draft, job: &mut Job) -> Parsed<()> {
-    // There fio's threads make a deep queue of an engine that has none.
+    // With it fio's threads give a deep queue to an engine that has none.
     if draft.offload && !job.engine.asynchronous() && job.queue.depth > 1 {
         let engine = job.engine.name();
         return Err(format!("io_submit_mode=offload is not served with ioengine={engine}"));
@@ -133,7 +134,8 @@ fn queue(draft: &Draft, job: &mut Job) -> Parsed<()> {
 fn files(draft: &Draft, job: &mut Job, world: &dyn World) {
     let files = &mut job.files;
     files.nrfiles = draft.nrfiles;
-    if files.names.is_empty() && files.nrfiles == 1 && world.is_special(&job.section) {
+    let special = is_drive(&job.section) || world.is_special(&job.section);
+    if files.names.is_empty() && files.nrfiles == 1 && special {
         files.names.push(job.section.clone());
     }
     if !files.names.is_empty() {
@@ -189,7 +191,7 @@ fn zone(draft: &Draft, job: &mut Job) -> Parsed<()> {
         Some(ZoneMode::Strided) if words.size == 0 => {
             return Err("zonemode=strided needs zonesize=".into());
         }
-        // fio: zones work with one file only, and are left out with more.
+        // As in fio: zones work with one file only, and are dropped with more.
         Some(mode) if job.files.openfiles == 1 => {
             let range = if words.range == 0 { words.size } else { words.range };
             Some(Zone { mode, size: words.size, range, skip: words.skip })
@@ -239,18 +241,11 @@ fn verify(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
         && verify.backlog.is_none()
     {
         notes.push(
-            "what was written is read back when the time is up; fio reads nothing back then".into(),
+            "written data are read back when the time is up; fio reads nothing back in that case"
+                .into(),
         );
     }
     Ok(())
-}
-
-/// Euclid; a loop, because the numbers come from outside.
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 fn content(draft: &Draft, job: &mut Job) -> Parsed<()> {
@@ -261,7 +256,7 @@ fn content(draft: &Draft, job: &mut Job) -> Parsed<()> {
         None => (1..100).contains(&content.compress_percent) || job.verify.kind != VerifyKind::None,
     };
     content.refill |= content.dedupe_percent > 0;
-    // All of it compressible is zeroes.
+    // Fully compressible content is zeroes.
     if content.compress_percent == 100 {
         (content.zero, content.compress_percent) = (true, 0);
     }

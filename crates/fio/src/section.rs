@@ -1,21 +1,20 @@
-//! A section as written: what a job file and a command line have in common before its options are
-//! understood.
+//! A section as written, in a job file or on a command line, before its options are interpreted.
 
 /// Options under one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Section {
-    /// Its name; none for what stands before the first `--name`.
+    /// Its name; none for options before the first `--name`.
     pub name: Option<String>,
     /// Where it begins: `file:line`, or `command line`.
     pub place: String,
-    /// Whether it is the first of a job file that is not the first: then it waits for all before.
+    /// Whether it begins a job file other than the first: it then waits for all jobs before it.
     pub stonewall: bool,
     /// Its options in the order given.
     pub options: Vec<Given>,
 }
 
 impl Section {
-    /// Whether it holds what all sections behind it begin with. fio looks at six letters.
+    /// Whether its options are inherited by all later sections. fio compares six letters.
     pub fn global(&self) -> bool {
         self.name.as_ref().is_none_or(|name| name.starts_with("global"))
     }
@@ -28,7 +27,7 @@ pub(crate) struct Given {
     pub place: String,
     /// Its name.
     pub name: String,
-    /// What stands behind the `=`; none for an option alone.
+    /// The text after the `=`; none for an option alone.
     pub value: Option<String>,
 }
 

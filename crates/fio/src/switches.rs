@@ -1,36 +1,36 @@
-//! Options of fio's command line that are not of a job, as data like those that are.
+//! Options of fio's command line that belong to no job, as a table like the jobs' own.
 
 use std::time::Duration;
 
 use super::value::{Parsed, put, time};
 use super::{Eta, Format, Globals};
 
-/// One of them.
+/// One switch.
 #[derive(Clone, Copy)]
 pub(crate) struct Switch {
     /// Its name.
     pub name: &'static str,
     /// Whether a value follows.
     pub takes: Takes,
-    /// What becomes of it.
+    /// Its treatment.
     pub asked: Asked,
 }
 
 /// Whether a value follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Takes {
-    /// None does.
+    /// No value.
     Nothing,
-    /// One may, with a `=`.
+    /// An optional value, after a `=`.
     Perhaps,
-    /// One does.
+    /// A value.
     Value,
 }
 
-/// What becomes of it.
+/// Its treatment.
 #[derive(Clone, Copy)]
 pub(crate) enum Asked {
-    /// It does what it does in fio.
+    /// It has fio's effect.
     Served {
         /// Takes the value.
         set: fn(&mut Settings, &str) -> Parsed<()>,
@@ -43,7 +43,7 @@ pub(crate) enum Asked {
     Refused(&'static str),
 }
 
-/// What the switches say.
+/// The values of the switches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     pub globals: Globals,
@@ -52,9 +52,9 @@ pub(crate) struct Settings {
     pub readonly: bool,
     pub parse_only: bool,
     pub showcmd: bool,
-    /// `--section`: the only ones to take.
+    /// `--section`: the only sections to read.
     pub sections: Vec<String>,
-    /// What to print instead of running.
+    /// An answer to print instead of a run.
     pub answer: Option<Answer>,
 }
 
@@ -103,7 +103,7 @@ impl Switch {
 /// All of them.
 pub(crate) const SWITCHES: &[Switch] = &[
     served("warn-unsupported", Takes::Nothing, |s, _| put(&mut s.warn_unsupported, true))
-        .says("not fio's: what is not served is left out with a warning"),
+        .says("not fio's: unsupported options are dropped with a warning"),
     served("output", Takes::Value, |s, v| put(&mut s.globals.output, Some(v.into()))),
     served("output-format", Takes::Value, |s, v| put(&mut s.globals.formats, formats(v)?))
         .says("`normal`, `json`, `json+`, several with commas"),
@@ -182,7 +182,7 @@ fn formats(text: &str) -> Parsed<Vec<Format>> {
             "terse" | "minimal" | "csv" => return Err("terse output is not served".into()),
             other => return Err(format!("'{other}' is none of normal, json, json+")),
         };
-        // One of each is enough, and bounds the list.
+        // One of each suffices, and bounds the list.
         if !formats.contains(&format) {
             formats.push(format);
         }

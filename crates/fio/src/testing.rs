@@ -1,4 +1,4 @@
-//! For tests: a world without files, and values in it.
+//! For tests: a world without files, and values read in it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::io;
 use super::World;
 use super::value::Value;
 
-/// A world that has what it was given.
+/// A world that consists of the given files and variables.
 #[derive(Debug, Default)]
 pub(crate) struct Small {
     pub files: HashMap<String, String>,

@@ -1,4 +1,4 @@
-//! What the language of job files needs from outside: files, environment, size of the machine.
+//! The outside world as job files see it: files, environment, size of the machine.
 
 use std::io;
 use std::path::Path;
@@ -6,14 +6,14 @@ use std::path::Path;
 /// Longest job file that is read, bytes; arbitrary, fio's largest example has 5 KB.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// What job files may ask for. A trait, so that tests and fuzzers have a world of their own.
+/// The outside world of a parser. A trait, so that tests and fuzzers can bring their own.
 pub trait World {
     /// The whole of a job file or a file with a pattern; `-` is stdin.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
     /// An environment variable, for `${NAME}`.
     fn env(&self, name: &str) -> Option<String>;
-    /// Whether a path exists and is no regular file, such as a device: then a job of that name
-    /// uses it as its file.
+    /// Whether a path exists and is not a regular file, such as a device: a job of that name uses it
+    /// as its file.
     fn is_special(&self, path: &str) -> bool;
     /// Processors online, for `$ncpus`.
     fn cpus(&self) -> u64;
@@ -61,7 +61,7 @@ impl World for Here {
     }
 }
 
-/// A little more than is allowed at most, so that a longer file shows.
+/// Reads one byte more than allowed, so that a longer file is noticed.
 fn read_some(from: impl io::Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     io::Read::read_to_end(&mut from.take(LARGEST_FILE + 1), &mut bytes)?;

@@ -1,5 +1,5 @@
-//! docs/fio.md says what the parser does. `SSDYNO_WRITE_DOCS=1 cargo test -p fio --test docs`
-//! writes it anew.
+//! docs/fio.md describes the parser. `SSDYNO_WRITE_DOCS=1 cargo test -p fio --test docs` writes it
+//! again.
 
 use std::path::Path;
 

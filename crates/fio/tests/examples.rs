@@ -1,6 +1,6 @@
 //! fio's own example job files, where they are installed: those that need files or devices of this
 //! machine and a served engine parse, the others are refused with a reason, and none is misread.
-//! Which are which stands in docs/fio.md.
+//! docs/fio.md lists both.
 //!
 //! `SSDYNO_FIO_EXAMPLES` names their directory, if it is not where packages put them;
 //! `cargo xtask test` sets it.
@@ -55,7 +55,7 @@ fn parsed(path: &Path, extra: &[&str]) -> Result<Request, FioError> {
     parse(&words, &Set)
 }
 
-/// Whether what an example needs is no file, device or engine that is served here.
+/// Whether an example needs a file, device or engine that is not served here.
 fn is_elsewhere(what: &str) -> bool {
     let engines = ["ioengine=", "zonemode=zbd", "md_per_io_size", "fdp="];
     engines.iter().any(|needs| what.contains(needs))

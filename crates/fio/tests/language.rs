@@ -1,4 +1,4 @@
-//! fio's command lines and job files as people write them, and what becomes of them.
+//! fio's command lines and job files as people write them, and their plans.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -255,7 +255,7 @@ fn sections_inherit_in_fios_order() {
     let [one, two] = &plan.jobs[..] else { panic!("{plan:?}") };
     assert_eq!(one.access.blocks.read, Blocks::Fixed(8192));
     assert_eq!(one.paths(0), ["/d/a"]);
-    // 16k was read before kb_base came to stand, but fio takes kb_base first.
+    // 16k comes before kb_base, but fio reads kb_base first.
     assert_eq!(two.access.blocks.read, Blocks::Fixed(16000));
     assert_eq!(two.space.size, Some(Amount::Bytes(1_000_000)));
     assert_eq!(two.paths(0), ["/d/a", "/d/b"], "names add up, as in fio");

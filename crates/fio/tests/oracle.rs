@@ -1,5 +1,4 @@
-//! The language held against an installed fio: the same words, what fio says of them, and what the
-//! parser says. Without a fio on the machine there is nothing to hold it against.
+//! The parser compared with an installed fio on the same words. Skipped without fio on the machine.
 
 use std::process::{Command, Output};
 
@@ -65,7 +64,7 @@ fn every_option_fio_lists_is_in_the_table() {
     assert!(list.lines().count() > 150);
 }
 
-/// Jobs that do no I/O to speak of, told apart by what fio announces.
+/// Jobs with hardly any I/O, compared by fio's announcement of each.
 const ANNOUNCED: &[&[&str]] = &[
     &["--bs=8k"],
     &["--bs=4k,8k"],

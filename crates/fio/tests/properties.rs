@@ -1,5 +1,5 @@
-//! What must hold for any words: no panic, the same job from a file and a command line, and
-//! arithmetic that is arithmetic.
+//! Properties that hold for any words: no panic, the same job from a file and from a command line, and
+//! correct arithmetic.
 
 use fio::{Amount, FioError, Plan, Request, World, parse};
 use proptest::prelude::*;
@@ -40,7 +40,7 @@ fn ask(words: &[String], file: &str) -> Result<Request, FioError> {
     parse(words, &One(file.into()))
 }
 
-/// The plan without where things stand.
+/// The plan without the places of its parts.
 fn plan(words: &[String], file: &str) -> Result<Plan, String> {
     match ask(words, file) {
         Ok(Request::Run(mut plan)) => {
@@ -53,7 +53,7 @@ fn plan(words: &[String], file: &str) -> Result<Plan, String> {
     }
 }
 
-/// Options that can stand together in any order.
+/// Options that can be combined in any order.
 fn option() -> impl Strategy<Value = String> {
     let size = (1u32..64, prop::sample::select(vec!["k", "m", "kb", "KiB", ""]));
     let size = size.prop_map(|(number, unit)| format!("{}{unit}", number * 512));
@@ -95,7 +95,7 @@ fn option() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Splits what `--showcmd` prints as a shell does: single quotes and backslashes are all it uses.
+/// Splits the output of `--showcmd` like a shell: it uses only single quotes and backslashes.
 fn shell_words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let (mut quoted, mut letters) = (false, line.trim().chars());
@@ -147,7 +147,7 @@ proptest! {
         let file = ["a.fio".to_string()];
         let from_file = plan(&file, &text);
         prop_assert_eq!(&plan(&words, ""), &from_file);
-        // And so does the command line that fio makes of a file.
+        // The same holds for the command line that fio derives from a file.
         let shown = plan(&["--showcmd".to_string(), file[0].clone()], &text).expect_err("an answer");
         prop_assert_eq!(&plan(&shell_words(&shown)[1..], ""), &from_file);
     }

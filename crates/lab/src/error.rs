@@ -6,9 +6,10 @@
 use std::fmt::Display;
 
 use drive::DriveError;
+use fio::run::RunError;
 use journal::JournalError;
 use methods::MethodError;
-use rig::RigError;
+use rig::{Fault, RigError};
 use store::StoreError;
 use thiserror::Error;
 
@@ -73,6 +74,24 @@ impl LabError {
     }
 }
 
+impl From<Option<Fault>> for ErrorKind {
+    fn from(fault: Option<Fault>) -> ErrorKind {
+        match fault {
+            None => ErrorKind::Interrupted,
+            Some(Fault::Usage) => ErrorKind::Usage,
+            Some(Fault::Refused) => ErrorKind::Refused,
+            Some(Fault::Io) => ErrorKind::Io,
+        }
+    }
+}
+
+impl From<RunError> for LabError {
+    fn from(error: RunError) -> LabError {
+        let advice = error.advice().map(String::from);
+        LabError::new(error.fault().into(), error).advise_if(advice)
+    }
+}
+
 impl From<drive::ErrorKind> for ErrorKind {
     fn from(kind: drive::ErrorKind) -> ErrorKind {
         match kind {
@@ -97,13 +116,8 @@ impl From<JournalError> for LabError {
 
 impl From<RigError> for LabError {
     fn from(error: RigError) -> LabError {
-        let kind = match &error {
-            RigError::Interrupted => ErrorKind::Interrupted,
-            RigError::Refused(_) => ErrorKind::Refused,
-            RigError::Unsupported(_) | RigError::Workload(_) => ErrorKind::Usage,
-            RigError::Io { .. } => ErrorKind::Io,
-        };
-        LabError::new(kind, error)
+        let advice = error.advice().map(String::from);
+        LabError::new(error.fault().into(), error).advise_if(advice)
     }
 }
 

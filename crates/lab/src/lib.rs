@@ -13,6 +13,7 @@
 pub mod compare;
 pub mod drives;
 mod error;
+mod fio_target;
 pub mod fit;
 pub mod import;
 pub mod io;
@@ -32,9 +33,10 @@ pub mod work;
 
 pub use engine::BackendKind;
 pub use methods::{Declared, Form, IOZONE, MethodInfo, Options, Outcome};
-pub use rig::{Erase, Event, Interval};
+pub use rig::{Erase, Event, Interval, TargetInfo};
 
 pub use self::error::{ErrorKind, LabError, Result};
+pub use self::fio_target::FioTarget;
 pub use self::recording::{Recording, Shared};
 pub use self::request::{Instrument, Request, Target};
 pub use self::session::{Begun, Planned, Recorded};

@@ -14,6 +14,8 @@ pub struct FileSeen {
     pub device: bool,
     /// Its size in bytes; `None`: it does not exist.
     pub bytes: Option<u64>,
+    /// Whether it is a drive without data, which is laid out before it is read.
+    pub blank: bool,
 }
 
 /// The use that jobs will make of a file.
@@ -23,6 +25,8 @@ pub struct FilePlan {
     pub path: PathBuf,
     /// Exclusive end of the bytes that any job uses.
     pub end: u64,
+    /// Bytes of it that jobs use, each job's part counted.
+    pub used_bytes: u64,
     /// Whether it must hold data before the jobs begin.
     pub content: bool,
     /// Whether a job changes it.

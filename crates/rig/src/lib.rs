@@ -215,6 +215,16 @@ pub enum RigError {
     /// The target cannot do it.
     #[error("not supported by this target: {0}")]
     Unsupported(String),
+    /// A target or file cannot be used as asked.
+    #[error("{text}")]
+    Target {
+        /// Who has to act.
+        fault: Fault,
+        /// The reason, in one line.
+        text: String,
+        /// What to try.
+        advice: Option<String>,
+    },
     /// The workload makes no sense on this target.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
@@ -226,6 +236,43 @@ pub enum RigError {
         /// The system's error.
         source: std::io::Error,
     },
+}
+
+impl RigError {
+    /// A request that cannot be served, and what to try instead.
+    pub fn usage(text: impl Into<String>, advice: impl Into<String>) -> RigError {
+        RigError::Target { fault: Fault::Usage, text: text.into(), advice: Some(advice.into()) }
+    }
+
+    /// Who has to act; `None` where the user ended the run.
+    pub fn fault(&self) -> Option<Fault> {
+        match self {
+            RigError::Interrupted => None,
+            RigError::Refused(_) => Some(Fault::Refused),
+            RigError::Unsupported(_) | RigError::Workload(_) => Some(Fault::Usage),
+            RigError::Target { fault, .. } => Some(*fault),
+            RigError::Io { .. } => Some(Fault::Io),
+        }
+    }
+
+    /// What to try.
+    pub fn advice(&self) -> Option<&str> {
+        match self {
+            RigError::Target { advice, .. } => advice.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// Who has to act on an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The user: the command line is wrong.
+    Usage,
+    /// The user: it is not safe, or not allowed.
+    Refused,
+    /// The system or the drive failed.
+    Io,
 }
 
 /// Result of everything on a [`Rig`].

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod erase;
+mod named;
 mod perform;
 
 use std::collections::HashMap;
@@ -25,6 +26,7 @@ use crate::borrowed::{self, BorrowedBlocks};
 use crate::clock::Clock;
 use crate::command;
 use crate::device::{AnyDevice, Device, FdDevice, Handles};
+use crate::fileset::FileSet;
 use crate::patience::PATIENCE;
 use crate::perform::{Cast, Performer};
 use crate::prepare;
@@ -83,6 +85,8 @@ pub struct Machine {
     request: Option<OpenRequest>,
     /// The queue of the block door.
     queue: Queue,
+    /// The files that jobs name, on a machine that was opened for those.
+    files: Option<FileSet>,
 }
 
 impl Machine {
@@ -154,6 +158,7 @@ impl Machine {
             reference: None,
             request: None,
             queue: Queue::default(),
+            files: None,
         }
     }
 
@@ -402,6 +407,13 @@ impl Rig for Machine {
     fn blocks(&mut self) -> Result<&mut dyn Blocks> {
         self.alive()?;
         Ok(self)
+    }
+
+    fn files(&mut self) -> Result<&mut dyn rig::Files> {
+        match self.files {
+            Some(_) => Ok(self),
+            None => Err(RigError::Unsupported("files by name: this is one target".into())),
+        }
     }
 
     fn reference(&mut self) -> Option<&mut dyn Rig> {

@@ -1,6 +1,6 @@
 //! Admits jobs on a real target and runs them there.
 
-use rig::{Job, Performance, Result, RigError, Stage, StopReason};
+use rig::{BackendKind, Job, Performance, Result, RigError, Stage, StopReason};
 use workload::{Content, Workload};
 
 use super::{Machine, hot_limit, io_error};
@@ -13,14 +13,20 @@ use crate::probe;
 impl Machine {
     /// Whether a job may and can run.
     pub(super) fn admit(&self, job: &Job) -> Result<()> {
-        if !job.files.is_empty() {
-            return Err(RigError::Unsupported("files by name".into()));
-        }
         if job.sources.len() != job.workload.jobs as usize {
             let text = format!("{} needs a source for each of its jobs", job.name());
             return Err(RigError::Unsupported(text));
         }
-        self.admit_workload(&job.workload)
+        match (&self.files, job.files.is_empty()) {
+            (None, false) => Err(RigError::Unsupported("files by name: this is one target".into())),
+            // The files were admitted by name.
+            (Some(files), _) => {
+                self.alive()?;
+                job.workload.check()?;
+                files.check_again()
+            }
+            (None, true) => self.admit_workload(&job.workload),
+        }
     }
 
     /// Whether a workload may and can run on this target.
@@ -49,6 +55,7 @@ impl Machine {
     /// Runs admitted jobs.
     pub(super) fn run(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
         self.reserve(&jobs)?;
+        let named = jobs.iter().map(|job| self.open_named(job)).collect::<Result<Vec<_>>>()?;
         let first = jobs.first().map_or("", |job| job.name()).to_string();
         let name = if stage.name.is_empty() { first } else { stage.name.to_string() };
         let replicate = *self.replicates.get(&name).unwrap_or(&0);
@@ -71,16 +78,17 @@ impl Machine {
             pin: self.options.pin,
             borrowed: (original && self.device.handles().is_some()).then_some(&self.borrowed),
         };
-        let (device, backend) = (&self.device, self.backend);
-        let cast = |job: Job| {
+        let (target, backend) = (&self.device, self.backend);
+        let devices = named.iter().map(|named| named.as_ref().unwrap_or(target));
+        let casts = jobs.into_iter().zip(devices).map(|(job, device)| {
             // The null target has only one backend.
             let asked = match device {
-                AnyDevice::Null => backend,
+                AnyDevice::Null => BackendKind::Null,
                 _ => job.issue.backend.unwrap_or(backend),
             };
             Cast { backend: probe::making(asked, job.workload.calls), job, device }
-        };
-        let done = performer.perform(jobs.into_iter().map(cast).collect());
+        });
+        let done = performer.perform(casts.collect());
         let (performance, too_hot) = done.map_err(|e| io_error(&self.info, &name, e))?;
         *self.replicates.entry(name).or_default() += 1;
         self.empty = false;

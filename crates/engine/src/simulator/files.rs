@@ -1,7 +1,8 @@
 //! Files on a virtual drive: regions in order of first mention.
 //!
-//! A file with the drive's own name is the whole drive. Layout is a fill in virtual time, removal a
-//! discard. A virtual drive has no user data, so no confirmation is needed.
+//! A file with the drive's own name is the whole drive. Layout is a fill in virtual time, also of the
+//! whole drive, which holds no data at first; removal is a discard. A virtual drive has no user data,
+//! so no confirmation is needed.
 
 use std::path::{Path, PathBuf};
 
@@ -65,7 +66,7 @@ impl Simulator {
             );
             return Err(RigError::Unsupported(text));
         }
-        let wants_content = plan.content && !whole;
+        let wants_content = plan.content;
         match known {
             Some(file) if file.region.bytes >= plan.end => file.wants_content |= wants_content,
             Some(file) => {
@@ -87,10 +88,10 @@ impl Simulator {
 impl Files for Simulator {
     fn look(&mut self, path: &Path) -> Result<FileSeen> {
         if self.is_drive(path) {
-            return Ok(FileSeen { device: true, bytes: Some(self.info.bytes) });
+            return Ok(FileSeen { device: true, bytes: Some(self.info.bytes), blank: true });
         }
         let bytes = self.regions.find(path).and_then(|file| file.there);
-        Ok(FileSeen { device: false, bytes })
+        Ok(FileSeen { device: false, bytes, blank: false })
     }
 
     fn room(&mut self, _directory: &Path) -> Result<u64> {
@@ -107,7 +108,7 @@ impl Files for Simulator {
         for number in 0..self.regions.files.len() {
             let file = &self.regions.files[number];
             let (region, fills) = (file.region, file.wants_content && file.there.is_none());
-            if file.whole || file.there.is_some() {
+            if file.there.is_some() || (file.whole && !fills) {
                 continue;
             }
             if !progress(&file.path, region.bytes) {

@@ -1,4 +1,4 @@
-//! Which I/O a job does: direction, block sizes, order of offsets.
+//! The access pattern of a job: direction, block sizes, order of offsets.
 
 use super::PerKind;
 
@@ -7,13 +7,13 @@ use super::PerKind;
 pub struct Access {
     /// `rw=`, `read` by default.
     pub rw: Rw,
-    /// `rw=randread:8`: a random offset only for every 8th operation, those between go on
-    /// ascending; 1 by default. Has no meaning for sequential directions.
+    /// `rw=randread:8`: a random offset only for every 8th operation, the others continue
+    /// ascending; 1 by default. No effect on sequential directions.
     pub random_every: u32,
     /// `rw=write:4k`: bytes skipped after each operation, negative to go backwards (`read:-8k`
-    /// with `bs=4k`: each block below the last). Has no meaning for random directions.
+    /// with `bs=4k`: each block below the last). No effect on random directions.
     pub sequence_add: i64,
-    /// `rw_sequencer=`: what the operations between two random ones do.
+    /// `rw_sequencer=`: the offsets of operations between two random ones.
     pub sequencer: Sequencer,
     /// `rwmixread=`: percent of operations that read, when both are done; 50 by default.
     pub mix_read_percent: u32,
@@ -35,7 +35,7 @@ pub struct Access {
     pub generator: Generator,
     /// `random_distribution=`.
     pub distribution: Distribution,
-    /// `random_sequence_stride`: each round of a sequence lies behind the one before.
+    /// `random_sequence_stride`: each round of a sequence lies after the one before.
     pub sequence_stride: bool,
     /// `randrepeat=`: the same offsets in every run; true by default, false once `randseed` is
     /// given.
@@ -81,7 +81,7 @@ impl Access {
     }
 }
 
-/// `rw=`: what is done, and whether in order or at random.
+/// `rw=`: direction, sequential or random.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rw {
     /// Sequential reads.
@@ -145,7 +145,7 @@ impl Rw {
     }
 }
 
-/// `rw_sequencer=`: what the operations between two random ones do (with `random_every`).
+/// `rw_sequencer=`: offsets of operations between two random ones (with `random_every`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sequencer {
     /// Go on ascending.
@@ -169,7 +169,7 @@ pub enum Blocks {
         max: u64,
     },
     /// `bssplit=`: sizes with their percentages, smallest percentage first, as fio walks them; a
-    /// share of 0 never comes. What they lack to 100 falls to the last.
+    /// share of 0 never comes. The last share is filled up to 100.
     Split(Vec<Share>),
 }
 

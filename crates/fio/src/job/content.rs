@@ -1,6 +1,6 @@
-//! What writes carry, and whether and how it is checked.
+//! Content of writes, and its verification.
 
-/// What buffers hold.
+/// Content of buffers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Content {
     /// `zero_buffers`: zeroes; also `buffer_compress_percentage=100`.
@@ -43,14 +43,14 @@ impl Default for Content {
     }
 }
 
-/// Checking of what was written.
+/// Verification of written data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataVerify {
     /// `verify=`; [`VerifyKind::None`] by default.
     pub kind: VerifyKind,
     /// `do_verify`: read back after writing; true by default.
     pub do_verify: bool,
-    /// `verify_only`: check what an earlier run of the same job wrote, and write nothing.
+    /// `verify_only`: check the data of an earlier run of the same job, and write nothing.
     pub only: bool,
     /// `verify_interval=`: bytes between headers, a divisor of the write size; the write size by
     /// default.
@@ -65,7 +65,7 @@ pub struct DataVerify {
     pub formats: Vec<PatternFormat>,
     /// `verify_fatal`: end at the first difference.
     pub fatal: bool,
-    /// `verify_dump`: keep what was read and what was expected.
+    /// `verify_dump`: keep the bytes read and the bytes expected.
     pub dump: bool,
     /// `verify_async=`: threads that check beside the I/O.
     pub async_threads: u32,
@@ -124,11 +124,11 @@ pub enum VerifyKind {
     Sha3_384,
     Sha3_512,
     Xxhash,
-    /// What fio calls `meta`: header only.
+    /// fio's `meta`: header only.
     Meta,
     /// `verify_pattern`, without a header.
     Pattern,
-    /// `verify_pattern` behind a header.
+    /// `verify_pattern` after a header.
     PatternHeader,
     /// Read back and not compared.
     Null,

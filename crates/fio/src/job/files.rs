@@ -2,7 +2,7 @@
 
 use super::Amount;
 
-/// Most files a job may have; arbitrary, far above what any of fio's examples has.
+/// Most files a job may have; arbitrary, far more than in any of fio's examples.
 pub const MAX_FILES: u32 = 1_000_000;
 
 /// How much of the files is used, and how many bytes are moved.
@@ -64,9 +64,9 @@ pub struct Files {
     pub filename_format: String,
     /// How many files each clone has: `nrfiles=`, or the number of names, 1 to [`MAX_FILES`].
     pub nrfiles: u32,
-    /// `openfiles=`: how many are open at once; all of them by default.
+    /// `openfiles=`: number of files open at once; all of them by default.
     pub openfiles: u32,
-    /// `file_service_type=`: which file the next operation goes to.
+    /// `file_service_type=`: the file of the next operation.
     pub service: FileService,
     /// `fallocate=`.
     pub fallocate: Fallocate,
@@ -75,7 +75,7 @@ pub struct Files {
     /// `overwrite=`: the file is written in full before the job writes, so that no block is new.
     /// True by implication for a job that reads.
     pub overwrite: bool,
-    /// `create_on_open`: the file is made when it is opened, not laid out before.
+    /// `create_on_open`: the file is created when it is opened, not laid out before.
     pub create_on_open: bool,
     /// `create_only`: lay files out and end.
     pub create_only: bool,
@@ -132,6 +132,24 @@ impl Files {
         (0..self.nrfiles).map(name).collect()
     }
 
+    /// The drive of each file: that of a name or directory that is one, `None` for a file of this
+    /// machine.
+    pub(crate) fn drives(&self) -> impl Iterator<Item = Option<String>> {
+        let of_name = |name: &String| {
+            let within = |directory: &&String| {
+                name.strip_prefix(directory.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            };
+            let directory = self.directories.iter().find(within);
+            Some(directory.unwrap_or(name).clone()).filter(|name| is_drive(name))
+        };
+        let names = self.names.iter().map(of_name);
+        let directories =
+            self.directories.iter().cloned().map(|name| Some(name).filter(|n| is_drive(n)));
+        let here = self.names.is_empty() && self.directories.is_empty();
+        let unnamed = self.names.is_empty();
+        names.chain(directories.filter(move |_| unnamed)).chain(here.then_some(None))
+    }
+
     /// The format filled in; its words may be in any case.
     fn made_name(&self, job: &str, clone: u32, file: u32) -> String {
         let words = [
@@ -160,10 +178,16 @@ impl Files {
     }
 }
 
+/// Whether a name is that of a drive which is no file or device of this machine. It is taken whole,
+/// colons and all; a file of that name is `./sim`.
+pub(crate) fn is_drive(name: &str) -> bool {
+    ["sim:", "pci:"].iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// `file_service_type=`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FileService {
-    /// In which order.
+    /// The order.
     pub order: ServiceOrder,
     /// `roundrobin:8`: after this many operations the next file; 1 by default.
     pub every: u32,
@@ -180,7 +204,7 @@ pub enum ServiceOrder {
     Sequential,
 }
 
-/// `fallocate=`: how a file is laid out before it is written.
+/// `fallocate=`: allocation of a file before it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fallocate {
     /// Not at all.
@@ -195,7 +219,7 @@ pub enum Fallocate {
     Truncate,
 }
 
-/// `fadvise_hint=`: what the kernel is told about the order of offsets.
+/// `fadvise_hint=`: advice to the kernel about the order of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FadviseHint {
     /// Nothing.
@@ -210,12 +234,12 @@ pub enum FadviseHint {
     NoReuse,
 }
 
-/// When writes are made durable, and whether the page cache is used.
+/// Durability of writes, and use of the page cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Syncing {
     /// `direct=1` (`buffered=0`): past the page cache.
     pub direct: bool,
-    /// `sync=`: how files are opened.
+    /// `sync=`: flags for opening files.
     pub sync: SyncMode,
     /// `fsync=`: fsync after this many writes; 0 for never. It counts in fio's results as a
     /// fourth kind of operation.

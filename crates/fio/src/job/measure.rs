@@ -1,8 +1,8 @@
-//! What of a job is measured, shown and logged, and what happens after errors.
+//! Measurement, results and logs of a job, and its behaviour after errors.
 
 use std::time::Duration;
 
-/// What is shown of the results.
+/// The parts of the results that are shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reporting {
     /// `group_reporting`: one result for the group, not one for each clone.
@@ -15,7 +15,7 @@ pub struct Reporting {
     pub slat_percentiles: bool,
     /// `percentile_list=`, ascending, 1 to 20 of them.
     pub percentiles: Vec<f64>,
-    /// Digits behind the point in the list, which fio prints all percentiles with.
+    /// Decimals in the list; fio prints all percentiles with as many.
     pub percentile_precision: u32,
     /// `significant_figures=`: 1 to 10, 4 by default.
     pub significant_figures: u32,
@@ -29,7 +29,7 @@ pub struct Reporting {
     pub disable_slat: bool,
     /// `disable_bw_measurement`: no samples of bandwidth and IOPS.
     pub disable_bw: bool,
-    /// `gtod_reduce`: fewer looks at the clock; no latencies are shown.
+    /// `gtod_reduce`: the clock is read less often; no latencies are shown.
     pub gtod_reduce: bool,
     /// `unified_rw_reporting=`.
     pub unified: UnifiedRw,
@@ -41,7 +41,7 @@ pub struct Reporting {
     pub kb_base: u32,
     /// `unit_base=`: true for results in bits, not bytes.
     pub bits: bool,
-    /// `stats`: false leaves the job out of the results.
+    /// `stats`: false omits the job from the results.
     pub stats: bool,
 }
 
@@ -78,7 +78,7 @@ impl Default for Reporting {
 /// `unified_rw_reporting=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnifiedRw {
-    /// Directions apart.
+    /// Each direction separately.
     #[default]
     None,
     /// All directions together, as `mixed`.
@@ -87,7 +87,7 @@ pub enum UnifiedRw {
     Both,
 }
 
-/// Logs over time. A prefix is what the option gave, or the name of the job; fio adds
+/// Logs over time. A prefix is the option's value, or the name of the job; fio adds
 /// `_bw.N.log` and so on, `N` counting clones from 1 over the whole plan, unless `shared_file`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Logs {
@@ -97,9 +97,9 @@ pub struct Logs {
     pub iops: Option<String>,
     /// `write_lat_log=`: of the three latency logs.
     pub lat: Option<String>,
-    /// `log_avg_msec=`: a line for each such time; zero for a line for each operation.
+    /// `log_avg_msec=`: a line for each interval of this length; zero for a line for each operation.
     pub average: Duration,
-    /// `log_max_value` (`log_window_value`): the largest of the time, not the mean.
+    /// `log_max_value` (`log_window_value`): the largest value of an interval, not the mean.
     pub max_value: bool,
     /// `log_window_value=both`: mean and largest.
     pub both_values: bool,
@@ -113,10 +113,10 @@ pub struct Logs {
     pub shared_file: bool,
 }
 
-/// What happens after an error.
+/// Behaviour after an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Errors {
-    /// `continue_on_error=`: which kinds of errors are counted and passed over.
+    /// `continue_on_error=`: kinds of errors that are counted and do not end the job.
     pub go_on: ErrorSet,
     /// `ignore_error=` for reads: errno numbers that are not even counted.
     pub ignore_read: Vec<i32>,
@@ -124,7 +124,7 @@ pub struct Errors {
     pub ignore_write: Vec<i32>,
     /// For verification.
     pub ignore_verify: Vec<i32>,
-    /// `error_dump`: say each.
+    /// `error_dump`: report each.
     pub dump: bool,
 }
 
@@ -142,21 +142,21 @@ pub struct ErrorSet {
 /// `steadystate=` with `steadystate_duration=`: the job ends once the criterion held that long.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
-    /// What is looked at.
+    /// The quantity.
     pub criterion: Criterion,
     /// The slope of a line through it, rather than the largest deviation from its mean.
     pub slope: bool,
-    /// How far it may be.
+    /// The tolerance.
     pub limit: Threshold,
     /// `ss_dur=`: window over which it must hold, more than one `interval` and a multiple of it.
     pub duration: Duration,
-    /// `ss_ramp=`: not looked at before.
+    /// `ss_ramp=`: time before the first look.
     pub ramp: Duration,
     /// `ss_interval=`: time between looks; 1 s by default, never less.
     pub interval: Duration,
 }
 
-/// What is looked at for steadiness.
+/// The quantity that must be steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Criterion {
     /// Operations per second.
@@ -167,7 +167,7 @@ pub enum Criterion {
     Latency,
 }
 
-/// How far a criterion may be from steady.
+/// The tolerance of a criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     /// Percent of the mean.
@@ -176,15 +176,15 @@ pub enum Threshold {
     Absolute(f64),
 }
 
-/// `latency_target=`: the depth is varied, up to `iodepth`, to find the largest that keeps it.
+/// `latency_target=`: searches for the largest queue depth, up to `iodepth`, that keeps a latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencyTarget {
     /// The latency to keep.
     pub target: Duration,
-    /// `latency_window=`: how long each depth is tried.
+    /// `latency_window=`: time for which each depth is tried.
     pub window: Duration,
     /// `latency_percentile=`: percent of operations that must keep it; 100 by default.
     pub percentile: f64,
-    /// `latency_run`: go on and follow, rather than end at the answer.
+    /// `latency_run`: keep adjusting the depth instead of ending at the answer.
     pub run: bool,
 }

@@ -1,8 +1,8 @@
 //! A job section of fio, resolved and typed.
 //!
-//! Fields carry fio's names where a fio user would look for them. Sizes are bytes, rates bytes or
-//! operations per second, times [`Duration`]s. A value that fio leaves to be inferred when the job
-//! starts (the size of a file that exists) is `None` here.
+//! Fields have fio's names where a fio user would look for them. Sizes are bytes, rates bytes or
+//! operations per second, times [`Duration`]s. A value that fio infers when the job starts (the size of
+//! a file that exists) is `None` here.
 
 mod access;
 mod content;
@@ -15,6 +15,7 @@ pub use access::{
     ZoneMode, ZonePercent,
 };
 pub use content::{Content, DataVerify, PatternFormat, VerifyKind};
+pub(crate) use files::is_drive;
 pub use files::{
     FadviseHint, Fallocate, FileService, Files, MAX_FILES, ServiceOrder, Space, SyncMode, Syncing,
 };
@@ -31,50 +32,50 @@ use std::time::Duration;
 /// One job section with everything inherited from `[global]` and the defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// What results are shown under: the section's name, or what `name=` made of it.
+    /// Name in the results: the section's, or the value of `name=`.
     pub name: String,
-    /// Name of the section, which names of files are made from.
+    /// Name of the section; names of files are derived from it.
     pub section: String,
     /// `description=`, shown with the results.
     pub description: Option<String>,
     /// Where the section begins: `file:line`, or `command line`.
     pub origin: String,
-    /// How many clones of it run side by side, 1 to 4096; each does the whole job, on files of its
-    /// own unless `filename=` names them. With `offset_increment` clone `n` begins `n` steps on.
+    /// Number of clones that run side by side, 1 to 4096; each does the whole job, on files of its
+    /// own unless `filename=` names them. With `offset_increment` clone `n` begins `n` steps later.
     pub numjobs: u32,
     /// Number of its reporting group, from 0; a stonewall or `new_group` begins another.
     pub group: u32,
-    /// When it starts and what else it waits for or ends.
+    /// Its start, the jobs it waits for, and the jobs it ends.
     pub schedule: Schedule,
-    /// What issues its I/O.
+    /// The calls that issue its I/O.
     pub engine: Engine,
-    /// How many operations are in flight, and how they are handed over.
+    /// Queue depth and batches.
     pub queue: Queue,
-    /// Which I/O: direction, block sizes, order of offsets.
+    /// Direction, block sizes, order of offsets.
     pub access: Access,
-    /// How much of the files is used, and how many bytes are moved.
+    /// The part of the files that is used, and the bytes moved.
     pub space: Space,
-    /// Names, number and making of the files.
+    /// Names, number and creation of the files.
     pub files: Files,
-    /// When writes are made durable, and whether the page cache is used.
+    /// Durability of writes, and use of the page cache.
     pub syncing: Syncing,
-    /// How fast operations are issued.
+    /// Rates and pauses.
     pub pace: Pace,
-    /// What writes carry.
+    /// Content of writes.
     pub content: Content,
-    /// Whether and how what was written is checked.
+    /// Verification of written data.
     pub verify: DataVerify,
     /// Processors and priorities.
     pub machine: Machine,
-    /// What is shown of the results.
+    /// The parts of the results that are shown.
     pub reporting: Reporting,
     /// Logs over time.
     pub logs: Logs,
-    /// What happens after an error.
+    /// Behaviour after an error.
     pub errors: Errors,
-    /// End when performance is steady.
+    /// Ends when performance is steady.
     pub steady: Option<Steady>,
-    /// Look for the depth that keeps a latency.
+    /// Searches for the queue depth that keeps a latency.
     pub latency_target: Option<LatencyTarget>,
 }
 
@@ -112,6 +113,49 @@ impl Job {
     pub fn paths(&self, clone: u32) -> Vec<String> {
         self.files.paths(&self.section, clone)
     }
+
+    /// Whether it changes its files.
+    pub(crate) fn changes(&self) -> bool {
+        (self.access.rw.writes() || self.access.rw.trims()) && !self.verify.only
+    }
+
+    /// Whether it checks the data that it reads.
+    pub(crate) fn verifies(&self) -> bool {
+        !matches!(self.verify.kind, VerifyKind::None | VerifyKind::Null)
+    }
+
+    /// The seed of a clone. It follows from the clone's number alone, so that a job that verifies
+    /// knows the stamps of the equal job that wrote.
+    pub(crate) fn seed(&self, clone: u32) -> u64 {
+        self.access.randseed.wrapping_add(u64::from(clone).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// The largest number that divides every offset and every size.
+    pub(crate) fn grid(&self) -> u32 {
+        let access = &self.access;
+        let sizes = access.blocks.each().map(Blocks::min).into_iter();
+        let parts = sizes.chain(access.block_align.each().map(|align| *align));
+        let grid = parts.filter(|n| *n > 0).fold(0, gcd);
+        if access.bs_unaligned { 1 } else { grid.max(1) as u32 }
+    }
+
+    /// Class and level of its I/O priority, if it has one.
+    pub(crate) fn io_priority(&self) -> Option<(u8, u8)> {
+        /// Best effort: the class of a job that gives only a level.
+        const BEST_EFFORT: u8 = 2;
+        let (level, class) = (self.machine.prio, self.machine.prioclass);
+        (level.is_some() || class.is_some())
+            .then(|| (class.unwrap_or(BEST_EFFORT), level.unwrap_or(0)))
+    }
+}
+
+/// The greatest common divisor; that of 0 and a number is the number. A loop, because the numbers come
+/// from outside.
+pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// A value for each direction, as `bs=4k,8k,16k` or `rate=1m,500k` gives them: read, write, trim.

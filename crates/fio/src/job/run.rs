@@ -1,4 +1,4 @@
-//! How a job runs: when, on what engine, how deep, how fast, on which processors.
+//! The execution of a job: start and end, engine, queue depth, rates, processors.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ pub use rig::MemoryPolicy;
 
 use super::{PerKind, TimeRange};
 
-/// When a job starts, how long it goes on, what it waits for and what it ends.
+/// Start and end of a job, the jobs it waits for and the jobs it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
     /// `stonewall` (`wait_for_previous`): starts when all jobs before it have ended. Also set for
@@ -19,35 +19,33 @@ pub struct Schedule {
     /// `runtime=` (`timeout`): ends after this time; none by default. Begins when `ramp_time` is
     /// over.
     pub runtime: Option<Duration>,
-    /// `time_based`: goes on until `runtime`, over the files again and again.
+    /// `time_based`: repeats until `runtime`.
     pub time_based: bool,
-    /// `ramp_time=`: not measured at first.
+    /// `ramp_time=`: ramp-up that is not measured.
     pub ramp_time: Duration,
-    /// `ramp_size=`: bytes not measured at first.
+    /// `ramp_size=`: bytes of the ramp-up, which are not measured.
     pub ramp_size: u64,
-    /// `loops=`: how often the whole job is done; at least 1.
+    /// `loops=`: repetitions of the whole job; at least 1.
     pub loops: u32,
-    /// `exitall`: when this job ends, others are ended. In fio one job that says so does it for
-    /// all.
+    /// `exitall`: the end of this job ends others. In fio, one job with this option sets it for all.
     pub exitall: bool,
-    /// `exit_what=`: which others.
+    /// `exit_what=`: the jobs that it ends.
     pub exit_what: ExitWhat,
     /// `exitall_on_error`: the same when it ends in an error.
     pub exitall_on_error: bool,
-    /// `thread`: clones are threads, not processes; fio's results say which. Ours are threads
-    /// anyway.
+    /// `thread`: clones are threads, not processes, in fio and its results. Here they always are.
     pub thread: bool,
 }
 
 /// `exit_what=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExitWhat {
-    /// Those of its reporting group.
+    /// The jobs of its reporting group.
     #[default]
     Group,
-    /// Those started since the last stonewall.
+    /// The jobs started since the last stonewall.
     Stonewall,
-    /// All, also those that have not begun.
+    /// All jobs, including those that have not begun.
     All,
 }
 
@@ -101,20 +99,20 @@ impl Engine {
     }
 }
 
-/// How many operations are in flight, and how they are handed over and collected.
+/// Queue depth, and batches of submission and completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
     /// `iodepth=`: operations in flight at most, for each clone; at least 1.
     pub depth: u32,
-    /// `iodepth_batch=`: handed over in one call at most, 1 to `depth`; 1 by default, `depth` if
-    /// 0 is given.
+    /// `iodepth_batch=`: most operations submitted in one call, 1 to `depth`; 1 by default, `depth`
+    /// if 0 is given.
     pub batch: u32,
-    /// `iodepth_batch_complete_min=`: waits for so many when it collects; 1 by default.
+    /// `iodepth_batch_complete_min=`: completions to wait for; 1 by default.
     pub complete_min: u32,
-    /// `iodepth_batch_complete_max=`: collects so many at most; `complete_min` by default.
+    /// `iodepth_batch_complete_max=`: most completions collected; `complete_min` by default.
     pub complete_max: u32,
-    /// `iodepth_low=`: once the queue is full it is drained to this before more is handed over;
-    /// `depth` by default.
+    /// `iodepth_low=`: a full queue is drained to this depth before more is submitted; `depth` by
+    /// default.
     pub low: u32,
     /// `serialize_overlap`: an operation that overlaps one in flight waits for it.
     pub serialize_overlap: bool,
@@ -133,7 +131,7 @@ impl Default for Queue {
     }
 }
 
-/// How fast operations are issued.
+/// Rates and pauses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
     /// `rate=`: bytes per second for each clone.
@@ -180,9 +178,9 @@ impl Default for Pace {
 pub struct Flow {
     /// `flow=`: its weight; 0 for a job that takes no part.
     pub weight: u32,
-    /// `flow_id=`: which flow.
+    /// `flow_id=`: the flow it belongs to.
     pub id: u32,
-    /// `flow_sleep=`: how long it rests when it is ahead.
+    /// `flow_sleep=`: its rest when it is ahead.
     pub sleep: Duration,
 }
 
@@ -231,9 +229,9 @@ pub struct Machine {
     pub prio: Option<u8>,
     /// `prioclass=`: 1 real time, 2 best effort, 3 idle; 0 none.
     pub prioclass: Option<u8>,
-    /// `numa_cpu_nodes=`: it runs on the processors of these nodes; empty for all.
+    /// `numa_cpu_nodes=`: the nodes on whose processors it runs; empty for all.
     pub numa_nodes: Vec<u32>,
-    /// `numa_mem_policy=`: where its memory is taken.
+    /// `numa_mem_policy=`: nodes of its memory.
     pub memory: Option<MemoryPolicy>,
     /// `cmdprio_percentage=`, `cmdprio_bssplit=`: shares of operations with a priority of their own.
     pub priorities: PerKind<Vec<PriorityShare>>,
@@ -242,7 +240,7 @@ pub struct Machine {
 /// A share of the operations of a direction, with a priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriorityShare {
-    /// Of operations of that many bytes; of all where none is given.
+    /// Size of the operations, bytes; all sizes where none is given.
     pub bytes: Option<u64>,
     /// Percent.
     pub percent: u32,

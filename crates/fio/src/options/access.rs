@@ -1,4 +1,4 @@
-//! Options of which I/O is done: direction, sizes, order of offsets, zones.
+//! Options of the access pattern: direction, sizes, order of offsets, zones.
 
 use super::{Entry, served};
 use crate::draft::Draft;
@@ -68,7 +68,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     served("zoneskip", &[], |d, v| put(&mut d.zone.skip, v.bytes()?)),
 ];
 
-/// `rw=randrw`, with `:8` or `:4k` behind.
+/// `rw=randrw`, perhaps followed by `:8` or `:4k`.
 fn direction(d: &mut Draft, v: &Value) -> Parsed<()> {
     let words = [
         ("read", Rw::Read),

@@ -35,7 +35,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     served("dedupe_global", &[], |d, v| put(&mut d.job.content.dedupe_global, v.flag()?)),
     served("verify", &[], |d, v| put(&mut d.verify, Some(v.word(KINDS)?)))
-        .says("a header of ours stands for fio's; files are not checked by the other"),
+        .says("ssdyno's own header takes the place of fio's; neither tool can check the other's files"),
     served("do_verify", &[], |d, v| put(&mut d.job.verify.do_verify, v.flag()?)),
     served("verify_only", &[], |d, v| put(&mut d.job.verify.only, v.set()?)).bare(),
     served("verify_interval", &[], |d, v| put(&mut d.verify_interval, v.count(0, 1 << 30)?))
@@ -49,16 +49,16 @@ pub(super) const OPTIONS: &[Entry] = &[
         d.verify = d.verify.or(Some(VerifyKind::Pattern));
         Ok(())
     })
-    .says("with verify=pattern each tool can check what the other wrote; else it stands around our headers"),
+    .says("with verify=pattern each tool can check the other's files; otherwise the pattern surrounds ssdyno's headers"),
     served("verify_fatal", &[], |d, v| put(&mut d.job.verify.fatal, v.flag()?)),
     served("verify_dump", &[], |d, v| put(&mut d.job.verify.dump, v.flag()?))
         .says("of the first 16 blocks of a clone"),
     served("verify_async", &[], |d, v| put(&mut d.job.verify.async_threads, v.count32(0, 1024)?))
-        .says("checks are made where the job runs"),
+        .says("the job's own thread checks"),
     served("verify_backlog", &[], |d, v| {
         put(&mut d.job.verify.backlog, Some(v.bytes()?).filter(|blocks| *blocks > 0))
     })
-    .says("the queue is emptied before what was written is read back"),
+    .says("the queue is emptied before written blocks are read back"),
     served("verify_backlog_batch", &[], |d, v| {
         put(&mut d.job.verify.backlog_batch, Some(v.bytes()?).filter(|blocks| *blocks > 0))
     }),

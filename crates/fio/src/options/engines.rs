@@ -8,9 +8,9 @@ use crate::Engine;
 pub(crate) struct EngineEntry {
     /// Its names.
     pub names: &'static [&'static str],
-    /// What serves it; none for an engine that is refused.
+    /// The engine that serves it; none where it is refused.
     pub engine: Option<Engine>,
-    /// What there is to say, or why it is refused.
+    /// A remark, or the reason why it is refused.
     pub remark: &'static str,
 }
 
@@ -39,7 +39,7 @@ pub(crate) const ENGINES: &[EngineEntry] = &[
     served(
         &["mmap"],
         Engine::Mmap,
-        "a file that another program shortens is an error of the operation that finds it so",
+        "if another program shortens the file, the operation beyond its new end fails",
     ),
     served(&["null"], Engine::Null, ""),
     not(&["cpuio"], "it does no I/O; load the processor with another program"),
@@ -83,7 +83,7 @@ pub(crate) const ENGINES: &[EngineEntry] = &[
 /// An option of some engines.
 #[derive(Clone, Copy)]
 pub(crate) struct EngineOption {
-    /// Which.
+    /// The engines.
     pub engines: &'static str,
     /// Their options.
     pub entries: &'static [Entry],
@@ -99,15 +99,15 @@ pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
         engines: "io_uring, libaio",
         entries: &[
             refused("nowait", &["0"], "operations may wait"),
-            idle("userspace_reap", "how completions are collected is up to the engine").bare(),
+            idle("userspace_reap", "the engine chooses how completions are collected").bare(),
             idle("libaio_vectored", "an operation has one buffer").bare(),
         ],
     },
     EngineOption {
         engines: "io_uring, pvsync2, mmap",
         entries: &[
-            idle("fixedbufs", "how buffers are handed over is up to the engine").bare(),
-            idle("registerfiles", "how files are handed over is up to the engine").bare(),
+            idle("fixedbufs", "the engine chooses how buffers are registered").bare(),
+            idle("registerfiles", "the engine chooses how files are registered").bare(),
             idle("nonvectored", "an operation has one buffer").bare(),
             refused("sqthread_poll", &["0"], "no kernel thread polls the queue").bare(),
             refused("sqthread_poll_cpu", &[], "no kernel thread polls the queue"),
@@ -241,7 +241,10 @@ pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
     EngineOption {
         engines: "fio's built-in profiles act and tiobench",
         entries: &[
-            idle("threads", "it has no effect in fio without profile=tiobench; thread is another"),
+            idle(
+                "threads",
+                "without profile=tiobench fio ignores it, too; `thread` is another option",
+            ),
             refused("block", &[], PROFILES),
             refused("numruns", &[], PROFILES),
             refused("dir", &[], PROFILES),

@@ -1,7 +1,8 @@
-//! Options of files: names, number, making, removing; durability and the page cache.
+//! Options of files: names, number, creation, removal; durability and the page cache.
 
 use super::{Entry, served};
 use crate::draft::Draft;
+use crate::job::is_drive;
 use crate::value::{Parsed, Value, put};
 use crate::{FadviseHint, Fallocate, FileService, MAX_FILES, ServiceOrder, SyncMode};
 
@@ -14,8 +15,9 @@ pub(super) const OPTIONS: &[Entry] = &[
         }
         put(&mut d.job.files.directories, list(v.text()?)?)
     }),
-    served("filename", &[], file_names)
-        .says("names of `[global]` and of the job add up, as in fio"),
+    served("filename", &[], file_names).says(
+        "names of `[global]` and of the job add up, as in fio; `sim:NAME` is a virtual drive",
+    ),
     served("filename_format", &[], |d, v| put(&mut d.job.files.filename_format, v.text()?.into())),
     served("nrfiles", &["nr_files"], |d, v| put(&mut d.nrfiles, v.count32(1, MAX_FILES)?)),
     served("openfiles", &[], |d, v| put(&mut d.openfiles, v.count32(0, MAX_FILES)?))
@@ -71,14 +73,14 @@ pub(super) const OPTIONS: &[Entry] = &[
     served("fsync_on_close", &[], |d, v| put(&mut d.job.syncing.fsync_on_close, v.flag()?)),
 ];
 
-/// Names go behind those there are; their number becomes that of the files.
+/// Appends names; the number of files becomes that of all names.
 fn file_names(d: &mut Draft, v: &Value) -> Parsed<()> {
     let files = &mut d.job.files;
     for name in list(v.text()?)? {
-        // With several directories fio has the clones share the names in the first.
+        // With several directories fio's clones share the names in the first.
         files.names.push(match files.directories.first() {
-            Some(directory) => format!("{directory}/{name}"),
-            None => name,
+            Some(directory) if !is_drive(&name) => format!("{directory}/{name}"),
+            _ => name,
         });
     }
     if files.names.len() > MAX_FILES as usize {
@@ -87,8 +89,12 @@ fn file_names(d: &mut Draft, v: &Value) -> Parsed<()> {
     put(&mut d.nrfiles, files.names.len() as u32)
 }
 
-/// Names with colons between; `\:` is a colon, and so is one in front.
+/// Names with colons between; `\:` is a colon, and so is one in front. The name of a drive is taken
+/// whole.
 fn list(text: &str) -> Parsed<Vec<String>> {
+    if is_drive(text) {
+        return Ok(vec![text.to_string()]);
+    }
     let mut names = vec![String::new()];
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {

@@ -1,4 +1,4 @@
-//! Options that are accepted and have no effect, because none is missed.
+//! Options that are accepted without effect, because none is needed.
 
 use super::{Entry, idle};
 
@@ -11,19 +11,16 @@ pub(super) const OPTIONS: &[Entry] = &[
         .also(&["mem_align"]),
     idle("hugepage-size", "it is about mem=, of which only plain memory is served"),
     idle("clocksource", "the clock is the system's monotonic one, which is the fastest"),
-    idle("gtod_cpu", "a look at the clock costs some 20 ns; no thread is needed for it"),
-    idle("job_start_clock_id", "it changes a number in fio's JSON that tells when a job began"),
+    idle("gtod_cpu", "reading the clock costs about 20 ns; no thread is needed for it"),
+    idle("job_start_clock_id", "it selects the clock of a job's start time in fio's JSON"),
     idle("comm", "it names fio's threads for top and ps"),
     idle("verifysort", "deprecated in fio, where it has no effect"),
     idle("verifysort_nr", "deprecated in fio, where it has no effect"),
     idle("flow_watermark", "deprecated in fio, where it has no effect"),
     idle("verify_state_save", "nothing is saved for a later verify_state_load"),
-    idle(
-        "verify_write_sequence",
-        "each header is checked against the write that is expected there",
-    ),
-    idle("experimental_verify", "what is read back is drawn again from the seed anyway"),
-    idle("verify_header_seed", "each header is checked against the write that is expected there"),
+    idle("verify_write_sequence", "each header is compared with the write expected there"),
+    idle("experimental_verify", "operations to read back are drawn again from the seed anyway"),
+    idle("verify_header_seed", "each header is compared with the write expected there"),
     idle("trim_verify_zero", "it is about trim_percentage, which is not served"),
     idle("spr_num_regions", "it is about sprandom, which is not served"),
     idle("spr_op", "it is about sprandom, which is not served"),
@@ -49,5 +46,5 @@ pub(super) const OPTIONS: &[Entry] = &[
     idle("zonecapacity", "it is about zonemode=zbd, which is not served"),
     idle("recover_zbd_write_error", "it is about zonemode=zbd, which is not served"),
     idle("write_zone_remainder", "it is about zonemode=zbd, which is not served"),
-    idle("verify_async_cpus", "checks run where the job runs"),
+    idle("verify_async_cpus", "the job's own thread checks"),
 ];

@@ -50,9 +50,9 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     served("filesize", &[], |d, v| put(&mut d.job.space.filesize, Some(file_size(v)?))),
     served("fill_device", &["fill_fs"], |d, v| put(&mut d.job.space.fill_device, v.flag()?))
-        .says("until a tenth of the file system is left free (1 GiB at least of one that is not small), which the result tells; several files share the room"),
+        .says("a tenth of the file system stays free (at least 1 GiB of a large one), which the result mentions; several files share the room"),
     served("file_append", &[], |d, v| put(&mut d.job.space.file_append, v.flag()?))
-        .says("what another program wrote is appended to with --destroy alone"),
+        .says("appending to another program's file needs --destroy"),
     served("offset", &["fileoffset"], |d, v| put(&mut d.job.space.offset, v.amount()?)),
     served("offset_increment", &[], |d, v| put(&mut d.job.space.offset_increment, v.amount()?)),
     served("offset_align", &[], |d, v| {
@@ -101,7 +101,7 @@ fn cpu_list(text: &str) -> Parsed<Vec<u32>> {
     numbers(text, 8192, "the number of a processor")
 }
 
-/// `0,2-4`: numbers below `end`, ascending; `what` they are.
+/// `0,2-4`: numbers below `end`, ascending; `what` names them in errors.
 pub(super) fn numbers(text: &str, end: u32, what: &str) -> Parsed<Vec<u32>> {
     let number = |text: &str| match text.trim().parse::<u32>() {
         Ok(number) if number < end => Ok(number),

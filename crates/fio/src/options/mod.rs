@@ -1,8 +1,7 @@
 //! Every option of fio, as data: its names, and whether it is served, accepted or refused.
 //!
-//! A served option carries the function that takes its value, so that what this table says of it
-//! cannot differ from what is done. The rest carries the reason, which is what the user reads.
-//! `docs/fio.md` is made from it.
+//! A served option carries the function that takes its value, so that the table cannot differ from the
+//! behaviour. The others carry the reason that users read. `docs/fio.md` is generated from the table.
 
 mod access;
 mod content;
@@ -36,23 +35,23 @@ pub(crate) struct Entry {
     pub aliases: &'static [&'static str],
     /// Whether it may stand alone, without a value.
     pub bare: bool,
-    /// What becomes of it.
+    /// Its treatment.
     pub standing: Standing,
 }
 
-/// What becomes of an option.
+/// The treatment of an option.
 #[derive(Clone, Copy)]
 pub(crate) enum Standing {
-    /// It does what it does in fio; with a remark where there is something to add.
+    /// It has fio's effect; a remark states differences.
     Served {
         /// Takes the value.
         set: Setter,
         /// For the documentation.
         remark: &'static str,
     },
-    /// Accepted and without effect, because none is missed: why.
+    /// Accepted without effect, with the reason.
     Idle(&'static str),
-    /// An error: why. With one of some values it is accepted, because they ask for nothing.
+    /// An error, with the reason. Values that ask for nothing are accepted.
     Refused {
         /// The reason.
         why: &'static str,
@@ -140,7 +139,7 @@ pub(crate) fn nearest_of(
     word: &str,
     names: impl Iterator<Item = &'static str>,
 ) -> Option<&'static str> {
-    // Longer words are no option's; and the cost of comparing is bounded.
+    // No option is longer, and the limit bounds the cost.
     if word.len() > 64 {
         return None;
     }

@@ -1,5 +1,5 @@
-//! Options that give single operations a priority of their own, those of a job's place in memory,
-//! and those of jobs that keep a ratio.
+//! Options of priorities of single operations, of a job's NUMA nodes, and of flows: jobs that keep a
+//! ratio.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::draft::Draft;
 use crate::value::{Parsed, Value, put};
 use crate::{MemoryPolicy, PriorityShare};
 
-/// Of the engines that hand priorities over.
+/// Options of the engines that pass priorities to the kernel.
 pub(super) const ENGINES: &[Entry] = &[
     served("cmdprio_percentage", &[], |d, v| {
         v.per_kind(&mut d.priority.percent, |text| number(text, 100))
@@ -40,7 +40,7 @@ fn number(text: &str, most: u32) -> Parsed<u32> {
     }
 }
 
-/// `64k/25/1/1:64k/75/3/2,1024k/0`: size, percent, and a class, level and hint of its own.
+/// `64k/25/1/1:64k/75/3/2,1024k/0`: size, percent, and optionally class, level and hint.
 fn by_size(d: &mut Draft, v: &Value) -> Parsed<()> {
     v.per_kind_commas(&mut d.priority.by_size, |text| {
         let entries = text.split(':').filter(|entry| !entry.trim().is_empty());
@@ -70,7 +70,7 @@ fn share(v: &Value, entry: &str) -> Parsed<PriorityShare> {
     Ok(PriorityShare { bytes, percent: number(percent, 100)?, own })
 }
 
-/// Class (0 to 3), level (0 to 7) and hint (0 to 1023) as the kernel has them in one number.
+/// Class (0 to 3), level (0 to 7) and hint (0 to 1023) in the kernel's single number.
 pub(crate) fn packed(class: u32, level: u32, hint: u32) -> u16 {
     (class << 13 | hint << 3 | level) as u16
 }

@@ -1,4 +1,4 @@
-//! Options of what is measured, shown and logged, and of errors.
+//! Options of measurement, results and logs, and of errors.
 
 use super::{Entry, served};
 use crate::draft::Draft;
@@ -13,19 +13,19 @@ pub(super) const OPTIONS: &[Entry] = &[
         d.kb = v.word(&[("1024", 1024), ("1000", 1000)])?;
         put(&mut d.job.reporting.kb_base, d.kb as u32)
     })
-    .says("of what is read; results are shown both ways"),
+    .says("for values that are read; results are shown both ways"),
     served("unit_base", &[], |d, v| {
         put(&mut d.job.reporting.bits, v.word(&[("0", false), ("8", false), ("1", true)])?)
     }),
     served("clat_percentiles", &[], |d, v| put(&mut d.job.reporting.clat_percentiles, v.flag()?)),
     served("lat_percentiles", &[], |d, v| put(&mut d.job.reporting.lat_percentiles, v.flag()?)),
     served("slat_percentiles", &[], |d, v| put(&mut d.job.reporting.slat_percentiles, v.flag()?))
-        .says("the submitting call is part of the latency and not taken apart"),
+        .says("latency includes the submitting call, which is not shown separately"),
     served("percentile_list", &[], percentiles),
     served("significant_figures", &[], |d, v| {
         put(&mut d.job.reporting.significant_figures, v.count32(1, 10)?)
     })
-    .says("four, whatever it says"),
+    .says("always four"),
     served("disk_util", &[], |d, v| put(&mut d.job.reporting.disk_util, v.flag()?)),
     served("gtod_reduce", &[], gtod_reduce),
     served("disable_lat", &[], |d, v| put(&mut d.job.reporting.disable_lat, v.flag()?)),
@@ -52,7 +52,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     served("write_iops_log", &[], |d, v| put(&mut d.job.logs.iops, prefix(v))).bare(),
     served("write_lat_log", &[], |d, v| put(&mut d.job.logs.lat, prefix(v)))
         .bare()
-        .says("there is no slat log: the submitting call is part of the latency"),
+        .says("there is no slat log: latency includes the submitting call"),
     served("per_job_logs", &[], |d, v| put(&mut d.job.logs.shared_file, !v.flag()?)),
     served("log_avg_msec", &[], |d, v| put(&mut d.job.logs.average, v.millis()?)),
     served("log_window_value", &["log_max_value"], |d, v| {
@@ -86,14 +86,14 @@ pub(super) const OPTIONS: &[Entry] = &[
         put(&mut d.job.errors.go_on, v.word(&words)?)
     })
     .says(
-        "EIO and EILSEQ are gone on after, as in fio, unless `ignore_error` names others; differences found by verify never end a job",
+        "jobs continue after EIO and EILSEQ, as in fio, unless `ignore_error` names others; differences found by verify never end a job",
     ),
     served("ignore_error", &[], ignored),
     served("error_dump", &[], |d, v| put(&mut d.job.errors.dump, v.flag()?))
-        .says("errors are always told"),
+        .says("errors are always reported"),
 ];
 
-/// `1:50:99.9`, ascending; the most digits behind a point are kept for printing.
+/// `1:50:99.9`, ascending; the most decimals given are used for printing.
 fn percentiles(d: &mut Draft, v: &Value) -> Parsed<()> {
     let reporting = &mut d.job.reporting;
     let mut list = Vec::new();
@@ -129,7 +129,7 @@ fn gtod_reduce(d: &mut Draft, v: &Value) -> Parsed<()> {
     Ok(())
 }
 
-/// The prefix of a log; the job's name, filled in at the end, where none is given.
+/// The prefix of a log; by default the job's name, filled in at the end.
 fn prefix(v: &Value) -> Option<String> {
     Some(v.text.unwrap_or_default().trim().to_string())
 }

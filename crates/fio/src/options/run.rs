@@ -9,7 +9,7 @@ use crate::value::{Number, Parsed, Value, put, time};
 
 const MICRO: Duration = Duration::from_micros(1);
 
-/// Deepest queue; what Linux allows a ring (32768) and AIO by default (65536).
+/// Deepest queue: Linux allows 32768 for a ring, and 65536 for AIO by default.
 const DEEPEST: u32 = 65_536;
 
 pub(super) const OPTIONS: &[Entry] = &[
@@ -29,7 +29,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     served("io_submit_mode", &[], |d, v| {
         put(&mut d.offload, v.word(&[("inline", false), ("offload", true)])?)
     })
-    .says("`offload` with an asynchronous engine, where operations are handed over when they are due anyway"),
+    .says("`offload` only with an asynchronous engine, which submits operations when they are due anyway"),
     served("rate", &[], |d, v| {
         v.per_kind(&mut d.job.pace.rate, |text| Ok(none(v.size(text)?.bytes()?)))
     }),

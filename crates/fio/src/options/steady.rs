@@ -1,4 +1,4 @@
-//! Options of ending when steady.
+//! Options of jobs that end when steady.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! What ended a job, or was looked for while it ran, in fio's words: error, errors passed over, the
-//! depth that keeps a latency, the steady state.
+//! The end of a job in fio's words: its error, errors after which it continued, the queue depth of a
+//! latency target, the steady state.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::shown::Shown;
 use crate::run::{SteadySeen, Window};
 use crate::{Criterion, Threshold};
 
-/// What stands behind `err=`: the number, and in words what it means.
+/// The text after `err=`: the number and its meaning.
 pub(super) fn error(shown: &Shown<'_>) -> String {
     match shown.runs.iter().map(|run| run.error()).find(|code| *code != 0) {
         None => " 0".to_string(),
@@ -23,19 +23,19 @@ fn error_text(code: i32) -> String {
     text.split(" (os error").next().unwrap_or_default().to_string()
 }
 
-/// Errors that were passed over, and the number of the first.
-fn passed_over(shown: &Shown<'_>) -> Option<(u64, i32)> {
+/// Number of errors after which jobs continued, and the code of the first.
+fn errors_continued(shown: &Shown<'_>) -> Option<(u64, i32)> {
     let go_on = &shown.job.errors.go_on;
     (go_on.read || go_on.write || go_on.verify).then(|| {
-        let told = || shown.runs.iter().map(|run| &run.told);
-        let first = told().map(|told| told.first_error).find(|code| *code != 0);
-        (told().map(|told| told.forgiven).sum(), first.unwrap_or(0))
+        let judgements = || shown.runs.iter().map(|run| &run.judgement);
+        let first = judgements().map(|judgement| judgement.first_error).find(|code| *code != 0);
+        (judgements().map(|judgement| judgement.forgiven).sum(), first.unwrap_or(0))
     })
 }
 
-/// The depth in use at the end, of the deepest clone.
+/// The queue depth at the end, of the deepest clone.
 fn depth(shown: &Shown<'_>) -> u32 {
-    let found = shown.runs.iter().filter_map(|run| run.told.depth);
+    let found = shown.runs.iter().filter_map(|run| run.judgement.depth);
     let asked = shown.job.latency_target.map_or(shown.job.queue.depth, |_| 1);
     found.max().unwrap_or(asked)
 }
@@ -47,7 +47,7 @@ fn steady<'r>(shown: &'r Shown<'_>) -> Option<&'r SteadySeen> {
 /// The lines of the text.
 pub(super) fn lines(shown: &Shown<'_>) -> String {
     let mut text = String::new();
-    if let Some((count, first)) = passed_over(shown) {
+    if let Some((count, first)) = errors_continued(shown) {
         let why = if first == 0 { "Success".to_string() } else { error_text(first) };
         text += &format!("     errors    : total={count}, first_error={first}/<{why}>\n");
     }
@@ -66,7 +66,7 @@ pub(super) fn lines(shown: &Shown<'_>) -> String {
         .unwrap_or_default()
 }
 
-/// `100usec`, as fio has it.
+/// `100usec`, as fio prints it.
 fn time(time: Duration) -> String {
     let ns = time.as_nanos() as f64;
     let units = [("sec", 1e9), ("msec", 1e6), ("usec", 1e3)];
@@ -115,14 +115,14 @@ fn percent_sign(seen: &SteadySeen) -> &'static str {
 pub(super) fn fields(shown: &Shown<'_>) -> Map<String, Value> {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| drop(fields.insert(name.to_string(), value));
-    if let Some((count, first)) = passed_over(shown) {
+    if let Some((count, first)) = errors_continued(shown) {
         put("total_err", json!(count));
         put("first_error", json!(first));
     }
     put("latency_depth", json!(depth(shown)));
     let asked = shown.job.latency_target;
     let micros = |time: Duration| time.as_micros() as u64;
-    // Nanoseconds and microseconds, as fio has it.
+    // Nanoseconds and microseconds, as in fio.
     put("latency_target", json!(asked.map_or(0, |asked| asked.target.as_nanos() as u64)));
     put("latency_percentile", json!(asked.map_or(100.0, |asked| asked.percentile)));
     put("latency_window", json!(asked.map_or(0, |asked| micros(asked.window))));

@@ -1,20 +1,20 @@
 //! The results in fio's JSON, which other programs plot and convert.
 //!
-//! Everything fio has is there under fio's names; what is ours stands under `ssdyno`, which readers
-//! of fio's JSON pass over. `clat_ns` and `lat_ns` hold the same: issue to completion, the
-//! submitting call included. `slat_ns` is empty, because it is not taken apart.
+//! All of fio's fields are present under fio's names; ssdyno's own are under `ssdyno`, which readers of
+//! fio's JSON ignore. `clat_ns` and `lat_ns` are the same: issue to completion, the submitting call
+//! included. `slat_ns` is empty, because that call is not timed separately.
 
 use record::Histogram;
-use rig::KindStats;
+use rig::{DiskUse, KindStats, ThreadUsage};
 use serde_json::{Map, Value, json};
 use workload::OpKind;
 
 use super::shown::{Samples, Shown, Side, deviation};
 use super::{LAYOUT, ended, shown};
-use crate::run::{DiskUse, Ran};
+use crate::run::Ran;
 use crate::{Amount, Blocks, Job, UnifiedRw};
 
-/// fio's value where no end is foreseen.
+/// fio's value for an unknown time of arrival.
 const NO_ETA: u32 = 2_147_483_647;
 
 /// The results; `bins` adds the buckets of the histograms (`json+`).
@@ -38,7 +38,7 @@ pub fn json(ran: &Ran<'_>, bins: bool) -> Value {
 }
 
 fn job(shown: &Shown<'_>, bins: bool) -> Value {
-    let usage = |of: fn(&rig::ThreadUsage) -> u64| shown.sum(|run| of(&run.did.usage));
+    let usage = |of: fn(&ThreadUsage) -> u64| shown.sum(|run| of(&run.did.usage));
     let elapsed_ns = shown.elapsed_ns();
     let thread_ns = shown.sum(|run| run.did.end_ns.saturating_sub(run.did.begin_ns)).max(1) as f64;
     let percent = |ns: u64| ns as f64 * 100.0 / thread_ns;
@@ -80,7 +80,7 @@ fn job(shown: &Shown<'_>, bins: bool) -> Value {
     job
 }
 
-/// What fio does not tell.
+/// Fields that fio does not have.
 fn ours(shown: &Shown<'_>) -> Value {
     let measured = || shown.runs.iter().map(|run| &run.did.measurement);
     let responses = shown.reported().into_iter().filter_map(|side| {
@@ -102,7 +102,7 @@ fn named(names: &[&str], values: &[f64]) -> Value {
     Value::Object(pairs.collect())
 }
 
-/// The directions, together or both as the job has it.
+/// The directions: separate, together or both, as the job asks.
 fn sides(shown: &Shown<'_>, bins: bool) -> Map<String, Value> {
     let mut sides = Map::new();
     let mut put = |name: &str, found: Option<Side<'_>>| {
@@ -181,7 +181,7 @@ fn plain(histogram: Option<&Histogram>) -> Value {
     })
 }
 
-/// A latency with its percentiles, those with at least ten samples beyond.
+/// A latency with the percentiles that have at least ten samples beyond them.
 fn latency(histogram: Option<&Histogram>, percentiles: &[f64], bins: bool) -> Value {
     let mut value = plain(histogram);
     let (Some(fields), Some(histogram)) = (value.as_object_mut(), histogram) else { return value };
@@ -196,7 +196,7 @@ fn latency(histogram: Option<&Histogram>, percentiles: &[f64], bins: bool) -> Va
     value
 }
 
-/// The options as a fio user would write them. All that say what was done are there, whether they
+/// The options as a fio user would write them. Those that describe the I/O are present whether they
 /// were given or not, because readers look for them.
 fn options(job: &Job) -> Value {
     let text = |value: &dyn std::fmt::Display| Value::String(value.to_string());
@@ -234,7 +234,7 @@ fn options(job: &Job) -> Value {
     Value::Object(options)
 }
 
-/// A size in fio's words: `4k`, `1m`.
+/// A size in fio's notation: `4k`, `1m`.
 fn size(bytes: u64) -> String {
     let units = [(1 << 40, "t"), (1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
     let unit = units.iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));

@@ -9,13 +9,14 @@ use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use rig::Logged;
 use workload::OpKind;
 
 use super::shown::windows;
 use crate::options::packed;
-use crate::run::{JobRun, Ran, job_priority};
+use crate::run::{JobRun, Ran};
 
-/// What a log holds.
+/// The quantity of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
     Bandwidth,
@@ -64,8 +65,9 @@ pub fn write_logs(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(written)
 }
 
-/// The logs of a clone: part of the file's name, content, prefix. fio's three latency logs hold the
-/// same here, but for the submission's, which is not taken apart and not written.
+/// The logs of a clone: part of the file's name, quantity, prefix. Two of fio's three latency logs have
+/// the same content here; the third, of submission, is not written, because the call is not timed
+/// separately.
 fn wanted<'r>(run: &'r JobRun<'_>) -> Vec<(&'static str, Value, &'r str)> {
     let logs = &run.job.logs;
     let mut wanted = Vec::new();
@@ -115,10 +117,10 @@ fn direction(kind: OpKind) -> Option<u8> {
 
 /// A line for each operation.
 fn each(run: &JobRun<'_>, value: Value) -> Vec<Line> {
-    let place = (1u64 << run.shift) - 1;
-    let own = job_priority(run.job);
-    let own = own.map_or(0, |(class, level)| packed(class.into(), level.into(), 0));
-    let line = |logged: &rig::Logged| {
+    let place = (1u64 << run.place_bits) - 1;
+    let own =
+        run.job.io_priority().map_or(0, |(class, level)| packed(class.into(), level.into(), 0));
+    let line = |logged: &Logged| {
         let bytes = u64::from(logged.op.bytes);
         let amount = match value {
             Value::Bandwidth => {

@@ -1,9 +1,8 @@
-//! What a plan did, in fio's forms: the text people know, the JSON that tools read, and logs.
+//! The results of a plan in fio's forms: the text that people know, the JSON that tools read, and logs.
 //!
-//! The shape is fio's, so that eyes and programs find their way. Three things are deliberately not:
-//! latency is taken from before the call that submits an operation (fio leaves that call out of
-//! `clat`), a percentile with fewer than ten samples beyond it is left away, and what bears on
-//! whether to believe the numbers stands below them.
+//! The layout is fio's, so that people and programs find their way. Three deliberate differences:
+//! latency includes the call that submits an operation (fio excludes it from `clat`), a percentile with
+//! fewer than ten samples beyond it is omitted, and findings about the numbers follow them.
 
 mod dumps;
 mod ended;
@@ -21,12 +20,12 @@ pub use normal::{announce, normal};
 pub use record::{latencies, metrics};
 pub(crate) use shown::Shown;
 
-/// What is called fio's version in outputs: whose layout they have.
+/// The fio version in outputs: the version whose layout they have.
 pub const LAYOUT: &str = "fio-3.33";
 
 use super::run::{JobRun, Ran};
 
-/// The results as they are shown: clones of a group as one where `group_reporting` says so.
+/// The results as shown: with `group_reporting`, the clones of a group as one.
 pub(crate) fn shown<'r>(ran: &'r Ran<'r>) -> Vec<Shown<'r>> {
     let mut groups: Vec<Vec<&JobRun<'_>>> = Vec::new();
     for run in ran.jobs.iter().filter(|run| run.job.reporting.stats) {

@@ -1,21 +1,22 @@
-//! The text that fio's users know, and below it what fio does not tell.
+//! The text that fio's users know, followed by the figures and findings that fio does not have.
 
 use std::fmt::Write;
 
 use record::{Finding, FindingKind, Histogram, IoErrors, Level};
+use rig::DiskUse;
 use workload::OpKind;
 use workload::units;
 
 use super::numbers::{self, LatencyUnit, short};
 use super::shown::{Samples, Shown, Side, deviation};
 use super::{ended, shown};
-use crate::run::{DiskUse, JobRun, Ran, depth_is_fiction, mapped};
+use crate::run::{JobRun, Ran, depth_is_fiction, mapped};
 use crate::{Job, Plan, VerifyKind};
 
 /// Percentiles in a line.
 const PER_LINE: usize = 4;
 
-/// What is going to be run, a line for each job.
+/// The jobs about to run, a line for each.
 pub fn announce(plan: &Plan) -> String {
     let mut text = String::new();
     for job in &plan.jobs {
@@ -47,7 +48,7 @@ pub fn announce(plan: &Plan) -> String {
     text
 }
 
-/// Everything a plan did.
+/// All results of a plan.
 pub fn normal(ran: &Ran<'_>) -> String {
     let results = shown(ran);
     let mut text = String::new();
@@ -244,7 +245,7 @@ fn machine(text: &mut String, shown: &Shown<'_>) {
     text.push_str(&ended::lines(shown));
 }
 
-/// What fio has and does not tell.
+/// Figures that fio knows but does not print.
 fn beside(text: &mut String, shown: &Shown<'_>) {
     let depth: f64 = shown.runs.iter().map(|run| run.did.measurement.effective_depth).sum();
     let asked = u64::from(shown.job.queue.depth) * shown.runs.len() as u64;
@@ -322,7 +323,7 @@ fn disks(text: &mut String, ran: &Ran<'_>) {
     }
 }
 
-/// What bears on whether to believe the numbers, and what stays behind.
+/// Findings about the numbers, and the files that stay.
 fn doubts(text: &mut String, ran: &Ran<'_>, results: &[Shown<'_>]) {
     let mut lines: Vec<String> = Vec::new();
     let mut add = |line: String| {
@@ -331,16 +332,16 @@ fn doubts(text: &mut String, ran: &Ran<'_>, results: &[Shown<'_>]) {
         }
     };
     for finding in ran.stages.iter().flat_map(|stage| &stage.findings) {
-        // Told below in fio's own words.
+        // Reported below in fio's own words.
         if finding.kind != FindingKind::DepthIsAFiction {
-            add(told(finding));
+            add(line_of(finding));
         }
     }
     for shown in results {
-        notes(shown).into_iter().for_each(&mut add);
+        notes(shown, ran.real).into_iter().for_each(&mut add);
     }
     if !lines.is_empty() {
-        text.push_str("\nWhat to know about these numbers:\n");
+        text.push_str("\nAbout these numbers:\n");
         lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
     }
     if !ran.left.is_empty() {
@@ -354,7 +355,7 @@ fn doubts(text: &mut String, ran: &Ran<'_>, results: &[Shown<'_>]) {
     }
 }
 
-fn told(finding: &Finding) -> String {
+fn line_of(finding: &Finding) -> String {
     let sign = match finding.level {
         Level::Bad => "!!",
         Level::Warn => "! ",
@@ -363,14 +364,15 @@ fn told(finding: &Finding) -> String {
     format!("{sign} {}", finding.text)
 }
 
-/// What is to be known of a job whatever was measured.
-fn notes(shown: &Shown<'_>) -> Vec<String> {
+/// Remarks on a job that do not depend on its results.
+fn notes(shown: &Shown<'_>, real: bool) -> Vec<String> {
     let job = shown.job;
     let mut notes = Vec::new();
-    if let Some(how) = mapped(job) {
+    if let Some(how) = mapped(job).filter(|_| real) {
         notes.push(format!("   ioengine={} is {how}", job.engine.name()));
     }
-    if depth_is_fiction(job) {
+    // A virtual drive has no system calls that could block.
+    if depth_is_fiction(job) && (real || !job.engine.asynchronous()) {
         let why = match job.engine {
             crate::Engine::Libaio => "buffered libaio does the I/O in the call that submits it",
             _ => "this engine has one operation in flight",
@@ -383,7 +385,7 @@ fn notes(shown: &Shown<'_>) -> Vec<String> {
         );
     }
     let sectors: u64 = shown.runs.iter().map(|r| r.did.measurement.verified_sectors).sum();
-    if super::super::run::is_verified(job) && sectors > 0 {
+    if job.verifies() && sectors > 0 {
         notes.push(format!(
             "   verify: {} checked by {}",
             units::binary(sectors * 512),
@@ -394,8 +396,7 @@ fn notes(shown: &Shown<'_>) -> Vec<String> {
         ));
     }
     if job.space.fill_device {
-        let note =
-            "   fill_device: a tenth of a file system stays free, and fio would fill all of it";
+        let note = "   fill_device: a tenth of a file system stays free; fio would fill all of it";
         notes.push(note.into());
     }
     for run in &shown.runs {

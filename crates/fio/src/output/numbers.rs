@@ -1,7 +1,7 @@
 //! Numbers as fio writes them: `14.3k`, `56.0MiB/s`, `9133.1k`.
 
-/// A number in so many characters: divided by 1000 or 1024 until it fits, with the decimals there is
-/// room for, the prefix and the unit behind.
+/// A number in at most `digits` characters: divided by 1000 or 1024 until it fits, with as many decimals
+/// as there is room for, followed by prefix and unit.
 pub(super) fn short(number: f64, digits: usize, binary: bool, unit: &str) -> String {
     let prefixes = match binary {
         true => ["", "Ki", "Mi", "Gi", "Ti", "Pi"],

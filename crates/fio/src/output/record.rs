@@ -1,4 +1,4 @@
-//! What a plan did as metrics and latency profiles, as they go into a record.
+//! The results of a plan as metrics and latency profiles of a record.
 
 use record::{Clock, LatencyProfile, Metric, MetricKey, Statistic, Unit};
 use workload::OpKind;

@@ -1,4 +1,4 @@
-//! One result: a clone, or the clones of a group together, with everything that any form shows.
+//! One result: a clone, or the clones of a group together, with the figures that any form shows.
 
 use record::Histogram;
 use rig::KindStats;
@@ -20,7 +20,7 @@ pub(crate) struct Shown<'r> {
 /// Directions of operations; a flush has none.
 const DIRECTIONS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
 
-/// What is told of one direction, or of all together.
+/// The figures of one direction, or of all together.
 pub(crate) struct Side<'s> {
     /// `None`: all together.
     pub kind: Option<OpKind>,
@@ -86,7 +86,7 @@ impl<'r> Shown<'r> {
         DIRECTIONS.into_iter().filter_map(|kind| self.side(kind)).collect()
     }
 
-    /// What is to be reported: directions apart, together, or both.
+    /// The sides to report: separate directions, all together, or both.
     pub(crate) fn reported(&self) -> Vec<Side<'_>> {
         let apart = match self.job.reporting.unified {
             UnifiedRw::Mixed => Vec::new(),
@@ -97,15 +97,15 @@ impl<'r> Shown<'r> {
 
     /// All directions together, where they are reported so.
     pub(crate) fn mixed(&self) -> Option<Side<'_>> {
-        Some(self.told(None, self.mixed.as_ref()?, &DIRECTIONS))
+        Some(self.side_of(None, self.mixed.as_ref()?, &DIRECTIONS))
     }
 
     /// One direction, if it did something.
     pub(crate) fn side(&self, kind: OpKind) -> Option<Side<'_>> {
-        Some(self.told(Some(kind), self.kinds[kind as usize].as_ref()?, &[kind]))
+        Some(self.side_of(Some(kind), self.kinds[kind as usize].as_ref()?, &[kind]))
     }
 
-    fn told<'s>(
+    fn side_of<'s>(
         &'s self,
         kind: Option<OpKind>,
         stats: &'s KindStats,
@@ -181,7 +181,7 @@ fn class(value: u64) -> usize {
     BOUNDS.iter().position(|bound| value < *bound).unwrap_or(9)
 }
 
-/// How long a clone worked in one direction. What is read back is read after the writing.
+/// Time that a clone spent in one direction. Written blocks are read back after the writing.
 fn runtime_ns(run: &JobRun<'_>, kind: OpKind) -> u64 {
     let did = &run.did;
     let issuing = did.issue_end_ns.saturating_sub(did.begin_ns + did.checks_ns);

@@ -1,40 +1,26 @@
-//! Why a plan could not be run, in words a user can act on.
+//! Why a plan could not be run.
 
-use drive::{DriveError, ErrorKind};
+use rig::{Fault, RigError};
+
+use crate::FioError;
 
 /// Why a plan could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// It asks for what cannot be done.
+    /// The plan asks for something that cannot be done.
     #[error("{text}")]
     Usage {
-        /// What, and where it was asked for.
+        /// The request and its place.
         text: String,
-        /// What to try.
+        /// Advice.
         advice: String,
     },
-    /// It would destroy what was not given away.
-    #[error("{text}")]
-    Refused {
-        /// What would be lost.
-        text: String,
-        /// How to give it away.
-        advice: String,
-    },
-    /// A target cannot be used.
+    /// The plan names drives that cannot be in one plan.
     #[error(transparent)]
-    Drive(#[from] DriveError),
-    /// The system failed.
-    #[error("{context}: {source}")]
-    Io {
-        /// What was tried.
-        context: String,
-        /// The system's word.
-        source: std::io::Error,
-    },
-    /// The user ended it before the jobs began.
-    #[error("interrupted")]
-    Interrupted,
+    Plan(#[from] FioError),
+    /// The rig refused, failed or was interrupted.
+    #[error(transparent)]
+    Rig(#[from] RigError),
 }
 
 impl RunError {
@@ -42,29 +28,20 @@ impl RunError {
         RunError::Usage { text, advice: advice.to_string() }
     }
 
-    pub(super) fn io(context: String, source: std::io::Error) -> RunError {
-        RunError::Io { context, source }
-    }
-
-    /// Who has to do something about it; `None` where the user ended the run.
-    pub fn kind(&self) -> Option<ErrorKind> {
+    /// Who has to act; `None` where the user ended the run.
+    pub fn fault(&self) -> Option<Fault> {
         match self {
-            RunError::Usage { .. } => Some(ErrorKind::Usage),
-            RunError::Refused { .. } => Some(ErrorKind::Refused),
-            RunError::Drive(error) => Some(error.kind()),
-            RunError::Io { .. } => Some(ErrorKind::Io),
-            RunError::Interrupted => None,
+            RunError::Usage { .. } | RunError::Plan(_) => Some(Fault::Usage),
+            RunError::Rig(error) => error.fault(),
         }
     }
 
-    /// What to try.
-    pub fn advice(&self) -> Option<String> {
+    /// Advice.
+    pub fn advice(&self) -> Option<&str> {
         match self {
-            RunError::Usage { advice, .. } | RunError::Refused { advice, .. } => {
-                Some(advice.clone())
-            }
-            RunError::Drive(error) => error.advice(),
-            RunError::Io { .. } | RunError::Interrupted => None,
+            RunError::Usage { advice, .. } => Some(advice),
+            RunError::Plan(error) => error.advice.as_deref(),
+            RunError::Rig(error) => error.advice(),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! `rate_min=` and `rate_iops_min=`: a job that falls below ends, as in fio: looked at once in
-//! `rate_cycle`, not in the first two seconds, and only when something completes.
+//! `rate_min=` and `rate_iops_min=`: a job that falls below ends. As in fio, the rate is checked once in
+//! `rate_cycle`, not in the first two seconds, and only when an operation completes.
 
 use crate::{Job, PerKind};
 
-/// Not looked at before, nanoseconds.
+/// Time before the first check, nanoseconds.
 const SETTLE_NS: u64 = 2_000_000_000;
 
 /// The least rates of one clone.
@@ -14,7 +14,7 @@ pub(super) struct Least {
     begin_ns: u64,
     /// Done so far.
     done: [Amount; 3],
-    /// Done at the last look, and when that was.
+    /// Time of the last check, and the amount done by then.
     last: [Option<(u64, Amount)>; 3],
 }
 
@@ -25,7 +25,7 @@ struct Amount {
 }
 
 impl Least {
-    /// Those of a job that begins to count at `begin_ns`, if it has any.
+    /// The least rates of a job that begins to count at `begin_ns`, if it has any.
     pub(super) fn of(job: &Job, begin_ns: u64) -> Option<Least> {
         let pace = &job.pace;
         let bytes = pace.rate_min.each().iter().any(|rate| rate.is_some());
@@ -40,13 +40,13 @@ impl Least {
         })
     }
 
-    /// Nothing has been done so far.
+    /// Resets all counts.
     pub(super) fn restart(&mut self, now_ns: u64) {
         self.begin_ns = now_ns;
         (self.done, self.last) = ([Amount::default(); 3], [None; 3]);
     }
 
-    /// Counts an operation, and says which rate was missed, if one was.
+    /// Counts an operation; gives the reason if a rate was missed.
     pub(super) fn missed(&mut self, kind: usize, bytes: u32, now_ns: u64) -> Option<String> {
         self.done[kind].bytes += u64::from(bytes);
         self.done[kind].ops += 1;
@@ -101,7 +101,7 @@ mod tests {
         Least::of(&job, 0).expect("a least rate")
     }
 
-    /// When a job with an operation of 4 KiB every so often falls below.
+    /// The time at which a job with an operation of 4 KiB every `every_ms` misses its rate.
     fn misses(least: &mut Least, every_ms: u64) -> Option<(u64, String)> {
         (1..10_000).find_map(|i| Some((i * every_ms, least.missed(0, 4096, i * every_ms * MS)?)))
     }

@@ -1,13 +1,13 @@
-//! The processors of NUMA nodes, as this machine has them.
+//! The processors of this machine's NUMA nodes.
 
 use super::RunError;
 use crate::{Job, MemoryPolicy};
 
-/// Where the kernel lists nodes.
+/// The kernel's list of nodes.
 const NODES: &str = "/sys/devices/system/node";
 
-/// The processors of the nodes that a job names; none where it names no node. A node that is not
-/// there, named for its processors or its memory, is an error.
+/// The processors of the nodes that a job names; none where it names no node. A node that does not
+/// exist, named for its processors or its memory, is an error.
 pub(super) fn processors(job: &Job) -> Result<Vec<usize>, RunError> {
     let memory: &[u32] = match &job.machine.memory {
         Some(MemoryPolicy::Bind(nodes) | MemoryPolicy::Interleave(nodes)) => nodes,
@@ -25,7 +25,7 @@ pub(super) fn processors(job: &Job) -> Result<Vec<usize>, RunError> {
 fn listed(job: &Job, node: u32) -> Result<String, RunError> {
     std::fs::read_to_string(format!("{NODES}/node{node}/cpulist")).map_err(|_| {
         let text = format!("{}: this machine has no NUMA node {node}", job.origin);
-        RunError::usage(text, "numactl --show names those there are; or leave numa_ options out")
+        RunError::usage(text, "numactl --show lists the nodes; or leave the numa_ options out")
     })
 }
 

@@ -1,8 +1,9 @@
-//! Which place of a file a random operation goes to: every block once, all alike, or by popularity.
+//! The place of a random operation in its file: every block once, all equally often, or by
+//! popularity.
 //!
-//! Distributions are fio's, with their habits: all of them scatter their ranks over the file, a
-//! centre only says where the first lies; and a normal one is the mean of twelve even draws over the
-//! whole file, moved by an even draw as wide as the option says.
+//! Distributions are fio's, with their habits: all of them scatter their ranks over the file, and a
+//! centre only places the first rank; a normal one is the mean of twelve uniform draws over the whole
+//! file, shifted by a uniform draw whose width is the option's value.
 
 use libm::{ceil, log, pow};
 use rand_core::Rng;
@@ -11,7 +12,7 @@ use workload::{Permutation, Zipf};
 
 use crate::{Distribution, PerKind, Spread};
 
-/// Even draws whose mean is one normal draw; fio's number.
+/// Uniform draws whose mean is one normal draw; fio's number.
 const GAUSS_DRAWS: u32 = 12;
 
 /// A number in [0, 1) from the upper 53 bits of a draw.
@@ -24,18 +25,18 @@ pub(super) fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
 }
 
-/// Draws places of a file that is `count` places long.
+/// Draws places in a file of `count` places.
 #[derive(Clone, Debug)]
 pub(super) enum Places {
     /// Each once.
     Once(Once),
-    /// All alike.
+    /// Uniformly, with repeats.
     Even { count: u64 },
     /// By popularity; rank 0 is the most popular place.
     Ranked { ranks: Ranks, scatter: Scatter },
     /// By zones, for each direction: share of accesses up to here, first place, places.
     Zoned(PerKind<Vec<(f64, u64, u64)>>),
-    /// A list, by direction: how often each was taken.
+    /// A list, with the number of draws by direction.
     Listed { list: Vec<u32>, stride: bool, count: u64, taken: [u64; 3] },
 }
 
@@ -47,7 +48,7 @@ pub(super) enum Ranks {
     Normal { count: u64, width: f64 },
 }
 
-/// Where a rank lies in the file.
+/// The place of a rank in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Scatter {
     order: Permutation,
@@ -56,7 +57,7 @@ pub(super) struct Scatter {
 }
 
 impl Places {
-    /// Places of the given distribution, without regard to what was visited.
+    /// Places of the given distribution, which may repeat.
     pub(super) fn repeating(
         distribution: &Distribution,
         stride: bool,
@@ -103,7 +104,7 @@ impl Places {
         }
     }
 
-    /// Begins anew.
+    /// Starts over.
     pub(super) fn restart(&mut self) {
         match self {
             Places::Once(once) => once.restart(),
@@ -112,7 +113,7 @@ impl Places {
         }
     }
 
-    /// The next place for direction `kind` (read, write, trim); `None` when each was visited.
+    /// The next place for direction `kind` (read, write, trim); `None` after all were visited.
     #[inline]
     pub(super) fn next(&mut self, kind: usize, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
         Some(match self {
@@ -181,8 +182,8 @@ impl Scatter {
     }
 }
 
-/// Every place once, in random order. Operations larger than a place take the places after theirs
-/// with them, which is what the map is for.
+/// Every place once, in random order. An operation larger than a place also takes the places after
+/// it; the map marks these.
 #[derive(Clone, Debug)]
 pub(super) struct Once {
     order: Permutation,
@@ -216,7 +217,7 @@ impl Once {
         None
     }
 
-    /// Takes up to `wanted` places from `place` on, and says how many were free in a row.
+    /// Takes up to `wanted` places from `place` on; gives the number of consecutive free ones.
     pub(super) fn take(&mut self, place: u64, wanted: u64) -> u64 {
         if self.taken.is_empty() {
             return wanted;
@@ -229,7 +230,7 @@ impl Once {
         free
     }
 
-    /// Begins again, in another order.
+    /// Starts over, in another order.
     pub(super) fn restart(&mut self) {
         self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.order = Permutation::new(self.order.len(), self.seed);
@@ -288,7 +289,7 @@ mod tests {
             let mut places = Places::repeating(&list, stride, count, count * 4096, 1);
             (0..7).map_while(|_| places.next(0, &mut rng)).collect()
         };
-        // fio's own example says which these are.
+        // The values of fio's own example.
         assert_eq!(taken(false, 12), [2, 0, 1, 2, 0, 1, 2]);
         assert_eq!(taken(true, 12), [2, 0, 1, 5, 3, 4, 8]);
         assert_eq!(taken(true, 5), [2, 0, 1], "block 5 is behind the end");

@@ -1,15 +1,15 @@
-//! How the writes of a job are marked so that they can be checked.
+//! The marks in a job's writes by which verify checks them.
 //!
-//! fio's headers are ours here: a stamp of address, sequence and checksum. What has no header in fio,
-//! `verify=pattern`, is the same bytes as fio's, so that each can check what the other wrote.
+//! In place of fio's headers there are stamps of address, sequence and checksum. `verify=pattern`, which
+//! has no header in fio either, writes the same bytes as fio, so that each can check the other's files.
 
 use workload::Motif;
 use workload::stamp::{HEADER, Layout, Proof, SECTOR};
 
-use super::member::{gcd, grid};
+use crate::job::gcd;
 use crate::{Job, VerifyKind};
 
-/// How a job's writes, whose offsets and sizes are multiples of `grid`, are marked.
+/// The marks of a job whose offsets and sizes are multiples of `grid`.
 pub(super) fn proof(job: &Job, grid: u32) -> Proof {
     let verify = &job.verify;
     let motif = || Motif {
@@ -25,8 +25,8 @@ pub(super) fn proof(job: &Job, grid: u32) -> Proof {
     }
 }
 
-/// Where the stamps lie: in sectors where blocks are made of such, unless the job asks for another
-/// interval.
+/// Where the stamps lie: one in each sector, where blocks consist of whole sectors and the job asks
+/// for no other interval.
 fn layout(job: &Job, grid: u32) -> Layout {
     let verify = &job.verify;
     let sector = match verify.placed {
@@ -39,10 +39,10 @@ fn layout(job: &Job, grid: u32) -> Layout {
 
 /// Whether a stamp fits into every part of a job's blocks.
 pub(super) fn fits(job: &Job) -> bool {
-    let grid = grid(job);
+    let grid = job.grid();
     let layout = layout(job, grid);
     match job.verify.kind {
-        // Something is kept for every part of the files.
+        // The verifier keeps a record for every part of the files.
         VerifyKind::Pattern => grid as usize >= HEADER,
         _ => layout.at + HEADER <= layout.sector,
     }

@@ -1,10 +1,10 @@
-//! What the language knows and the engine does not do: said before anything is touched, never left
-//! away in silence.
+//! Options that the language knows and the runner does not serve: refused before anything is touched,
+//! never dropped silently.
 
 use super::RunError;
 use crate::Job;
 
-/// What of a job cannot be done here, if anything.
+/// Refuses a job with such an option.
 pub(super) fn refuse(job: &Job) -> Result<(), RunError> {
     let found = RULES.iter().find(|rule| (rule.asked)(job));
     let Some(rule) = found else { return Ok(()) };
@@ -21,8 +21,8 @@ struct Rule {
 const RULES: &[Rule] = &[
     Rule {
         option: "verify with a rate for one direction of a mix",
-        why: "what was done depends on the time it took, and cannot be told again",
-        asked: |job| super::files::verifies(job) && super::member::half_rated(job),
+        why: "its operations depend on time, and cannot be drawn again for reading back",
+        asked: |job| job.verifies() && super::rates::half_rated(job),
     },
     Rule {
         option: "flow together with rate or thinktime",
@@ -36,11 +36,11 @@ const RULES: &[Rule] = &[
     Rule {
         option: "verify of blocks without a common size",
         why: "a stamp does not fit into every part of them (bs, blockalign, verify_interval)",
-        asked: |job| super::files::verifies(job) && !super::proof::fits(job),
+        asked: |job| job.verifies() && !super::proof::fits(job),
     },
     Rule {
         option: "file_append of a job that reads",
-        why: "there is nothing behind the end of a file",
+        why: "there are no data beyond the end of a file",
         asked: |job| job.space.file_append && job.access.rw.reads(),
     },
     Rule {

@@ -1,8 +1,8 @@
-//! The rounds of a clone: its operations, what is read back of them, and when.
+//! The rounds of a clone: its operations, and the reading back of its writes.
 //!
-//! fio goes through a job `loops` times and reads back after each, or with `verify_backlog` whenever so
-//! many writes have come together. Each turn from the one to the other is the end of a part: the
-//! queue is emptied, so that nothing is read back that is still being written.
+//! fio repeats a job `loops` times and reads back after each round, or with `verify_backlog` whenever
+//! enough writes have accumulated. Each change between writing and reading back is the end of a part:
+//! the queue is emptied first, so that no block is read while it is being written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use workload::{After, BATCH_MAX, Op, OpKind, Source};
 
 use super::stream::{Outline, Stream};
 
-/// What of a clone's writes is read back, and when.
+/// The reading back of a clone's writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Checks {
     /// Nothing.
     None,
     /// All of them, after each round.
     Rounds,
-    /// A batch of them whenever so many wait for it, and the rest after each round.
+    /// A batch whenever `blocks` writes wait, and the rest after each round.
     Backlog { blocks: usize, batch: usize },
 }
 
@@ -51,19 +51,19 @@ enum Phase {
     Work,
     /// The backlog is full.
     Due,
-    /// So many of those that wait are read back; `last` in the round.
+    /// `left` of the waiting writes are read back; `last`: no more in this round.
     Batch {
         left: usize,
         last: bool,
     },
-    /// The first so many operations of a round are drawn again, and their writes read back.
+    /// That many operations of the round are drawn again, and their writes read back.
     Again(Box<Stream>, u64),
 }
 
 impl Rounds {
     pub(super) fn new(outline: Outline, checks: Checks, empties: bool) -> Rounds {
         let only_reads = outline.verify_only;
-        // What happens between rounds is seen to here, else the stream goes through them alone.
+        // Rounds with work between them are counted here, others by the stream.
         let apart = checks != Checks::None || empties;
         let more = match outline.passes {
             Some(passes) if apart => passes.saturating_sub(1),
@@ -128,7 +128,7 @@ impl Rounds {
         }
     }
 
-    /// The end of a round: what is read back of it, if anything is.
+    /// The end of a round: begins to read back, if anything is to be read back.
     fn checks_of_round(&mut self, over: bool) -> Option<After> {
         let last = self.more == 0 || over;
         match self.checks {

@@ -1,16 +1,16 @@
-//! `latency_target=`: the largest depth at which enough operations keep a latency, looked for in
-//! fio's way.
+//! `latency_target=`: searches for the largest queue depth at which enough operations keep a latency,
+//! by fio's algorithm.
 //!
-//! Each depth is tried for a window: from 1 it doubles until a window fails, then it goes halfway
-//! between what was kept and what failed. When a window that was kept leaves the depth as it is, the
-//! answer is found; what was counted is forgotten, and one more window (or more, until it is kept
-//! again) is the result. With `latency_run` it never ends and goes on to follow.
+//! Each depth is tried for a window: it doubles from 1 until a window fails, then moves halfway between
+//! the deepest success and the shallowest failure. A successful window that leaves the depth unchanged
+//! ends the search; statistics are reset, and the next successful window is the result. With
+//! `latency_run` the search never ends and keeps adjusting.
 
 use rig::Ruling;
 
 use crate::LatencyTarget;
 
-/// Windows kept in a row, just under a depth that failed, after which that depth is tried again.
+/// Successful windows in a row, just below a depth that failed, after which that depth is tried again.
 const STABLE: u32 = 3;
 
 /// The search of one clone.
@@ -20,14 +20,14 @@ pub(super) struct Search {
     window_ns: u64,
     percentile: f64,
     goes_on: bool,
-    /// The deepest that is allowed.
+    /// The deepest allowed.
     depth_max: u32,
     depth: u32,
-    /// The deepest that kept the latency in a row, and the shallowest that did not.
+    /// The deepest that kept the latency, and the shallowest that did not.
     low: u32,
     high: u32,
     stable: u32,
-    /// What is counted now is the result.
+    /// The present window is the result.
     last: bool,
     began_ns: u64,
     seen: u64,
@@ -61,7 +61,7 @@ impl Search {
         self.target_ns
     }
 
-    /// The rest of the search begins now, as if nothing had been seen.
+    /// Resets the window.
     pub(super) fn restart(&mut self, now_ns: u64) {
         self.new_window(now_ns);
     }
@@ -71,7 +71,7 @@ impl Search {
         self.seen += 1;
         if service_ns > self.target_ns {
             self.failed += 1;
-            // Nothing is allowed to fail: the window need not be over to know.
+            // No operation may fail: one failure decides the window.
             if self.percentile >= 100.0 {
                 return self.shallower(now_ns);
             }
@@ -82,7 +82,7 @@ impl Search {
         let kept = (self.seen - self.failed) as f64 * 100.0 / self.seen as f64;
         match kept >= self.percentile {
             true => Some(self.deeper(now_ns)),
-            // At depth 1 it is tried on: the drive may recover.
+            // At depth 1 the search continues: the drive may recover.
             false => Some(self.shallower(now_ns).unwrap_or(Ruling::GoOn)),
         }
     }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     /// A drive whose latency grows with the depth beyond `knee`. Gives the depths of all windows,
-    /// and how often counts began anew.
+    /// and the number of resets.
     fn tried(search: &mut Search, knee: u32, windows: usize) -> (Vec<u32>, usize) {
         let (mut depths, mut anew, mut now) = (vec![search.depth()], 0, 0);
         while depths.len() < windows {

@@ -1,6 +1,6 @@
-//! Which part of a file a clone uses: fio's rules about size, filesize, offset and percentages.
+//! The part of a file that a clone uses: fio's rules about size, filesize, offset and percentages.
 //!
-//! The figures in the tests are what fio 3.33 did with the same words.
+//! The figures in the tests are fio 3.33's with the same words.
 
 use crate::{Amount, Job};
 
@@ -13,9 +13,9 @@ pub(super) struct Place {
     pub count: u64,
     /// Bytes there now; none for a file that is not there.
     pub there: Option<u64>,
-    /// Bytes that jobs before this one will have made of it; 0 for none.
+    /// Its size after earlier jobs of the plan, bytes; 0 where none uses it.
     pub planned: u64,
-    /// Bytes that it may grow by to fill its file system as far as that is done here.
+    /// Bytes that it may grow by to fill its file system, short of the reserve.
     pub room: u64,
     /// Whether it is a device, which cannot grow.
     pub device: bool,
@@ -50,12 +50,12 @@ pub(super) fn extent(job: &Job, clone: u32, place: Place) -> Option<(u64, u64)> 
     Some((start, if place.device { bytes.min(rest) } else { bytes }))
 }
 
-/// Whether a job fills what it works on: fio's size goes before it.
+/// Whether a job fills its file system or device; `size=` takes precedence, as in fio.
 pub(super) fn fills(job: &Job) -> bool {
     job.space.fill_device && job.space.size.is_none() && job.space.filesize.is_none()
 }
 
-/// A file's part of `all` bytes; the first ones get a block more of what does not divide.
+/// A file's share of `all` bytes; the first ones get a block more where they do not divide evenly.
 fn share(job: &Job, place: Place, all: u64) -> u64 {
     let least = job.access.min_bs().max(1);
     let count = place.count.max(1);
@@ -63,7 +63,7 @@ fn share(job: &Job, place: Place, all: u64) -> u64 {
     all / count + if place.index < more { least } else { 0 }
 }
 
-/// A size between two, in whole blocks, drawn evenly from the job's seed.
+/// A size between two, in whole blocks, drawn uniformly from the job's seed.
 fn drawn(job: &Job, index: u64, low: u64, high: u64) -> u64 {
     if low == high {
         return low;

@@ -1,34 +1,34 @@
-//! `steadystate=`: a job ends once its rate or latency has been steady for a while, judged as fio
-//! judges it: over the last `ss_dur` in windows of `ss_interval`, by the slope of a line through
-//! them or by the one that is farthest from their mean.
+//! `steadystate=`: a job ends once its rate or latency has been steady for a while. As in fio, the last
+//! `ss_dur` is judged in windows of `ss_interval`: by the slope of a line through them, or by the
+//! largest deviation from their mean.
 //!
-//! Windows are made of the rig's intervals, which lose nothing: an operation is counted in the
-//! interval in which it completed, however late that is reported. With `group_reporting` the jobs of a
-//! group are judged and ended together.
+//! Windows consist of the rig's intervals, which lose nothing: an operation counts in the interval in
+//! which it completed, however late that is reported. With `group_reporting` the jobs of a group are
+//! judged and ended together.
 
 use rig::{IntervalObserver, JobSeen};
 
-use super::Actor;
+use super::clones::JobClone;
 use crate::{Criterion, Steady, Threshold};
 
-/// What was found of a job, or of a group.
+/// The steady state of a job or of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadySeen {
-    /// What was asked for.
+    /// The criterion asked for.
     pub asked: Steady,
     /// It was steady, and ended for that.
     pub attained: bool,
-    /// The slope, or the largest deviation, in percent of the mean where the limit is.
+    /// The slope or the largest deviation, in percent of the mean if the limit is.
     pub criterion: f64,
-    /// Largest deviation from the mean, in units of what is looked at.
+    /// Largest deviation from the mean, in units of the criterion.
     pub deviation: f64,
-    /// Slope, in units of what is looked at by window.
+    /// Slope, in units of the criterion per window.
     pub slope: f64,
     /// The last windows, as many as `ss_dur` has at most, in order.
     pub windows: Vec<Window>,
 }
 
-/// What was done in one window.
+/// The rates of one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Window {
     /// Operations per second.
@@ -51,7 +51,7 @@ impl SteadySeen {
         }
     }
 
-    /// The mean of something over the windows; 0 without any.
+    /// The mean of a rate over the windows; 0 without any.
     pub fn mean(&self, of: fn(&Window) -> u64) -> u64 {
         self.windows.iter().map(of).sum::<u64>() / (self.windows.len() as u64).max(1)
     }
@@ -88,12 +88,12 @@ impl SteadySeen {
             Threshold::Absolute(limit) => (limit, found),
         };
         self.criterion = criterion;
-        // Nothing at all is not steady: 0 of 0 is no number.
+        // No operations at all are not steady: 0/0 is not a number.
         self.attained = criterion.abs() < limit;
     }
 }
 
-/// Slope of the line of least squares through values one apart.
+/// Slope of the least-squares line through equidistant values.
 fn slope(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let (sum_x, sum_x2) = (n * (n - 1.0) / 2.0, (n - 1.0) * n * (2.0 * n - 1.0) / 6.0);
@@ -102,7 +102,7 @@ fn slope(values: &[f64]) -> f64 {
     (sum_xy - sum_x * sum_y / n) / (sum_x2 - sum_x * sum_x / n)
 }
 
-/// Every job of a stage that is to end when steady.
+/// All jobs of a stage that end when steady.
 #[derive(Debug, Default)]
 pub(super) struct SteadyWatch {
     interval_ns: u64,
@@ -115,15 +115,15 @@ struct Group {
     /// Numbers of the jobs in their stage.
     members: Vec<u32>,
     seen: SteadySeen,
-    /// The first intervals may not be whole: a ramp ended within.
+    /// The first intervals may be incomplete: a ramp ended within them.
     ramped: bool,
-    /// Intervals of a window, and those before the first window, once it is known when they begin.
+    /// Intervals of a window, and the number of the next window's first interval, once known.
     per_window: u64,
     next: Option<u64>,
 }
 
 impl SteadyWatch {
-    pub(super) fn new(clones: &[&Actor<'_>], interval_ns: u64) -> SteadyWatch {
+    pub(super) fn new(clones: &[&JobClone<'_>], interval_ns: u64) -> SteadyWatch {
         let mut groups: Vec<(Option<u32>, Group)> = Vec::new();
         for (number, clone) in (0..).zip(clones) {
             let Some(asked) = clone.job.steady else { continue };
@@ -145,7 +145,7 @@ impl SteadyWatch {
         SteadyWatch { interval_ns, groups: groups.into_iter().map(|(_, group)| group).collect() }
     }
 
-    /// What was found of the job of that number.
+    /// The steady state of the job of that number.
     pub(super) fn seen(&self, job: u32) -> Option<SteadySeen> {
         let group = self.groups.iter().find(|group| group.members.contains(&job))?;
         Some(group.seen.clone())
@@ -167,7 +167,7 @@ impl IntervalObserver for SteadyWatch {
 }
 
 impl Group {
-    /// The next window, when nothing more will come to it.
+    /// The next window, once it is final.
     fn window(&mut self, jobs: &[JobSeen], interval_ns: u64) -> Option<Window> {
         let mine = || self.members.iter().filter_map(|job| jobs.get(*job as usize));
         let first = self.next.or_else(|| {
@@ -177,7 +177,7 @@ impl Group {
         })?;
         self.next = Some(first);
         let end = first + self.per_window;
-        // One that has not begun does nothing.
+        // A job that has not begun does nothing.
         let goes_on = mine().any(|job| job.closed >= end && job.closed < u64::MAX);
         if !goes_on || mine().any(|job| job.closed > 0 && job.closed < end) {
             return None;
@@ -187,7 +187,7 @@ impl Group {
         for job in mine() {
             let from = job.intervals.partition_point(|interval| interval.index < first);
             let inside = job.intervals[from..].iter().take_while(|i| i.index < end);
-            // Reads, writes and trims: a flush is no operation of the job's.
+            // Reads, writes and trims: flushes do not count.
             let kinds = inside.flat_map(|i| [i.kinds[0], i.kinds[1], i.kinds[3]]);
             kinds.for_each(|kind| {
                 sums = (sums.0 + kind.0, sums.1 + kind.1, sums.2 + kind.2);
@@ -221,7 +221,7 @@ mod tests {
         SteadyWatch { interval_ns: 100_000_000, groups: vec![group] }
     }
 
-    /// A job that did so many operations of 4 KiB and 50 us in each second.
+    /// A job with these numbers of operations of 4 KiB and 50 us in each second.
     fn job(by_second: &[u64]) -> JobSeen {
         let intervals = (0u64..).zip(by_second).flat_map(|(second, ops)| {
             (0..10).map(move |tenth| {
@@ -234,7 +234,7 @@ mod tests {
         JobSeen { closed: intervals.len() as u64, intervals, ..JobSeen::default() }
     }
 
-    /// Which jobs were ended, and what was found.
+    /// The jobs that were ended, and the steady state.
     fn found(asked: Steady, jobs: &[JobSeen]) -> (Vec<u32>, SteadySeen) {
         let mut watch = watch(asked, (0..jobs.len() as u32).collect());
         let ended = std::cell::RefCell::new(Vec::new());
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!((iops, seen.deviation), (vec![500, 510, 520, 530], 15.0));
         assert!((seen.criterion - 100.0 * 15.0 / 515.0).abs() < 1e-9, "{seen:?}");
         assert_eq!((seen.mean(|w| w.iops), seen.mean(|w| w.lat)), (515, 50_000));
-        // The same, and not allowed to be 15 off.
+        // The same, with a limit that excludes a deviation of 15.
         let absolute = asked(Criterion::Iops, false, Threshold::Absolute(15.0));
         assert!(found(absolute, &[job(&[500, 510, 520, 530])]).0.is_empty());
     }
@@ -273,7 +273,7 @@ mod tests {
         let limit = asked(Criterion::Iops, false, Threshold::Percent(1.0));
         let (up, down) = (job(&[100, 200, 300, 400]), job(&[400, 300, 200, 100]));
         assert_eq!(found(limit, &[up.clone(), down]).0, [0, 1]);
-        // One that has not begun holds nothing up; one that lags behind does.
+        // A job that has not begun delays nothing; one that lags does.
         assert_eq!(found(limit, &[job(&[500; 4]), JobSeen::default()]).0, [0, 1]);
         assert!(found(limit, &[job(&[500; 4]), job(&[500; 3])]).0.is_empty());
     }

@@ -1,8 +1,8 @@
-//! The operations of one clone of a job, in fio's order: which direction, which file, where, how
-//! many bytes, when a flush; and when there are no more.
+//! The operations of one clone of a job, in fio's order: direction, file, offset, size, flushes, and
+//! the end.
 //!
 //! Pure, and deterministic from the seed. An address is a file's number in the upper bits and the
-//! place in it below ([`rig::Job::files`]).
+//! place in it below ([`rig::place_bits`]).
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{Access, Blocks, FileService, Rw, Sequencer, ServiceOrder};
 /// Read, write, trim, as [`crate::PerKind`] has them.
 const KINDS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
 
-/// What a stream draws from.
+/// The description that a stream draws from.
 #[derive(Clone, Debug)]
 pub(super) struct Outline {
     pub access: Access,
@@ -33,17 +33,17 @@ pub(super) struct Outline {
     pub passes: Option<u32>,
     /// `number_ios`.
     pub ops_max: u64,
-    /// A flush after so many writes.
+    /// Writes between flushes; 0 for no flush.
     pub flush_every: u32,
-    /// What is read is what this job wrote before: writes become reads.
+    /// The job reads the data of an earlier run: writes become reads.
     pub verify_only: bool,
     /// The rate of one direction of a mix.
     pub throttle: Option<Throttle>,
     pub seed: u64,
 }
 
-/// One direction of a mix that has a schedule, where the other has none: until it is due again, the
-/// other's turn comes.
+/// The only direction of a mix that has a schedule. While it is not due, the other direction takes its
+/// turns.
 #[derive(Clone, Debug)]
 pub(super) struct Throttle {
     kind: usize,
@@ -56,14 +56,14 @@ impl Throttle {
         Throttle { kind, open, now: 0 }
     }
 
-    /// The direction of the next operation, where the mix says `drawn`.
+    /// The direction of the next operation, where the mix drew `drawn`.
     fn kind(&mut self, drawn: usize) -> usize {
         let waits = drawn == self.kind && self.open.next_due(self.now).is_none();
         if waits { 1 - drawn } else { drawn }
     }
 }
 
-/// Draws of a size for what is left of a file before the smallest is taken.
+/// Draws of a size for the rest of a file before the smallest size is taken.
 const DRAWS_MAX: u32 = 10_000;
 
 /// One clone's operations.
@@ -86,7 +86,7 @@ pub(super) struct Stream {
     throttle: Option<Throttle>,
 }
 
-/// The way through one file.
+/// The position in one file.
 #[derive(Clone, Debug)]
 struct Walk {
     start: u64,
@@ -173,8 +173,8 @@ impl Stream {
         self.writes += 1;
     }
 
-    /// As fio has it: before each operation, while the number of writes is such. In a mix the reads
-    /// that follow such a write are flushed, too.
+    /// As in fio: before each operation while the number of writes is a multiple. In a mix, reads that
+    /// follow such a write are flushed, too.
     #[inline]
     fn flush_is_due(&self) -> bool {
         let every = self.outline.flush_every;
@@ -197,7 +197,7 @@ impl Stream {
         }
     }
 
-    /// The next operation in this direction, on whichever file's turn it is.
+    /// The next operation in this direction, on the next file in turn.
     #[inline]
     fn place(&mut self, kind: usize) -> Option<Op> {
         loop {
@@ -210,7 +210,7 @@ impl Stream {
                 }
                 self.served = u32::MAX;
             }
-            // Every file was gone through; with nothing left to do in any, that is the end.
+            // All files are at their end; the stream ends where none can hold another operation.
             let again = self.outline.by_bytes || self.outline.passes.is_none();
             let goes_on = again && self.files.iter().any(|walk| walk.holds(&self.outline, kind));
             if !goes_on && !self.next_pass() {
@@ -259,7 +259,7 @@ impl Stream {
         true
     }
 
-    /// Goes through the files from the beginning.
+    /// Goes back to the beginning of all files.
     #[cold]
     pub(super) fn begin_pass(&mut self) {
         self.bytes_left = self.outline.pass_bytes;
@@ -316,7 +316,7 @@ impl Walk {
         self.start + self.bytes
     }
 
-    /// Offset and bytes of the next operation; `None` when the file was gone through.
+    /// Offset and bytes of the next operation; `None` at the end of the file.
     #[inline]
     fn next(
         &mut self,
@@ -379,7 +379,7 @@ impl Walk {
         let mut offset = zone.0 + place * self.grid;
         let bytes = draw_size(access, kind, zone.1 - zone.0, rng)?;
         if let Some(Places::Once(once)) = &mut self.places {
-            // What would be visited twice, or lies behind the end, is cut off.
+            // Cut off where it would repeat a place or pass the end.
             let free = once.take(place, bytes.div_ceil(self.grid)) * self.grid;
             return Some((offset, bytes.min(free)));
         }
@@ -414,7 +414,7 @@ impl Walk {
                 offset = if add > 0 { self.start } else { self.end().saturating_add_signed(add) };
             }
         }
-        // Reads between random places, zones and holes go round; a plain pass ends here.
+        // Reads between random places, zones and holes wrap around; a plain pass ends here.
         let round = random || self.zone.is_some() || add != 0;
         if offset >= zone.1 || zone.1 - offset < access.blocks.each()[kind].min() {
             if !round {
@@ -426,7 +426,7 @@ impl Walk {
     }
 }
 
-/// Bytes of a place, and how many places there are in a file of so many bytes, or in a zone of it.
+/// Bytes of a place, and the number of places in a file of `bytes` bytes, or in a zone of it.
 pub(super) fn places(access: &Access, bytes: u64) -> (u64, u64) {
     let used = (0..3).filter(|kind| uses(access.rw, *kind));
     let grid = used.map(|kind| *access.block_align.each()[kind]).min().unwrap_or(4096).max(1);
@@ -448,7 +448,7 @@ fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPl
     if let Blocks::Fixed(bytes) = blocks {
         return Some(*bytes);
     }
-    // Drawn again until it fits. The smallest does, but may have no share.
+    // Drawn again until one fits. The smallest fits, but may have no share.
     for _ in 0..DRAWS_MAX {
         let bytes = match blocks {
             Blocks::Fixed(bytes) => *bytes,

@@ -4,7 +4,7 @@ use rustix::io::Errno;
 
 use super::Parsed;
 
-/// The errors that files and devices answer I/O with. Others can be given by number.
+/// The errors of I/O on files and devices. Others can be given by number.
 const NAMES: &[(&str, Errno)] = &[
     ("EPERM", Errno::PERM),
     ("ENOENT", Errno::NOENT),
@@ -37,8 +37,8 @@ const NAMES: &[(&str, Errno)] = &[
     ("ESTALE", Errno::STALE),
 ];
 
-/// The number of an error as the engine tells it: by name, as `error 95`, or in other words, which
-/// stand for a transfer that was cut short.
+/// The number of an error that the rig reports: by name or as `error 95`. Other words stand for a
+/// short transfer.
 pub(crate) fn errno_of(told: &str) -> i32 {
     let number = told.strip_prefix("error ").unwrap_or(told);
     errno(number).unwrap_or(Errno::IO.raw_os_error())
@@ -56,6 +56,6 @@ pub(crate) fn errno(text: &str) -> Parsed<i32> {
     };
     match number {
         Some(number @ 1..=4095) => Ok(number),
-        _ => Err(format!("'{text}' is no error known here; give its number")),
+        _ => Err(format!("'{text}' is not the name of a known error; give its number")),
     }
 }

@@ -1,4 +1,4 @@
-//! Arithmetic in values, in parentheses as fio has it: `size=(8*(1+3))k`.
+//! Arithmetic in values, in parentheses as in fio: `size=(8*(1+3))k`.
 //!
 //! `+ - * / % ^`, unary minus, parentheses, whole numbers and fractions, and the suffixes of sizes
 //! and times, which bind more loosely than `* / % ^`, so that `4*2k` is 8k. Always powers of 1024
@@ -7,10 +7,10 @@
 
 use super::Parsed;
 
-/// Deepest nesting; arbitrary, and what keeps a hostile text from filling the stack.
+/// Deepest nesting; arbitrary. It keeps a hostile text from overflowing the stack.
 const DEEPEST: u32 = 64;
 
-/// What a number without a suffix counts.
+/// The unit of a number without a suffix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Bytes, or just a number; `m` is mega.
@@ -34,13 +34,13 @@ pub(crate) fn evaluate(text: &str, unit: Unit) -> Parsed<u64> {
     };
     match value {
         Term { whole: Some(whole), .. } => u64::try_from(whole).ok(),
-        // Below 2^63 every float has its whole number.
+        // Below 2^63 every float converts to a whole number.
         Term { real, .. } => (0.0..9.2e18).contains(&real).then_some(real as u64),
     }
     .ok_or_else(|| format!("'{text}' is negative or too large"))
 }
 
-/// A value on the way: exact as long as no fraction came in.
+/// An intermediate value: exact as long as no fraction was involved.
 #[derive(Clone, Copy, Debug)]
 struct Term {
     whole: Option<i64>,
@@ -56,7 +56,7 @@ impl Term {
         value.is_finite().then_some(Term { whole: None, real: value })
     }
 
-    /// Both ways, or none where the exact one overflows.
+    /// Computes both ways; `None` where the exact result overflows.
     fn with(
         self,
         other: Term,
@@ -123,7 +123,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    /// Factors and suffixes in the order they come.
+    /// Factors and suffixes, from left to right.
     fn product(&mut self) -> Parsed<Term> {
         let mut value = self.power()?;
         loop {
@@ -208,7 +208,7 @@ impl Reader<'_> {
         Ok(term)
     }
 
-    /// Takes a suffix: how much it counts.
+    /// Takes a suffix and gives its factor.
     fn suffix(&mut self) -> Option<i64> {
         let rest = self.rest.trim_start();
         let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());

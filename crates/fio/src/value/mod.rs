@@ -1,8 +1,8 @@
 //! The values of options: numbers with suffixes, times, expressions, lists, words.
 //!
-//! Every function gives the value or says in one line what is wrong and what to write instead. fio
-//! reads a number as far as it makes sense of it and ignores the rest; here the rest is an error,
-//! because what was meant is never what fio would do.
+//! Every function gives the value, or an error in one line that suggests the right form. fio reads the
+//! beginning of a number and ignores the rest; here the rest is an error, because the user never means
+//! fio's reading.
 
 mod errno;
 mod expression;
@@ -21,24 +21,24 @@ pub(crate) use split::{block, parts, shares, spread};
 
 use super::{Amount, PerKind, TimeRange, World};
 
-/// What is wrong with a value, in words that follow `option=value: `.
+/// A value, or the error in words that follow `option=value: `.
 pub(crate) type Parsed<T> = Result<T, String>;
 
-/// Puts a value where it belongs: the end of most options.
+/// Stores a value: the last step of most options.
 pub(crate) fn put<T>(place: &mut T, value: T) -> Parsed<()> {
     *place = value;
     Ok(())
 }
 
-/// The value of one option, with what is needed to read it.
+/// The value of one option, with the context needed to read it.
 pub(crate) struct Value<'a> {
-    /// What stands behind the `=`; `None` for an option alone.
+    /// The text after the `=`; `None` for an option alone.
     pub text: Option<&'a str>,
-    /// Where a pattern's file is read.
+    /// Gives the files of patterns.
     pub world: &'a dyn World,
     /// `kb_base` in force.
     pub kb: u64,
-    /// Takes what the user should know of how the value was read.
+    /// Takes remarks about the reading of the value.
     pub notes: &'a RefCell<Vec<String>>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value that goes with a word; behind a `:` may stand more, which is not looked at.
+    /// The value that belongs to a word; text after a `:` is ignored.
     pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Parsed<T> {
         let word = self.text()?.split(':').next().unwrap_or_default().trim();
         match words.iter().find(|(name, _)| *name == word) {
@@ -80,7 +80,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What stands behind the first `:`, if anything.
+    /// The text after the first `:`, if any.
     pub fn behind_colon(&self) -> Option<&'a str> {
         let (_, rest) = self.text?.split_once(':')?;
         Some(rest.trim()).filter(|rest| !rest.is_empty())
@@ -99,7 +99,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// One size in a longer text; says so where fio's unit surprises.
+    /// One size in a longer text, with a remark where fio's unit surprises.
     pub fn size(&self, text: &str) -> Parsed<Number> {
         let number = size(text, self.kb)?;
         let letters = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -162,8 +162,8 @@ impl<'a> Value<'a> {
         Ok(Duration::from_millis(self.count(0, u64::from(u32::MAX))?))
     }
 
-    /// One to three values, for read, write, trim: one counts for all, the second of two for
-    /// write and trim, an empty one leaves what was there.
+    /// One to three values, for read, write, trim: one value is for all, the second of two for write
+    /// and trim, an empty one keeps the previous value.
     pub fn per_kind<T: Copy>(
         &self,
         into: &mut PerKind<T>,
@@ -172,7 +172,7 @@ impl<'a> Value<'a> {
         self.per_kind_split(into, parts(self.text()?), &mut one)
     }
 
-    /// The same with commas alone between, where `-` and `:` mean something else.
+    /// The same, separated by commas only, where `-` and `:` have another meaning.
     pub fn per_kind_commas<T: Clone>(
         &self,
         into: &mut PerKind<T>,

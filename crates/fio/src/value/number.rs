@@ -1,7 +1,7 @@
 //! Sizes and times with fio's suffixes.
 //!
-//! With `kb_base=1024`, the default, `k`, `kb` count 1024 and `kib` 1000: fio keeps the meaning its
-//! first users gave the letters, against the standards. `kb_base=1000` turns it round.
+//! With `kb_base=1024`, the default, `k` and `kb` mean 1024 and `kib` 1000: fio keeps the meaning that
+//! its first users gave the letters, against the standards. `kb_base=1000` swaps them.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{Parsed, Value};
 /// A number of bytes (or of anything), or a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Number {
-    /// As it stands.
+    /// The number itself.
     Plain(u64),
     /// `50%`.
     Percent(u32),
@@ -92,7 +92,7 @@ pub(crate) fn time(text: &str, unit: Duration) -> Parsed<Duration> {
         }
     };
     let nanos = u128::from(number) * one.as_nanos();
-    // A hundred years: longer is a slip, and keeps all sums of times within 64 bits.
+    // A hundred years: more is a typing error, and the limit keeps sums of times within 64 bits.
     let most = 100 * 365 * 86_400 * 1_000_000_000u128;
     match nanos > most {
         true => Err(format!("'{text}' is more than a hundred years")),
@@ -135,7 +135,7 @@ fn digits(text: &str) -> Parsed<(u64, &str)> {
     Ok((number, rest.trim_start()))
 }
 
-/// `0x...`, if it is.
+/// The number in `0x...`, if the text is one.
 fn hex(text: &str) -> Option<Parsed<u64>> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;
     Some(

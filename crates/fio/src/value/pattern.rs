@@ -1,15 +1,15 @@
-//! `buffer_pattern` and `verify_pattern`: texts, numbers, places to fill in, one after the other.
+//! `buffer_pattern` and `verify_pattern`: texts, numbers and placeholders, one after the other.
 //!
 //! `"abc"` is the bytes of the text. `0xdeadbeef` is its bytes from the left, and a first digit
 //! alone is a byte. A decimal number is its bytes from the lowest, as many as it needs, four if
-//! negative. `%o` is eight bytes for the offset of the block. `'file'` is what a file holds.
+//! negative. `%o` is eight bytes for the offset of the block. `'file'` is the content of a file.
 
 use super::{Parsed, Value};
 
 /// Longest pattern, bytes; arbitrary (fio 3.33 takes 512).
 const LONGEST: usize = 1 << 20;
 
-/// The bytes of a pattern, with zeroes where a place is filled in, and those places.
+/// The bytes of a pattern, with zeroes at the placeholders, and the placeholders.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filled {
     pub bytes: Vec<u8>,
@@ -55,7 +55,7 @@ fn wrong(rest: &str) -> String {
     format!("'{shown}' is no pattern; write for example 0xdeadbeef, \"text\" or %o")
 }
 
-/// What is between quotes, and what is behind.
+/// The text between quotes, and the text after them.
 fn quoted(rest: &str, quote: char) -> Parsed<(&str, &str)> {
     rest[1..].split_once(quote).ok_or_else(|| "has a quote that is not closed".to_string())
 }
@@ -64,14 +64,14 @@ fn file(value: &Value, name: &str) -> Parsed<Vec<u8>> {
     value.world.read(name).map_err(|error| format!("file '{name}': {error}"))
 }
 
-/// A number at the start of `rest` into `bytes`; gives what is behind.
+/// Reads a number at the start of `rest` into `bytes`; gives the text after it.
 fn number<'a>(rest: &'a str, bytes: &mut Vec<u8>) -> Parsed<&'a str> {
     if rest.starts_with("0x") || rest.starts_with("0X") {
         return hex(&rest[2..], bytes).ok_or_else(|| wrong(rest));
     }
     let digits = rest.trim_start_matches('-').bytes().take_while(u8::is_ascii_digit).count();
     let mut end = digits + usize::from(rest.starts_with('-'));
-    // The 0 of a following 0x is not of this number.
+    // The 0 of a following 0x does not belong to this number.
     if digits > 1 && rest[end..].starts_with(['x', 'X']) && rest[..end].ends_with('0') {
         end -= 1;
     }

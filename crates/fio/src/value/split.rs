@@ -8,9 +8,9 @@ const MOST_SIZES: usize = 64;
 /// Most zones, as in fio.
 const MOST_ZONES: usize = 256;
 
-/// A list as fio separates it: at commas; at colons where there is no comma behind; else at
-/// dashes. An expression in parentheses is one part. At most four: no list here has more than
-/// three values.
+/// A list separated as in fio: at commas; at colons where no comma follows; else at dashes. An
+/// expression in parentheses is one part. At most four parts: no list here has more than three
+/// values.
 pub(crate) fn parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -28,7 +28,7 @@ fn separator(text: &str) -> Option<usize> {
     for (at, c) in text.char_indices() {
         depth += i32::from(c == '(') - i32::from(c == ')');
         let rank = ",:-".find(c).filter(|_| depth <= 0);
-        // A dash in front is a minus.
+        // A dash at the start is a minus.
         if let Some(rank) = rank.filter(|_| c != '-' || at > 0) {
             first[rank].get_or_insert(at);
         }
@@ -36,8 +36,8 @@ fn separator(text: &str) -> Option<usize> {
     first.into_iter().flatten().next()
 }
 
-/// `bssplit` of one direction: `4k/60:64k/40`. Sizes without a percentage share what is left; the
-/// smallest percentage comes first, as fio walks them.
+/// `bssplit` of one direction: `4k/60:64k/40`. Sizes without a percentage share the rest; the smallest
+/// percentage comes first, which is fio's order.
 pub(crate) fn shares(value: &Value, text: &str) -> Parsed<Vec<Share>> {
     let mut shares = Vec::new();
     let mut open = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn shares(value: &Value, text: &str) -> Parsed<Vec<Share>> {
     Ok(shares)
 }
 
-/// A block size in bounds.
+/// A block size within bounds.
 pub(crate) fn block(bytes: u64) -> Parsed<u64> {
     match bytes {
         0 => Err("a block must have at least 1 byte".into()),
@@ -102,7 +102,7 @@ pub(crate) fn access_shares(text: &str) -> Parsed<Vec<(u32, &str)>> {
 }
 
 impl ZonePercent {
-    /// `60/10:40/90`; zones without a size share what is left of the file.
+    /// `60/10:40/90`; zones without a size share the rest of the file.
     pub(crate) fn list(text: &str) -> Parsed<Vec<ZonePercent>> {
         let zones = access_shares(text)?;
         let given = |size: &str| match size {

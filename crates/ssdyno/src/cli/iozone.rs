@@ -1,13 +1,13 @@
-//! `iozone`: another tool's words.
+//! `iozone`: the command line of another tool.
 
 use clap::Args;
 
-/// Everything behind `iozone` is read by `compat`, as iozone would read it, but for the options that
-/// are ours: see `commands::iozone`.
+/// `compat` parses everything after `iozone`, except for ssdyno's own options: see
+/// `commands::iozone`.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub struct IozoneArgs {
-    /// iozone's options; -h tells more
+    /// iozone's options; -h lists them
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "IOZONE OPTIONS")]
     pub words: Vec<String>,
 }

@@ -1,15 +1,16 @@
-//! `ssdyno fio ...`: what was typed for fio, run and shown by ssdyno.
+//! `ssdyno fio ...`: fio's command lines, run and shown by ssdyno.
 //!
-//! The words are fio's and `compat` reads them; a few of ours are taken out before: `--destroy`,
-//! `--store` and `--dry-run`, as everywhere else.
+//! The crate `fio` parses the words, except for ssdyno's own, which are removed first: `--destroy`,
+//! `--store` and `--dry-run`, as in all commands.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fio::{self, Eta, Format, Plan, Request, output, run};
-use lab::{ErrorKind, LabError, Outcome, Recorded, Recording, Shared};
+use lab::{ErrorKind, FioTarget, LabError, Outcome, Recorded, Recording, Shared, TargetInfo};
 use record::{Safety, Step, TargetKind};
 
 use super::words;
@@ -19,16 +20,17 @@ use crate::live::Live;
 use crate::{interrupt, present, screen};
 
 const OWN_HELP: &str = "
-Of ssdyno's own:
-  --destroy=SERIAL   give a device away to be overwritten, or a file by its size in bytes
+ssdyno's own options:
+  --destroy=SERIAL   allow a device to be overwritten, or a file, by its size in bytes
   --store=FILE       the store that keeps the record
-  --dry-run          what would be done, and stop
+  --dry-run          show the plan and stop
 
-Files are laid out and kept as fio does; what fio hides (response time, depth that is a fiction,
-reads that never left RAM) stands below its own figures.
+Files are laid out and kept as in fio. Below fio's figures are those that fio hides: response time,
+a queue depth that is a fiction, reads that never left RAM. filename=sim:NAME or directory=sim:NAME
+runs the jobs on a virtual drive.
 ";
 
-/// Runs what fio would run.
+/// Runs a fio command line.
 pub fn run(args: &FioArgs) -> Result {
     let (own, words) = Own::split(&args.words)?;
     let help = words.is_empty() || words.iter().any(|w| w == "--help" || w == "-h");
@@ -44,7 +46,7 @@ pub fn run(args: &FioArgs) -> Result {
     }
 }
 
-/// What is ours among the words.
+/// ssdyno's own options among the words.
 #[derive(Debug, Default, PartialEq)]
 struct Own {
     destroy: Vec<String>,
@@ -72,18 +74,13 @@ pub fn usage(error: fio::FioError) -> Failure {
     Failure::new(USAGE, &error).advise_if(error.advice)
 }
 
-fn failed(error: run::RunError) -> LabError {
-    let kind = error.kind().map_or(ErrorKind::Interrupted, ErrorKind::from);
-    LabError::new(kind, &error).advise_if(error.advice())
-}
-
 fn execute(own: &Own, plan: &Plan) -> Result {
     for note in &plan.notes {
         screen::say(&format!("ssdyno: {}: {}", note.place, note.text));
     }
-    let prepared = prepare(plan, &own.destroy)?;
+    let checked = check(plan, &own.destroy)?;
     if own.dry_run {
-        show_plan(plan, &prepared)?;
+        show_plan(&checked)?;
         return Ok(ExitCode::SUCCESS);
     }
     let interrupt = interrupt::flag()?;
@@ -96,50 +93,58 @@ fn execute(own: &Own, plan: &Plan) -> Result {
         speaks: speaks(plan),
         interrupt: &interrupt,
     };
-    let (ran, recorded) = record(plan, prepared, &how)?;
+    let (ran, recorded) = record(checked, &how)?;
     write_results(plan, &ran, recorded.run.number)?;
     recorded.kept?;
     Ok(ExitCode::from(code(&ran)))
 }
 
-/// Prints what a plan would do and what it costs.
-pub fn show_plan(plan: &Plan, prepared: &run::Prepared<'_>) -> Result<()> {
-    let spec = &prepared.info().target.spec;
-    let health = prepared.info().target.drive.as_ref().map(|drive| &drive.health);
-    present::print(&present::plan("fio", spec, &cost(plan, prepared), health, &screen::style()))
+/// Prints the jobs of a plan and their cost.
+pub fn show_plan(checked: &Checked<'_>) -> Result<()> {
+    let target = &checked.info.target;
+    let health = target.drive.as_ref().map(|drive| &drive.health);
+    let style = screen::style();
+    present::print(&present::plan("fio", &target.spec, &cost(checked), health, &style))
 }
 
-/// Checks a plan against this machine.
-pub fn prepare<'p>(plan: &'p Plan, destroy: &[String]) -> Result<run::Prepared<'p>> {
-    Ok(run::prepare(plan, destroy).map_err(failed)?)
+/// A plan that its target has admitted.
+pub struct Checked<'p> {
+    plan: &'p Plan,
+    target: FioTarget,
+    info: TargetInfo,
+    prepared: run::Prepared<'p>,
+}
+
+/// Checks a plan against its target. Nothing is touched.
+pub fn check<'p>(plan: &'p Plan, destroy: &[String]) -> Result<Checked<'p>> {
+    let mut target = FioTarget::of(plan, destroy)?;
+    let prepared = run::prepare(plan, target.files()).map_err(LabError::from)?;
+    let info = target.info(&prepared);
+    Ok(Checked { plan, target, info, prepared })
 }
 
 /// How a plan is run.
 pub struct How<'a> {
     /// Where its record goes.
     pub store: &'a StoreArgs,
-    /// What is seen meanwhile.
+    /// The progress that is shown.
     pub seen: &'a OutputArgs,
-    /// Whether stdout is told which files are laid out.
+    /// Whether stdout announces files that are laid out.
     pub speaks: bool,
-    /// The user's wish to end.
-    pub interrupt: &'a AtomicBool,
+    /// Set when the user ends the run.
+    pub interrupt: &'a Arc<AtomicBool>,
 }
 
 /// Runs a plan and enters its record.
-pub fn record<'p>(
-    plan: &Plan,
-    prepared: run::Prepared<'p>,
-    how: &How<'_>,
-) -> Result<(run::Ran<'p>, Recorded)> {
-    let cost = cost(plan, &prepared);
-    let lines = plan.globals.eta_newline.filter(|_| !how.seen.quiet);
+pub fn record<'p>(checked: Checked<'p>, how: &How<'_>) -> Result<(run::Ran<'p>, Recorded)> {
+    let cost = cost(&checked);
+    let lines = checked.plan.globals.eta_newline.filter(|_| !how.seen.quiet);
     let live = Live::new(&cost, how.seen).with_lines(lines);
     let bar = live.bar();
     let store = how.store.store.as_deref();
-    let recording = Recording::begin(store, "fio", prepared.info(), cost, Box::new(live))?;
-    let mut shared = Shared::new(recording);
-    let ran = perform(prepared, &mut shared, how);
+    let recording = Recording::begin(store, "fio", &checked.info, cost, Box::new(live))?;
+    let shared = Shared::new(recording);
+    let ran = perform(checked, shared.clone(), how);
     bar.finish_and_clear();
     let ran = match ran {
         Ok(ran) => ran,
@@ -156,12 +161,12 @@ pub fn record<'p>(
     Ok((ran, recorded))
 }
 
-/// Whether stdout is a screen for people, which is told what goes on.
+/// Whether stdout is for people, who are told about progress.
 fn speaks(plan: &Plan) -> bool {
     plan.globals.output.is_none() && plan.globals.formats.contains(&Format::Normal)
 }
 
-/// What is seen while it runs: the progress line, as `--eta` has it.
+/// The progress shown during the run: a line, depending on `--eta`.
 fn seen(plan: &Plan) -> OutputArgs {
     let quiet = match plan.globals.eta {
         Eta::Never => true,
@@ -171,22 +176,19 @@ fn seen(plan: &Plan) -> OutputArgs {
     OutputArgs { json: false, events: false, html: None, quiet }
 }
 
-fn perform<'p>(
-    prepared: run::Prepared<'p>,
-    observer: &mut Shared,
-    how: &How<'_>,
-) -> lab::Result<run::Ran<'p>> {
+fn perform<'p>(checked: Checked<'p>, observer: Shared, how: &How<'_>) -> lab::Result<run::Ran<'p>> {
     let mut laying_out = |path: &Path, bytes: u64| {
         if how.speaks {
             let mib = bytes.div_ceil(1 << 20);
             let line = format!("Laying out IO file ({} / {mib}MiB)\n", path.display());
-            // A screen that has gone shows when the results are printed.
+            // A closed stdout is noticed when the results are printed.
             let _ = present::print(&line);
         }
     };
-    let interrupt = how.interrupt;
-    let mut setting = run::Setting { interrupt, observer, laying_out: &mut laying_out };
-    prepared.run(&mut setting).map_err(failed)
+    let mut setting = run::Setting { interrupt: how.interrupt, laying_out: &mut laying_out };
+    let Checked { target, prepared, .. } = checked;
+    let mut rig = target.open(&prepared, Arc::clone(how.interrupt), Box::new(observer))?;
+    Ok(prepared.run(rig.as_mut(), &mut setting)?)
 }
 
 fn code(ran: &run::Ran<'_>) -> u8 {
@@ -197,7 +199,7 @@ fn code(ran: &run::Ran<'_>) -> u8 {
     }
 }
 
-/// The results in every form asked for, to where they were asked for.
+/// Writes the results in every form asked for, to the place asked for.
 fn write_results(plan: &Plan, ran: &run::Ran<'_>, number: Option<i64>) -> Result<()> {
     let globals = &plan.globals;
     let mut text = String::new();
@@ -236,9 +238,9 @@ fn write_results(plan: &Plan, ran: &run::Ran<'_>, number: Option<i64>) -> Result
     }
 }
 
-/// What it costs, as the record has it.
-fn cost(plan: &Plan, prepared: &run::Prepared<'_>) -> record::Plan {
-    let info = prepared.info();
+/// The cost of a plan, for its record.
+fn cost(checked: &Checked<'_>) -> record::Plan {
+    let Checked { plan, info, prepared, .. } = checked;
     let safety = match info.target.kind {
         TargetKind::Directory => Safety::Scratch,
         _ => info.allowed,
@@ -256,7 +258,7 @@ fn cost(plan: &Plan, prepared: &run::Prepared<'_>) -> record::Plan {
         seconds,
         write_bytes_max,
         region_bytes: info.bytes,
-        destroys: prepared.destroys(),
+        destroys: prepared.destroys().map(String::from),
         steps: plan.jobs.iter().map(step).collect(),
         workloads: Vec::new(),
         command: std::env::args().collect(),
@@ -278,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_ours_is_taken_out() {
+    fn own_options_are_removed() {
         let words = ["--name=a", "--destroy=S1", "--store", "f.db", "--size=1m", "--dry-run"];
         let (own, rest) = Own::split(&words.map(String::from)).expect("understood");
         assert_eq!(rest, ["--name=a", "--size=1m"]);

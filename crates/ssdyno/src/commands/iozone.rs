@@ -1,7 +1,7 @@
-//! `ssdyno iozone ...`: what was typed for iozone, run by ssdyno, and iozone's table of it.
+//! `ssdyno iozone ...`: iozone's command lines, run by ssdyno, with iozone's table of the results.
 //!
-//! The words are iozone's and `compat` reads them; ours, which all begin with two dashes, are taken
-//! out before. The file behind `-f` only says where: a scratch file beside it is used.
+//! `compat` parses the words, except for ssdyno's own, which all begin with two dashes and are removed
+//! first. The file after `-f` only names the place: a scratch file beside it is used.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use crate::failure::{Failure, IO, Result, USAGE};
 use crate::{interrupt, present, screen};
 
 const OWN_HELP: &str = "
-Of ssdyno's own:
+ssdyno's own options:
   --destroy=SERIAL   give a device behind -f away to be overwritten
   --legacy           only iozone's figures, not those that can be believed
   --store=FILE       the store that keeps the record
@@ -28,7 +28,7 @@ Of ssdyno's own:
 /// A scratch file has at least this many bytes.
 const LEAST_BYTES: u64 = 4 << 20;
 
-/// Runs what iozone would run.
+/// Runs an iozone command line.
 pub fn run(args: &IozoneArgs) -> Result {
     let (own, words) = Own::split(&args.words)?;
     let mut command = match iozone::parse(&words).map_err(usage)? {
@@ -42,7 +42,7 @@ pub fn run(args: &IozoneArgs) -> Result {
     execute(&own, &command)
 }
 
-/// What is ours among the words.
+/// ssdyno's own options among the words.
 #[derive(Debug, Default, PartialEq)]
 struct Own {
     destroy: Option<String>,
@@ -68,7 +68,7 @@ impl Own {
             }
             Ok(true)
         })?;
-        // iozone's word for it, where it stands.
+        // iozone's own option for help.
         rest.iter_mut().filter(|word| *word == "--help").for_each(|word| *word = "-h".to_string());
         Ok((own, rest))
     }
@@ -106,7 +106,7 @@ fn execute(own: &Own, command: &Command) -> Result {
     Ok(present::exit_code(&run))
 }
 
-/// What iozone does not say: conclusions, doubts, and where the record is.
+/// The part that iozone does not have: verdicts, warnings and the place of the record.
 fn beside(run: &Run) -> String {
     let mut text = String::from("\n");
     let width = screen::style().width.min(100);
@@ -142,7 +142,7 @@ fn target(own: &Own, command: &Command) -> TargetArgs {
     }
 }
 
-/// Where the file behind `-f` lies. A device and a virtual drive are themselves the place.
+/// The directory of the file after `-f`. A device and a virtual drive are the place themselves.
 fn place(file: Option<&str>) -> String {
     let Some(file) = file else { return ".".into() };
     let path = Path::new(file);

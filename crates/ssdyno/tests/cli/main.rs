@@ -7,6 +7,7 @@ mod devices;
 mod elsewhere;
 mod fio_devices;
 mod fio_examples;
+mod fio_virtual;
 mod fit;
 mod guard;
 mod io_words;

@@ -129,9 +129,9 @@ impl Runner<'_> {
             return Ok(Outcome::LeftOut("it writes, and the target may only be read"));
         }
         let destroy: Vec<String> = here.destroy.iter().cloned().collect();
-        let prepared = fio_command::prepare(&plan, &destroy)?;
+        let checked = fio_command::check(&plan, &destroy)?;
         if here.dry_run {
-            fio_command::show_plan(&plan, &prepared)?;
+            fio_command::show_plan(&checked)?;
             return Ok(Outcome::Planned);
         }
         let how = fio_command::How {
@@ -140,7 +140,7 @@ impl Runner<'_> {
             speaks: false,
             interrupt: &self.interrupt,
         };
-        Ok(Outcome::Ran(Box::new(fio_command::record(&plan, prepared, &how)?.1)))
+        Ok(Outcome::Ran(Box::new(fio_command::record(checked, &how)?.1)))
     }
 }
 

@@ -1,24 +1,22 @@
-//! What the writes of a clone carry: fio's buffer options as a content.
+//! The content of a clone's writes: fio's buffer options in terms of a workload.
 
 use workload::{Blend, Content, Shared};
 
-use super::Actor;
-use super::files::verifies;
-use super::member::seed;
+use super::clones::JobClone;
 use crate::{Amount, Job};
 
-/// Says of every clone of a plan what its writes carry.
-pub(super) fn assign(clones: &mut [Actor<'_>]) {
-    let carried = clones.iter().map(|clone| content(clone.job, shared(clones, clone)));
-    let carried: Vec<_> = carried.collect();
-    clones.iter_mut().zip(carried).for_each(|(clone, content)| clone.carries = content);
+/// Gives every clone of a plan the content of its writes.
+pub(super) fn assign(clones: &mut [JobClone<'_>]) {
+    let contents = clones.iter().map(|clone| content(clone.job, shared(clones, clone)));
+    let contents: Vec<_> = contents.collect();
+    clones.iter_mut().zip(contents).for_each(|(clone, content)| clone.content = content);
 }
 
 /// The content of a clone's writes.
 fn content(job: &Job, shared: Option<Shared>) -> Content {
     let content = &job.content;
     let copies = content.dedupe_percent;
-    // Reads into the buffers leave nothing of what was filled in before.
+    // Reads overwrite the content of the buffers.
     let mixed = job.access.rw.reads() && job.access.rw.writes();
     let anew = mixed || content.refill;
     let plain = |plain_percent, pattern: &[u8]| {
@@ -31,8 +29,8 @@ fn content(job: &Job, shared: Option<Shared>) -> Content {
             anew,
         })
     };
-    if verifies(job) {
-        // Behind fio's headers, too, there is nothing but random bytes and what compresses.
+    if job.verifies() {
+        // After fio's headers, too, follow random bytes and a compressible share.
         let pattern = content.pattern.as_deref().unwrap_or_default();
         let compresses = content.compress_percent > 0;
         return if compresses { plain(content.compress_percent, pattern) } else { Content::Random };
@@ -56,28 +54,23 @@ fn chunk(job: &Job) -> u32 {
     job.content.compress_chunk.clamp(1, least.max(1))
 }
 
-/// Tells what a clone writes from what equal clones of other jobs write.
-pub(super) fn salt(serial: u64) -> u64 {
-    serial.wrapping_mul(0xd6e8_feb8_6659_fd93)
-}
-
-/// What a clone's copies are of, where they are not of the write before.
-fn shared(clones: &[Actor<'_>], clone: &Actor<'_>) -> Option<Shared> {
+/// The contents that a clone repeats, where it does not repeat its previous write.
+fn shared(clones: &[JobClone<'_>], clone: &JobClone<'_>) -> Option<Shared> {
     let content = &clone.job.content;
     if content.dedupe_percent == 0 || !content.dedupe_set {
         return None;
     }
     let size = match clone.job.space.size {
         Some(Amount::Bytes(bytes)) => bytes,
-        _ => clone.uses.iter().map(|used| used.bytes).sum(),
+        _ => clone.bytes(),
     };
     let bytes = Amount::Percent(content.dedupe_set_percent).of(size);
     let contents = (bytes / clone.job.access.blocks.write.min().max(1)).max(1);
-    let of = |clone: &Actor<'_>| seed(clone.job, clone.number) ^ salt(clone.serial);
+    let of = |clone: &JobClone<'_>| clone.seed() ^ clone.salt();
     if !content.dedupe_global {
         return Some(Shared { contents, seeds: vec![of(clone)] });
     }
-    // Own ones first, then those of the clones behind, around.
+    // Its own first, then those of the clones after it, in a circle.
     let (before, rest) = clones.split_at((clone.serial as usize).min(clones.len()));
     Some(Shared { contents, seeds: rest.iter().chain(before).map(of).collect() })
 }

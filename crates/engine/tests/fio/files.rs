@@ -1,33 +1,26 @@
-//! Files that grow: appended to, filled as far as a file system may be, read by a job that has their
-//! size from the one before.
+//! Files that grow: by appending, by filling a file system short of its reserve, and for a job that
+//! takes their size from the job before it.
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 
-use fio::{Here, Plan, Request, parse, run};
-use rig::Event;
+use fio::Plan;
+use fio::run::JobRun;
+
+use crate::common::{check, perform};
 
 fn plan(directory: &Path, words: &str) -> Plan {
     let place = format!("--directory={}", directory.display());
     let words = std::iter::once(place.as_str()).chain(words.split_whitespace());
     let words: Vec<String> = words.map(String::from).collect();
-    match parse(&words, &Here) {
-        Ok(Request::Run(plan)) => *plan,
-        other => panic!("{words:?}: {other:?}"),
-    }
+    crate::common::plan(&words)
 }
 
 /// Error number and bytes checked of each job.
 fn ran(directory: &Path, words: &str) -> Vec<(i32, u64)> {
     let plan = plan(directory, words);
-    let interrupt = AtomicBool::new(false);
-    let (mut nobody, mut silent) = (|_: &Event| {}, |_: &Path, _: u64| {});
-    let mut setting =
-        run::Setting { interrupt: &interrupt, observer: &mut nobody, laying_out: &mut silent };
-    let ran = run::prepare(&plan, &[]).and_then(|prepared| prepared.run(&mut setting));
-    let ran = ran.unwrap_or_else(|e| panic!("{words}: {e}"));
-    let checked = |job: &run::JobRun<'_>| job.did.measurement.verified_sectors * 512;
+    let ran = perform(&plan, &[]).unwrap_or_else(|e| panic!("{words}: {e}"));
+    let checked = |job: &JobRun<'_>| job.did.measurement.verified_sectors * 512;
     ran.jobs.iter().map(|job| (job.error(), checked(job))).collect()
 }
 
@@ -66,17 +59,17 @@ fn what_is_filled_leaves_the_reserve() {
         println!("skipped: {room} bytes of room for temporary files");
         return;
     }
-    // Only planned: the file system of whoever runs this stays as it is.
+    // Only planned: the file system of the machine stays as it is.
     let bytes = |words: &str| {
         let plan = plan(directory.path(), words);
-        run::prepare(&plan, &[]).expect("admitted").write_bytes_max()
+        check(&plan, &[]).expect("admitted").write_bytes_max()
     };
     // Others write to the file system meanwhile.
     let near = |bytes: u64| bytes.abs_diff(room) < room / 4;
     assert!(near(bytes("--name=a --rw=write --bs=1m --fill_device=1")));
     let several = "--rw=write --bs=1m --fill_fs=1 --nrfiles=2 --name=a --numjobs=2 --name=b";
     assert!(near(bytes(several)), "they share the room");
-    // fio's size goes before it.
+    // size= takes precedence, as in fio.
     assert_eq!(bytes("--name=a --rw=write --size=1m --fill_device=1"), 1 << 20);
     assert_eq!(
         ran(

@@ -1,5 +1,5 @@
-//! What ends a job, or changes its depth, because of how its operations went: `max_latency`,
-//! `rate_min`, `latency_target`, `ramp_size`, and which errors it goes on after.
+//! Decisions about a running job from its completions: `max_latency`, `rate_min`, `latency_target`,
+//! `ramp_size`, and the errors after which it continues.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,36 +11,36 @@ use super::least::Least;
 use super::search::Search;
 use crate::{Job, PerKind};
 
-/// Errors that `continue_on_error` goes on after, unless `ignore_error` names others.
+/// Errors after which `continue_on_error` continues, unless `ignore_error` names others.
 const USUAL: [Errno; 2] = [Errno::IO, Errno::ILSEQ];
 
-/// What the control of a clone found.
+/// The decisions about one clone.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
-    /// The depth in use at the end, where it was looked for.
+pub struct Judgement {
+    /// The queue depth at the end, where `latency_target` searched for it.
     pub depth: Option<u32>,
-    /// The error number that ended it, and in words why.
+    /// The error number that ended the job, and the reason in words.
     pub failed: Option<(i32, String)>,
-    /// Errors it went on after, and the number of the first.
+    /// Errors after which it continued.
     pub forgiven: u64,
-    /// See `forgiven`.
+    /// Number of the first of these errors; 0 without any.
     pub first_error: i32,
 }
 
-/// What is told while the job runs, and read when it has ended.
-pub(super) type Shared = Arc<Mutex<Told>>;
+/// A judgement that is filled in while the job runs, and read when it has ended.
+pub(super) type SharedJudgement = Arc<Mutex<Judgement>>;
 
 /// The rules of one clone.
 pub(super) struct Rules {
     ramp_ns: u64,
-    /// Bytes of the ramp that are still to come.
+    /// Bytes of the ramp still to be moved.
     ramp_bytes: u64,
     latency_ns_max: PerKind<Option<u64>>,
     least: Option<Least>,
     search: Option<Search>,
-    /// Error numbers it goes on after, for reads and writes.
+    /// Error numbers after which it continues, for reads and for writes.
     forgives: [Vec<i32>; 2],
-    told: Shared,
+    judgement: SharedJudgement,
 }
 
 impl Rules {
@@ -55,27 +55,27 @@ impl Rules {
             least: Least::of(job, ramp_ns),
             search: job.latency_target.as_ref().map(|asked| Search::new(asked, depth, ramp_ns)),
             forgives: forgiven(job),
-            told: Shared::default(),
+            judgement: SharedJudgement::default(),
         };
         let forgives = rules.forgives.iter().any(|list| !list.is_empty());
         (rules.watches() || forgives).then_some(rules)
     }
 
-    /// Where it will tell.
-    pub(super) fn told(&self) -> Shared {
-        Arc::clone(&self.told)
+    /// The judgement that it fills in.
+    pub(super) fn judgement(&self) -> SharedJudgement {
+        Arc::clone(&self.judgement)
     }
 
-    fn tell(&self, change: impl FnOnce(&mut Told)) {
-        change(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
+    fn note(&self, change: impl FnOnce(&mut Judgement)) {
+        change(&mut self.judgement.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn fail(&self, error: Errno, why: String) -> Ruling {
-        self.tell(|told| told.failed = Some((error.raw_os_error(), why)));
+        self.note(|judgement| judgement.failed = Some((error.raw_os_error(), why)));
         Ruling::Fail
     }
 
-    fn begin_anew(&mut self, now_ns: u64) {
+    fn reset(&mut self, now_ns: u64) {
         self.ramp_ns = 0;
         if let Some(least) = &mut self.least {
             least.restart(now_ns);
@@ -115,7 +115,7 @@ impl JobControl for Rules {
             if self.ramp_bytes > 0 {
                 return Ruling::GoOn;
             }
-            self.begin_anew(now_ns);
+            self.reset(now_ns);
             return Ruling::Anew;
         }
         if let Some(limit) = self.latency_ns_max.each()[kind].filter(|limit| service_ns > *limit) {
@@ -134,7 +134,7 @@ impl JobControl for Rules {
             }
             Some(ruling) => {
                 if ruling != Ruling::GoOn {
-                    self.tell(|told| told.depth = Some(depth));
+                    self.note(|judgement| judgement.depth = Some(depth));
                 }
                 ruling
             }
@@ -149,10 +149,10 @@ impl JobControl for Rules {
         };
         let forgiven = result < 0 && list.contains(&code);
         if forgiven {
-            self.tell(|told| {
-                told.forgiven += 1;
-                if told.first_error == 0 {
-                    told.first_error = code;
+            self.note(|judgement| {
+                judgement.forgiven += 1;
+                if judgement.first_error == 0 {
+                    judgement.first_error = code;
                 }
             });
         }
@@ -160,7 +160,7 @@ impl JobControl for Rules {
     }
 }
 
-/// Error numbers that a job goes on after: those it names, or the usual ones.
+/// Error numbers after which a job continues: those it names, or the usual ones.
 fn forgiven(job: &Job) -> [Vec<i32>; 2] {
     let errors = &job.errors;
     let list = |goes_on: bool, named: &Vec<i32>| match goes_on {

@@ -1,19 +1,18 @@
-//! Verification: what was damaged is found in every mode and its place told, what is whole is not
-//! complained of, and patterns are checked alike by ssdyno and an installed fio.
+//! Verification: damage is found in every mode and its place reported, intact data raise no error, and
+//! ssdyno and an installed fio check each other's patterns.
 
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 
-use fio::{Here, Plan, Request, output, parse, run};
-use rig::Event;
+use fio::{Plan, output};
 use tempfile::TempDir;
+
+use crate::common::{check, perform};
 
 /// A directory with the file `f` in it that jobs work on.
 struct Place(TempDir);
 
-/// What came of a job: its error number, and the kind, count and first places of what verify found.
+/// Result of a job: its error number, and the kind, count and first places of the differences found.
 #[derive(Debug, PartialEq)]
 struct Came {
     error: i32,
@@ -36,23 +35,14 @@ impl Place {
         let file = format!("--filename={}", self.path());
         let words = ["--name=a", &file, "--size=256k"].into_iter().chain(words.split_whitespace());
         let words: Vec<String> = words.map(String::from).collect();
-        match parse(&words, &Here) {
-            Ok(Request::Run(plan)) => *plan,
-            other => panic!("{words:?}: {other:?}"),
-        }
+        crate::common::plan(&words)
     }
 
     fn run(&self, words: &str) -> Came {
         let plan = self.plan(words);
-        let interrupt = AtomicBool::new(false);
-        let (mut nobody, mut silent) = (|_: &Event| {}, |_: &Path, _: u64| {});
-        let mut setting =
-            run::Setting { interrupt: &interrupt, observer: &mut nobody, laying_out: &mut silent };
-        // Whatever wrote the file, it is given away.
+        // The file is given away, whoever wrote it.
         let bytes = std::fs::metadata(self.path()).map_or(0, |meta| meta.len());
-        let prepared = run::prepare(&plan, &[bytes.to_string()]);
-        let ran = prepared.and_then(|prepared| prepared.run(&mut setting));
-        let ran = ran.unwrap_or_else(|e| panic!("{words}: {e}"));
+        let ran = perform(&plan, &[bytes.to_string()]).unwrap_or_else(|e| panic!("{words}: {e}"));
         output::write_dumps(&ran, self.0.path()).expect("dumps");
         let job = &ran.jobs[0];
         let measured = &job.did.measurement;
@@ -80,7 +70,7 @@ impl Place {
         file.write_all_at(&[byte[0] ^ 1], at).expect("written");
     }
 
-    /// What fio says of the same words: whether it ends well, and its counts of reads and writes.
+    /// fio's results with the same words: whether it succeeds, and its counts of reads and writes.
     fn fio(&self, words: &str) -> Option<(bool, String)> {
         let file = format!("--filename={}", self.path());
         let said = Command::new("fio")
@@ -261,10 +251,10 @@ fn files_are_emptied_between_loops() {
     let place = Place::new();
     let did = place.run("--rw=write --io_size=64k --loops=2 --unlink_each_loop=1");
     assert_eq!((did.error, did.moved[1].1), (0, 128 << 10));
-    // The first loop found 256 KiB laid out, the last one nothing.
+    // The first loop found 256 KiB laid out, the last one an empty file.
     assert_eq!(std::fs::metadata(place.path()).expect("the file").len(), 64 << 10);
     let plan = place.plan("--rw=randrw --loops=2 --unlink_each_loop=1");
-    assert!(run::prepare(&plan, &[]).is_err(), "what it reads would be gone");
+    assert!(check(&plan, &[]).is_err(), "what it reads would be gone");
     // Verified, nothing of the first loop is missed.
     assert_eq!(
         Place::new().run("--rw=write --verify=crc32c --loops=2 --unlink_each_loop=1").error,

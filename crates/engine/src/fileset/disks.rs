@@ -1,50 +1,31 @@
-//! What the disks under the files did meanwhile, by the kernel's own counters
+//! Use of the disks under the files during a run, by the kernel's own counters
 //! (Documentation/block/stat.rst): other users of them included.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Counters of one disk over a run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DiskUse {
-    /// Kernel name.
-    pub name: String,
-    /// Reads, writes completed.
-    pub ios: [u64; 2],
-    /// Reads, writes that were merged with others.
-    pub merges: [u64; 2],
-    /// Milliseconds that reads, writes took, summed.
-    pub ticks: [u64; 2],
-    /// Milliseconds times requests in flight.
-    pub in_queue: u64,
-    /// Percent of the time in which something was in flight.
-    pub util: f64,
-}
+use rig::DiskUse;
 
-/// A look at the disks before a run.
+use super::directory;
+
+/// The counters before a run.
 pub(super) struct Before {
     at: Instant,
     disks: Vec<(String, [u64; 11])>,
 }
 
-/// Looks at the disks under these files.
-pub(super) fn look(paths: &[PathBuf]) -> Before {
-    let places: BTreeSet<PathBuf> = paths
-        .iter()
-        .map(|path| match path.parent() {
-            _ if path.exists() => path.clone(),
-            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-            _ => PathBuf::from("."),
-        })
-        .collect();
+/// Reads the counters of the disks under these files.
+pub(super) fn look<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Before {
+    let places = paths.map(|path| if path.exists() { path.clone() } else { directory(path) });
+    let places: BTreeSet<PathBuf> = places.collect();
     let located = places.iter().filter_map(|path| drive::locate(path).ok());
     let names: BTreeSet<String> = located.flat_map(|location| location.disks).collect();
     let disks = names.into_iter().filter_map(|name| Some((name.clone(), counters(&name)?)));
     Before { at: Instant::now(), disks: disks.collect() }
 }
 
-/// What they did since.
+/// The use of each disk since then.
 pub(super) fn since(before: &Before) -> Vec<DiskUse> {
     let elapsed_ms = before.at.elapsed().as_millis().max(1) as f64;
     let one = |(name, then): &(String, [u64; 11])| {

@@ -1,21 +1,21 @@
 //! Jobs run by an installed fio and by ssdyno: operations and bytes are the same, and so is the
-//! distribution of offsets and sizes. Small, buffered and short; nothing depends on speed. Without a
-//! fio on the machine there is nothing to hold it against.
+//! distribution of offsets and sizes. Small, buffered and short; nothing depends on speed. Skipped
+//! without fio on the machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 
-use fio::{Here, Request, output, parse, run};
-use rig::Event;
+use fio::output;
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::common::{check, perform, plan};
 
 /// One line of a log: direction, bytes, offset.
 type Line = (u8, u64, u64);
 
-/// What a tool did with a job.
+/// A tool's results of a job.
 struct Did {
     json: Value,
     /// Of the first clone, in the order of completion.
@@ -53,7 +53,7 @@ fn both(words: &str) -> Option<(Did, Did)> {
     Some((by_ssdyno(&words, ours), by_fio(&words, theirs)))
 }
 
-/// Words that both get: where to work, and logs with a line for each operation. `directory` comes
+/// Words for both tools: the directory, and logs with a line for each operation. `directory` comes
 /// first, because fio puts names given before it into the current directory.
 fn common(words: &[String], directory: &Path) -> Vec<String> {
     let place = directory.display();
@@ -77,15 +77,8 @@ fn by_fio(words: &[String], directory: TempDir) -> Did {
 
 fn by_ssdyno(words: &[String], directory: TempDir) -> Did {
     let words = common(words, directory.path());
-    let Request::Run(plan) = parse(&words, &Here).expect("understood") else {
-        panic!("an answer to {words:?}")
-    };
-    let interrupt = AtomicBool::new(false);
-    let mut nobody = |_: &Event| {};
-    let mut setting =
-        run::Setting { interrupt: &interrupt, observer: &mut nobody, laying_out: &mut |_, _| {} };
-    let prepared = run::prepare(&plan, &[]).unwrap_or_else(|e| panic!("{words:?}: {e}"));
-    let ran = prepared.run(&mut setting).unwrap_or_else(|e| panic!("{words:?}: {e}"));
+    let plan = plan(&words);
+    let ran = perform(&plan, &[]).unwrap_or_else(|e| panic!("{words:?}: {e}"));
     output::write_logs(&ran, Path::new("")).expect("logs");
     Did { json: output::json(&ran, false), log: read_log(directory.path()) }
 }
@@ -101,8 +94,7 @@ fn read_log(directory: &Path) -> Vec<Line> {
 
 /// Whether a job would be let run.
 fn admitted(words: &[String]) -> bool {
-    let Ok(Request::Run(plan)) = parse(words, &Here) else { panic!("a plan of {words:?}") };
-    run::prepare(&plan, &[]).is_ok()
+    check(&plan(words), &[]).is_ok()
 }
 
 #[test]
@@ -114,12 +106,7 @@ fn only_what_is_as_we_left_it_is_written_again() {
     std::fs::write(&path, "a letter").expect("written");
     assert!(!admitted(&words), "somebody's file");
     std::fs::remove_file(&path).expect("removed");
-    let Ok(Request::Run(plan)) = parse(&words, &Here) else { panic!("a plan") };
-    let interrupt = AtomicBool::new(false);
-    let (mut nobody, mut silent) = (|_: &Event| {}, |_: &Path, _: u64| {});
-    let mut setting =
-        run::Setting { interrupt: &interrupt, observer: &mut nobody, laying_out: &mut silent };
-    run::prepare(&plan, &[]).and_then(|prepared| prepared.run(&mut setting)).expect("runs");
+    perform(&plan(&words), &[]).expect("runs");
     if !admitted(&words) {
         println!("skipped: this file system keeps no marks");
         return;
@@ -346,7 +333,7 @@ fn rates_pauses_and_times_are_kept_alike() {
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((ours, theirs)) = both(&words) else { return };
     let [ours_n, theirs_n] = [&ours, &theirs].map(|did| did.counts()[0][0]);
-    // What was due while this thread had no processor at the end of the second is not issued.
+    // Operations due while this thread had no processor at the end of the second are not issued.
     assert!((400..=501).contains(&ours_n), "{ours_n} operations at 500/s in a second");
     // fio may be late on a loaded machine, and does not catch up.
     assert!(theirs_n <= 505, "{theirs_n}");

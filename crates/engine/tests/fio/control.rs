@@ -1,9 +1,7 @@
-//! Jobs that end, or change, because of how they go: latency limits and targets, least rates, the
-//! steady state, ramps, errors passed over. On the null engine or small files, and by counts.
+//! Jobs that end or change because of their own results: latency limits and targets, least rates, the
+//! steady state, ramps, continuing after errors. On the null engine or small files, and by counts.
 
-mod common;
-
-use common::{number, run, runs};
+use crate::common::{number, run, runs};
 
 const NULL: &str = "--name=a --ioengine=null --size=1m --bs=4k --rw=randread";
 
@@ -53,7 +51,7 @@ fn a_job_ends_when_it_is_steady() {
     let mean = number(&found["data"]["iops_mean"]);
     assert!((400..=600).contains(&mean), "{mean}");
     assert!(number(&job["job_runtime"]) < 60_000);
-    // No rate is steady to nothing.
+    // No rate is steady within a limit of zero.
     let never = "--rate_iops=500 --time_based --runtime=3 --ss=iops_slope:0% --ss_dur=2";
     let json = run(&format!("{NULL} {never}"));
     assert_eq!(number(&json["jobs"][0]["steadystate"]["attained"]), 0);

@@ -1,13 +1,10 @@
-//! What is written by ssdyno and by an installed fio with the same words: patterns to the byte,
-//! compressible parts where they lie, copies by their share. Without fio only ours is looked at.
+//! The bytes written by ssdyno and by an installed fio with the same words: patterns to the byte,
+//! compressible parts by position, copies by their share. Without fio only ssdyno's are checked.
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 
-use fio::{Here, Request, parse, run};
-use rig::Event;
+use crate::common::{perform, plan};
 
 /// Content of the files `a.0.0`, ... that ssdyno wrote, and those of fio, where there is one.
 struct Wrote {
@@ -29,16 +26,8 @@ fn wrote(words: &str, files: &[&str]) -> Wrote {
 }
 
 fn by_ssdyno(words: &[String]) -> bool {
-    let Request::Run(plan) = parse(words, &Here).unwrap_or_else(|e| panic!("{words:?}: {e}"))
-    else {
-        panic!("an answer to {words:?}")
-    };
-    let interrupt = AtomicBool::new(false);
-    let (mut nobody, mut silent) = (|_: &Event| {}, |_: &Path, _: u64| {});
-    let mut setting =
-        run::Setting { interrupt: &interrupt, observer: &mut nobody, laying_out: &mut silent };
-    let ran = run::prepare(&plan, &[]).and_then(|prepared| prepared.run(&mut setting));
-    let ran = ran.unwrap_or_else(|e| panic!("{words:?}: {e}"));
+    let plan = plan(words);
+    let ran = perform(&plan, &[]).unwrap_or_else(|e| panic!("{words:?}: {e}"));
     ran.jobs.iter().all(|job| job.error() == 0)
 }
 
@@ -81,7 +70,7 @@ fn patterns_are_fios_to_the_byte() {
     }
 }
 
-/// In a mix buffers are read into; what is written must be the pattern all the same.
+/// In a mix, reads overwrite the buffers; writes must carry the pattern all the same.
 #[test]
 fn a_pattern_survives_reads_into_its_buffer() {
     let words = "--name=a --size=1m --bs=4k --rw=randrw --buffer_pattern=0xa5 --ioengine=libaio \
@@ -92,8 +81,8 @@ fn a_pattern_survives_reads_into_its_buffer() {
     };
     let Wrote { ours, .. } = wrote(words, &["a.0.0"]);
     let whole = patterned(&ours[0]);
-    // Of 256 blocks each is written in half of 8 rounds: all but one in 256, and those left alone
-    // hold what was laid out.
+    // Each of 256 blocks is written in half of 8 rounds: all but one in 256 are written, and the
+    // others hold the layout.
     assert!((240..=256).contains(&whole), "{whole}");
     let partly = ours[0].chunks(4096).filter(|b| b.iter().filter(|x| **x == 0xa5).count() > 256);
     assert_eq!(partly.count(), whole, "a block is the pattern or it is not");
@@ -112,7 +101,7 @@ fn compressible_parts_lie_where_fio_has_them() {
         "--name=a --size=256k --bs=4k --rw=write --buffer_compress_percentage=100",
     ] {
         let plain = if words.contains("0x1234") { vec![0x12, 0x34] } else { vec![0, 0] };
-        // Where no random byte ever stands.
+        // Positions that never hold a random byte.
         let always = |content: &[u8]| -> Vec<bool> {
             let blocks: Vec<&[u8]> = content.chunks(4096).collect();
             let is = |at: usize| {

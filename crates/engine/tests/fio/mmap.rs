@@ -1,15 +1,13 @@
-//! The mmap engine: what it writes is in the file, and a file that another program shortens under
-//! the run ends the job in an error and nothing else.
-
-mod common;
+//! The mmap engine: its writes are in the file, and a file that another program shortens during the
+//! run ends only the job, with an error.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
-use common::{number, run};
-use fio::{Here, Request, output, parse, run as runs};
+use fio::output;
 use rig::Event;
+
+use crate::common::{number, observed, plan, run};
 
 #[test]
 fn what_is_written_is_in_the_file() {
@@ -26,7 +24,7 @@ fn what_is_written_is_in_the_file() {
     assert_eq!(blocks, 64, "every block was written");
 }
 
-/// Runs a job while its file is made shorter as soon as the first interval is told.
+/// Runs a job whose file is shortened as soon as the first interval is reported.
 fn shortened(directory: &Path, rw: &str) -> serde_json::Value {
     let words = [
         format!("--directory={}", directory.display()),
@@ -34,19 +32,15 @@ fn shortened(directory: &Path, rw: &str) -> serde_json::Value {
         format!("--rw={rw}"),
     ];
     let words: Vec<String> = words.join(" ").split(' ').map(String::from).collect();
-    let Ok(Request::Run(plan)) = parse(&words, &Here) else { panic!("no plan of {words:?}") };
+    let plan = plan(&words);
     let path = directory.join("f");
-    let mut shorten = |event: &Event| {
+    let shorten = move |event: &Event| {
         if matches!(event, Event::Interval { .. }) {
             let file: File = OpenOptions::new().write(true).open(&path).expect("the file");
             file.set_len(4096).expect("shorter");
         }
     };
-    let interrupt = AtomicBool::new(false);
-    let (observer, laying_out) = (&mut shorten, &mut |_: &Path, _: u64| {});
-    let mut setting = runs::Setting { interrupt: &interrupt, observer, laying_out };
-    let prepared = runs::prepare(&plan, &[]).expect("prepared");
-    output::json(&prepared.run(&mut setting).expect("ran"), false)
+    output::json(&observed(&plan, &[], shorten).expect("ran"), false)
 }
 
 #[test]

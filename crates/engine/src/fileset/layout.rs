@@ -1,0 +1,49 @@
+//! Laying a file out: its length, its space and, where it is read before it is written, its content.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+
+use rig::{Allocation, FilePlan};
+use rustix::fs::{FallocateFlags, fallocate};
+use workload::{Content, Filler};
+
+/// Files are laid out in writes of this size, bytes.
+pub(super) const BLOCK: u64 = 1 << 20;
+
+/// Creates a file or makes it longer, as planned.
+pub(super) fn lay_out(plan: &FilePlan, seed: u64) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o644);
+    let file = options.open(&plan.path)?;
+    allocate(&file, plan.allocation, plan.end)?;
+    if !plan.content {
+        return Ok(());
+    }
+    let mut filler = Filler::new(Content::Random, seed);
+    let mut buffer = vec![0; BLOCK.min(plan.end) as usize];
+    filler.fill(&mut buffer, 0);
+    let mut at = 0;
+    while at < plan.end {
+        let bytes = BLOCK.min(plan.end - at) as usize;
+        filler.touch(&mut buffer[..bytes], at + 1);
+        file.write_all_at(&buffer[..bytes], at)?;
+        at += bytes as u64;
+    }
+    if plan.fsync { file.sync_all() } else { Ok(()) }
+}
+
+/// Gives a file its length and its space.
+fn allocate(file: &File, how: Allocation, end: u64) -> io::Result<()> {
+    let flags = match how {
+        Allocation::None => return Ok(()),
+        Allocation::Truncate => return file.set_len(end),
+        Allocation::Keep => FallocateFlags::KEEP_SIZE,
+        Allocation::Full => FallocateFlags::empty(),
+    };
+    match fallocate(file, flags, 0, end) {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(end),
+        Err(e) => Err(e.into()),
+    }
+}

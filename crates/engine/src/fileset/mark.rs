@@ -1,0 +1,32 @@
+//! The mark of a file that a run created: an extended attribute that holds the time of the last
+//! change by ssdyno. A later change by anybody else makes the file the user's own.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
+
+const NAME: &str = "user.ssdyno";
+
+/// Marks a file as ours in its present state. Where the file system has no extended attributes, the
+/// next run asks for --destroy.
+pub(super) fn mark(path: &Path) -> io::Result<()> {
+    let file = File::open(path)?;
+    let stamp = stamp(&file.metadata()?);
+    Ok(fsetxattr(&file, NAME, stamp.as_bytes(), XattrFlags::empty())?)
+}
+
+/// Whether a file is as a run left it.
+pub(super) fn is_marked(path: &Path, meta: &Metadata) -> bool {
+    let mut found = [0u8; 64];
+    let Ok(file) = File::open(path) else { return false };
+    let length = fgetxattr(&file, NAME, &mut found);
+    length.is_ok_and(|length| found.get(..length) == Some(stamp(meta).as_bytes()))
+}
+
+/// The time of a file's last change.
+fn stamp(meta: &Metadata) -> String {
+    format!("{}.{:09}", meta.mtime(), meta.mtime_nsec())
+}

@@ -1,0 +1,104 @@
+//! Opening the files of a job.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use record::TargetKind;
+use rig::{Advice as Order, BackendKind, Job, Result, RigError, SyncWrites};
+use rustix::fs::{Advice, OFlags, fadvise};
+use workload::Caching;
+
+use super::layout::BLOCK;
+use super::{FileSet, failed};
+
+impl FileSet {
+    /// Opens the files of a job as it asks for them.
+    pub(crate) fn open(&self, job: &Job) -> Result<Vec<File>> {
+        job.files.iter().map(|used| self.open_one(job, &used.path, used.region.end())).collect()
+    }
+
+    fn open_one(&self, job: &Job, path: &Path, end: u64) -> Result<File> {
+        let file = self.open_path(job, path).map_err(|e| open_failed(job, path, e))?;
+        let asked = job.issue.open;
+        if asked.pre_read {
+            read_through(&file).map_err(|e| failed("read", path, e))?;
+        }
+        advise(job, &file).map_err(|e| failed("open", path, e))?;
+        if job.issue.backend == Some(BackendKind::Mmap) && asked.write {
+            // A mapping ends with its file: writing to it makes no file longer.
+            let longer =
+                file.metadata().and_then(|meta| match meta.is_file() && meta.len() < end {
+                    true => file.set_len(end),
+                    false => Ok(()),
+                });
+            longer.map_err(|e| failed("make longer", path, e))?;
+        }
+        Ok(file)
+    }
+
+    fn open_path(&self, job: &Job, path: &Path) -> io::Result<File> {
+        let asked = job.issue.open;
+        let mut options = OpenOptions::new();
+        options.read(asked.read).write(asked.write).custom_flags(flags(job));
+        let device = self.opened.get(path).filter(|o| o.info.target.kind == TargetKind::Device);
+        match device {
+            // By way of the descriptor that was checked: the name may by now mean another device.
+            Some(opened) => options.open(format!("/proc/self/fd/{}", opened.file.as_raw_fd())),
+            None => options.create(asked.write).truncate(false).mode(0o644).open(path),
+        }
+    }
+}
+
+fn is_direct(job: &Job) -> bool {
+    job.workload.caching == Caching::Bypass
+}
+
+fn flags(job: &Job) -> i32 {
+    let sync = match job.issue.open.sync {
+        SyncWrites::None => OFlags::empty(),
+        SyncWrites::All => OFlags::SYNC,
+        SyncWrites::Data => OFlags::DSYNC,
+    };
+    let direct = if is_direct(job) { OFlags::DIRECT } else { OFlags::empty() };
+    (sync | direct).bits() as i32
+}
+
+fn open_failed(job: &Job, path: &Path, error: io::Error) -> RigError {
+    let refuses = error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error());
+    if refuses && is_direct(job) {
+        let text =
+            format!("{}: the file system of {} refuses direct=1", job.name(), path.display());
+        return RigError::usage(text, "direct=0, for results of the page cache");
+    }
+    failed("open", path, error)
+}
+
+/// Reads a file once, so that the page cache holds as much of it as fits.
+fn read_through(file: &File) -> io::Result<()> {
+    let mut buffer = vec![0; BLOCK as usize];
+    let mut at = 0;
+    loop {
+        match file.read_at(&mut buffer, at)? {
+            0 => return Ok(()),
+            bytes => at += bytes as u64,
+        }
+    }
+}
+
+/// Makes the kernel drop cached pages, and tells it the order of accesses.
+fn advise(job: &Job, file: &File) -> io::Result<()> {
+    let asked = job.issue.open;
+    if asked.invalidate && !is_direct(job) {
+        fadvise(file, 0, None, Advice::DontNeed)?;
+    }
+    let advice = match asked.advice {
+        None => return Ok(()),
+        Some(Order::Random) => Advice::Random,
+        Some(Order::Sequential) => Advice::Sequential,
+        Some(Order::NoReuse) => Advice::NoReuse,
+    };
+    if file.metadata()?.is_file() { Ok(fadvise(file, 0, None, advice)?) } else { Ok(()) }
+}

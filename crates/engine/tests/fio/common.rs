@@ -1,0 +1,64 @@
+//! Runs fio's words on files of this machine, without a store and a screen.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::{FileSet, Machine, Options};
+use fio::run::{Prepared, Ran, RunError, Setting, prepare};
+use fio::{Here, Plan, Request, output, parse};
+use rig::{Event, Observer};
+use serde_json::Value;
+
+/// The plan of these words.
+#[track_caller]
+pub fn plan(words: &[String]) -> Plan {
+    match parse(words, &Here) {
+        Ok(Request::Run(plan)) => *plan,
+        other => panic!("{words:?}: {other:?}"),
+    }
+}
+
+/// Checks a plan; `given` are the words of `--destroy`.
+pub fn check<'p>(plan: &'p Plan, given: &[String]) -> Result<Prepared<'p>, RunError> {
+    prepare(plan, &mut FileSet::new(given))
+}
+
+/// Checks and runs a plan.
+pub fn perform<'p>(plan: &'p Plan, given: &[String]) -> Result<Ran<'p>, RunError> {
+    observed(plan, given, |_: &Event| {})
+}
+
+/// The same with an observer.
+pub fn observed<'p>(
+    plan: &'p Plan,
+    given: &[String],
+    observer: impl Observer + 'static,
+) -> Result<Ran<'p>, RunError> {
+    let mut files = FileSet::new(given);
+    let prepared = prepare(plan, &mut files)?;
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let mut rig =
+        Machine::over(files, Options::default(), Arc::clone(&interrupt), Box::new(observer));
+    let mut silent = |_: &Path, _: u64| {};
+    prepared.run(&mut rig, &mut Setting { interrupt: &interrupt, laying_out: &mut silent })
+}
+
+/// Runs these words and gives their results to `look`.
+#[track_caller]
+pub fn runs<T>(words: &str, look: impl FnOnce(&Ran<'_>) -> T) -> T {
+    let words: Vec<String> = words.split_whitespace().map(String::from).collect();
+    let plan = plan(&words);
+    look(&perform(&plan, &[]).unwrap_or_else(|e| panic!("{words:?}: {e}")))
+}
+
+/// The results of these words in fio's JSON.
+#[track_caller]
+pub fn run(words: &str) -> Value {
+    runs(words, |ran| output::json(ran, false))
+}
+
+/// A number of the results; 0 for none.
+pub fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}

@@ -1,0 +1,87 @@
+//! The clones of a plan's jobs: `numjobs=4` makes four of one job.
+
+use rig::FileUse;
+use workload::Content;
+
+use super::stream::Outline;
+use crate::{Access, Amount, Job};
+
+/// One clone of a job.
+#[derive(Debug)]
+pub(super) struct JobClone<'p> {
+    pub job: &'p Job,
+    /// Its number among the clones of its job, from 0.
+    pub number: u32,
+    /// Its number among all clones of the plan, from 0.
+    pub serial: u64,
+    /// Its stage: a stonewall begins another.
+    pub stage: usize,
+    /// The job whose clones must all have ended before it begins.
+    pub waits_for: Option<&'p Job>,
+    /// The parts of files that it uses.
+    pub files: Vec<FileUse>,
+    /// The content of its writes.
+    pub content: Content,
+}
+
+impl JobClone<'_> {
+    /// Its seed.
+    pub(super) fn seed(&self) -> u64 {
+        self.job.seed(self.number)
+    }
+
+    /// Distinguishes its content from that of clones with the same seed in other jobs.
+    pub(super) fn salt(&self) -> u64 {
+        self.serial.wrapping_mul(0xd6e8_feb8_6659_fd93)
+    }
+
+    /// Bytes of its files that it uses.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.iter().map(|used| used.region.bytes).sum()
+    }
+
+    /// Bits of its addresses for the place in a file.
+    pub(super) fn place_bits(&self) -> u32 {
+        rig::place_bits(&self.files)
+    }
+
+    /// Whether it writes anything.
+    pub(super) fn writes(&self) -> bool {
+        self.job.access.rw.writes() && !self.job.verify.only
+    }
+
+    /// Its operations.
+    pub(super) fn outline(&self) -> Outline {
+        let (job, all) = (self.job, self.bytes());
+        let pass_bytes = match job.space.io_size {
+            Some(Amount::Bytes(bytes)) => bytes,
+            Some(share) => share.of(all),
+            None => match job.space.size {
+                // Files with a size of their own may hold more.
+                Some(Amount::Bytes(size)) => all.min(size),
+                _ => all,
+            },
+        };
+        let flush = job.syncing.fsync.max(job.syncing.fdatasync);
+        Outline {
+            access: Access {
+                mix_read_percent: super::rates::mix_read_percent(job),
+                ..job.access.clone()
+            },
+            service: job.files.service,
+            shift: self.place_bits(),
+            files: self.files.iter().map(|used| (used.region.start, used.region.bytes)).collect(),
+            pass_bytes,
+            by_bytes: job.space.io_size.is_some(),
+            passes: (!job.schedule.time_based).then_some(job.schedule.loops),
+            ops_max: job.space.number_ios.map_or(u64::MAX, |ios| {
+                // fio's number counts for each loop, and ends all of them together.
+                ios.saturating_mul(u64::from(job.schedule.loops.max(1)))
+            }),
+            flush_every: if job.access.rw.writes() { flush } else { 0 },
+            verify_only: job.verify.only,
+            throttle: super::rates::throttle(job, self.seed()),
+            seed: self.seed(),
+        }
+    }
+}

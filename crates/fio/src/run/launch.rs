@@ -1,0 +1,208 @@
+//! A clone of a job as a job of the rig.
+
+use std::ops::Range;
+
+use rig::{
+    Advice, BackendKind, EndsAll, FlowPart, Issue, OpenFlags, Placement, Priorities, PriorityRule,
+    Start, SyncWrites,
+};
+use workload::{BlockSizes, Caching, Mix, Pattern, Region, Stop, Workload};
+
+use super::clones::JobClone;
+use super::control::{Rules, SharedJudgement};
+use super::proof;
+use super::rates;
+use super::rounds::{Checks, Rounds};
+use super::stream::Outline;
+use crate::{CpuPolicy, Engine, FadviseHint, Job, PriorityShare, SyncMode, VerifyKind};
+
+/// The job of a clone, which begins after the jobs numbered `after`, and the judgement that its
+/// control will fill in. `node_cpus` are the processors of the NUMA nodes that the job names.
+pub(super) fn launch(
+    clone: &JobClone<'_>,
+    after: Range<usize>,
+    node_cpus: Vec<usize>,
+) -> (rig::Job, SharedJudgement) {
+    let (job, outline) = (clone.job, clone.outline());
+    let workload = workload(clone, &outline);
+    let rules = Rules::of(job, workload.depth);
+    let judgement = rules.as_ref().map(Rules::judgement).unwrap_or_default();
+    let source = Rounds::new(outline, checks(job), job.files.unlink_each_loop);
+    let launched = rig::Job {
+        issue: issue(clone),
+        files: if job.engine == Engine::Null { Vec::new() } else { clone.files.clone() },
+        start: Start { delay_ns: delay_ns(clone), after, ends_all: ends_all(job) },
+        placement: placement(clone, node_cpus),
+        control: rules.map(|rules| Box::new(rules) as Box<dyn rig::JobControl>),
+        ..rig::Job::new(workload, Box::new(source))
+    };
+    (launched, judgement)
+}
+
+fn workload(clone: &JobClone<'_>, outline: &Outline) -> Workload {
+    let job = clone.job;
+    let region = match outline.files[..] {
+        [(start, bytes)] => Region { start, bytes },
+        _ => Region { start: 0, bytes: (outline.files.len() as u64) << outline.shift },
+    };
+    let pattern = if job.access.rw.random() { Pattern::Uniform } else { Pattern::Sequential };
+    let largest = job.access.max_bs() as u32;
+    let depth = if job.engine.asynchronous() { job.queue.depth } else { 1 };
+    let end_flush = job.syncing.end_fsync || job.syncing.fsync_on_close;
+    Workload {
+        blocks: BlockSizes::Split(vec![(job.grid(), 1), (largest, 1)]),
+        content: clone.content.clone(),
+        pacing: rates::pacing(job),
+        depth,
+        batch: job.queue.batch.clamp(1, depth),
+        stop: Stop {
+            time_ns: job.schedule.runtime.map(|t| t.as_nanos() as u64),
+            ..Stop::default()
+        },
+        flush_at_end: clone.writes() && end_flush,
+        caching: if job.syncing.direct { Caching::Bypass } else { Caching::Buffered },
+        verify: job.verifies() && job.engine != Engine::Null,
+        proof: proof::proof(job, job.grid()),
+        seed: clone.seed(),
+        ..Workload::new(job.name.clone(), pattern, mix(clone), largest, region)
+    }
+}
+
+fn mix(clone: &JobClone<'_>) -> Mix {
+    let (rw, percent) = (clone.job.access.rw, clone.job.access.mix_read_percent);
+    let reads = rw.reads() || clone.job.verify.only;
+    match (reads, clone.writes(), rw.trims()) {
+        (true, true, _) => Mix { read: percent, write: 100 - percent, flush: 0, discard: 0 },
+        (_, write, trim) => {
+            Mix { read: reads.into(), write: write.into(), flush: 0, discard: trim.into() }
+        }
+    }
+}
+
+/// Which of its writes a job reads back.
+fn checks(job: &Job) -> Checks {
+    let verify = &job.verify;
+    let writes = job.access.rw.writes() && !verify.only;
+    if !writes || verify.kind == VerifyKind::None || !verify.do_verify {
+        return Checks::None;
+    }
+    let Some(backlog) = verify.backlog else { return Checks::Rounds };
+    let blocks = usize::try_from(backlog).unwrap_or(usize::MAX).max(1);
+    let batch = verify.backlog_batch.and_then(|batch| usize::try_from(batch).ok());
+    Checks::Backlog { blocks, batch: batch.unwrap_or(blocks).max(1) }
+}
+
+fn issue(clone: &JobClone<'_>) -> Issue {
+    let (job, queue, logs) = (clone.job, &clone.job.queue, &clone.job.logs);
+    let drained = queue.depth.saturating_sub(queue.low);
+    let logged = logs.bw.is_some() || logs.iops.is_some() || logs.lat.is_some();
+    let flow = job.pace.flow;
+    Issue {
+        backend: Some(backend(job.engine)),
+        ramp_ns: job.schedule.ramp_time.as_nanos() as u64,
+        complete_min: queue.complete_min.max(drained).max(1),
+        // Errors that the job continues after are forgiven by its control.
+        failures_max: 1,
+        log: logs.average.is_zero() && logged,
+        flush_uncounted: true,
+        fault_ends: job.verify.fatal,
+        dump: job.verify.dump,
+        salt: clone.salt(),
+        fadvise: job.files.fadvise != FadviseHint::None,
+        think: rates::think(job),
+        serialize_overlap: queue.serialize_overlap,
+        fsync: job.syncing.fdatasync == 0 || job.syncing.fsync > 0,
+        flow: (flow.weight > 0).then(|| FlowPart {
+            group: flow.id,
+            weight: u64::from(flow.weight),
+            rest_ns: flow.sleep.as_nanos() as u64,
+        }),
+        priorities: priorities(clone),
+        open: open(job),
+    }
+}
+
+fn backend(engine: Engine) -> BackendKind {
+    match engine {
+        Engine::IoUring | Engine::Posixaio => BackendKind::Uring,
+        Engine::Libaio => BackendKind::Aio,
+        Engine::Null => BackendKind::Null,
+        Engine::Sync | Engine::Psync | Engine::Vsync | Engine::Pvsync | Engine::Pvsync2 => {
+            BackendKind::Psync
+        }
+        Engine::Mmap => BackendKind::Mmap,
+    }
+}
+
+fn open(job: &Job) -> OpenFlags {
+    let reads_back = job.verify.kind != VerifyKind::None;
+    let reads =
+        job.engine == Engine::Mmap || job.access.rw.reads() || reads_back || job.files.pre_read;
+    let advice = match (job.files.fadvise, job.access.rw.random()) {
+        (FadviseHint::None, _) => None,
+        (FadviseHint::ByWorkload, true) | (FadviseHint::Random, _) => Some(Advice::Random),
+        (FadviseHint::ByWorkload, false) | (FadviseHint::Sequential, _) => Some(Advice::Sequential),
+        (FadviseHint::NoReuse, _) => Some(Advice::NoReuse),
+    };
+    OpenFlags {
+        read: reads || !job.changes(),
+        write: job.changes(),
+        sync: match job.syncing.sync {
+            SyncMode::None => SyncWrites::None,
+            SyncMode::Sync => SyncWrites::All,
+            SyncMode::Dsync => SyncWrites::Data,
+        },
+        pre_read: job.files.pre_read,
+        invalidate: job.files.invalidate,
+        advice,
+    }
+}
+
+/// Priorities of single operations, if any has one.
+fn priorities(clone: &JobClone<'_>) -> Option<Priorities> {
+    let shares = &clone.job.machine.priorities;
+    let rule = |share: &PriorityShare| PriorityRule {
+        bytes: share.bytes.map(|bytes| bytes as u32),
+        percent: share.percent,
+        priority: share.own.unwrap_or(0),
+    };
+    let rules = |shares: &[PriorityShare]| shares.iter().map(rule).collect::<Vec<_>>();
+    let some = !shares.read.is_empty() || !shares.write.is_empty();
+    some.then(|| Priorities {
+        reads: rules(&shares.read),
+        writes: rules(&shares.write),
+        seed: clone.seed(),
+    })
+}
+
+fn delay_ns(clone: &JobClone<'_>) -> u64 {
+    let delay = clone.job.schedule.startdelay;
+    let (low, high) = (delay.low.as_nanos() as u64, delay.high.as_nanos() as u64);
+    let draw = clone.seed().wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    low + ((u128::from(draw) * u128::from(high.saturating_sub(low) + 1)) >> 64) as u64
+}
+
+fn ends_all(job: &Job) -> EndsAll {
+    match &job.schedule {
+        schedule if schedule.exitall => EndsAll::Always,
+        schedule if schedule.exitall_on_error => EndsAll::OnError,
+        _ => EndsAll::Never,
+    }
+}
+
+fn placement(clone: &JobClone<'_>, node_cpus: Vec<usize>) -> Placement {
+    let machine = &clone.job.machine;
+    let cpus = match machine.cpu_policy {
+        _ if !node_cpus.is_empty() => node_cpus,
+        CpuPolicy::Split if !machine.cpus.is_empty() => {
+            vec![machine.cpus[clone.number as usize % machine.cpus.len()] as usize]
+        }
+        _ => machine.cpus.iter().map(|cpu| *cpu as usize).collect(),
+    };
+    Placement {
+        cpus,
+        nice: (machine.nice != 0).then_some(machine.nice),
+        io_priority: clone.job.io_priority(),
+        memory: machine.memory.clone(),
+    }
+}

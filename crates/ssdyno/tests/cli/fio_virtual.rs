@@ -1,0 +1,217 @@
+//! `ssdyno fio` on virtual drives, in virtual time: the documents' command lines, job files of many
+//! kinds, fio's own outputs, and the options that such a drive refuses. No file is created.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::{MIB, Place, contents};
+
+const DRIVES: [&str; 2] = ["sim:sd-150x", "sim:samsung-980-pro-1t"];
+
+fn json(place: &Place, words: &[&str]) -> Value {
+    let usual = ["fio", "--output-format=json"];
+    place.ssdyno(&[&usual[..], words].concat()).good().json()
+}
+
+/// Operations and bytes of reads, writes and trims of a job.
+fn counts(job: &Value) -> [(u64, u64); 3] {
+    ["read", "write", "trim"].map(|side| {
+        let side = &job[side];
+        (side["total_ios"].as_u64().expect("a count"), side["io_bytes"].as_u64().expect("bytes"))
+    })
+}
+
+fn bytes(job: &Value) -> u64 {
+    counts(job).iter().map(|side| side.1).sum()
+}
+
+/// Whether no file was created in the directory.
+fn no_file(place: &Place) -> bool {
+    contents(&place.work()).len() == 1
+}
+
+/// The lines of documents 000 and 002, as published but for their slips and directories, smaller.
+#[test]
+fn the_documents_lines_run() {
+    let lines = [
+        "--randrepeat=1 --ioengine=libaio --direct=1 --gtod_reduce=1 --name=test \
+         --filename=random_read.fio --bs=4k --iodepth=1 --size=16M --readwrite=randrw --rwmixread=80",
+        "--randrepeat=1 --ioengine=libaio --direct=1 --gtod_reduce=1 --name=test \
+         --filename=random_read.fio --bs=8M --iodepth=1 --size=64M --readwrite=read",
+        "--randrepeat=1 --ioengine=libaio --direct=1 --gtod_reduce=1 --name=test \
+         --filename=random_read.fio --bs=8M --iodepth=1 --size=64M --readwrite=write",
+        "--randrepeat=1 --ioengine=libaio --gtod_reduce=1 --name=io --filename=test.dat --bs=4k \
+         --iodepth=64 --size=16M --readwrite=randrw --rwmixread=75",
+    ];
+    for drive in DRIVES {
+        for line in lines {
+            let place = Place::new();
+            let directory = format!("--directory={drive}");
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let said = json(&place, &[&[directory.as_str()], &words[..]].concat());
+            let job = &said["jobs"][0];
+            let size = if line.contains("16M") { 16 } else { 64 };
+            assert_eq!(
+                (job["error"].as_i64(), bytes(job)),
+                (Some(0), size * MIB),
+                "{drive} {line}"
+            );
+            assert!(no_file(&place), "{line}");
+            assert_eq!(place.runs().len(), 1, "{line}");
+        }
+    }
+}
+
+/// Ten job files, each with the bytes that its jobs move.
+const JOB_FILES: [(&str, &[u64]); 10] = [
+    // Sequential, then random reads of the same file, in stages.
+    (
+        "[global]\nfilename=f\nsize=8m\n[w]\nrw=write\nbs=64k\n[r]\nstonewall\nrw=randread\nbs=4k\n",
+        &[8, 8],
+    ),
+    // Clones with files of their own.
+    ("[a]\nrw=randwrite\nsize=4m\nnumjobs=3\nioengine=libaio\niodepth=8\n", &[4, 4, 4]),
+    // A group with one result.
+    (
+        "[a]\nrw=randread\nsize=4m\nnumjobs=2\ngroup_reporting\nioengine=io_uring\niodepth=16\n",
+        &[8],
+    ),
+    // Several files in turn.
+    ("[a]\nrw=write\nnrfiles=4\nsize=8m\nbs=128k\nfile_service_type=roundrobin:4\n", &[8]),
+    // Two jobs at once, with rates and a delay.
+    (
+        "[a]\nrw=randread\nsize=1m\nrate_iops=200\n[b]\nrw=write\nsize=1m\nstartdelay=100ms\nthinktime=1ms\n",
+        &[1, 1],
+    ),
+    // Block sizes that are drawn, and a popularity.
+    (
+        "[a]\nrw=randrw\nsize=8m\nio_size=4m\nbssplit=4k/60:64k/40\nrandom_distribution=zipf:1.1\n\
+         norandommap\nioengine=libaio\niodepth=4\n",
+        &[4],
+    ),
+    // A job that waits for another, and flushes.
+    (
+        "[a]\nrw=write\nsize=2m\nfsync=16\n[b]\nwait_for=a\nrw=randwrite\nsize=2m\nend_fsync=1\n",
+        &[2, 2],
+    ),
+    // Loops, and files that do not stay.
+    ("[a]\nrw=write\nsize=1m\nloops=3\nunlink=1\n", &[3]),
+    // Zones, and a file that begins later.
+    (
+        "[a]\nrw=read\nsize=4m\noffset=1m\nbs=16k\nzonemode=strided\nzonesize=64k\nzoneskip=64k\nio_size=2m\n",
+        &[2],
+    ),
+    // A flow: one job does a multiple of the other.
+    (
+        "[global]\nsize=4m\nrw=randread\nbs=4k\ntime_based\nruntime=100ms\nflow_id=1\n\
+         [a]\nflow=1\n[b]\nflow=4\n",
+        &[],
+    ),
+];
+
+#[test]
+fn job_files_of_many_kinds_run() {
+    for drive in DRIVES {
+        for (number, (text, megabytes)) in JOB_FILES.iter().enumerate() {
+            let place = Place::new();
+            let text = match text.strip_prefix("[global]\n") {
+                Some(rest) => format!("[global]\ndirectory={drive}\n{rest}"),
+                None => format!("[global]\ndirectory={drive}\n{text}"),
+            };
+            fs::write(place.path("a.fio"), &text).expect("a job file");
+            let said = json(&place, &[&place.text("a.fio")]);
+            let jobs = said["jobs"].as_array().expect("jobs");
+            let moved: Vec<u64> = jobs.iter().map(|job| bytes(job) / MIB).collect();
+            assert!(jobs.iter().all(|job| job["error"] == 0), "{drive} {number}: {said}");
+            if megabytes.is_empty() {
+                let ops = [0, 1].map(|job| counts(&jobs[job])[0].0 as f64);
+                assert!((3.0..5.0).contains(&(ops[1] / ops[0])), "{drive} {number}: {ops:?}");
+            } else {
+                assert_eq!(moved, *megabytes, "{drive} {number}");
+            }
+            assert!(no_file(&place), "{drive} {number}");
+        }
+    }
+}
+
+#[test]
+fn the_whole_drive_is_named_by_filename_and_its_time_is_virtual() {
+    let place = Place::new();
+    let words = ["--name=a", "--filename=sim:sd-150x", "--rw=randread", "--bs=4k", "--size=64m"];
+    let long = ["--time_based", "--runtime=600"];
+    let began = std::time::Instant::now();
+    let said = json(&place, &[&words[..], &long].concat());
+    let job = &said["jobs"][0];
+    assert!((599_000..=601_000).contains(&job["job_runtime"].as_u64().expect("a time")), "{job}");
+    assert!(began.elapsed().as_secs() < 300, "ten virtual minutes are not waited for");
+    // The card was filled before it was read: a read of nothing would be faster than its flash.
+    let iops = job["read"]["iops"].as_f64().expect("a rate");
+    let written =
+        json(&place, &["--name=a", "--filename=sim:sd-150x", "--rw=trim", "--size=8m", "--bs=1m"]);
+    assert_eq!(counts(&written["jobs"][0])[2], (8, 8 * MIB));
+    assert!(iops > 10.0 && iops < 20_000.0, "{iops}");
+    assert!(no_file(&place));
+}
+
+#[test]
+fn results_are_the_same_in_every_run() {
+    let place = Place::new();
+    let words =
+        ["--name=a", "--directory=sim:sd-150x", "--rw=randrw", "--size=8m", "--ioengine=libaio"];
+    let words = [&words[..], &["--iodepth=8", "--numjobs=2"]].concat();
+    let results = || {
+        let said = json(&place, &words);
+        ["read", "write"].map(|side| said["jobs"][0][side].clone())
+    };
+    assert_eq!(results(), results());
+}
+
+#[test]
+fn fios_outputs_are_there() {
+    let place = Place::new();
+    let words = [
+        "fio",
+        "--name=a",
+        "--directory=sim:samsung-980-pro-1t",
+        "--rw=randwrite",
+        "--size=4m",
+        "--write_bw_log=log",
+        "--log_avg_msec=1",
+        "--write_lat_log=log",
+    ];
+    let said = place.ssdyno(&words).good();
+    for line in ["a: (g=0): rw=randwrite", "  write: IOPS=", "IO depths", "WRITE: bw="] {
+        assert!(said.out.contains(line), "{line}: {}", said.out);
+    }
+    assert!(!said.out.contains("Disk stats") && !said.out.contains("fiction"), "{}", said.out);
+    // One note about options without effect.
+    assert_eq!(said.out.matches("no host around it: no page cache").count(), 1, "{}", said.out);
+    for log in ["log_bw.1.log", "log_lat.1.log", "log_clat.1.log"] {
+        let text = fs::read_to_string(place.work().join(log)).expect("a log");
+        assert!(text.lines().count() > 1, "{log}");
+    }
+}
+
+#[test]
+fn what_a_virtual_drive_cannot_do_is_refused_in_one_line() {
+    let place = Place::new();
+    let refused = |words: &[&str], why: &str| {
+        place
+            .ssdyno(&[&["fio", "--name=a", "--size=1m", "--rw=write"], words].concat())
+            .refuses(2, why);
+    };
+    let card = "--filename=sim:sd-150x";
+    refused(&[card, "--verify=crc32c"], "verify on a virtual drive");
+    refused(&[card, "--ioengine=mmap"], "ioengine=mmap on a virtual drive");
+    refused(&[card, "--name=b", "--filename=sim:samsung-980-pro-1t"], "in one plan");
+    refused(&[card, "--name=b", "--filename=f", "--size=1m"], "in one plan");
+    refused(&["--filename=sim:no-such-drive"], "no such drive");
+    refused(&["--filename=pci:0000:01:00.0"], "pci:0000:01:00.0");
+    refused(&["--directory=sim:sd-150x", "--size=1t"], "virtual drive");
+    assert!(place.is_untouched());
+    // A file of that name is named with its directory.
+    let file = ["fio", "--name=a", "--size=64k", "--rw=write", "--filename=./sim\\:x"];
+    place.ssdyno(&file).good();
+    assert!(place.work().join("sim:x").exists());
+}
