@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use methods::Outcome;
 use record::{
-    DriveIdentity, Environment, Finding, FindingKind, Health, Level, Plan, Run, SCHEMA, Safety,
-    State, TargetKind, Unit,
+    Answer, DriveIdentity, Environment, Finding, FindingKind, Health, Level, Plan, Run, SCHEMA,
+    Safety, Stamp, State, TargetKind, Unit,
 };
 use rig::{Event, Interval, Observer, TargetInfo};
 use store::{Point, Store, StoreError, new_id};
@@ -59,6 +59,7 @@ impl Recording {
             state_after: State::Unknown,
             state_as_of: None,
             health_after: None,
+            answer: None,
             metrics: Vec::new(),
             series: Vec::new(),
             latencies: Vec::new(),
@@ -213,6 +214,9 @@ impl Recording {
             plan.workloads.clone_from(&outcome.workloads);
         }
         self.run.warnings = self.notes.iter().chain(&outcome.warnings).cloned().collect();
+        // The stamp covers the findings about the machine too, which the method does not see.
+        let stamp = Stamp::of(&self.run.warnings, &self.run.verdicts);
+        self.run.answer = outcome.answer.clone().map(|answer| Answer { stamp, ..answer });
     }
 
     fn keep(&mut self) {

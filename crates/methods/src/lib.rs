@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod align;
+mod answer;
 mod authentic;
 mod by_hand;
 mod catalog;

@@ -1,9 +1,9 @@
 //! The interface of a method: its description and its script.
 
-use record::Safety;
+use record::{Answer, Safety};
 use rig::{Exit, RigError};
 
-use crate::{Declared, Options, Session};
+use crate::{Declared, Options, Outcome, Session};
 
 /// Description of a method, as shown by `ssdyno methods`.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ pub struct MethodInfo {
     pub writes: &'static str,
     /// Options declared by this method.
     pub options: &'static [&'static dyn Declared],
+    /// Its answer, from the measurements so far; `None` before there is one.
+    pub answer: fn(&Outcome) -> Option<Answer>,
     /// Whether it compares with a RAM disc, see [`rig::Rig::reference`].
     pub wants_reference: bool,
 }
@@ -36,6 +38,7 @@ impl MethodInfo {
         seconds: 0.0,
         writes: "nothing",
         options: &[],
+        answer: |_| None,
         wants_reference: false,
     };
 }

@@ -3,7 +3,7 @@
 //! All measurements so far are in it at any time, in the form of the record. Each doubt reported by
 //! the rig is listed once, with its count and its workloads.
 
-use record::{Finding, IoErrors, LatencyProfile, Metric, Series, State, Verdict};
+use record::{Answer, Finding, IoErrors, LatencyProfile, Metric, Series, State, Verdict};
 use rig::Measurement;
 use workload::Workload;
 
@@ -13,6 +13,8 @@ const OFFSETS_MAX: usize = 16;
 /// The results of a method, in the form of the record.
 #[derive(Default)]
 pub struct Outcome {
+    /// The answer to the method's question, from everything below.
+    pub answer: Option<Answer>,
     /// Named values, with all replicates so far.
     pub metrics: Vec<Metric>,
     /// Time series, one per replicate of each workload.

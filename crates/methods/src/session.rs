@@ -14,7 +14,7 @@ use workload::{Caching, Content, Region, Workload};
 use crate::ground::Ground;
 use crate::limits::Limit;
 use crate::verdict::{self, Checks};
-use crate::{Digest, MethodError, Outcome, Planner};
+use crate::{Digest, MethodError, MethodInfo, Outcome, Planner};
 
 /// Pieces in which a scratch file is filled, each timed; a slow card gets a smaller file.
 const FILL_PIECES: u64 = 64;
@@ -46,6 +46,8 @@ pub struct Session<'a> {
     /// Conclusions not drawn by the rules.
     own: Option<Vec<Verdict>>,
     hook: Option<Hook<'a>>,
+    /// How the answer follows from the outcome, where the method declares it.
+    answer: fn(&Outcome) -> Option<record::Answer>,
 }
 
 impl<'a> Session<'a> {
@@ -70,6 +72,7 @@ impl<'a> Session<'a> {
             digests: Vec::new(),
             own: None,
             hook: None,
+            answer: |_| None,
         };
         session.out.state_after = session.target().state;
         session
@@ -263,6 +266,11 @@ impl<'a> Session<'a> {
         Ok(filled)
     }
 
+    /// Takes the declaration of the method, which computes its answer from the outcome.
+    pub(crate) fn declare(&mut self, info: &MethodInfo) {
+        self.answer = info.answer;
+    }
+
     /// Sets the conclusions, overriding the rules.
     pub fn conclude(&mut self, verdicts: Vec<Verdict>) {
         self.own = Some(verdicts);
@@ -277,6 +285,7 @@ impl<'a> Session<'a> {
             Some(own) => own.clone(),
             None => verdict::judge(self.target(), &self.digests, &self.checks),
         };
+        self.out.answer = (self.answer)(&self.out);
         if let Some(hook) = &mut self.hook {
             hook(&self.out);
         }

@@ -51,6 +51,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive twice, then five bursts of at most a quarter of it",
+    answer: crate::answer::sustain,
     ..MethodInfo::EMPTY
 };
 
@@ -60,6 +61,7 @@ impl Method for Sustain {
     }
 
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        session.declare(&INFO);
         let whole = Whole::new(&INFO, session.target(), options)?;
         measure(session, &whole)
     }

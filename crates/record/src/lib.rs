@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
 mod environment;
 mod finding;
 mod histogram;
@@ -20,6 +21,10 @@ mod series;
 mod statistic;
 mod target;
 
+pub use answer::{
+    Answer, Axis, Better, Chart, ChartKind, Confidence, HEADLINE_MAX, Limit, Mark, Peer, Stamp,
+    Tile,
+};
 pub use environment::{Cpu, Environment};
 pub use finding::{Evidence, Finding, IoErrors, Level, Verdict};
 pub use histogram::Histogram;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Environment, Finding, Health, Histogram, IoErrors, Metric, Origin, Plan, Series, Target,
-    TargetKind, Verdict,
+    Answer, Environment, Finding, Health, Histogram, IoErrors, Metric, Origin, Plan, Series,
+    Target, TargetKind, Verdict,
 };
 
 /// Name and version of the schema. Only additions keep the number.
@@ -75,6 +75,9 @@ pub struct Run {
     /// `target.drive.health`.
     #[serde(default)]
     pub health_after: Option<Health>,
+    /// The answer to the method's question; absent where the method declares none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
     /// Named values.
     pub metrics: Vec<Metric>,
     /// Values over time.
@@ -126,6 +129,7 @@ impl Run {
             state_after: State::Unknown,
             state_as_of: None,
             health_after: None,
+            answer: None,
             metrics: Vec::new(),
             series: Vec::new(),
             latencies: Vec::new(),

@@ -4,8 +4,8 @@
 //! not known is named, not left out.
 
 use record::{
-    DriveIdentity, Environment, Finding, IoErrors, Level, OriginKind, Run, State, Target,
-    TargetKind,
+    DriveIdentity, Environment, Finding, FindingKind, IoErrors, Level, OriginKind, Run, Stamp,
+    State, Target, TargetKind,
 };
 use workload::units::{binary, decimal, latency, span};
 
@@ -205,6 +205,18 @@ pub(crate) fn host(run: &Run) -> Vec<String> {
 
 fn nothing_known(ssdyno: &str) -> Environment {
     Environment { ssdyno: ssdyno.to_string(), ..Environment::default() }
+}
+
+/// How far the numbers can be believed, in words.
+pub(crate) fn stamp(stamp: &Stamp) -> String {
+    match stamp {
+        Stamp::Believable => "believable".into(),
+        Stamp::Reservations(kinds) => {
+            let names: Vec<&str> = kinds.iter().map(FindingKind::name).collect();
+            format!("believable with reservations: {}", names.join(", "))
+        }
+        Stamp::NotTheDrive(kind) => format!("not the drive: {kind}"),
+    }
 }
 
 /// Whether I/O went past the page cache.

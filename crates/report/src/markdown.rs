@@ -19,6 +19,10 @@ pub fn markdown(run: &Run) -> String {
     let name = facts::run_name(run);
     let title = format!("### ssdyno {}: {name}, {}\n\n", escape(&run.method), facts::when(run));
     let mut text = title;
+    if let Some(answer) = &run.answer {
+        let stamp = facts::stamp(&answer.stamp);
+        text.push_str(&format!("**{}** {}\n\n", escape(&answer.headline), escape(&stamp)));
+    }
     for (label, items) in [
         ("From", facts::origin(run)),
         ("Drive", facts::drive(run, false)),

@@ -12,6 +12,7 @@ fn schema() -> Value {
 fn samples() -> Vec<Value> {
     let runs = [
         common::quick(),
+        common::answered(),
         common::io(),
         common::cut_short(),
         common::empty(),

@@ -71,3 +71,18 @@ fn a_record_from_elsewhere_says_so_first_and_invents_nothing() {
     let page = report::html(&common::imported()).expect("plain data");
     assert!(page.contains("imported: not measured by ssdyno") && !page.contains(">Plan<"));
 }
+
+#[test]
+fn the_answer_comes_first_on_every_surface() {
+    let run = common::answered();
+    let headline = run.answer.as_ref().map(|answer| answer.headline.clone()).expect("an answer");
+    let style = report::Style { colour: false, width: 100, unicode: true };
+    let before = |text: &str, later: &str| {
+        let (at, later) = (text.find(&headline), text.find(later));
+        assert!(at.is_some() && later.is_some() && at < later, "{text}");
+    };
+    before(&report::terminal(&run, &style), "seq 1 MiB q8");
+    before(&report::markdown(&run), "seq 1 MiB q8");
+    before(&report::html(&run), "<h2>Numbers</h2>");
+    assert!(report::terminal(&run, &style).contains("with reservations: governor"));
+}

@@ -53,6 +53,8 @@ pub struct RunSummary {
     pub cut_short: Option<String>,
     /// The first metrics of different kinds, at most four, without their replicates.
     pub headline: Vec<Metric>,
+    /// The headline of its answer, where it has one.
+    pub answer: Option<String>,
 }
 
 /// `cut_short` of a run whose writer disappeared.
@@ -73,7 +75,8 @@ pub(crate) fn standing(
 pub(crate) fn list(conn: &Connection, filter: &Filter) -> rusqlite::Result<Vec<RunSummary>> {
     let sql = "SELECT number, writer_pid, writer_start, writer_boot, id, started, method,
                       target, coalesce(model, drive), serial, complete, cut_short,
-                      coalesce(json_extract(body, '$.origin.start_known'), 1)
+                      coalesce(json_extract(body, '$.origin.start_known'), 1),
+                      json_extract(body, '$.answer.headline')
                FROM run
                WHERE (?1 IS NULL
                       OR instr(lower(concat_ws(char(10), vendor || ' ' || model, vendor, model,
@@ -109,6 +112,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         running,
         cut_short,
         headline: Vec::new(),
+        answer: row.get(13)?,
     })
 }
 

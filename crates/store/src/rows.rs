@@ -49,6 +49,7 @@ fn without_bulk(run: &Run) -> Run {
         state_after: run.state_after,
         state_as_of: run.state_as_of.clone(),
         health_after: run.health_after.clone(),
+        answer: run.answer.clone(),
         metrics: Vec::new(),
         series: Vec::new(),
         latencies: run.latencies.clone(),

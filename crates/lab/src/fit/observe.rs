@@ -150,6 +150,7 @@ mod tests {
             state_after: State::Used,
             state_as_of: None,
             health_after: None,
+            answer: None,
             metrics,
             series: Vec::new(),
             latencies: Vec::new(),

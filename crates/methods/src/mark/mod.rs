@@ -74,6 +74,7 @@ static INFO: MethodInfo = MethodInfo {
     writes: "the scratch file once, then what fits into half a minute",
     options: &[&LEGACY, &REFERENCE],
     wants_reference: true,
+    ..MethodInfo::EMPTY
 };
 
 static LEGACY: Opt<bool> =

@@ -9,6 +9,7 @@ use record::{Unit, VerdictKind};
 use rig::TargetInfo;
 use workload::units::{decimal, throughput};
 
+use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 use crate::whole::course::{Course, Fall};
 
@@ -67,6 +68,14 @@ impl Sustained {
         burst.crossing(0.0, burst.bytes(), cache.before, cache.after)
     }
 }
+
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Claim,
+    overridden_by: &[],
+    judge: |facts| {
+        facts.checks.sustained.as_ref().map(|s| cache_end(facts.target, s)).into_iter().collect()
+    },
+};
 
 pub(crate) fn cache_end(target: &TargetInfo, seen: &Sustained) -> Ruling {
     let Some(average) = seen.average.filter(|_| seen.conclusive) else {

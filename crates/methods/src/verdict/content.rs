@@ -7,6 +7,7 @@ use analysis::{Comparison, compare_among};
 use record::{Unit, VerdictKind};
 use workload::Content;
 
+use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 
 /// The contents tested, with their names. The others are compared with random, the first.
@@ -28,6 +29,15 @@ const GAIN_MOST: f64 = 1.25;
 pub(crate) struct Contents {
     pub rates: [Vec<f64>; CONTENTS.len()],
 }
+
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Check,
+    overridden_by: &[],
+    judge: |facts| {
+        let contents = facts.checks.contents.as_ref().filter(|_| !facts.target.ram);
+        contents.map(content).into_iter().collect()
+    },
+};
 
 pub(crate) fn content(contents: &Contents) -> Ruling {
     let compared = compared(contents);

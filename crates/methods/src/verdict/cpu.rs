@@ -2,17 +2,21 @@
 
 use record::{FindingKind, Unit, VerdictKind};
 
+use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 use crate::Digest;
 
 /// Shorter times are below the clock's resolution, seconds.
 const SHORTEST: f64 = 0.01;
 
+pub(crate) static RULE: Rule =
+    Rule { role: Role::Bound, overridden_by: &[], judge: |facts| vec![cpu(facts.seen)] };
+
 pub(crate) fn cpu(seen: &[Digest]) -> Ruling {
     let long = seen.iter().filter(|d| d.seconds >= SHORTEST);
     let busiest = long.max_by(|a, b| a.cpu_share.total_cmp(&b.cpu_share));
     let Some(busiest) = busiest.filter(|d| d.cpu_share > 0.0) else {
-        return Ruling::unknown("the processor time of the workloads");
+        return Ruling::unknown("processor time");
     };
     let bound = seen.iter().find(|d| d.found(&FindingKind::GeneratorBound));
     let shown = bound.unwrap_or(busiest);
@@ -27,7 +31,7 @@ pub(crate) fn cpu(seen: &[Digest]) -> Ruling {
         ),
         None => Ruling::no(
             VerdictKind::CpuFree,
-            format!("the processor ({} of a core at most)", percent(busiest.cpu_share)),
+            format!("CPU at most {} of a core", percent(busiest.cpu_share)),
         ),
     };
     ruling.with(format!("processor share, {}", shown.name), shown.cpu_share, Unit::Number)

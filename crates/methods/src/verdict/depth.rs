@@ -7,6 +7,7 @@
 
 use record::{Unit, VerdictKind};
 
+use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 use crate::Digest;
 
@@ -20,6 +21,13 @@ const DEVICE_SHARE_LEAST: f64 = 0.4;
 /// Operations per slot from which the emptying queue at the end is negligible.
 const OPS_PER_SLOT_LEAST: f64 = 20.0;
 
+/// Memory says nothing about the queue of a drive.
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Bound,
+    overridden_by: &[&super::ram::RULE],
+    judge: |facts| vec![depth(facts.seen)],
+};
+
 pub(crate) fn depth(seen: &[Digest]) -> Ruling {
     let mut judged: Vec<Seen> = Vec::new();
     for d in seen.iter().filter(|d| d.depth_nominal.is_some_and(|n| n > 1)) {
@@ -30,7 +38,7 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
     }
     let judged = judged.iter().filter(|s| s.enough());
     let Some(worst) = judged.min_by(|a, b| a.share().total_cmp(&b.share())) else {
-        return Ruling::unknown("the depth: too few operations at a depth above 1");
+        return Ruling::unknown("queue depth (too few operations at a depth above 1)");
     };
     let (name, nominal, effective) = (&worst.first.name, worst.nominal(), worst.effective());
     let ruling = match worst.share() < OWN_SHARE_LEAST {
@@ -43,7 +51,7 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
         ),
         false => Ruling::no(
             VerdictKind::DepthKept,
-            format!("the depth ({} of it was kept)", percent(worst.share())),
+            format!("queue depth {} achieved", percent(worst.share())),
         ),
     };
     ruling.with("effective depth", effective, Unit::Number).with(

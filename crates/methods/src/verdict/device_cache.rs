@@ -9,6 +9,7 @@ use record::{Unit, VerdictKind};
 use workload::units::{binary, latency};
 
 use super::Ruling;
+use super::rule::{Role, Rule};
 
 /// There is a step if even the lower end of its interval is above this.
 const STEP_LEAST: f64 = 1.2;
@@ -25,6 +26,13 @@ pub(crate) struct WorkingSet {
     pub bytes: u64,
     pub p50_ns: Vec<f64>,
 }
+
+/// Memory says nothing about a cache of the drive.
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Check,
+    overridden_by: &[&super::ram::RULE],
+    judge: |facts| facts.checks.working_sets.as_deref().map(device_cache).into_iter().collect(),
+};
 
 /// The sets in ascending order.
 pub(crate) fn device_cache(sets: &[WorkingSet]) -> Ruling {

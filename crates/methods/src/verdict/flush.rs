@@ -9,6 +9,7 @@ use rig::TargetInfo;
 use workload::units::latency;
 
 use super::Ruling;
+use super::rule::{Role, Rule};
 
 /// Faster than any flash can program, with margin.
 const HONEST_NS_LEAST: u64 = 30_000;
@@ -19,9 +20,17 @@ pub(crate) struct FlushTimes {
     pub service: Histogram,
 }
 
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Check,
+    overridden_by: &[],
+    judge: |facts| {
+        facts.checks.flush.as_ref().map(|times| flush(facts.target, times)).into_iter().collect()
+    },
+};
+
 pub(crate) fn flush(target: &TargetInfo, times: &FlushTimes) -> Ruling {
     let Some(median) = times.service.percentile(0.5) else {
-        let text = "Whether a flush is one is unknown: too few were timed (20 are needed).";
+        let text = "Flush honesty is unknown: too few flushes were timed (20 are needed).";
         return Ruling::unknown(text);
     };
     let volatile_cache = target.target.drive.as_ref().and_then(|d| d.write_cache);
@@ -31,15 +40,15 @@ pub(crate) fn flush(target: &TargetInfo, times: &FlushTimes) -> Ruling {
     } else if median >= HONEST_NS_LEAST {
         Ruling::no(
             VerdictKind::FlushPlausible,
-            format!("A flush takes {took}: long enough to be one."),
+            format!("Flush takes {took}: plausible, not proof."),
         )
     } else if volatile_cache == Some(false) {
-        let text = format!("A flush takes {took}; the drive declares no volatile cache to flush.");
+        let text = format!("Flush takes {took}; the drive declares no volatile cache to flush.");
         Ruling::no(VerdictKind::FlushPlausible, text)
     } else {
         let text = format!(
-            "A flush takes {took}, less than flash takes to program, and no power-loss protection \
-             is declared: acknowledged writes may not survive a power cut."
+            "Flush takes {took}, less than flash takes to program, and no power-loss protection is \
+             declared: acknowledged writes may not survive a power cut."
         );
         Ruling::yes(VerdictKind::Flush, text)
     };

@@ -3,11 +3,15 @@
 use record::{Unit, VerdictKind};
 use rig::TargetInfo;
 
+use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 
 /// Below this share of free space, file systems search longer for free blocks, and drives have
 /// little space for wear levelling and collection.
 const FREE_SHARE_LEAST: f64 = 0.1;
+
+pub(crate) static RULE: Rule =
+    Rule { role: Role::Cause, overridden_by: &[], judge: |facts| vec![full(facts.target)] };
 
 pub(crate) fn full(target: &TargetInfo) -> Ruling {
     let filesystem = target.target.filesystem.as_ref();

@@ -4,7 +4,15 @@ use record::{FindingKind, Unit, VerdictKind};
 use rig::{TargetInfo, Temperature};
 
 use super::Ruling;
+use super::rule::{Role, Rule};
 use crate::Digest;
+
+/// The rate under a lasting load says more about heat than a temperature does.
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Cause,
+    overridden_by: &[&super::throttle::RULE],
+    judge: |facts| vec![heat(facts.target, facts.seen)],
+};
 
 pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
     let throttled = seen.iter().find(|d| d.found(&FindingKind::Throttled));

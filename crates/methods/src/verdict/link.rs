@@ -4,6 +4,7 @@ use record::{Link, Unit, VerdictKind};
 use rig::TargetInfo;
 use workload::units::throughput;
 
+use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 use crate::Digest;
 
@@ -11,15 +12,25 @@ use crate::Digest;
 /// rest.
 const BOUND_SHARE: f64 = 0.85;
 
+/// Memory says nothing about a link.
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Bound,
+    overridden_by: &[&super::ram::RULE],
+    judge: |facts| vec![link(facts.target, facts.seen)],
+};
+
+pub(crate) static DOWNGRADED: Rule =
+    Rule { role: Role::Cause, overridden_by: &[], judge: |facts| vec![downgraded(facts.target)] };
+
 /// Whether the fastest workload reaches the link's ceiling.
 pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Ruling {
     let ceiling = link_of(target).and_then(|l| l.ceiling_bytes_per_s).filter(|c| *c > 0.0);
     let Some(ceiling) = ceiling else {
-        return Ruling::unknown("the ceiling of the link");
+        return Ruling::unknown("link speed");
     };
     let fastest = seen.iter().max_by(|a, b| a.throughput().total_cmp(&b.throughput()));
     let Some(fastest) = fastest.filter(|d| d.throughput() > 0.0) else {
-        return Ruling::unknown("the share of the link that is used: nothing was measured");
+        return Ruling::unknown("share of the link in use (nothing was measured)");
     };
     let share = fastest.throughput() / ceiling;
     let ruling = match share >= BOUND_SHARE {
@@ -33,9 +44,7 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Ruling {
                 link_of(target).and_then(|l| l.now.as_deref()).unwrap_or("it"),
             ),
         ),
-        false => {
-            Ruling::no(VerdictKind::LinkFree, format!("the link ({} used at most)", percent(share)))
-        }
+        false => Ruling::no(VerdictKind::LinkFree, format!("link at most {} used", percent(share))),
     };
     ruling.with("throughput", fastest.throughput(), Unit::BytesPerSecond).with(
         "ceiling of the link",

@@ -5,6 +5,7 @@ use workload::units::{binary, throughput};
 
 use analysis::Outcome;
 
+use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 
 /// Ratios within this factor are equally bad.
@@ -17,6 +18,12 @@ pub(crate) struct Shift {
     pub bytes: u64,
     pub rates: Vec<f64>,
 }
+
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Claim,
+    overridden_by: &[],
+    judge: |facts| facts.checks.shifts.as_deref().map(misaligned).into_iter().collect(),
+};
 
 /// Compares the distances; the first is 0.
 pub(crate) fn misaligned(shifts: &[Shift]) -> Ruling {

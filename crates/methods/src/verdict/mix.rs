@@ -4,6 +4,7 @@
 use record::{Unit, VerdictKind};
 
 use super::Ruling;
+use super::rule::{Role, Rule};
 use crate::Digest;
 
 /// Minimum writes: fewer scatter too much around the mix.
@@ -11,6 +12,9 @@ const WRITES_LEAST: u64 = 100;
 
 /// Tolerated deviation of the ratio from the mix: three standard deviations at [`WRITES_LEAST`].
 const TOLERANCE: f64 = 0.3;
+
+pub(crate) static RULE: Rule =
+    Rule { role: Role::Cause, overridden_by: &[], judge: |facts| vec![mix(facts.seen)] };
 
 pub(crate) fn mix(seen: &[Digest]) -> Ruling {
     let mixed = |d: &&Digest| d.mix.read > 0 && d.mix.write > 0;

@@ -1,9 +1,12 @@
-//! Conclusions: small pure rules over the measurements, one per file.
+//! Conclusions: small pure rules over measurements, one file each.
 //!
-//! A rule answers yes, no or unknown, and gives its numbers in each case. The checks (memory,
-//! flush, content, device cache) are always reported. The causes (link, processor, depth, heat, a
-//! full file system) are reported if they apply; if none does, one verdict `UNDETERMINED` lists the
-//! causes ruled out and those unknown.
+//! A rule answers yes, no or unknown, and gives its numbers with each answer. Claims and checks are
+//! always reported; causes and bounds (link, processor, depth, heat, a full file system) only where
+//! they apply. If no bound applies, one verdict `UNDETERMINED` lists those ruled out and those unknown.
+//!
+//! A new verdict touches its rule's file, `record::VerdictKind` and the list [`RULES`] (and
+//! [`Checks`], if it needs a measurement of its own). `judge` knows no rule by name: which rules
+//! override which is said by each rule.
 
 mod cache_end;
 mod content;
@@ -17,6 +20,7 @@ mod link;
 mod misaligned;
 mod mix;
 mod ram;
+mod rule;
 mod speed;
 mod steady;
 #[cfg(test)]
@@ -25,10 +29,11 @@ mod throttle;
 mod trim;
 mod untrimmed;
 
-use record::{Evidence, Unit, Verdict, VerdictKind};
+use record::{Verdict, VerdictKind};
 use rig::TargetInfo;
 
 use crate::Digest;
+use rule::{Facts, Role, Rule};
 
 pub(crate) use cache_end::Sustained;
 pub(crate) use content::{CONTENTS, Contents};
@@ -36,6 +41,7 @@ pub(crate) use device_cache::WorkingSet;
 pub(crate) use flush::FlushTimes;
 pub(crate) use misaligned::Shift;
 pub(crate) use ram::PageCache;
+pub(crate) use rule::{Answer, Ruling};
 pub(crate) use speed::{CommandTimes, Legacy, PlaceRates};
 pub(crate) use steady::Steadiness;
 pub(crate) use throttle::Warmth;
@@ -70,129 +76,67 @@ impl Checks {
     }
 }
 
-/// Answer of a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    Yes,
-    No,
-    Unknown,
-}
+/// The rules, in the order of their conclusions.
+static RULES: [&Rule; 21] = [
+    &ram::RULE,
+    &cache_end::RULE,
+    &untrimmed::UNTRIMMED,
+    &untrimmed::RESTORED,
+    &trim::RULE,
+    &steady::RULE,
+    &throttle::RULE,
+    &misaligned::RULE,
+    &speed::LEGACY,
+    &speed::PLACES,
+    &speed::PER_COMMAND,
+    &flush::RULE,
+    &content::RULE,
+    &device_cache::RULE,
+    &link::RULE,
+    &depth::RULE,
+    &cpu::RULE,
+    &heat::RULE,
+    &link::DOWNGRADED,
+    &full::RULE,
+    &mix::RULE,
+];
 
-/// A rule's answer, with its text and evidence.
-#[derive(Clone, Debug)]
-pub(crate) struct Ruling {
-    pub answer: Answer,
-    pub verdict: Verdict,
-}
-
-impl Ruling {
-    fn new(answer: Answer, kind: VerdictKind, text: impl Into<String>) -> Ruling {
-        let verdict = Verdict { kind, text: text.into(), evidence: Vec::new() };
-        Ruling { answer, verdict }
-    }
-
-    /// The conclusion holds.
-    pub fn yes(kind: VerdictKind, text: impl Into<String>) -> Ruling {
-        Ruling::new(Answer::Yes, kind, text)
-    }
-
-    /// The conclusion does not hold; `kind` is the opposite one.
-    pub fn no(kind: VerdictKind, text: impl Into<String>) -> Ruling {
-        Ruling::new(Answer::No, kind, text)
-    }
-
-    /// The data are inconclusive.
-    pub fn unknown(text: impl Into<String>) -> Ruling {
-        Ruling::new(Answer::Unknown, VerdictKind::Undetermined, text)
-    }
-
-    /// Adds a number as evidence.
-    pub fn with(mut self, name: impl Into<String>, value: f64, unit: Unit) -> Ruling {
-        self.verdict.evidence.push(Evidence::new(name, value, unit));
-        self
-    }
-}
-
-/// All conclusions about the measurements on this target: the checks first, then the causes.
+/// All conclusions from the measurements on this target: claims and checks first, then the causes.
 pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdict> {
-    // Nothing was timed, so nothing limits the speed.
-    if seen.is_empty() && checks.trim.is_some() {
-        return whole_drive(target, checks).into_iter().map(|r| r.verdict).collect();
-    }
-    let ram = ram::ram(target, seen, checks.page_cache.as_ref());
-    // Responses from memory say nothing about the cache, link or depth of the drive.
-    let in_memory = ram.answer == Answer::Yes;
-    // For tests that only write, questions about reads are moot.
-    let moot = ram.answer == Answer::Unknown && !seen.is_empty() && !seen.iter().any(reads);
+    let facts = Facts { target, seen, checks };
+    // No workload was timed: there is nothing to say about the bounds of its speed.
+    let untimed = seen.is_empty() && (checks.trim.is_some() || !checks.findings.is_empty());
+    let (mut applied, mut bounds) = (Vec::new(), Vec::new());
     let mut rulings = checks.findings.clone();
-    if seen.is_empty() && !rulings.is_empty() {
-        return rulings.into_iter().map(|r| r.verdict).collect();
+    for rule in RULES.iter().filter(|rule| !untimed || rule.role == Role::Claim) {
+        if rule.is_overridden(&applied) {
+            continue;
+        }
+        let found = (rule.judge)(&facts);
+        applied.extend(found.iter().any(Ruling::applies).then_some(*rule));
+        bounds.extend(found.iter().filter(|_| rule.role == Role::Bound).cloned());
+        rulings.extend(found.into_iter().filter(|ruling| rule.reports(ruling)));
     }
-    rulings.extend((!moot).then_some(ram));
-    rulings.extend(whole_drive(target, checks));
-    rulings.extend(checks.flush.as_ref().map(|times| flush::flush(target, times)));
-    if !target.ram {
-        rulings.extend(checks.contents.as_ref().map(content::content));
-    }
-    if !in_memory {
-        rulings.extend(checks.working_sets.as_deref().map(device_cache::device_cache));
-    }
-    let bounds = match in_memory {
-        true => vec![cpu::cpu(seen)],
-        false => vec![link::link(target, seen), depth::depth(seen), cpu::cpu(seen)],
-    };
-    // The result of lasting work outweighs a mere temperature.
-    let reported = rulings.iter().any(|r| r.verdict.kind == VerdictKind::Heat);
-    let heat = (!reported).then(|| heat::heat(target, seen));
-    let others = [link::downgraded(target), full::full(target), mix::mix(seen)];
-    rulings.extend(bounds.iter().cloned().chain(heat).chain(others).filter(applies));
-    let mut verdicts: Vec<Verdict> = rulings.into_iter().map(|r| r.verdict).collect();
-    if !in_memory && !bounds.iter().any(applies) {
-        verdicts.push(undetermined(&bounds));
-    }
-    verdicts
+    let open = !untimed && !bounds.iter().any(Ruling::applies);
+    // Figures of memory have no bound in a drive.
+    let open = open && !rule::overridden(&[&ram::RULE], &applied);
+    let verdicts = rulings.into_iter().map(|ruling| ruling.verdict);
+    verdicts.chain(open.then(|| undetermined(&bounds))).collect()
 }
 
-/// Conclusions of the whole-drive tests.
-fn whole_drive(target: &TargetInfo, checks: &Checks) -> Vec<Ruling> {
-    let mut rulings = Vec::new();
-    rulings.extend(checks.sustained.as_ref().map(|s| cache_end::cache_end(target, s)));
-    if let Some(states) = &checks.states {
-        rulings.extend([untrimmed::untrimmed(states), untrimmed::restored(states)]);
-    }
-    rulings.extend(checks.trim.as_ref().map(trim::trim));
-    rulings.extend(checks.steadiness.iter().map(steady::steady));
-    rulings.extend(checks.warmth.as_ref().map(throttle::throttle));
-    rulings.extend(checks.shifts.as_deref().map(misaligned::misaligned));
-    rulings.extend(checks.speed.as_ref().map(speed::legacy));
-    rulings.extend(checks.places.iter().filter(|p| p.places.len() > 1).map(speed::places));
-    rulings.extend(checks.command.iter().map(speed::per_command));
-    rulings
-}
-
-fn reads(digest: &Digest) -> bool {
-    digest.bytes[0] > 0
-}
-
-fn applies(ruling: &Ruling) -> bool {
-    ruling.answer == Answer::Yes
-}
-
-/// No limit of the speed was found: lists the causes ruled out and those unknown.
+/// No bound of the speed was found: those that were ruled out, and those that are unknown.
 fn undetermined(bounds: &[Ruling]) -> Verdict {
     let texts = |answer| {
-        let of = bounds.iter().filter(|r| r.answer == answer);
-        of.map(|r| r.verdict.text.as_str()).collect::<Vec<_>>().join("; ")
+        let of = bounds.iter().filter(|ruling| ruling.answer == answer);
+        of.map(|ruling| ruling.verdict.text.as_str()).collect::<Vec<_>>().join(", ")
     };
     let (no, unknown) = (texts(Answer::No), texts(Answer::Unknown));
-    let mut text = String::from("Nothing outside of the drive was found to bound its speed.");
-    if !no.is_empty() {
-        text += &format!(" Ruled out: {no}.");
-    }
+    let mut text = String::from("The drive itself seems to be the limit");
+    text += &if no.is_empty() { ".".to_string() } else { format!(": {no}.") };
     if !unknown.is_empty() {
-        text += &format!(" Not known: {unknown}.");
+        text += &format!(" Unknown: {unknown}.");
     }
-    let evidence = bounds.iter().flat_map(|r| r.verdict.evidence.clone()).collect();
+    let evidence = bounds.iter().flat_map(|ruling| ruling.verdict.evidence.clone()).collect();
     Verdict { kind: VerdictKind::Undetermined, text, evidence }
 }
 
@@ -201,5 +145,75 @@ fn percent(share: f64) -> String {
     match share * 100.0 {
         p if p.abs() < 1.0 && p != 0.0 => format!("{p:.1}%"),
         p => format!("{p:.0}%"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Finding, FindingKind, Level};
+
+    use super::testing::{device, digest, target, with_link};
+    use super::*;
+
+    fn kinds(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<VerdictKind> {
+        judge(target, seen, checks).into_iter().map(|verdict| verdict.kind).collect()
+    }
+
+    fn reads(bytes: u64) -> Digest {
+        let traffic = Some(device(bytes, 0));
+        Digest { bytes: [bytes, 0], ops: [bytes >> 12, 0], device: traffic, ..digest("a") }
+    }
+
+    #[test]
+    fn figures_of_memory_say_nothing_about_link_cache_or_depth() {
+        let full = with_link(900e6);
+        assert!(
+            kinds(&full, &[reads(900_000_000)], &Checks::default()).contains(&VerdictKind::Link)
+        );
+        let memory = TargetInfo { ram: true, ..full };
+        let sets = Some(vec![WorkingSet::default(); 3]);
+        let checks = Checks { working_sets: sets, ..Checks::default() };
+        assert_eq!(kinds(&memory, &[reads(900_000_000)], &checks), [VerdictKind::Ram]);
+    }
+
+    #[test]
+    fn heat_under_a_lasting_load_overrides_heat_by_temperature() {
+        let finding = Finding::new(FindingKind::Throttled, Level::Warn, "");
+        let seen = [Digest { findings: vec![finding], ..reads(1 << 30) }];
+        let heat = |checks: &Checks| {
+            let found = kinds(&target(), &seen, checks);
+            found.into_iter().filter(|kind| *kind == VerdictKind::Heat).count()
+        };
+        assert_eq!(heat(&Checks::default()), 1);
+        let throttling = Checks { warmth: Some(throttle::throttling()), ..Checks::default() };
+        assert_eq!(heat(&throttling), 1, "one of two rules with the same verdict");
+        let cool = Checks { warmth: Some(Warmth::default()), ..Checks::default() };
+        assert_eq!(heat(&cool), 1, "a rule that does not apply overrides nothing");
+    }
+
+    #[test]
+    fn without_a_bound_the_causes_ruled_out_and_unknown_are_listed() {
+        let verdicts = judge(&target(), &[reads(1 << 30)], &Checks::default());
+        let last = verdicts.last().expect("undetermined");
+        assert_eq!(last.kind, VerdictKind::Undetermined);
+        let text = "The drive itself seems to be the limit: CPU at most 10% of a core. \
+                    Unknown: link speed, queue depth (too few operations at a depth above 1).";
+        assert_eq!(last.text, text);
+    }
+
+    #[test]
+    fn tests_that_time_nothing_have_no_bound() {
+        let checks = Checks { trim: Some(Trim::default()), ..Checks::default() };
+        assert_eq!(kinds(&target(), &[], &checks), [VerdictKind::Undetermined]);
+        let own = Ruling::yes(VerdictKind::Mark, "scores");
+        let checks = Checks { findings: vec![own], ..Checks::default() };
+        assert_eq!(kinds(&target(), &[], &checks), [VerdictKind::Mark]);
+    }
+
+    #[test]
+    fn writes_alone_leave_the_question_of_memory_moot() {
+        let writes = Digest { bytes: [0, 1 << 30], device: None, ..digest("w") };
+        let found = judge(&target(), &[writes], &Checks::default());
+        assert!(found.iter().all(|verdict| !verdict.text.contains("reads")), "{found:?}");
     }
 }

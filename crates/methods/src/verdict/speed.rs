@@ -6,6 +6,7 @@ use record::{Unit, VerdictKind};
 use workload::OpKind;
 use workload::units::{binary, latency, throughput};
 
+use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 
 /// Commands are the limit from this share of the time.
@@ -43,6 +44,24 @@ pub(crate) struct CommandTimes {
     pub costs: Vec<Cost>,
     pub rounds: usize,
 }
+
+pub(crate) static LEGACY: Rule = Rule {
+    role: Role::Claim,
+    overridden_by: &[],
+    judge: |facts| facts.checks.speed.as_ref().map(legacy).into_iter().collect(),
+};
+
+pub(crate) static PLACES: Rule = Rule {
+    role: Role::Claim,
+    overridden_by: &[],
+    judge: |facts| facts.checks.places.iter().filter(|p| p.places.len() > 1).map(places).collect(),
+};
+
+pub(crate) static PER_COMMAND: Rule = Rule {
+    role: Role::Claim,
+    overridden_by: &[],
+    judge: |facts| facts.checks.command.iter().map(per_command).collect(),
+};
 
 /// The number or range that the old tool would have printed.
 pub(crate) fn legacy(seen: &Legacy) -> Ruling {

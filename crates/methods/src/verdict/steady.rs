@@ -2,6 +2,7 @@
 
 use record::{Unit, VerdictKind};
 
+use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 
 /// Progress of the rounds of a test.
@@ -28,6 +29,12 @@ impl Steadiness {
         Steadiness { name, rounds: 0, pts: None, plateau: None, excursion: None, passes: 0.0 }
     }
 }
+
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Claim,
+    overridden_by: &[],
+    judge: |facts| facts.checks.steadiness.iter().map(steady).collect(),
+};
 
 pub(crate) fn steady(seen: &Steadiness) -> Ruling {
     let Steadiness { name, rounds, .. } = seen;

@@ -7,6 +7,7 @@
 use record::{Unit, VerdictKind};
 use workload::units::{span, throughput};
 
+use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 use crate::whole::course::Course;
 
@@ -108,6 +109,12 @@ impl Warmth {
     }
 }
 
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Claim,
+    overridden_by: &[],
+    judge: |facts| facts.checks.warmth.as_ref().map(throttle).into_iter().collect(),
+};
+
 pub(crate) fn throttle(seen: &Warmth) -> Ruling {
     let (Some(cold), Some(hot)) = (seen.cold(), seen.hot()) else {
         return Ruling::unknown("What heat does to the drive is unknown: it did no work.");
@@ -159,12 +166,19 @@ fn slowed(seen: &Warmth, cold: f64, after: f64, start: f64, most: f64) -> Ruling
     }
 }
 
+/// A drive that throttles after two minutes, for the tests of rules.
+#[cfg(test)]
+pub(super) fn throttling() -> Warmth {
+    let laps = [(2.7e9, 40.0), (2.7e9, 70.0), (1.0e9, 80.0), (1.0e9, 80.0), (1.0e9, 80.0)];
+    tests::warmth(&laps, Some(2.7e9))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Answer;
     use super::*;
 
-    fn warmth(laps: &[(f64, f64)], cooled: Option<f64>) -> Warmth {
+    pub(super) fn warmth(laps: &[(f64, f64)], cooled: Option<f64>) -> Warmth {
         let of = |&(rate, c): &(f64, f64)| Lap {
             seconds: 60.0,
             bytes: rate * 60.0,

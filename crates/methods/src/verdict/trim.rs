@@ -9,6 +9,7 @@ use record::{Unit, VerdictKind};
 use rig::Released;
 use workload::units::{binary, decimal};
 
+use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 
 /// Minimum share of the checked blocks that changed.
@@ -34,6 +35,12 @@ pub(crate) struct Trim {
     /// Random write rates: used, and after discarding everything, bytes per second.
     pub writes: [Vec<f64>; 2],
 }
+
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Claim,
+    overridden_by: &[],
+    judge: |facts| facts.checks.trim.as_ref().map(trim).into_iter().collect(),
+};
 
 pub(crate) fn trim(seen: &Trim) -> Ruling {
     if seen.refused {

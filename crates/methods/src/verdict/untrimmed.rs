@@ -7,6 +7,7 @@
 use record::{Unit, VerdictKind};
 use workload::units::throughput;
 
+use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 
 /// A full drive at least this fast is not slowed by being full.
@@ -41,6 +42,18 @@ impl States {
         }
     }
 }
+
+pub(crate) static UNTRIMMED: Rule = Rule {
+    role: Role::Claim,
+    overridden_by: &[],
+    judge: |facts| facts.checks.states.as_ref().map(untrimmed).into_iter().collect(),
+};
+
+pub(crate) static RESTORED: Rule = Rule {
+    role: Role::Claim,
+    overridden_by: &[],
+    judge: |facts| facts.checks.states.as_ref().map(restored).into_iter().collect(),
+};
 
 /// Is the drive slowed by being full?
 pub(crate) fn untrimmed(seen: &States) -> Ruling {

@@ -1,7 +1,7 @@
 //! The top of the page: what was measured, the verdict in a sentence, and the numbers in tiles.
 
 use maud::{Markup, html as markup};
-use record::{Clock, Level, Metric, MetricKey, Order, Run, Statistic};
+use record::{Clock, Level, Metric, MetricKey, Order, Run, Stamp, Statistic};
 
 use crate::describe;
 use crate::facts;
@@ -62,6 +62,10 @@ fn verdict(run: &Run) -> (&'static str, String) {
     let doubts = facts::doubts(run);
     if let Some(bad) = doubts.iter().find(|d| d.finding.level == Level::Bad) {
         return ("bad", format!("These numbers do not describe the drive: {}", bad.text()));
+    }
+    if let Some(answer) = &run.answer {
+        let tone = if answer.stamp == Stamp::Believable { "plain" } else { "warn" };
+        return (tone, answer.headline.clone());
     }
     let concluded = run.verdicts.first().map(|verdict| verdict.text.clone());
     let mut issued = grid::workloads(run);

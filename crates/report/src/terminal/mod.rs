@@ -8,7 +8,7 @@ mod io;
 mod page;
 mod tables;
 
-use record::{Column, Level, Run, Series, Unit};
+use record::{Column, Level, Run, Series, Stamp, Unit};
 use workload::units::span;
 
 use crate::facts::{self, Doubt};
@@ -35,6 +35,11 @@ const COURSES_MAX: usize = 4;
 pub fn terminal(run: &Run, style: &Style) -> String {
     let mut page = Page::new(style);
     header(&mut page, run);
+    if let Some(answer) = &run.answer {
+        page.blank();
+        page.labelled("answer", Ink::Strong, &answer.headline);
+        page.labelled("stamp", stamp_ink(&answer.stamp), &facts::stamp(&answer.stamp));
+    }
     page.blank();
     let mut left_out = 0;
     if run.metrics.is_empty() && run.latencies.is_empty() {
@@ -50,8 +55,11 @@ pub fn terminal(run: &Run, style: &Style) -> String {
     page.blank();
     conclusions(&mut page, run);
     if left_out > 0 {
-        let text = format!("{left_out} further values: --html, --csv, --json");
-        page.labelled("also", Ink::Dim, &text);
+        let text = match run.number {
+            Some(number) => format!("{left_out} more values: ssdyno show {number} --html"),
+            None => format!("{left_out} more values: --html, --csv, --json"),
+        };
+        page.labelled("more", Ink::Dim, &text);
     }
     page.blank();
     footer(&mut page, run);
@@ -73,6 +81,14 @@ fn header(page: &mut Page, run: &Run) {
     page.items("target", &facts::target(run, true));
     page.items("host", &facts::host(run));
     page.items("wear", &wear::line(run));
+}
+
+fn stamp_ink(stamp: &Stamp) -> Ink {
+    match stamp {
+        Stamp::Believable => Ink::Good,
+        Stamp::Reservations(_) => Ink::Warn,
+        Stamp::NotTheDrive(_) => Ink::Bad,
+    }
 }
 
 /// Throughput over time of the workloads that went on long enough to have a course.

@@ -66,12 +66,12 @@ fn rates(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
     table
 }
 
-/// `n = 3`, where all rates have that many replicates.
+/// `3 repeats`, where all rates have that many replicates.
 fn replicates(rows: &[&Row<'_>]) -> String {
     let rates = rows.iter().flat_map(|r| r.sides.iter().map(|s| s.rate).chain([r.both])).flatten();
     let counts: Vec<u32> = rates.map(|rate| rate.n).collect();
     match counts.first() {
-        Some(&n) if n > 1 && counts.iter().all(|c| *c == n) => format!("n = {n}"),
+        Some(&n) if n > 1 && counts.iter().all(|c| *c == n) => format!("{n} repeats"),
         _ => String::new(),
     }
 }

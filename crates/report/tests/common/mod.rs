@@ -397,6 +397,41 @@ pub fn cut_short() -> Run {
     run
 }
 
+/// The run of `quick` with an answer that has a part of every kind.
+pub fn answered() -> Run {
+    let rate = ("seq-read-1MiB-q8".to_string(), Unit::BytesPerSecond);
+    let answer = Answer {
+        question: "How fast is the drive?".into(),
+        headline: "Reads 3.52 GB/s, writes 2.90 GB/s; 88k/61k random IOPS. The link is the limit."
+            .into(),
+        stamp: Stamp::Reservations(vec![FindingKind::Governor]),
+        tiles: vec![Tile {
+            label: "Sequential reads".into(),
+            metric: rate.0.clone(),
+            unit: rate.1,
+            value: Some(3.52e9),
+            low: Some(3.50e9),
+            high: None,
+            better: Better::Higher,
+        }],
+        charts: vec![Chart {
+            title: "Large blocks in order".into(),
+            kind: ChartKind::Bars,
+            x: Axis::Workload,
+            y: rate.1,
+            sources: vec![rate.0.clone()],
+            marks: vec![Mark { label: "ceiling of the link".into(), at: 3.56e9 }],
+        }],
+        limits: vec![Limit {
+            metric: rate.0.clone(),
+            by: VerdictKind::Link,
+            confidence: Confidence::Measured,
+        }],
+        peers: vec![Peer { metric: rate.0, whose: "its maker".into(), unit: rate.1, value: 3.5e9 }],
+    };
+    Run { answer: Some(answer), ..quick() }
+}
+
 /// A run that was killed before it measured anything.
 pub fn empty() -> Run {
     Run {
@@ -438,6 +473,7 @@ pub fn empty() -> Run {
         state_after: State::Unknown,
         state_as_of: None,
         health_after: None,
+        answer: None,
         metrics: vec![],
         series: vec![],
         latencies: vec![],

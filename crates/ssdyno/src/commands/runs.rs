@@ -144,7 +144,10 @@ fn runs_table(runs: &[RunSummary]) -> String {
     table.heading(["run", "started", "method", "drive", "target", "result"]);
     for run in runs {
         let (ink, result) = match (run.complete, run.running, &run.cut_short) {
-            (true, ..) => (Ink::Plain, headline(&run.headline)),
+            (true, ..) => {
+                let answer = run.answer.clone();
+                (Ink::Plain, answer.unwrap_or_else(|| headline(&run.headline)))
+            }
             (_, true, _) => (Ink::Good, "running".to_string()),
             (_, _, Some(why)) => (Ink::Warn, format!("cut short: {why}")),
             _ => (Ink::Warn, "cut short".to_string()),
@@ -211,6 +214,7 @@ fn runs_json(runs: &[RunSummary]) -> Result<String> {
             "running": run.running,
             "cut_short": run.cut_short,
             "headline": run.headline,
+            "answer": run.answer,
         })
     };
     present::json(&runs.iter().map(summary).collect::<Vec<_>>())

@@ -34,6 +34,7 @@ pub fn run(method: &str, model: &str, serial: &str) -> Run {
         state_after: State::Unknown,
         state_as_of: None,
         health_after: None,
+        answer: None,
         metrics: Vec::new(),
         series: Vec::new(),
         latencies: Vec::new(),
@@ -101,7 +102,9 @@ pub fn any_run() -> impl Strategy<Value = Run> {
             let started = jiff::Timestamp::from_second(started).expect("in range").to_string();
             let (state_before, state_after) = (State::Fresh, State::Trimmed);
             let basis = run(&method, "", "");
+            let answer = complete.then(|| answer(&method, &warnings));
             Run {
+                answer,
                 started,
                 seconds,
                 target,
@@ -122,6 +125,19 @@ pub fn any_run() -> impl Strategy<Value = Run> {
             }
         },
     )
+}
+
+fn answer(headline: &str, warnings: &[Finding]) -> Answer {
+    let peer = Peer { metric: "a".into(), whose: headline.into(), unit: Unit::Iops, value: 0.5 };
+    Answer {
+        question: "Which?".into(),
+        headline: headline.into(),
+        stamp: Stamp::Reservations(warnings.iter().map(|w| w.kind.clone()).collect()),
+        tiles: Vec::new(),
+        charts: Vec::new(),
+        limits: Vec::new(),
+        peers: vec![peer],
+    }
 }
 
 fn text() -> impl Strategy<Value = String> {

@@ -1,0 +1,264 @@
+//! Answers: how the sentence and the main numbers of a method follow from its outcome.
+//!
+//! Pure: everything comes from the metrics, verdicts and findings of the outcome, so that the answer
+//! always agrees with the record it stands in.
+
+use record::{
+    Answer, Axis, Better, Chart, ChartKind, Confidence, HEADLINE_MAX, Limit, Mark, Metric, Order,
+    Stamp, Tile, Unit, VerdictKind,
+};
+use workload::OpKind;
+use workload::units::{decimal, throughput};
+
+use crate::Outcome;
+
+/// The answer of `quick`: rates of the deepest queues, and what bounds them.
+pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
+    let cells = [
+        ("Sequential reads", Order::Sequential, OpKind::Read),
+        ("Sequential writes", Order::Sequential, OpKind::Write),
+        ("Random reads", Order::Random, OpKind::Read),
+        ("Random writes", Order::Random, OpKind::Write),
+    ];
+    let found = cells.map(|(label, order, op)| Some((label, deepest(out, order, op)?)));
+    let value = |i: usize| found[i].and_then(|(_, metric)| metric.value);
+    let rates = [value(0).map(|r| format!("Reads {}", rate(r))), value(1).map(rate)];
+    let rates = match rates {
+        [Some(reads), Some(writes)] => format!("{reads}, writes {writes}"),
+        [Some(reads), None] => reads,
+        _ => return None,
+    };
+    let random: Vec<String> = [value(2), value(3)].into_iter().flatten().map(count).collect();
+    let iops = match random.is_empty() {
+        true => ".".to_string(),
+        false => format!("; {} random IOPS.", random.join("/")),
+    };
+    let bound = bound(out);
+    let words = bound.as_ref().and_then(|kind| match kind {
+        VerdictKind::Link => Some(" The link is the limit."),
+        VerdictKind::Cpu => Some(" The processor is the limit."),
+        VerdictKind::Heat => Some(" The drive slowed down in heat."),
+        _ => None,
+    });
+    let tiles: Vec<Tile> =
+        found.iter().flatten().map(|(l, m)| tile(l, m, Better::Higher)).collect();
+    let bars = |title: &str, unit: Unit| Chart {
+        title: title.into(),
+        kind: ChartKind::Bars,
+        x: Axis::Workload,
+        y: unit,
+        sources: tiles.iter().filter(|t| t.unit == unit).map(|t| t.metric.clone()).collect(),
+        marks: Vec::new(),
+    };
+    let charts = [
+        bars("Large blocks in order", Unit::BytesPerSecond),
+        bars("Small blocks at random", Unit::Iops),
+    ];
+    let limits = bound.map(|by| Limit {
+        metric: tiles.iter().map(|t| t.metric.clone()).next().unwrap_or_default(),
+        by,
+        confidence: Confidence::Measured,
+    });
+    Some(Answer {
+        question: "How fast is the drive, and can the numbers be believed?".into(),
+        headline: headline(out, format!("{rates}{iops}"), words),
+        stamp: Stamp::of(&out.warnings, &out.verdicts),
+        charts: charts.into_iter().filter(|chart| !chart.sources.is_empty()).collect(),
+        limits: limits.into_iter().collect(),
+        tiles,
+        peers: Vec::new(),
+    })
+}
+
+/// The answer of `sustain`: the cache, the rates inside and after it, and over a full drive.
+pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
+    let metric = |name: &str| out.metrics.iter().find(|m| m.name == name);
+    let value = |name: &str| metric(name).and_then(|m| m.value);
+    let average = value("sustain-fresh.average")?;
+    let cache = value("sustain-fresh.cache");
+    let first = match (cache, value("sustain-fresh.inside"), value("sustain-fresh.after")) {
+        (Some(bytes), Some(inside), Some(after)) => {
+            format!("{} at {}, then {}", decimal(bytes as u64), rate(inside), rate(after))
+        }
+        _ => format!("{} from end to end, no cache ended", rate(average)),
+    };
+    let full = value("sustain-full.average").map(|r| format!("; {} over the full drive", rate(r)));
+    let labels = [
+        ("Cache", "sustain-fresh.cache"),
+        ("Inside the cache", "sustain-fresh.inside"),
+        ("After the cache", "sustain-fresh.after"),
+        ("Fresh drive, all of it", "sustain-fresh.average"),
+        ("Full drive, all of it", "sustain-full.average"),
+        ("Slowest hundredth", "sustain-fresh.worst-1%"),
+    ];
+    let tiles =
+        labels.into_iter().filter_map(|(l, name)| Some(tile(l, metric(name)?, Better::Higher)));
+    let sources = ["sustain-fresh", "sustain-full"].map(String::from);
+    let mark = cache.map(|at| Mark { label: "end of the cache".into(), at });
+    let chart = Chart {
+        title: "Write speed while the drive fills".into(),
+        kind: ChartKind::Lines,
+        x: Axis::BytesWritten,
+        y: Unit::BytesPerSecond,
+        sources: sources.into_iter().filter(|s| out.series.iter().any(|c| c.name == *s)).collect(),
+        marks: mark.into_iter().collect(),
+    };
+    let ended = out.verdicts.iter().any(|v| v.kind == VerdictKind::CacheEnd);
+    let limit = ended.then(|| Limit {
+        metric: "sustain-fresh.after".into(),
+        by: VerdictKind::CacheEnd,
+        confidence: Confidence::Measured,
+    });
+    Some(Answer {
+        question: "How long does the speed last?".into(),
+        headline: headline(out, first, full.map(|full| full + ".").as_deref().or(Some("."))),
+        stamp: Stamp::of(&out.warnings, &out.verdicts),
+        tiles: tiles.collect(),
+        charts: vec![chart],
+        limits: limit.into_iter().collect(),
+        peers: Vec::new(),
+    })
+}
+
+/// The sentence, and more of it where it fits. Figures of memory are said to be none of the drive's.
+fn headline(out: &Outcome, sentence: String, more: Option<&str>) -> String {
+    if let Stamp::NotTheDrive(_) = Stamp::of(&out.warnings, &out.verdicts) {
+        return "These are not figures of the drive: see the first reason to distrust them.".into();
+    }
+    let more = more.unwrap_or_default();
+    match sentence.chars().count() + more.chars().count() <= HEADLINE_MAX {
+        true => sentence + more,
+        false => sentence,
+    }
+}
+
+/// The rate of the cell with the most operations in flight.
+fn deepest(out: &Outcome, order: Order, op: OpKind) -> Option<&Metric> {
+    let depth = |metric: &&Metric| {
+        let key = metric.key();
+        let cell = key.as_cell().filter(|c| c.order == order && c.op == Some(op))?;
+        key.statistic.is_none().then_some(cell.depth)
+    };
+    out.metrics.iter().filter(|m| depth(m).is_some()).max_by_key(depth)
+}
+
+/// The first cause that a rule found.
+fn bound(out: &Outcome) -> Option<VerdictKind> {
+    let causes = [VerdictKind::Link, VerdictKind::Depth, VerdictKind::Cpu, VerdictKind::Heat];
+    let found = out.verdicts.iter().find(|verdict| causes.contains(&verdict.kind));
+    found.map(|verdict| verdict.kind.clone())
+}
+
+fn tile(label: &str, metric: &Metric, better: Better) -> Tile {
+    Tile {
+        label: label.into(),
+        metric: metric.name.clone(),
+        unit: metric.unit,
+        value: metric.value,
+        low: metric.low,
+        high: metric.high,
+        better,
+    }
+}
+
+/// `3.4 GB/s`, `12.6 MB/s`.
+fn rate(bytes_per_s: f64) -> String {
+    match bytes_per_s {
+        r if r >= 9.95e9 => format!("{:.1} GB/s", r / 1e9),
+        r if r >= 0.9995e9 => format!("{:.2} GB/s", r / 1e9),
+        r => throughput(r),
+    }
+}
+
+/// `640`, `88k`, `1.2M`.
+fn count(value: f64) -> String {
+    match value {
+        v if v >= 999_500.0 => format!("{:.1}M", v / 1e6),
+        v if v >= 9_950.0 => format!("{:.0}k", v / 1e3),
+        v if v >= 999.5 => format!("{:.1}k", v / 1e3),
+        v => format!("{v:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Finding, FindingKind, Level, Verdict};
+
+    use super::*;
+
+    fn outcome(metrics: &[(&str, Unit, f64)]) -> Outcome {
+        let metrics = metrics.iter().map(|(name, unit, v)| Metric::single(*name, *unit, *v));
+        let mut out = Outcome::default();
+        out.metrics = metrics.collect();
+        out
+    }
+
+    fn verdict(kind: VerdictKind) -> Verdict {
+        Verdict { kind, text: String::new(), evidence: Vec::new() }
+    }
+
+    fn measured() -> Outcome {
+        outcome(&[
+            ("seq-read-1MiB-q1", Unit::BytesPerSecond, 9e9),
+            ("seq-read-1MiB-q8", Unit::BytesPerSecond, 3.4e9),
+            ("seq-read-1MiB-q8.p50", Unit::Nanoseconds, 9e9),
+            ("seq-write-1MiB-q8", Unit::BytesPerSecond, 12.6e6),
+            ("rand-read-4KiB-q32", Unit::Iops, 88_400.0),
+            ("rand-write-4KiB-q32", Unit::Iops, 1_240.0),
+        ])
+    }
+
+    #[test]
+    fn quick_tells_the_deepest_queues_and_their_bound() {
+        let mut out = measured();
+        let answer = quick(&out).expect("measured");
+        assert_eq!(answer.headline, "Reads 3.40 GB/s, writes 12.6 MB/s; 88k/1.2k random IOPS.");
+        assert_eq!((answer.tiles.len(), answer.limits.len()), (4, 0));
+        out.verdicts = vec![verdict(VerdictKind::Drive), verdict(VerdictKind::Link)];
+        let answer = quick(&out).expect("measured");
+        assert!(answer.headline.ends_with("IOPS. The link is the limit."), "{}", answer.headline);
+        assert_eq!(answer.limits[0].by, VerdictKind::Link);
+    }
+
+    #[test]
+    fn a_device_that_is_only_read_has_an_answer_about_reads() {
+        let out = outcome(&[
+            ("seq-read-1MiB-q8", Unit::BytesPerSecond, 5.2e8),
+            ("rand-read-4KiB-q32", Unit::Iops, 640.0),
+        ]);
+        assert_eq!(quick(&out).expect("measured").headline, "Reads 520 MB/s; 640 random IOPS.");
+        assert!(quick(&Outcome::default()).is_none() && sustain(&Outcome::default()).is_none());
+    }
+
+    #[test]
+    fn memory_is_not_praised() {
+        let mut out = measured();
+        out.warnings = vec![Finding::new(FindingKind::ServedFromRam, Level::Bad, "")];
+        let answer = quick(&out).expect("measured");
+        assert_eq!(answer.stamp, Stamp::NotTheDrive(FindingKind::ServedFromRam));
+        assert!(answer.headline.starts_with("These are not figures of the drive"));
+        let mut out = measured();
+        out.verdicts = vec![verdict(VerdictKind::Ram)];
+        assert!(!quick(&out).expect("measured").headline.contains("GB/s"));
+    }
+
+    #[test]
+    fn sustain_tells_the_cache_and_both_rates() {
+        let all = [
+            ("sustain-fresh.cache", Unit::Bytes, 170e9),
+            ("sustain-fresh.inside", Unit::BytesPerSecond, 5.0e9),
+            ("sustain-fresh.after", Unit::BytesPerSecond, 1.45e9),
+            ("sustain-fresh.average", Unit::BytesPerSecond, 1.9e9),
+            ("sustain-full.average", Unit::BytesPerSecond, 1.9e9),
+        ];
+        let answer = sustain(&outcome(&all)).expect("measured");
+        let expected = "170 GB at 5.00 GB/s, then 1.45 GB/s; 1.90 GB/s over the full drive.";
+        assert_eq!(answer.headline, expected);
+        assert_eq!(answer.charts[0].marks[0].at, 170e9);
+        let level = sustain(&outcome(&all[3..4])).expect("measured").headline;
+        assert_eq!(level, "1.90 GB/s from end to end, no cache ended.");
+        let longest = all.map(|(name, unit, v)| (name, unit, v * 1.234e4));
+        let answer = sustain(&outcome(&longest)).expect("measured");
+        assert!(answer.headline.chars().count() <= HEADLINE_MAX, "{}", answer.headline);
+    }
+}

@@ -1,0 +1,236 @@
+//! The answer of a run: the sentence, the tiles, the charts and the stamp that a person sees first.
+//!
+//! A method declares how its answer follows from its measurements; terminal, HTML, Markdown and the
+//! list of runs draw from this one type. Charts name metrics and series of the record and hold no
+//! data of their own.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Finding, FindingKind, Level, Unit, Verdict, VerdictKind};
+
+/// Characters of a headline at most.
+pub const HEADLINE_MAX: usize = 90;
+
+/// The answer to a method's question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The question in a person's words: `How long does the speed last?`
+    pub question: String,
+    /// The answer in one sentence of at most [`HEADLINE_MAX`] characters, numbers with units.
+    pub headline: String,
+    /// How far the numbers can be believed.
+    pub stamp: Stamp,
+    /// The main numbers, six at most.
+    #[serde(default)]
+    pub tiles: Vec<Tile>,
+    /// The charts that show it.
+    #[serde(default)]
+    pub charts: Vec<Chart>,
+    /// What bounds the tiles.
+    #[serde(default)]
+    pub limits: Vec<Limit>,
+    /// The same figures elsewhere.
+    #[serde(default)]
+    pub peers: Vec<Peer>,
+}
+
+/// How far the numbers of a run can be believed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stamp {
+    /// No check that ran found a reason for doubt.
+    Believable,
+    /// Usable, with these doubts.
+    Reservations(Vec<FindingKind>),
+    /// The numbers are not those of the drive.
+    NotTheDrive(FindingKind),
+}
+
+impl Stamp {
+    /// The stamp that follows from the findings and verdicts of a run.
+    pub fn of(findings: &[Finding], verdicts: &[Verdict]) -> Stamp {
+        let elsewhere =
+            findings.iter().find(|f| f.level == Level::Bad && f.kind.is_not_the_drive());
+        if let Some(finding) = elsewhere {
+            return Stamp::NotTheDrive(finding.kind.clone());
+        }
+        if verdicts.iter().any(|verdict| verdict.kind == VerdictKind::Ram) {
+            return Stamp::NotTheDrive(FindingKind::ServedFromRam);
+        }
+        let mut doubts: Vec<FindingKind> = Vec::new();
+        for finding in findings.iter().filter(|finding| finding.level > Level::Note) {
+            if !doubts.contains(&finding.kind) {
+                doubts.push(finding.kind.clone());
+            }
+        }
+        if doubts.is_empty() { Stamp::Believable } else { Stamp::Reservations(doubts) }
+    }
+}
+
+impl FindingKind {
+    /// Such numbers were measured somewhere else: in memory, or in blocks without content.
+    fn is_not_the_drive(&self) -> bool {
+        let elsewhere = [
+            FindingKind::ServedFromRam,
+            FindingKind::UnwrittenBlocksRead,
+            FindingKind::CacheNotDropped,
+        ];
+        elsewhere.contains(self)
+    }
+}
+
+/// Which direction of a figure is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Larger is better.
+    Higher,
+    /// Smaller is better.
+    Lower,
+    /// Neither.
+    Neither,
+}
+
+/// One of the main numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tile {
+    /// Its name as a person says it.
+    pub label: String,
+    /// Key of the metric.
+    pub metric: String,
+    /// Unit of the values.
+    pub unit: Unit,
+    /// The value; `null` where it is unknown.
+    pub value: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// Which direction is better.
+    pub better: Better,
+}
+
+/// The form of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChartKind {
+    /// A bar with an interval for each source, which is a metric.
+    Bars,
+    /// A line for each source, which is a series.
+    Lines,
+}
+
+/// The horizontal axis of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Axis {
+    /// One place for each source.
+    Workload,
+    /// Time since the beginning.
+    Time,
+    /// Bytes written since the beginning.
+    BytesWritten,
+    /// Address on the drive.
+    Address,
+}
+
+/// A place on the horizontal axis worth a label.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Its label.
+    pub label: String,
+    /// Its place, in the unit of the axis (bytes, seconds).
+    pub at: f64,
+}
+
+/// A chart of metrics or series of the record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chart {
+    /// Its title as a person says it.
+    pub title: String,
+    /// Its form.
+    pub kind: ChartKind,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// Unit of the vertical axis.
+    pub y: Unit,
+    /// Keys of metrics, or names of series.
+    pub sources: Vec<String>,
+    /// Marks on the horizontal axis.
+    #[serde(default)]
+    pub marks: Vec<Mark>,
+}
+
+/// How sure a limit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// A rule concluded it from measurements of this run.
+    Measured,
+    /// It is the likely cause; others were not ruled out.
+    Likely,
+}
+
+/// What bounds a figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// Key of the metric.
+    pub metric: String,
+    /// The conclusion that names the bound.
+    pub by: VerdictKind,
+    /// How sure it is.
+    pub confidence: Confidence,
+}
+
+/// The same figure of somebody else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Peer {
+    /// Key of the metric.
+    pub metric: String,
+    /// Whose figure: an earlier run, the maker, a publication, a virtual drive.
+    pub whose: String,
+    /// Unit of the value.
+    pub unit: Unit,
+    /// Its value.
+    #[serde(deserialize_with = "crate::null::number")]
+    pub value: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(kind: FindingKind, level: Level) -> Finding {
+        Finding::new(kind, level, "text")
+    }
+
+    #[test]
+    fn the_worst_finding_decides_the_stamp() {
+        let warn = found(FindingKind::Governor, Level::Warn);
+        let note = found(FindingKind::RegionCut, Level::Note);
+        let memory = found(FindingKind::ServedFromRam, Level::Bad);
+        assert_eq!(Stamp::of(&[], &[]), Stamp::Believable);
+        assert_eq!(Stamp::of(std::slice::from_ref(&note), &[]), Stamp::Believable);
+        let doubts = Stamp::of(&[warn.clone(), note, warn.clone()], &[]);
+        assert_eq!(doubts, Stamp::Reservations(vec![FindingKind::Governor]));
+        let both = Stamp::of(&[warn.clone(), memory], &[]);
+        assert_eq!(both, Stamp::NotTheDrive(FindingKind::ServedFromRam));
+        let failed = found(FindingKind::FailedOperations, Level::Bad);
+        assert_eq!(
+            Stamp::of(&[failed], &[]),
+            Stamp::Reservations(vec![FindingKind::FailedOperations])
+        );
+        let ram = Verdict { kind: VerdictKind::Ram, text: String::new(), evidence: Vec::new() };
+        assert_eq!(Stamp::of(&[warn], &[ram]), Stamp::NotTheDrive(FindingKind::ServedFromRam));
+    }
+
+    #[test]
+    fn its_json_names_kinds_as_the_record_does() {
+        let stamp = Stamp::Reservations(vec![FindingKind::Governor]);
+        let json = serde_json::to_value(&stamp).expect("plain data");
+        assert_eq!(json, serde_json::json!({ "reservations": ["governor"] }));
+        assert_eq!(serde_json::from_value::<Stamp>(json).expect("the same"), stamp);
+        let json = serde_json::to_value(Stamp::Believable).expect("plain data");
+        assert_eq!(json, "believable");
+    }
+}
