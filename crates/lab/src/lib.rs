@@ -39,6 +39,6 @@ pub use self::error::{ErrorKind, LabError, Result};
 pub use self::fio_target::FioTarget;
 pub use self::recording::{Recording, Shared};
 pub use self::request::{Instrument, Request, Target};
-pub use self::session::{Begun, Planned, Recorded};
-pub use self::watcher::Watcher;
+pub use self::session::{Begun, Planned};
+pub use self::watcher::{Recorded, Watcher};
 pub use self::work::Work;

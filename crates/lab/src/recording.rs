@@ -19,8 +19,7 @@ use store::{Point, Store, StoreError, new_id};
 use workload::units;
 
 use crate::error::{ErrorKind, LabError, Result};
-use crate::session::Recorded;
-use crate::watcher::Watcher;
+use crate::watcher::{Recorded, Watcher};
 
 /// A run that is being recorded.
 pub struct Recording {

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use engine::Machine;
 use methods::{Outcome, Planner, Session};
-use record::{Health, Plan, Run, Safety, TargetKind};
+use record::{Health, Plan, Safety, TargetKind};
 use rig::{Rig, TargetInfo};
 use workload::{Mix, Pattern, Region, Workload};
 
@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::recording::{Recording, Shared};
 use crate::request::Request;
 use crate::target::Stand;
-use crate::watcher::Watcher;
+use crate::watcher::{Recorded, Watcher};
 use crate::work::Work;
 
 /// Operations on the null backend that measure the instrument's own cost: a millisecond's worth.
@@ -37,19 +37,6 @@ pub struct Begun<'a> {
     request: &'a Request,
     work: &'a Work<'a>,
     recording: Recording,
-}
-
-/// What a run left behind.
-#[derive(Debug)]
-pub struct Recorded {
-    /// Its record.
-    pub run: Run,
-    /// The store.
-    pub store: PathBuf,
-    /// Why the run ended early, if it did.
-    pub ended: Result<()>,
-    /// Whether the store has the record.
-    pub kept: Result<()>,
 }
 
 impl Request {

@@ -1,8 +1,24 @@
-//! How a caller follows a run: every event, warnings, and the one failure that cannot return.
+//! A run as its caller sees it: events and warnings while it goes on, and its result.
 
+use std::path::PathBuf;
+
+use record::Run;
 use rig::Event;
 
-use crate::session::Recorded;
+use crate::error::Result;
+
+/// What a run left behind.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Its record.
+    pub run: Run,
+    /// The store.
+    pub store: PathBuf,
+    /// Why the run ended early, if it did.
+    pub ended: Result<()>,
+    /// Whether the store has the record.
+    pub kept: Result<()>,
+}
 
 /// Follows a run, from the thread that measures but outside of its hot loop.
 pub trait Watcher: Send {

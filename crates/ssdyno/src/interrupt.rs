@@ -8,7 +8,7 @@ use signal_hook::flag;
 
 use crate::failure::INTERRUPTED;
 
-/// A flag that is set when the user, or the system, asks the run to end.
+/// A flag that is set when the user or the system asks the run to end.
 pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -132,11 +132,11 @@ pub fn announce(method: &str, target: &str, plan: &Plan, health: Option<&Health>
 
 /// A share of a drive's life.
 fn percent(share: f64) -> String {
-    // Up to: to the next tenth.
+    // It is an upper bound: rounded up.
     format!("{:.1}%", (share * 1000.0).ceil() / 10.0)
 }
 
-/// What the writes of a plan take of the drive's life, in a line; none where it does not write.
+/// The share of the drive's life that a plan takes, in a line; empty where it does not write.
 fn life(plan: &Plan, health: Option<&Health>) -> String {
     if plan.write_bytes_max == 0 {
         return String::new();
@@ -145,11 +145,9 @@ fn life(plan: &Plan, health: Option<&Health>) -> String {
     match health.and_then(|health| health.life_share(plan.write_bytes_max)) {
         Some(share) => format!("life      up to {} of the drive's\n", percent(share)),
         None if used.is_some() => {
-            "life      unknown: the drive does not tell what was written so far\n".into()
+            "life      unknown: the drive does not report the bytes written so far\n".into()
         }
-        None => {
-            "life      unknown: the drive tells of no life used yet, or of none at all\n".into()
-        }
+        None => "life      unknown: the drive reports no wear yet, or none at all\n".into(),
     }
 }
 
@@ -176,10 +174,10 @@ pub fn plan(
         ]);
     }
     let safety = match plan.safety {
-        Safety::Reads => "reads: touches nothing",
-        Safety::Scratch => "scratch: a new file of its own, removed afterwards",
+        Safety::Reads => "reads: changes nothing",
+        Safety::Scratch => "scratch: a file of its own, removed afterwards",
         Safety::Borrows => {
-            "borrows: overwrites blocks with their own content, after a journal of them"
+            "borrows: overwrites blocks with their own content, after saving them in a journal"
         }
         Safety::Destroys => "destroys: content is lost",
     };
@@ -228,17 +226,17 @@ mod tests {
     #[test]
     fn the_share_of_life_is_shown_where_the_drive_reports_wear() {
         let plan = some_plan(1.0, 1_000_000_000_000, None);
-        // 3% and what is not yet 4% of its life went with 40 TB.
-        let told = Health {
+        // 40 TB used at least 3% and less than 4% of its life.
+        let health = Health {
             wear_percent: Some(3.0),
             written_bytes: Some(40_000_000_000_000),
             ..Health::default()
         };
-        let line = announce("quick", "/d", &plan, Some(&told));
+        let line = announce("quick", "/d", &plan, Some(&health));
         assert!(line.ends_with("writes 1.00 TB at most (up to 0.1% of its life)"), "{line}");
-        assert_eq!(life(&plan, Some(&told)), "life      up to 0.1% of the drive's\n");
+        assert_eq!(life(&plan, Some(&health)), "life      up to 0.1% of the drive's\n");
         assert!(life(&plan, None).starts_with("life      unknown: "));
-        assert_eq!(life(&some_plan(1.0, 0, None), Some(&told)), "");
+        assert_eq!(life(&some_plan(1.0, 0, None), Some(&health)), "");
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! What the screen can show, from the environment: colour, width, characters.
+//! The terminal's abilities, from the environment: colour, width, characters.
 
 use std::env;
 use std::io::{IsTerminal, Write, stderr, stdout};
 
 use report::Style;
 
-/// Columns where nothing tells how many there are.
+/// Columns where the width is unknown.
 const WIDTH: usize = 100;
 
 /// The style for what goes to stdout. `NO_COLOR` and pipes get plain text.
@@ -16,7 +16,7 @@ pub fn style() -> Style {
     Style { colour: terminal && !no_colour && !dumb, width: width(), unicode: unicode() }
 }
 
-/// A line on stderr. Nothing can be told where nobody reads, so that is no error.
+/// Prints a line to stderr. A closed stderr is no error.
 pub fn say(line: &str) {
     let _ = writeln!(stderr(), "{line}");
 }
@@ -28,7 +28,7 @@ fn width() -> usize {
     asked.or_else(real).unwrap_or(WIDTH)
 }
 
-/// Whether the locale speaks UTF-8. Without a word about it, it does: most systems do by now.
+/// Whether the locale uses UTF-8. Without a locale, yes: most systems do by now.
 fn unicode() -> bool {
     let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
     let said: Vec<String> = said.filter(|v| !v.is_empty()).collect();

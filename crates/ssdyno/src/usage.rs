@@ -1,4 +1,4 @@
-//! What clap says of a wrong command line, as one line and one of what to try, like every failure.
+//! clap's errors in the form of every failure: one line, and one with something to try.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Error};
@@ -6,8 +6,7 @@ use clap::{CommandFactory, Error};
 use crate::cli::Cli;
 use crate::failure::{Failure, USAGE};
 
-/// The failure of a command line. Help and version are no failures: they are printed here, and the
-/// process ends.
+/// The failure of a command line. Help and version are printed here and end the process.
 pub fn failure(error: &Error) -> Failure {
     use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     if matches!(
@@ -27,7 +26,7 @@ fn text(error: &Error) -> String {
     line.strip_prefix("error: ").unwrap_or(&line).to_string()
 }
 
-/// What was probably meant, else where to read on.
+/// The word that was probably meant, or else the help to read.
 fn advice(error: &Error) -> String {
     let meant = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand];
     if let Some(word) = meant.into_iter().find_map(|kind| word(error, kind)) {

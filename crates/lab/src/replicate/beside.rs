@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::document::{Document, Unit};
 use super::here::Done;
+use super::unit::Unit;
 use crate::published;
 
 /// A figure of a step, and the published ones it stands beside.
@@ -76,9 +76,9 @@ impl Figure {
 }
 
 /// The figures of the steps that were run, in the record's units.
-pub fn figures<'d>(document: &'d Document, done: &[Done]) -> Vec<(&'d Figure, f64)> {
+pub fn figures<'d>(figures: &'d [Figure], done: &[Done]) -> Vec<(&'d Figure, f64)> {
     let found = |figure: &'d Figure| Some((figure, figure.measured(done)?));
-    document.beside.iter().filter_map(found).collect()
+    figures.iter().filter_map(found).collect()
 }
 
 #[cfg(test)]

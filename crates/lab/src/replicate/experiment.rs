@@ -5,7 +5,7 @@ use record::{Metric, Unit};
 use rig::{Preparation, TargetInfo};
 use workload::{Region, Workload, units};
 
-use super::document::{Document, Experiment, Step};
+use super::document::{Experiment, Step};
 use crate::error::{LabError, Result};
 use crate::io::Io;
 use crate::virtual_drive::PREFIX;
@@ -13,18 +13,6 @@ use crate::work::{Script, Work};
 
 /// Reads the words of `ssdyno io`, which are the command's.
 pub type ReadIo<'a> = &'a dyn Fn(&str) -> std::result::Result<Io, String>;
-
-impl Document {
-    /// The experiments whose name contains `only`; the error lists the names there are.
-    pub fn chosen(&self, only: Option<&str>) -> Result<Vec<&Experiment>> {
-        let wanted = |e: &&Experiment| only.is_none_or(|only| e.id.contains(only));
-        let chosen: Vec<_> = self.experiments.iter().filter(wanted).collect();
-        match chosen.is_empty() {
-            true => Err(super::document::no_match(self.experiments.iter().map(|e| &e.id))),
-            false => Ok(chosen),
-        }
-    }
-}
 
 impl Experiment {
     /// The target it runs on.

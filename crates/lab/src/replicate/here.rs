@@ -7,10 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::document::{self, Document};
-use crate::error::{LabError, Result};
-use crate::request::Target;
-use crate::session::Recorded;
+use crate::watcher::Recorded;
 
 /// A step of the document's author.
 #[derive(Debug, Deserialize)]
@@ -42,29 +39,6 @@ pub struct Done {
     pub recorded: Recorded,
 }
 
-impl Document {
-    /// The author's steps whose name contains `only`, for a target that is a drive of this machine.
-    /// `name` is that of the document, for messages.
-    pub fn steps_for(&self, name: &str, target: &Target, only: Option<&str>) -> Result<Vec<&Step>> {
-        let spec = &target.spec;
-        if self.here.is_empty() {
-            let text = format!("nothing in {name} can be repeated unchanged on your own drive");
-            return Err(LabError::usage(text).advise(format!("ssdyno run {spec} -m METHOD")));
-        }
-        if target.is_simulated() {
-            let text = format!("{spec} is no directory and no device");
-            let advice = format!("ssdyno replicate {name}, which has virtual drives of its own");
-            return Err(LabError::usage(text).advise(advice));
-        }
-        let wanted = |step: &&Step| only.is_none_or(|only| step.id.contains(only));
-        let steps: Vec<_> = self.here.iter().filter(wanted).collect();
-        match steps.is_empty() {
-            true => Err(document::no_match(self.here.iter().map(|step| &step.id))),
-            false => Ok(steps),
-        }
-    }
-}
-
 /// Words of fio's with another file, and with the size and time that the user asked for.
 pub fn fio_words(
     words: &str,
@@ -85,6 +59,7 @@ pub fn fio_words(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replicate::document;
 
     #[test]
     fn methods_and_figures_of_the_steps_exist() {

@@ -10,6 +10,54 @@ pub mod document;
 mod experiment;
 pub mod here;
 mod reading;
+mod unit;
 
 pub use self::document::{Document, Experiment};
 pub use self::reading::{Compared, Course, compare, difference};
+pub use self::unit::Unit;
+use crate::error::{LabError, Result};
+use crate::request::Target;
+
+impl Document {
+    /// The experiments whose name contains `only`; the error lists the names there are.
+    pub fn chosen(&self, only: Option<&str>) -> Result<Vec<&Experiment>> {
+        let wanted = |e: &&Experiment| only.is_none_or(|only| e.id.contains(only));
+        let chosen: Vec<_> = self.experiments.iter().filter(wanted).collect();
+        match chosen.is_empty() {
+            true => Err(no_match(self.experiments.iter().map(|e| &e.id))),
+            false => Ok(chosen),
+        }
+    }
+
+    /// The author's steps whose name contains `only`, for a target that is a drive of this machine.
+    /// `name` is that of the document, for messages.
+    pub fn steps_for(
+        &self,
+        name: &str,
+        target: &Target,
+        only: Option<&str>,
+    ) -> Result<Vec<&here::Step>> {
+        let spec = &target.spec;
+        if self.here.is_empty() {
+            let text = format!("nothing in {name} can be repeated unchanged on your own drive");
+            return Err(LabError::usage(text).advise(format!("ssdyno run {spec} -m METHOD")));
+        }
+        if target.is_simulated() {
+            let text = format!("{spec} is no directory and no device");
+            let advice = format!("ssdyno replicate {name}, which has virtual drives of its own");
+            return Err(LabError::usage(text).advise(advice));
+        }
+        let wanted = |step: &&here::Step| only.is_none_or(|only| step.id.contains(only));
+        let steps: Vec<_> = self.here.iter().filter(wanted).collect();
+        match steps.is_empty() {
+            true => Err(no_match(self.here.iter().map(|step| &step.id))),
+            false => Ok(steps),
+        }
+    }
+}
+
+/// The error for a name that matches nothing in a document.
+fn no_match<'a>(known: impl Iterator<Item = &'a String>) -> LabError {
+    let known = known.map(String::as_str).collect::<Vec<_>>().join(", ");
+    LabError::usage(format!("no experiment matches; there are: {known}"))
+}

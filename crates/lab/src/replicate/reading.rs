@@ -3,7 +3,8 @@
 use record::{Column, Run, Series};
 use serde::Serialize;
 
-use super::document::{Bound, Figure, Reading, Take, Unit};
+use super::document::{Bound, Figure, Reading, Take};
+use super::unit::Unit;
 
 /// Equal parts of a workload's bytes, over which worst, mean and spread are taken.
 const PARTS: usize = 100;

@@ -1,4 +1,4 @@
-//! `drives` and `replicate`: virtual drives, and published experiments on them.
+//! Arguments of `drives` and `replicate`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,36 +10,36 @@ use super::StoreArgs;
 
 #[derive(Debug, Args)]
 pub struct DrivesArgs {
-    /// `show NAME` tells every figure of one and its source
+    /// `show NAME` lists every figure of one drive with its source
     #[command(subcommand)]
     pub what: Option<DrivesCommand>,
-    /// JSON on stdout
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum DrivesCommand {
-    /// Every figure of a virtual drive, and where it comes from
+    /// Show every figure of a virtual drive with its source
     Show {
         /// A preset, a file of your own, or either with ?key=value&key=value
         ///
-        /// Keys are those that are listed, or short: capacity, op, slc, link, temperature, seed, ...
-        /// Each changes itself alone: with capacity=64GB the cache of a 1 TB drive stays as large as
-        /// it was, until slc=2GB says otherwise.
+        /// Keys are those shown, or short ones: capacity, op, slc, link, temperature, seed, ...
+        /// A key changes only itself: with capacity=64GB, the cache keeps the size it has on the
+        /// 1 TB drive, unless slc=2GB changes it, too.
         name: String,
-        /// JSON on stdout
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// A virtual drive fitted to records of a drive, and how well it predicts them
+    /// Fit a virtual drive to records of a drive, and show how well it predicts them
     Fit(FitArgs),
 }
 
 const FIT_EXAMPLES: &str = "\
 Examples:
   ssdyno drives fit 12 13 -o my-drive.toml      from runs of quick and sustain
-  ssdyno run sim:./my-drive.toml -m sustain     and put the result on the dynamometer";
+  ssdyno run sim:./my-drive.toml -m sustain     measure the result";
 
 #[derive(Debug, Args)]
 #[command(after_help = FIT_EXAMPLES)]
@@ -47,16 +47,16 @@ pub struct FitArgs {
     /// Numbers, starts of ids, or `last`: runs of quick, sustain, zones or states of one drive
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
-    /// The drive to begin with: what the records do not decide stays as it is there
+    /// Drive to start from: figures the records do not determine are kept
     #[arg(long, value_name = "PRESET")]
     pub base: Option<String>,
     /// Name of the new drive
     #[arg(long, default_value = "fitted", value_name = "NAME")]
     pub name: String,
-    /// Where to write the description
+    /// File for the description
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// JSON on stdout
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -65,48 +65,48 @@ pub struct FitArgs {
 
 const REPLICATE_EXAMPLES: &str = "\
 Examples:
-  ssdyno replicate              the documents there are
-  ssdyno replicate 003          what use and TRIM do to an SSD: every figure, published and here
+  ssdyno replicate              the list of documents
+  ssdyno replicate 003          effects of use and TRIM on an SSD: figures published and here
   ssdyno replicate 001 --json | jq '.figures[] | select(.met | not)'
-  ssdyno replicate 002 .        what 002 ran, on the drive under this directory, its figures beside";
+  ssdyno replicate 002 .        the same tests on the drive under this directory";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPLICATE_EXAMPLES)]
 pub struct ReplicateArgs {
-    /// The document, or a file in its format (./NAME.toml); none lists those there are
+    /// Document, or a file in its format (./NAME.toml) [default: list them]
     pub document: Option<String>,
     #[command(flatten)]
     pub here: HereArgs,
     /// Only experiments whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
-    /// JSON on stdout
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// No progress on stderr
+    /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
     #[command(flatten)]
     pub store: StoreArgs,
 }
 
-/// A drive of one's own instead of virtual ones.
+/// A drive of the user's instead of virtual ones.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "On a drive of your own (000 and 002)")]
 pub struct HereArgs {
-    /// A directory, file or block device to do it on [default: virtual drives]
+    /// Directory, file or block device to run on [default: virtual drives]
     #[arg(value_name = "TARGET", help_heading = None)]
     pub target: Option<String>,
-    /// Bytes to work on [default: what the document has]
+    /// Bytes to work on [default: as in the document]
     #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE", requires = "target")]
     pub size: Option<u64>,
-    /// How long mark and each line of fio's may take [default: what the document has]
+    /// Duration of `mark` and of each fio line [default: as in the document]
     #[arg(long, value_parser = units::parse_duration, value_name = "TIME", requires = "target")]
     pub time: Option<Duration>,
-    /// Give it away to be overwritten: a device by its serial number, or else by its size in bytes
+    /// Permit overwriting it: the serial number of a device, or else its size in bytes
     #[arg(long, value_name = "SERIAL", requires = "target")]
     pub destroy: Option<String>,
-    /// Show what would be done and what it costs, and stop
+    /// Show the steps and their cost, and stop
     #[arg(long, requires = "target")]
     pub dry_run: bool,
 }

@@ -1,4 +1,4 @@
-//! `import`: results of other tools.
+//! Arguments of `import`.
 
 use std::path::PathBuf;
 
@@ -9,19 +9,19 @@ use super::StoreArgs;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ImportArgs {
-    /// Outputs of other tools; `-` is standard input
+    /// Output files of other tools; `-` is standard input
     #[arg(required_unless_present = "list")]
     pub files: Vec<PathBuf>,
-    /// What it is the output of, where that is not found out: see --list
+    /// Their format, where it is not recognised: see --list
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
-    /// Say what is in it, and enter nothing
+    /// List the results without importing them
     #[arg(long)]
     pub dry_run: bool,
-    /// The formats that are read
+    /// List the formats
     #[arg(long, conflicts_with_all = ["files", "format", "dry_run"])]
     pub list: bool,
-    /// The records as JSON lines on stdout
+    /// Print the records as JSON lines
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -32,8 +32,8 @@ const EXAMPLES: &str = "\
 Examples:
   ssdyno import fio.json                    a file may hold several results, of several tools
   fio --name=x --rw=randread ... | ssdyno import -
-  ssdyno import --dry-run old-logs/*.txt    what is in them
+  ssdyno import --dry-run old-logs/*.txt    list the results in them
   ssdyno compare last pub:002/mini-base-fio-1
 
-What a tool did not write down stays unknown. A result that is in the store already is not entered
+Whatever a tool did not record stays unknown. A result that is in the store already is not imported
 again.";

@@ -1,4 +1,4 @@
-//! `io`: one workload by hand.
+//! Arguments of `io`: one workload by hand.
 
 use clap::{Args, ValueEnum};
 use lab::io::{Burst, Io};
@@ -57,7 +57,7 @@ pub struct IoArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Operations")]
 pub struct OpsArgs {
-    /// read, write, randread, randwrite, rw (both in order) or randrw
+    /// read, write, randread, randwrite, rw (both sequential) or randrw
     #[arg(long, value_enum, default_value = "randread", hide_possible_values = true)]
     pub rw: Access,
     /// Share of reads in rw and randrw, percent
@@ -67,19 +67,19 @@ pub struct OpsArgs {
     /// Block size: 4k, 1M, or sizes with weights: 4k:60,64k:40
     #[arg(long, default_value = "4k", value_name = "SIZE", value_parser = words::blocks)]
     pub bs: BlockSizes,
-    /// What writes carry: random, zeros, repeated, or a compressible share such as 50%
+    /// Content of writes: random, zeros, repeated, or a compressible share such as 50%
     #[arg(long, default_value = "random", value_parser = Content::parse)]
     pub content: Content,
-    /// Stamp every sector written, check every sector read
+    /// Stamp every sector written and check every sector read
     #[arg(long)]
     pub verify: bool,
-    /// Through the page cache
+    /// Use the page cache
     #[arg(long)]
     pub buffered: bool,
-    /// A flush after this many writes
+    /// Flush after this many writes
     #[arg(long, value_name = "WRITES", value_parser = words::count::<u32>)]
     pub flush_every: Option<u32>,
-    /// Leave the last flush out of the time of writes
+    /// Exclude the final flush from the time of writes
     #[arg(long)]
     pub no_flush: bool,
 }
@@ -91,7 +91,7 @@ pub struct FlightArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     #[arg(value_name = "N")]
     pub depth: u32,
-    /// Operations handed to the kernel at once, at most
+    /// Most operations submitted at once
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     #[arg(value_name = "N")]
     pub batch: u32,
@@ -99,13 +99,13 @@ pub struct FlightArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     #[arg(value_name = "N")]
     pub jobs: u32,
-    /// Operations due per second: an open loop, with response times
+    /// Arrivals per second: an open loop, with response times
     #[arg(long, value_name = "IOPS", allow_negative_numbers = true)]
     pub rate: Option<f64>,
     /// Poisson arrivals at --rate
     #[arg(long, requires = "rate")]
     pub poisson: bool,
-    /// Bursts: on/off times, such as 1s/9s
+    /// Bursts and pauses, such as 1s/9s
     #[arg(long, conflicts_with = "poisson", value_name = "ON/OFF", value_parser = words::burst)]
     pub burst: Option<Burst>,
 }
@@ -116,7 +116,7 @@ pub struct EndArgs {
     /// End after this time [default: 10s, if nothing else ends it]
     #[arg(long = "time", value_parser = words::time_ns, value_name = "TIME")]
     pub time_ns: Option<u64>,
-    /// End after this many times the region
+    /// End after writing or reading the region this many times
     #[arg(long, value_parser = words::positive, value_name = "TIMES")]
     #[arg(allow_negative_numbers = true)]
     pub coverage: Option<f64>,
@@ -128,25 +128,25 @@ pub struct EndArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Addresses")]
 pub struct PlaceArgs {
-    /// Start of the region in the target
+    /// Start of the region
     #[arg(long, value_parser = units::parse_bytes, default_value = "0", value_name = "SIZE")]
     pub offset: u64,
-    /// Move every address up by this much, to measure misalignment
+    /// Add this to every address, to measure misalignment
     #[arg(long, value_parser = units::parse_bytes, default_value = "0", value_name = "SIZE")]
     pub shift: u64,
-    /// In order, with this distance between starts
+    /// Sequential, with this distance between starts
     #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE")]
     pub stride: Option<u64>,
-    /// In order, descending
+    /// Sequential, descending
     #[arg(long, conflicts_with = "stride")]
     pub backwards: bool,
-    /// At random, and an address may come again before all were visited
+    /// Random; addresses may repeat before all were visited
     #[arg(long)]
     pub repeats: bool,
-    /// At random, Zipf-distributed with this exponent
+    /// Random, Zipf-distributed with this exponent
     #[arg(long, conflicts_with = "repeats", value_name = "THETA", allow_negative_numbers = true)]
     pub zipf: Option<f64>,
-    /// At random, hot and cold: percent of space / percent of accesses, such as 20/80
+    /// Random, hot and cold: percent of space / percent of accesses, such as 20/80
     #[arg(long, conflicts_with_all = ["zipf", "repeats"], value_name = "SPACE/ACCESS")]
     #[arg(value_parser = words::hot_cold)]
     pub hot: Option<Pattern>,

@@ -1,4 +1,4 @@
-//! The command line: what can be typed, and the help for it.
+//! The command line and its help.
 
 mod drives;
 mod fio;
@@ -38,13 +38,13 @@ const STYLES: Styles = Styles::styled()
 const EXAMPLES: &str = "\
 Examples:
   ssdyno run .                          the drive under this directory, about a minute
-  ssdyno list                           the drives here, and what may be done to them
+  ssdyno list                           the drives of this machine, and what is allowed on them
   ssdyno run /dev/nvme0n1               a whole drive, reads only
   ssdyno io . --rw randread --bs 4k --depth 32 --time 10s
   ssdyno show last --html               the last run as a page with charts
 
-A directory gets a scratch file that is removed again; a device is only read, unless you give it
-away by name with --destroy=SERIAL.";
+In a directory, ssdyno works on a scratch file and removes it. A device is only read, unless you
+permit overwriting it with --destroy=SERIAL.";
 
 /// How fast a drive really is, why, and whether the number can be believed.
 #[derive(Debug, Parser)]
@@ -58,52 +58,52 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure a drive: the main job
+    /// Measure a drive
     Run(RunArgs),
-    /// The drives here: identity, link, file systems, temperature, what is allowed
+    /// List the drives: identity, link, file systems, temperature, what is allowed
     List(ListArgs),
-    /// One workload by hand, in the words storage people know
+    /// Run one workload by hand
     Io(Box<IoArgs>),
-    /// What fio would run: its command line and job files, its results and what they hide
+    /// Run fio's command lines and job files, with fio's output and what it hides
     #[command(disable_help_flag = true)]
     Fio(FioArgs),
-    /// iozone's command lines, and its table
+    /// Run iozone's command lines, with iozone's table
     #[command(disable_help_flag = true)]
     Iozone(IozoneArgs),
     /// Bring a drive into a state: fresh, filled, used, trimmed
     Prepare(PrepareArgs),
-    /// The tests: what each does, how long, what it writes and may destroy
+    /// List the methods: question, duration, bytes written, safety
     Methods(MethodsArgs),
-    /// The virtual drives: what each is, and where its figures come from
+    /// List the virtual drives, and the sources of their figures
     Drives(DrivesArgs),
-    /// A published experiment on virtual drives or your own, its figures beside ours
+    /// Repeat a published experiment on virtual drives or your own
     Replicate(ReplicateArgs),
-    /// The partition table of a drive: read, or planned and written
+    /// Show, plan or write the partition table of a drive
     Partition(PartitionArgs),
-    /// The records there are
+    /// List the records
     Runs(RunsArgs),
-    /// One record: as text, or --html, --json, --markdown, --csv
+    /// Show one record: as text, or --html, --json, --markdown, --csv
     Show(ShowArgs),
-    /// Two records beside each other: what may be said of the difference, and what not
+    /// Compare two records: differences with intervals, and what else differed
     Compare(CompareArgs),
-    /// Records as JSON lines or CSV, for other programs
+    /// Print records as JSON lines or CSV, for other programs
     Export(ExportArgs),
-    /// Results of other tools: fio, iozone, dd, hdparm, f3, CrystalDiskMark, ...
+    /// Import results of fio, iozone, dd, hdparm, f3, CrystalDiskMark, ...
     Import(ImportArgs),
     /// Remove records
     Rm(RmArgs),
-    /// After a kill or a loss of power: compare what was borrowed, put back what differs
+    /// After a kill or a power loss: check borrowed blocks, and put them back
     Recover(RecoverArgs),
-    /// Is this machine fit to measure?
+    /// Check whether this machine is fit to measure
     Doctor(DoctorArgs),
-    /// Completions for a shell, on stdout
+    /// Print the completions of a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// The manual: of the command on stdout, or a page for each in a directory
+    /// Print the manual, or write a page for every command
     Man {
-        /// Where to write ssdyno.1 and a page for every command
+        /// Directory for ssdyno.1 and a page for every command
         directory: Option<PathBuf>,
     },
 }

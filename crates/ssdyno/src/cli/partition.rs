@@ -1,4 +1,4 @@
-//! `partition`: the table of a drive, read, planned and written.
+//! Arguments of `partition`.
 
 use clap::Args;
 use workload::units;
@@ -11,7 +11,7 @@ Examples:
   ssdyno partition /dev/sdb --layout loader,filecore=110G,fat32=20G,ext4 --destroy=SERIAL
 
 A layout is up to four of loader, filecore, fat32, fat16, exfat, ntfs, ext4, linux and swap, in the
-order of the drive; one without a size takes what is left, a loader 512 MiB. The table is an MBR.
+order of the drive; one without a size takes the rest, a loader 512 MiB. The table is an MBR.
 No file system is made.";
 
 #[derive(Debug, Args)]
@@ -23,16 +23,16 @@ pub struct PartitionArgs {
     /// Write a new table: everything on the drive is lost
     #[arg(long, value_name = "PARTITIONS")]
     pub layout: Option<String>,
-    /// Give the drive away: its serial number, or else its size in bytes
+    /// Permit overwriting it: its serial number, or else its size in bytes
     #[arg(long, value_name = "SERIAL", requires = "layout")]
     pub destroy: Option<String>,
-    /// Show what would be written, and stop
+    /// Show the new table, and stop
     #[arg(long, requires = "layout")]
     pub dry_run: bool,
-    /// Bytes in a sector of an image [default: 512]
+    /// Sector size of an image [default: 512]
     #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE")]
     pub sector: Option<u64>,
-    /// JSON on stdout
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -1,4 +1,4 @@
-//! `prepare`: a drive brought into a state.
+//! Arguments of `prepare`.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ Examples:
   sudo ssdyno prepare /mnt --to trimmed                       free space only; nothing is lost
   ssdyno prepare sim:samsung-980-pro-2t?capacity=8GiB --to used
 
-Later runs on the drive begin with the state it was left in, as of then. A virtual drive is prepared
-and forgotten: every run of one begins fresh.";
+Later runs know the state the drive was left in. A virtual drive forgets: each of its runs begins
+fresh.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StateWanted {
@@ -38,19 +38,19 @@ pub struct PrepareArgs {
     pub to: StateWanted,
     #[command(flatten)]
     pub by: EraseArgs,
-    /// Age no longer than this: 30s, 5m
+    /// Longest time for ageing: 30s, 5m
     #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
     pub time: Option<Duration>,
     #[command(flatten)]
     pub on: TargetArgs,
 }
 
-/// How everything is erased first [default: a discard].
+/// How the drive is erased first [default: a discard].
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 #[command(next_help_heading = "Erase by")]
 pub struct EraseArgs {
-    /// A discard that the drive has to make good at once
+    /// A secure discard: the blocks are erased at once
     #[arg(long)]
     pub secure: bool,
     /// Zeroes

@@ -1,4 +1,4 @@
-//! The records: `runs`, `show`, `export`, `rm`.
+//! Arguments of `runs`, `show`, `compare`, `export` and `rm`.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub struct RunsArgs {
     /// Part of the drive's model, serial number or name, or of the target
     #[arg(long, value_name = "TEXT")]
     pub drive: Option<String>,
-    /// Only of this method
+    /// Only this method
     #[arg(long, short, value_name = "METHOD")]
     pub method: Option<String>,
     /// Started on or after this day: 2026-11-21, or a time
@@ -20,13 +20,13 @@ pub struct RunsArgs {
     /// Started on or before this day
     #[arg(long, value_name = "DATE")]
     pub until: Option<String>,
-    /// The latest so many
+    /// Only the latest N
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<u32>,
-    /// What others published instead of what was measured here
+    /// Published results instead of your own
     #[arg(long, conflicts_with_all = ["since", "until"])]
     pub published: bool,
-    /// JSON on stdout
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -38,24 +38,24 @@ pub struct ShowArgs {
     /// Number, start of the id, `last`, or a published one: `pub:003/m225-fresh`
     #[arg(default_value = "last")]
     pub run: String,
-    /// As a page with charts, in FILE or beside the store
-    // With a blank instead of `=`, `show --html 3` would be a page called 3 of the last run.
+    /// Write a page with charts, to FILE or beside the store
+    // Without require_equals, `show --html 3` would write a page of the last run to a file called 3.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(conflicts_with_all = ["json", "markdown", "csv"])]
     pub html: Option<Option<PathBuf>>,
     /// Open the page in a browser
     #[arg(long, requires = "html")]
     pub open: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long, conflicts_with_all = ["markdown", "csv"])]
     pub json: bool,
-    /// As Markdown, for a forum or an issue
+    /// Print Markdown, for a forum or an issue
     #[arg(long, conflicts_with = "csv")]
     pub markdown: bool,
-    /// The metrics as CSV
+    /// Print the metrics as CSV
     #[arg(long)]
     pub csv: bool,
-    /// The values over time as CSV
+    /// Print the time series as CSV
     #[arg(long, conflicts_with_all = ["html", "json", "markdown", "csv"])]
     pub series: bool,
     #[command(flatten)]
@@ -66,13 +66,13 @@ pub struct ShowArgs {
 #[command(after_help = "\
 Examples:
   ssdyno compare 12 15                      two runs
-  ssdyno compare last pub:003/m225-fresh    with what was published: ssdyno runs --published")]
+  ssdyno compare last pub:003/m225-fresh    with a published one: ssdyno runs --published")]
 pub struct CompareArgs {
     /// Number, start of the id, `last`, or a published one: `pub:003/m225-fresh`
     pub a: String,
-    /// What is held against it
+    /// The record to compare it with
     pub b: String,
-    /// JSON on stdout
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What says where and how to measure, and where the result goes: shared by commands that measure.
+//! Arguments that all measuring commands share: target, instrument, output, store.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use workload::units;
 
 #[derive(Clone, Debug, Args)]
 pub struct StoreArgs {
-    /// The store of records [default: in the XDG data directory]
+    /// File that holds the records [default: in the XDG data directory]
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
 }
 
-/// What `run` and `io` have in common.
+/// Arguments of every command that measures a target.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Target")]
 pub struct TargetArgs {
@@ -24,12 +24,12 @@ pub struct TargetArgs {
     /// Bytes to work on: 1GiB, 500M [default: 1GiB or what fits; all of a file or device]
     #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE")]
     pub size: Option<u64>,
-    /// Give it away to be overwritten: a device by its serial number, or else by its size in bytes
+    /// Permit overwriting it: the serial number of a device, or else its size in bytes
     #[arg(long, value_name = "SERIAL")]
     pub destroy: Option<String>,
     #[command(flatten)]
     pub borrow: BorrowArgs,
-    /// Show what would be done and what it costs, and stop
+    /// Show the steps and their cost, and stop
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]
@@ -43,11 +43,11 @@ pub struct TargetArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Target")]
 pub struct BorrowArgs {
-    /// Lend a device: its blocks may be overwritten with their own content, after a journal of them
-    /// was synced on another drive
+    /// Borrow blocks of a device: overwrite them with their own content, once a journal on another
+    /// drive holds a copy
     #[arg(long = "borrow", conflicts_with = "destroy")]
     pub allowed: bool,
-    /// Where borrowed blocks are kept meanwhile [default: in the XDG state directory]
+    /// Directory of that journal [default: in the XDG state directory]
     #[arg(long, value_name = "DIR")]
     pub journal: Option<PathBuf>,
 }
@@ -55,7 +55,7 @@ pub struct BorrowArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Instrument")]
 pub struct InstrumentArgs {
-    /// How I/O is issued: uring, aio, psync or null [default: the best that works]
+    /// I/O backend: uring, aio, psync or null [default: the best that works]
     #[arg(long, value_name = "NAME")]
     pub backend: Option<BackendKind>,
     /// Bind every job to a processor
@@ -64,7 +64,7 @@ pub struct InstrumentArgs {
     /// Seed of everything random
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
-    /// How long a drive may leave everything unanswered before the run is ended [default: 5m]
+    /// End the run when the drive has answered nothing for this long [default: 5m]
     #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
     pub patience: Option<Duration>,
 }
@@ -72,16 +72,16 @@ pub struct InstrumentArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// The record as JSON on stdout, in one line
+    /// Print the record as one line of JSON
     #[arg(long)]
     pub json: bool,
-    /// Before it a JSON line for every step and interval, as they happen
+    /// Also print a JSON line for every step and interval as it happens
     #[arg(long, requires = "json")]
     pub events: bool,
-    /// Where to write the HTML report [default: beside the store]
+    /// File for the HTML report [default: beside the store]
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// No progress on stderr
+    /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
 }

@@ -1,5 +1,5 @@
-//! `ssdyno compare A B`: two records beside each other, with what may be said of the difference and
-//! what else was different. No single score, and no claim without an interval.
+//! `ssdyno compare A B`: two records side by side, with the claims that their differences support and
+//! the conditions that differ. There is no single score, and no claim without an interval.
 
 use std::process::ExitCode;
 
@@ -14,9 +14,9 @@ use crate::commands::runs::load;
 use crate::failure::{CHECK_FAILED, Failure, Result, USAGE};
 use crate::{present, screen};
 
-/// What is always true of two records that were not measured in turns.
-const CONFOUNDED: &str = "A and B were not measured in turns: what drifted between them (heat, cache, \
-                          state) is in the difference too";
+/// The caveat of two records that were not measured in alternation.
+const CONFOUNDED: &str = "A and B were not measured in alternation: drift between them (heat, cache, \
+                          state) is part of the difference";
 
 /// Compares two records.
 pub fn run(args: &CompareArgs) -> Result {
@@ -46,7 +46,7 @@ pub fn run(args: &CompareArgs) -> Result {
 fn page(a: &Run, b: &Run, pairs: &[Pair], differences: &[Difference], style: &Style) -> String {
     let mut text = format!("A  {}\nB  {}\n\n", title(a), title(b));
     if pairs.is_empty() {
-        text += "no value is in both records\n";
+        text += "the records have no value in common\n";
     } else {
         text += &values(pairs, style);
     }
@@ -58,12 +58,12 @@ fn page(a: &Run, b: &Run, pairs: &[Pair], differences: &[Difference], style: &St
         text += &(style.paint(Ink::Warn, &line) + "\n");
     }
     if known.count() > 1 {
-        text += "! more than one thing differs: no difference has a cause that could be named\n";
+        text += "! more than one condition differs: the cause of a difference cannot be named\n";
     }
     let unknown: Vec<_> =
         differences.iter().filter(|d| d.a.is_none() || d.b.is_none()).map(|d| d.what).collect();
     if !unknown.is_empty() {
-        let line = format!("! known of one of them only: {}", unknown.join(", "));
+        let line = format!("! known for only one of them: {}", unknown.join(", "));
         text += &(screen::wrap(&line, style.width.min(100)) + "\n");
     }
     if pairs.iter().any(|p| p.claim == "no claim") {
@@ -86,7 +86,7 @@ fn title(run: &Run) -> String {
 fn values(pairs: &[Pair], style: &Style) -> String {
     let right = Align::Right;
     let mut table = Table::new(&[Align::Left, right, right, right, Align::Left, Align::Left]);
-    table.heading(["", "A", "B", "B over A", "95% interval", "may be said"]);
+    table.heading(["", "A", "B", "B over A", "95% interval", "claim"]);
     for pair in pairs {
         let shown = |value: Option<f64>| {
             value.map_or("unknown".to_string(), |v| report::quantity(pair.unit, v))
@@ -111,11 +111,11 @@ fn values(pairs: &[Pair], style: &Style) -> String {
     table.elastic(0).render(style)
 }
 
-/// The claim; where it stays open, from which difference on it would not.
+/// The claim; an open one with the smallest difference this comparison could detect.
 fn said(pair: &Pair) -> String {
     match (pair.claim, pair.detectable) {
         ("inconclusive", Some(share)) => {
-            format!("inconclusive: sees {:.0}% and more", share * 100.0)
+            format!("inconclusive: detects {:.0}% or more", share * 100.0)
         }
         (claim, _) => claim.to_string(),
     }

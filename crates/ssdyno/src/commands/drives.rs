@@ -42,7 +42,7 @@ fn list(as_json: bool, style: &Style) -> Result<String> {
         return present::json(&list);
     }
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
-    table.heading(["virtual drive", "size", "behind", "what it is"]);
+    table.heading(["virtual drive", "size", "link", "description"]);
     for drive in &drives {
         table.row([
             Cell::new(Ink::Strong, drive.name.as_str()),
@@ -51,8 +51,8 @@ fn list(as_json: bool, style: &Style) -> Result<String> {
             Cell::from(screen::wrap(&drive.about, usize::MAX)),
         ]);
     }
-    let legend = "\nssdyno run sim:NAME puts one on the dynamometer, in virtual time;\n\
-                  ssdyno drives show NAME tells every figure and where it comes from.\n";
+    let legend = "\nssdyno run sim:NAME measures one in virtual time;\n\
+                  ssdyno drives show NAME lists every figure with its source.\n";
     Ok(table.render(style) + legend)
 }
 

@@ -51,7 +51,7 @@ fn block(device: &BlockDevice, in_full: bool, style: &Style) -> String {
         told(id, style, &mut row);
     }
     for missing in &id.missing {
-        row("not told", vec![missing.clone()]);
+        row("missing", vec![missing.clone()]);
     }
     row("on it", inside(&device.inside));
     for partition in &device.partitions {

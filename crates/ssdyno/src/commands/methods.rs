@@ -38,9 +38,9 @@ fn table(methods: &[&MethodInfo]) -> String {
             Cell::new(Ink::Plain, info.summary),
         ]);
     }
-    let legend = "\nreads: touches nothing   scratch: a new file of its own, removed\n\
+    let legend = "\nreads: changes nothing   scratch: a file of its own, removed afterwards\n\
                   borrows: blocks are overwritten with their own content   destroys: content is \
-                  lost\nssdyno methods NAME tells all about one.\n";
+                  lost\nssdyno methods NAME shows one in full.\n";
     table.render(&screen::style()) + legend
 }
 

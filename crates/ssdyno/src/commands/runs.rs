@@ -15,7 +15,7 @@ use crate::cli::{ExportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
 use crate::failure::{Failure, IO, Result};
 use crate::{present, screen};
 
-/// Columns for the drive in the list of what is published, so that the result has some too.
+/// Columns for the drive in the list of published results; the rest is for the result.
 const DRIVE_COLUMNS: usize = 26;
 
 /// Lists the records, the latest first.
@@ -38,7 +38,7 @@ pub fn list(args: &RunsArgs) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists what others published, in the order of the documents.
+/// Lists published results in the order of the documents.
 fn list_published(args: &RunsArgs) -> Result {
     let mut runs = published::all()?;
     let wanted = args.drive.as_ref().map(|text| text.to_lowercase());
@@ -62,7 +62,7 @@ fn drive_name(run: &Run) -> &str {
     model.unwrap_or("unknown")
 }
 
-/// The record that is meant, and the directory for pages made of it.
+/// The selected record, and the directory for its pages.
 pub fn load(selector: &str, args: &StoreArgs) -> Result<(Run, PathBuf)> {
     if selector.starts_with(published::PREFIX) {
         let store = args.store.clone().map_or_else(store::default_path, Ok)?;
@@ -122,7 +122,7 @@ pub fn remove(args: &RmArgs) -> Result {
     store.remove(&numbers)?;
     let reports = present::reports_beside(store.path());
     for number in &numbers {
-        // There may be none.
+        // The page may not exist.
         let _ = fs::remove_file(reports.join(present::page_name(*number)));
     }
     let shown: Vec<String> = numbers.iter().map(i64::to_string).collect();
@@ -164,7 +164,7 @@ fn runs_table(runs: &[RunSummary]) -> String {
     rendered(&table, runs.is_empty())
 }
 
-/// The same of what is published.
+/// The list of published results.
 fn published_table(runs: &[Run]) -> String {
     let mut table = Table::new(&[Align::Left; 5]);
     table.heading(["run", "year", "method", "drive", "result"]);

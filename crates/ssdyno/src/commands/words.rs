@@ -1,29 +1,29 @@
-//! Our own words among those of another tool.
+//! ssdyno's own options among those of another tool.
 //!
-//! `ssdyno fio` and `ssdyno iozone` take the words of fio and iozone; ours, which all begin with two
-//! dashes, are taken out before those are read.
+//! `ssdyno fio` and `ssdyno iozone` accept the options of fio and iozone. ssdyno's own begin with two
+//! dashes and are removed before the others are read.
 
 use std::slice::Iter;
 
 use crate::failure::{Failure, Result, USAGE};
 
-/// A word of ours, maybe: `--name`, `--name=value`, or `--name value`.
+/// A word that may be an option of ssdyno's: `--name`, `--name=value`, or `--name value`.
 pub struct Word<'w, 'i> {
-    /// What stands before the `=`.
+    /// The part before the `=`.
     pub name: &'w str,
     joined: Option<&'w str>,
-    behind: &'i mut Iter<'w, String>,
+    rest: &'i mut Iter<'w, String>,
 }
 
 impl Word<'_, '_> {
-    /// Its value, joined to it or the word behind.
+    /// Its value: joined to it, or the next word.
     pub fn value(&mut self) -> Result<String> {
-        let given = self.joined.map(str::to_string).or_else(|| self.behind.next().cloned());
+        let given = self.joined.map(str::to_string).or_else(|| self.rest.next().cloned());
         given.ok_or_else(|| Failure::new(USAGE, format!("{} needs a value", self.name)))
     }
 }
 
-/// Shows each word to `ours`, which says whether it took it. Gives the words that were left.
+/// Passes each word to `ours`, which returns whether it took the word. Returns the other words.
 pub fn split(
     words: &[String],
     mut ours: impl FnMut(&mut Word<'_, '_>) -> Result<bool>,
@@ -34,7 +34,7 @@ pub fn split(
             Some((name, value)) => (name, Some(value)),
             None => (word.as_str(), None),
         };
-        if !ours(&mut Word { name, joined, behind: &mut words })? {
+        if !ours(&mut Word { name, joined, rest: &mut words })? {
             left.push(word.clone());
         }
     }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_joined_or_behind() {
+    fn values_are_joined_or_follow() {
         let words = ["--a=1", "-x", "--a", "2", "--b=3"].map(String::from);
         let mut values = Vec::new();
         let left = split(&words, |word| {

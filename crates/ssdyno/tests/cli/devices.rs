@@ -29,7 +29,7 @@ fn a_device_is_read_and_stays_as_it_was() {
     assert!(metric(&record, "rand-read-4KiB-q32").is_some());
     assert!(metric(&record, "rand-write-4KiB-q32").is_none());
     let text = place.ssdyno(&["run", &device.path, "--time", "1s", "--dry-run"]).good().out;
-    assert!(text.contains("reads only") && text.contains("touches nothing"), "{text}");
+    assert!(text.contains("reads only") && text.contains("changes nothing"), "{text}");
     assert_eq!(device.hash(), before);
 }
 

@@ -47,7 +47,7 @@ fn table(document: &Document, done: &[Done], style: &Style) -> String {
     let right = Align::Right;
     let mut table = Table::new(&[Align::Left, right, Align::Left, right, right, Align::Left]);
     table.heading(["figure", "here", "", "published", "here is", "of"]);
-    for (figure, here) in figures(document, done) {
+    for (figure, here) in figures(&document.beside, done) {
         let (unit, scale) = figure.unit.name_and_scale();
         let shown = |value: f64| number(value / scale);
         let mut what = [figure.title.as_str(), &shown(here), unit].map(String::from);
@@ -125,7 +125,7 @@ pub fn json(
         "document": name,
         "title": document.title,
         "target": target,
-        "figures": figures(document, done).into_iter().map(figure).collect::<Vec<_>>(),
+        "figures": figures(&document.beside, done).into_iter().map(figure).collect::<Vec<_>>(),
         "left_out": left_out,
         "runs": done.iter().map(run).collect::<Vec<_>>(),
     })

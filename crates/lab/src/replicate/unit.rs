@@ -1,0 +1,60 @@
+//! Units of published figures, and their factors to the units of records.
+
+use serde::{Deserialize, Serialize};
+
+/// Units as printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unit {
+    /// 10^9 bytes per second.
+    #[serde(rename = "GB/s")]
+    GbPerSecond,
+    /// 10^6 bytes per second.
+    #[serde(rename = "MB/s")]
+    MbPerSecond,
+    /// 1024 bytes per second.
+    #[serde(rename = "KiB/s")]
+    KibPerSecond,
+    /// 1000 bytes per second.
+    #[serde(rename = "kB/s")]
+    KbPerSecond,
+    /// Operations per second.
+    #[serde(rename = "IOPS")]
+    Iops,
+    /// 10^9 bytes.
+    #[serde(rename = "GB")]
+    Gigabytes,
+    /// Seconds.
+    #[serde(rename = "s")]
+    Seconds,
+    /// A ratio.
+    #[serde(rename = "x")]
+    Times,
+}
+
+impl Unit {
+    pub(super) const ALL: [Unit; 8] = [
+        Unit::GbPerSecond,
+        Unit::MbPerSecond,
+        Unit::KibPerSecond,
+        Unit::KbPerSecond,
+        Unit::Iops,
+        Unit::Gigabytes,
+        Unit::Seconds,
+        Unit::Times,
+    ];
+
+    /// Its name, and the factor to the record's unit (bytes per second, operations per second,
+    /// bytes, nanoseconds).
+    pub fn name_and_scale(self) -> (&'static str, f64) {
+        match self {
+            Unit::GbPerSecond => ("GB/s", 1e9),
+            Unit::MbPerSecond => ("MB/s", 1e6),
+            Unit::KibPerSecond => ("KiB/s", 1024.0),
+            Unit::KbPerSecond => ("kB/s", 1e3),
+            Unit::Iops => ("IOPS", 1.0),
+            Unit::Gigabytes => ("GB", 1e9),
+            Unit::Seconds => ("s", 1e9),
+            Unit::Times => ("x", 1.0),
+        }
+    }
+}
