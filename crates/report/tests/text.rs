@@ -83,6 +83,6 @@ fn the_answer_comes_first_on_every_surface() {
     };
     before(&report::terminal(&run, &style), "seq 1 MiB q8");
     before(&report::markdown(&run), "seq 1 MiB q8");
-    before(&report::html(&run), "<h2>Numbers</h2>");
+    before(&report::html(&run).expect("plain data"), "<h2>Numbers</h2>");
     assert!(report::terminal(&run, &style).contains("with reservations: governor"));
 }
