@@ -1,5 +1,5 @@
-//! Circles between the files of one crate: files that import each other, directly or around several
-//! corners. Such files can only be read together, so they are one file that pretends to be two.
+//! Import cycles between the files of one crate: files that import each other, directly or
+//! indirectly. Such files can only be read together and are in effect one file.
 //!
 //! A parent and its child may know each other. An import counts for the file its path names; an
 //! item that a parent re-exports counts for the parent. Tests do not count: they may use anything.
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use crate::source::code_of;
 
-/// A module as the names that lead to it from the root of its crate.
+/// A module, as its path of names from the crate root.
 type Module = Vec<String>;
 
-/// A line for each circle among the files of one crate, given by their paths below its `src`.
+/// One line per cycle among the files of one crate, given by their paths below its `src`.
 pub fn findings(src: &str, files: &[(PathBuf, String)]) -> Vec<String> {
     let modules: BTreeMap<Module, &Path> =
         files.iter().map(|(path, _)| (module(path), path.as_path())).collect();
@@ -47,7 +47,7 @@ fn module(path: &Path) -> Module {
     names
 }
 
-/// Everything that can be reached from a module along imports.
+/// All modules reachable from a module along imports.
 fn reachable<'a>(
     start: &Module,
     imports: &BTreeMap<&'a Module, BTreeSet<&'a Module>>,
@@ -64,7 +64,7 @@ fn reachable<'a>(
     reached
 }
 
-/// The modules that a file imports, without those above and below it.
+/// The modules imported by a file, except those above and below it.
 fn imports<'a>(
     own: &Module,
     text: &str,

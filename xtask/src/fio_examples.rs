@@ -1,5 +1,6 @@
-//! fio's example job files, for the tests that run them: from Debian's package of them, unpacked below
-//! target/. Installing it is not enough: small systems leave the documentation of packages out.
+//! fio's example job files, for the tests that run them: from Debian's package, unpacked below
+//! target/. Installing it is not enough, because small systems leave out the documentation of
+//! packages.
 
 use std::path::PathBuf;
 
@@ -8,13 +9,13 @@ use anyhow::{Result, ensure};
 use crate::packages;
 use crate::run::{find, output, program, root};
 
-/// The variable that tells the tests where they are.
+/// The environment variable with their directory.
 pub const VARIABLE: &str = "SSDYNO_FIO_EXAMPLES";
 
 const PACKAGE: &str = "fio-examples";
 const PLACE: &str = "usr/share/doc/fio/examples";
 
-/// Where they are, after they were fetched if need be.
+/// Their directory; fetches them if necessary.
 pub fn place() -> Result<PathBuf> {
     let dir = root().join("target").join(PACKAGE);
     let place = dir.join(PLACE);

@@ -1,7 +1,7 @@
-//! Which room may import which: a crate sees only crates of the floors below it.
+//! The import rule: a crate may import only crates on lower floors.
 //!
-//! ARCHITECTURE.md lists the rooms from the ground up; this check reads that list, so that it is
-//! written once. Tests are held to it, too.
+//! ARCHITECTURE.md lists the rooms from the ground up. This check reads that list, so it is written
+//! only once. It also applies to tests.
 
 use std::fs;
 
@@ -19,24 +19,24 @@ const HIDDEN: &[(&str, &[&str])] = &[
     ("ssdyno", &["engine", "model", "methods"]),
 ];
 
-/// Rooms that only tests may import.
+/// Rooms for tests only.
 const FOR_TESTS: &[&str] = &["fuzz"];
 
-/// A room that imports another; `room` is empty where it imports none.
+/// A room and its import; `room` is empty for no import.
 struct Import {
     from: String,
     room: String,
     for_tests: bool,
 }
 
-/// Every import that goes up, or to a room that must not be known.
+/// Every import of a higher or forbidden room.
 pub fn findings() -> Result<Vec<String>> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md"))
         .context("ARCHITECTURE.md, which lists the floors")?;
     let floors = floors(&text)?;
     let imports = imports()?;
     let mut findings: Vec<_> = imports.iter().filter_map(|i| judge(&floors, i)).collect();
-    // A room that is not in the list is reported once for each of its imports.
+    // A room missing in the list is reported once per import.
     findings.dedup();
     Ok(findings)
 }
@@ -68,8 +68,8 @@ fn judge(floors: &[String], import: &Import) -> Option<String> {
     hidden.then(|| format!("crates/{from}: must not know {to}"))
 }
 
-/// Every import, from the manifests as cargo reads them. Each room also has an import of nothing,
-/// so that a room without any is looked up in the list as well.
+/// Every import, from the manifests. Each room also has an empty import, so that a room without any
+/// is also looked up in the list.
 fn imports() -> Result<Vec<Import>> {
     let metadata = metadata()?;
     let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_string();

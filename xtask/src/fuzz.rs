@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz NAME`: one parser of any room, for a given time.
+//! `cargo xtask fuzz NAME`: fuzzes one parser of any room for a given time.
 //!
 //! A room with fuzz targets has an example `fuzz`, which lists their names (`--names`) and runs one.
 //! Built as for tests, not for release: an overflow is then a panic.

@@ -1,7 +1,7 @@
-//! The house's own chores, as `cargo xtask CHORE`.
+//! The project's own commands, as `cargo xtask CHORE`.
 //!
-//! Rust and not shell scripts, so that they run wherever the project does and are checked like it.
-//! One file a chore; none of them needs anything that was installed by hand.
+//! Rust rather than shell scripts, so that they run wherever the project does and are checked like
+//! it. One file per command; none needs anything installed by hand.
 
 #![forbid(unsafe_code)]
 

@@ -1,12 +1,12 @@
-//! The Debian packages that tests use, installed when they are missing.
+//! The Debian packages used by tests, installed if missing.
 //!
-//! None is needed to build. Where one cannot be installed, the tests that need it say so and are
-//! counted as skipped.
+//! None is needed to build. If one cannot be installed, the tests that need it report that and
+//! count as skipped.
 
 use crate::guest;
 use crate::run::{find, output, program};
 
-/// Programs of which one is enough, the package that has them, and what needs it.
+/// Alternative programs, their package, and its use.
 const PACKAGES: &[(&[&str], &str)] = &[
     (&["mkfs.ext4"], "e2fsprogs"),   // file systems on loop devices
     (&["mkfs.vfat"], "dosfstools"),  // the same, as on SD cards
@@ -16,19 +16,19 @@ const PACKAGES: &[(&[&str], &str)] = &[
     (&["qemu-system-x86_64"], "qemu-system-x86"), // a guest with drives of every kind
     (&[KERNEL], "linux-image-amd64"), // its kernel
     (&["busybox"], "busybox-static"), // its shell
-    (&["nvme"], "nvme-cli"),         // what else knows drives, there
+    (&["nvme"], "nvme-cli"),         // another NVMe tool, in the guest
     (&["hdparm"], "hdparm"),         // the same
     (&["sfdisk"], "fdisk"),          // the same
-    (&["jq"], "jq"),                 // reads JSON there
-    (&["dmsetup"], "dmsetup"),       // drives that are held
+    (&["jq"], "jq"),                 // reads JSON in the guest
+    (&["dmsetup"], "dmsetup"),       // held drives
     (&["strace"], "strace"),         // the order in which a journal is made durable
     (&["chromium", "chromium-browser", "google-chrome"], "chromium"), // opens the HTML report
 ];
 
-/// No program: a kernel with its modules.
+/// Stands for a kernel with its modules, not a program.
 const KERNEL: &str = "vmlinuz";
 
-/// Installs what is missing; says in a line what is there and what could not be had.
+/// Installs missing packages; reports in one line those present and those unavailable.
 pub fn install() -> String {
     let before = missing();
     if before.is_empty() {
@@ -60,7 +60,7 @@ pub fn update() -> anyhow::Result<()> {
     apt_get(&["update"]).map(drop)
 }
 
-/// As root, or by a sudo that asks for no password.
+/// As root, or by passwordless sudo.
 fn apt_get(arguments: &[&str]) -> anyhow::Result<String> {
     let prefix: &[&str] = if is_root() { &[] } else { &["sudo", "-n"] };
     let environment = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"];
@@ -73,7 +73,7 @@ fn apt(packages: &[&str]) -> anyhow::Result<()> {
         anyhow::bail!("no apt-get here");
     }
     update()?;
-    // One by one: a package that this release does not have keeps no other away.
+    // One by one, so that an unavailable package does not prevent the others.
     let install = |package: &&str| apt_get(&["install", "-y", "--no-install-recommends", *package]);
     let results: Vec<_> = packages.iter().map(install).collect();
     results.into_iter().collect::<anyhow::Result<Vec<_>>>().map(drop)

@@ -14,26 +14,26 @@ pub fn root() -> PathBuf {
     xtask.parent().unwrap_or(xtask).to_path_buf()
 }
 
-/// A program that starts in the root and reads nothing.
+/// A program that starts in the project root, without input.
 pub fn program(name: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
     let mut command = Command::new(name);
     command.args(arguments).current_dir(root()).stdin(Stdio::null());
     command
 }
 
-/// The cargo that runs this.
+/// The cargo that runs this program.
 pub fn cargo(arguments: &[&str]) -> Command {
     program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), arguments)
 }
 
-/// Runs it to its end: whether it succeeded, and all it said, both streams in their order.
+/// Runs it to its end; returns its success and all its output, both streams in order.
 pub fn capture(command: &mut Command) -> Result<(bool, String)> {
     let name = command.get_program().to_string_lossy().into_owned();
     let cannot = || format!("cannot run {name}");
     let (mut reader, writer) = std::io::pipe().with_context(cannot)?;
     command.stdout(writer.try_clone().with_context(cannot)?).stderr(writer);
     let mut child = command.spawn().with_context(cannot)?;
-    // The command holds the writing end, too: as long as it does, the reader would wait.
+    // The command also holds the writing end; while it does, the reader would wait.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut said = Vec::new();
     reader.read_to_end(&mut said).with_context(cannot)?;
@@ -41,7 +41,7 @@ pub fn capture(command: &mut Command) -> Result<(bool, String)> {
     Ok((success, String::from_utf8_lossy(&said).into_owned()))
 }
 
-/// Runs it to its end and gives what it said; an error with its last words when it failed.
+/// Runs it to its end and returns its output; on failure an error with its last lines.
 pub fn output(command: &mut Command) -> Result<String> {
     let (success, said) = capture(command)?;
     if !success {
@@ -50,14 +50,14 @@ pub fn output(command: &mut Command) -> Result<String> {
     Ok(said)
 }
 
-/// What cargo knows of the workspace: the JSON of `cargo metadata`.
+/// The workspace according to cargo: the JSON of `cargo metadata`.
 pub fn metadata() -> Result<Value> {
     let text = output(&mut cargo(&["metadata", "--no-deps", "--format-version=1", "--offline"]))?;
     let json = text.lines().find(|line| line.starts_with('{')).context("cargo metadata")?;
     serde_json::from_str(json).context("cargo metadata")
 }
 
-/// Where a program lies, in the search path and where Debian keeps those of root.
+/// The path of a program, in the search path or in Debian's directories for root.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let dirs = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);

@@ -1,9 +1,9 @@
-//! `cargo xtask test`: everything that must hold, the same here and in CI.
+//! `cargo xtask test`: all checks, the same here and in CI.
 //!
-//! One line per step, quick steps first; the first that fails ends the run with its output. After
-//! the steps come the ten slowest parts, and a last line that counts tests. A test that lacks
-//! something on this machine prints `skipped: why` and returns; it is counted as skipped, and named,
-//! because a silent one would look like a check that was made.
+//! One line per step, quick steps first; the first failure ends the run with its output. After the
+//! steps come the ten slowest parts and a last line with the test counts. A test that lacks
+//! something on this machine prints `skipped: why` and returns; it is counted and listed as
+//! skipped, because a silent one would look like a passed check.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -19,9 +19,9 @@ use crate::{fio_examples, guest, packages, tidy};
 #[derive(Default)]
 struct Report {
     ok: bool,
-    /// A few words after the time.
+    /// Note after the time.
     note: String,
-    /// Printed when it failed.
+    /// Output to print on failure.
     output: String,
     tests: Tally,
     /// The parts it was made of, where they are known.
@@ -48,7 +48,7 @@ const STEPS: [Step; 6] = [
     ("guest", in_guest),
 ];
 
-/// Runs all steps, up to the first that fails.
+/// Runs all steps up to the first failure.
 pub fn run() -> Result<ExitCode> {
     let (mut all, mut ok, mut slow) = (Tally::default(), true, Vec::new());
     for (name, step) in STEPS {
@@ -79,7 +79,7 @@ pub fn run() -> Result<ExitCode> {
 }
 
 impl Report {
-    /// The step could not even be made.
+    /// The step could not be run.
     fn broken(error: anyhow::Error) -> Report {
         Report { output: format!("{error:#}"), ..Report::default() }
     }
@@ -131,8 +131,7 @@ fn command(arguments: &[&str]) -> Result<Report> {
     Ok(Report { ok, output, ..Report::default() })
 }
 
-/// The packages that are installed now and those that are not available; tests that need one of
-/// these report it, too.
+/// The packages installed now and those unavailable; tests that need one of these also report it.
 fn packages() -> String {
     let installed = packages::install();
     match fio_examples::place() {
@@ -146,8 +145,8 @@ fn house_rules() -> Result<Report> {
     Ok(Report { ok: findings.is_empty(), output: findings.join("\n"), ..Report::default() })
 }
 
-/// Rooms and command in one build: cargo would give each part of the workspace its dependencies with
-/// other features, and build them again.
+/// Rooms and command in one build, because cargo would build the dependencies of separate parts
+/// again with other features.
 fn tests() -> Result<Report> {
     let arguments = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
     let mut command = cargo(&arguments);
@@ -166,7 +165,7 @@ fn tests() -> Result<Report> {
     Ok(Report { ok, note, output, tests, parts })
 }
 
-/// The same on kernel devices that this machine does not have.
+/// Tests on kernel devices that this machine lacks, in the guest.
 fn in_guest() -> Result<Report> {
     let (mut tests, mut parts) = (Tally::default(), Vec::new());
     if let Some(why) = guest::missing() {
@@ -194,8 +193,8 @@ fn in_guest() -> Result<Report> {
     Ok(Report { ok: tests.failed == 0, note, output, tests, parts })
 }
 
-/// The part of a failed run's output that matters: the compiler's messages and, of each binary with
-/// a failed test, the tests that failed.
+/// The relevant part of a failed run's output: the compiler's messages and, for each binary, the
+/// failed tests.
 fn failures(output: &str) -> String {
     let begins =
         |line: &str| line.trim_start().starts_with("Running ") || line.starts_with("   Doc-tests ");

@@ -1,4 +1,4 @@
-//! The rules of the house that no compiler knows, as a check of every source file.
+//! The project's own rules beyond the compiler's, checked on every source file.
 //!
 //! - A crate imports only crates below it (`floors.rs`).
 //! - A file opens with a `//!` header and has at most 600 lines.
@@ -19,13 +19,13 @@ use crate::{circles, floors};
 
 const LINES_MAX: usize = 600;
 
-/// Macros of unfinished work.
+/// Macros that mark unfinished work.
 const UNFINISHED: [&str; 3] = ["todo", "dbg", "unimplemented"];
 
-/// Where people's files are.
+/// Parents of home directories.
 const HOMES: [&str; 3] = ["/home", "/root", "/Users"];
 
-/// Directories with files of others, or with what is made.
+/// Directories with third-party or generated files.
 const NOT_OURS: [&str; 4] = ["target", "vendor", "snapshots", "node_modules"];
 
 /// `cargo xtask tidy`.
@@ -36,7 +36,7 @@ pub fn run() -> Result<ExitCode> {
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// All that is against the rules, a line each.
+/// All violations, one line each.
 pub fn findings() -> Result<Vec<String>> {
     let mut findings = floors::findings()?;
     for file in files()? {
@@ -73,7 +73,7 @@ fn circles(files: &[PathBuf]) -> Result<Vec<String>> {
     Ok(found.collect())
 }
 
-/// Every text of ours below the directory.
+/// Every text file of the project below the directory.
 fn walk(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(dir).with_context(|| dir.display().to_string())? {
         let path = entry?.path();
@@ -125,7 +125,7 @@ fn judge(file: &Path, text: &str) -> Vec<String> {
     findings
 }
 
-/// A place below one of [`HOMES`]: not the directory alone, which every machine has.
+/// A path below one of [`HOMES`]: not the directory alone, which every machine has.
 fn names_a_home(line: &str) -> bool {
     let inside = |rest: &str| {
         rest.strip_prefix('/').is_some_and(|name| name.starts_with(char::is_alphanumeric))
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_it_is_not() {
+    fn lookalikes_are_accepted() {
         for text in [
             "//! x\n#![forbid(unsafe_code)]",
             "//! x\n// unsafe things are in sys",

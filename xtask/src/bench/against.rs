@@ -1,10 +1,10 @@
-//! `cargo xtask bench against REV`: this code against an earlier commit, on the cases of the engine
-//! and of the model.
+//! `cargo xtask bench against REV`: compares this code with an earlier commit on the cases of the
+//! engine and of the model.
 //!
-//! Both commits are built for release and run in turn, ten pairs a case. Each pair gives a ratio, so
-//! a machine that drifts slows both halves of a pair alike. The interval lies between the second
-//! smallest and the second largest ratio of ten: it covers the median ratio in 97.9% of cases,
-//! whatever the distribution. A case is slower when the whole interval lies below 0.97.
+//! Both commits are built for release and run alternately, ten pairs per case. Each pair gives a
+//! ratio, so a drifting machine slows both halves of a pair alike. The interval runs from the
+//! second smallest to the second largest of ten ratios: it contains the median ratio in 97.9% of
+//! cases, whatever the distribution. A case is slower if the whole interval is below 0.97.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,10 +20,10 @@ use super::tools::{ours, sample};
 use super::{model, results};
 use crate::run::{output, program, root};
 
-/// Pairs of a case.
+/// Pairs per case.
 const PAIRS: usize = 10;
 
-/// A case is slower when its ratio certainly lies below this.
+/// A case is slower if its ratio is certainly below this.
 const RATIO_MIN: f64 = 0.97;
 
 /// Sizes of the files and of the loop device, MiB.
@@ -37,8 +37,8 @@ struct Build {
     goals: PathBuf,
 }
 
-/// Builds both commits, runs the pairs, prints the table and writes it down. Fails where a case is
-/// slower.
+/// Builds both commits, runs the pairs, and writes the table to the screen and to RESULTS.md. Fails
+/// if a case is slower.
 pub fn run(revision: &str) -> Result<ExitCode> {
     let bench = Bench::new()?;
     let commit = output(&mut program("git", &["rev-parse", "--short", revision]))?;
@@ -179,7 +179,7 @@ fn virtual_time(old: &Build, new: &Build) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Runs both halves of a pair; which of them goes first alternates.
+/// Runs both halves of a pair, in alternating order.
 fn in_turn<T>(
     pair: usize,
     old: impl FnOnce() -> Result<T>,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_is_slower_when_nearly_every_pair_says_so() {
+    fn a_case_is_slower_if_nearly_every_pair_is() {
         let mut ratios = [0.95; PAIRS];
         ratios[0] = 1.1;
         assert!(row(ratios).is_slower());

@@ -1,4 +1,4 @@
-//! `cargo xtask bench compat`: `ssdyno fio` against fio, the very same words to both.
+//! `cargo xtask bench compat`: `ssdyno fio` against fio, with the same options.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use super::tools::{Sample, build, fio, fio_sample};
 use super::{Effort, results};
 use crate::run::{find, output, program};
 
-/// Sizes of the files, MiB. The cached one is small, so that copying does not wait for memory.
+/// File sizes, MiB. The cached one is small, so that copying does not wait for memory.
 const DISK_MIB: u64 = 512;
 const CACHED_MIB: u64 = 16;
 
@@ -22,9 +22,9 @@ struct Case {
     words: &'static [&'static str],
     /// The page cache holds the file.
     cached: bool,
-    /// Rate as a multiple of fio's, at least.
+    /// Minimum rate relative to fio.
     rate: f64,
-    /// Processor time per operation as a multiple of fio's, at most.
+    /// Maximum processor time per operation relative to fio.
     cpu_max: f64,
 }
 
@@ -59,7 +59,7 @@ const CASES: [Case; 4] = [
     },
 ];
 
-/// Runs every case, prints what was found, and writes it down.
+/// Runs every case, prints the results, and stores them.
 pub fn run(effort: Effort) -> Result<ExitCode> {
     if find("fio").is_none() {
         println!("skipped: there is no fio on this machine to compare with");

@@ -1,4 +1,4 @@
-//! `cargo xtask bench engine`: ours against the fio of this machine, the pace of open loops, the
+//! `cargo xtask bench engine`: ssdyno against the fio of this machine, the pace of open loops, the
 //! stall test, and the time to the first I/O.
 
 use std::fmt::Write as _;
@@ -22,13 +22,14 @@ const FILE_MIB: u64 = 1024;
 const CACHED_MIB: u64 = 16;
 const LOOP_MIB: u64 = 512;
 
-/// Rates of the null backend at which the pace is held against the schedule, operations a second.
+/// Rates of the null backend at which the pace is compared with the schedule, operations per
+/// second.
 const RATES: [u32; 4] = [1_000, 100_000, 300_000, 500_000];
 
-/// The pace must be this close to what was asked for.
+/// Maximum relative error of the pace.
 const RATE_OFF_MAX: f64 = 0.002;
 
-/// From the start of the process to its first I/O, at most, milliseconds.
+/// Maximum time from process start to the first I/O, milliseconds.
 const FIRST_IO_MS_MAX: f64 = 20.0;
 
 struct Grounds {
@@ -39,7 +40,7 @@ struct Grounds {
     ring: Option<Loop>,
 }
 
-/// Runs all parts, prints what they found, and writes it down.
+/// Runs all parts, prints the results, and stores them.
 pub fn run(effort: Effort) -> Result<ExitCode> {
     let binary = build()?;
     let bench = Bench::new()?;
@@ -154,7 +155,8 @@ fn pace(grounds: &Grounds, effort: Effort) -> Result<String> {
         for words in [&[][..], &["--poisson"]] {
             let got = paced(grounds, rate, words, effort)?;
             let off = got / f64::from(rate) - 1.0;
-            // The count of a Poisson process scatters by its root: below a million it says little.
+            // The count of a Poisson process scatters by its square root: below a million it is
+            // inconclusive.
             let sure = words.is_empty() || rate * effort.seconds >= 200_000;
             let mark = if !sure || off.abs() <= RATE_OFF_MAX { "" } else { " MISSED" };
             write!(cells, " {got:.0} | {:+.3}%{mark} |", off * 100.0)?;
@@ -177,8 +179,8 @@ fn paced(grounds: &Grounds, rate: u32, words: &[&str], effort: Effort) -> Result
     Ok(sum / effort.repeats as f64)
 }
 
-/// From the start of the process to the word that its workload begins; fio tells nothing of that
-/// kind, so that its whole process with one read stands beside ours.
+/// From process start to the event that its workload begins. fio has no such event, so its whole
+/// process with one read is compared with ours.
 fn first_io(grounds: &Grounds, effort: Effort) -> Result<String> {
     let file = grounds.file.display().to_string();
     let (mut begun, mut mine, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
@@ -203,7 +205,7 @@ fn first_io(grounds: &Grounds, effort: Effort) -> Result<String> {
     ))
 }
 
-/// Runs one read and gives the milliseconds from `start` to the event that its workload begins.
+/// Runs one read and returns the milliseconds from `start` to the event that its workload begins.
 fn one_read(grounds: &Grounds, file: &str, start: Instant) -> Result<f64> {
     let store = grounds.bench.path("store.sqlite").display().to_string();
     let mut child = Command::new(&grounds.binary)

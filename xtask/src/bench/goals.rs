@@ -1,37 +1,37 @@
-//! The cases in which the engine is held against fio, and what it must reach there.
+//! The cases in which the engine is compared with fio, and their goals.
 
-/// A comparison: the same I/O in the words of both tools.
+/// A comparison: the same I/O in the options of both tools.
 pub struct Case {
-    /// For the table.
+    /// Name in the table.
     pub name: &'static str,
-    /// Where.
+    /// Target.
     pub place: Place,
-    /// Words of ours, without target and time.
+    /// Options of ssdyno, without target and time.
     pub ours: &'static [&'static str],
-    /// Words of fio, without file name and time.
+    /// Options of fio, without file name and time.
     pub fio: &'static [&'static str],
-    /// Rate as a multiple of fio's, at least.
+    /// Minimum rate relative to fio.
     pub rate_min: f64,
-    /// Processor time per operation as a multiple of fio's, at most.
+    /// Maximum processor time per operation relative to fio.
     pub cpu_max: Option<f64>,
 }
 
-/// Where a case does its I/O.
+/// Target of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Nowhere.
+    /// None.
     Null,
-    /// A file that the page cache holds.
+    /// A file in the page cache.
     Cached,
-    /// A file on the machine's disk, past the page cache.
+    /// A file on the machine's disk, bypassing the page cache.
     Disk,
-    /// A loop device over memory, past the page cache.
+    /// A loop device over memory, bypassing the page cache.
     Loop,
 }
 
 const REGISTERED: [&str; 2] = ["--registerfiles=1", "--fixedbufs=1"];
 
-/// fio's words for a batch of 16 at depth 64.
+/// fio's options for a batch of 16 at depth 64.
 const BATCH: [&str; 4] = [
     "--iodepth=64",
     "--iodepth_batch_submit=16",

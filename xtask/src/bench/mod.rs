@@ -1,9 +1,9 @@
-//! `cargo xtask bench`: how good the instrument is, measured and written down.
+//! `cargo xtask bench`: measures the quality of the instrument.
 //!
-//! Benchmarks are never tests: they depend on the machine. They print what they found beside the
-//! goal, and write it into `benches/RESULTS.md` with machine, date and command. Two tools are run
-//! in turn (A B A B ...), because a machine's speed drifts; medians are compared, and the smallest
-//! processor times, which others on the machine can only make larger.
+//! Benchmarks are never tests, because they depend on the machine. They print results beside the
+//! goals and store them in `benches/RESULTS.md` with machine, date and command. Two tools run
+//! alternately (A B A B ...), because a machine's speed drifts; the medians are compared, and the
+//! minimum processor times, which other load can only increase.
 
 mod against;
 mod compat;
@@ -19,22 +19,22 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-/// How long and how often.
+/// Duration and number of runs.
 #[derive(Clone, Copy)]
 pub struct Effort {
-    /// Seconds of each run.
+    /// Seconds per run.
     pub seconds: u32,
-    /// Runs of each tool.
+    /// Runs per tool.
     pub repeats: usize,
 }
 
-/// Runs the benchmark that the arguments name.
+/// Runs the benchmark named by the arguments.
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (what, effort) = match words[..] {
         ["against", revision] => return against::run(revision),
         [what] => (what, Effort { seconds: 2, repeats: 5 }),
-        // So short that nothing but the benchmark itself is tested, and nothing written down.
+        // So short that it only tests the benchmark itself; nothing is stored.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
             "name a benchmark: cargo xtask bench compat|engine|model|amplification|endurance \

@@ -1,8 +1,8 @@
-//! `cargo xtask bench model`: how fast virtual time runs, and what a virtual drive costs in memory.
+//! `cargo xtask bench model`: the speed of virtual time, and the memory of a virtual drive.
 //!
-//! The figures come from the model's own example `goals`, built for release, which prints one line
-//! for each; here they are read, held against the goals and written down. The best of the runs
-//! counts: others on the machine can only make a computation slower.
+//! The figures come from the model's example `goals`, built for release, which prints one line
+//! each; they are parsed here, compared with the goals and stored. The best of the runs counts,
+//! because other load can only make a computation slower.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -12,19 +12,19 @@ use anyhow::{Context, Result};
 use super::{Effort, results};
 use crate::run::{capture, cargo, output};
 
-/// A goal, and the line of the example that tells how far it is met.
+/// A goal, and the example's line with its figure.
 pub struct Goal {
-    /// For the table.
+    /// Name in the table.
     pub name: &'static str,
-    /// Beginning of the line.
+    /// Start of the line.
     line: &'static str,
-    /// What stands before the number in the rest of the line.
+    /// Text before the number in the rest of the line.
     before: &'static str,
     unit: &'static str,
     limit: Limit,
 }
 
-/// What must be reached.
+/// The goals.
 enum Limit {
     AtLeast(f64),
     AtMost(f64),
@@ -42,7 +42,7 @@ const fn goal(
 
 const FILL: &str = "samsung-980-pro-2t filled";
 
-/// GiB of the drive that is filled.
+/// Size of the filled drive, GiB.
 const FILL_GIB: f64 = 1863.0;
 
 static GOALS: [Goal; 6] = [
@@ -78,14 +78,14 @@ pub fn speeds() -> impl Iterator<Item = &'static Goal> {
 }
 
 impl Goal {
-    /// The speed in a run's output, where more is faster: a rate, or one over a time.
+    /// The speed in a run's output, higher is better: a rate, or the inverse of a time.
     pub fn speed(&self, output: &str) -> Result<f64> {
         let value = read(output, self)?;
         Ok(if self.unit == "s" { 1.0 / value } else { value })
     }
 }
 
-/// Runs the example, prints what it found beside the goals, and writes it down.
+/// Runs the example, prints the figures beside the goals, and stores them.
 pub fn run(effort: Effort) -> Result<ExitCode> {
     let example = ["run", "--release", "-q", "-p", "model", "--example", "goals"];
     let said = (0..effort.repeats.min(3)).map(|_| output(&mut cargo(&example)));
@@ -98,9 +98,9 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs a part of the example that holds every policy at every spare against closed forms
-/// (`amplification`) or ten drive writes (`endurance`). Nothing in it depends on the machine, and all
-/// of it is a goal: it fails where one is off.
+/// Runs part of the example that compares every policy and over-provisioning with closed forms
+/// (`amplification`) or with ten drive writes (`endurance`). The results do not depend on the
+/// machine, and all of them are goals: it fails if one is missed.
 pub fn matrix(part: &str, effort: Effort) -> Result<ExitCode> {
     let size = if effort.repeats > 1 { "whole" } else { "tiny" };
     let example = ["run", "-q", "-p", "model", "--example", "matrix", part, size];
@@ -136,7 +136,7 @@ fn table(said: &[String]) -> Result<String> {
     Ok(text)
 }
 
-/// The number of a goal in what the example said.
+/// The figure of a goal in the example's output.
 fn read(said: &str, goal: &Goal) -> Result<f64> {
     let line = said.lines().find_map(|line| line.strip_prefix(goal.line));
     let rest = line.and_then(|line| line.split_once(goal.before)).map(|(_, rest)| rest.trim());

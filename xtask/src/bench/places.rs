@@ -1,5 +1,5 @@
-//! Where the benchmarks do their I/O: a file on the machine's disk, a loop device over memory, a
-//! small file system that can be frozen. Each is taken away again when it is dropped.
+//! Targets of the benchmarks: a file on the machine's disk, a loop device over memory, a small file
+//! system that can be frozen. Each is removed on drop.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -15,7 +15,7 @@ const MIB: u64 = 1 << 20;
 pub struct Bench(PathBuf);
 
 impl Bench {
-    /// Makes it, empty.
+    /// Creates it empty.
     pub fn new() -> Result<Bench> {
         let path = root().join("target/bench");
         let _ = fs::remove_dir_all(&path);
@@ -23,12 +23,12 @@ impl Bench {
         Ok(Bench(path))
     }
 
-    /// The path of something in it.
+    /// The path of an entry in it.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    /// A file of so many MiB of random content.
+    /// A file of this many MiB of random content.
     pub fn file(&self, name: &str, mib: u64) -> Result<PathBuf> {
         let path = self.path(name);
         random_file(&path, mib)?;
@@ -42,7 +42,7 @@ impl Drop for Bench {
     }
 }
 
-/// Reads a file once, so that the page cache holds it.
+/// Reads a file once into the page cache.
 pub fn warm(path: &Path) -> Result<()> {
     let mut file = File::open(path)?;
     let mut buffer = vec![0; MIB as usize];
@@ -59,7 +59,7 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// A loop device of so many MiB of random content. Needs root.
+    /// A loop device of this many MiB of random content. Needs root.
     pub fn new(mib: u64) -> Result<Loop> {
         let image = PathBuf::from(format!("/dev/shm/ssdyno-bench-{}", std::process::id()));
         random_file(&image, mib)?;
@@ -74,7 +74,7 @@ impl Loop {
         }
     }
 
-    /// Puts ext4 on it and mounts that.
+    /// Formats it with ext4 and mounts it.
     pub fn mounted(mut self, at: PathBuf) -> Result<(Loop, PathBuf)> {
         output(&mut program("mkfs.ext4", &["-q", "-F", &self.device]))?;
         fs::create_dir_all(&at)?;

@@ -1,4 +1,4 @@
-//! Writes what a benchmark found into `benches/RESULTS.md`, in the part that belongs to it.
+//! Stores benchmark results in their section of `benches/RESULTS.md`.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ const TITLE: &str = "# Measured\n\nWhat the benchmarks of this project found, ea
 and command. Run them again: the figures are of that machine on that day, and ratios travel better \
 than numbers.\n";
 
-/// Replaces the part of that name, or adds it.
+/// Replaces the section with this name, or adds it.
 pub fn write(part: &str, command: &str, text: &str) -> Result<()> {
     let path = root().join("benches/RESULTS.md");
     fs::create_dir_all(root().join("benches"))?;
@@ -23,7 +23,7 @@ pub fn write(part: &str, command: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The text with the part under `heading` replaced by `body`.
+/// The text with the section under `heading` replaced by `body`.
 fn replaced(old: &str, heading: &str, body: &str) -> String {
     let (before, rest) = match old.split_once(heading) {
         Some((before, rest)) => (before, rest.find("\n## ").map_or("", |at| &rest[at..])),
@@ -32,7 +32,7 @@ fn replaced(old: &str, heading: &str, body: &str) -> String {
     format!("{}\n{body}\n{rest}", before.trim_end())
 }
 
-/// Processor, cores, kernel and day.
+/// Processor, cores, kernel and date.
 fn machine() -> Result<String> {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model =

@@ -1,10 +1,9 @@
-//! The stall test: a file system is frozen for a second while 1,000 writes a second are due.
+//! The stall test: a file system is frozen for one second while 1,000 writes per second are due.
 //!
-//! The truth follows from the schedule: a write that is due while everything stands still is
-//! answered when it goes on. Of `n` writes the slowest hundredth are those due in the first part of
-//! the freeze, so that the 99th percentile of the response is the length of the freeze less the time
-//! in which `n / 100` writes are due. A tool that starts its clock when it gets round to issuing
-//! sees next to nothing of it.
+//! The true response times follow from the schedule: a write due during the freeze completes at its
+//! end. Of `n` writes the slowest 1% are those due in the first part of the freeze, so the 99th
+//! percentile of the response is the length of the freeze less the time in which `n / 100` writes
+//! are due. A tool that starts its clock at the actual issue sees almost nothing of it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -23,7 +22,7 @@ use crate::run::{output, program};
 const RATE: f64 = 1000.0;
 const SECONDS: f64 = 5.0;
 const FREEZE: Duration = Duration::from_secs(1);
-/// The response's 99th percentile must be this close to the truth.
+/// Maximum relative error of the response's 99th percentile.
 const OFF_MAX: f64 = 0.02;
 
 struct Stall {
@@ -92,7 +91,7 @@ fn stall(binary: &Path, bench: &Bench, mount: &Path, backend: &str) -> Result<St
     let held_ms = held?;
     let record: Value =
         serde_json::from_str(rest.lines().rfind(|l| l.contains("schema")).unwrap_or_default())?;
-    // The slowest hundredth was due in the first 50 ms of the freeze.
+    // The slowest 1% were due in the first 50 ms of the freeze.
     let slowest_ms = SECONDS * RATE / 100.0 / RATE * 1000.0;
     let ms = |name: &str| metric(&record, name).map(|ns| ns / 1e6);
     Ok(Stall {
@@ -117,9 +116,9 @@ fn wait_for_begin(lines: &mut impl BufRead) -> Result<()> {
     }
 }
 
-/// Freezes the file system for a second and gives the milliseconds for which it took no write: from
-/// the begin of the call that froze it, which stops writes first and then waits for what is dirty, to
-/// the end of the one that let it go.
+/// Freezes the file system for a second and returns the milliseconds for which it accepted no
+/// write: from the begin of the freezing call, which first stops writes and then waits for dirty
+/// data, to the end of the thawing call.
 fn freeze(mount: &Path) -> Result<f64> {
     let mount = mount.display().to_string();
     let frozen = Instant::now();

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::run::{cargo, output, program, root};
 
-/// What one run of a tool yielded.
+/// Result of one run of a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// Operations per second.
@@ -22,7 +22,7 @@ pub fn build() -> Result<PathBuf> {
     Ok(root().join("target/release/ssdyno"))
 }
 
-/// One run of ours, as the record's JSON. Its store is a throw-away.
+/// One run of ssdyno, as the record's JSON. Its store is temporary.
 pub fn ours(binary: &Path, store: &Path, arguments: &[&str]) -> Result<Value> {
     let store = store.display().to_string();
     let tail = ["--json", "--quiet", "--store", &store];
@@ -33,14 +33,14 @@ pub fn ours(binary: &Path, store: &Path, arguments: &[&str]) -> Result<Value> {
     serde_json::from_str(line).with_context(|| format!("ssdyno said: {said}"))
 }
 
-/// A metric of a record of ours.
+/// A metric of a record.
 pub fn metric(record: &Value, name: &str) -> Result<f64> {
     let metrics = record["metrics"].as_array().into_iter().flatten();
     let found = metrics.into_iter().find(|m| m["name"] == name);
     found.and_then(|m| m["value"].as_f64()).with_context(|| format!("the record has no {name}"))
 }
 
-/// Rate and processor time of a record of ours.
+/// Rate and processor time of a record.
 pub fn sample(record: &Value) -> Result<Sample> {
     Ok(Sample { iops: metric(record, "iops")?, cpu_ns: metric(record, "cpu_ns_per_io")? })
 }
@@ -50,7 +50,7 @@ pub fn fio(arguments: &[&str]) -> Result<Value> {
     let common = ["--name=bench", "--output-format=json", "--thread", "--group_reporting"];
     let arguments: Vec<&str> = common.into_iter().chain(arguments.iter().copied()).collect();
     let said = output(&mut program("fio", &arguments))?;
-    // Warnings may stand before the JSON.
+    // Warnings may precede the JSON.
     let json = said.find('{').map_or("", |start| &said[start..]);
     let all: Value = serde_json::from_str(json).with_context(|| format!("fio said: {said}"))?;
     match &all["jobs"][0] {
@@ -59,7 +59,7 @@ pub fn fio(arguments: &[&str]) -> Result<Value> {
     }
 }
 
-/// Rate and processor time of a job of fio.
+/// Rate and processor time of a fio job.
 pub fn fio_sample(job: &Value) -> Result<Sample> {
     let number = |value: &Value| value.as_f64().context("fio's JSON lacks a number");
     let (mut iops, mut ops) = (0.0, 0.0);

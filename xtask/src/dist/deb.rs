@@ -1,8 +1,8 @@
-//! The Debian package: the tree as it will be installed, packed by `dpkg-deb`.
+//! The Debian package: the installed tree, packed by `dpkg-deb`.
 //!
-//! `dpkg-deb` and not debhelper, which wants a source package and some hundred megabytes of tools.
-//! The policy manual asks for the rest: manual pages and the changelog compressed, a copyright
-//! file, plain permissions, everything owned by root.
+//! `dpkg-deb` rather than debhelper, which needs a source package and some hundred megabytes of
+//! tools. The other requirements of the policy manual are met here: manual pages and the changelog
+//! compressed, a copyright file, plain permissions, everything owned by root.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use super::{Dist, SHELLS};
 use crate::run::{output, program, root};
 
-/// Where Debian looks for completions.
+/// Debian's directories for completions.
 fn completions_place(shell: &str) -> &'static str {
     match shell {
         "bash" => "usr/share/bash-completion/completions/ssdyno",
@@ -22,7 +22,7 @@ fn completions_place(shell: &str) -> &'static str {
     }
 }
 
-/// Makes the package, looks into it, and gives its path.
+/// Creates the package, checks it, and returns its path.
 pub fn make(dist: &Dist) -> Result<PathBuf> {
     let tree = dist.dir.join("deb");
     if tree.exists() {
@@ -114,7 +114,7 @@ fn put(tree: &Path, place: &str, content: impl AsRef<[u8]>, mode: u32) -> Result
     Ok(())
 }
 
-/// As Debian has it: the best compression, and no time in it, so that the same input gives the same
+/// As Debian requires: maximum compression and no timestamp, so that the same input gives the same
 /// package.
 fn put_compressed(tree: &Path, place: &str, content: &[u8]) -> Result<()> {
     put(tree, place, content, 0o644)?;
@@ -122,7 +122,7 @@ fn put_compressed(tree: &Path, place: &str, content: &[u8]) -> Result<()> {
     output(&mut program("gzip", &["-9nf", &file.to_string_lossy()])).map(drop)
 }
 
-/// What it will take on a disk of 4 KiB blocks.
+/// Its size on a disk with 4 KiB blocks.
 fn kilobytes(path: &Path) -> Result<u64> {
     if !path.is_dir() {
         return Ok(fs::metadata(path)?.len().div_ceil(4096) * 4);
@@ -131,7 +131,7 @@ fn kilobytes(path: &Path) -> Result<u64> {
     Ok(4 + inside.sum::<Result<u64>>()?)
 }
 
-/// Whatever mask the caller has.
+/// Independent of the caller's umask.
 fn plain_directories(dir: &Path) -> Result<()> {
     fs::set_permissions(dir, fs::Permissions::from_mode(0o755))?;
     for entry in fs::read_dir(dir)? {
@@ -143,7 +143,7 @@ fn plain_directories(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks it as an installation would and starts what comes out.
+/// Unpacks it like an installation and starts the binary.
 fn check(dist: &Dist, deb: &Path) -> Result<()> {
     let path = deb.to_string_lossy();
     let contents = output(&mut program("dpkg-deb", &["--contents", &path]))?;

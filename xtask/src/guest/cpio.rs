@@ -1,4 +1,4 @@
-//! Writes an archive as the kernel unpacks it at boot: cpio in its "new ASCII" format.
+//! Writes an archive for the kernel to unpack at boot: cpio in its "new ASCII" format.
 //!
 //! A header of 8-digit hexadecimal fields, the name, the content, each padded to 4 bytes
 //! (Documentation/driver-api/early-userspace/buffer-format.rst of Linux). Not compressed: the
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 const DIRECTORY: u32 = 0o040_755;
 const FILE: u32 = 0o100_000;
 
-/// An archive that grows.
+/// An archive under construction.
 #[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -40,7 +40,7 @@ impl Archive {
         }
     }
 
-    /// Whether there is something under this path.
+    /// Whether this path has an entry.
     pub fn has(&self, path: &str) -> bool {
         self.known.contains(path.trim_start_matches('/'))
     }

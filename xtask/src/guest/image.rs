@@ -1,5 +1,5 @@
-//! What the guest boots into: an archive of busybox, `ssdyno`, tools of
-//! other makers to check it against, modules, and the scripts of `guest/`.
+//! The guest's boot image: an archive of busybox, `ssdyno`, other tools to compare with, modules,
+//! and the scripts of `guest/`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use super::cpio::Archive;
 use super::kernel::Kernel;
 use crate::run::{find, output, program, root};
 
-/// Programs of the machine that come along, with their libraries. A script that uses one says so
-/// in its head (`needs`), and is skipped where it is missing.
+/// Programs copied from the machine with their libraries. A script names those it uses in its head
+/// (`needs`) and is skipped if one is missing.
 const TOOLS: &[&str] = &[
     "nvme",
     "hdparm",
-    "jq", // what else reads a drive's identity
+    "jq", // another reader of a drive's identity
     "lsblk",
     "blkid",
     "sfdisk",
@@ -34,7 +34,7 @@ const TOOLS: &[&str] = &[
     "mdadm",
     "cryptsetup",
     "losetup",
-    "setpriv", // somebody without privileges
+    "setpriv", // runs without privileges
 ];
 
 /// Writes the archive; `ssdyno` is the binary to put into it.
@@ -59,13 +59,13 @@ pub fn write(to: &Path, kernel: &Kernel, ssdyno: &Path) -> Result<()> {
     for script in super::script::all()? {
         add(&mut archive, &format!("/tests/{}.sh", script.name), &script.path)?;
     }
-    // Another run may be starting from the one before.
+    // Another run may still be using the previous one.
     let part = to.with_extension(std::process::id().to_string());
     fs::write(&part, archive.finish()).with_context(|| part.display().to_string())?;
     fs::rename(&part, to).with_context(|| to.display().to_string())
 }
 
-/// One more script, from outside of `guest/tests`: an archive to append to the first.
+/// One more script, from outside `guest/tests`: an archive to append to the first.
 pub fn extra(script: &Path) -> Result<Vec<u8>> {
     let mut archive = Archive::default();
     add(&mut archive, &format!("/tests/{}", name(script)), script)?;
@@ -80,7 +80,7 @@ fn add(archive: &mut Archive, place: &str, file: &Path) -> Result<()> {
 
 /// The libraries and the loader that `ldd` names, each under its own path.
 fn libraries(archive: &mut Archive, binary: &Path) -> Result<()> {
-    // A static binary is an error to it, and needs none.
+    // `ldd` fails on a static binary, which needs no libraries.
     let said = output(&mut program("ldd", &[&binary.to_string_lossy()])).unwrap_or_default();
     for path in said.split_whitespace().filter(|word| word.starts_with('/')) {
         if !archive.has(path) {

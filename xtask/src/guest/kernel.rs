@@ -1,5 +1,5 @@
-//! The kernel of the guest: the newest that the package `linux-image-amd64` left in /boot, and
-//! those of its modules that the tests use.
+//! The kernel of the guest: the newest from the package `linux-image-amd64` in /boot, with the
+//! modules used by the tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::cpio::Archive;
 use crate::run::{find, program};
 
-/// What a script may load; what they need themselves comes along.
+/// Modules that a script may load; their dependencies are added.
 const MODULES: &[&str] = &[
     "virtio_pci",
     "virtio_console",
@@ -41,17 +41,17 @@ const MODULES: &[&str] = &[
     "bcache",
 ];
 
-/// A kernel that can be booted.
+/// A bootable kernel.
 pub struct Kernel {
     /// The compressed image.
     pub image: PathBuf,
-    /// As `uname -r` says it.
+    /// As printed by `uname -r`.
     version: String,
     modules: PathBuf,
 }
 
 impl Kernel {
-    /// The newest that is complete and may be read; otherwise why there is none.
+    /// The newest complete and readable kernel; the error is the reason for its absence.
     pub fn find() -> Result<Kernel> {
         let names = fs::read_dir("/boot")
             .context("/boot")?
@@ -69,14 +69,14 @@ impl Kernel {
         bail!("no kernel in /boot that may be read and has its modules");
     }
 
-    /// The image to boot: unpacked into `dir`, for the guest's processor would take ten times as long;
-    /// as it is where that is not possible.
+    /// The image to boot: unpacked into `dir` if possible, because the guest's processor would take
+    /// ten times as long.
     pub fn unpacked(&self, dir: &Path) -> Result<PathBuf> {
         let unpacked = dir.join(format!("vmlinux-{}", self.version));
         if unpacked.exists() {
             return Ok(unpacked);
         }
-        // Without it, QEMU can only start what is packed.
+        // Otherwise QEMU can only start packed images.
         let config = fs::read_to_string(format!("/boot/config-{}", self.version));
         if !config.unwrap_or_default().lines().any(|line| line == "CONFIG_PVH=y") {
             return Ok(self.image.clone());
@@ -95,7 +95,7 @@ impl Kernel {
         Ok(unpacked)
     }
 
-    /// Puts the modules into the archive, with the tables that `modprobe` reads.
+    /// Adds the modules to the archive, with the tables read by `modprobe`.
     pub fn add_modules(&self, archive: &mut Archive) -> Result<()> {
         let place = format!("/lib/modules/{}", self.version);
         let table = self.read("modules.dep")?;
@@ -120,8 +120,8 @@ impl Kernel {
     }
 }
 
-/// What unpacks the kernel in an image, and the packed kernel without the length behind it
-/// (`payload_offset` and `payload_length` in Documentation/x86/boot.rst of Linux).
+/// The program that unpacks the kernel in an image, and the packed kernel without its trailing
+/// length (`payload_offset` and `payload_length` in Documentation/x86/boot.rst of Linux).
 fn payload(image: &[u8]) -> Option<(&'static str, &[u8])> {
     let word =
         |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
@@ -137,7 +137,7 @@ fn payload(image: &[u8]) -> Option<(&'static str, &[u8])> {
     find(unpacker).map(|_| (unpacker, payload))
 }
 
-/// The numbers in a version, by which 6.1.0-10 is newer than 6.1.0-9.
+/// The numbers in a version, so that 6.1.0-10 is newer than 6.1.0-9.
 fn numbers(version: &str) -> Vec<u64> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect()
 }
@@ -148,8 +148,8 @@ fn name(file: &str) -> String {
     file.split(".ko").next().unwrap_or(file).replace('-', "_")
 }
 
-/// Of the lines `file: needed files` of modules.dep, those of the modules wanted and of all that
-/// they need. A module that is not there is built in, or unknown: then loading it fails.
+/// Selects the requested modules and all their dependencies from the lines `file: needed files` of
+/// modules.dep. A missing module is built in or unknown, and loading it then fails.
 fn closure<'a>(table: &'a str, wanted: &[&str]) -> (BTreeSet<&'a str>, String) {
     let lines: BTreeMap<&str, &str> =
         table.lines().filter_map(|line| line.split_once(':')).collect();

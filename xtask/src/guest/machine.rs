@@ -1,17 +1,16 @@
-//! The machine as QEMU is told of it: a q35 board, and a drive for every word of a script's
-//! `drives`.
+//! The QEMU machine: a q35 board, and a drive for every word of a script's `drives`.
 //!
-//! | word | what the guest sees |
+//! | word | device in the guest |
 //! |---|---|
-//! | `nvme` | an NVMe controller with a namespace of 512-byte blocks, behind a PCIe port of its own |
+//! | `nvme` | an NVMe controller with a namespace of 512-byte blocks, on its own PCIe port |
 //! | `pair` | an NVMe controller with two: `pair` of 512-byte blocks, `pair4k` of 4096 |
 //! | `ssd`, `disk` | a SATA drive on AHCI that does not rotate, and one that does |
 //! | `usb`, `uas` | USB 3: bulk-only storage, and USB attached SCSI |
 //! | `sd` | an SD card in a controller on PCI; one a machine |
-//! | `scratch` | a virtio disk for what a test keeps beside the drive |
+//! | `scratch` | a virtio disk for data that a test keeps besides the drive |
 //!
-//! A number behind the word makes another of the kind (`usb2`), `:64M` another size than 128 MiB.
-//! Devices are JSON as QMP takes it: the same for the command line and for plugging in later.
+//! A number after the word makes another of the kind (`usb2`); `:64M` sets a size other than 128
+//! MiB. Devices are in QMP's JSON form, for the command line and for hot-plugging.
 
 use std::path::{Path, PathBuf};
 
@@ -22,25 +21,25 @@ use super::script::bare;
 
 const MIB: u64 = 1 << 20;
 
-/// A drive: devices to make, images behind them.
+/// A drive: its devices and their images.
 #[derive(Debug)]
 pub struct Drive {
     /// Its word.
     pub name: String,
-    /// In the order to be made; the first is what is unplugged.
+    /// In order of creation; the first one is unplugged.
     pub devices: Vec<Value>,
-    /// What the guest sees as block devices.
+    /// Its block devices in the guest.
     pub volumes: Vec<Volume>,
 }
 
-/// A block device of the guest and its image here.
+/// A block device of the guest and its image on the host.
 #[derive(Debug)]
 pub struct Volume {
-    /// As scripts call it.
+    /// Name in scripts.
     pub name: String,
-    /// Of its path in sysfs, by which the guest finds it.
+    /// Part of its sysfs path, by which the guest finds it.
     pub glob: String,
-    /// As `--destroy` wants it.
+    /// Argument of `--destroy`.
     pub serial: String,
     /// A sparse file.
     pub image: PathBuf,
@@ -48,7 +47,7 @@ pub struct Volume {
     pub bytes: u64,
 }
 
-/// Makes drives, and gives each its place on a bus.
+/// Creates drives and assigns their bus addresses.
 #[derive(Default)]
 pub struct Builder {
     slot: u32,
@@ -57,7 +56,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The drive of a word. `dir` is where its image will lie.
+    /// The drive for a word. `dir` is the directory of its image.
     pub fn drive(&mut self, word: &str, dir: &Path) -> Result<Drive> {
         let (name, bytes) = (bare(word), size(word)?);
         let volume = |name: &str, glob: String| Volume {
@@ -168,7 +167,7 @@ fn serial(name: &str) -> String {
     format!("SSDYNO-{}", name.to_uppercase())
 }
 
-/// Behind the colon, in MiB; an SD card must be a power of two.
+/// The size after the colon, in MiB; an SD card must be a power of two.
 fn size(word: &str) -> Result<u64> {
     let Some((_, size)) = word.split_once(':') else {
         return Ok(128 * MIB);
@@ -177,13 +176,13 @@ fn size(word: &str) -> Result<u64> {
     Ok(mib * MIB)
 }
 
-/// An image as QEMU opens it: what the guest discards becomes a hole.
+/// The QEMU options of an image: discards by the guest become holes.
 pub fn image(volume: &Volume) -> Value {
     json!({"driver": "raw", "node-name": volume.name, "discard": "unmap",
         "file": {"driver": "file", "filename": volume.image, "discard": "unmap"}})
 }
 
-/// What does not depend on the script.
+/// Options independent of the script.
 pub const BOARD: &[&str] = &[
     "-machine",
     "q35",

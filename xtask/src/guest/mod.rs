@@ -1,7 +1,7 @@
 //! `cargo xtask guest`: a Linux guest with kernel devices of every kind, under QEMU.
 //!
-//! QEMU emulates the processor, too: nothing of the machine it runs on is needed or touched, and
-//! nothing in it is fast. So it shows that things are right, never how quick they are.
+//! QEMU also emulates the processor: nothing of the host is needed or touched, and everything is
+//! slow. The guest therefore tests correctness, never speed.
 
 mod cpio;
 mod image;
@@ -28,15 +28,15 @@ cargo xtask guest run SCRIPT [DRIVE]      a script of your own, or one of guest/
 cargo xtask guest sh [DRIVE...]           a shell; Ctrl-A X ends it
 ";
 
-/// What guests boot from.
+/// Boot files of the guests.
 pub struct Ready {
     kernel: PathBuf,
     initrd: PathBuf,
-    /// Where each gets a directory.
+    /// Parent of their directories.
     dir: PathBuf,
 }
 
-/// Runs the chore.
+/// Runs the command.
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let (what, rest) = arguments.split_first().map_or(("", arguments), |(w, r)| (w.as_str(), r));
     match what {
@@ -55,7 +55,7 @@ pub fn has_kernel() -> bool {
     Kernel::find().is_ok()
 }
 
-/// Why no guest can be had on this machine, if so.
+/// Why this machine cannot run the guest, if so.
 pub fn missing() -> Option<String> {
     if std::env::consts::ARCH != "x86_64" {
         return Some("the guest is made for x86_64".into());
@@ -87,11 +87,11 @@ impl Ready {
     }
 }
 
-/// Names a static binary that is to be tested, such as `target/dist/ssdyno`.
+/// Option with a static binary to test, such as `target/dist/ssdyno`.
 const STATIC: &str = "SSDYNO_GUEST_STATIC";
 
-/// The binary as the tests have it, without what is for debuggers. Not static unless one is named:
-/// that would be a second build of everything, and its libraries come along as those of the tools do.
+/// The tests' binary, stripped of debug information. It is not static unless one is given: that
+/// would be a second full build, and its libraries are copied like those of the tools.
 fn build(target: &Path, dir: &Path) -> Result<PathBuf> {
     let built = match std::env::var_os(STATIC) {
         Some(path) => PathBuf::from(path),

@@ -1,8 +1,8 @@
-//! A QEMU process and the lines to it.
+//! A QEMU process and its connections.
 //!
-//! QMP on one socket, a virtio port on which the guest asks a line and gets a line on another; what
-//! the script prints and the guest's console go to files. Every line is read by a thread of its own
-//! that does nothing else; all that comes is an event in one queue.
+//! QMP uses one socket; a virtio port on another carries the guest's one-line requests and their
+//! answers; the script's output and the guest's console go to files. Each connection has a reader
+//! thread, and all input becomes events in one queue.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -17,15 +17,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-/// What comes from QEMU.
+/// Events from QEMU.
 pub enum Event {
     /// A line of the guest.
     Asked(String),
     /// A line of QMP.
     Qmp(Value),
-    /// A line is open: its name, and where to write.
+    /// A connection is open: its name, and its writing end.
     Open(&'static str, UnixStream),
-    /// It has ended; what it said on stderr.
+    /// It has ended, with its stderr.
     Ended(String),
 }
 
@@ -36,13 +36,13 @@ pub struct Qemu {
     port: Option<UnixStream>,
     commands: Option<UnixStream>,
     events: Receiver<Event>,
-    /// Came while something else was awaited.
+    /// Events received while waiting for another one.
     backlog: VecDeque<Event>,
     deadline: Instant,
 }
 
 impl Qemu {
-    /// Starts it and opens its lines; sockets and logs lie in `dir`.
+    /// Starts it and opens its connections; sockets and logs are in `dir`.
     pub fn start(mut command: Command, dir: &Path, limit: Duration) -> Result<Qemu> {
         let (sender, events) = channel();
         for (name, make) in [("host", asked as Maker), ("qmp", qmp as Maker)] {
@@ -74,7 +74,7 @@ impl Qemu {
         Ok(qemu)
     }
 
-    /// The next question of the guest.
+    /// The next request of the guest.
     pub fn asked(&mut self) -> Result<String> {
         loop {
             let event = self.backlog.pop_front().map_or_else(|| self.receive(), Ok)?;
@@ -90,7 +90,7 @@ impl Qemu {
         writeln!(port, "{line}").context("the guest's port")
     }
 
-    /// Gives a command of QMP and waits for its result.
+    /// Sends a QMP command and waits for its result.
     pub fn qmp(&mut self, command: &str, arguments: Value) -> Result<()> {
         let line = json!({"execute": command, "arguments": arguments});
         writeln!(self.commands.as_mut().context("QMP is not open")?, "{line}").context("QMP")?;
@@ -105,9 +105,9 @@ impl Qemu {
         }
     }
 
-    /// Ends it, if it still runs.
+    /// Terminates it if it still runs.
     pub fn end(mut self) -> Result<()> {
-        // Its images lie in the cache of this machine: nothing is lost.
+        // Its images are in the cache of this machine: nothing is lost.
         let _ = self.child.kill();
         self.child.wait().context("QEMU").map(drop)
     }
@@ -132,7 +132,7 @@ fn qmp(line: String) -> Event {
     Event::Qmp(serde_json::from_str(&line).unwrap_or_default())
 }
 
-/// Takes the line when QEMU opens it, and what comes on it.
+/// Accepts the connection from QEMU and reads it.
 fn listen(name: &'static str, listener: &UnixListener, make: Maker, to: &Sender<Event>) {
     let Ok((line, _)) = listener.accept() else { return };
     let Ok(back) = line.try_clone() else { return };
@@ -144,7 +144,7 @@ fn listen(name: &'static str, listener: &UnixListener, make: Maker, to: &Sender<
     }
 }
 
-/// Where a script's output and the console of the guest go.
+/// Destination of a script's output and of the guest's console.
 pub fn logs(command: &mut Command, dir: &Path) -> Result<()> {
     for (name, file) in [("out", "out.log"), ("console", "console.log")] {
         let path = dir.join(file);

@@ -1,12 +1,12 @@
-//! A test in the guest: a shell script whose first comment says what it needs.
+//! A test in the guest: a shell script whose first comment states its requirements.
 //!
 //! ```text
-//! # drives: usb:64M scratch     kinds of drives (machine.rs), with a size where the usual is wrong
+//! # drives: usb:64M scratch     kinds of drives (machine.rs), with a size if not the default
 //! # later: usb2                 drives that `host plug` attaches
 //! # each: nvme ssd sd           once for each of these, called $drive in it
 //! # modules: dm_mod             loaded before it starts
 //! # needs: dmsetup              programs of this machine; without them it is skipped
-//! # seconds: 60                 it may take
+//! # seconds: 60                 time limit
 //! ```
 
 use std::fs;
@@ -17,12 +17,12 @@ use anyhow::{Context, Result, bail};
 
 use crate::run::root;
 
-/// A script and what its head asks for.
+/// A script and the requirements in its head.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
-    /// Of the file, without its ending.
+    /// File name without its extension.
     pub name: String,
-    /// Where it lies.
+    /// Path.
     pub path: PathBuf,
     /// Attached when the machine starts.
     pub drives: Vec<String>,
@@ -30,11 +30,11 @@ pub struct Script {
     pub later: Vec<String>,
     /// Runs once for each; empty: once.
     pub each: Vec<String>,
-    /// To be loaded.
+    /// Modules to load.
     pub modules: Vec<String>,
-    /// Programs.
+    /// Required programs.
     pub needs: Vec<String>,
-    /// Until it counts as hung.
+    /// Time limit.
     pub limit: Duration,
 }
 
@@ -80,7 +80,7 @@ impl Script {
         Ok(())
     }
 
-    /// What is to be run.
+    /// The cases to run.
     pub fn cases(&self) -> Vec<Case> {
         let case = |drive| Case { script: self.clone(), drive };
         match self.each.as_slice() {
@@ -91,13 +91,13 @@ impl Script {
 }
 
 impl Case {
-    /// As it is called in what a user reads.
+    /// Its name for display.
     pub fn name(&self) -> String {
         let drive = self.drive.as_deref().map(bare);
         drive.map_or(self.script.name.clone(), |drive| format!("{}-{drive}", self.script.name))
     }
 
-    /// All that is attached when the machine starts.
+    /// All drives attached when the machine starts.
     pub fn drives(&self) -> Vec<String> {
         self.drive.iter().chain(&self.script.drives).cloned().collect()
     }
@@ -108,7 +108,7 @@ pub fn bare(drive: &str) -> &str {
     drive.split(':').next().unwrap_or(drive)
 }
 
-/// Those of `guest/tests`, by name.
+/// The scripts of `guest/tests`, by name.
 pub fn all() -> Result<Vec<Script>> {
     let dir = root().join("guest/tests");
     let entries = fs::read_dir(&dir).with_context(|| dir.display().to_string())?;

@@ -1,6 +1,7 @@
-//! A guest from its start to its end, and what its script asks of the host meanwhile.
+//! A guest from start to end, and the requests of its script to the host.
 //!
-//! Nothing here waits for a time: all is answered as it comes, and one limit ends a guest that hangs.
+//! Nothing here waits for a fixed time: events are answered as they arrive, and one limit ends a
+//! hanging guest.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -17,15 +18,15 @@ use super::qemu::{self, Qemu};
 use super::script::{Case, bare};
 use crate::run::{output, program};
 
-/// How a script went.
+/// Result of a script.
 pub struct Outcome {
     /// Its exit status.
     pub status: i32,
-    /// What it printed.
+    /// Its output.
     pub said: String,
 }
 
-/// Runs a case; its images and logs stay in a directory of its name.
+/// Runs a case; its images and logs stay in a directory with its name.
 pub fn run(case: &Case, ready: &Ready) -> Result<Outcome> {
     let dir = empty(&ready.dir.join(case.name()))?;
     let mut command = command(ready);
@@ -59,13 +60,13 @@ fn empty(dir: &Path) -> Result<std::path::PathBuf> {
 }
 
 fn command(ready: &Ready) -> Command {
-    // Whoever interrupts the tests leaves no guest behind.
+    // Interrupting the tests must not leave a guest running.
     let core = core();
     let words = ["--pdeathsig", "KILL", "taskset", "-c", &core, "qemu-system-x86_64"];
     let mut command = program("setpriv", &words);
     command.args(BOARD);
     command.arg("-kernel").arg(&ready.kernel).arg("-initrd").arg(&ready.initrd);
-    // Without its check of the timer, which hangs now and then where the processor is busy.
+    // Without the kernel's timer check, which sometimes hangs on a busy host.
     command.args(["-append", "console=ttyS0 quiet panic=-1 nokaslr no_timer_check"]);
     command
 }
@@ -91,7 +92,7 @@ fn cores(list: &str) -> Vec<usize> {
     list.split(',').filter_map(span).flatten().collect()
 }
 
-/// The drives of a case, and how often its guest has started.
+/// The drives of a case, and the number of times its guest has started.
 struct Guest {
     drives: Vec<Drive>,
     later: Vec<Drive>,
@@ -99,7 +100,8 @@ struct Guest {
     resets: u32,
 }
 
-/// Makes the images, starts the guest and answers until its script has ended; the exit status.
+/// Creates the images, starts the guest and answers its requests until its script has ended;
+/// returns the exit status.
 fn serve(case: &Case, dir: &Path, mut command: Command, script: bool) -> Result<i32> {
     let mut builder = Builder::default();
     let mut make = |words: &[String]| -> Result<Vec<Drive>> {
@@ -116,7 +118,7 @@ fn serve(case: &Case, dir: &Path, mut command: Command, script: bool) -> Result<
         command.arg("-device").arg(device.to_string());
     }
     let mut qemu = Qemu::start(command, dir, case.script.limit)?;
-    let told = guest.told(case, script);
+    let told = guest.parameters(case, script);
     let status = guest.talk(&mut qemu, &told);
     qemu.end()?;
     status
@@ -135,7 +137,7 @@ impl Guest {
                     ensure!(self.boots == self.resets + 1, "the guest started again by itself");
                     format!("boot={} {told}", self.boots)
                 }
-                // Without an answer: the next start would take it for its own.
+                // Not answered: the next start would take the answer for its own.
                 "reset" => {
                     self.resets += 1;
                     qemu.qmp("system_reset", json!({}))?;
@@ -147,7 +149,7 @@ impl Guest {
         }
     }
 
-    /// One line for one line.
+    /// Answers one line with one line.
     fn answer(&mut self, qemu: &mut Qemu, line: &str) -> Result<String> {
         let (what, name) = line.split_once(' ').unwrap_or((line, ""));
         match what {
@@ -174,8 +176,8 @@ impl Guest {
         self.volumes().find(|volume| volume.name == name).context("no such drive")
     }
 
-    /// What a start is told: assignments for its shell.
-    fn told(&self, case: &Case, script: bool) -> String {
+    /// Parameters of a start: assignments for its shell.
+    fn parameters(&self, case: &Case, script: bool) -> String {
         let volumes = self.volumes().map(|v| format!("{}|{}|{}", v.name, v.glob, v.serial));
         let names = |words: &[String]| words.iter().map(|w| bare(w)).collect::<Vec<_>>().join(" ");
         let file = case.script.path.file_name().unwrap_or_default().to_string_lossy();
@@ -191,7 +193,7 @@ impl Guest {
     }
 }
 
-/// A port of PCIe stays when what is in it goes.
+/// A PCIe port remains when its device is unplugged.
 fn is_hot(device: &Value) -> bool {
     device["driver"] != "pcie-root-port"
 }

@@ -1,4 +1,4 @@
-//! The tests in the guest: which there are, two at a time, and how they went.
+//! The tests in the guest: selection, running two at a time, results.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -17,30 +17,30 @@ use crate::run::{find, root};
 /// Guests at a time: each takes a processor.
 const TOGETHER: usize = 2;
 
-/// How a case went.
+/// Result of a case.
 pub struct Verdict {
-    /// Of the case.
+    /// Name of the case.
     pub name: String,
-    /// Whether all of its checks held.
+    /// Whether all of its checks passed.
     pub ok: bool,
-    /// Why it was not made, if so.
+    /// Why it was skipped, if so.
     pub skipped: Option<String>,
-    /// What it printed, or why it could not be run.
+    /// Its output, or the reason for not running.
     pub said: String,
-    /// It failed once before.
+    /// Whether it failed once before.
     pub again: bool,
-    /// It took.
+    /// Duration.
     pub time: Duration,
 }
 
-/// Runs the cases whose names begin with one of these, or all; tells each as it ends.
+/// Runs the cases whose names begin with one of these, or all; reports each as it ends.
 pub fn test(names: &[String], tell: impl Fn(&Verdict) + Sync) -> Result<Vec<Verdict>> {
     let wanted =
         |case: &Case| names.is_empty() || names.iter().any(|n| case.name().starts_with(n.as_str()));
     let mut cases: Vec<Case> = all()?.iter().flat_map(Script::cases).filter(wanted).collect();
     ensure!(!cases.is_empty(), "no test in guest/tests is called {}", names.join(" or "));
     let ready = Ready::make()?;
-    // The long ones first, so that none is left over at the end.
+    // Long cases first, so that none remains at the end.
     cases.sort_by_key(|case| std::cmp::Reverse(case.script.limit));
     let (queue, done) = (Mutex::new(VecDeque::from(cases)), Mutex::new(Vec::new()));
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -55,8 +55,8 @@ pub fn test(names: &[String], tell: impl Fn(&Verdict) + Sync) -> Result<Vec<Verd
     Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// A case that fails is run once more: unplugging now and then ends QEMU itself. What it said the first
-/// time is kept, and told.
+/// A failing case is run once more, because unplugging sometimes ends QEMU itself. The output of
+/// the first attempt is kept and shown.
 fn twice(case: &Case, ready: &Ready) -> Verdict {
     let first = judge(case, ready);
     if first.ok {

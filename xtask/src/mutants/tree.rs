@@ -11,8 +11,7 @@ use anyhow::{Context, Result};
 
 use crate::run::{output, program, root};
 
-/// Brings the copy up to date; files that are equal keep their times, so that cargo builds nothing
-/// anew for them.
+/// Updates the copy; unchanged files keep their times, so that cargo does not rebuild them.
 pub fn copy(room: &str) -> Result<PathBuf> {
     let tree = root().join("target/mutants").join(room);
     let files = files()?;
@@ -41,7 +40,7 @@ fn update(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes sources that the project no longer has: cargo would build a room of them.
+/// Removes sources that the project no longer has, which cargo would build.
 fn remove_others(dir: &Path, tree: &Path, files: &BTreeSet<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(dir).with_context(|| dir.display().to_string())? {
         let path = entry?.path();
