@@ -27,7 +27,7 @@ fn words_that_make_no_sense() {
         (&["io", ".", "--rw", "sideways"], "randwrite"),
         (&["io", ".", "--bs", "0"], "1 byte to 1 GiB"),
         (&["io", ".", "--bs", "4k:x"], "whole number"),
-        (&["io", ".", "--size", "4MiB", "--bs", "8MiB"], "less than one block"),
+        (&["io", ".", "--size", "4MiB", "--bs", "8MiB"], "smaller than one block"),
         (&["io", ".", "--depth", "0"], "0 is not in 1..=65536"),
         (&["io", ".", "--ops", "0"], "1 or more"),
         (&["io", ".", "--coverage", "-1"], "above 0"),

@@ -267,10 +267,10 @@ fn changed_in_mid_run() {
 }
 
 #[test]
-fn a_file_is_told_what_would_give_it_away() {
+fn a_refused_file_shows_the_word_that_permits_it() {
     let place = Place::new();
     let file = place.file("file", 8 * MIB);
     let said = place.ssdyno(&["run", &file, "--destroy=1"]);
     said.refuses(3, "'1' is not the size in bytes of");
-    assert!(said.err.contains("   try: --destroy=8388608, if it may be lost"), "{said:?}");
+    assert!(said.err.contains("   try: --destroy=8388608, if its data may be lost"), "{said:?}");
 }
