@@ -1,4 +1,4 @@
-//! Virtual drives as data to show: what each is, and the source of every figure.
+//! Virtual drives as data to show: a description of each, and the source of every figure.
 
 use model::DriveSpec;
 pub use model::FigureLine;

@@ -193,7 +193,7 @@ impl Recording {
         self.check(kept);
     }
 
-    /// Stores what a method has found so far.
+    /// Stores the results of a method so far.
     pub fn checkpoint(&mut self, outcome: &Outcome) {
         self.take(outcome);
         self.keep();

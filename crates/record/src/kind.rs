@@ -207,7 +207,7 @@ kinds! {
 kinds! {
     /// The kind of a verdict. Names are in capitals.
     VerdictKind {
-        /// No rule found the cause; the text lists what was ruled out and what is not known.
+        /// No rule found the cause; the text lists the causes ruled out and those unknown.
         Undetermined = "UNDETERMINED",
         /// Memory served reads.
         Ram = "RAM",

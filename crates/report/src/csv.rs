@@ -1,7 +1,7 @@
 //! Tables for spreadsheets and data frames, as RFC 4180 has them (with line feeds alone).
 //!
 //! Every row names its run, so that tables of several runs can be put one under the other. Numbers
-//! are as exact as in the record; what is unknown is an empty field.
+//! are as exact as in the record; an unknown value is an empty field.
 
 use record::{Metric, Run, Series, Unit};
 

@@ -228,7 +228,7 @@ pub(crate) fn caching(direct: Option<bool>) -> &'static str {
     }
 }
 
-/// What to distrust: the worst first, and what was found in several workloads said once.
+/// Warnings, worst first; a finding of several workloads is listed once.
 pub(crate) fn doubts(run: &Run) -> Vec<Doubt<'_>> {
     let mut doubts: Vec<Doubt<'_>> = Vec::new();
     for finding in &run.warnings {

@@ -67,7 +67,7 @@ impl Row<'_> {
         }
     }
 
-    /// Operations per second of one of its rates, where that is what was counted.
+    /// Operations per second of one of its rates, if operations were counted.
     pub(crate) fn iops(&self, rate: &Metric) -> Option<f64> {
         rate.value.filter(|_| rate.unit == Unit::Iops)
     }

@@ -72,7 +72,7 @@ fn row(
     Some(Row { name, before: show(before), after: show(after), added })
 }
 
-/// The same in a line: traffic by the drive's count, flash against host, and what became worse.
+/// The same in a line: traffic by the drive's count, flash against host, and values that became worse.
 pub(crate) fn line(run: &Run) -> Vec<String> {
     let Some((before, after)) = both(run) else { return Vec::new() };
     let more = |of: Count| of(after)?.checked_sub(of(before)?);

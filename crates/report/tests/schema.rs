@@ -1,4 +1,4 @@
-//! `docs/record.schema.json` describes what is written, all of it, and lets the schema grow.
+//! `docs/record.schema.json` describes every field written, and allows additions.
 
 mod common;
 

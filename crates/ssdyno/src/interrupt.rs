@@ -1,4 +1,4 @@
-//! Ctrl-C: the first ends the run cleanly and keeps what was measured, the second quits at once.
+//! Ctrl-C: the first one ends the run cleanly and keeps the results, the second quits at once.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -8,7 +8,7 @@ use report::Style;
 /// Columns where the width is unknown.
 const WIDTH: usize = 100;
 
-/// The style for what goes to stdout. `NO_COLOR` and pipes get plain text.
+/// The style of stdout. `NO_COLOR` and pipes get plain text.
 pub fn style() -> Style {
     let terminal = stdout().is_terminal();
     let no_colour = env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());

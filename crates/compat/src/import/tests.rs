@@ -75,7 +75,7 @@ fn the_bins_of_json_plus_are_a_histogram() {
 }
 
 #[test]
-fn several_jobs_are_told_apart() {
+fn several_jobs_are_distinguished() {
     let run = one(sample!("fio-jobs.txt"));
     let rates: Vec<_> = run.metrics.iter().filter(|m| !m.name.contains('.')).collect();
     let names: Vec<_> = rates.iter().map(|m| m.name.as_str()).collect();
@@ -113,7 +113,7 @@ fn fio_2_has_kib_and_microseconds() {
 }
 
 #[test]
-fn iozone_values_are_told_by_their_place() {
+fn iozone_values_are_identified_by_position() {
     let found = runs(sample!("iozone.txt"));
     let [full, bare] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!(full.started, "2023-10-03T18:02:42Z");
@@ -163,13 +163,13 @@ fn diskmarks_of_all_versions() {
 
 /// Found by the fuzzer: the product was computed before the range check.
 #[test]
-fn a_block_that_no_number_holds_is_an_error() {
+fn an_out_of_range_block_is_an_error() {
     let huge = sample!("cdm8.txt").replace("SEQ    1MiB", "SEQ    18446744073709551615MiB");
     assert!(read(&huge, None).is_ok(), "the block is unknown, the rate is not");
 }
 
 #[test]
-fn a_file_of_windows_is_decoded() {
+fn a_windows_file_is_decoded() {
     let wide: Vec<u8> = [0xff, 0xfe]
         .into_iter()
         .chain(sample!("cdm8.txt").encode_utf16().flat_map(u16::to_le_bytes))
@@ -239,7 +239,7 @@ fn dd_of_gnu_busybox_and_bsd_in_three_languages() {
 }
 
 #[test]
-fn our_own_records_stay_what_they_are() {
+fn records_of_ssdyno_are_unchanged() {
     let run = one(sample!("export.jsonl"));
     assert_eq!(run.id, "01M80BQAXA8MM512X4A4P11BSR");
     assert_eq!((run.number, run.method.as_str()), (None, "io"));
@@ -262,7 +262,7 @@ fn a_log_of_several_tools_gives_a_run_for_each() {
 }
 
 #[test]
-fn what_cannot_be_read_is_quoted_with_its_line() {
+fn unreadable_input_is_quoted_with_its_line() {
     let said = |text: &str| read(text, None).map(|runs| runs.len()).expect_err(text).to_string();
     assert_eq!(
         said("\n\nhello\n"),
@@ -287,7 +287,7 @@ fn what_cannot_be_read_is_quoted_with_its_line() {
 }
 
 #[test]
-fn nothing_that_was_not_told_is_known() {
+fn missing_information_stays_unknown() {
     for (name, text) in samples().into_iter().filter(|(name, _)| !name.starts_with("export")) {
         for run in runs(&text) {
             assert_eq!((run.plan.is_none(), run.target.bytes, run.number), (true, None, None));

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_mode_doubles_both_and_leaves_small_records_of_large_files_out() {
+    fn auto_mode_doubles_both_and_skips_small_records_of_large_files() {
         let auto = Sizes { auto: true, ..Sizes::default() };
         let all = rows(&auto);
         assert_eq!(all[..5], [(64, 4), (64, 8), (64, 16), (64, 32), (64, 64)]);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn without_anything_it_is_512_kib_in_records_of_4() {
+    fn the_default_is_512_kib_in_records_of_4() {
         assert_eq!(rows(&Sizes::default()), [(512, 4)]);
         let several = Sizes { records: vec![4096, 8192], files: vec![1 << 20], ..Sizes::default() };
         assert_eq!(rows(&several), [(1024, 4), (1024, 8)]);

@@ -110,7 +110,7 @@ fn the_runs_of_002_hold_together() {
     let tests = ["write", "rewrite", "read", "reread", "random-read", "random-write"];
     for entry in document.runs.iter().filter(|e| e.id.contains("iozone")) {
         let get = |name: &str| value(&document, entry, name).expect(name).0;
-        // Six passes over 100 MiB, all but what closes the files.
+        // Six passes over 100 MiB, except closing the files.
         let passes: f64 = tests.iter().map(|name| 102_400.0 / get(name)).sum();
         let elapsed = get("elapsed");
         assert!(passes < elapsed && passes > 0.98 * elapsed, "{}: {passes}", entry.id);

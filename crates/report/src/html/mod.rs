@@ -35,7 +35,7 @@ const UPLOT_LICENCE: &str = include_str!("../../vendor/uplot/LICENSE");
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'";
 
-/// The run as a page. Fails only if the record holds what JSON cannot.
+/// The run as a page. Fails only if the record contains a value that JSON cannot represent.
 pub fn html(run: &Run) -> serde_json::Result<String> {
     let record = embedded(&serde_json::to_string(run)?);
     let page = markup! {

@@ -1,4 +1,4 @@
-//! The grid with its intervals, and a plain table of what does not fit it.
+//! The grid with its intervals, and a plain table of the other metrics.
 
 use maud::{Markup, html as markup};
 use record::{Metric, Run, Unit};

@@ -63,7 +63,7 @@ fn evidence(evidence: &[Evidence]) -> Markup {
     }
 }
 
-/// JSON has no infinity and no NaN; a record read back from it may hold one for what was unknown.
+/// JSON has no infinity and no NaN; a record read back from it may hold one for an unknown value.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
@@ -85,7 +85,7 @@ pub(super) fn drive(run: &Run) -> Markup {
     }
 }
 
-/// What the drive tells besides, and what could not be asked.
+/// Further details from the drive, and information that could not be queried.
 fn told(drive: &DriveIdentity) -> Markup {
     markup! {
         @if !drive.details.is_empty() {

@@ -1,4 +1,4 @@
-//! The top of the page: what was measured, the verdict in a sentence, and the numbers in tiles.
+//! The top of the page: the subject, the verdict in a sentence, and the numbers in tiles.
 
 use maud::{Markup, html as markup};
 use record::{Clock, Level, Metric, MetricKey, Order, Run, Stamp, Statistic};
@@ -54,7 +54,7 @@ pub(super) fn summary(run: &Run) -> Markup {
     }
 }
 
-/// The sentence that says what to think of it all.
+/// The concluding sentence.
 fn verdict(run: &Run) -> (&'static str, String) {
     if run.metrics.is_empty() {
         return ("warn", "Nothing was measured.".to_string());
@@ -69,7 +69,7 @@ fn verdict(run: &Run) -> (&'static str, String) {
     }
     let concluded = run.verdicts.first().map(|verdict| verdict.text.clone());
     let mut issued = grid::workloads(run);
-    // A workload by hand has no verdict: what was measured is the headline.
+    // A workload by hand has no verdict: its result is the headline.
     let only = issued.next().filter(|_| issued.next().is_none());
     let described = only.map(|w| describe::workload(&w).join(", "));
     let none = "No conclusion was drawn from these numbers.";

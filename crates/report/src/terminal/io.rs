@@ -20,7 +20,7 @@ const WORDS: [(Statistic, &str, &str); 4] = [
     (Statistic::BatchMean, "batch", "I/Os per system call"),
 ];
 
-/// The workload, its rates, its latencies, and what else was measured.
+/// The workload, its rates, its latencies, and other metrics.
 pub(super) fn body(page: &mut Page, run: &Run) {
     for workload in grid::workloads(run) {
         page.items("workload", &describe::workload(&workload));

@@ -85,7 +85,7 @@ fn identity(id: &DriveIdentity) -> Vec<String> {
         format!("{label} {}", value.as_deref().unwrap_or("unknown"))
     };
     let mut words = vec![id.bus.clone()];
-    // The names of other buses are long, and stand with what the drive tells in full.
+    // The names of other buses are long, and are shown with the drive's details.
     words.extend(id.hardware_id.clone().filter(|_| id.bus == "usb"));
     words.extend([known("serial", &id.serial), known("firmware", &id.firmware)]);
     words

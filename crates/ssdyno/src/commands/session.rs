@@ -23,7 +23,7 @@ pub fn run(args: &TargetArgs, work: &Work<'_>, interrupt: &Arc<AtomicBool>) -> R
     present::conclude(record(&request, &args.output, work, interrupt)?, &args.output)
 }
 
-/// Shows what a run would do and cost.
+/// Shows the plan and cost of a run.
 pub fn show_plan(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Result<()> {
     let planned = request.plan(work)?;
     let (target, style) = (&request.target.spec, screen::style());
@@ -54,7 +54,7 @@ pub fn record(
     Ok(recorded)
 }
 
-/// The lines before the first byte: what is written, what is lost, what is borrowed.
+/// The lines before the first byte: bytes written, data lost, blocks borrowed.
 fn announcement(request: &Request, planned: &Planned<'_>) -> String {
     let (spec, plan) = (&request.target.spec, &planned.plan);
     let mut text = present::announce(planned.name(), spec, plan, planned.health());

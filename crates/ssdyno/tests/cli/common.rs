@@ -214,7 +214,7 @@ impl Going {
         send(signal, self.child.id());
     }
 
-    /// Waits for the end; what was said after the lines read so far.
+    /// Waits for the end; returns the output after the lines read so far.
     pub fn end(mut self) -> Said {
         let rest: Vec<String> = self.lines.by_ref().map_while(Result::ok).collect();
         let output = self.child.wait_with_output().expect("ends");

@@ -9,7 +9,7 @@ use crate::common::{Loop, MIB, Mounted, Place, Said, or_skip, root, tool};
 
 const BYTES: u64 = 16 * MIB;
 
-/// A device that holds ones, and what gives it away.
+/// A device filled with ones, and its confirmation.
 fn device() -> Result<(Loop, String), String> {
     root()?;
     let device = Loop::new(BYTES, "", &[])?;

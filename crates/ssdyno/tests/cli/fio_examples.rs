@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use crate::common::{Place, root};
 
-/// Bytes of each file, and of what a job moves. Every section gets it: examples for devices have none.
+/// Bytes of each file, and transferred by each job. Every section gets it: examples for devices
+/// have none.
 const SIZE: &str = "2m";
 
 const NAMES: &[&str] = &[

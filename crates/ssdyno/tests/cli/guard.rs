@@ -256,7 +256,7 @@ fn changed_in_mid_run() {
         or_skip!(tool("losetup", &["-c", &device.path]));
         run.signal(SIGCONT);
         let said = run.end();
-        // An operation on what was cut off may fail before the guard is asked again.
+        // An operation on the truncated part may fail before the guard is checked again.
         let words = format!("it had {BYTES} bytes, now {}", BYTES - MIB);
         let seen = said.err.contains("changed since it was opened") && said.err.contains(&words);
         assert!(said.code == 4 || said.code == 3 && seen, "{said:?}");

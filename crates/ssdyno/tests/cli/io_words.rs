@@ -1,4 +1,4 @@
-//! `ssdyno io`: every word does what it says, by counts that are exact whatever the machine.
+//! `ssdyno io`: every option takes effect, checked by exact counts on any machine.
 
 use serde_json::Value;
 

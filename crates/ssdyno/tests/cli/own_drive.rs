@@ -1,4 +1,4 @@
-//! `ssdyno replicate DOCUMENT TARGET`: what a document ran, on a drive of one's own, its figures
+//! `ssdyno replicate DOCUMENT TARGET`: a document's runs on one's own drive, its figures
 //! beside the published ones, and nothing left behind.
 
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The records: listing, showing in every form, exporting, removing; and what goes to a pipe.
+//! The records: listing, showing in every form, exporting, removing; and output to a pipe.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,4 @@
-//! Drives that fail, content that is not what was written, a store that fills up in the middle.
+//! Drives that fail, corrupted content, a store that fills up in the middle.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

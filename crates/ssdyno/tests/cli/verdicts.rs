@@ -1,4 +1,4 @@
-//! Whether a number is that of a drive: what memory served is called so, what the drive did is not.
+//! Whether a number is that of a drive: reads from memory are reported as such, others are not.
 
 use std::path::Path;
 
