@@ -20,7 +20,7 @@ use crate::job::gcd;
 const SHORTEST_INTERVAL_NS: u64 = 1_000_000;
 const LONGEST_INTERVAL_NS: u64 = 100_000_000;
 
-/// Runs the clones; gives the result of each, and of all together.
+/// Runs the clones; returns the result of each, and of all together.
 pub(super) fn perform<'p>(
     clones: &[&JobClone<'p>],
     real: bool,
@@ -66,7 +66,7 @@ fn limit_passed(run: &JobRun<'_>) -> Option<Finding> {
     Some(Finding::new(FindingKind::LimitPassed, Level::Bad, text))
 }
 
-/// The clones of that job among those of a stage; none where they ran in an earlier one.
+/// The clones of a job within a stage; empty if they ran in an earlier one.
 fn waited_for(clones: &[&JobClone<'_>], job: Option<&Job>) -> Range<usize> {
     let is = |clone: &&&JobClone<'_>| job.is_some_and(|job| std::ptr::eq(clone.job, job));
     let first = clones.iter().position(|clone| is(&clone)).unwrap_or(0);

@@ -9,7 +9,7 @@ use super::unit::Unit;
 /// Equal parts of a workload's bytes, over which worst, mean and spread are taken.
 const PARTS: usize = 100;
 
-/// Parts among which the end of a phase is searched: a quarter of a percent each.
+/// Parts for locating the end of a phase: a quarter of a percent each.
 const FINE_PARTS: usize = 400;
 
 /// A published figure and its replication.
@@ -26,7 +26,7 @@ pub struct Compared {
     /// The upper end of a published range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published_to: Option<f64>,
-    /// As replicated; `null` where it could not be read.
+    /// As replicated; `null` if it could not be read.
     pub here: Option<f64>,
     /// The unit of all three.
     pub unit: Unit,
@@ -41,7 +41,7 @@ pub struct Compared {
     pub met: bool,
     /// Its place in the document, or another source.
     pub source: String,
-    /// Why the model cannot meet it, where that is known.
+    /// Why the model cannot meet it, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

@@ -100,6 +100,8 @@ fn we_read_what_sfdisk_writes() {
     let place = Place::new();
     place.ssdyno(&["partition", "."]).refuses(2, "is no drive");
     let image = place.file("image", 128 * MIB);
-    place.ssdyno(&["partition", &image, "--layout", "floppy"]).refuses(2, "not a kind of partition");
+    place
+        .ssdyno(&["partition", &image, "--layout", "floppy"])
+        .refuses(2, "not a kind of partition");
     place.ssdyno(&["partition", &image, "--layout", "ext4=1G"]).refuses(2, "the drive has 128 MiB");
 }
