@@ -269,7 +269,10 @@ impl<'p> Prepared<'p> {
             // The file may be gone already: clones share files.
             clone.files.iter().for_each(|used| drop(files.remove(&used.path)));
         }
-        ran.left = files.left();
+        // A virtual drive ends with the run, and its files with it.
+        if self.real {
+            ran.left = files.left();
+        }
         ran.ended_unix_ms = stage::unix_ns() / 1_000_000;
         Ok(ran)
     }
