@@ -63,9 +63,19 @@ pub(crate) struct Performer<'a> {
     pub borrowed: Option<&'a BorrowedBlocks>,
 }
 
+/// Why the drive, and not the user, ended a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// It became too hot.
+    Heat,
+    /// It stayed silent.
+    Silence,
+}
+
 impl Performer<'_> {
-    /// Runs the jobs to the end of the last. Also says whether the drive became too hot.
-    pub(crate) fn perform(self, casts: Vec<Cast<'_>>) -> io::Result<(Performance, bool)> {
+    /// Runs the jobs to the end of the last. Also returns the reason if the
+    /// drive ended the run.
+    pub(crate) fn perform(self, casts: Vec<Cast<'_>>) -> io::Result<(Performance, Option<Cut>)> {
         let descriptions: Vec<_> = casts.iter().map(Description::of).collect();
         let (kept, moved): (Vec<_>, Vec<_>) = casts.into_iter().map(split).unzip();
         let flows = shares(&kept);
@@ -91,7 +101,11 @@ impl Performer<'_> {
         let (clock, interval_ns, borrowed) = (self.clock, self.interval_ns, self.borrowed);
         let launch = Launch { clock, interval_ns, halt: &halt, pulse, borrowed };
         let seen = launch.run(parts, |origin, reports| sampler.watch(origin, reports))?;
-        let too_hot = seen.too_hot;
+        let cut = match (seen.too_hot, seen.silent) {
+            (true, _) => Some(Cut::Heat),
+            (_, true) => Some(Cut::Silence),
+            _ => None,
+        };
         let workloads: Vec<_> = kept.iter().map(|(workload, _)| workload).collect();
         let results = Results {
             name: self.name,
@@ -100,7 +114,7 @@ impl Performer<'_> {
             workloads: &workloads,
             workers: &workers,
         };
-        Ok((results.of(seen), too_hot))
+        Ok((results.of(seen), cut))
     }
 }
 

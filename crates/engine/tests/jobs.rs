@@ -104,6 +104,7 @@ fn the_end_of_one_is_the_end_of_all_that_say_so() {
     assert_eq!(ops(&jobs[2]), 0, "it had not begun");
     let took = drive.elapsed_ns() - start;
     assert!((10 * MS..11 * MS).contains(&took), "{took}");
+    assert!(drive.measure(&reads(1).workload).is_ok(), "the run goes on");
 }
 
 #[test]

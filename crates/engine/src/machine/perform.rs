@@ -6,7 +6,7 @@ use workload::{Content, Workload};
 use super::{Machine, hot_limit, io_error};
 use crate::admit;
 use crate::device::AnyDevice;
-use crate::perform::{Cast, Performer};
+use crate::perform::{Cast, Cut, Performer};
 use crate::prepare;
 use crate::probe;
 
@@ -59,7 +59,6 @@ impl Machine {
         let first = jobs.first().map_or("", |job| job.name()).to_string();
         let name = if stage.name.is_empty() { first } else { stage.name.to_string() };
         let replicate = *self.replicates.get(&name).unwrap_or(&0);
-        let observed = stage.observer.is_some();
         let original = jobs.iter().any(|job| writes_original(&job.workload));
         let performer = Performer {
             name: &name,
@@ -89,15 +88,19 @@ impl Machine {
             Cast { backend: probe::making(asked, job.workload.calls), job, device }
         });
         let done = performer.perform(casts.collect());
-        let (performance, too_hot) = done.map_err(|e| io_error(&self.info, &name, e))?;
+        let (performance, cut) = done.map_err(|e| io_error(&self.info, &name, e))?;
         *self.replicates.entry(name).or_default() += 1;
         self.empty = false;
-        if too_hot {
-            self.ended = Some(|| RigError::Refused("the drive is at its temperature limit".into()));
-        } else if performance.whole.stop == StopReason::Interrupted && (self.stopped() || !observed)
-        {
-            // An observer ends jobs without ending the run.
-            self.ended = Some(|| RigError::Interrupted);
+        let interrupted = performance.whole.stop == StopReason::Interrupted;
+        match cut {
+            Some(Cut::Heat) => {
+                let hot = || RigError::Refused("the drive is at its temperature limit".into());
+                self.ended = Some(hot);
+            }
+            // Jobs that end each other, or are ended by an observer, do not end the run.
+            None if !self.stopped() => {}
+            _ if interrupted => self.ended = Some(|| RigError::Interrupted),
+            _ => {}
         }
         Ok(performance)
     }

@@ -66,6 +66,8 @@ pub(crate) struct Seen {
     pub worker_cpu_ns: u64,
     /// Whether heat of the drive ended the run.
     pub too_hot: bool,
+    /// The run was ended because the drive stayed silent.
+    pub silent: bool,
 }
 
 pub(crate) struct Sampler<'a> {
@@ -116,6 +118,7 @@ impl<'a> Sampler<'a> {
             temperature: None,
             worker_cpu_ns: 0,
             too_hot: false,
+            silent: false,
         };
         let closed = vec![0; subject.jobs.len()];
         let (open, samples) = (BTreeMap::new(), BTreeMap::new());
@@ -290,6 +293,7 @@ impl<'a> Sampler<'a> {
         let limit_ns = self.patience.limit_ns();
         let Some(silent_ns) = self.patience.look(self.now(), pulse.beats(), moved) else { return };
         if silent_ns >= limit_ns {
+            self.seen.silent = true;
             // For jobs that only wait for their turn.
             self.subject.halt.end_all();
         }
@@ -424,6 +428,7 @@ impl Seen {
             temperature: None,
             worker_cpu_ns: 0,
             too_hot: false,
+            silent: false,
         }
     }
 }

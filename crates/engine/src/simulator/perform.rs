@@ -115,7 +115,7 @@ impl Simulator {
         let mut performance = results.of(seen);
         let whole = &mut performance.whole;
         whole.findings.extend(notes);
-        self.interrupted |= whole.stop == StopReason::Interrupted && (!observed || self.stopped());
+        self.interrupted |= whole.stop == StopReason::Interrupted && self.stopped();
         Ok(performance)
     }
 
