@@ -8,7 +8,7 @@ use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
 use crate::fake::{Fake, Traits, perform};
 use crate::options::Form;
-use crate::{Method, MethodError, Options, Outcome, Session, all, by_hand, find, plan};
+use crate::{Method, MethodError, MethodInfo, Options, Outcome, Session, all, by_hand, find, plan};
 
 /// Enough virtual seconds to give every rule its data, few enough real ones.
 fn options() -> Options {
@@ -73,6 +73,8 @@ fn names_are_unique_and_every_method_explains_itself() {
         assert!(all()[..i].iter().all(|m| m.info().name != info.name));
         assert!(!info.summary.contains('\n') && info.summary.len() <= 64, "{}", info.name);
         assert!(info.about.len() > info.summary.len() && info.seconds > 0.0, "{}", info.name);
+        let writes = info.writes != MethodInfo::EMPTY.writes;
+        assert_eq!(writes, info.safety > Safety::Reads, "{} says what it writes", info.name);
     }
 }
 

@@ -227,6 +227,24 @@ mod tests {
     }
 
     #[test]
+    fn the_agreement_of_both_orders_is_their_correlation() {
+        let of = |pairs: &[(f64, f64)]| {
+            let zone =
+                |p: &(f64, f64)| Zone { rates: vec![Some(p.0), Some(p.1)], ..Zone::default() };
+            agreement(&pairs.iter().map(zone).collect::<Vec<_>>())
+        };
+        let near = |found: Option<f64>, by_hand: f64| {
+            assert!(found.is_some_and(|r| (r - by_hand).abs() < 1e-9), "{found:?}, {by_hand}");
+        };
+        near(of(&[(1.0, 20.0), (2.0, 40.0), (3.0, 60.0)]), 1.0);
+        near(of(&[(1.0, 3.0), (2.0, 2.0), (3.0, 1.0)]), -1.0);
+        near(of(&[(1.0, 1.0), (2.0, 3.0), (3.0, 2.0)]), 0.5);
+        near(of(&[(1.0, 2.0), (2.0, 1.0), (3.0, 2.0)]), 0.0);
+        assert_eq!(of(&[(1.0, 2.0), (1.0, 2.0)]), None, "all zones are equal");
+        assert_eq!(agreement(&[Zone { rates: vec![Some(1.0)], ..Zone::default() }]), None);
+    }
+
+    #[test]
     fn a_zone_without_a_read_is_unknown_and_not_slow() {
         let mut zones = vec![Zone::default(); 3];
         for (zone, bytes) in zones.iter_mut().zip([[100, 100], [0, 50], [0, 0]]) {
