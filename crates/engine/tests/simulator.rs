@@ -57,6 +57,8 @@ fn amounts_are_exact_over_lanes() {
         assert_eq!(measured.kind(OpKind::Read).map(|k| k.ops), Some(ops));
         assert_eq!(measured.stop, StopReason::Amount);
         assert!(measured.effective_depth <= f64::from(4 * jobs) + 1e-9);
+        let device = measured.device.expect("a virtual drive counts its traffic");
+        assert_eq!(device.depth, measured.effective_depth, "the drive's queue is the host's");
     }
 }
 

@@ -84,7 +84,7 @@ fn fitted_to(measured: &str, pairs: &[(&str, &str)], base: &str) {
     let measurements = Measurements::of("fitted", &runs).expect("measurements");
     let found = measurements.fit(Some(base)).expect("fitted");
     let undetermined: Vec<_> = found.undetermined.iter().map(|f| f.key.as_str()).collect();
-    for key in ["heat.ambient_c", "nand.program_us"] {
+    for key in ["heat.ambient_c", "nand.erase_us"] {
         assert!(undetermined.contains(&key), "{key} in {undetermined:?}");
     }
     let fitted = DriveSpec::parse("my.toml", &found.toml).expect("it can be read again");

@@ -114,6 +114,9 @@ impl Simulator {
         };
         let mut performance = results.of(seen);
         let whole = &mut performance.whole;
+        // Nothing lies between host and drive: the drive's queue is the host's.
+        let depth = whole.effective_depth;
+        whole.device = whole.device.map(|seen| DeviceTraffic { depth, ..seen });
         whole.findings.extend(notes);
         self.interrupted |= whole.stop == StopReason::Interrupted && self.stopped();
         Ok(performance)
