@@ -1,6 +1,7 @@
 //! `cargo xtask fuzz NAME`: fuzzes one parser of any room for a given time.
 //!
-//! A room with fuzz targets has an example `fuzz`, which lists their names (`--names`) and runs one.
+//! A room with fuzz targets has an example `fuzz-ROOM`, which lists their names (`--names`) and runs
+//! one. Examples of one workspace share a directory, so each needs a name of its own.
 //! Built as for tests, not for release: an overflow is then a panic.
 
 use std::process::ExitCode;
@@ -13,12 +14,12 @@ use crate::run::{cargo, metadata, output};
 pub fn run(words: &[String]) -> Result<ExitCode> {
     let mut all = Vec::new();
     for room in rooms()? {
-        let names =
-            output(&mut cargo(&["run", "-q", "-p", &room, "--example", "fuzz", "--", "--names"]))?;
+        let example = format!("fuzz-{room}");
+        let fuzzer = ["run", "-q", "-p", &room, "--example", &example, "--"];
+        let names = output(cargo(&fuzzer).arg("--names"))?;
         let names: Vec<_> = names.lines().map(str::to_string).collect();
         if words.first().is_some_and(|word| names.contains(word)) {
-            let mut fuzzer = cargo(&["run", "-q", "-p", &room, "--example", "fuzz", "--"]);
-            let status = fuzzer.args(words).status().context("cargo run")?;
+            let status = cargo(&fuzzer).args(words).status().context("cargo run")?;
             return Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         all.extend(names);
@@ -27,14 +28,16 @@ pub fn run(words: &[String]) -> Result<ExitCode> {
     Ok(ExitCode::from(2))
 }
 
-/// The packages with an example `fuzz`, as cargo reads the manifests.
+/// The packages with an example `fuzz-ROOM`, as cargo reads the manifests.
 fn rooms() -> Result<Vec<String>> {
     let metadata = metadata()?;
     let fuzzes = |package: &serde_json::Value| {
         let targets = package["targets"].as_array()?;
-        let example = |t: &&serde_json::Value| t["kind"][0] == "example" && t["name"] == "fuzz";
+        let room = package["name"].as_str()?;
+        let name = format!("fuzz-{room}");
+        let example = |t: &&serde_json::Value| t["kind"][0] == "example" && t["name"] == name[..];
         targets.iter().find(example)?;
-        package["name"].as_str().map(str::to_string)
+        Some(room.to_string())
     };
     Ok(metadata["packages"].as_array().into_iter().flatten().filter_map(fuzzes).collect())
 }

@@ -6,7 +6,7 @@
 //! parser without instrumenting its code.
 //!
 //! A room lists its targets in `tests/fuzz/targets.rs`. Its test `tests/fuzz/main.rs` calls
-//! [`check`], which tries a few thousand inputs in every suite; its example `examples/fuzz.rs`
+//! [`check`], which tries a few thousand inputs in every suite; its example `examples/fuzz-ROOM.rs`
 //! calls [`main`], which `cargo xtask fuzz NAME --time 10m` runs for longer. This crate is a
 //! dependency of tests only and knows no room.
 

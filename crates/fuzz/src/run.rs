@@ -21,7 +21,7 @@ const HANG: Duration = Duration::from_secs(5);
 /// Memory limit of the child, bytes: far more than a parser needs for 16 KiB.
 const MEMORY: u64 = 2 << 30;
 
-/// The program of a room's `examples/fuzz.rs`: `NAME [--time 10m] [--seed N]`, or `--names` for
+/// The program of a room's `examples/fuzz-ROOM.rs`: `NAME [--time 10m] [--seed N]`, or `--names` for
 /// the names of its targets, one a line.
 ///
 /// # Panics
