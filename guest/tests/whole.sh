@@ -29,7 +29,7 @@ case $drive in
         # 25 rounds of 56 mixes are too many here: ended by its user in the second.
         mkfifo /tmp/events
         ended=
-        ssdyno run "$block" -m snia-iops "$away" --time 60s --size 8MiB --json --events --quiet \
+        ssdyno run "$block" -m snia-iops "$away" --time 300s --size 32MiB --json --events --quiet \
             >/tmp/events 2>/tmp/said &
         run=$!
         while read -r line; do

@@ -21,6 +21,10 @@ pub(super) const ROUNDS_MOST: u32 = 25;
 /// Tolerated excess of the rounds' duration over their workloads, for their final flushes.
 const TIME_SLACK: f64 = 1.25;
 
+/// Allowance per cell and round for the operations in flight when its time ends, seconds: one on a
+/// slow card can take longer than a cell of a short run.
+const LAST_OP_S: f64 = 1.0;
+
 /// Rounds and their end condition.
 pub(super) struct Rounds {
     /// Prefix of the names of the results.
@@ -42,7 +46,8 @@ impl Rounds {
         let (mut ends, mut steadiness) = (Vec::new(), Steadiness::new(&self.name));
         let each: f64 = self.cells.iter().map(Cell::seconds).sum();
         let budget = Budget {
-            seconds: TIME_SLACK * each * f64::from(self.most),
+            seconds: f64::from(self.most)
+                * (TIME_SLACK * each + self.cells.len() as f64 * LAST_OP_S),
             bytes: (self.passes_most * whole.bytes() as f64) as u64,
             ..Budget::default()
         };
