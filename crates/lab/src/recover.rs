@@ -209,3 +209,58 @@ impl Recovery {
 fn refused(text: String) -> LabError {
     LabError::new(ErrorKind::Refused, text)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use drive::DriveKey;
+    use journal::{BLOCK, Borrowed};
+    use workload::Region;
+
+    use super::*;
+
+    /// A journal of four blocks of a drive with this serial number.
+    fn kept(dir: &std::path::Path, serial: Option<&str>) -> Kept {
+        let bytes = 4 * BLOCK as u64;
+        let drive = dir.join("drive");
+        fs::write(&drive, vec![7; 4 * BLOCK]).expect("written");
+        let file = File::open(drive).expect("opens");
+        let borrowed = Borrowed::read(&file, Region::first(bytes)).expect("read");
+        let key = DriveKey {
+            path: "/dev/sdx".into(),
+            model: None,
+            serial: serial.map(String::from),
+            disk_bytes: bytes,
+            start: None,
+            bytes,
+            backing_file: None,
+        };
+        let place = Place::at(Some(dir)).expect("named");
+        let path = place.keep(&key, &borrowed).expect("kept").path().to_path_buf();
+        Kept::open(&path).expect("whole")
+    }
+
+    /// docs/safety.md: "A drive without a serial number is accepted if at least half of its blocks
+    /// match the journal; if several drives match, the user names one."
+    #[test]
+    fn a_drive_without_a_serial_number_is_known_by_half_of_its_blocks() {
+        let dir = tempfile::TempDir::new().expect("a directory");
+        let (nameless, named) = (kept(dir.path(), None), kept(dir.path(), Some("S1")));
+        let accepts = |kept: &Kept, differing: &[usize], recovery: &Recovery| {
+            recovery.check_identity(&kept.header, kept, differing, "/dev/sdx")
+        };
+        let usual = Recovery::default();
+        accepts(&nameless, &[], &usual).expect("all blocks match");
+        accepts(&nameless, &[0, 3], &usual).expect("half of them match");
+        let error = accepts(&nameless, &[0, 1, 3], &usual).expect_err("a quarter matches");
+        assert!(error.to_string().contains("only 25% of its blocks"), "{error}");
+        accepts(&named, &[0, 1, 2, 3], &usual).expect("the serial number matches");
+        // The user's word counts only together with the order to write.
+        let device = Some("/dev/sdx".to_string());
+        let asked = Recovery { device: device.clone(), replay: true, journal: None };
+        accepts(&nameless, &[0, 1, 2, 3], &asked).expect("the user named it");
+        let only_named = Recovery { device, ..Recovery::default() };
+        accepts(&nameless, &[0, 1, 2, 3], &only_named).expect_err("nothing was ordered");
+    }
+}
