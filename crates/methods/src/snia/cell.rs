@@ -73,10 +73,12 @@ impl Cell {
         Cell { workload, figure, tracked: false, samples: Vec::new(), longest: 0, response: None }
     }
 
-    /// The same cell; a round ends after this many passes of writes.
+    /// The same cell; a round ends after this many passes of writes, but not before every job has
+    /// issued a block: on a small region a pass is less than that.
     pub fn writing_at_most(mut self, whole: &Whole, passes: f64) -> Cell {
         let most = (passes * whole.bytes() as f64) as u64;
-        let issued = bound::issued_for(&self.workload, most);
+        let least = u64::from(self.workload.jobs) * u64::from(self.workload.blocks.max());
+        let issued = bound::issued_for(&self.workload, most).max(least);
         self.workload.stop.bytes = (self.workload.mix.write > 0).then_some(issued);
         self
     }
