@@ -76,6 +76,8 @@ pub struct Globals {
     pub output: Option<String>,
     /// Forms of the results, in the order printed (`--output-format=normal,json`).
     pub formats: Vec<Format>,
+    /// Version of the terse lines, 3 to 5 (`--terse-version`).
+    pub terse_version: u32,
     /// Whether the progress line is shown.
     pub eta: Eta,
     /// Starts a new progress line after this time.
@@ -89,6 +91,7 @@ impl Default for Globals {
         Globals {
             output: None,
             formats: vec![Format::Normal],
+            terse_version: 3,
             eta: Eta::Auto,
             eta_newline: None,
             aux_path: None,
@@ -105,6 +108,8 @@ pub enum Format {
     Json,
     /// fio's JSON with all bins of the latency histograms.
     JsonPlus,
+    /// One line per job, in fields separated by semicolons.
+    Terse,
 }
 
 /// When the progress line is shown.

@@ -106,7 +106,22 @@ pub(crate) const SWITCHES: &[Switch] = &[
         .says("not fio's: unsupported options are dropped with a warning"),
     served("output", Takes::Value, |s, v| put(&mut s.globals.output, Some(v.into()))),
     served("output-format", Takes::Value, |s, v| put(&mut s.globals.formats, formats(v)?))
-        .says("`normal`, `json`, `json+`, several with commas"),
+        .says("`normal`, `json`, `json+`, `terse`, several with commas"),
+    served("minimal", Takes::Nothing, |s, _| put(&mut s.globals.formats, vec![Format::Terse])),
+    served("append-terse", Takes::Perhaps, |s, _| {
+        let formats = &mut s.globals.formats;
+        formats.extend((!formats.contains(&Format::Terse)).then_some(Format::Terse));
+        Ok(())
+    }),
+    served("terse-version", Takes::Value, |s, v| {
+        s.globals.terse_version = match v {
+            "3" => 3,
+            "4" => 4,
+            "5" => 5,
+            _ => return Err("is none of 3, 4, 5".into()),
+        };
+        Ok(())
+    }),
     served("eta", Takes::Value, |s, v| {
         s.globals.eta = match v {
             "auto" => Eta::Auto,
@@ -138,10 +153,7 @@ pub(crate) const SWITCHES: &[Switch] = &[
     idle("eta-interval", Takes::Value, "the line is drawn when there is something new to show"),
     idle("max-jobs", Takes::Value, "it has no effect in fio"),
     idle("alloc-size", Takes::Value, "memory is taken as it is needed"),
-    idle("terse-version", Takes::Value, "it is about terse output, which is not served"),
     refused("status-interval", Takes::Value, "results are printed once, when they are complete"),
-    refused("minimal", Takes::Nothing, "terse output; take --output-format=json"),
-    refused("append-terse", Takes::Perhaps, "terse output; take --output-format=normal,json"),
     refused("latency-log", Takes::Value, "removed from fio; write_lat_log= is a job's option"),
     refused("bandwidth-log", Takes::Perhaps, "write_bw_log= is a job's option"),
     refused("debug", Takes::Value, "it shows the inside of fio"),
@@ -179,8 +191,8 @@ fn formats(text: &str) -> Parsed<Vec<Format>> {
             "normal" => Format::Normal,
             "json" => Format::Json,
             "json+" => Format::JsonPlus,
-            "terse" | "minimal" | "csv" => return Err("terse output is not served".into()),
-            other => return Err(format!("'{other}' is none of normal, json, json+")),
+            "terse" | "minimal" | "csv" => Format::Terse,
+            other => return Err(format!("'{other}' is none of normal, json, json+, terse")),
         };
         // One of each suffices, and bounds the list.
         if !formats.contains(&format) {

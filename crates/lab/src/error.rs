@@ -130,9 +130,13 @@ impl From<MethodError> for LabError {
                 ErrorKind::Usage
             }
             Errors { .. } | NoReference | Spent { .. } => ErrorKind::Io,
-            CommandFailed { .. } => ErrorKind::Check,
+            CommandFailed { .. } | Unfinished { .. } => ErrorKind::Check,
         };
-        let advice = matches!(error, Unknown { .. }).then_some("ssdyno methods");
+        let advice = match error {
+            Unknown { .. } => Some("ssdyno methods"),
+            Unfinished { .. } => Some("a longer --time"),
+            _ => None,
+        };
         LabError::new(kind, error).advise_if(advice)
     }
 }

@@ -118,7 +118,10 @@ impl Recording {
                 self.append(workload, *replicate, *start_ns, interval);
             }
             Event::Finding(finding) => self.notes.push(finding.clone()),
-            Event::Step { .. } | Event::Progress { .. } | Event::NoAnswer { .. } => {}
+            Event::Step { .. }
+            | Event::Part { .. }
+            | Event::Progress { .. }
+            | Event::NoAnswer { .. } => {}
         }
         self.watcher.event(event);
         if let Event::NoAnswer { workload, silent_ns, limit_ns } = event {

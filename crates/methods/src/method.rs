@@ -92,6 +92,12 @@ pub enum MethodError {
         /// Number of limits around it.
         depth: usize,
     },
+    /// A part ended at its limit before it had a result.
+    #[error("{part}: its limit of time or bytes was reached before its first round ended")]
+    Unfinished {
+        /// The step of the plan.
+        part: String,
+    },
     /// The target is smaller than the method requires.
     #[error("the target has room for {bytes} bytes, the method needs {least}")]
     TooSmall {

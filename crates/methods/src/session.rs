@@ -136,10 +136,10 @@ impl<'a> Session<'a> {
     }
 
     /// Begins a step: its name in the plan, and the repetition. Within a budget, which is itself
-    /// one step, it only reports the progress.
+    /// one step, it is a part of that.
     pub fn step(&mut self, name: &str, replicate: u32) {
         let event = match self.under_way() {
-            Some((name, done)) => Event::Progress { name, done },
+            Some((step, done)) => Event::Part { step, done, name: name.to_string(), replicate },
             None => Event::Step { name: name.to_string(), replicate },
         };
         self.rig().note(event);

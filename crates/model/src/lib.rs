@@ -32,6 +32,7 @@ mod link;
 mod media;
 mod preset;
 mod presets;
+mod ranges;
 mod shape;
 mod spec;
 

@@ -7,6 +7,7 @@ use toml::{Table, Value};
 
 use crate::figure::{Figure, Origin};
 use crate::link::{BUSES, bus};
+use crate::ranges;
 use crate::spec::{DriveSpec, LinkSpec};
 
 /// An error in a description, with its position.
@@ -148,27 +149,8 @@ impl DriveSpec {
 
     /// Checks all ranges. The error is key and message.
     fn check(&self) -> Result<(), (String, String)> {
-        let range = |key: &str, value: f64, low: f64, high: f64| {
-            let fits = (low..=high).contains(&value);
-            let message = || format!("{value} is not between {low} and {high}");
-            if fits { Ok(()) } else { Err((key.to_string(), message())) }
-        };
-        range("capacity", self.capacity.0 as f64, 1e6, 1.6e13)?;
-        range("op", *self.op, 0.01, 10.0)?;
-        range("block_bytes", f64::from(*self.block_bytes), 512.0, 4096.0)?;
-        range("map.unit_bytes", f64::from(*self.map.unit_bytes), 512.0, 1048576.0)?;
-        range("nand.dies", f64::from(*self.nand.dies), 1.0, 4096.0)?;
-        range("nand.channels", f64::from(*self.nand.channels), 1.0, 256.0)?;
-        range("nand.planes", f64::from(*self.nand.planes), 1.0, 16.0)?;
-        range("nand.page_bytes", f64::from(*self.nand.page_bytes), 512.0, 1048576.0)?;
-        range("nand.bits", f64::from(*self.nand.bits), 1.0, 5.0)?;
-        range("nand.bus_mb_s", *self.nand.bus_mb_s, 1.0, 1e5)?;
-        range("slc.drain", *self.slc.drain, 0.0, 0.9)?;
-        range("slc.fold_factor", *self.slc.fold_factor, 0.1, 100.0)?;
-        range("collect.idle_free", *self.collect.idle_free, 0.0, 0.9)?;
-        range("command.cores", f64::from(*self.command.cores), 1.0, 64.0)?;
-        range("wear.spares", *self.wear.spares, 0.0, 0.5)?;
-        range("wear.endurance", f64::from(*self.wear.endurance), 1.0, 1e9)?;
+        let table = Table::try_from(self).map_err(|e| (String::new(), e.to_string()))?;
+        ranges::check(&table)?;
         for (key, value) in
             [("block_bytes", *self.block_bytes), ("map.unit_bytes", *self.map.unit_bytes)]
         {

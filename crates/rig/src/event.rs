@@ -53,6 +53,17 @@ pub enum Event {
         /// 0 to 1.
         done: f64,
     },
+    /// A part of a step with a budget begins: such a step is one in the plan, its parts vary.
+    Part {
+        /// The step.
+        step: String,
+        /// Share of its budget used, 0 to 1.
+        done: f64,
+        /// The workload.
+        name: String,
+        /// From 0.
+        replicate: u32,
+    },
     /// A finding about the validity of the numbers.
     Finding(Finding),
     /// The drive has operations in flight and has been silent for a while. Reported once, and once

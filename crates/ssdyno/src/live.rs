@@ -101,6 +101,7 @@ impl Watcher for Live {
             Event::Step { name, replicate } => self.begin_step(name, *replicate),
             Event::Interval { interval, .. } => self.show(&rates(interval)),
             Event::Progress { done, .. } => self.show(&format!("{:.0}%", done * 100.0)),
+            Event::Part { done, name, .. } => self.show(&format!("{:.0}%  {name}", done * 100.0)),
             Event::Finding(_) | Event::NoAnswer { .. } => {}
         }
         // A reader that went away has seen enough; the run goes on.
@@ -136,6 +137,13 @@ fn line(event: &Event) -> String {
             json!({"event": "step", "name": name, "replicate": replicate})
         }
         Event::Progress { name, done } => json!({"event": "progress", "name": name, "done": done}),
+        Event::Part { step, done, name, replicate } => json!({
+            "event": "progress",
+            "name": step,
+            "done": done,
+            "part": name,
+            "replicate": replicate,
+        }),
         Event::Finding(finding) => json!({"event": "finding", "finding": finding}),
         Event::NoAnswer { workload, silent_ns, limit_ns } => json!({
             "event": "no_answer",
@@ -178,6 +186,10 @@ mod tests {
         assert_eq!(parsed(&step), json!({"event": "step", "name": "fill", "replicate": 2}));
         let progress = Event::Progress { name: "fill".into(), done: 0.5 };
         assert_eq!(parsed(&progress)["done"], 0.5);
+        let part =
+            Event::Part { step: "rounds".into(), done: 0.5, name: "4k-r0".into(), replicate: 1 };
+        let expected = json!({"event": "progress", "name": "rounds", "done": 0.5, "part": "4k-r0", "replicate": 1});
+        assert_eq!(parsed(&part), expected);
         let finding =
             Event::Finding(Finding::new(record::FindingKind::Load, Level::Warn, "two\nlines"));
         assert_eq!(parsed(&finding)["finding"]["text"], "two\nlines");

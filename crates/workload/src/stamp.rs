@@ -3,7 +3,7 @@
 //! Every 512 bytes carry a header with their address, the sequence number of the write, the seed of
 //! the run and a checksum of the whole sector. On reading back this distinguishes a *stale* sector
 //! (an older write), a *misplaced* one (another address), a *torn* block (sectors of different
-//! writes) and *flipped* bits (a bad checksum). Sectors are 512 bytes by default, because a drive
+//! writes), *flipped* bits (a bad checksum) and an *unwritten* sector (no stamp at all). Sectors are 512 bytes by default, because a drive
 //! may tear at its smallest unit.
 
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,8 @@ pub enum Fault {
     Flipped,
     /// A valid stamp of another run: this run never wrote here.
     Foreign,
+    /// No stamp, where an earlier run should have left one.
+    Unwritten,
 }
 
 impl Fault {
@@ -90,6 +92,7 @@ impl Fault {
             Fault::Torn => "torn",
             Fault::Flipped => "flipped",
             Fault::Foreign => "foreign",
+            Fault::Unwritten => "unwritten",
         }
     }
 }
@@ -135,12 +138,22 @@ fn sum(sector: &[u8], at: usize) -> u64 {
 
 /// Reads the stamp at `at` of one sector; `None` if there is none or its checksum fails.
 pub fn read_sector(sector: &[u8], at: usize) -> Option<Stamp> {
+    let [checksum, magic, offset, sequence, seed] = words(sector, at)?;
+    let valid = magic == MAGIC && checksum == sum(sector, at);
+    valid.then_some(Stamp { offset, sequence, seed })
+}
+
+/// The fields of the stamp at `at`: checksum, magic, offset, sequence, seed.
+fn words(sector: &[u8], at: usize) -> Option<[u64; 5]> {
     let header = sector.get(at..at + HEADER)?;
-    let word = |i: usize| header[i * 8..i * 8 + 8].try_into().map_or(0, u64::from_le_bytes);
-    if word(1) != MAGIC || word(0) != sum(sector, at) {
-        return None;
-    }
-    Some(Stamp { offset: word(2), sequence: word(3), seed: word(4) })
+    Some(std::array::from_fn(|i| header[i * 8..i * 8 + 8].try_into().map_or(0, u64::from_le_bytes)))
+}
+
+/// Whether any field of an invalid stamp is as expected: then the sector was written and has changed.
+fn resembles_stamp(sector: &[u8], offset: u64, seed: u64, at: usize) -> bool {
+    let Some([_, magic, place, _, run]) = words(sector, at) else { return false };
+    // An offset or a seed of zero also stands in a sector of zeros.
+    magic == MAGIC || (place == offset && place != 0) || (run == seed && run != 0)
 }
 
 /// Checks a block that was read at `offset`. `sequence` is the last acknowledged write of the
@@ -155,11 +168,15 @@ pub fn check(
 ) -> Result<(), Fault> {
     let mut first = None;
     for (i, sector) in block.chunks_exact(layout.sector).enumerate() {
-        let stamp = read_sector(sector, layout.at).ok_or(Fault::Flipped)?;
+        let at = offset + (i * layout.sector) as u64;
+        let Some(stamp) = read_sector(sector, layout.at) else {
+            let never = sequence.is_none() && !resembles_stamp(sector, at, seed, layout.at);
+            return Err(if never { Fault::Unwritten } else { Fault::Flipped });
+        };
         if stamp.seed != seed {
             return Err(Fault::Foreign);
         }
-        if stamp.offset != offset + (i * layout.sector) as u64 {
+        if stamp.offset != at {
             return Err(Fault::Misplaced);
         }
         if *first.get_or_insert(stamp.sequence) != stamp.sequence {
@@ -203,6 +220,7 @@ mod tests {
         torn[5 * SECTOR..].copy_from_slice(&block(4096, 6)[5 * SECTOR..]);
         assert_eq!(check(&torn, 4096, Some(7), SEED), Err(Fault::Torn));
         assert_eq!(check(&torn, 4096, None, SEED), Err(Fault::Torn));
+        assert_eq!(check(&[0; 4096], 4096, None, SEED), Err(Fault::Unwritten));
         assert_eq!(check(&[0; 4096], 4096, Some(7), SEED), Err(Fault::Flipped));
     }
 
@@ -212,6 +230,7 @@ mod tests {
             let mut bad = block(0, 1);
             bad[bit / 8] ^= 1 << (bit % 8);
             prop_assert_eq!(check(&bad, 0, Some(1), SEED), Err(Fault::Flipped));
+            prop_assert_eq!(check(&bad, 0, None, SEED), Err(Fault::Flipped));
         }
 
         #[test]

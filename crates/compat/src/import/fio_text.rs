@@ -5,7 +5,10 @@
 //! operations were counted, rates are derived from them and the time, because the printed rates are
 //! rounded (`13.3k`).
 
+use std::collections::BTreeMap;
+
 use record::{DriveIdentity, FindingKind, IoErrors, Run};
+use serde::de::IgnoredAny;
 
 use super::found::{self, Shape, Side, ctime, moment, note, put_side, run};
 use super::lines::{ImportError, Lines, after, number, number_after, size, unit_scale};
@@ -67,8 +70,21 @@ fn version(line: &str) -> Option<&str> {
 
 /// Whether fio's JSON begins here; it may follow text.
 pub(crate) fn json_begins(lines: &Lines<'_>) -> bool {
-    let rest = lines.peek().filter(|l| l.starts_with('{')).map(|_| &lines.rest()[1..]);
-    rest.is_some_and(|rest| rest.trim_start().starts_with("\"fio version\""))
+    let Some(object) = lines.peek().filter(|l| l.starts_with('{')).map(|_| lines.rest()) else {
+        return false;
+    };
+    // fio writes its version first; after a sort of the keys it stands anywhere.
+    object[1..].trim_start().starts_with(VERSION) || has_version(object)
+}
+
+/// The key of fio's version.
+const VERSION: &str = "\"fio version\"";
+
+/// Whether the first object of a text has a version of fio among its own keys.
+fn has_version(text: &str) -> bool {
+    type Keys = BTreeMap<String, IgnoredAny>;
+    let keys = serde_json::Deserializer::from_str(text).into_iter::<Keys>().next();
+    matches!(keys, Some(Ok(keys)) if keys.contains_key(VERSION.trim_matches('"')))
 }
 
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {

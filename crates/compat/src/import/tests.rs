@@ -100,6 +100,16 @@ fn warnings_before_the_json_and_both_forms_at_once() {
 }
 
 #[test]
+fn the_order_of_keys_does_not_matter() {
+    for text in [sample!("fio-mix.json"), sample!("fio-jobs.json")] {
+        let value: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        let sorted = serde_json::to_string_pretty(&value).expect("JSON");
+        assert!(!sorted[1..].trim_start().starts_with("\"fio version"), "the version is not first");
+        assert_eq!(values(&one(&sorted)), values(&one(text)));
+    }
+}
+
+#[test]
 fn fio_2_has_kib_and_microseconds() {
     for text in [sample!("fio2.txt"), sample!("fio2.json")] {
         let run = one(text);

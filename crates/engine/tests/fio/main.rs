@@ -6,4 +6,5 @@ mod control;
 mod files;
 mod mmap;
 mod runs;
+mod terse;
 mod verify;

@@ -261,3 +261,49 @@ fn files_are_emptied_between_loops() {
         0
     );
 }
+
+#[test]
+fn a_mix_is_checked_where_it_wrote_and_nowhere_else() {
+    for words in [
+        "--rw=randrw --verify=crc32c",
+        "--rw=rw --verify=crc32c",
+        "--rw=randrw --verify=crc32c --ioengine=libaio --iodepth=8 --bsrange=4k-16k",
+        "--rw=write --verify=crc32c --io_size=512k",
+        "--rw=randwrite --verify=md5 --io_size=384k",
+    ] {
+        let place = Place::new();
+        let written = place.run(words);
+        assert_eq!((written.error, &written.faults[..]), (0, &[][..]), "{words}");
+        let only = place.run(&format!("{words} --verify_only=1"));
+        assert_eq!((only.error, &only.faults[..]), (0, &[][..]), "{words}");
+        assert!(only.checked > 0 && only.checked <= 256 << 10, "{words}: {only:?}");
+        assert_eq!(only.moved[0].1, only.checked, "{words}: all that it reads is checked");
+    }
+}
+
+#[test]
+fn a_block_never_written_is_not_called_changed() {
+    let place = Place::new();
+    std::fs::write(place.path(), vec![0; 256 << 10]).expect("a file");
+    let half = place.run("--rw=write --verify=crc32c --io_size=128k");
+    assert_eq!(half.error, 0);
+    let all = place.run("--rw=write --verify=crc32c --verify_only=1");
+    let [(kind, 32, places)] = &all.faults[..] else { panic!("{all:?}") };
+    assert_eq!((all.error, kind.as_str(), places[0]), (84, "unwritten", 128 << 10));
+}
+
+#[test]
+fn the_null_engine_has_files_of_the_size_asked_for() {
+    for (words, bytes) in [
+        ("--name=a --ioengine=null --rw=read --filesize=1M", 1 << 20),
+        ("--name=a --ioengine=null --rw=write --size=1M --nrfiles=4", 1 << 20),
+        ("--name=a --ioengine=null --rw=read --filesize=1M --nrfiles=3", 3 << 20),
+        ("--name=a --ioengine=null --rw=read --size=2M --offset=512k", 2 << 20),
+    ] {
+        let words: Vec<String> = words.split(' ').map(String::from).collect();
+        let plan = crate::common::plan(&words);
+        let ran = perform(&plan, &[]).expect("it runs");
+        let moved: u64 = ran.jobs[0].did.seen.kinds.iter().flatten().map(|kind| kind.bytes).sum();
+        assert_eq!(moved, bytes, "{words:?}");
+    }
+}

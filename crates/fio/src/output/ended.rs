@@ -24,7 +24,7 @@ fn error_text(code: i32) -> String {
 }
 
 /// Number of errors after which jobs continued, and the code of the first.
-fn errors_continued(shown: &Shown<'_>) -> Option<(u64, i32)> {
+pub(super) fn errors_continued(shown: &Shown<'_>) -> Option<(u64, i32)> {
     let go_on = &shown.job.errors.go_on;
     (go_on.read || go_on.write || go_on.verify).then(|| {
         let judgements = || shown.runs.iter().map(|run| &run.judgement);

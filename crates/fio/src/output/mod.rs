@@ -12,6 +12,7 @@ mod normal;
 mod numbers;
 mod record;
 mod shown;
+mod terse;
 
 pub use dumps::write_dumps;
 pub use json::json;
@@ -19,6 +20,7 @@ pub use logs::write_logs;
 pub use normal::{announce, normal};
 pub use record::{latencies, metrics};
 pub(crate) use shown::Shown;
+pub use terse::terse;
 
 /// The fio version in outputs: the version whose layout they have.
 pub const LAYOUT: &str = "fio-3.33";

@@ -32,11 +32,12 @@ use rustix::io::Errno;
 use workload::{Content, Region};
 
 use crate::value::errno_of;
-use crate::{Amount, Distribution, Engine, ExitWhat, Job, Plan, SyncMode};
+use crate::{Distribution, Engine, ExitWhat, Job, Plan, SyncMode};
 use clones::JobClone;
 pub use control::Judgement;
 pub use error::RunError;
 use files::PlanFiles;
+use sizes::Place;
 pub use steady::{SteadySeen, Window};
 
 /// A plan that passed every check; nothing was touched.
@@ -165,15 +166,19 @@ fn sequence_fits(job: &Job, uses: &[FileUse]) -> Result<(), RunError> {
     Err(RunError::usage(text, "a larger size, or a smaller bs"))
 }
 
-/// The files of the null engine, which opens none.
+/// Bytes of a file of the null engine whose job names no size.
+const IMAGINED_BYTES: u64 = 1 << 30;
+
+/// The files of the null engine, which opens none: as large as files that have to be laid out.
 fn imagined(job: &Job, clone: u32) -> Vec<FileUse> {
     let paths = job.paths(clone);
-    let each = match job.space.size {
-        Some(Amount::Bytes(bytes)) => bytes / paths.len().max(1) as u64,
-        _ => 1 << 30,
+    let count = paths.len() as u64;
+    let one = |(index, path): (u64, String)| {
+        let place = Place { index, count, there: None, planned: 0, room: 0, device: false };
+        let (start, bytes) = sizes::extent(job, clone, place).unwrap_or((0, IMAGINED_BYTES));
+        FileUse { path: path.into(), region: Region { start, bytes } }
     };
-    let one = |path: String| FileUse { path: path.into(), region: Region::first(each) };
-    paths.into_iter().map(one).collect()
+    (0..).zip(paths).map(one).collect()
 }
 
 /// The caller's part in a run.

@@ -4,7 +4,7 @@
 //! enough writes have accumulated. Each change between writing and reading back is the end of a part:
 //! the queue is emptied first, so that no block is read while it is being written.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use workload::{After, BATCH_MAX, Op, OpKind, Source};
@@ -27,10 +27,12 @@ pub(super) enum Checks {
 pub(super) struct Rounds {
     stream: Stream,
     checks: Checks,
+    /// Bytes of the smallest block.
+    grid: u64,
     /// The files are emptied between rounds.
     empties: bool,
-    /// Writes of verify_only become reads.
-    only_reads: bool,
+    /// With verify_only: the blocks read so far. Writes become reads, and nothing else is issued.
+    only_reads: Option<Seen>,
     /// Rounds still to come after this one.
     more: u32,
     phase: Phase,
@@ -56,25 +58,59 @@ enum Phase {
         left: usize,
         last: bool,
     },
-    /// That many operations of the round are drawn again, and their writes read back.
-    Again(Box<Stream>, u64),
+    /// That many operations of the round are drawn again, and their writes read back, each block
+    /// once.
+    Again(Box<Stream>, u64, Seen),
+}
+
+/// Blocks that have been read back, one bit each. Of two writes to a block, only the later content
+/// can be checked, as in fio.
+#[derive(Debug, Default)]
+struct Seen {
+    grid: u64,
+    words: HashMap<u64, u64>,
+}
+
+impl Seen {
+    fn new(grid: u64) -> Seen {
+        Seen { grid: grid.max(1), words: HashMap::new() }
+    }
+
+    /// Adds the blocks of an operation; whether any is new.
+    fn add(&mut self, op: &Op) -> bool {
+        let blocks = op.offset / self.grid..op.end().div_ceil(self.grid);
+        blocks.fold(false, |new, block| {
+            let word = self.words.entry(block / 64).or_default();
+            let bit = 1 << (block % 64);
+            let added = *word & bit == 0;
+            *word |= bit;
+            new || added
+        })
+    }
 }
 
 impl Rounds {
     pub(super) fn new(outline: Outline, checks: Checks, empties: bool) -> Rounds {
-        let only_reads = outline.verify_only;
+        let grid = outline.access.min_bs();
+        let only_reads = outline.verify_only.then(|| Seen::new(grid));
         // Rounds with work between them are counted here, others by the stream.
         let apart = checks != Checks::None || empties;
         let more = match outline.passes {
             Some(passes) if apart => passes.saturating_sub(1),
             _ => 0,
         };
-        let passes = if apart { outline.passes.map(|_| 1) } else { outline.passes };
+        let passes = match outline.passes {
+            // Once all blocks are read, there is nothing more to check.
+            None if outline.verify_only => Some(1),
+            passes if apart => passes.map(|_| 1),
+            passes => passes,
+        };
         let stream = Stream::new(Arc::new(Outline { passes, ..outline }));
         let begin = (checks == Checks::Rounds).then(|| Box::new(stream.clone()));
         Rounds {
             stream,
             checks,
+            grid,
             empties,
             only_reads,
             more,
@@ -90,12 +126,12 @@ impl Rounds {
     /// The next operation of the job proper.
     #[inline]
     fn work(&mut self) -> Option<Op> {
+        if let Some(seen) = &mut self.only_reads {
+            return next_check(&mut self.stream, seen, &mut { u64::MAX });
+        }
         let op = self.stream.draw()?;
         if op.kind != OpKind::Write {
             return Some(op);
-        }
-        if self.only_reads {
-            return Some(Op { kind: OpKind::Read, ..op });
         }
         if let Checks::Backlog { blocks, .. } = self.checks {
             self.waiting.push_back((self.given + 1, op));
@@ -115,16 +151,7 @@ impl Rounds {
                 let (_, op) = self.waiting.pop_front()?;
                 Some(Op { kind: OpKind::Read, ..op })
             }
-            Phase::Again(stream, left) => {
-                while *left > 0 {
-                    *left -= 1;
-                    let op = stream.draw()?;
-                    if op.kind == OpKind::Write {
-                        return Some(Op { kind: OpKind::Read, ..op });
-                    }
-                }
-                None
-            }
+            Phase::Again(stream, left, seen) => next_check(stream, seen, left),
         }
     }
 
@@ -135,7 +162,7 @@ impl Rounds {
             Checks::None => return None,
             Checks::Rounds => {
                 let begin = self.begin.take()?;
-                self.phase = Phase::Again(begin, self.drawn);
+                self.phase = Phase::Again(begin, self.drawn, Seen::new(self.grid));
             }
             Checks::Backlog { .. } if self.waiting.is_empty() => return None,
             Checks::Backlog { .. } => {
@@ -154,6 +181,18 @@ impl Rounds {
         (self.phase, self.drawn) = (Phase::Work, 0);
         After::More { emptied: self.empties }
     }
+}
+
+/// The next write among at most `left` operations, as a read of a block not read before.
+fn next_check(stream: &mut Stream, seen: &mut Seen, left: &mut u64) -> Option<Op> {
+    while *left > 0 {
+        *left -= 1;
+        let op = stream.draw()?;
+        if op.kind == OpKind::Write && seen.add(&op) {
+            return Some(Op { kind: OpKind::Read, ..op });
+        }
+    }
+    None
 }
 
 impl Source for Rounds {

@@ -118,6 +118,12 @@ impl Cell {
         self.workload.stop.time_ns.unwrap_or(0) as f64 / 1e9
     }
 
+    /// Bytes in flight at once.
+    pub fn bytes_in_flight(&self) -> f64 {
+        let w = &self.workload;
+        f64::from(w.jobs) * f64::from(w.depth) * f64::from(w.blocks.max())
+    }
+
     /// Runs one round; returns the bytes written.
     pub fn run(&mut self, session: &mut Session<'_>, round: u32) -> Result<u64, MethodError> {
         let m = session.moment(&Ground::replicate(&self.workload, round), round)?;

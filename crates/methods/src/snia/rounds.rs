@@ -21,9 +21,11 @@ pub(super) const ROUNDS_MOST: u32 = 25;
 /// Tolerated excess of the rounds' duration over their workloads, for their final flushes.
 const TIME_SLACK: f64 = 1.25;
 
-/// Allowance per cell and round for the operations in flight when its time ends, seconds: one on a
-/// slow card can take longer than a cell of a short run.
+/// Allowance per cell and round for the operations in flight when its time ends: a constant, and
+/// the duration of their bytes on the slowest card expected. 32 blocks of 1 MiB take a class 2 card
+/// half a minute, however short the cell.
 const LAST_OP_S: f64 = 1.0;
+const SLOWEST_RATE: f64 = 1024.0 * 1024.0;
 
 /// Rounds and their end condition.
 pub(super) struct Rounds {
@@ -44,10 +46,8 @@ impl Rounds {
     /// Runs them and publishes the steady figures.
     pub fn run(&mut self, session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
         let (mut ends, mut steadiness) = (Vec::new(), Steadiness::new(&self.name));
-        let each: f64 = self.cells.iter().map(Cell::seconds).sum();
         let budget = Budget {
-            seconds: f64::from(self.most)
-                * (TIME_SLACK * each + self.cells.len() as f64 * LAST_OP_S),
+            seconds: f64::from(self.most) * self.cells.iter().map(seconds_most).sum::<f64>(),
             bytes: (self.passes_most * whole.bytes() as f64) as u64,
             ..Budget::default()
         };
@@ -56,7 +56,13 @@ impl Rounds {
             self.until_steady(session, whole, &mut ends, &mut steadiness)
         });
         self.put_series(session, &ends);
+        if steadiness.rounds == 0 {
+            self.put(session, &steadiness);
+        }
         result?;
+        if steadiness.rounds == 0 && !session.plans() {
+            return Err(MethodError::Unfinished { part: name });
+        }
         if steadiness.pts.is_none() {
             let text = format!("{}: not steady after {} rounds", self.name, steadiness.rounds);
             session.out.note(Finding::new(FindingKind::NotSteady, Level::Warn, text));
@@ -113,9 +119,9 @@ impl Rounds {
     }
 
     /// Publishes every figure over the best window: the plateau if there is one, otherwise the last
-    /// five rounds.
+    /// five rounds. A first round that was cut short has figures of its finished cells only.
     fn put(&self, session: &mut Session<'_>, steadiness: &Steadiness) {
-        for cell in &self.cells {
+        for cell in self.cells.iter().filter(|cell| !cell.samples.is_empty()) {
             let name = &cell.workload.name;
             let window = |end: usize| &cell.samples[end.saturating_sub(WINDOW)..end];
             cell.put(session, window(cell.samples.len()));
@@ -148,4 +154,9 @@ impl Rounds {
             }
         }
     }
+}
+
+/// Maximum duration of a cell in one round, seconds.
+fn seconds_most(cell: &Cell) -> f64 {
+    TIME_SLACK * cell.seconds() + LAST_OP_S + cell.bytes_in_flight() / SLOWEST_RATE
 }

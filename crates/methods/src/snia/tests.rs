@@ -5,20 +5,31 @@ use std::time::Duration;
 use record::Metric;
 
 use crate::fake::{Fake, FlashTraits, Traits, perform};
-use crate::{Options, Outcome, find};
+use crate::{MethodError, Options, Outcome, find};
 
 const BYTES: u64 = 128 << 20;
 
 /// A drive that random writes slow down until it is full.
 fn run(name: &str, seconds: u64, full_cost: f64) -> Outcome {
+    let (out, result) = run_at(10e6, name, seconds, full_cost);
+    result.expect("nothing is wrong");
+    out
+}
+
+/// The same at this rate, bytes per second.
+fn run_at(
+    rate: f64,
+    name: &str,
+    seconds: u64,
+    full_cost: f64,
+) -> (Outcome, Result<(), MethodError>) {
     let flash = FlashTraits { full_cost, ..FlashTraits::default() };
-    let traits =
-        Traits { rate: 10e6, command_ns: 1_000_000, noise: 0.01, flash, ..Traits::default() };
+    let traits = Traits { rate, command_ns: 1_000_000, noise: 0.01, flash, ..Traits::default() };
     let mut fake = Fake::given_away(traits, BYTES);
     let mut out = Outcome::default();
     let options = Options { time: Some(Duration::from_secs(seconds)), ..Options::default() };
-    perform(find(name).expect("exists"), &mut fake, &options, &mut out).expect("nothing is wrong");
-    out
+    let result = perform(find(name).expect("exists"), &mut fake, &options, &mut out);
+    (out, result)
 }
 
 fn metric<'a>(out: &'a Outcome, name: &str) -> &'a Metric {
@@ -50,6 +61,16 @@ fn iops_has_all_cells_and_both_words() {
     assert_eq!(courses.len(), 3);
     let rows = out.series.iter().filter(|s| s.name.starts_with("snia")).map(|s| s.t_ns.len());
     assert!(rows.max() <= Some(courses[0].t_ns.len()));
+}
+
+/// A card at 1 kB/s per channel does not finish a round: its cells are kept, and the run is not
+/// called complete.
+#[test]
+fn a_first_round_that_its_limit_ends_is_no_result() {
+    let (out, result) = run_at(1e3, "snia-iops", 60, 1.0);
+    assert!(matches!(result, Err(MethodError::Unfinished { .. })), "{result:?}");
+    assert!(value(&out, "snia-iops-1MiB-r100") > 0.0);
+    assert!(!out.metrics.iter().any(|m| m.name == "snia-iops-512B-r0"), "no cell was skipped");
 }
 
 #[test]

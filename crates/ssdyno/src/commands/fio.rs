@@ -214,6 +214,7 @@ fn write_results(plan: &Plan, ran: &run::Ran<'_>, number: Option<i64>) -> Result
                     text += &format!("\nKept as run {number}: ssdyno show {number}\n");
                 }
             }
+            Format::Terse => text += &output::terse(ran, globals.terse_version),
             Format::Json | Format::JsonPlus => {
                 let json = output::json(ran, *format == Format::JsonPlus);
                 let json = serde_json::to_string_pretty(&json)

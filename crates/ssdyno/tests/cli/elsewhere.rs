@@ -127,3 +127,20 @@ fn progress_is_said_in_lines_where_that_was_asked_for() {
     let said = place.ssdyno(&words).good().err;
     assert!(!said.contains("read "), "{said}");
 }
+
+#[test]
+fn our_own_fio_output_is_read_again() {
+    let place = Place::new();
+    let words = "fio --name=a --filename=sim:sd-150x --rw=randread --bs=4k --size=4M";
+    for format in ["json", "json+", "normal"] {
+        let form = format!("--output-format={format}");
+        let words: Vec<&str> = words.split(' ').chain([form.as_str()]).collect();
+        let said = place.ssdyno(&words).good().out;
+        fs::write(place.path("own"), &said).expect("a file");
+        let imported = place.ssdyno(&["import", &place.text("own"), "--json"]).good().json();
+        let record = if imported.is_array() { &imported[0] } else { &imported };
+        let names = record["metrics"].as_array().expect("metrics");
+        let found = names.iter().any(|m| m["name"] == "rand-read-4KiB-q1");
+        assert!(found, "{format}: {record}");
+    }
+}
