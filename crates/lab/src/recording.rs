@@ -52,7 +52,7 @@ impl Recording {
             seconds: None,
             method: method.to_string(),
             target: info.target.clone(),
-            environment: environment(),
+            environment: environment(&store),
             plan: Some(plan),
             state_before: info.state,
             state_after: State::Unknown,
@@ -286,7 +286,8 @@ fn keep_as_file(run: &Run) -> Option<PathBuf> {
     places.into_iter().map(|dir| dir.join(&name)).find(|path| fs::write(path, &json).is_ok())
 }
 
-fn environment() -> Environment {
+fn environment(store: &Store) -> Environment {
     let version = env!("CARGO_PKG_VERSION").to_string();
-    Environment { ssdyno: version, ..drive::host::environment() }
+    let machine_id = store.machine_id();
+    Environment { ssdyno: version, machine_id, ..drive::host::environment() }
 }

@@ -20,6 +20,9 @@ pub struct Environment {
     pub ssdyno: String,
     /// Name of the machine.
     pub host: Option<String>,
+    /// Random id of the machine, made once and kept beside its store.
+    #[serde(default)]
+    pub machine_id: Option<String>,
     /// Board or system model, if the firmware reports it (`Raspberry Pi 5 Model B`).
     pub board: Option<String>,
     /// Distribution.

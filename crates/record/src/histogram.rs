@@ -5,6 +5,7 @@
 //! and histograms of threads and intervals can be added. Recording is one shift, one add and one
 //! increment, without a configuration-dependent branch, because it is in the engine's hot loop.
 
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Statistic;
@@ -178,6 +179,49 @@ fn shift_and_sub(index: usize) -> (u64, u64) {
     (shift, index - shift * SUB)
 }
 
+impl Histogram {
+    /// The index of the bucket of a value.
+    pub fn bucket_of(value: u64) -> usize {
+        bucket(value)
+    }
+
+    /// The lower edge of a bucket; `None` beyond the last one.
+    pub fn lower_edge(index: usize) -> Option<u64> {
+        (index < BUCKETS).then(|| lower(index))
+    }
+
+    /// A histogram from its parts, as they were stored: buckets as lower edge and count, exact sum,
+    /// minimum and maximum. Fails with the contradiction if they cannot be of one histogram.
+    pub fn from_parts(
+        buckets: impl IntoIterator<Item = (u64, u64)>,
+        sum: u128,
+        min: Option<u64>,
+        max: Option<u64>,
+    ) -> Result<Histogram, &'static str> {
+        let mut out = Histogram::default();
+        for (low, count) in buckets {
+            out.count = out.count.checked_add(count).ok_or("the counts are beyond 64 bits")?;
+            out.counts[bucket(low)] += count;
+        }
+        let mut full = out.buckets();
+        let first = full.next();
+        let last = full.last().or(first);
+        let holds = |edge: Option<(u64, u64, u64)>, value: Option<u64>| {
+            edge.map(|(low, ..)| bucket(low)) == value.map(bucket)
+        };
+        if !holds(first, min) || !holds(last, max) || min > max {
+            return Err("minimum and maximum are not in its buckets");
+        }
+        let (least, most) = (min.unwrap_or(0), max.unwrap_or(0));
+        let bound = |value: u64| value as f64 * out.count as f64;
+        if !(bound(least) * 0.999..=bound(most) * 1.001).contains(&(sum as f64)) {
+            return Err("the sum is not one of its values");
+        }
+        (out.sum, out.min, out.max) = (sum, min.unwrap_or(u64::MAX), most);
+        Ok(out)
+    }
+}
+
 /// The JSON form: exact count, sum, minimum and maximum, and the non-empty buckets as `[lower edge,
 /// count]`.
 #[derive(Serialize, Deserialize)]
@@ -199,16 +243,13 @@ impl Serialize for Histogram {
 
 impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let sparse = Sparse::deserialize(deserializer)?;
-        let mut out = Histogram::default();
-        for (low, count) in sparse.buckets {
-            out.counts[bucket(low)] += count;
-        }
-        out.count = sparse.count;
-        out.sum = sparse.sum as u128;
-        out.min = sparse.min.unwrap_or(u64::MAX);
-        out.max = sparse.max.unwrap_or(0);
-        Ok(out)
+        let Sparse { count, sum, min, max, buckets } = Sparse::deserialize(deserializer)?;
+        let read = Histogram::from_parts(buckets, sum as u128, min, max);
+        let read = read.and_then(|histogram| match histogram.count == count {
+            true => Ok(histogram),
+            false => Err("the count is not that of its buckets"),
+        });
+        read.map_err(|why| D::Error::custom(format_args!("histogram: {why}")))
     }
 }
 
@@ -260,6 +301,34 @@ mod tests {
             prop_assert_eq!(&merged, &of(&[a, b].concat()));
             let text = serde_json::to_string(&merged).expect("plain data");
             prop_assert_eq!(serde_json::from_str::<Histogram>(&text).expect("own text"), merged);
+        }
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let read = |json: &str| serde_json::from_str::<Histogram>(json).map_err(|e| e.to_string());
+        let text = |count: &str, sum: &str, min: &str, max: &str, buckets: &str| {
+            format!(
+                r#"{{"count":{count},"sum":{sum},"min":{min},"max":{max},"buckets":{buckets}}}"#
+            )
+        };
+        let good = text("3", "25.0", "5", "10", "[[5,1],[10,2]]");
+        assert_eq!(read(&good).map(|h| h.quantile(0.5)), Ok(Some(10)));
+        assert_eq!(read(&text("0", "0.0", "null", "null", "[]")), Ok(Histogram::default()));
+        let max = u64::MAX.to_string();
+        let bad = [
+            text("3", "25.0", "10", "5", "[[5,1],[10,2]]"),
+            text("3", "25.0", "5", "11", "[[5,1],[10,2]]"),
+            text("3", "25.0", "null", "10", "[[5,1],[10,2]]"),
+            text("0", "0.0", "5", "10", "[]"),
+            text("4", "25.0", "5", "10", "[[5,1],[10,2]]"),
+            text("3", "31.0", "5", "10", "[[5,1],[10,2]]"),
+            text("3", "-1.0", "5", "10", "[[5,1],[10,2]]"),
+            text(&max, "25.0", "5", "10", &format!("[[5,{max}],[10,2]]")),
+        ];
+        for json in bad {
+            let error = read(&json).map(drop).expect_err(&json);
+            assert!(error.starts_with("histogram: "), "{error}");
         }
     }
 

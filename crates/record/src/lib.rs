@@ -7,9 +7,12 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod canonical;
+mod document;
 mod environment;
 mod finding;
 mod histogram;
+mod history;
 mod key;
 mod kind;
 mod metric;
@@ -25,9 +28,11 @@ pub use answer::{
     Answer, Axis, Better, Chart, ChartKind, Confidence, HEADLINE_MAX, Limit, Mark, Peer, Stamp,
     Tile,
 };
+pub use document::{Document, RecordHash};
 pub use environment::{Cpu, Environment};
 pub use finding::{Evidence, Finding, IoErrors, Level, Verdict};
 pub use histogram::Histogram;
+pub use history::HistoryKey;
 pub use key::{CellKey, Clock, MetricKey, Order, Subject, size_word};
 pub use kind::{FindingKind, VerdictKind};
 pub use metric::{Metric, Unit};

@@ -14,15 +14,20 @@ const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /// A new id for a run that begins now.
 pub fn new_id() -> Result<String, StoreError> {
-    let mut random = [0; 10];
+    // A clock before 1970 is not an error: the random bits keep the id unique.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(id(now.as_millis() as u64, random()?))
+}
+
+/// Random bytes from the system.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
+    let mut random = [0; N];
     let mut filled = 0;
     while filled < random.len() {
         let more = getrandom(&mut random[filled..], GetRandomFlags::empty());
         filled += more.map_err(|e| StoreError::Random(e.into()))?;
     }
-    // A clock before 1970 is not an error: the random bits keep the id unique.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(id(now.as_millis() as u64, random))
+    Ok(random)
 }
 
 /// The id of a record read from `content` that began at `ms` milliseconds since 1970 (0: unknown):

@@ -17,6 +17,7 @@ mod file;
 mod find;
 mod id;
 mod live;
+mod machine;
 mod place;
 mod rows;
 mod schema;

@@ -12,7 +12,7 @@ use crate::live::{Live, Point};
 use crate::rows::{self, Body};
 use crate::state::{self, LastState};
 use crate::writer::Writer;
-use crate::{StoreError, find, place};
+use crate::{StoreError, find, machine, place};
 
 /// The runs of a user, in one file.
 pub struct Store {
@@ -58,6 +58,12 @@ impl Store {
     /// Reason why the store can only be read; `None` if it can be written.
     pub fn read_only(&self) -> Option<&str> {
         self.read_only.as_deref()
+    }
+
+    /// The random id of this machine, 32 hexadecimal digits in a file beside the store, made at
+    /// the first call; `None` if none can be written there.
+    pub fn machine_id(&self) -> Option<String> {
+        machine::id_beside(&self.path)
     }
 
     /// Enters a run that begins now and returns its number. Until [`Store::finish`] it reads as

@@ -1,9 +1,9 @@
 //! Output of `ssdyno export`: records as JSON lines, or metrics as CSV.
 //!
-//! A record keeps its id, so it is the same run everywhere. A measurement by ssdyno remains one and
-//! is marked as read from a file. A CSV contains only the metrics.
+//! A record is the same one everywhere: it keeps its id, and a measurement by ssdyno remains one. A
+//! CSV contains only the metrics, so it is an import.
 
-use record::{Metric, Origin, OriginKind, Run, SCHEMA, Unit};
+use record::{Metric, Run, SCHEMA, Unit};
 
 use super::found::run;
 use super::lines::{ImportError, Lines};
@@ -33,32 +33,15 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let found = values.next();
     let bytes = values.byte_offset();
     match found {
-        Some(Ok(mut run)) => {
+        Some(Ok(run)) => {
             lines.skip(bytes);
-            mark(&mut run, begin);
-            Ok(vec![run])
+            Ok(vec![Run { number: None, ..run }])
         }
         Some(Err(error)) => {
             let line = begin + error.line().saturating_sub(1);
             Err(lines.wrong_at(line, format!("not a record of ssdyno: {error}")))
         }
         None => Err(lines.wrong_at(begin, "not a record of ssdyno")),
-    }
-}
-
-/// Notes that the record was read from a file; an imported one keeps its origin.
-fn mark(run: &mut Run, line: usize) {
-    run.number = None;
-    if run.origin.is_none() {
-        run.origin = Some(Origin {
-            kind: OriginKind::Imported,
-            tool: Some("ssdyno".to_string()),
-            version: Some(run.environment.ssdyno.clone()),
-            source: String::new(),
-            place: Some(format!("line {line}")),
-            command: None,
-            start_known: true,
-        });
     }
 }
 

@@ -99,6 +99,7 @@ pub fn environment() -> Environment {
     Environment {
         ssdyno: "0.1.0".into(),
         host: Some("bench".into()),
+        machine_id: Some("5f0c1e2d3b4a59687706f5e4d3c2b1a0".into()),
         board: None,
         os: Some("Debian GNU/Linux 12 (bookworm)".into()),
         kernel: Some("6.8.0-45-generic".into()),

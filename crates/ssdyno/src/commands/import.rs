@@ -41,7 +41,7 @@ fn table(found: &[Imported], dry_run: bool) -> String {
     for Imported { run, file, known } in found {
         let origin = run.origin.as_ref();
         let place = origin.and_then(|o| o.place.clone()).unwrap_or_default();
-        let tool = origin.and_then(|o| o.tool_name()).unwrap_or_default();
+        let tool = origin.map_or_else(|| Some("ssdyno".into()), |o| o.tool_name());
         let word = match (dry_run, known) {
             (true, _) => "not entered",
             (_, true) => "was in the store already",
@@ -49,7 +49,7 @@ fn table(found: &[Imported], dry_run: bool) -> String {
         };
         table.row([
             Cell::new(Ink::Strong, run.number.map_or("-".to_string(), |n| n.to_string())),
-            Cell::from(tool),
+            Cell::from(tool.unwrap_or_default()),
             Cell::path(format!("{file} {place}")),
             Cell::from(run.metrics.len().to_string()),
             Cell::dim(word),

@@ -1,0 +1,319 @@
+//! A record as its JSON text has it, with fields that this version does not know, and its hash.
+//!
+//! A [`Run`] holds the fields of this version. A record written by a later version has more, at any
+//! level, and must leave this machine as it came: a [`Document`] keeps the text of every member
+//! beside the `Run` read from it. A store splits it into a body of text and the long parts
+//! (metrics, series, histograms), which it packs; [`Document::body`] leaves a long part in the text
+//! if `Run` does not hold all of it, and [`Document::join`] puts both together again.
+
+use std::fmt;
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use crate::Run;
+use crate::canonical::{canonical, put_member, says_nothing};
+
+/// Members outside the hash: the number counts in one store, the origin describes how a result of
+/// another tool was read.
+const OUTSIDE: [&str; 2] = ["number", "origin"];
+
+const EMPTY: &str = "[]";
+
+/// Identity of a record's content: SHA-256 of its canonical JSON without `number` and `origin`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordHash(pub [u8; 32]);
+
+impl fmt::Display for RecordHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for RecordHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A record and the text it was read from.
+#[derive(Clone, Debug)]
+pub struct Document {
+    run: Run,
+    members: Members,
+}
+
+impl Document {
+    /// Reads a record. Fails if the text is not JSON or not a record.
+    pub fn parse(json: &str) -> serde_json::Result<Document> {
+        let run = serde_json::from_str(json)?;
+        Ok(Document { run, members: serde_json::from_str(&compact(json))? })
+    }
+
+    /// The document of a record of this version.
+    pub fn of(run: Run) -> serde_json::Result<Document> {
+        let members = serde_json::from_str(&serde_json::to_string(&run)?)?;
+        Ok(Document { run, members })
+    }
+
+    /// The document of a body and the whole record, with the number and the end of the latter.
+    pub fn join(body: &str, run: Run) -> serde_json::Result<Document> {
+        let mut members: Members = serde_json::from_str(body)?;
+        for (name, json) in long_parts(&run)? {
+            if json != EMPTY && members.get(name).is_none_or(|own| own == EMPTY) {
+                members.set(name, RawValue::from_string(json)?);
+            }
+        }
+        members.set("number", raw(&run.number)?);
+        members.set("cut_short", raw(&run.cut_short)?);
+        Ok(Document { run, members })
+    }
+
+    /// The fields of this version.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The fields of this version, without the text.
+    pub fn into_run(self) -> Run {
+        self.run
+    }
+
+    /// The text of a member; `None` if the record has none of that name.
+    pub fn member(&self, name: &str) -> Option<&str> {
+        self.members.get(name)
+    }
+
+    /// The record as one line of JSON, with its members in their order.
+    pub fn text(&self) -> serde_json::Result<String> {
+        self.members.text()
+    }
+
+    /// The text without number, metrics, series and histograms. Of these it keeps the ones in which
+    /// [`Document::run`] lacks something.
+    pub fn body(&self) -> serde_json::Result<String> {
+        let mut members = self.members.clone();
+        for (name, json) in long_parts(&self.run)? {
+            let Some(own) = members.get(name) else { continue };
+            if canonical(own)? == canonical(&json)? {
+                members.set(name, RawValue::from_string(EMPTY.into())?);
+            }
+        }
+        members.set("number", raw(&None::<i64>)?);
+        members.text()
+    }
+
+    /// The hash of its content.
+    pub fn hash(&self) -> serde_json::Result<RecordHash> {
+        let mut members: Vec<_> = self.members.0.iter().collect();
+        members.retain(|(name, _)| !OUTSIDE.contains(&name.as_str()));
+        members.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut out = String::from("{");
+        for (name, value) in members {
+            let value = canonical(value.get())?;
+            if !says_nothing(&value) {
+                put_member(&mut out, name, &value)?;
+            }
+        }
+        out.push('}');
+        Ok(RecordHash(Sha256::digest(out.as_bytes()).into()))
+    }
+}
+
+/// The parts of a record that grow with its length, as JSON.
+fn long_parts(run: &Run) -> serde_json::Result<[(&'static str, String); 3]> {
+    Ok([
+        ("metrics", serde_json::to_string(&run.metrics)?),
+        ("series", serde_json::to_string(&run.series)?),
+        ("latencies", serde_json::to_string(&run.latencies)?),
+    ])
+}
+
+fn raw(value: &impl Serialize) -> serde_json::Result<Box<RawValue>> {
+    serde_json::value::to_raw_value(value)
+}
+
+/// The members of an object in order, each with its JSON.
+#[derive(Clone, Debug, Default)]
+struct Members(Vec<(String, Box<RawValue>)>);
+
+impl Members {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(own, _)| own == name).map(|(_, json)| json.get())
+    }
+
+    /// Replaces or adds a member.
+    fn set(&mut self, name: &str, json: Box<RawValue>) {
+        match self.0.iter_mut().find(|(own, _)| own == name) {
+            Some((_, own)) => *own = json,
+            None => self.0.push((name.to_string(), json)),
+        }
+    }
+
+    fn text(&self) -> serde_json::Result<String> {
+        let bytes = self.0.iter().map(|(name, json)| name.len() + json.get().len() + 4).sum();
+        let mut out = String::with_capacity(bytes);
+        out.push('{');
+        self.0.iter().try_for_each(|(name, json)| put_member(&mut out, name, json.get()))?;
+        out.push('}');
+        Ok(out)
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Members, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Members::default();
+                while let Some((name, json)) = map.next_entry::<String, Box<RawValue>>()? {
+                    members.set(&name, json);
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Object)
+    }
+}
+
+/// JSON without white space outside strings, so that it fits on one line.
+fn compact(json: &str) -> String {
+    let (mut inside, mut escaped) = (false, false);
+    json.chars()
+        .filter(|&letter| {
+            match letter {
+                _ if escaped => escaped = false,
+                '\\' => escaped = inside,
+                '"' => inside = !inside,
+                _ => {}
+            }
+            inside || !matches!(letter, ' ' | '\t' | '\n' | '\r')
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Histogram, LatencyProfile, Metric, Origin, OriginKind, Series, Unit};
+
+    fn sample() -> Run {
+        let origin = Origin {
+            kind: OriginKind::Imported,
+            tool: None,
+            version: None,
+            source: "a file".into(),
+            place: None,
+            command: None,
+            start_known: true,
+        };
+        let mut run = Run::elsewhere("0.1.0", "quick", origin);
+        (run.id, run.started) = ("01A".into(), "2026-11-21T14:30:00Z".into());
+        run.metrics = vec![Metric::single("iops", Unit::Iops, 1.5)];
+        let mut series = Series::new("a", 0, 0);
+        series.push(1, &[("read", Unit::BytesPerSecond, Some(2.5)), ("x", Unit::Number, None)]);
+        run.series = vec![series];
+        let mut service = Histogram::default();
+        [5, 70, 1000].into_iter().for_each(|ns| service.record(ns));
+        let (name, op) = ("a".to_string(), "read".to_string());
+        run.latencies = vec![LatencyProfile { name, op, service, response: None }];
+        run
+    }
+
+    fn document(run: &Run) -> Document {
+        Document::of(run.clone()).expect("plain data")
+    }
+
+    fn parsed(json: &str) -> Document {
+        Document::parse(json).unwrap_or_else(|e| panic!("{json}: {e}"))
+    }
+
+    fn hash(document: &Document) -> String {
+        document.hash().expect("JSON").to_string()
+    }
+
+    #[test]
+    fn the_hash_is_of_the_content_alone() {
+        let run = sample();
+        let own = hash(&document(&run));
+        assert_eq!(own.len(), 64);
+        let elsewhere = Run { number: Some(7), origin: None, ..run.clone() };
+        assert_eq!(hash(&document(&elsewhere)), own, "number and origin are outside");
+        let pretty = serde_json::to_string_pretty(&run).expect("plain data");
+        assert_eq!(hash(&parsed(&pretty)), own, "white space says nothing");
+        let mut forged = run.clone();
+        forged.metrics[0].value = Some(1.5000000000000002);
+        assert_ne!(hash(&document(&forged)), own);
+        let mut forged = run;
+        forged.latencies[0].service.record(5);
+        assert_ne!(hash(&document(&forged)), own);
+    }
+
+    #[test]
+    fn the_hash_of_a_known_record_stays() {
+        // Written once by hand: a change of this value makes every carried record a conflict.
+        let json = r#"{"schema":"ssdyno.run/1","id":"01A","started":"2026-11-21T14:30:00Z",
+            "seconds":1.0,"method":"io","target":{"spec":".","kind":"null","path":null,"bytes":null,
+            "drive":null,"filesystem":null,"direct":null},"environment":{"ssdyno":"0.1.0",
+            "host":null,"board":null,"os":null,"kernel":null,"cpu":{"model":null,"threads":null,
+            "governor":null},"memory_bytes":null,"hypervisor":null,"load":0.5,"backend":null,
+            "clock":null,"instrument_ns_per_io":null},"plan":null,"state_before":"unknown",
+            "state_after":"unknown","metrics":[],"series":[],"verdicts":[],"warnings":[],
+            "errors":[],"complete":true}"#;
+        let canonical = concat!(
+            r#"{"complete":true,"environment":{"load":0.5,"ssdyno":"0.1.0"},"id":"01A","#,
+            r#""method":"io","schema":"ssdyno.run/1","seconds":1,"#,
+            r#""started":"2026-11-21T14:30:00Z","state_after":"unknown","#,
+            r#""state_before":"unknown","target":{"kind":"null","spec":"."}}"#
+        );
+        let expected = RecordHash(Sha256::digest(canonical.as_bytes()).into());
+        assert_eq!(parsed(json).hash().expect("JSON"), expected);
+        let typed = document(parsed(json).run());
+        assert_eq!(typed.hash().expect("JSON"), expected, "fields added since say nothing");
+    }
+
+    #[test]
+    fn fields_of_a_later_version_stay_at_every_level() {
+        let mut value = serde_json::to_value(sample()).expect("plain data");
+        value["later"] = serde_json::json!({ "b": [1, null], "a": 1e-7 });
+        value["target"]["later"] = "x".into();
+        value["metrics"][0]["later"] = 7.into();
+        value["latencies"][0]["service"]["later"] = true.into();
+        let line = value.to_string();
+        let carried = parsed(&line);
+        assert_eq!(carried.text().expect("JSON"), line);
+        let body = carried.body().expect("JSON");
+        assert!(body.contains(r#""later":7"#) && body.contains(r#""series":[]"#), "{body}");
+        let joined = Document::join(&body, carried.run().clone()).expect("JSON");
+        assert_eq!(hash(&joined), hash(&carried));
+        let again: serde_json::Value =
+            serde_json::from_str(&joined.text().expect("JSON")).expect("JSON");
+        assert_eq!(again, value);
+        assert_ne!(hash(&document(carried.run())), hash(&carried), "the run alone lacks them");
+    }
+
+    #[test]
+    fn body_and_long_parts_are_the_record() {
+        let whole = document(&sample());
+        let body = whole.body().expect("JSON");
+        for part in ["metrics", "series", "latencies"] {
+            assert!(body.contains(&format!("\"{part}\":[]")), "{body}");
+        }
+        let joined = Document::join(&body, sample()).expect("JSON");
+        assert_eq!(joined.text().expect("JSON"), whole.text().expect("JSON"));
+    }
+
+    #[test]
+    fn white_space_goes_outside_strings_only() {
+        assert_eq!(compact("{ \"a b\\\" c\" : [ 1 ,\n2 ] }"), "{\"a b\\\" c\":[1,2]}");
+        assert_eq!(compact("\"\\\\\" \" \""), "\"\\\\\"\" \"");
+    }
+}

@@ -1,0 +1,72 @@
+//! The id of this machine: random, made once, kept in a file beside the store.
+//!
+//! Neither the host name nor the board's serial number will do: clones of a virtual machine have
+//! the same ones, and a board's needs root. The file is beside the store and not inside, so that a
+//! copy of the store elsewhere is not taken for this machine.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::StoreError;
+use crate::id::random;
+
+/// Name of the file.
+const FILE: &str = "machine-id";
+
+/// The id, 32 hexadecimal digits; `None` if there is none and none can be written.
+pub(crate) fn id_beside(store: &Path) -> Option<String> {
+    let file = store.with_file_name(FILE);
+    read(&file).or_else(|| make(&file).ok().and_then(|()| read(&file)))
+}
+
+fn read(file: &Path) -> Option<String> {
+    let text = fs::read_to_string(file).ok()?;
+    let id = text.trim();
+    (id.len() == 32 && id.chars().all(|c| c.is_ascii_hexdigit())).then(|| id.to_string())
+}
+
+/// Writes a new id, unless another process was faster: the file appears whole or not at all.
+fn make(file: &Path) -> Result<(), StoreError> {
+    let failed = |source| StoreError::Io { path: file.to_path_buf(), source };
+    let id: String = random::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect();
+    let draft = file.with_file_name(format!("{FILE}.{id}"));
+    let write = || {
+        let mut out = fs::OpenOptions::new().write(true).create_new(true).open(&draft)?;
+        out.write_all(format!("{id}\n").as_bytes())?;
+        out.sync_all()?;
+        match fs::hard_link(&draft, file) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            // A file system without hard links: the last of two processes wins.
+            Err(_) => fs::copy(&draft, file).map(drop),
+            Ok(()) => Ok(()),
+        }
+    };
+    let done = write().map_err(failed);
+    // Without it nothing was written.
+    let _ = fs::remove_file(&draft);
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_made_once_and_another_elsewhere() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = dir.path().join("runs.sqlite");
+        let ids: Vec<_> = std::thread::scope(|scope| {
+            let make = || scope.spawn(|| id_beside(&store).expect("made"));
+            let all: Vec<_> = (0..8).map(|_| make()).collect();
+            all.into_iter().map(|thread| thread.join().expect("ended")).collect()
+        });
+        assert_eq!(ids[0].len(), 32);
+        assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+        let files = fs::read_dir(dir.path()).expect("listed").count();
+        assert_eq!(files, 1, "no draft is left");
+        let other = tempfile::tempdir().expect("a directory");
+        assert_ne!(id_beside(&other.path().join("s")).as_ref(), Some(&ids[0]));
+        assert_eq!(id_beside(Path::new("/proc/none/s")), None);
+    }
+}
