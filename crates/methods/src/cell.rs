@@ -37,7 +37,7 @@ impl Cell {
     /// Large sequential blocks at a depth; throughput.
     pub fn sequential(ground: &Ground, kind: OpKind, depth: u32, index: u32) -> Cell {
         let name = name(Order::Sequential, Some(kind), ground.large, depth);
-        let (pattern, mix) = (Pattern::Sequential, mix_of(kind));
+        let (pattern, mix) = (Pattern::Sequential, Mix::of(kind));
         let mut w = Workload::new(name, pattern, mix, ground.large, ground.region());
         (w.depth, w.seed) = (depth, ground.seed_of(index));
         Cell::new(w, Unit::BytesPerSecond)
@@ -46,7 +46,7 @@ impl Cell {
     /// Small random blocks at a depth; operations per second.
     pub fn random(ground: &Ground, kind: OpKind, depth: u32, index: u32) -> Cell {
         let name = name(Order::Random, Some(kind), ground.small, depth);
-        Cell::new(random(ground, name, mix_of(kind), depth, index), Unit::Iops)
+        Cell::new(random(ground, name, Mix::of(kind), depth, index), Unit::Iops)
     }
 
     /// Small random blocks, seven reads to three writes.
@@ -132,10 +132,6 @@ fn random(ground: &Ground, name: String, mix: Mix, depth: u32, index: u32) -> Wo
     let mut w = Workload::new(name, pattern, mix, ground.small, ground.region());
     (w.depth, w.seed) = (depth, ground.seed_of(index));
     w
-}
-
-fn mix_of(kind: OpKind) -> Mix {
-    if kind == OpKind::Write { Mix::WRITE } else { Mix::READ }
 }
 
 fn name(order: Order, op: Option<OpKind>, block_bytes: u32, depth: u32) -> String {

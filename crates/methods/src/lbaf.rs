@@ -7,11 +7,11 @@ use record::{Metric, Unit};
 use rig::{Preparation, RigError, TargetInfo};
 use workload::OpKind::{Read, Write};
 use workload::units::binary;
-use workload::{BlockSizes, OpKind, Pattern, Region, Workload};
+use workload::{BlockSizes, Mix, OpKind, Pattern, Region, Workload};
 
 use crate::prepare::cannot_format;
 use crate::session::Session;
-use crate::whole::{Whole, mix_of};
+use crate::whole::Whole;
 use crate::{Method, MethodError, MethodInfo, Options};
 
 /// Total runs per format.
@@ -129,7 +129,7 @@ fn workloads(whole: &Whole) -> Vec<Workload> {
         let size = binary(u64::from(block)).replace(' ', "");
         let name = format!("lbaf-{order}-{}-{size}-q{depth}", kind.name());
         let mut w =
-            whole.random(&name, mix_of(kind), block, whole.seconds(EACH_SECONDS), index as u32);
+            whole.random(&name, Mix::of(kind), block, whole.seconds(EACH_SECONDS), index as u32);
         w.pattern = if order == "seq" { Pattern::Sequential } else { Pattern::UniformOnce };
         (w.region, w.blocks, w.depth) = (region(whole), BlockSizes::Fixed(block), depth);
         w.stop.bytes = Some(w.region.bytes).filter(|_| kind == Write);

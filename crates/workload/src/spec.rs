@@ -86,6 +86,17 @@ impl Mix {
         Mix { read, write: 100 - read, flush: 0, discard: 0 }
     }
 
+    /// One kind only.
+    pub fn of(kind: OpKind) -> Mix {
+        let weight = |of: OpKind| u32::from(of == kind);
+        Mix {
+            read: weight(OpKind::Read),
+            write: weight(OpKind::Write),
+            flush: weight(OpKind::Flush),
+            discard: weight(OpKind::Discard),
+        }
+    }
+
     /// The weight of one kind.
     pub fn weight(&self, kind: OpKind) -> u32 {
         match kind {

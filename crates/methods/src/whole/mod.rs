@@ -95,7 +95,7 @@ impl Whole {
     /// One sequential pass over the region, in large blocks at [`DEPTH`]. It has no time limit,
     /// because a partly written drive is in an unknown state; `--size` makes it shorter.
     pub fn pass(&self, name: &str, kind: OpKind, index: u32) -> Workload {
-        let (mix, large) = (mix_of(kind), self.ground.large);
+        let (mix, large) = (Mix::of(kind), self.ground.large);
         let mut w = Workload::new(name, Pattern::Sequential, mix, large, self.ground.region());
         (w.depth, w.seed) = (DEPTH, self.ground.seed_of(index));
         w.stop = Stop { bytes: Some(self.bytes()), coverage: Some(1.0), ..Stop::default() };
@@ -117,10 +117,6 @@ impl Whole {
         w.flush_at_end = w.mix.changes_data();
         w
     }
-}
-
-pub(crate) fn mix_of(kind: OpKind) -> Mix {
-    if kind == OpKind::Write { Mix::WRITE } else { Mix::READ }
 }
 
 /// A duration for metric names: `30s`, `300ms`.
