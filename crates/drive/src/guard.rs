@@ -67,7 +67,8 @@ impl Identity {
 }
 
 impl Guard {
-    pub(crate) fn none() -> Guard {
+    /// The guard of a target that needs none.
+    pub fn none() -> Guard {
         Guard(Kind::Nothing)
     }
 

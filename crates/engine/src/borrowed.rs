@@ -1,10 +1,8 @@
 //! Borrowed blocks: the target's original bytes, in memory for the writes that carry them, and in a
 //! journal on another drive where they are the user's.
 
-use std::fs::File;
-
 use drive::ErrorKind;
-use journal::{Borrowed, Journal, JournalError};
+use journal::{Borrowed, Journal, JournalError, Storage};
 use record::{Safety, TargetKind};
 use rig::{Result, RigError, TargetInfo};
 use workload::{Region, Workload};
@@ -35,7 +33,8 @@ impl BorrowedBlocks {
             let text = format!("borrowing {} bytes at once", sum + region.bytes);
             return Err(RigError::Unsupported(text));
         }
-        let borrowed = Borrowed::read(target.file, region).map_err(|e| target.io("borrow", e))?;
+        let borrowed =
+            Borrowed::read(target.storage, region).map_err(|e| target.io("borrow", e))?;
         let journal = match target.info.allowed {
             Safety::Borrows => Some(target.keep(&borrowed, place)?),
             _ => None,
@@ -71,9 +70,9 @@ impl Entry {
     fn restore(self, target: &Target<'_>) -> Result<u64> {
         let Entry { borrowed, journal } = self;
         let kept = journal.as_ref().map(|j| j.path().display().to_string());
-        let back = borrowed.differing(target.file).and_then(|blocks| {
+        let back = borrowed.differing(target.storage).and_then(|blocks| {
             if !blocks.is_empty() {
-                borrowed.put_back(target.file, &blocks)?;
+                borrowed.put_back(target.storage, &blocks)?;
             }
             Ok(borrowed.bytes_of(&blocks))
         });
@@ -86,7 +85,7 @@ impl Entry {
 /// The target they come from.
 pub(crate) struct Target<'a> {
     pub info: &'a TargetInfo,
-    pub file: &'a File,
+    pub storage: &'a dyn Storage,
     pub key: Option<drive::DriveKey>,
 }
 

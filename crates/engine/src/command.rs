@@ -4,7 +4,6 @@
 //! Its standard output is discarded, because printing would be part of the time; its standard error
 //! is shown. It gets no input.
 
-use std::fs::File;
 use std::io;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,11 +11,12 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use drive::{Sample, Watch};
+use drive::Sample;
 use rig::{CommandRun, DeviceTraffic};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::clock::Clock;
+use crate::device::{Able, Device};
 use crate::sys::process::{self, Ended};
 
 /// How often the interrupt flag is checked.
@@ -26,30 +26,23 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub(crate) struct Stage<'a> {
     /// Its working directory; `None`: the current one.
     pub directory: Option<&'a str>,
-    /// A file of the file system, or the device, whose cached writes are waited for.
-    pub file: &'a File,
+    /// The device whose traffic is sampled and whose cached writes are waited for.
+    pub device: &'a dyn Device,
     pub clock: Clock,
     pub interrupt: &'a AtomicBool,
 }
 
 impl Stage<'_> {
     /// Runs it once. The device has no pending writes of others when the time begins.
-    pub(crate) fn run(
-        &self,
-        words: &[String],
-        watch: Option<&mut Watch>,
-    ) -> io::Result<CommandRun> {
-        let Some((program, arguments)) = words.split_first() else {
-            return Err(io::ErrorKind::InvalidInput.into());
-        };
+    pub(crate) fn run(&self, words: &[String]) -> Able<CommandRun> {
+        let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
         if let Some(directory) = self.directory {
             command.current_dir(directory);
         }
         self.sync()?;
-        let mut watch = watch;
-        let mut sample = || watch.as_mut().and_then(|watch| watch.sample());
+        let sample = || self.device.watch();
         let before = sample();
         let start = self.clock.now();
         let child = command.spawn()?;
@@ -73,14 +66,8 @@ impl Stage<'_> {
 
     /// Makes everything written to the file system durable: the program's own writes cannot be told
     /// from the rest.
-    fn sync(&self) -> io::Result<()> {
-        match self.directory {
-            Some(_) => Ok(rustix::fs::syncfs(self.file)?),
-            None => {
-                rustix::fs::sync();
-                Ok(())
-            }
-        }
+    fn sync(&self) -> Able<()> {
+        self.device.settle(self.directory.is_none())
     }
 
     /// Waits for the program; kills it when the user ends the run.

@@ -16,7 +16,7 @@ use workload::{Pace, Source, Workload};
 use crate::backend::Backend;
 use crate::borrowed::BorrowedBlocks;
 use crate::clock::Clock;
-use crate::device::{AnyDevice, Device, IoAsk, UseBackend};
+use crate::device::{AnyDevice, IoAsk, UseBackend};
 use crate::flow::FlowShare;
 use crate::halt::Halt;
 use crate::pacing::{self, UsePace};

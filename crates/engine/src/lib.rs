@@ -20,6 +20,8 @@ mod conductor;
 mod counts;
 mod device;
 mod doctor;
+mod door;
+mod failure;
 mod fileset;
 mod flow;
 mod halt;

@@ -8,7 +8,6 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use drive::Watch;
 use rig::{
     BackendKind, IntervalObserver, Issue, Job, JobResult, JobSeen, Measurement, Observer,
     Performance, TargetInfo,
@@ -45,8 +44,8 @@ pub(crate) struct Performer<'a> {
     /// Length of an interval, nanoseconds.
     pub interval_ns: u64,
     pub info: &'a TargetInfo,
-    /// The drive's own counters, if any.
-    pub watch: Option<&'a mut Watch>,
+    /// The device whose counters are sampled, if any.
+    pub watch: Option<&'a dyn Device>,
     /// The user's interrupt.
     pub interrupt: &'a AtomicBool,
     pub observer: &'a mut dyn Observer,
@@ -205,7 +204,7 @@ impl Description {
         let reads = job.workload.mix.read > 0;
         Description {
             backend: Some(*backend),
-            direct: device.bypasses_cache(&job.workload),
+            direct: device.bypasses_cache(job.workload.caching),
             ramp_ns: job.issue.ramp_ns,
             written_share: reads.then(|| device.written_share(job.workload.region)).flatten(),
         }
@@ -300,59 +299,5 @@ impl Results<'_> {
             seen: mine,
             measurement,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use workload::{Mix, OpKind, Pattern, Region, Stop};
-
-    use super::*;
-    use crate::device::Memory;
-
-    /// A device that is neither a descriptor nor a model, under the same worker, recorder and
-    /// verify.
-    #[test]
-    fn another_device_needs_nothing_but_itself() {
-        let device = AnyDevice::Memory(Memory(Mutex::new(vec![0; 1 << 20])));
-        let workload = Workload {
-            depth: 4,
-            verify: true,
-            stop: Stop { ops: Some(1000), ..Stop::default() },
-            flush_at_end: true,
-            ..Workload::new(
-                "w",
-                Pattern::Uniform,
-                Mix::read_percent(50),
-                4096,
-                Region::first(1 << 20),
-            )
-        };
-        let (info, interrupt) = (TargetInfo::null(1 << 20), AtomicBool::new(false));
-        let performer = Performer {
-            name: "w",
-            replicate: 0,
-            clock: Clock::new(),
-            start_ns: 0,
-            interval_ns: 1_000_000,
-            info: &info,
-            watch: None,
-            interrupt: &interrupt,
-            observer: &mut |_: &rig::Event| {},
-            intervals: None,
-            by_job: true,
-            patience_ns: u64::MAX,
-            hot_c: None,
-            pin: false,
-            borrowed: None,
-        };
-        let cast = Cast { job: Job::of(&workload), device: &device, backend: BackendKind::Psync };
-        let (done, _) = performer.perform(vec![cast]).expect("performed");
-        let moved = |kind: OpKind| done.whole.kind(kind).map_or(0, |stats| stats.ops);
-        assert_eq!(moved(OpKind::Read) + moved(OpKind::Write), 1000);
-        assert_eq!(moved(OpKind::Flush), 1);
-        assert!(done.whole.verified_sectors > 0 && done.whole.errors.is_empty());
     }
 }

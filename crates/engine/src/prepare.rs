@@ -1,13 +1,12 @@
-//! Brings a real target into a state: fill, flush, drop caches.
+//! Preparations: the steps that real and virtual drives share, and the workloads among them.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
 
-use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
+use record::State;
+use rig::{Erase, Measurement, Preparation, Prepared, Released, Result, TargetInfo};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
-use crate::sys;
+use crate::failure::io_error;
 
 /// Maximum block of a fill, bytes; large enough for any drive's full speed.
 const FILL_BLOCK: u64 = 1 << 20;
@@ -38,51 +37,96 @@ pub(crate) fn read_workload(name: &str, region: Region) -> Workload {
     Workload { name: name.into(), mix: Mix::READ, flush_at_end: false, ..write }
 }
 
-/// Extends a regular file to `end` with allocated space, so that writing it does not also grow it.
-/// File systems that cannot reserve space get a sparse file.
-pub(crate) fn reserve(file: &File, end: u64) -> io::Result<()> {
-    let meta = file.metadata()?;
-    if !meta.is_file() || meta.len() >= end {
-        return Ok(());
-    }
-    match fallocate(file, FallocateFlags::empty(), 0, end) {
-        Ok(()) => Ok(()),
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(end),
-        Err(e) => Err(e.into()),
+/// A rig that can be prepared.
+pub(crate) trait Prepare {
+    /// The time on the target's clock, nanoseconds.
+    fn time(&self) -> u64;
+
+    /// An error once the run was ended.
+    fn alive(&self) -> Result<()>;
+
+    /// The target, with its state.
+    fn info(&mut self) -> &mut TargetInfo;
+
+    /// Checks whether a workload may run, and runs it as one job.
+    fn run_admitted(&mut self, workload: &Workload) -> Result<Measurement>;
+
+    /// Keeps the content of a region.
+    fn borrow(&mut self, region: Region) -> Result<u64>;
+
+    /// Compares all borrowed blocks and restores those that differ; returns the bytes restored.
+    fn restore(&mut self) -> Result<u64>;
+
+    /// Discards a region.
+    fn discard(&mut self, region: Region) -> Result<u64>;
+
+    /// Makes everything written durable.
+    fn flush(&mut self) -> Result<()>;
+
+    /// Drops the target's pages from the cache; returns the bytes still there, where known.
+    fn drop_caches(&mut self) -> Result<Option<u64>>;
+
+    /// Empties a scratch file.
+    fn empty(&mut self) -> Result<()>;
+
+    /// Releases a region as its user would, and reads its blocks afterwards.
+    fn release(&mut self, region: Region) -> Result<Released>;
+
+    /// Writes canaries, erases, and reads them back.
+    fn erase(&mut self, region: Region, how: Erase) -> Result<Released>;
+
+    /// Makes the file system discard its free space; returns the bytes.
+    fn trim_free(&mut self) -> Result<u64>;
+
+    /// Formats to another logical block size.
+    fn format(&mut self, block_bytes: u32) -> Result<()>;
+
+    /// Writes a region once sequentially and flushes.
+    fn fill(&mut self, region: Region, content: Content, seed: u64) -> Result<u64> {
+        let measurement = self.run_admitted(&fill_workload(region, content, seed))?;
+        if let Some(error) = measurement.errors.first() {
+            let source = io::Error::other(format!("{} {} errors", error.count, error.kind));
+            return Err(io_error(self.info(), "fill", source));
+        }
+        // Until it is known that nothing ended the fill early.
+        self.info().state = State::Used;
+        self.alive()?;
+        self.info().state = State::Filled;
+        Ok(region.bytes)
     }
 }
 
-/// Drops the target's pages from the kernel's cache.
-pub(crate) fn drop_caches(file: &File) -> io::Result<()> {
-    if file.metadata()?.file_type().is_block_device() {
-        // Needs CAP_SYS_ADMIN; without it, the advice below does most of the work.
-        let _ = sys::file::flush_buffers(file);
-    } else {
-        file.sync_data()?;
+/// Carries out a preparation.
+pub(crate) fn prepare(rig: &mut impl Prepare, preparation: Preparation) -> Result<Prepared> {
+    // Borrowed blocks are restored however the run ended.
+    if preparation != Preparation::Restore {
+        rig.alive()?;
     }
-    Ok(fadvise(file, 0, None, Advice::DontNeed)?)
-}
-
-/// Bytes of a regular file in the kernel's page cache; `None` where unknown (devices, kernels that
-/// do not report it).
-pub(crate) fn cached_bytes(file: &File) -> io::Result<Option<u64>> {
-    let meta = file.metadata()?;
-    if !meta.is_file() {
-        return Ok(None);
-    }
-    Ok(sys::file::cached_bytes(file, meta.len()).ok())
-}
-
-/// Written share of a region of a regular file; `None` where unknown (devices, file systems without
-/// an extent map).
-pub(crate) fn written_share(file: &File, region: Region) -> Option<f64> {
-    let regular = file.metadata().is_ok_and(|m| m.is_file());
-    if !regular || region.bytes == 0 {
-        return None;
-    }
-    let pieces = sys::file::pieces(file, region.start, region.bytes).ok()?;
-    let written: u64 = pieces.iter().map(|piece| piece.bytes).sum();
-    Some(written as f64 / region.bytes as f64)
+    let start = rig.time();
+    let (mut cached_bytes, mut released) = (None, None);
+    let bytes = match preparation {
+        Preparation::Fill { region, content, seed } => rig.fill(region, content, seed)?,
+        Preparation::Borrow { region } => rig.borrow(region)?,
+        Preparation::Restore => rig.restore()?,
+        Preparation::Discard { region } => rig.discard(region)?,
+        Preparation::Flush => rig.flush().map(|()| 0)?,
+        Preparation::DropCaches => {
+            cached_bytes = rig.drop_caches()?;
+            0
+        }
+        Preparation::Empty => rig.empty().map(|()| 0)?,
+        Preparation::Release { region } => {
+            released = Some(rig.release(region)?);
+            region.bytes
+        }
+        Preparation::Erase { region, how } => {
+            released = Some(rig.erase(region, how)?);
+            region.bytes
+        }
+        Preparation::TrimFree => rig.trim_free()?,
+        Preparation::Format { block_bytes } => rig.format(block_bytes).map(|()| 0)?,
+    };
+    Ok(Prepared { elapsed_ns: rig.time() - start, bytes, cached_bytes, released })
 }
 
 #[cfg(test)]

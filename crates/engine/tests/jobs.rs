@@ -260,32 +260,3 @@ fn host_options_are_refused_or_noted() {
     let plain = drive.perform(vec![reads(1)], Stage::default()).expect("performed");
     assert!(!plain.whole.findings.iter().any(|finding| finding.kind == FindingKind::NoHost));
 }
-
-#[test]
-fn given_bytes_come_back_from_the_block_door() {
-    use rig::{BlockRequest, BlockWay};
-    let mut drive = drive();
-    let before = drive.elapsed_ns();
-    let blocks = drive.blocks().expect("a block door");
-    let bytes = |tag: u64| vec![tag as u8 + 1; 8192];
-    for tag in 0..100 {
-        let request =
-            BlockRequest { tag, way: BlockWay::Write, offset: tag * 8192, bytes: bytes(tag) };
-        blocks.submit(request).expect("submitted");
-    }
-    blocks.flush().expect("flushed");
-    let mut done = Vec::new();
-    blocks.poll(false, &mut done).expect("polled");
-    let mut tags: Vec<u64> = done.iter().map(|done| done.request.tag).collect();
-    tags.sort_unstable();
-    assert_eq!(tags, (0..100).collect::<Vec<_>>());
-    assert!(done.iter().all(|done| done.result.is_ok() && done.done_ns > done.submitted_ns));
-    let mut back = vec![0; 8192];
-    blocks.read(7 * 8192, &mut back).expect("read");
-    assert_eq!(back, bytes(7));
-    blocks.read(GIB, &mut back).expect("read");
-    assert!(back.iter().all(|byte| *byte == 0), "never written");
-    let odd = BlockRequest { tag: 0, way: BlockWay::Read, offset: 1, bytes: vec![0; 512] };
-    assert!(blocks.submit(odd).is_err());
-    assert!(drive.elapsed_ns() > before);
-}

@@ -15,6 +15,42 @@ use xxhash_rust::xxh3::xxh3_64;
 /// the pages and smaller than the transfers of most drives (arbitrary within that).
 pub const BLOCK: usize = 64 << 10;
 
+/// A drive whose blocks are borrowed: a block device of the kernel, or anything else that holds
+/// bytes.
+pub trait Storage {
+    /// Fills the buffer with the bytes at `offset`.
+    fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+
+    /// Writes all of these bytes at `offset`.
+    fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Makes everything written durable.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Drops a region from any cache, so that the next read asks the drive.
+    fn forget(&self, region: Region) -> io::Result<()>;
+}
+
+impl Storage for File {
+    fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.read_exact_at(buffer, offset)
+    }
+
+    fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.write_all_at(bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_all()
+    }
+
+    fn forget(&self, region: Region) -> io::Result<()> {
+        self.sync_data()?;
+        let bytes = std::num::NonZeroU64::new(region.bytes);
+        Ok(fadvise(self, region.start, bytes, Advice::DontNeed)?)
+    }
+}
+
 /// The original bytes of a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Borrowed {
@@ -25,11 +61,11 @@ pub struct Borrowed {
 
 impl Borrowed {
     /// Reads a region of a drive, past the page cache.
-    pub fn read(drive: &File, region: Region) -> io::Result<Borrowed> {
-        forget(drive, region)?;
+    pub fn read(drive: &dyn Storage, region: Region) -> io::Result<Borrowed> {
+        drive.forget(region)?;
         let mut bytes = vec![0; region.bytes as usize];
         for (index, block) in bytes.chunks_mut(BLOCK).enumerate() {
-            drive.read_exact_at(block, offset(region, index))?;
+            drive.read_exact(offset(region, index), block)?;
         }
         let checksums = bytes.chunks(BLOCK).map(xxh3_64).collect();
         Ok(Borrowed { region, bytes, checksums })
@@ -64,12 +100,12 @@ impl Borrowed {
     }
 
     /// Indices of blocks that differ on the drive or cannot be read.
-    pub fn differing(&self, drive: &File) -> io::Result<Vec<usize>> {
-        forget(drive, self.region)?;
+    pub fn differing(&self, drive: &dyn Storage) -> io::Result<Vec<usize>> {
+        drive.forget(self.region)?;
         let mut buffer = vec![0; BLOCK];
         let mut same = |index: &usize| {
             let there = &mut buffer[..self.block(*index).len()];
-            let read = drive.read_exact_at(there, offset(self.region, *index));
+            let read = drive.read_exact(offset(self.region, *index), there);
             read.is_ok() && xxh3_64(there) == self.checksums[*index]
         };
         Ok((0..self.checksums.len()).filter(|index| !same(index)).collect())
@@ -81,11 +117,11 @@ impl Borrowed {
     }
 
     /// Restores these blocks, syncs the drive and reads them again; damaged ones are left alone.
-    pub fn put_back(&self, drive: &File, blocks: &[usize]) -> io::Result<()> {
+    pub fn put_back(&self, drive: &dyn Storage, blocks: &[usize]) -> io::Result<()> {
         for &index in blocks.iter().filter(|index| self.is_good(**index)) {
-            drive.write_all_at(self.block(index), offset(self.region, index))?;
+            drive.write_all(offset(self.region, index), self.block(index))?;
         }
-        drive.sync_all()?;
+        drive.sync()?;
         let still = self.differing(drive)?;
         let failed = still.iter().filter(|index| blocks.contains(index) && self.is_good(**index));
         match failed.count() {
@@ -116,11 +152,4 @@ impl Borrowed {
 
 fn offset(region: Region, index: usize) -> u64 {
     region.start + (index * BLOCK) as u64
-}
-
-/// Drops the region from the page cache, so that the next read asks the drive.
-fn forget(drive: &File, region: Region) -> io::Result<()> {
-    drive.sync_data()?;
-    let bytes = std::num::NonZeroU64::new(region.bytes);
-    Ok(fadvise(drive, region.start, bytes, Advice::DontNeed)?)
 }

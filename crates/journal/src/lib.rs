@@ -14,7 +14,7 @@ mod error;
 mod file;
 mod place;
 
-pub use borrowed::{BLOCK, Borrowed};
+pub use borrowed::{BLOCK, Borrowed, Storage};
 pub use error::JournalError;
 pub use file::{Header, Kept};
 pub use place::{Journal, Leftover, Place, State};

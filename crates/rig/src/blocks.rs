@@ -44,7 +44,7 @@ pub struct BlockDone {
 /// Blocks of the target, with content.
 pub trait Blocks {
     /// Requests that can be in flight at once, at least 1.
-    fn depth(&self) -> u32;
+    fn depth(&mut self) -> Result<u32>;
 
     /// Submits a request; waits for an earlier one when `depth` are in flight. Writes are refused
     /// where the safety class does not allow them.
@@ -53,7 +53,7 @@ pub trait Blocks {
     /// Adds completed requests to `done`. With `wait`, and while any is in flight, at least one.
     fn poll(&mut self, wait: bool, done: &mut Vec<BlockDone>) -> Result<()>;
 
-    /// Makes all completed writes durable.
+    /// Waits for all requests in flight, and makes everything written durable.
     fn flush(&mut self) -> Result<()>;
 
     /// Reads `buffer.len()` bytes from `offset`, outside the queue.

@@ -2,51 +2,80 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
-use rig::{BackendKind, Issue};
-use workload::{Calls, Region, Workload};
+use drive::{DriveError, DriveKey, Guard, OpenRequest, Opened, Sample, Watch};
+use journal::Storage;
+use record::{Finding, Safety};
+use rig::{BackendKind, Erase, Issue, Released, TargetInfo};
+use workload::{Caching, Calls, Region, Workload};
 
-use super::{Device, Handles, IoAsk, UseBackend, arena};
+use super::freed::{self, Found};
+use super::{Able, Device, DeviceError, Handles, IoAsk, UseBackend, arena, space};
 use crate::backend::{
     Aio, Backend, ByBytes, Files, Mmap, Null, Psync, SerializeOverlap, Uring, discard,
 };
-use crate::prepare;
+use crate::clock::Clock;
 use crate::priority::SlotPriorities;
+use crate::probe;
 use crate::sys;
 
-/// One or several open files or devices.
+/// One or several open files or devices, with the drive under them.
 pub(crate) struct FdDevice {
     list: Vec<Handles>,
     /// Bits of an address that give the offset within a file.
     place_bits: u32,
+    /// The counters of the drive. Locked for the moment of a sample, ten times a second.
+    watch: Mutex<Watch>,
+    guard: Guard,
+    /// Block device of the file system that holds the file.
+    below: PathBuf,
+    /// The name and the request it was opened with, to open it again after a format.
+    request: Option<(String, OpenRequest)>,
 }
 
 impl FdDevice {
-    /// The descriptors of a target.
-    pub(crate) fn new(handles: Handles) -> FdDevice {
-        FdDevice { list: vec![handles], place_bits: u64::BITS - 1 }
+    /// The device of an opened target.
+    pub(super) fn of(opened: Opened) -> io::Result<FdDevice> {
+        let Opened { info, file, watch, guard, request, .. } = opened;
+        let handles = Handles::new(file, info.allowed > Safety::Reads)?;
+        let source = info.target.filesystem.and_then(|fs| fs.source);
+        Ok(FdDevice {
+            list: vec![handles],
+            place_bits: u64::BITS - 1,
+            watch: Mutex::new(watch),
+            guard,
+            below: source.unwrap_or_default().into(),
+            request: Some((info.target.spec, request)),
+        })
     }
 
     /// The files of a job, opened in their final mode, bypassing the page cache or not.
     pub(crate) fn of_files(files: Vec<File>, direct: bool, place_bits: u32) -> FdDevice {
         let list = files.into_iter().map(|file| Handles::opened(file, direct)).collect();
-        FdDevice { list, place_bits }
+        FdDevice { list, place_bits, ..FdDevice::watching(Watch::nothing()) }
     }
 
-    /// The descriptors of its first file.
-    pub(crate) fn first(&self) -> Option<&Handles> {
-        self.list.first()
+    /// No files, and the counters of the drive under them.
+    pub(crate) fn watching(watch: Watch) -> FdDevice {
+        FdDevice {
+            list: Vec::new(),
+            place_bits: u64::BITS - 1,
+            watch: Mutex::new(watch),
+            guard: Guard::none(),
+            below: PathBuf::new(),
+            request: None,
+        }
     }
 
-    /// New descriptors whose writes return when durable; empty unless requested.
-    fn synchronous(&self, workload: &Workload) -> io::Result<Vec<File>> {
-        let asked = self.list.iter().filter(|_| workload.sync_writes);
-        asked.map(|handles| handles.synchronous(workload.caching)).collect()
-    }
-}
-
-impl Device for FdDevice {
-    fn io<U: UseBackend>(&self, ask: &IoAsk<'_>, placed: io::Result<()>, user: U) -> U::Out {
+    pub(super) fn io<U: UseBackend>(
+        &self,
+        ask: &IoAsk<'_>,
+        placed: io::Result<()>,
+        user: U,
+    ) -> U::Out {
         let synchronous = match placed.and_then(|()| self.synchronous(ask.workload)) {
             Ok(files) => files,
             Err(e) => return user.with::<Null>(Err(e)),
@@ -60,20 +89,61 @@ impl Device for FdDevice {
         issue(ask, files, user)
     }
 
-    fn bypasses_cache(&self, workload: &Workload) -> bool {
-        self.list.iter().all(|handles| handles.pick(workload.caching).1)
+    /// New descriptors whose writes return when durable; empty unless requested.
+    fn synchronous(&self, workload: &Workload) -> io::Result<Vec<File>> {
+        let asked = self.list.iter().filter(|_| workload.sync_writes);
+        asked.map(|handles| handles.synchronous(workload.caching)).collect()
+    }
+
+    fn first(&self) -> io::Result<&Handles> {
+        self.list.first().ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// The descriptor through the page cache.
+    fn buffered(&self) -> io::Result<&File> {
+        self.first().map(Handles::buffered)
+    }
+
+    /// The descriptor past the page cache, where there is one.
+    fn direct(&self) -> io::Result<&File> {
+        Ok(self.first()?.pick(Caching::Bypass).0)
+    }
+}
+
+impl Device for FdDevice {
+    fn best_backend(&self, clock: Clock) -> (BackendKind, Option<Finding>) {
+        match self.list.first() {
+            Some(handles) => probe::best(handles.buffered(), clock),
+            None => (BackendKind::Psync, None),
+        }
+    }
+
+    fn bypasses_cache(&self, caching: Caching) -> bool {
+        self.list.iter().all(|handles| handles.pick(caching).1)
     }
 
     /// Of several files, the one with the smallest written share counts, each taken as a whole.
     fn written_share(&self, region: Region) -> Option<f64> {
         if let [handles] = &self.list[..] {
-            return prepare::written_share(handles.buffered(), region);
+            return space::written_share(handles.buffered(), region);
         }
         let shares = self.list.iter().filter_map(|handles| {
             let file = handles.buffered();
-            prepare::written_share(file, Region::first(file.metadata().ok()?.len()))
+            space::written_share(file, Region::first(file.metadata().ok()?.len()))
         });
         shares.min_by(f64::total_cmp)
+    }
+
+    fn storage(&self) -> Option<&dyn Storage> {
+        self.buffered().ok().map(|file| file as &dyn Storage)
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Able<()> {
+        Ok(self.direct()?.read_exact_at(buffer, offset)?)
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> Able<()> {
+        Ok(self.direct()?.write_all_at(bytes, offset)?)
     }
 
     fn flush(&self) -> io::Result<()> {
@@ -81,8 +151,82 @@ impl Device for FdDevice {
     }
 
     fn discard(&self, region: Region) -> io::Result<()> {
-        let handles = self.list.first().ok_or(io::ErrorKind::NotFound)?;
-        discard(handles.buffered(), region.start, region.bytes)
+        discard(self.buffered()?, region.start, region.bytes)
+    }
+
+    fn watch(&self) -> Option<Sample> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner).sample()
+    }
+
+    fn identify(&self) -> Option<DriveKey> {
+        self.guard.key()
+    }
+
+    fn check(&self) -> Result<(), DriveError> {
+        self.guard.check_again()
+    }
+
+    fn drop_caches(&self) -> Able<Option<u64>> {
+        let Ok(file) = self.buffered() else { return Ok(None) };
+        space::drop_caches(file)?;
+        Ok(space::cached_bytes(file)?)
+    }
+
+    fn reserve(&self, end: u64) -> io::Result<()> {
+        self.buffered().map_or(Ok(()), |file| space::reserve(file, end))
+    }
+
+    fn empty(&self) -> Able<()> {
+        Ok(self.buffered()?.set_len(0)?)
+    }
+
+    fn free(&self, region: Region) -> Able<Released> {
+        let file = self.direct()?;
+        let found = Found::find(file, region, &self.below).map_err(DeviceError::Absent)?;
+        let trimmed_bytes = freed::free(file, region)?;
+        Ok(Released { trimmed_bytes, ..found.look_again()? })
+    }
+
+    fn trim_free(&self) -> Able<u64> {
+        Ok(sys::file::trim_free(self.buffered()?)?)
+    }
+
+    fn settle(&self, everywhere: bool) -> Able<()> {
+        let file = self.buffered()?;
+        match everywhere {
+            true => rustix::fs::sync(),
+            false => rustix::fs::syncfs(file).map_err(io::Error::from)?,
+        }
+        Ok(())
+    }
+
+    fn can_erase(&self, how: Erase) -> Able<()> {
+        match how {
+            Erase::Format { block_bytes } => self.guard.can_format(block_bytes)?,
+            Erase::Sanitize => self.guard.can_sanitize()?,
+            Erase::Discard | Erase::SecureDiscard | Erase::Zero => {}
+        }
+        Ok(())
+    }
+
+    fn erase(&self, region: Region, how: Erase) -> Able<()> {
+        let act = if how == Erase::Zero { drive::write_zeroes } else { drive::secure_discard };
+        Ok(act(self.buffered()?, region.start, region.bytes)?)
+    }
+
+    fn sanitize(&self, progress: &mut dyn FnMut(f64)) -> Able<()> {
+        Ok(self.guard.sanitize(progress)?)
+    }
+
+    /// The kernel adopts another block size once every descriptor of the device is closed.
+    fn format(&mut self, block_bytes: u32) -> Able<TargetInfo> {
+        self.guard.format(block_bytes)?;
+        let request = self.request.take().ok_or(io::ErrorKind::NotConnected)?;
+        *self = FdDevice::watching(Watch::nothing());
+        let opened = drive::open(&request.0, &request.1)?;
+        let info = opened.info.clone();
+        *self = FdDevice::of(opened)?;
+        Ok(info)
     }
 }
 

@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use workload::Caching;
 
 /// The descriptors of one target.
-pub(crate) struct Handles {
+pub(super) struct Handles {
     /// Uses the page cache, unless the file was passed in an open state.
     buffered: File,
     direct: Option<File>,
@@ -21,7 +21,7 @@ pub(crate) struct Handles {
 
 impl Handles {
     /// Opens `file` a second time, bypassing the page cache if possible.
-    pub(crate) fn new(file: File, writable: bool) -> io::Result<Handles> {
+    pub(super) fn new(file: File, writable: bool) -> io::Result<Handles> {
         let direct = match again(&file, writable, libc::O_DIRECT) {
             Ok(direct) => Some(direct),
             Err(e) if e.raw_os_error() == Some(libc::EINVAL) => None,
@@ -31,12 +31,12 @@ impl Handles {
     }
 
     /// A file opened in its final mode, bypassing the page cache or not.
-    pub(crate) fn opened(file: File, past_cache: bool) -> Handles {
+    pub(super) fn opened(file: File, past_cache: bool) -> Handles {
         Handles { buffered: file, direct: None, past_cache }
     }
 
     /// The descriptor for a caching mode, and whether it really bypasses the cache.
-    pub(crate) fn pick(&self, caching: Caching) -> (&File, bool) {
+    pub(super) fn pick(&self, caching: Caching) -> (&File, bool) {
         match (&self.direct, caching) {
             (Some(direct), Caching::Bypass) => (direct, true),
             _ => (&self.buffered, self.past_cache),
@@ -45,20 +45,15 @@ impl Handles {
 
     /// A new descriptor whose writes return when durable (O_SYNC), with the same use of the page
     /// cache as `pick`.
-    pub(crate) fn synchronous(&self, caching: Caching) -> io::Result<File> {
+    pub(super) fn synchronous(&self, caching: Caching) -> io::Result<File> {
         let (_, direct) = self.pick(caching);
         let flags = if direct { libc::O_SYNC | libc::O_DIRECT } else { libc::O_SYNC };
         again(&self.buffered, true, flags)
     }
 
     /// The descriptor that uses the page cache.
-    pub(crate) fn buffered(&self) -> &File {
+    pub(super) fn buffered(&self) -> &File {
         &self.buffered
-    }
-
-    /// Whether the page cache can be bypassed.
-    pub(crate) fn direct_works(&self) -> bool {
-        self.direct.is_some()
     }
 }
 

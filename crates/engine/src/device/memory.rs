@@ -1,46 +1,167 @@
-//! A device in memory, for tests: it shows that a backend that is neither a descriptor nor a model
-//! needs only one more variant of [`super::AnyDevice`], and that the worker need not know it.
+//! A device in memory, for tests: a drive without a file descriptor, as an NVMe queue pair is one.
+//!
+//! It has a backend of its own (operations are submitted, and complete when polled), its own
+//! identity, counters, discard and flush. It shows that such a device needs one more variant of
+//! [`super::AnyDevice`], and that neither the worker nor [`crate::Machine`] need know it.
 
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
-use workload::{Op, OpKind, Region, Workload};
+use drive::{DriveError, DriveKey, Sample};
+use journal::Storage;
+use record::Finding;
+use rig::BackendKind;
+use workload::{Caching, Op, OpKind, Region};
 
 use super::{Device, IoAsk, UseBackend, arena};
 use crate::backend::{Backend, Completion, Wait};
 use crate::clock::Clock;
 use crate::sys::arena::Arena;
 
-/// Bytes that every queue of the device shares.
-pub(crate) struct Memory(pub Mutex<Vec<u8>>);
+/// The drive, which every queue shares.
+pub(crate) struct Memory(Mutex<Drive>);
 
-impl Device for Memory {
-    fn io<U: UseBackend>(&self, ask: &IoAsk<'_>, placed: io::Result<()>, user: U) -> U::Out {
+/// Its content and counters.
+#[derive(Default)]
+pub(crate) struct Drive {
+    pub bytes: Vec<u8>,
+    pub serial: String,
+    pub counters: Sample,
+    pub flushes: u64,
+    /// Most operations that were in a queue when it was polled.
+    pub depth_seen: usize,
+    /// Operations fail from this number on.
+    pub fails_after: Option<u64>,
+    /// Operations carried out.
+    pub ops: u64,
+}
+
+impl Memory {
+    pub(crate) fn new(bytes: usize) -> Memory {
+        let serial = "MEM-1".to_string();
+        Memory(Mutex::new(Drive { bytes: vec![0; bytes], serial, ..Drive::default() }))
+    }
+
+    /// The drive, to look at and to change behind everybody's back.
+    pub(crate) fn drive(&self) -> MutexGuard<'_, Drive> {
+        self.0.lock().expect("not poisoned")
+    }
+
+    pub(super) fn io<U: UseBackend>(
+        &self,
+        ask: &IoAsk<'_>,
+        placed: io::Result<()>,
+        user: U,
+    ) -> U::Out {
         let arena = placed.and_then(|()| arena(ask, ask.workload.depth));
         let queue = |arena| Queue { memory: self, clock: ask.clock, arena, queued: Vec::new() };
         user.with(arena.map(queue))
     }
+}
 
-    fn bypasses_cache(&self, _workload: &Workload) -> bool {
+impl Drive {
+    /// Carries out an operation; returns the bytes moved or a negative error number.
+    fn carry_out(&mut self, op: Op, buffer: &mut [u8]) -> i64 {
+        self.ops += 1;
+        if self.fails_after.is_some_and(|good| self.ops > good) {
+            return -i64::from(libc::EIO);
+        }
+        let place = op.offset as usize..op.end() as usize;
+        let moved = u64::from(op.bytes);
+        match op.kind {
+            OpKind::Read => {
+                buffer.copy_from_slice(&self.bytes[place]);
+                self.counters.read_bytes += moved;
+            }
+            OpKind::Write => {
+                self.bytes[place].copy_from_slice(buffer);
+                self.counters.written_bytes += moved;
+            }
+            OpKind::Discard => {
+                self.bytes[place].fill(0);
+                self.counters.discarded_bytes += moved;
+            }
+            OpKind::Flush => self.flushes += 1,
+        }
+        i64::from(op.bytes)
+    }
+}
+
+impl Device for Memory {
+    fn best_backend(&self, _clock: Clock) -> (BackendKind, Option<Finding>) {
+        (BackendKind::Psync, None)
+    }
+
+    fn bypasses_cache(&self, _caching: Caching) -> bool {
         true
     }
 
-    fn written_share(&self, _region: Region) -> Option<f64> {
-        None
+    fn storage(&self) -> Option<&dyn Storage> {
+        Some(self)
     }
 
     fn flush(&self) -> io::Result<()> {
+        self.drive().flushes += 1;
         Ok(())
     }
 
     fn discard(&self, region: Region) -> io::Result<()> {
-        let mut bytes = self.0.lock().expect("not poisoned");
-        bytes[region.start as usize..region.end() as usize].fill(0);
+        let op = Op { kind: OpKind::Discard, offset: region.start, bytes: region.bytes as u32 };
+        self.drive().carry_out(op, &mut []);
+        Ok(())
+    }
+
+    fn watch(&self) -> Option<Sample> {
+        Some(Sample { temperature_c: Some(40.0), ..self.drive().counters })
+    }
+
+    fn identify(&self) -> Option<DriveKey> {
+        let drive = self.drive();
+        Some(DriveKey {
+            path: "mem:0".into(),
+            model: None,
+            serial: Some(drive.serial.clone()),
+            disk_bytes: drive.bytes.len() as u64,
+            start: None,
+            bytes: drive.bytes.len() as u64,
+            backing_file: None,
+        })
+    }
+
+    fn check(&self) -> Result<(), DriveError> {
+        match self.drive().serial.as_str() {
+            "MEM-1" => Ok(()),
+            other => Err(DriveError::Changed {
+                path: "mem:0".into(),
+                what: format!("its serial number was MEM-1, now {other}"),
+            }),
+        }
+    }
+}
+
+impl Storage for Memory {
+    fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let at = offset as usize;
+        buffer.copy_from_slice(&self.drive().bytes[at..at + buffer.len()]);
+        Ok(())
+    }
+
+    fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let at = offset as usize;
+        self.drive().bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.flush()
+    }
+
+    fn forget(&self, _region: Region) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// A queue pair: operations are submitted, and completed by polling.
+/// A queue pair: operations are submitted, and completed by polling, the latest first.
 struct Queue<'m> {
     memory: &'m Memory,
     clock: Clock,
@@ -66,25 +187,16 @@ impl Backend for Queue<'_> {
     }
 
     fn turn(&mut self, _wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
-        let mut bytes = self.memory.0.lock().expect("not poisoned");
-        for (slot, op) in self.queued.drain(..) {
-            let place = op.offset as usize..op.end() as usize;
-            let buffer = self.arena.slot(slot, op.bytes);
-            match op.kind {
-                OpKind::Read => buffer.copy_from_slice(&bytes[place]),
-                OpKind::Write => bytes[place].copy_from_slice(buffer),
-                OpKind::Discard => bytes[place].fill(0),
-                OpKind::Flush => {}
-            }
-            done.push(Completion { slot, result: i64::from(op.bytes) });
+        let mut drive = self.memory.drive();
+        drive.depth_seen = drive.depth_seen.max(self.queued.len());
+        for (slot, op) in self.queued.drain(..).rev() {
+            let result = drive.carry_out(op, self.arena.slot(slot, op.bytes));
+            done.push(Completion { slot, result });
         }
         Ok(())
     }
 
     fn read_back(&self, address: u64, buffer: &mut [u8]) -> io::Result<bool> {
-        let bytes = self.memory.0.lock().expect("not poisoned");
-        let at = address as usize;
-        buffer.copy_from_slice(&bytes[at..at + buffer.len()]);
-        Ok(true)
+        self.memory.read_exact(address, buffer).map(|()| true)
     }
 }

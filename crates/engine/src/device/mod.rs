@@ -1,30 +1,40 @@
-//! Devices under the engine: a file descriptor, nothing at all, or (one more variant) a queue pair of
-//! a drive without a kernel between.
+//! Devices under the engine: files and block devices of the kernel, nothing at all, or (one more
+//! variant) a queue pair of a drive without a kernel between.
 //!
-//! A device opens a way to issue I/O, a [`Backend`], for one worker at a time, and performs the
-//! rare operations around a run. No module above this one mentions a file. A new backend touches
-//! its own file, [`AnyDevice`] and the probe; the worker is generic and stays unchanged.
+//! A device opens a way to issue I/O, a [`Backend`], for one thread at a time ([`AnyDevice::io`]),
+//! and performs the rare operations around a run ([`Device`]). An operation it does not have is
+//! answered with [`DeviceError::Absent`]. No module above this one mentions a file or a descriptor:
+//! a new device touches its own file, [`AnyDevice`] and, if it has a backend of its own, that file.
+//! The worker is generic over backends and stays unchanged.
 
 mod fd;
+mod freed;
 mod handles;
 #[cfg(test)]
 mod memory;
+mod null;
+mod space;
 
 pub(crate) use fd::FdDevice;
-pub(crate) use handles::Handles;
+use handles::Handles;
 #[cfg(test)]
 pub(crate) use memory::Memory;
+pub(crate) use null::NullDevice;
 
 use std::io;
+use std::ops::{Deref, DerefMut};
 
-use rig::{BackendKind, Issue};
-use workload::{Region, Workload};
+use drive::{DriveError, DriveKey, Opened, Sample};
+use journal::Storage;
+use record::Finding;
+use rig::{BackendKind, Erase, Issue, Released, TargetInfo};
+use workload::{Caching, Region, Workload};
 
-use crate::backend::{Backend, Null};
+use crate::backend::Backend;
 use crate::clock::Clock;
 use crate::sys::arena::Arena;
 
-/// A worker's request for a backend.
+/// A thread's request for a backend.
 pub(crate) struct IoAsk<'a> {
     /// Backend.
     pub kind: BackendKind,
@@ -44,92 +54,207 @@ pub(crate) trait UseBackend {
     fn with<B: Backend>(self, backend: io::Result<B>) -> Self::Out;
 }
 
-/// A device under the engine.
-pub(crate) trait Device {
-    /// Opens a way to issue I/O on the thread that will use it. `placed` is the result of placing
-    /// that thread.
-    fn io<U: UseBackend>(&self, ask: &IoAsk<'_>, placed: io::Result<()>, user: U) -> U::Out;
+/// The reason why a device did not carry out an operation.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DeviceError {
+    /// The device has no such thing; the words say why.
+    #[error("{0}")]
+    Absent(String),
+    /// The guard, or a command to the drive, refused or failed.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    /// The device failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<io::ErrorKind> for DeviceError {
+    fn from(kind: io::ErrorKind) -> DeviceError {
+        DeviceError::Io(kind.into())
+    }
+}
+
+/// Result of an operation that not every device has.
+pub(crate) type Able<T> = Result<T, DeviceError>;
+
+fn absent<T>() -> Able<T> {
+    Err(DeviceError::Absent("this device has no such thing".into()))
+}
+
+/// The rare operations of a device.
+pub(crate) trait Device: Send + Sync {
+    /// The backend that works best here, with a finding if it is not the usual one.
+    fn best_backend(&self, clock: Clock) -> (BackendKind, Option<Finding>);
+
+    /// The backend for a run in which this one was requested.
+    fn backend(&self, requested: BackendKind) -> BackendKind {
+        requested
+    }
 
     /// Whether I/O of that kind of caching really bypasses the page cache.
-    fn bypasses_cache(&self, workload: &Workload) -> bool;
+    fn bypasses_cache(&self, caching: Caching) -> bool;
 
     /// Share of a region that was written before, where that is known.
-    fn written_share(&self, region: Region) -> Option<f64>;
+    fn written_share(&self, _region: Region) -> Option<f64> {
+        None
+    }
+
+    /// The bytes it holds, for borrowing; `None` if it holds none.
+    fn storage(&self) -> Option<&dyn Storage> {
+        None
+    }
+
+    /// Fills a page-aligned buffer with the bytes at `offset`, past all caches.
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Able<()> {
+        let storage = self.storage().map_or_else(absent, Ok)?;
+        Ok(storage.read_exact(offset, buffer)?)
+    }
+
+    /// Writes a page-aligned buffer at `offset`, past all caches.
+    fn write(&self, offset: u64, bytes: &[u8]) -> Able<()> {
+        let storage = self.storage().map_or_else(absent, Ok)?;
+        Ok(storage.write_all(offset, bytes)?)
+    }
 
     /// Makes everything written durable.
     fn flush(&self) -> io::Result<()>;
 
     /// Discards a region.
     fn discard(&self, region: Region) -> io::Result<()>;
+
+    /// Its own counters and temperature, where it can be watched.
+    fn watch(&self) -> Option<Sample> {
+        None
+    }
+
+    /// The key by which it is recognised after a restart, if it is a drive.
+    fn identify(&self) -> Option<DriveKey> {
+        None
+    }
+
+    /// Checks that it is still the device that was opened, and still unused by others.
+    fn check(&self) -> Result<(), DriveError> {
+        Ok(())
+    }
+
+    /// Drops its pages from the operating system's cache; returns the bytes still there, where that
+    /// is known.
+    fn drop_caches(&self) -> Able<Option<u64>> {
+        Ok(None)
+    }
+
+    /// Reserves space up to `end`, so that writing does not also grow a file.
+    fn reserve(&self, _end: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Truncates a file to nothing.
+    fn empty(&self) -> Able<()> {
+        absent()
+    }
+
+    /// Frees the blocks of a region of a file, and reads them on the drive below.
+    fn free(&self, _region: Region) -> Able<Released> {
+        absent()
+    }
+
+    /// Makes the file system discard its free space; returns the bytes reported.
+    fn trim_free(&self) -> Able<u64> {
+        absent()
+    }
+
+    /// Waits until the cached writes of other programs are on the device: those of its file system,
+    /// or with `everywhere` those of the machine.
+    fn settle(&self, _everywhere: bool) -> Able<()> {
+        absent()
+    }
+
+    /// Whether it could be erased in this way; asked before anything is written to it.
+    fn can_erase(&self, how: Erase) -> Able<()> {
+        if how == Erase::Discard { Ok(()) } else { absent() }
+    }
+
+    /// Erases a region by a secure discard or with zeroes.
+    fn erase(&self, _region: Region, _how: Erase) -> Able<()> {
+        absent()
+    }
+
+    /// Makes the drive erase all its flash; `progress` receives the share done.
+    fn sanitize(&self, _progress: &mut dyn FnMut(f64)) -> Able<()> {
+        absent()
+    }
+
+    /// Formats to another logical block size. Returns the drive as it is afterwards, which the
+    /// caller compares with the one before: nothing may be done with the device until then.
+    fn format(&mut self, _block_bytes: u32) -> Able<TargetInfo> {
+        absent()
+    }
 }
 
 /// The available devices.
 pub(crate) enum AnyDevice {
     /// Files and block devices of this machine.
-    Fd(FdDevice),
+    Fd(Box<FdDevice>),
     /// Nothing: measures the instrument.
-    Null,
+    Null(NullDevice),
     /// Memory with its own backend: shows in tests that a new one fits.
     #[cfg(test)]
     Memory(Memory),
 }
 
 impl AnyDevice {
-    /// The descriptors, if there are any.
-    pub(crate) fn handles(&self) -> Option<&Handles> {
-        match self {
-            AnyDevice::Fd(fd) => fd.first(),
-            _ => None,
-        }
+    /// The device of an opened target.
+    pub(crate) fn of(opened: Opened) -> io::Result<AnyDevice> {
+        FdDevice::of(opened).map(AnyDevice::files)
     }
-}
 
-impl Device for AnyDevice {
-    fn io<U: UseBackend>(&self, ask: &IoAsk<'_>, placed: io::Result<()>, user: U) -> U::Out {
+    /// Files, or the drive under them.
+    pub(crate) fn files(device: FdDevice) -> AnyDevice {
+        AnyDevice::Fd(Box::new(device))
+    }
+
+    /// No device.
+    pub(crate) fn null() -> AnyDevice {
+        AnyDevice::Null(NullDevice)
+    }
+
+    /// Opens a way to issue I/O on the thread that will use it. `placed` is the result of placing
+    /// that thread.
+    pub(crate) fn io<U: UseBackend>(
+        &self,
+        ask: &IoAsk<'_>,
+        placed: io::Result<()>,
+        user: U,
+    ) -> U::Out {
         match self {
             AnyDevice::Fd(fd) => fd.io(ask, placed, user),
-            AnyDevice::Null => {
-                let arena = placed.and_then(|()| arena(ask, ask.workload.depth));
-                user.with(arena.map(|arena| Null::new(ask.clock, arena)))
-            }
+            AnyDevice::Null(null) => null.io(ask, placed, user),
             #[cfg(test)]
             AnyDevice::Memory(memory) => memory.io(ask, placed, user),
         }
     }
+}
 
-    fn bypasses_cache(&self, workload: &Workload) -> bool {
+impl Deref for AnyDevice {
+    type Target = dyn Device;
+
+    fn deref(&self) -> &Self::Target {
         match self {
-            AnyDevice::Fd(fd) => fd.bypasses_cache(workload),
-            AnyDevice::Null => false,
+            AnyDevice::Fd(fd) => &**fd,
+            AnyDevice::Null(null) => null,
             #[cfg(test)]
-            AnyDevice::Memory(memory) => memory.bypasses_cache(workload),
+            AnyDevice::Memory(memory) => memory,
         }
     }
+}
 
-    fn written_share(&self, region: Region) -> Option<f64> {
+impl DerefMut for AnyDevice {
+    fn deref_mut(&mut self) -> &mut Self::Target {
         match self {
-            AnyDevice::Fd(fd) => fd.written_share(region),
-            AnyDevice::Null => None,
+            AnyDevice::Fd(fd) => &mut **fd,
+            AnyDevice::Null(null) => null,
             #[cfg(test)]
-            AnyDevice::Memory(memory) => memory.written_share(region),
-        }
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        match self {
-            AnyDevice::Fd(fd) => fd.flush(),
-            AnyDevice::Null => Ok(()),
-            #[cfg(test)]
-            AnyDevice::Memory(memory) => memory.flush(),
-        }
-    }
-
-    fn discard(&self, region: Region) -> io::Result<()> {
-        match self {
-            AnyDevice::Fd(fd) => fd.discard(region),
-            AnyDevice::Null => Ok(()),
-            #[cfg(test)]
-            AnyDevice::Memory(memory) => memory.discard(region),
+            AnyDevice::Memory(memory) => memory,
         }
     }
 }

@@ -21,6 +21,8 @@ use record::Safety;
 use rig::{DiskUse, Fault, FilePlan, FileSeen, Files, Result, RigError, TargetInfo};
 use workload::units;
 
+use crate::device::{AnyDevice, FdDevice};
+
 /// A file or device of the run.
 #[derive(Debug)]
 struct Known {
@@ -78,9 +80,11 @@ impl FileSet {
         &self.info
     }
 
-    /// The counters of that drive.
-    pub(crate) fn take_watch(&mut self) -> Option<Watch> {
-        self.watch.take()
+    /// That drive, without any of the files.
+    pub(crate) fn drive(&mut self) -> AnyDevice {
+        self.watch
+            .take()
+            .map_or_else(AnyDevice::null, |watch| AnyDevice::files(FdDevice::watching(watch)))
     }
 
     /// Asks every guard again.

@@ -7,17 +7,24 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use record::TargetKind;
-use rig::{Advice as Order, BackendKind, Job, Result, RigError, SyncWrites};
+use rig::{Advice as Order, BackendKind, FileUse, Job, Result, RigError, SyncWrites};
 use rustix::fs::{Advice, OFlags, fadvise};
 use workload::Caching;
 
 use super::layout::BLOCK;
 use super::{FileSet, failed};
+use crate::device::{AnyDevice, FdDevice};
 
 impl FileSet {
-    /// Opens the files of a job as it asks for them.
-    pub(crate) fn open(&self, job: &Job) -> Result<Vec<File>> {
-        job.files.iter().map(|used| self.open_one(job, &used.path, used.region.end())).collect()
+    /// Opens the files of a job as it asks for them; no device at all for a job without files.
+    pub(crate) fn open(&self, job: &Job) -> Result<AnyDevice> {
+        if job.files.is_empty() {
+            return Ok(AnyDevice::null());
+        }
+        let open = |used: &FileUse| self.open_one(job, &used.path, used.region.end());
+        let files = job.files.iter().map(open).collect::<Result<_>>()?;
+        let device = FdDevice::of_files(files, is_direct(job), rig::place_bits(&job.files));
+        Ok(AnyDevice::files(device))
     }
 
     fn open_one(&self, job: &Job, path: &Path, end: u64) -> Result<File> {

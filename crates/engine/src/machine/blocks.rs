@@ -1,87 +1,137 @@
-//! The block door of a real target: given bytes, written and read one request at a time.
-//!
-//! A request is carried out when it is submitted, through an aligned buffer, bypassing the page
-//! cache if the target allows it. One at a time is correct on every kernel; a ring can follow if a
-//! method needs its depth.
+//! The block door of a real target: given bytes, written and read at any depth.
 
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::time::Duration;
 
-use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result, Rig};
-use workload::Caching;
+use record::{Safety, State, TargetKind};
+use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result};
 
-use super::{Machine, io_error};
+use super::Machine;
 use crate::admit;
+use crate::door::Door;
+use crate::failure::{device_error, io_error};
 use crate::sys::arena::Arena;
 
-/// Completed requests that have not been polled, and an aligned buffer.
+/// How often the interrupt flag is checked while the drive is awaited.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The state of the block door.
 #[derive(Default)]
 pub(super) struct Queue {
+    /// Its thread, once it was used.
+    door: Option<Door>,
+    /// Completed requests that have not been polled.
     done: Vec<BlockDone>,
-    buffer: Option<(usize, Arena)>,
+    /// The guard was asked since the door was last opened.
+    checked: bool,
+}
+
+impl Queue {
+    /// Waits for everything in flight and ends the thread, which shares the device.
+    pub(super) fn close(&mut self) {
+        self.door = None;
+    }
+
+    /// The guard is to be asked again before the next write.
+    pub(super) fn reopened(&mut self) {
+        self.checked = false;
+    }
 }
 
 impl Machine {
-    /// Moves bytes between the target and an aligned buffer.
-    fn move_block(&mut self, way: BlockWay, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
-        let held = self.queue.buffer.take().filter(|(size, _)| *size >= bytes.len());
-        let (size, mut arena) = match held {
-            Some(held) => held,
-            None => (bytes.len(), Arena::new(1, bytes.len())?),
-        };
-        let aligned = arena.slot(0, bytes.len() as u32);
-        let Some(handles) = self.device.handles() else { return Ok(()) };
-        let (file, _) = handles.pick(Caching::Bypass);
-        let moved = match way {
-            BlockWay::Read => file.read_exact_at(aligned, offset).map(|()| {
-                bytes.copy_from_slice(aligned);
-            }),
-            BlockWay::Write => {
-                aligned.copy_from_slice(bytes);
-                file.write_all_at(aligned, offset)
-            }
-        };
-        self.queue.buffer = Some((size, arena));
-        moved
+    fn admit_block(&mut self, way: BlockWay, offset: u64, bytes: usize) -> Result<()> {
+        self.goes_on()?;
+        admit::admit_blocks_at(offset, bytes as u64, &self.info)?;
+        if way == BlockWay::Read {
+            return Ok(());
+        }
+        admit::admit_change("blocks would be written", &self.info)?;
+        if !self.queue.checked {
+            self.check_again()?;
+            self.queue.checked = true;
+        }
+        if self.info.target.kind == TargetKind::Device {
+            self.info.state = State::Used;
+        }
+        Ok(())
     }
 
-    fn admit_block(&self, way: BlockWay, offset: u64, bytes: usize) -> Result<()> {
-        self.alive()?;
-        admit::admit_blocks_at(offset, bytes as u64, &self.info)?;
-        match way {
-            BlockWay::Read => Ok(()),
-            BlockWay::Write => admit::admit_change("blocks would be written", &self.info),
+    /// Opens the queue, if it is not open yet.
+    fn open_door(&mut self) -> Result<()> {
+        if self.queue.door.is_some() {
+            return Ok(());
         }
+        if self.info.allowed == Safety::Scratch {
+            // A file that grows would be measured as well, and reading past its end fails.
+            let reserved = self.device.reserve(self.info.bytes);
+            reserved.map_err(|e| io_error(&self.info, "reserve space", e))?;
+        }
+        let device = Arc::clone(&self.device);
+        let opened = Door::open(device, self.backend, self.clock, self.began);
+        self.queue.door = Some(opened.map_err(|e| io_error(&self.info, "open a queue", e))?);
+        Ok(())
+    }
+
+    /// Waits for completed requests until at most `most` are in flight.
+    fn await_blocks(&mut self, most: u32) -> Result<()> {
+        while self.queue.door.as_ref().is_some_and(|door| door.in_flight() > most) {
+            self.goes_on()?;
+            self.take_block(LOOK_EVERY)?;
+        }
+        Ok(())
+    }
+
+    /// Takes one completed request, if there is one in time; returns whether there was.
+    fn take_block(&mut self, patience: Duration) -> Result<bool> {
+        let Some(door) = &mut self.queue.door else { return Ok(false) };
+        let done = door.take(patience).map_err(|e| io_error(&self.info, "wait", e))?;
+        let taken = done.is_some();
+        self.queue.done.extend(done);
+        Ok(taken)
     }
 }
 
 impl Blocks for Machine {
-    fn depth(&self) -> u32 {
-        1
+    fn depth(&mut self) -> Result<u32> {
+        self.open_door()?;
+        Ok(self.queue.door.as_ref().map_or(1, Door::depth))
     }
 
-    fn submit(&mut self, mut request: BlockRequest) -> Result<()> {
+    fn submit(&mut self, request: BlockRequest) -> Result<()> {
         self.admit_block(request.way, request.offset, request.bytes.len())?;
-        let submitted_ns = self.elapsed_ns();
-        let result = self.move_block(request.way, request.offset, &mut request.bytes);
-        let done_ns = self.elapsed_ns();
-        self.queue.done.push(BlockDone { request, submitted_ns, done_ns, result });
-        Ok(())
+        let depth = self.depth()?;
+        self.await_blocks(depth - 1)?;
+        let Some(door) = &mut self.queue.door else { return Ok(()) };
+        door.submit(request).map_err(|e| io_error(&self.info, "submit", e))
     }
 
-    fn poll(&mut self, _wait: bool, done: &mut Vec<BlockDone>) -> Result<()> {
+    fn poll(&mut self, wait: bool, done: &mut Vec<BlockDone>) -> Result<()> {
+        while self.queue.door.as_ref().is_some_and(|door| door.in_flight() > 0) {
+            let waits = wait && self.queue.done.is_empty();
+            if waits {
+                self.goes_on()?;
+            }
+            let taken = self.take_block(if waits { LOOK_EVERY } else { Duration::ZERO })?;
+            if !taken && !waits {
+                break;
+            }
+        }
         done.append(&mut self.queue.done);
         Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
-        use crate::device::Device;
+        self.await_blocks(0)?;
         self.device.flush().map_err(|e| io_error(&self.info, "flush", e))
     }
 
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.admit_block(BlockWay::Read, offset, buffer.len())?;
-        let read = self.move_block(BlockWay::Read, offset, buffer);
-        read.map_err(|e| io_error(&self.info, "read", e))
+        let failed = |e| device_error(&self.info, "read", e);
+        let mut arena = Arena::new(1, buffer.len()).map_err(|e| failed(e.into()))?;
+        let aligned = arena.slot(0, buffer.len() as u32);
+        self.device.read(offset, aligned).map_err(failed)?;
+        buffer.copy_from_slice(aligned);
+        Ok(())
     }
 }

@@ -1,44 +1,18 @@
-//! Erases a real drive, checks the result, and opens the drive again after a format.
+//! Erasing a real drive: who may, the check of the result, and the drive after a format.
 
 use std::io;
+use std::sync::Arc;
 
-use drive::{DriveError, ErrorKind};
 use record::{Safety, State, TargetKind};
-use rig::{Erase, Event, Released, Result, RigError};
-use workload::{Caching, Region};
+use rig::{Erase, Event, Result, RigError, TargetInfo};
 
-use super::{DISCARD_STEP, Machine, io_error};
-use crate::device::{AnyDevice, FdDevice, Handles};
-use crate::release::{self, Stretch};
+use super::Machine;
+use crate::device::DeviceError;
+use crate::failure::{device_error, io_error};
+use crate::release::{self, Look, Stretch};
 
 impl Machine {
-    /// Writes canaries, erases, and reads them back.
-    pub(super) fn erase(&mut self, region: Region, how: Erase) -> Result<Released> {
-        self.may_erase(how.name())?;
-        self.check_again()?;
-        self.can_erase(how)?;
-        let places = release::places(region);
-        let before = self.look(&places, true)?;
-        match how {
-            Erase::Discard => drop(self.discard(region)?),
-            Erase::SecureDiscard => self.in_steps(region, how, drive::secure_discard)?,
-            Erase::Zero => self.in_steps(region, how, drive::write_zeroes)?,
-            Erase::Format { block_bytes } => self.format(block_bytes)?,
-            Erase::Sanitize => self.sanitize()?,
-        }
-        if region.bytes == self.info.bytes {
-            self.info.state = if how == Erase::Zero { State::Filled } else { State::Fresh };
-        }
-        // A format to larger blocks may have made the drive slightly smaller.
-        let end = self.info.bytes;
-        let still_there = places.iter().all(|place| place.at + u64::from(place.bytes) <= end);
-        if !still_there {
-            return Ok(Released::default());
-        }
-        Ok(before.until(&self.look(&places, false)?))
-    }
-
-    fn may_erase(&self, what: &str) -> Result<()> {
+    pub(super) fn may_erase(&self, what: &str) -> Result<()> {
         let device = self.info.target.kind == TargetKind::Device;
         if device && self.info.allowed == Safety::Destroys {
             return Ok(());
@@ -49,132 +23,83 @@ impl Machine {
         )))
     }
 
-    /// Whether the drive supports this; asked before anything is written to it.
-    fn can_erase(&self, how: Erase) -> Result<()> {
-        let guard = self.guard.as_ref().ok_or_else(|| self.lost())?;
-        let can = match how {
-            Erase::Format { block_bytes } => guard.can_format(block_bytes),
-            Erase::Sanitize => guard.can_sanitize(),
-            Erase::Discard | Erase::SecureDiscard | Erase::Zero => Ok(()),
-        };
-        can.map_err(|e| rig_error(how.name(), e))
+    /// Fingerprints of the places.
+    pub(super) fn look(&self, places: &[Stretch]) -> Result<Look> {
+        let seen = release::look(|at, buffer| self.device.read(at, buffer), places);
+        seen.map_err(|e| device_error(&self.info, "look at blocks", e))
     }
 
-    /// Fingerprints of the places, which get canaries first.
-    fn look(&self, places: &[Stretch], canaries: bool) -> Result<release::Look> {
-        let failed = |e| io_error(&self.info, "look at blocks", e);
-        let Some(handles) = self.device.handles() else { return Err(self.lost()) };
-        let (file, _) = handles.pick(Caching::Bypass);
-        if canaries {
-            release::put_canaries(file, places).map_err(failed)?;
-        }
-        release::look(file, places).map_err(failed)
-    }
-
-    fn in_steps(
-        &mut self,
-        region: Region,
-        how: Erase,
-        act: fn(&std::fs::File, u64, u64) -> io::Result<()>,
-    ) -> Result<()> {
-        let mut at = region.start;
-        while at < region.end() {
-            self.alive()?;
-            let Some(handles) = self.device.handles() else { return Err(self.lost()) };
-            let bytes = DISCARD_STEP.min(region.end() - at);
-            act(handles.buffered(), at, bytes).map_err(|e| self.refused_or_failed(how, e))?;
-            at += bytes;
-            let done = (at - region.start) as f64 / region.bytes as f64;
-            self.observer.event(&Event::Progress { name: how.name().into(), done });
-        }
-        Ok(())
+    /// Writes canaries to the places and makes them durable.
+    pub(super) fn put_canaries(&self, places: &[Stretch]) -> Result<()> {
+        let put = release::put_canaries(|at, bytes| self.device.write(at, bytes), places);
+        let put = put.and_then(|()| Ok(self.device.flush()?));
+        put.map_err(|e: DeviceError| device_error(&self.info, "look at blocks", e))
     }
 
     /// A command that a device does not support is not a failure of the device.
-    fn refused_or_failed(&self, how: Erase, error: io::Error) -> RigError {
-        match error.raw_os_error() {
-            Some(libc::EOPNOTSUPP | libc::ENOTTY) => {
-                RigError::Unsupported(format!("{}: the device does not support it", how.name()))
-            }
-            _ => io_error(&self.info, how.name(), error),
+    pub(super) fn not_erased(&self, how: Erase, error: DeviceError) -> RigError {
+        if how != Erase::Discard && is_unsupported(&error) {
+            let text = format!("{}: the device does not support it", how.name());
+            return RigError::Unsupported(text);
         }
+        device_error(&self.info, how.name(), error)
     }
 
-    /// Formats to another block size. The kernel adopts it once the drive is closed, so everything is
-    /// closed and opened again, with every check of the first time.
-    pub(super) fn format(&mut self, block_bytes: u32) -> Result<()> {
-        self.may_erase("format")?;
-        let guard = self.guard.as_ref().ok_or_else(|| self.lost())?;
-        guard.format(block_bytes).map_err(|e| rig_error("format", e))?;
-        self.open_again()
-    }
-
-    fn sanitize(&mut self) -> Result<()> {
-        let (guard, observer) = (&self.guard, &mut self.observer);
+    pub(super) fn sanitize(&mut self) -> Result<()> {
+        let (device, observer) = (&self.device, &mut self.observer);
         let mut progress =
             |done| observer.event(&Event::Progress { name: "sanitize".into(), done });
-        match guard {
-            Some(guard) => guard.sanitize(&mut progress).map_err(|e| rig_error("sanitize", e)),
-            None => Err(self.lost()),
-        }
+        let sanitized = device.sanitize(&mut progress);
+        sanitized.map_err(|e| device_error(&self.info, "sanitize", e))
     }
 
-    /// Closes the drive and opens it again; a different drive is refused for good.
-    fn open_again(&mut self) -> Result<()> {
-        let who = |info: &rig::TargetInfo| {
+    /// Formats, and compares the drive that is there afterwards with the one before.
+    pub(super) fn format_drive(&mut self, block_bytes: u32) -> Result<()> {
+        let who = |info: &TargetInfo| {
             let drive = info.target.drive.as_ref();
             drive.map(|d| (d.serial.clone(), d.model.clone(), d.hardware_id.clone()))
         };
-        let request = self.request.clone().ok_or_else(|| self.lost())?;
-        // Without descriptors a run would go nowhere: no error may leave the rig in that state.
+        // Its thread shares the device.
+        self.queue.close();
+        let busy = || io::ErrorKind::ResourceBusy.into();
+        let device = Arc::get_mut(&mut self.device);
+        let device = device.ok_or_else(busy).map_err(|e| io_error(&self.info, "format", e))?;
+        let can = device.can_erase(Erase::Format { block_bytes });
+        can.map_err(|e| device_error(&self.info, "format", e))?;
+        // A format may leave no drive or another one; the rig must not be usable then.
         self.ended = Some(|| RigError::Refused("the drive could not be opened again".into()));
-        (self.device, self.watch, self.guard) = (AnyDevice::Null, None, None);
-        let opened = drive::open(&self.info.target.spec, &request);
-        let opened = opened.map_err(|e| rig_error("open again", e))?;
-        if who(&opened.info) != who(&self.info) {
+        let formatted = device.format(block_bytes);
+        if formatted.is_err() && device.storage().is_some() {
+            self.ended = None;
+        }
+        let info = formatted.map_err(|e| device_error(&self.info, "format", e))?;
+        if who(&info) != who(&self.info) {
             let text = "another drive was there after the format: nothing was written to it";
             return Err(RigError::Refused(text.into()));
         }
-        let handles = Handles::new(opened.file, true);
-        let handles = handles.map_err(|e| io_error(&opened.info, "open again", e))?;
-        self.info = rig::TargetInfo { state: State::Fresh, ..opened.info };
-        self.info.target.direct = Some(handles.direct_works());
-        (self.device, self.watch) = (AnyDevice::Fd(FdDevice::new(handles)), Some(opened.watch));
-        (self.guard, self.ended) = (Some(opened.guard), None);
+        self.info = TargetInfo { state: State::Fresh, ..info };
+        self.info.target.direct = Some(self.device.bypasses_cache(workload::Caching::Bypass));
+        self.ended = None;
         Ok(())
     }
 
-    /// Makes the scratch file's file system discard its free space.
-    pub(super) fn trim_free(&mut self) -> Result<u64> {
-        if self.info.target.kind != TargetKind::Directory {
-            let text = "trimming free space needs a directory on a file system";
-            return Err(RigError::Unsupported(text.into()));
-        }
-        let Some(handles) = self.device.handles() else { return Err(self.lost()) };
-        crate::sys::file::trim_free(handles.buffered()).map_err(|error| {
-            let filesystem = self.info.target.filesystem.as_ref();
-            let kind = filesystem.map_or("this", |fs| fs.kind.as_str());
-            match error.raw_os_error() {
-                Some(libc::EOPNOTSUPP | libc::ENOTTY) => RigError::Unsupported(format!(
-                    "{kind} file systems, or the drive below it, do not trim"
-                )),
-                Some(libc::EPERM) => RigError::Refused("trimming free space needs root".into()),
-                _ => io_error(&self.info, "trim", error),
+    /// The reason why a file system does not trim.
+    pub(super) fn untrimmed(&self, error: DeviceError) -> RigError {
+        let filesystem = self.info.target.filesystem.as_ref();
+        let kind = filesystem.map_or("this", |fs| fs.kind.as_str());
+        match &error {
+            _ if is_unsupported(&error) => RigError::Unsupported(format!(
+                "{kind} file systems, or the drive below it, do not trim"
+            )),
+            DeviceError::Io(e) if e.raw_os_error() == Some(libc::EPERM) => {
+                RigError::Refused("trimming free space needs root".into())
             }
-        })
-    }
-
-    fn lost(&self) -> RigError {
-        RigError::Refused(format!("{} is not open", self.info.target.spec))
+            _ => device_error(&self.info, "trim", error),
+        }
     }
 }
 
-fn rig_error(what: &str, error: DriveError) -> RigError {
-    match error.kind() {
-        ErrorKind::Usage => RigError::Unsupported(error.to_string()),
-        ErrorKind::Refused => RigError::Refused(error.to_string()),
-        ErrorKind::Io => {
-            RigError::Io { context: what.into(), source: io::Error::other(error.to_string()) }
-        }
-    }
+fn is_unsupported(error: &DeviceError) -> bool {
+    let DeviceError::Io(error) = error else { return false };
+    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY))
 }

@@ -4,11 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use rig::{BackendKind, DiskUse, FilePlan, FileSeen, Files, Job, Observer, Result};
-use workload::Caching;
+use rig::{DiskUse, FilePlan, FileSeen, Files, Observer, Result};
 
-use crate::clock::Clock;
-use crate::device::{AnyDevice, FdDevice};
 use crate::fileset::FileSet;
 use crate::machine::{Machine, Options};
 
@@ -21,22 +18,9 @@ impl Machine {
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Machine {
-        let (info, watch) = (files.info().clone(), files.take_watch());
-        let backend = options.backend.unwrap_or(BackendKind::Null);
-        let mut machine = Machine::bare(info, options, backend, Clock::new(), interrupt, observer);
-        (machine.watch, machine.files) = (watch, Some(files));
-        machine
-    }
-
-    /// The files of a job, opened as it asks for them; `None` on a machine of one target.
-    pub(super) fn open_named(&self, job: &Job) -> Result<Option<AnyDevice>> {
-        let Some(files) = &self.files else { return Ok(None) };
-        if job.files.is_empty() {
-            return Ok(Some(AnyDevice::Null));
-        }
-        let direct = job.workload.caching == Caching::Bypass;
-        let device = FdDevice::of_files(files.open(job)?, direct, rig::place_bits(&job.files));
-        Ok(Some(AnyDevice::Fd(device)))
+        let (info, drive) = (files.info().clone(), files.drive());
+        let machine = Machine::on(drive, info, options, interrupt, observer);
+        Machine { files: Some(files), ..machine }
     }
 
     fn named(&mut self) -> &mut FileSet {
@@ -55,13 +39,13 @@ impl Files for Machine {
 
     fn admit(&mut self, plans: &[FilePlan]) -> Result<Option<String>> {
         let lost = self.named().admit(plans)?;
-        self.watch = self.named().take_watch();
+        self.device = Arc::new(self.named().drive());
         self.info = self.named().info().clone();
         Ok(lost)
     }
 
     fn lay_out(&mut self, seed: u64, progress: &mut dyn FnMut(&Path, u64) -> bool) -> Result<()> {
-        self.alive()?;
+        self.goes_on()?;
         self.named().lay_out(seed, progress)
     }
 

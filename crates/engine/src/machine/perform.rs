@@ -1,13 +1,12 @@
 //! Admits jobs on a real target and runs them there.
 
-use rig::{BackendKind, Job, Performance, Result, RigError, Stage, StopReason};
+use rig::{Job, Performance, Result, RigError, Stage, StopReason};
 use workload::{Content, Workload};
 
-use super::{Machine, hot_limit, io_error};
+use super::{Machine, hot_limit};
 use crate::admit;
-use crate::device::AnyDevice;
+use crate::failure::io_error;
 use crate::perform::{Cast, Cut, Performer};
-use crate::prepare;
 use crate::probe;
 
 impl Machine {
@@ -21,7 +20,7 @@ impl Machine {
             (None, false) => Err(RigError::Unsupported("files by name: this is one target".into())),
             // The files were admitted by name.
             (Some(files), _) => {
-                self.alive()?;
+                self.goes_on()?;
                 job.workload.check()?;
                 files.check_again()
             }
@@ -31,9 +30,9 @@ impl Machine {
 
     /// Whether a workload may and can run on this target.
     pub(super) fn admit_workload(&self, workload: &Workload) -> Result<()> {
-        self.alive()?;
+        self.goes_on()?;
         admit::admit(workload, &self.info)?;
-        let on_drive = self.device.handles().is_some();
+        let on_drive = self.device.storage().is_some();
         if writes_original(workload) && on_drive && !self.borrowed.cover(workload) {
             let text = format!("workload {} writes what was not borrowed", workload.name);
             return Err(RigError::Refused(text));
@@ -43,8 +42,7 @@ impl Machine {
 
     /// Whether the target is still the one that may be changed; checked before each phase.
     pub(super) fn check_again(&self) -> Result<()> {
-        let Some(guard) = &self.guard else { return Ok(()) };
-        guard.check_again().map_err(|e| match e.kind() {
+        self.device.check().map_err(|e| match e.kind() {
             drive::ErrorKind::Io => {
                 io_error(&self.info, "look at the drive", std::io::Error::other(e))
             }
@@ -55,7 +53,10 @@ impl Machine {
     /// Runs admitted jobs.
     pub(super) fn run(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
         self.reserve(&jobs)?;
-        let named = jobs.iter().map(|job| self.open_named(job)).collect::<Result<Vec<_>>>()?;
+        let named = match &self.files {
+            Some(files) => jobs.iter().map(|job| files.open(job)).collect::<Result<Vec<_>>>()?,
+            None => Vec::new(),
+        };
         let first = jobs.first().map_or("", |job| job.name()).to_string();
         let name = if stage.name.is_empty() { first } else { stage.name.to_string() };
         let replicate = *self.replicates.get(&name).unwrap_or(&0);
@@ -67,7 +68,7 @@ impl Machine {
             start_ns: self.clock.now() - self.began,
             interval_ns: stage.interval_ns.unwrap_or(self.options.interval_ns),
             info: &self.info,
-            watch: self.watch.as_mut(),
+            watch: Some(&**self.device),
             interrupt: &self.interrupt,
             observer: self.observer.as_mut(),
             intervals: stage.observer.map(|observer| observer as _),
@@ -75,16 +76,12 @@ impl Machine {
             patience_ns: self.options.patience.as_nanos() as u64,
             hot_c: hot_limit(&self.info),
             pin: self.options.pin,
-            borrowed: (original && self.device.handles().is_some()).then_some(&self.borrowed),
+            borrowed: (original && self.device.storage().is_some()).then_some(&self.borrowed),
         };
         let (target, backend) = (&self.device, self.backend);
-        let devices = named.iter().map(|named| named.as_ref().unwrap_or(target));
+        let devices = named.iter().chain(std::iter::repeat(&**target));
         let casts = jobs.into_iter().zip(devices).map(|(job, device)| {
-            // The null target has only one backend.
-            let asked = match device {
-                AnyDevice::Null => BackendKind::Null,
-                _ => job.issue.backend.unwrap_or(backend),
-            };
+            let asked = device.backend(job.issue.backend.unwrap_or(backend));
             Cast { backend: probe::making(asked, job.workload.calls), job, device }
         });
         let done = performer.perform(casts.collect());
@@ -107,10 +104,12 @@ impl Machine {
 
     /// Reserves space for a scratch file, so that writing it does not also grow it.
     fn reserve(&self, jobs: &[Job]) -> Result<()> {
-        let Some(handles) = self.device.handles().filter(|_| !self.empty) else { return Ok(()) };
+        if self.empty {
+            return Ok(());
+        }
         let writing = jobs.iter().filter(|job| job.workload.mix.changes_data());
         let end = writing.map(|job| job.workload.region.end()).max();
-        let reserved = end.map_or(Ok(()), |end| prepare::reserve(handles.buffered(), end));
+        let reserved = end.map_or(Ok(()), |end| self.device.reserve(end));
         reserved.map_err(|e| io_error(&self.info, "reserve space", e))
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use drive::{Sample, Watch};
+use drive::Sample;
 use record::Series;
 use rig::{
     DeviceTraffic, Event, Interval, IntervalObserver, JobInterval, JobSeen, KindStats, Kinds,
@@ -20,6 +20,7 @@ use rig::{
 use workload::OpKind;
 
 use crate::clock::Clock;
+use crate::device::Device;
 use crate::halt::Halt;
 use crate::patience::{Patience, Pulse};
 use crate::recorder::{JobEnd, Report};
@@ -76,7 +77,8 @@ pub(crate) struct Sampler<'a> {
     origin: u64,
     observer: &'a mut dyn Observer,
     intervals: Option<&'a mut dyn IntervalObserver>,
-    watch: Option<&'a mut Watch>,
+    /// The device, if it can be watched.
+    watch: Option<&'a dyn Device>,
     /// Intervals below this index are closed, per job.
     closed: Vec<u64>,
     open: BTreeMap<u64, Kinds>,
@@ -103,9 +105,9 @@ impl<'a> Sampler<'a> {
     pub(crate) fn new(
         subject: Subject<'a>,
         observer: &'a mut dyn Observer,
-        mut watch: Option<&'a mut Watch>,
+        watch: Option<&'a dyn Device>,
     ) -> Sampler<'a> {
-        let first = watch.as_mut().and_then(|w| w.sample());
+        let first = watch.and_then(Device::watch);
         let jobs = subject.jobs.iter().max().map_or(0, |last| *last as usize + 1);
         let series = Series::new(subject.name, subject.replicate, subject.start_ns);
         let seen = Seen {
@@ -250,7 +252,7 @@ impl<'a> Sampler<'a> {
         }
         self.ticks = ended;
         self.observe();
-        if let Some(sample) = self.watch.as_mut().and_then(|w| w.sample()) {
+        if let Some(sample) = self.watch.and_then(Device::watch) {
             self.samples.insert(ended - 1, sample);
             self.moved = sample.read_bytes + sample.written_bytes + sample.discarded_bytes;
             self.feel(sample.temperature_c);
@@ -370,7 +372,7 @@ impl<'a> Sampler<'a> {
         if end.saturating_sub(self.emitted * interval) > interval / 2 {
             self.emit(self.emitted, end);
         }
-        let last = self.watch.as_mut().and_then(|w| w.sample());
+        let last = self.watch.and_then(Device::watch);
         self.feel(last.and_then(|s| s.temperature_c));
         self.seen.worker_cpu_ns = self.seen.worker_cpu_ns.max(kernel_worker_cpu_ns());
         if !self.seen.by_job.is_empty() {

@@ -1,15 +1,19 @@
 //! The block door of a virtual drive: the model gives the time, and the bytes are kept here.
 //!
-//! The model keeps no data. Content written through this door is kept block by block until anything
-//! else changes the drive; unwritten blocks read as zeros.
+//! Once the door is open, the model remembers which write each block holds, and the bytes of writes
+//! through this door are kept here under that number. Discards, formats and other writes therefore
+//! clear them. Blocks without known bytes read as zeros where the drive has zeros, and otherwise as
+//! a pattern: overwritten by a workload, or discarded on a drive that guarantees nothing.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io;
+use std::ops::Range;
 
-use model::Status;
+use model::{Drive, Held, Status};
+use record::State;
 use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result};
-use workload::{Op, OpKind};
+use workload::{Op, OpKind, Region};
 
 use super::Simulator;
 use crate::admit;
@@ -20,8 +24,10 @@ const DEPTH: usize = 64;
 /// Content and requests in flight.
 #[derive(Default)]
 pub(super) struct Stored {
-    /// Blocks by their number.
-    blocks: HashMap<u64, Box<[u8]>>,
+    /// The bytes of blocks, with the number of the write that brought them.
+    blocks: HashMap<u64, (u64, Box<[u8]>)>,
+    /// Regions that preparations filled with zeros, with the numbers of their writes.
+    zeroed: Vec<(Region, Range<u64>)>,
     /// Completion time and position in `waiting`, earliest first.
     order: BinaryHeap<Reverse<(u64, usize)>>,
     waiting: Vec<Option<BlockDone>>,
@@ -29,21 +35,52 @@ pub(super) struct Stored {
     done: Vec<BlockDone>,
 }
 
+/// Word of the pattern of a block without known bytes; arbitrary, but not zero.
+const PATTERN: u64 = 0xdead_b10c_0bad_0001;
+
 impl Stored {
-    fn write(&mut self, block_bytes: u64, offset: u64, bytes: &[u8]) {
-        for (number, block) in (offset / block_bytes..).zip(bytes.chunks(block_bytes as usize)) {
-            self.blocks.insert(number, block.into());
+    /// Keeps the bytes of a write that the drive has just accepted.
+    fn write(&mut self, drive: &Drive, offset: u64, bytes: &[u8]) {
+        let (size, write) = (u64::from(drive.block_bytes()), drive.writes_remembered());
+        for (number, block) in (offset / size..).zip(bytes.chunks(size as usize)) {
+            self.blocks.insert(number, (write, block.into()));
         }
     }
 
-    fn read(&self, block_bytes: u64, offset: u64, bytes: &mut [u8]) {
-        for (number, block) in (offset / block_bytes..).zip(bytes.chunks_mut(block_bytes as usize))
-        {
-            match self.blocks.get(&number) {
-                Some(stored) => block.copy_from_slice(stored),
-                None => block.fill(0),
+    fn read(&self, drive: &Drive, offset: u64, bytes: &mut [u8]) {
+        let size = u64::from(drive.block_bytes());
+        for (number, block) in (offset / size..).zip(bytes.chunks_mut(size as usize)) {
+            match (drive.held(number), self.blocks.get(&number)) {
+                (Some(Held::Write(held)), Some((write, stored))) if held == *write => {
+                    block.copy_from_slice(stored);
+                }
+                (None | Some(Held::Zeros), _) => block.fill(0),
+                (Some(Held::Write(held)), _) if self.is_zeroed(number * size, held) => {
+                    block.fill(0);
+                }
+                _ => {
+                    let word = (PATTERN ^ number).to_le_bytes();
+                    block.chunks_mut(8).for_each(|at| at.copy_from_slice(&word[..at.len()]));
+                }
             }
         }
+    }
+
+    /// Remembers that these writes filled a region with zeros.
+    pub(super) fn zeroed(&mut self, region: Region, writes: Range<u64>) {
+        self.zeroed.push((region, writes));
+    }
+
+    fn is_zeroed(&self, at: u64, write: u64) -> bool {
+        let mut fills = self.zeroed.iter();
+        fills.any(|(region, writes)| {
+            (region.start..region.end()).contains(&at) && writes.contains(&write)
+        })
+    }
+
+    /// Forgets the bytes that the drive no longer holds.
+    fn retain_held(&mut self, drive: &Drive) {
+        self.blocks.retain(|number, (write, _)| drive.held(*number) == Some(Held::Write(*write)));
     }
 
     /// Completes the earliest request in flight; returns its time.
@@ -55,19 +92,20 @@ impl Stored {
 }
 
 impl Simulator {
-    fn block_bytes(&self) -> u64 {
-        u64::from(self.info.logical_block_bytes.max(1))
+    /// Forgets stored bytes that a preparation has removed from the drive.
+    pub(super) fn forget_blocks(&mut self) {
+        self.stored.retain_held(&self.drive);
     }
 
     fn admit_block(&mut self, offset: u64, bytes: usize) -> Result<()> {
-        self.alive()?;
+        self.goes_on()?;
         admit::admit_blocks_at(offset, bytes as u64, &self.info)
     }
 }
 
 impl Blocks for Simulator {
-    fn depth(&self) -> u32 {
-        DEPTH as u32
+    fn depth(&mut self) -> Result<u32> {
+        Ok(DEPTH as u32)
     }
 
     fn submit(&mut self, mut request: BlockRequest) -> Result<()> {
@@ -76,23 +114,24 @@ impl Blocks for Simulator {
             let at = self.stored.complete().unwrap_or(0);
             self.now = self.now.max(at);
         }
-        let (block, offset) = (self.block_bytes(), request.offset);
         let kind = match request.way {
-            BlockWay::Read => {
-                self.stored.read(block, offset, &mut request.bytes);
-                OpKind::Read
-            }
-            BlockWay::Write => {
-                self.stored.write(block, offset, &request.bytes);
-                OpKind::Write
-            }
+            BlockWay::Read => OpKind::Read,
+            BlockWay::Write => OpKind::Write,
         };
-        let op = Op { kind, offset, bytes: request.bytes.len() as u32 };
+        let op = Op { kind, offset: request.offset, bytes: request.bytes.len() as u32 };
         let completion = self.drive.submit(self.now, &op);
         let result = match completion.status {
             Status::Ok => Ok(()),
             _ => Err(io::Error::from_raw_os_error(libc::EIO)),
         };
+        match request.way {
+            BlockWay::Read => self.stored.read(&self.drive, op.offset, &mut request.bytes),
+            BlockWay::Write if result.is_ok() => {
+                self.stored.write(&self.drive, op.offset, &request.bytes);
+                self.info.state = State::Used;
+            }
+            BlockWay::Write => {}
+        }
         let (submitted_ns, done_ns) = (self.now, completion.done_ns);
         let done = BlockDone { request, submitted_ns, done_ns, result };
         let free = self.stored.waiting.iter().position(Option::is_none);
@@ -126,7 +165,7 @@ impl Blocks for Simulator {
 
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.admit_block(offset, buffer.len())?;
-        self.stored.read(self.block_bytes(), offset, buffer);
+        self.stored.read(&self.drive, offset, buffer);
         self.command(Op { kind: OpKind::Read, offset, bytes: buffer.len() as u32 })
     }
 }

@@ -10,6 +10,7 @@ use rig::{FilePlan, FileSeen, Files, Result, RigError};
 use workload::{Content, Region};
 
 use super::Simulator;
+use crate::prepare::Prepare;
 
 /// Alignment of files, bytes, equal to that of partitions.
 const ALIGNMENT: u64 = 1 << 20;
@@ -99,7 +100,7 @@ impl Files for Simulator {
     }
 
     fn admit(&mut self, plans: &[FilePlan]) -> Result<Option<String>> {
-        self.alive()?;
+        self.goes_on()?;
         plans.iter().try_for_each(|plan| self.place(plan))?;
         Ok(None)
     }

@@ -1,7 +1,8 @@
 //! The rig of virtual drives: the same worker, recorder and doctor as on real ones, in virtual time.
 //!
 //! One thread keeps the time and carries all jobs ([`crate::conductor`]); the sampler merges their
-//! reports as on a real drive. Time passes only in jobs, preparations, the block door and `idle`.
+//! reports as on a real drive. It is a rig of its own rather than a device of [`crate::Machine`]: the
+//! threads of that one wait for a clock, and here the clock waits for the workers. Time passes only in jobs, preparations, the block door and `idle`.
 
 mod blocks;
 mod files;
@@ -20,7 +21,7 @@ use rig::{
     Blocks, Event, Files, Job, Observer, Performance, Preparation, Prepared, Result, Rig, RigError,
     Stage, TargetInfo,
 };
-use workload::{Op, Region};
+use workload::Region;
 
 use blocks::Stored;
 use files::Regions;
@@ -93,7 +94,7 @@ impl Simulator {
         self.interrupt.load(Ordering::Relaxed)
     }
 
-    fn alive(&mut self) -> Result<()> {
+    fn goes_on(&self) -> Result<()> {
         let ended = self.interrupted || self.stopped();
         if ended { Err(RigError::Interrupted) } else { Ok(()) }
     }
@@ -105,7 +106,7 @@ impl Rig for Simulator {
     }
 
     fn perform(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
-        self.alive()?;
+        self.goes_on()?;
         let jobs: Vec<Job> =
             jobs.into_iter().map(|job| self.admit_job(job)).collect::<Result<_>>()?;
         let changes = jobs.iter().any(|job| job.workload.mix.changes_data());
@@ -117,45 +118,19 @@ impl Rig for Simulator {
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
-        // Borrowed blocks are restored however the run ended.
-        if preparation != Preparation::Restore {
-            self.alive()?;
-        }
-        let start = self.now;
-        let mut released = None;
-        let bytes = match preparation {
-            Preparation::Fill { region, content, seed } => self.fill(region, content, seed)?,
-            Preparation::Borrow { region } => self.borrow(region)?,
-            Preparation::Restore => self.restore()?,
-            Preparation::Discard { region } => self.discard(region)?,
-            Preparation::Flush => self.command(Op::FLUSH).map(|()| 0)?,
-            Preparation::DropCaches | Preparation::Empty => 0,
-            Preparation::Release { region } => {
-                released = Some(self.release(region)?);
-                region.bytes
-            }
-            Preparation::Erase { region, how } => {
-                released = Some(self.erase(region, how)?);
-                region.bytes
-            }
-            Preparation::TrimFree => {
-                let text = "trimming free space: a virtual drive holds no file system";
-                return Err(RigError::Unsupported(text.into()));
-            }
-            Preparation::Format { block_bytes } => self.format(block_bytes).map(|()| 0)?,
-        };
-        Ok(Prepared { elapsed_ns: self.now - start, bytes, released, ..Prepared::default() })
+        crate::prepare::prepare(self, preparation)
     }
 
     fn idle(&mut self, time: Duration) -> Result<()> {
-        self.alive()?;
+        self.goes_on()?;
         self.now += time.as_nanos() as u64;
         self.drive.idle(self.now);
         Ok(())
     }
 
     fn blocks(&mut self) -> Result<&mut dyn Blocks> {
-        self.alive()?;
+        self.goes_on()?;
+        self.drive.remember();
         Ok(self)
     }
 

@@ -4,55 +4,59 @@ use std::io;
 
 use model::{Drive, Status};
 use record::State;
-use rig::{Erase, Job, Measurement, Released, Result, RigError, Stage};
+use rig::{Erase, Job, Measurement, Released, Result, RigError, Stage, TargetInfo};
 use workload::{Content, Op, OpKind, Region, Workload};
 
 use super::Simulator;
 use crate::admit::admit;
-use crate::{prepare, release};
+use crate::failure::io_error;
+use crate::prepare::{Prepare, read_workload};
+use crate::release;
 
 /// The largest discard in one command, bytes: the length of an operation has 32 bits.
 const DISCARD_STEP: u64 = 1 << 30;
 
-impl Simulator {
-    fn run_workload(&mut self, workload: &Workload) -> Result<Measurement> {
-        Ok(self.run(vec![Job::of(workload)], Stage::default())?.whole)
+impl Prepare for Simulator {
+    fn time(&self) -> u64 {
+        self.now
     }
 
-    pub(super) fn fill(&mut self, region: Region, content: Content, seed: u64) -> Result<u64> {
-        let workload = prepare::fill_workload(region, content, seed);
-        admit(&workload, &self.info)?;
-        let measurement = self.run_workload(&workload)?;
-        self.alive()?;
-        if let Some(error) = measurement.errors.first() {
-            let source = io::Error::other(format!("{} {} errors", error.count, error.kind));
-            return Err(RigError::Io {
-                context: format!("fill {}", self.info.target.spec),
-                source,
-            });
+    fn alive(&self) -> Result<()> {
+        self.goes_on()
+    }
+
+    fn info(&mut self) -> &mut TargetInfo {
+        &mut self.info
+    }
+
+    fn run_admitted(&mut self, workload: &Workload) -> Result<Measurement> {
+        admit(workload, &self.info)?;
+        let before = self.drive.writes_remembered();
+        let measured = self.run(vec![Job::of(workload)], Stage::default())?.whole;
+        if workload.content == Content::Zeros {
+            self.stored.zeroed(workload.region, before + 1..self.drive.writes_remembered() + 1);
         }
-        self.info.state = State::Filled;
-        Ok(region.bytes)
+        Ok(measured)
     }
 
     /// No data are moved: borrowing and restoring cost one read of the region.
-    pub(super) fn borrow(&mut self, region: Region) -> Result<u64> {
-        self.run_workload(&prepare::read_workload("borrow", region))?;
+    fn borrow(&mut self, region: Region) -> Result<u64> {
+        self.run_admitted(&read_workload("borrow", region))?;
         self.borrowed.push(region);
-        self.alive().map(|()| region.bytes)
+        self.goes_on().map(|()| region.bytes)
     }
 
-    pub(super) fn restore(&mut self) -> Result<u64> {
+    fn restore(&mut self) -> Result<u64> {
         for region in std::mem::take(&mut self.borrowed) {
-            self.run_workload(&prepare::read_workload("compare", region))?;
+            self.run_admitted(&read_workload("compare", region))?;
         }
         Ok(0)
     }
 
-    pub(super) fn discard(&mut self, region: Region) -> Result<u64> {
+    fn discard(&mut self, region: Region) -> Result<u64> {
         let mut at = region.start;
         while at < region.end() {
-            self.alive()?;
+            self.goes_on()?;
             let bytes = DISCARD_STEP.min(region.end() - at);
             self.command(Op { kind: OpKind::Discard, offset: at, bytes: bytes as u32 })?;
             at += bytes;
@@ -60,11 +64,12 @@ impl Simulator {
         if region.bytes == self.info.bytes {
             self.info.state = State::Fresh;
         }
+        self.forget_blocks();
         Ok(region.bytes)
     }
 
     /// Discards a region and returns the content of its blocks afterwards.
-    pub(super) fn release(&mut self, region: Region) -> Result<Released> {
+    fn release(&mut self, region: Region) -> Result<Released> {
         let places = release::places(region);
         let held: Vec<bool> = places.iter().map(|p| self.drive.is_mapped(p.at)).collect();
         self.discard(region)?;
@@ -81,7 +86,7 @@ impl Simulator {
     }
 
     /// A virtual drive keeps no copies: every erase except format and zeroes is a discard.
-    pub(super) fn erase(&mut self, region: Region, how: Erase) -> Result<Released> {
+    fn erase(&mut self, region: Region, how: Erase) -> Result<Released> {
         for place in release::places(region) {
             self.command(Op { kind: OpKind::Write, offset: place.at, bytes: place.bytes })?;
         }
@@ -98,19 +103,27 @@ impl Simulator {
         }
     }
 
-    /// One command outside a workload.
-    pub(super) fn command(&mut self, op: Op) -> Result<()> {
-        let completion = self.drive.submit(self.now, &op);
-        self.now = self.now.max(completion.done_ns);
-        if completion.status == Status::Ok {
-            return Ok(());
-        }
-        let context = format!("{} on {}", op.kind.name(), self.info.target.spec);
-        Err(RigError::Io { context, source: io::Error::from_raw_os_error(libc::EIO) })
+    fn flush(&mut self) -> Result<()> {
+        self.command(Op::FLUSH)
+    }
+
+    /// There is no cache around a virtual drive.
+    fn drop_caches(&mut self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// There is no file that could grow.
+    fn empty(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn trim_free(&mut self) -> Result<u64> {
+        let text = "trimming free space: a virtual drive holds no file system";
+        Err(RigError::Unsupported(text.into()))
     }
 
     /// Changes the logical block size: to a host, a new drive in the same virtual time.
-    pub(super) fn format(&mut self, block_bytes: u32) -> Result<()> {
+    fn format(&mut self, block_bytes: u32) -> Result<()> {
         if !self.spec.formats.contains(&block_bytes) {
             let text = format!("formatting to blocks of {block_bytes} bytes");
             return Err(RigError::Unsupported(text));
@@ -119,6 +132,19 @@ impl Simulator {
         self.drive = Drive::new(&self.spec, *self.spec.seed);
         self.drive.idle(self.now);
         self.info = Simulator::info(&self.spec, &self.info.target.spec);
+        self.forget_blocks();
         Ok(())
+    }
+}
+
+impl Simulator {
+    /// One command outside a workload.
+    pub(super) fn command(&mut self, op: Op) -> Result<()> {
+        let completion = self.drive.submit(self.now, &op);
+        self.now = self.now.max(completion.done_ns);
+        if completion.status == Status::Ok {
+            return Ok(());
+        }
+        Err(io_error(&self.info, op.kind.name(), io::Error::from_raw_os_error(libc::EIO)))
     }
 }

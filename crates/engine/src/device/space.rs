@@ -1,0 +1,57 @@
+//! Space and cached pages of files and block devices.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+
+use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
+use workload::Region;
+
+use crate::sys;
+
+/// Extends a regular file to `end` with allocated space, so that writing it does not also grow it.
+/// File systems that cannot reserve space get a sparse file.
+pub(super) fn reserve(file: &File, end: u64) -> io::Result<()> {
+    let meta = file.metadata()?;
+    if !meta.is_file() || meta.len() >= end {
+        return Ok(());
+    }
+    match fallocate(file, FallocateFlags::empty(), 0, end) {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(end),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Drops the target's pages from the kernel's cache.
+pub(super) fn drop_caches(file: &File) -> io::Result<()> {
+    if file.metadata()?.file_type().is_block_device() {
+        // Needs CAP_SYS_ADMIN; without it, the advice below does most of the work.
+        let _ = sys::file::flush_buffers(file);
+    } else {
+        file.sync_data()?;
+    }
+    Ok(fadvise(file, 0, None, Advice::DontNeed)?)
+}
+
+/// Bytes of a regular file in the kernel's page cache; `None` where unknown (devices, kernels that
+/// do not report it).
+pub(super) fn cached_bytes(file: &File) -> io::Result<Option<u64>> {
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Ok(None);
+    }
+    Ok(sys::file::cached_bytes(file, meta.len()).ok())
+}
+
+/// Written share of a region of a regular file; `None` where unknown (devices, file systems without
+/// an extent map).
+pub(super) fn written_share(file: &File, region: Region) -> Option<f64> {
+    let regular = file.metadata().is_ok_and(|m| m.is_file());
+    if !regular || region.bytes == 0 {
+        return None;
+    }
+    let pieces = sys::file::pieces(file, region.start, region.bytes).ok()?;
+    let written: u64 = pieces.iter().map(|piece| piece.bytes).sum();
+    Some(written as f64 / region.bytes as f64)
+}

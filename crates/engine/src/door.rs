@@ -1,0 +1,297 @@
+//! The queue of the block door: a thread that drives a backend with given bytes.
+//!
+//! It works on any device, because it needs nothing but a [`Backend`], which belongs to one thread.
+//! Requests come through a channel and go back with their bytes. A request is carried in parts of
+//! [`PART`] bytes, each in a slot of the backend, so that a request may be of any length.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rig::{BackendKind, BlockDone, BlockRequest, BlockWay, Issue};
+use workload::{Mix, Op, OpKind, Pattern, Region, Workload};
+
+use crate::backend::{Backend, Completion, Wait};
+use crate::clock::Clock;
+use crate::device::{AnyDevice, IoAsk, UseBackend};
+
+/// Bytes of a part: large enough for any drive's full speed with few in flight.
+const PART: u32 = 256 << 10;
+
+/// Slots, and maximum requests in flight: 16 MiB of buffers.
+const SLOTS: u32 = 64;
+
+/// Wait for a completion before new requests are looked for, nanoseconds. It doubles while neither
+/// comes, so that a slow drive costs no processor time.
+const LOOK_NS: std::ops::Range<u64> = 20_000..1_000_000;
+
+/// The open queue of a device.
+pub(crate) struct Door {
+    /// `None` once it is closed.
+    requests: Option<Sender<BlockRequest>>,
+    done: Receiver<BlockDone>,
+    thread: Option<JoinHandle<()>>,
+    depth: u32,
+    in_flight: u32,
+}
+
+impl Door {
+    /// Opens a queue. Times are nanoseconds since `began` on the clock.
+    pub(crate) fn open(
+        device: Arc<AnyDevice>,
+        kind: BackendKind,
+        clock: Clock,
+        began: u64,
+    ) -> io::Result<Door> {
+        let (requests, submitted) = channel();
+        let (completed, done) = channel();
+        let (ready, opened) = channel();
+        let thread = std::thread::spawn(move || {
+            let region = Region::first(u64::from(PART));
+            let mix = Mix::read_percent(50);
+            let workload = Workload {
+                depth: SLOTS,
+                ..Workload::new("blocks", Pattern::Sequential, mix, PART, region)
+            };
+            let issue = Issue::default();
+            let ask = IoAsk { kind, workload: &workload, issue: &issue, clock };
+            device.io(&ask, Ok(()), Serve { requests: submitted, done: completed, ready, began });
+        });
+        let depth = opened.recv().unwrap_or_else(|_| Err(ended()))?;
+        Ok(Door { requests: Some(requests), done, thread: Some(thread), depth, in_flight: 0 })
+    }
+
+    /// Maximum requests in flight.
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Requests submitted and not yet taken.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Submits a request.
+    pub(crate) fn submit(&mut self, request: BlockRequest) -> io::Result<()> {
+        let sent = self.requests.as_ref().map(|requests| requests.send(request));
+        match sent {
+            Some(Ok(())) => {
+                self.in_flight += 1;
+                Ok(())
+            }
+            _ => Err(ended()),
+        }
+    }
+
+    /// A completed request, waiting for it up to `patience`; `None` if there is none by then.
+    pub(crate) fn take(&mut self, patience: Duration) -> io::Result<Option<BlockDone>> {
+        match self.done.recv_timeout(patience) {
+            Ok(done) => {
+                self.in_flight -= 1;
+                Ok(Some(done))
+            }
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(ended()),
+        }
+    }
+}
+
+/// Waits until the requests in flight are carried out, because the device must be free afterwards.
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.requests = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic was our own bug; its message has been printed.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn ended() -> io::Error {
+    io::Error::other("the queue of the block door has ended")
+}
+
+/// A thread that waits for its backend.
+struct Serve {
+    requests: Receiver<BlockRequest>,
+    done: Sender<BlockDone>,
+    ready: Sender<io::Result<u32>>,
+    began: u64,
+}
+
+impl UseBackend for Serve {
+    type Out = ();
+
+    fn with<B: Backend>(self, backend: io::Result<B>) {
+        let Serve { requests, done, ready, began } = self;
+        let depth = backend.as_ref().map(|backend| backend.depth_max().min(SLOTS));
+        let answer = depth.map_err(|e| io::Error::new(e.kind(), e.to_string()));
+        let Ok(depth) = answer else {
+            let _ = ready.send(answer);
+            return;
+        };
+        let Ok(backend) = backend else { return };
+        if ready.send(Ok(depth)).is_err() {
+            return;
+        }
+        let slots = (0..depth).map(|_| None).collect();
+        let free = (0..depth).rev().collect();
+        let open = (0..SLOTS).map(|_| None).collect();
+        let queue =
+            Queue { backend, done, began, slots, free, open, waiting: VecDeque::new(), count: 0 };
+        queue.serve(&requests);
+    }
+}
+
+/// A part of a request in a slot.
+#[derive(Clone, Copy)]
+struct Part {
+    /// The request, as an index into [`Queue::open`].
+    request: usize,
+    /// First byte within the request.
+    from: usize,
+    bytes: u32,
+}
+
+/// A request with parts that are not done.
+struct Open {
+    done: BlockDone,
+    left: usize,
+}
+
+struct Queue<B> {
+    backend: B,
+    done: Sender<BlockDone>,
+    began: u64,
+    /// The part in each slot.
+    slots: Vec<Option<Part>>,
+    free: Vec<u32>,
+    open: Vec<Option<Open>>,
+    waiting: VecDeque<Part>,
+    /// Open requests.
+    count: usize,
+}
+
+impl<B: Backend> Queue<B> {
+    /// Carries out requests until the other side hangs up and none is left.
+    fn serve(mut self, requests: &Receiver<BlockRequest>) {
+        let mut completions = Vec::new();
+        let mut look_ns = LOOK_NS.start;
+        loop {
+            let before = self.count;
+            if self.count == 0 {
+                let Ok(request) = requests.recv() else { return };
+                self.begin(request);
+            }
+            while self.count < self.open.len()
+                && let Ok(request) = requests.try_recv()
+            {
+                self.begin(request);
+            }
+            self.push();
+            let wait = match self.free.len() < self.slots.len() {
+                true => Wait::Until(self.backend.now() + look_ns),
+                false => Wait::No,
+            };
+            if let Err(error) = self.backend.turn(wait, &mut completions) {
+                return self.fail(&error);
+            }
+            let quiet = completions.is_empty() && self.count == before;
+            look_ns = if quiet { (look_ns * 2).min(LOOK_NS.end) } else { LOOK_NS.start };
+            completions.drain(..).for_each(|completion| self.complete(completion));
+        }
+    }
+
+    fn time(&self) -> u64 {
+        self.backend.now().saturating_sub(self.began)
+    }
+
+    /// Takes a request and cuts it into parts.
+    fn begin(&mut self, request: BlockRequest) {
+        let now = self.time();
+        let length = request.bytes.len();
+        let done = BlockDone { request, submitted_ns: now, done_ns: now, result: Ok(()) };
+        if length == 0 {
+            // The caller may have hung up.
+            let _ = self.done.send(done);
+            return;
+        }
+        let Some(place) = self.open.iter().position(Option::is_none) else { return };
+        let parts = (0..length).step_by(PART as usize).map(|from| {
+            let bytes = (length - from).min(PART as usize) as u32;
+            Part { request: place, from, bytes }
+        });
+        self.waiting.extend(parts);
+        self.open[place] = Some(Open { done, left: length.div_ceil(PART as usize) });
+        self.count += 1;
+    }
+
+    /// Queues waiting parts on free slots.
+    fn push(&mut self) {
+        while !self.waiting.is_empty()
+            && let Some(slot) = self.free.pop()
+            && let Some(part) = self.waiting.pop_front()
+        {
+            let Some(open) = &self.open[part.request] else { continue };
+            let request = &open.done.request;
+            let kind = match request.way {
+                BlockWay::Read => OpKind::Read,
+                BlockWay::Write => {
+                    let bytes = &request.bytes[part.from..][..part.bytes as usize];
+                    self.backend.buffer(slot, part.bytes).copy_from_slice(bytes);
+                    OpKind::Write
+                }
+            };
+            let offset = request.offset + part.from as u64;
+            self.slots[slot as usize] = Some(part);
+            self.backend.push(slot, Op { kind, offset, bytes: part.bytes });
+        }
+    }
+
+    /// Takes the result of a part; returns the request with its last part.
+    fn complete(&mut self, Completion { slot, result }: Completion) {
+        self.free.push(slot);
+        let Some(part) = self.slots[slot as usize].take() else { return };
+        let now = self.time();
+        let Some(open) = &mut self.open[part.request] else { return };
+        let BlockDone { request, result: outcome, done_ns, .. } = &mut open.done;
+        if outcome.is_ok() {
+            *outcome = moved(result, part.bytes);
+        }
+        if request.way == BlockWay::Read && outcome.is_ok() {
+            let bytes = &mut request.bytes[part.from..][..part.bytes as usize];
+            bytes.copy_from_slice(self.backend.buffer(slot, part.bytes));
+        }
+        *done_ns = now;
+        open.left -= 1;
+        if open.left == 0
+            && let Some(open) = self.open[part.request].take()
+        {
+            self.count -= 1;
+            let _ = self.done.send(open.done);
+        }
+    }
+
+    /// Every open request has failed, and the queue ends.
+    fn fail(&mut self, error: &io::Error) {
+        for open in self.open.drain(..).flatten() {
+            let result = Err(io::Error::new(error.kind(), error.to_string()));
+            let _ = self.done.send(BlockDone { result, ..open.done });
+        }
+    }
+}
+
+/// The result of a transfer of `bytes` bytes.
+fn moved(result: i64, bytes: u32) -> io::Result<()> {
+    match result {
+        _ if result == i64::from(bytes) => Ok(()),
+        error if error < 0 => Err(io::Error::from_raw_os_error(-error as i32)),
+        short => Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            format!("{short} of {bytes} bytes were moved"),
+        )),
+    }
+}

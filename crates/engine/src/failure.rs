@@ -1,0 +1,32 @@
+//! Errors of devices and drives as errors of a rig.
+
+use std::io;
+
+use drive::{DriveError, ErrorKind};
+use rig::{RigError, TargetInfo};
+
+use crate::device::DeviceError;
+
+/// The target failed at an action.
+pub(crate) fn io_error(info: &TargetInfo, what: &str, source: io::Error) -> RigError {
+    RigError::Io { context: format!("{what} on {}", info.target.spec), source }
+}
+
+/// The device failed at an action, or does not have it.
+pub(crate) fn device_error(info: &TargetInfo, what: &str, error: DeviceError) -> RigError {
+    match error {
+        DeviceError::Absent(why) => RigError::Unsupported(format!("{what}: {why}")),
+        DeviceError::Drive(error) => drive_error(what, error),
+        DeviceError::Io(source) => io_error(info, what, source),
+    }
+}
+
+fn drive_error(what: &str, error: DriveError) -> RigError {
+    match error.kind() {
+        ErrorKind::Usage => RigError::Unsupported(error.to_string()),
+        ErrorKind::Refused => RigError::Refused(error.to_string()),
+        ErrorKind::Io => {
+            RigError::Io { context: what.into(), source: io::Error::other(error.to_string()) }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! A machine on a device without a file descriptor, used as a method uses any rig.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use record::{Safety, State, TargetKind};
+use rig::{
+    BlockRequest, BlockWay, Erase, Event, Preparation, Rig, RigError, StopReason, TargetInfo,
+};
+use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
+
+use super::{Machine, Options};
+use crate::device::{AnyDevice, Memory};
+
+const BYTES: u64 = 1 << 20;
+
+fn machine(allowed: Safety, journal: Option<journal::Place>) -> Machine {
+    let null = TargetInfo::null(BYTES);
+    let mut info = TargetInfo { allowed, ..null };
+    (info.target.kind, info.target.spec) = (TargetKind::Device, "mem:0".into());
+    let (quiet, options) =
+        (Arc::new(AtomicBool::new(false)), Options { journal, ..Options::default() });
+    let device = AnyDevice::Memory(Memory::new(BYTES as usize));
+    Machine::on(device, info, options, quiet, Box::new(|_: &Event| {}))
+}
+
+fn memory(machine: &Machine) -> &Memory {
+    match &*machine.device {
+        AnyDevice::Memory(memory) => memory,
+        _ => panic!("the device of these tests"),
+    }
+}
+
+fn workload(mix: Mix) -> Workload {
+    Workload {
+        depth: 4,
+        batch: 4,
+        stop: Stop { ops: Some(1000), ..Stop::default() },
+        ..Workload::new("w", Pattern::Uniform, mix, 4096, Region::first(BYTES))
+    }
+}
+
+#[test]
+fn a_measurement_is_that_of_any_drive_and_its_counters_are_watched() {
+    let mut machine = machine(Safety::Destroys, None);
+    let mixed = Workload { verify: true, flush_at_end: true, ..workload(Mix::read_percent(50)) };
+    let measured = machine.measure(&mixed).expect("measured");
+    let moved = |kind: OpKind| measured.kind(kind).map_or((0, 0), |k| (k.ops, k.bytes));
+    assert_eq!(moved(OpKind::Read).0 + moved(OpKind::Write).0, 1000);
+    assert_eq!(moved(OpKind::Flush).0, 1);
+    assert!(measured.verified_sectors > 0 && measured.errors.is_empty());
+    assert_eq!(measured.stop, StopReason::Amount);
+    assert_eq!(memory(&machine).drive().depth_seen, 4);
+    let device = measured.device.expect("it counts its traffic");
+    assert_eq!(
+        (device.read_bytes, device.written_bytes),
+        (moved(OpKind::Read).1, moved(OpKind::Write).1)
+    );
+    assert_eq!(measured.temperature.map(|t| t.max_c), Some(40.0));
+    assert_eq!(machine.target().target.direct, Some(true));
+}
+
+#[test]
+fn a_fill_writes_all_of_it_and_a_discard_clears_it() {
+    let mut machine = machine(Safety::Destroys, None);
+    let region = Region::first(BYTES);
+    let fill = Preparation::Fill { region, content: Content::Random, seed: 1 };
+    assert_eq!(machine.prepare(fill).expect("filled").bytes, BYTES);
+    assert_eq!(machine.target().state, State::Filled);
+    let nonzero =
+        |machine: &Machine| memory(machine).drive().bytes.iter().filter(|b| **b != 0).count();
+    assert!(nonzero(&machine) > BYTES as usize / 2);
+    let half = Region { start: BYTES / 2, bytes: BYTES / 2 };
+    machine.prepare(Preparation::Discard { region: half }).expect("discarded");
+    assert!(memory(&machine).drive().bytes[half.start as usize..].iter().all(|b| *b == 0));
+    assert!(nonzero(&machine) > BYTES as usize / 4, "the first half is still there");
+    let released = machine.prepare(Preparation::Release { region }).expect("released");
+    let released = released.released.expect("looked at");
+    assert_eq!((released.looked_bytes, released.zero_bytes), (BYTES, BYTES / 2));
+    let flushes = memory(&machine).drive().flushes;
+    machine.prepare(Preparation::Flush).expect("flushed");
+    assert_eq!(memory(&machine).drive().flushes, flushes + 1);
+}
+
+#[test]
+fn an_erase_is_looked_at_and_what_the_device_lacks_is_unsupported() {
+    let mut machine = machine(Safety::Destroys, None);
+    let region = Region::first(BYTES);
+    for how in [Erase::SecureDiscard, Erase::Zero, Erase::Sanitize] {
+        let erase = machine.prepare(Preparation::Erase { region, how });
+        assert!(matches!(erase, Err(RigError::Unsupported(_))), "{how:?}: {erase:?}");
+    }
+    let untouched = memory(&machine).drive().bytes.iter().all(|byte| *byte == 0);
+    assert!(untouched, "no canary is written for an erase that cannot follow");
+    let erase = Preparation::Erase { region, how: Erase::Discard };
+    let erased = machine.prepare(erase).expect("erased").released.expect("looked at");
+    assert_eq!((erased.looked_bytes, erased.zero_bytes), (BYTES, BYTES), "every canary is gone");
+    assert_eq!(machine.target().state, State::Fresh);
+    let format = Preparation::Format { block_bytes: 4096 };
+    assert!(matches!(machine.prepare(format), Err(RigError::Unsupported(_))));
+    let program = machine.command(&["true".into()]);
+    assert!(matches!(program, Err(RigError::Unsupported(_))), "{program:?}");
+    assert!(machine.measure(&workload(Mix::READ)).is_ok(), "the run goes on");
+}
+
+#[test]
+fn borrowed_blocks_are_in_the_journal_and_go_back() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let place = journal::Place::at(Some(directory.path())).expect("a place");
+    let journals = || std::fs::read_dir(directory.path()).expect("listed").count();
+    let mut machine = machine(Safety::Borrows, Some(place));
+    let content: Vec<u8> = (0..BYTES).map(|i| (i / 4096) as u8 ^ i as u8).collect();
+    memory(&machine).drive().bytes.copy_from_slice(&content);
+    let region = Region { start: 65_536, bytes: 262_144 };
+    let rewrite =
+        Workload { content: Content::Original, region, ..workload(Mix::read_percent(50)) };
+    let refused = machine.measure(&rewrite);
+    assert!(matches!(refused, Err(RigError::Refused(_))), "nothing is borrowed yet");
+    assert_eq!(machine.prepare(Preparation::Borrow { region }).expect("kept").bytes, 262_144);
+    assert_eq!(journals(), 1);
+    let foreign = Workload { content: Content::Random, ..rewrite.clone() };
+    assert!(matches!(machine.measure(&foreign), Err(RigError::Refused(_))));
+    let outside = Workload { region: Region::first(131_072), ..rewrite.clone() };
+    assert!(matches!(machine.measure(&outside), Err(RigError::Refused(_))));
+    machine.measure(&rewrite).expect("measured");
+    assert_eq!(memory(&machine).drive().bytes, content, "its own content");
+    memory(&machine).drive().bytes[70_000] ^= 1;
+    let restored = machine.prepare(Preparation::Restore).expect("compared");
+    assert_eq!(restored.bytes, 65_536, "the block that differs");
+    assert_eq!(memory(&machine).drive().bytes, content);
+    assert_eq!(journals(), 0);
+}
+
+#[test]
+fn another_drive_in_its_place_is_not_written_to() {
+    let mut machine = machine(Safety::Destroys, None);
+    let write = workload(Mix::WRITE);
+    machine.measure(&write).expect("measured");
+    let before = memory(&machine).drive().ops;
+    memory(&machine).drive().serial = "MEM-2".into();
+    let region = Region::first(BYTES);
+    assert!(matches!(machine.measure(&write), Err(RigError::Refused(_))));
+    let discard = Preparation::Discard { region };
+    assert!(matches!(machine.prepare(discard), Err(RigError::Refused(_))));
+    let blocks = machine.blocks().expect("a block door");
+    let request = BlockRequest { tag: 0, way: BlockWay::Write, offset: 0, bytes: vec![1; 512] };
+    assert!(matches!(blocks.submit(request), Err(RigError::Refused(_))));
+    assert_eq!(memory(&machine).drive().ops, before);
+    assert!(machine.measure(&workload(Mix::READ)).is_ok(), "reading harms nobody");
+}
+
+#[test]
+fn failing_operations_are_the_requests_results_at_the_block_door() {
+    let mut machine = machine(Safety::Destroys, None);
+    memory(&machine).drive().fails_after = Some(4);
+    let blocks = machine.blocks().expect("a block door");
+    for tag in 0..8 {
+        let request =
+            BlockRequest { tag, way: BlockWay::Write, offset: tag * 4096, bytes: vec![1; 4096] };
+        blocks.submit(request).expect("submitted");
+    }
+    let mut done = Vec::new();
+    while done.len() < 8 {
+        blocks.poll(true, &mut done).expect("polled");
+    }
+    let failed = done.iter().filter(|done| done.result.is_err()).count();
+    assert_eq!(failed, 4);
+    assert!(done.iter().all(|done| {
+        done.result.as_ref().err().is_none_or(|e| e.raw_os_error() == Some(libc::EIO))
+    }));
+}
