@@ -174,7 +174,8 @@ impl<'a> Session<'a> {
     }
 
     /// Runs a workload used only by a rule. It is short, and rules allow for scatter, so only
-    /// findings that make it worthless are listed, and none if caching is the purpose.
+    /// findings that make it worthless are listed, and none if caching is the purpose. The
+    /// measurement has all of them.
     pub(crate) fn probe(
         &mut self,
         w: &Workload,
@@ -182,8 +183,10 @@ impl<'a> Session<'a> {
     ) -> Result<Measurement, MethodError> {
         let mut measurement = self.execute(w, replicate)?;
         let listed = |f: &Finding| f.level == Level::Bad && w.caching == Caching::Bypass;
+        let all = measurement.findings.clone();
         measurement.findings.retain(listed);
         self.out.keep_doubts(&w.name, &measurement);
+        measurement.findings = all;
         complete(self.rig(), measurement)
     }
 

@@ -171,6 +171,12 @@ impl Flash {
         self.room = self.room.saturating_sub(region.bytes);
     }
 
+    /// Whether any block of a region is mapped.
+    pub fn holds(&self, region: Region) -> bool {
+        let chunks = (region.start / CHUNK) as usize..(region.end().div_ceil(CHUNK) as usize);
+        self.mapped[chunks].contains(&true)
+    }
+
     /// Lets time pass, with or without work.
     pub fn pass(&mut self, ns: u64, busy: bool) {
         let seconds = ns as f64 / 1e9;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use record::{IoErrors, Safety, Series, TargetKind, Unit};
+use record::{Finding, FindingKind, IoErrors, Level, Safety, Series, TargetKind, Unit};
 use rig::{
     CommandRun, DeviceTraffic, Erase, Event, Exit, KindStats, Measurement, Preparation, Prepared,
     Result, Rig, RigError, StopReason, TargetInfo, Temperature,
@@ -330,6 +330,9 @@ impl Rig for Fake {
         self.guard(w);
         self.issued.push(w.clone());
         let mut out = Measurement { name: w.name.clone(), ..Measurement::default() };
+        if self.whole() && w.mix.read > 0 && !self.flash.holds(w.region) {
+            out.findings.push(Finding::new(FindingKind::UnwrittenBlocksRead, Level::Warn, "zeros"));
+        }
         let time = w.stop.time_ns.unwrap_or(u64::MAX);
         self.play(w, if cut { time.min(20_000_000) / 2 } else { time }, &mut out);
         if cut {

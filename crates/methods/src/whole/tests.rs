@@ -267,6 +267,8 @@ fn zones_tells_addresses_apart_and_only_reads_what_was_not_given_away() {
     near(level(32..64) / level(0..32), 0.5, 0.05);
     near(level(128..256) / level(64..128), 4.0, 0.05);
     assert!(value(&out, "zones-read.agreement") > 0.95);
+    assert_eq!(value(&out, "zones-read.unmapped-share"), 0.5);
+    assert!(value(&out, "zones-read.unmapped") > 3.0 * value(&out, "zones-read.mapped"));
     fake.info.allowed = Safety::Destroys;
     let (out, result) = run(&mut fake, "zones", 0);
     result.expect("given away");
