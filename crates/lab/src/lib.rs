@@ -32,7 +32,7 @@ mod watcher;
 pub mod work;
 
 pub use engine::BackendKind;
-pub use methods::{Declared, Form, IOZONE, MethodInfo, Options, Outcome};
+pub use methods::{Declared, Form, IOZONE, MethodInfo, MetricInfo, Options, Outcome};
 pub use rig::{Erase, Event, Interval, TargetInfo};
 
 pub use self::error::{ErrorKind, LabError, Result};

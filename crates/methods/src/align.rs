@@ -5,7 +5,7 @@
 //! distances run in alternating order over the same written region, so the effect of the writes on
 //! the drive is the same for all.
 
-use record::{Finding, FindingKind, Level, Metric, Unit};
+use record::{Finding, FindingKind, Level, MetricKey, Unit};
 use rig::TargetInfo;
 use workload::units::binary;
 use workload::{Mix, Pattern, Region, Workload};
@@ -15,7 +15,7 @@ use crate::schedule;
 use crate::session::Session;
 use crate::verdict::Shift;
 use crate::whole::Whole;
-use crate::{Method, MethodError, MethodInfo, Options, Round};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Seconds per replicate of one distance.
 const EACH_SECONDS: f64 = 5.0;
@@ -55,6 +55,14 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the region once, then at random for four minutes",
+    metrics: &[&[
+        MetricInfo::new(
+            "align-{bytes}",
+            Unit::BytesPerSecond,
+            "random 4 KiB writes, 3 outstanding, this far from their boundary",
+        ),
+        MetricInfo::new("align-{bytes}.ratio", Unit::Number, "that rate over `align-0`"),
+    ]],
     ..MethodInfo::EMPTY
 };
 
@@ -89,20 +97,9 @@ fn measure(
             shifts[index].rates.push(m.throughput(None).unwrap_or(0.0));
         }
         for shift in &shifts {
-            session.put_rates(&name(shift.bytes), &shift.rates);
-            let ratio = analysis::compare(&shifts[0].rates, &shift.rates);
-            if let Some(c) = ratio.filter(|_| shift.bytes > 0) {
-                let metric =
-                    Metric::single(format!("{}.ratio", name(shift.bytes)), Unit::Number, c.ratio);
-                let pairs = shift.rates.iter().zip(&shifts[0].rates);
-                let samples = pairs.map(|(b, a)| b / a).collect();
-                session.out.put_metric(Metric {
-                    low: c.low,
-                    high: c.high,
-                    n: c.n,
-                    samples,
-                    ..metric
-                });
+            session.put_rates(key(shift.bytes), &shift.rates);
+            if shift.bytes > 0 {
+                session.put_ratio(key(shift.bytes), &shifts[0].rates, &shift.rates);
             }
         }
         session.checks.shifts = Some(shifts.clone());
@@ -118,7 +115,8 @@ fn workloads(whole: &Whole, target: &TargetInfo) -> Vec<Workload> {
     let allowed = SHIFTS.into_iter().filter(|shift| shift.is_multiple_of(block));
     let seconds = whole.seconds(EACH_SECONDS);
     let of = |shift: u64| {
-        let mut w = whole.random(&name(shift), Mix::WRITE, whole.ground.small, seconds, 5);
+        let mut w =
+            whole.random(&key(shift).to_string(), Mix::WRITE, whole.ground.small, seconds, 5);
         (w.pattern, w.region, w.shift_bytes) = (Pattern::UniformOnce, region(whole), shift);
         w.stop.bytes = Some(w.region.bytes / SHARE_MOST);
         w.depth = OUTSTANDING;
@@ -127,8 +125,8 @@ fn workloads(whole: &Whole, target: &TargetInfo) -> Vec<Workload> {
     allowed.map(of).collect()
 }
 
-fn name(shift: u64) -> String {
-    format!("align-{shift}")
+fn key(shift: u64) -> MetricKey {
+    MetricKey::of_words(&[&"align", &shift])
 }
 
 fn region(whole: &Whole) -> Region {

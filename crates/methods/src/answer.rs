@@ -4,13 +4,14 @@
 //! always agrees with the record it stands in.
 
 use record::{
-    Answer, Axis, Better, Chart, ChartKind, Confidence, HEADLINE_MAX, Limit, Mark, Metric, Order,
-    Stamp, Tile, Unit, VerdictKind,
+    Answer, Axis, Better, Chart, ChartKind, Confidence, HEADLINE_MAX, Limit, Mark, Metric,
+    MetricKey, Order, Stamp, Statistic, Tile, Unit, VerdictKind,
 };
 use workload::OpKind;
 use workload::units::{decimal, throughput};
 
 use crate::Outcome;
+use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
 
 /// The answer of `quick`: rates of the deepest queues, and what bounds them.
 pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
@@ -72,28 +73,32 @@ pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
 
 /// The answer of `sustain`: the cache, the rates inside and after it, and over a full drive.
 pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
-    let metric = |name: &str| out.metrics.iter().find(|m| m.name == name);
-    let value = |name: &str| metric(name).and_then(|m| m.value);
-    let average = value("sustain-fresh.average")?;
-    let cache = value("sustain-fresh.cache");
-    let first = match (cache, value("sustain-fresh.inside"), value("sustain-fresh.after")) {
+    use Statistic::{After, Average, Cache, Inside, WorstPercent};
+    let of = |pass: &str, statistic| MetricKey::parse(pass).with(statistic).to_string();
+    let metric = |name: String| out.metrics.iter().find(|m| m.name == name);
+    let fresh = |statistic| metric(of(FRESH, statistic)).and_then(|m| m.value);
+    let average = fresh(Average)?;
+    let cache = fresh(Cache);
+    let first = match (cache, fresh(Inside), fresh(After)) {
         (Some(bytes), Some(inside), Some(after)) => {
             format!("{} at {}, then {}", decimal(bytes as u64), rate(inside), rate(after))
         }
         _ => format!("{} from end to end, no cache ended", rate(average)),
     };
-    let full = value("sustain-full.average").map(|r| format!("; {} over the full drive", rate(r)));
+    let full = metric(of(FULL, Average)).and_then(|m| m.value);
+    let full = full.map(|r| format!("; {} over the full drive", rate(r)));
     let labels = [
-        ("Cache", "sustain-fresh.cache"),
-        ("Inside the cache", "sustain-fresh.inside"),
-        ("After the cache", "sustain-fresh.after"),
-        ("Fresh drive, all of it", "sustain-fresh.average"),
-        ("Full drive, all of it", "sustain-full.average"),
-        ("Slowest hundredth", "sustain-fresh.worst-1%"),
+        ("Cache", FRESH, Cache),
+        ("Inside the cache", FRESH, Inside),
+        ("After the cache", FRESH, After),
+        ("Fresh drive, all of it", FRESH, Average),
+        ("Full drive, all of it", FULL, Average),
+        ("Slowest hundredth", FRESH, WorstPercent),
     ];
-    let tiles =
-        labels.into_iter().filter_map(|(l, name)| Some(tile(l, metric(name)?, Better::Higher)));
-    let sources = ["sustain-fresh", "sustain-full"].map(String::from);
+    let tiles = labels.into_iter().filter_map(|(label, pass, statistic)| {
+        Some(tile(label, metric(of(pass, statistic))?, Better::Higher))
+    });
+    let sources = [FRESH, FULL].map(String::from);
     let mark = cache.map(|at| Mark { label: "end of the cache".into(), at });
     let chart = Chart {
         title: "Write speed while the drive fills".into(),
@@ -105,7 +110,7 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
     };
     let ended = out.verdicts.iter().any(|v| v.kind == VerdictKind::CacheEnd);
     let limit = ended.then(|| Limit {
-        metric: "sustain-fresh.after".into(),
+        metric: of(FRESH, After),
         by: VerdictKind::CacheEnd,
         confidence: Confidence::Measured,
     });

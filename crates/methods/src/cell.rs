@@ -97,10 +97,10 @@ impl Cell {
         let m = session.measure(&Ground::replicate(&self.workload, round), round)?;
         for part in &mut self.parts {
             part.add(&m);
-            let name = part.metric.to_string();
-            let mut metrics = vec![analysis::metric(&name, part.unit, part.samples.clone())];
+            let rate = analysis::metric(part.metric.clone(), part.unit, part.samples.clone());
+            let mut metrics = vec![rate];
             metrics.extend(part.latencies.metrics(&part.metric));
-            session.out.put_metrics(&name, metrics);
+            session.out.put_metrics(&part.metric.to_string(), metrics);
             session.out.put_latency(LatencyProfile {
                 name: self.workload.name.clone(),
                 op: part.kind.name().to_string(),
@@ -140,7 +140,7 @@ fn name(order: Order, op: Option<OpKind>, block_bytes: u32, depth: u32) -> Strin
 
 /// A mix has two metrics, reads and writes.
 fn metric_key(workload: &Workload, kind: OpKind) -> MetricKey {
-    let key = MetricKey::parse(&workload.name);
+    let key = MetricKey::of(workload);
     match key.as_cell() {
         Some(cell) => CellKey { op: Some(kind), ..cell.clone() }.into(),
         None => key,

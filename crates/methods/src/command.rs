@@ -5,12 +5,12 @@
 //! replicates only if the program does the same each time; the first often finds a colder cache,
 //! which is reported rather than averaged away.
 
-use record::{Finding, FindingKind, Level, Metric, Safety, State, Unit, VerdictKind};
+use record::{Finding, FindingKind, Level, MetricKey, Safety, State, Statistic, Unit, VerdictKind};
 use rig::{CommandRun, DeviceTraffic, Exit};
 use workload::units::binary;
 
 use crate::verdict::Ruling;
-use crate::{Method, MethodError, MethodInfo, Opt, Options, Outcome, Round, Session};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options, Outcome, Round, Session};
 
 /// Default number of runs: the minimum for a meaningful interval.
 const RUNS: u32 = 3;
@@ -36,8 +36,36 @@ static INFO: MethodInfo = MethodInfo {
     seconds: 60.0,
     writes: "what the command writes",
     options: &[&COMMAND],
+    metrics: &[&METRICS],
     ..MethodInfo::EMPTY
 };
+
+const METRICS: [MetricInfo; 8] = [
+    MetricInfo::new("command.time", Unit::Nanoseconds, "from its start to its end"),
+    MetricInfo::new(
+        "command.{user,system}",
+        Unit::Nanoseconds,
+        "processor time of it and its children, in programs and in the kernel",
+    ),
+    MetricInfo::new(
+        "command.sync",
+        Unit::Nanoseconds,
+        "from its end until everything written was on the device",
+    ),
+    MetricInfo::new("command.memory", Unit::Bytes, "largest memory of one of its processes"),
+    MetricInfo::new(
+        "command.device-{read,written}",
+        Unit::Bytes,
+        "traffic of the device until its end, that of other programs included",
+    ),
+    MetricInfo::new(
+        "command.device-{written-synced,discarded}",
+        Unit::Bytes,
+        "traffic of the device until the end of the sync",
+    ),
+    MetricInfo::new("command.device-depth", Unit::Number, "mean queue depth of the device"),
+    MetricInfo::new("command.exit", Unit::Number, "exit code; a signal is negative"),
+];
 
 pub(crate) static COMMAND: Opt<Vec<String>> =
     Opt::rest("command", "COMMAND", "the program to run in the directory, and its arguments");
@@ -89,45 +117,48 @@ fn name(command: &[String]) -> Result<String, MethodError> {
 
 /// Publishes everything about the runs so far.
 fn publish(done: &[CommandRun], out: &mut Outcome) {
-    let ns = Unit::Nanoseconds;
-    put(out, "command.time", ns, done, |r| Some(r.elapsed_ns as f64));
-    put(out, "command.user", ns, done, |r| Some(r.user_ns as f64));
-    put(out, "command.system", ns, done, |r| Some(r.system_ns as f64));
-    put(out, "command.sync", ns, done, |r| Some(r.sync_ns as f64));
-    put(out, "command.memory", Unit::Bytes, done, |r| Some(r.memory_bytes_max as f64));
-    let bytes = Unit::Bytes;
+    use Statistic::{
+        DeviceDepth, DeviceDiscarded, DeviceRead, DeviceWritten, DeviceWrittenSynced, Memory, Sync,
+        System, Time, User,
+    };
+    let (ns, bytes) = (Unit::Nanoseconds, Unit::Bytes);
+    put(out, Time, ns, done, |r| Some(r.elapsed_ns as f64));
+    put(out, User, ns, done, |r| Some(r.user_ns as f64));
+    put(out, System, ns, done, |r| Some(r.system_ns as f64));
+    put(out, Sync, ns, done, |r| Some(r.sync_ns as f64));
+    put(out, Memory, bytes, done, |r| Some(r.memory_bytes_max as f64));
     let device = |of: fn(&DeviceTraffic) -> u64, synced: bool| {
         move |r: &CommandRun| {
             let device = if synced { r.device_synced } else { r.device };
             device.as_ref().map(|d| of(d) as f64)
         }
     };
-    put(out, "command.device-read", bytes, done, device(|d| d.read_bytes, false));
-    put(out, "command.device-written", bytes, done, device(|d| d.written_bytes, false));
-    put(out, "command.device-written-synced", bytes, done, device(|d| d.written_bytes, true));
-    put(out, "command.device-discarded", bytes, done, device(|d| d.discarded_bytes, true));
+    put(out, DeviceRead, bytes, done, device(|d| d.read_bytes, false));
+    put(out, DeviceWritten, bytes, done, device(|d| d.written_bytes, false));
+    put(out, DeviceWrittenSynced, bytes, done, device(|d| d.written_bytes, true));
+    put(out, DeviceDiscarded, bytes, done, device(|d| d.discarded_bytes, true));
     let depth = |r: &CommandRun| r.device.map(|d| d.depth);
-    put(out, "command.device-depth", Unit::Number, done, depth);
+    put(out, DeviceDepth, Unit::Number, done, depth);
     let code = |r: &CommandRun| match r.exit {
         Exit::Code(code) => Some(f64::from(code)),
         Exit::Signal(signal) => Some(f64::from(-signal)),
     };
-    put(out, "command.exit", Unit::Number, done, code);
+    put(out, Statistic::Exit, Unit::Number, done, code);
     note_cold(done, out);
 }
 
 /// A metric of all runs; omitted if it is unknown for one of them.
 fn put(
     out: &mut Outcome,
-    name: &str,
+    statistic: Statistic,
     unit: Unit,
     done: &[CommandRun],
     of: impl Fn(&CommandRun) -> Option<f64>,
 ) {
     let samples: Option<Vec<f64>> = done.iter().map(of).collect();
     if let Some(samples) = samples {
-        let metric: Metric = analysis::metric(name, unit, samples);
-        out.put_metric(metric);
+        let key = MetricKey::parse("command").with(statistic);
+        out.put_metric(analysis::metric(key, unit, samples));
     }
 }
 

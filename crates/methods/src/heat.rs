@@ -6,14 +6,14 @@
 //! after cooling: a rate that falls while the drive is hot and recovers after cooling was throttled
 //! by heat.
 
-use record::{Finding, FindingKind, Level, Metric, Unit};
+use record::{Finding, FindingKind, Level, MetricKey, Statistic, Unit};
 use workload::OpKind::Write;
 use workload::{Stop, Workload};
 
 use crate::session::Session;
 use crate::verdict::Warmth;
 use crate::whole::Whole;
-use crate::{Budget, Method, MethodError, MethodInfo, Options, Round};
+use crate::{Budget, Method, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Maximum work, seconds.
 const LOAD_SECONDS: f64 = 3600.0;
@@ -40,6 +40,9 @@ const LOAD_SLACK: f64 = 1.1;
 /// The step, and the laps in it.
 const LOAD: &str = "heat-load";
 
+/// The work after the drive has cooled.
+const COOLED: &str = "heat-cooled";
+
 /// The method.
 pub(crate) struct HeatMethod;
 
@@ -56,6 +59,29 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive once, then for at most an hour or four times over",
+    metrics: &[&[
+        MetricInfo::new("heat-load", Unit::BytesPerSecond, "the whole of the lasting work"),
+        MetricInfo::new(
+            "heat-load.{cold,hot}",
+            Unit::BytesPerSecond,
+            "its first minutes, its last minutes",
+        ),
+        MetricInfo::new(
+            "heat-load.{start,hottest,end}",
+            Unit::Celsius,
+            "temperature at its start, highest, at its end",
+        ),
+        MetricInfo::new(
+            "heat-load.time-to-throttle",
+            Unit::Nanoseconds,
+            "work until the rate fell for good; absent if it did not",
+        ),
+        MetricInfo::new(
+            "heat-cooled",
+            Unit::BytesPerSecond,
+            "a minute of work after the drive has cooled",
+        ),
+    ]],
     ..MethodInfo::EMPTY
 };
 
@@ -83,7 +109,7 @@ fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> 
         session.out.note(unsettled(&warmth));
     }
     session.rest("cool", whole.seconds(REST_SECONDS))?;
-    let course = session.course(&load(whole, "heat-cooled"), 0)?;
+    let course = session.course(&load(whole, COOLED), 0)?;
     warmth.cooled = course.average();
     put(session, &warmth);
     session.checks.warmth = Some(warmth);
@@ -136,18 +162,18 @@ fn resumed(whole: &Whole, lap: &Workload, written: u64) -> Workload {
 }
 
 fn put(session: &mut Session<'_>, warmth: &Warmth) {
-    let mut put = |name: &str, unit, value: Option<f64>| {
-        let metric = value.map(|v| Metric::single(name, unit, v));
-        metric.into_iter().for_each(|m| session.out.put_metric(m));
-    };
-    put("heat-load", Unit::BytesPerSecond, warmth.average());
-    put("heat-load.cold", Unit::BytesPerSecond, warmth.cold());
-    put("heat-load.hot", Unit::BytesPerSecond, warmth.hot());
-    put("heat-load.start", Unit::Celsius, warmth.start_c());
-    put("heat-load.hottest", Unit::Celsius, warmth.hottest());
-    put("heat-load.end", Unit::Celsius, warmth.end_c());
-    put("heat-load.time-to-throttle", Unit::Nanoseconds, warmth.throttled_after().map(|s| s * 1e9));
-    put("heat-cooled", Unit::BytesPerSecond, warmth.cooled);
+    use Statistic::{Cold, End, Hot, Hottest, Start, TimeToThrottle};
+    let rate = Unit::BytesPerSecond;
+    let load = |statistic| MetricKey::parse(LOAD).with(statistic);
+    session.put(MetricKey::parse(LOAD), rate, warmth.average());
+    session.put(load(Cold), rate, warmth.cold());
+    session.put(load(Hot), rate, warmth.hot());
+    session.put(load(Start), Unit::Celsius, warmth.start_c());
+    session.put(load(Hottest), Unit::Celsius, warmth.hottest());
+    session.put(load(End), Unit::Celsius, warmth.end_c());
+    let throttled_ns = warmth.throttled_after().map(|seconds| seconds * 1e9);
+    session.put(load(TimeToThrottle), Unit::Nanoseconds, throttled_ns);
+    session.put(MetricKey::parse(COOLED), rate, warmth.cooled);
 }
 
 fn unsettled(warmth: &Warmth) -> Finding {

@@ -3,16 +3,15 @@
 //! The same workloads on the same drive, formatted A, B, B, A, with the same content written first.
 //! Formatting destroys everything; the drive is left in its original format.
 
-use record::{Metric, Unit};
+use record::{CellKey, MetricKey, Order, Unit};
 use rig::{Preparation, RigError, TargetInfo};
 use workload::OpKind::{Read, Write};
-use workload::units::binary;
 use workload::{BlockSizes, Mix, OpKind, Pattern, Region, Workload};
 
 use crate::prepare::cannot_format;
 use crate::session::Session;
 use crate::whole::Whole;
-use crate::{Method, MethodError, MethodInfo, Options};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Total runs per format.
 const RUNS: u32 = 4;
@@ -41,6 +40,18 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the region four times, then for four minutes in all",
+    metrics: &[&[
+        MetricInfo::new(
+            "lbaf-{seq,rand}-{read,write}-{size}-q{depth}-in-{512,4096}",
+            Unit::BytesPerSecond,
+            "the rate in that format",
+        ),
+        MetricInfo::new(
+            "lbaf-{seq,rand}-{read,write}-{size}-q{depth}.ratio",
+            Unit::Number,
+            "the rate in blocks of 4096 bytes over the rate in 512",
+        ),
+    ]],
     ..MethodInfo::EMPTY
 };
 
@@ -88,7 +99,7 @@ fn measure(session: &mut Session<'_>, whole: &Whole, found: u32) -> Result<(), M
         for (w, rates) in workloads.iter().zip(&mut rates) {
             let m = session.measure(w, round as u32)?;
             rates[usize::from(block == 4096)].push(m.throughput(None).unwrap_or(0.0));
-            put(session, &w.name, rates);
+            put(session, w, rates);
             session.checkpoint();
         }
     }
@@ -101,36 +112,32 @@ fn format(session: &mut Session<'_>, block_bytes: u32) -> Result<(), MethodError
     Ok(())
 }
 
-fn put(session: &mut Session<'_>, name: &str, rates: &[Vec<f64>; 2]) {
+fn put(session: &mut Session<'_>, w: &Workload, rates: &[Vec<f64>; 2]) {
     for (block, rates) in [512, 4096].into_iter().zip(rates) {
         if !rates.is_empty() {
-            session.put_rates(&format!("{name}-in-{block}"), rates);
+            session.put_rates(MetricKey::of_words(&[&w.name, &"in", &block]), rates);
         }
     }
-    let n = rates[0].len().min(rates[1].len());
-    if let Some(c) = analysis::compare(&rates[0][..n], &rates[1][..n]) {
-        let metric = Metric::single(format!("{name}.ratio"), Unit::Number, c.ratio);
-        let samples = rates[0].iter().zip(&rates[1]).map(|(a, b)| b / a).collect();
-        session.out.put_metric(Metric { low: c.low, high: c.high, n: c.n, samples, ..metric });
-    }
+    session.put_ratio(MetricKey::of(w), &rates[0], &rates[1]);
 }
 
 fn workloads(whole: &Whole) -> Vec<Workload> {
     let (small, large) = (4096, whole.ground.large);
-    let table: [(&str, OpKind, u32, u32); 6] = [
-        ("seq", Read, large, 8),
-        ("seq", Write, large, 8),
-        ("rand", Read, small, 32),
-        ("rand", Write, small, 32),
-        ("rand", Read, small, 1),
-        ("rand", Write, small, 1),
+    let table: [(Order, OpKind, u32, u32); 6] = [
+        (Order::Sequential, Read, large, 8),
+        (Order::Sequential, Write, large, 8),
+        (Order::Random, Read, small, 32),
+        (Order::Random, Write, small, 32),
+        (Order::Random, Read, small, 1),
+        (Order::Random, Write, small, 1),
     ];
-    let of = |(index, (order, kind, block, depth)): (usize, (&str, OpKind, u32, u32))| {
-        let size = binary(u64::from(block)).replace(' ', "");
-        let name = format!("lbaf-{order}-{}-{size}-q{depth}", kind.name());
-        let mut w =
-            whole.random(&name, Mix::of(kind), block, whole.seconds(EACH_SECONDS), index as u32);
-        w.pattern = if order == "seq" { Pattern::Sequential } else { Pattern::UniformOnce };
+    let of = |(index, (order, kind, block, depth)): (usize, (Order, OpKind, u32, u32))| {
+        let cell = CellKey::new(order, Some(kind), u64::from(block), depth);
+        let name = MetricKey::of_words(&[&"lbaf", &cell]).to_string();
+        let seconds = whole.seconds(EACH_SECONDS);
+        let mut w = whole.random(&name, Mix::of(kind), block, seconds, index as u32);
+        let sequential = order == Order::Sequential;
+        w.pattern = if sequential { Pattern::Sequential } else { Pattern::UniformOnce };
         (w.region, w.blocks, w.depth) = (region(whole), BlockSizes::Fixed(block), depth);
         w.stop.bytes = Some(w.region.bytes).filter(|_| kind == Write);
         w

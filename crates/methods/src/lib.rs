@@ -25,6 +25,8 @@ mod lbaf;
 mod limits;
 mod mark;
 mod method;
+mod metric_info;
+pub mod names;
 mod options;
 mod outcome;
 mod planner;
@@ -49,10 +51,12 @@ pub use by_hand::by_hand;
 pub use catalog::Catalog;
 pub use digest::Digest;
 pub use iozone::{
-    Figure as IozoneFigure, IOZONE, Iozone, Row as IozoneRow, metric as iozone_metric,
+    Figure as IozoneFigure, Honest as IozoneHonest, IOZONE, Iozone, Row as IozoneRow,
+    metric as iozone_metric,
 };
 pub use limits::{Budget, Patience, Round};
 pub use method::{Method, MethodError, MethodInfo};
+pub use metric_info::MetricInfo;
 pub use options::{Declared, Form, Given, Opt, Options, Value};
 pub use outcome::Outcome;
 pub use planner::{Planner, plan};

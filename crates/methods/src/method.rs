@@ -1,9 +1,9 @@
 //! The interface of a method: its description and its script.
 
-use record::{Answer, Safety};
+use record::{Answer, MetricKey, Safety};
 use rig::{Exit, RigError};
 
-use crate::{Declared, Options, Outcome, Session};
+use crate::{Declared, MetricInfo, Options, Outcome, Session};
 
 /// Description of a method, as shown by `ssdyno methods`.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ pub struct MethodInfo {
     pub writes: &'static str,
     /// Options declared by this method.
     pub options: &'static [&'static dyn Declared],
+    /// Metrics it publishes, in groups that methods can share.
+    pub metrics: &'static [&'static [MetricInfo]],
     /// Its answer, from the measurements so far; `None` before there is one.
     pub answer: fn(&Outcome) -> Option<Answer>,
     /// Whether it compares with a RAM disc, see [`rig::Rig::reference`].
@@ -38,9 +40,20 @@ impl MethodInfo {
         seconds: 0.0,
         writes: "nothing",
         options: &[],
+        metrics: &[],
         answer: |_| None,
         wants_reference: false,
     };
+
+    /// The metrics it publishes, in the order of their declaration.
+    pub fn metrics(&self) -> impl Iterator<Item = &'static MetricInfo> {
+        self.metrics.iter().copied().flatten()
+    }
+
+    /// The declaration of a metric; `None` if it does not publish such a metric.
+    pub fn declaration(&self, key: &MetricKey) -> Option<&'static MetricInfo> {
+        self.metrics().find(|declared| declared.covers(key))
+    }
 }
 
 /// A named test.

@@ -8,7 +8,7 @@
 
 use analysis::{Slope, WINDOW};
 use record::{
-    Evidence, Finding, FindingKind, IoErrors, Level, Metric, Safety, State, TargetKind, Unit,
+    Evidence, Finding, FindingKind, IoErrors, Level, MetricKey, Safety, State, TargetKind, Unit,
     Verdict, VerdictKind,
 };
 use rig::{Erase, Preparation, Released, RigError, TargetInfo};
@@ -127,7 +127,7 @@ impl Prepare {
     fn trim(&self, session: &mut Session<'_>, seen: &mut Vec<Verdict>) -> Result<(), MethodError> {
         self.only_trims()?;
         let bytes = session.prepare("trim", Preparation::TrimFree)?.bytes;
-        session.out.put_metric(Metric::single("trimmed", Unit::Bytes, bytes as f64));
+        session.put(MetricKey::parse("trimmed"), Unit::Bytes, Some(bytes as f64));
         let text = match bytes {
             0 => "the file system says that it discarded 0 bytes: all that is free was trimmed \
                   before, or it did not try"
@@ -166,8 +166,8 @@ fn erase(
     session.out.state_after = State::Unknown;
     let erase = Preparation::Erase { region: whole.everything, how };
     let done = session.prepare(how.name(), erase)?;
-    let metric = Metric::single(how.name(), Unit::Nanoseconds, done.elapsed_ns as f64);
-    session.out.put_metric(metric);
+    let key = MetricKey::parse(how.name());
+    session.put(key, Unit::Nanoseconds, Some(done.elapsed_ns as f64));
     let released = done.released.filter(|r| r.looked_bytes > 0);
     let kept = released.map_or(0, |r| r.kept_bytes);
     // Blocks full of zeroes are mapped, unless the drive unmaps them.
@@ -248,7 +248,7 @@ fn until_steady(
     })?;
     let rounds = rates.len();
     let settled = &rates[rounds.saturating_sub(WINDOW)..];
-    session.put_rates(AGE, settled);
+    session.put_rates(MetricKey::parse(AGE), settled);
     session.out.state_after = State::Used;
     let times = ROUND_SHARE * rounds as f64;
     let (kind, text) = match steady {

@@ -5,7 +5,7 @@
 //! filled first, because unwritten blocks are not read from the drive. A short form of the checks
 //! of `authentic` then shows whether the figures can be trusted.
 
-use record::Safety;
+use record::{Safety, Unit};
 use workload::OpKind::{Read, Write};
 
 use crate::authentic;
@@ -13,7 +13,7 @@ use crate::cell::Cell;
 use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
-use crate::{Method, MethodError, MethodInfo, Options};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Default duration of everything, in seconds.
 const SECONDS: f64 = 60.0;
@@ -39,9 +39,33 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Scratch,
     seconds: SECONDS,
     writes: "the scratch file once, then at most 31 times over on a drive fast enough for that",
+    metrics: &[&GRID, &authentic::CHECKS],
     answer: crate::answer::quick,
     ..MethodInfo::EMPTY
 };
+
+const GRID: [MetricInfo; 4] = [
+    MetricInfo::new(
+        "seq-{read,write}-{size}-q{8,1}",
+        Unit::BytesPerSecond,
+        "blocks in order, so many in flight",
+    ),
+    MetricInfo::new(
+        "rand-{read,write}-{size}-q{32,1}",
+        Unit::Iops,
+        "blocks at random, so many in flight",
+    ),
+    MetricInfo::new(
+        "mixed-{read,write}-{size}-q32",
+        Unit::Iops,
+        "the two sides of a mix of 70% reads",
+    ),
+    MetricInfo::new(
+        "{seq,rand,mixed}-{read,write}-{size}-q{depth}.{p50,p99,p99.9,max}",
+        Unit::Nanoseconds,
+        "latencies of these",
+    ),
+];
 
 impl Method for Quick {
     fn info(&self) -> &'static MethodInfo {

@@ -6,7 +6,9 @@
 
 use std::time::Duration;
 
-use record::{Finding, FindingKind, Level, Metric, State, TargetKind, Unit, Verdict};
+use record::{
+    Finding, FindingKind, Level, Metric, MetricKey, State, Statistic, TargetKind, Unit, Verdict,
+};
 use rig::{Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason, TargetInfo};
 use workload::units::binary;
 use workload::{Caching, Content, Region, Workload};
@@ -201,9 +203,23 @@ impl<'a> Session<'a> {
         self.out.put_metric(metric);
     }
 
+    /// Publishes a value that was measured once; nothing if it is unknown.
+    pub(crate) fn put(&mut self, key: MetricKey, unit: Unit, value: Option<f64>) {
+        value.into_iter().for_each(|v| self.out.put_metric(Metric::single(key.clone(), unit, v)));
+    }
+
     /// Publishes the rates of all replicates so far, bytes per second.
-    pub(crate) fn put_rates(&mut self, name: &str, rates: &[f64]) {
-        self.out.put_metric(analysis::metric(name, Unit::BytesPerSecond, rates.to_vec()));
+    pub(crate) fn put_rates(&mut self, key: MetricKey, rates: &[f64]) {
+        self.out.put_metric(analysis::metric(key, Unit::BytesPerSecond, rates.to_vec()));
+    }
+
+    /// Publishes the ratio of rates that were measured in pairs; nothing before the first pair.
+    pub(crate) fn put_ratio(&mut self, subject: MetricKey, base: &[f64], rates: &[f64]) {
+        let n = base.len().min(rates.len());
+        let Some(c) = analysis::compare(&base[..n], &rates[..n]) else { return };
+        let metric = Metric::single(subject.with(Statistic::Ratio), Unit::Number, c.ratio);
+        let samples = base.iter().zip(rates).map(|(base, rate)| rate / base).collect();
+        self.out.put_metric(Metric { low: c.low, high: c.high, n: c.n, samples, ..metric });
     }
 
     /// Runs a workload and keeps its digest for the rules, complete or not.

@@ -6,17 +6,17 @@
 //! tells the drive nothing. Deleting the only file discards everything but the file system's own
 //! blocks. A quick format discards everything. Sequential reads and writes over all addresses come
 //! before the random writes, after them, and after the last discard.
-//! random writes, behind them, and behind the last discard.
 
-use record::{Metric, Unit};
+use record::{MetricKey, Unit};
 use workload::OpKind::{Read, Write};
 use workload::{BlockSizes, Mix, OpKind, Region, Workload};
 
+use crate::names::{STATES_READ_FRESH, STATES_READ_RESTORED};
 use crate::session::Session;
-use crate::verdict::States;
+use crate::verdict::{ReachedState, States};
 use crate::whole::Whole;
 use crate::zones::PARTS;
-use crate::{Method, MethodError, MethodInfo, Options};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Seconds of random writes from each state: twelve minutes, as in the experiment.
 const RANDOM_SECONDS: f64 = 720.0;
@@ -52,8 +52,42 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive six times in order, and six times at most a quarter of it at random",
+    metrics: &[&METRICS],
     ..MethodInfo::EMPTY
 };
+
+const METRICS: [MetricInfo; 6] = [
+    MetricInfo::new(
+        "states-fresh",
+        Unit::BytesPerSecond,
+        "random 4 KiB writes, 3 outstanding, 12 minutes, on a discarded drive",
+    ),
+    MetricInfo::new(
+        "states-{filled,partition-deleted}",
+        Unit::BytesPerSecond,
+        "the same on a full drive; after one more block was written",
+    ),
+    MetricInfo::new(
+        "states-{file-deleted,formatted}",
+        Unit::BytesPerSecond,
+        "full, then nearly all or all discarded",
+    ),
+    MetricInfo::new(
+        "states-used-discarded",
+        Unit::BytesPerSecond,
+        "used at random, then all discarded",
+    ),
+    MetricInfo::new(
+        "states-{write,read}-{fresh,used,restored}",
+        Unit::BytesPerSecond,
+        "in order over all addresses: written once, after random writes, after a discard",
+    ),
+    MetricInfo::new(
+        "states-{write,read}-{fresh,used,restored}.{first-third,middle,last-tenth}",
+        Unit::BytesPerSecond,
+        "parts of such a pass: up to 1/3, 1/3 to 9/10, 9/10 to the end",
+    ),
+];
 
 /// One action of the sequence.
 enum Act {
@@ -61,7 +95,7 @@ enum Act {
     Fill,
     /// Writes a single block.
     ForgetPartition,
-    Random(&'static str),
+    Random(ReachedState),
     Pass(&'static str, OpKind),
 }
 
@@ -74,27 +108,27 @@ fn acts(whole: &Whole) -> Vec<Act> {
     vec![
         Discard(all),
         Pass("states-write-fresh", Write),
-        Pass("states-read-fresh", Read),
-        Random("states-filled"),
+        Pass(STATES_READ_FRESH, Read),
+        Random(ReachedState::Filled),
         Discard(all),
-        Random("states-fresh"),
+        Random(ReachedState::Fresh),
         Pass("states-read-used", Read),
         Pass("states-write-used", Write),
         Discard(all),
         Fill,
         ForgetPartition,
-        Random("states-partition-deleted"),
+        Random(ReachedState::PartitionDeleted),
         Fill,
         Discard(file),
-        Random("states-file-deleted"),
+        Random(ReachedState::FileDeleted),
         Fill,
         Discard(all),
-        Random("states-formatted"),
+        Random(ReachedState::Formatted),
         Discard(all),
-        Random("states-used-discarded"),
+        Random(ReachedState::UsedDiscarded),
         Discard(all),
         Pass("states-write-restored", Write),
-        Pass("states-read-restored", Read),
+        Pass(STATES_READ_RESTORED, Read),
     ]
 }
 
@@ -117,28 +151,27 @@ fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<(), Me
         Act::ForgetPartition => {
             session.fill_region(whole, "delete-partition", partition_table(whole))
         }
-        Act::Random(name) => {
-            let rate = session.course(&random(whole, name), 0)?.average().unwrap_or(0.0);
-            put(session, name, rate);
-            session.checks.states.get_or_insert_default().add(name, rate);
+        Act::Random(state) => {
+            let w = random(whole, state.name());
+            let rate = session.course(&w, 0)?.average().unwrap_or(0.0);
+            session.put(MetricKey::of(&w), Unit::BytesPerSecond, Some(rate));
+            session.checks.states.get_or_insert_default().add(*state, rate);
             session.checkpoint();
             Ok(())
         }
         Act::Pass(name, kind) => {
-            let course = session.course(&pass(whole, name, *kind), 0)?;
-            put(session, name, course.average().unwrap_or(0.0));
+            let w = pass(whole, name, *kind);
+            let course = session.course(&w, 0)?;
+            let rate = course.average().unwrap_or(0.0);
+            session.put(MetricKey::of(&w), Unit::BytesPerSecond, Some(rate));
             for (part, from, to) in PARTS {
                 let rate = course.rate_between(from * course.bytes(), to * course.bytes());
-                rate.into_iter().for_each(|rate| put(session, &format!("{name}.{part}"), rate));
+                session.put(MetricKey::of(&w).with(part), Unit::BytesPerSecond, rate);
             }
             session.checkpoint();
             Ok(())
         }
     }
-}
-
-fn put(session: &mut Session<'_>, name: &str, rate: f64) {
-    session.out.put_metric(Metric::single(name, Unit::BytesPerSecond, rate));
 }
 
 /// The region written when a partition is deleted.

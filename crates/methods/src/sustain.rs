@@ -4,17 +4,17 @@
 //! once over the full drive. The first pass shows the cache and its end, the second the sustained
 //! rate. A ladder of rests, each followed by a burst, then shows how fast the cache is regained.
 //! The size of the cache comes from the measured time series alone.
-//! the cache is found in the measured course alone.
 
-use record::{Metric, Unit};
+use record::{Metric, MetricKey, Statistic, Unit};
 use workload::OpKind::Write;
 use workload::Workload;
 
+use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
 use crate::session::Session;
 use crate::verdict::Sustained;
 use crate::whole::course::Course;
 use crate::whole::{Whole, time_tight};
-use crate::{Method, MethodError, MethodInfo, Options};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Default duration in seconds, for two passes over a terabyte at 1 GB/s; the ladder alone takes
 /// 1290.
@@ -51,9 +51,54 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive twice, then five bursts of at most a quarter of it",
+    metrics: &[&METRICS],
     answer: crate::answer::sustain,
     ..MethodInfo::EMPTY
 };
+
+const METRICS: [MetricInfo; 8] = [
+    MetricInfo::new(
+        "sustain-fresh.cache",
+        Unit::Bytes,
+        "written before the rate fell for the first time, with the interval of that place; absent \
+         if it never fell",
+    ),
+    MetricInfo::new(
+        "sustain-fresh.{inside,after}",
+        Unit::BytesPerSecond,
+        "before the fall, and from the fall to the next change",
+    ),
+    MetricInfo::new(
+        "sustain-fresh.undershoot",
+        Unit::Number,
+        "`.after` over the average of overwriting; below 1 the drive dips",
+    ),
+    MetricInfo::new(
+        "sustain-{fresh,full}.average",
+        Unit::BytesPerSecond,
+        "the whole pass over the discarded drive, over the full drive",
+    ),
+    MetricInfo::new(
+        "sustain-{fresh,full}.worst-1%",
+        Unit::BytesPerSecond,
+        "the slowest window of a hundredth of the pass",
+    ),
+    MetricInfo::new(
+        "sustain-{fresh,full}.hottest",
+        Unit::Celsius,
+        "highest temperature in the pass",
+    ),
+    MetricInfo::new(
+        "sustain-idle-{time}",
+        Unit::BytesPerSecond,
+        "a burst after a rest of that length, on the discarded drive if it has a cache",
+    ),
+    MetricInfo::new(
+        "sustain-idle-{time}.cache",
+        Unit::Bytes,
+        "part of the burst written at the speed of the cache",
+    ),
+];
 
 impl Method for Sustain {
     fn info(&self) -> &'static MethodInfo {
@@ -89,7 +134,7 @@ fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> 
 
 /// One pass over the discarded drive, one over the full one.
 fn passes(whole: &Whole) -> [Workload; 2] {
-    [("sustain-fresh", 0), ("sustain-full", 1)].map(|(name, index)| whole.pass(name, Write, index))
+    [(FRESH, 0), (FULL, 1)].map(|(name, index)| whole.pass(name, Write, index))
 }
 
 /// Rests, each followed by a burst. A full drive has little space for a cache, so if there was one,
@@ -113,11 +158,9 @@ fn ladder(session: &mut Session<'_>, whole: &Whole, found: &Sustained) -> Result
         session.rest(&rest_name(whole, usual), whole.seconds(usual))?;
         let course = session.course(&burst, 0)?;
         let rate = course.average().unwrap_or(0.0);
-        session.out.put_metric(Metric::single(&burst.name, Unit::BytesPerSecond, rate));
-        if let Some(back) = found.recovered(&course) {
-            let name = format!("{}.cache", burst.name);
-            session.out.put_metric(Metric::single(name, Unit::Bytes, back));
-        }
+        session.put(MetricKey::of(&burst), Unit::BytesPerSecond, Some(rate));
+        let cache = MetricKey::of(&burst).with(Statistic::Cache);
+        session.put(cache, Unit::Bytes, found.recovered(&course));
         session.checkpoint();
     }
     Ok(())
@@ -131,7 +174,8 @@ fn bursts(whole: &Whole, bytes: f64) -> [Workload; LADDER.len() + 1] {
     let bytes = (bytes.min(most) as u64 / large).max(1) * large;
     std::array::from_fn(|i| {
         let rest = i.checked_sub(1).map(|i| time_tight(whole.seconds(LADDER[i])));
-        let name = rest.map_or("sustain-drain".into(), |rest| format!("sustain-idle-{rest}"));
+        let idle = |rest: String| MetricKey::of_words(&[&"sustain-idle", &rest]).to_string();
+        let name = rest.map_or("sustain-drain".into(), idle);
         let mut w = whole.pass(&name, Write, 2 + i as u32);
         w.region.start = i as u64 * (whole.bytes() - bytes) / LADDER.len() as u64 / large * large;
         w.region.bytes = bytes;
@@ -145,32 +189,27 @@ fn rest_name(whole: &Whole, usual: f64) -> String {
 }
 
 fn put_course(session: &mut Session<'_>, name: &str, course: &Course) {
-    let mut put = |end: &str, unit, value: Option<f64>| {
-        let metric = value.map(|v| Metric::single(format!("{name}.{end}"), unit, v));
-        metric.into_iter().for_each(|m| session.out.put_metric(m));
-    };
-    put("average", Unit::BytesPerSecond, course.average());
-    put("worst-1%", Unit::BytesPerSecond, course.slowest(WORST));
-    put("hottest", Unit::Celsius, course.hottest());
+    let of = |statistic| MetricKey::parse(name).with(statistic);
+    session.put(of(Statistic::Average), Unit::BytesPerSecond, course.average());
+    session.put(of(Statistic::WorstPercent), Unit::BytesPerSecond, course.slowest(WORST));
+    session.put(of(Statistic::Hottest), Unit::Celsius, course.hottest());
 }
 
 /// Publishes the cache size, with the interval of its end.
 fn put_cache(session: &mut Session<'_>, found: &Sustained) {
     let Some(cache) = found.cache else { return };
-    let size = Metric::single("sustain-fresh.cache", Unit::Bytes, cache.bytes);
+    let size = Metric::single(of_fresh(Statistic::Cache), Unit::Bytes, cache.bytes);
     let (low, high) = (Some(cache.low), Some(cache.high));
     session.out.put_metric(Metric { low, high, ..size });
-    let [inside, after] = [("inside", cache.before), ("after", cache.after)].map(|(end, rate)| {
-        Metric::single(format!("sustain-fresh.{end}"), Unit::BytesPerSecond, rate)
-    });
-    session.out.put_metric(inside);
-    session.out.put_metric(after);
+    session.put(of_fresh(Statistic::Inside), Unit::BytesPerSecond, Some(cache.before));
+    session.put(of_fresh(Statistic::After), Unit::BytesPerSecond, Some(cache.after));
 }
 
 /// Publishes how far the rate after the cache is below the overwrite rate.
 fn put_undershoot(session: &mut Session<'_>, found: &Sustained) {
-    if let Some(ratio) = found.undershoot() {
-        let name = "sustain-fresh.undershoot";
-        session.out.put_metric(Metric::single(name, Unit::Number, ratio));
-    }
+    session.put(of_fresh(Statistic::Undershoot), Unit::Number, found.undershoot());
+}
+
+fn of_fresh(statistic: Statistic) -> MetricKey {
+    MetricKey::parse(FRESH).with(statistic)
 }

@@ -6,7 +6,7 @@
 //! directory only the first is available, through the file system: blocks of a scratch file are
 //! located on the device, freed, trimmed, and read without the file system.
 
-use record::{Metric, Safety, TargetKind, Unit};
+use record::{MetricKey, Safety, Statistic, TargetKind, Unit};
 use rig::{Preparation, Released, RigError, TargetInfo};
 use workload::{Content, Mix, Region, Workload};
 
@@ -15,7 +15,7 @@ use crate::schedule;
 use crate::session::Session;
 use crate::verdict::Trim;
 use crate::whole::Whole;
-use crate::{Method, MethodError, MethodInfo, Options, Round};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Seconds of random writes that turn a full drive into a used one.
 const AGE_SECONDS: f64 = 60.0;
@@ -67,6 +67,23 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive twice, and random writes for three minutes; 64 MiB in a directory",
+    metrics: &[&[
+        MetricInfo::new(
+            "trim-canary.{zeros,kept}",
+            Unit::Number,
+            "share of discarded blocks that read as zeros; that still hold their content",
+        ),
+        MetricInfo::new(
+            "trim-read-{mapped,discarded}",
+            Unit::BytesPerSecond,
+            "single random 4 KiB reads of blocks that hold data; of discarded ones, in turns",
+        ),
+        MetricInfo::new(
+            "trim-write-{used,restored}",
+            Unit::BytesPerSecond,
+            "random 4 KiB writes, 3 outstanding, on a full and used drive; after a full discard",
+        ),
+    ]],
     ..MethodInfo::EMPTY
 };
 
@@ -123,7 +140,7 @@ fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError>
         let restored = writes(whole, WRITES[1], WRITE_SECONDS, WRITE_PASSES);
         rates[1].push(session.rate_kept(&restored, round)?);
         for (name, rates) in WRITES.iter().zip(&rates) {
-            session.put_rates(name, rates);
+            session.put_rates(MetricKey::parse(name), rates);
         }
         session.trim().writes = rates.clone();
         session.checkpoint();
@@ -144,7 +161,7 @@ fn compare_reads(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodE
         Ok(Round::Again)
     })?;
     for (name, rates) in READS.iter().zip(&rates) {
-        session.put_rates(name, rates);
+        session.put_rates(MetricKey::parse(name), rates);
     }
     session.trim().reads = rates;
     session.checkpoint();
@@ -176,11 +193,10 @@ impl Session<'_> {
     fn keep(&mut self, released: Option<Released>) {
         self.trim().released = released;
         let Some(Released { looked_bytes, zero_bytes, kept_bytes, .. }) = released else { return };
-        let shares = [("zeros", zero_bytes), ("kept", kept_bytes)];
-        for (what, bytes) in shares {
+        for (statistic, bytes) in [(Statistic::Zeros, zero_bytes), (Statistic::Kept, kept_bytes)] {
             let share = bytes as f64 / looked_bytes as f64;
-            let metric = Metric::single(format!("trim-canary.{what}"), Unit::Number, share);
-            self.out.put_metric(metric);
+            let key = MetricKey::parse("trim-canary").with(statistic);
+            self.put(key, Unit::Number, Some(share));
         }
     }
 }

@@ -5,14 +5,15 @@
 //! address, the rest to the time. Zones whose reads were all zeros are unmapped and kept separate.
 //! A drive opened with `--destroy` is then also written once from end to end.
 
-use record::{Finding, FindingKind, Level, Metric, Safety, Series, Unit};
+use record::{Finding, FindingKind, Level, Metric, MetricKey, Safety, Series, Statistic, Unit};
 use rig::{Measurement, TargetInfo};
 use workload::OpKind::{Read, Write};
 use workload::{OpKind, Region, Workload};
 
+use crate::names::{ZONES_ASCENDING, ZONES_READ as READ};
 use crate::session::Session;
 use crate::whole::{DEPTH, Whole};
-use crate::{Method, MethodError, MethodInfo, Options};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Zones of the drive.
 const ZONES: u64 = 256;
@@ -28,8 +29,14 @@ const SECONDS: f64 = 110.0;
 const STRIDE: u64 = 159;
 
 /// Parts of the drive, as shares of its addresses, from the experiment with a used drive.
-pub(crate) const PARTS: [(&str, f64, f64); 3] =
-    [("first-third", 0.0, 1.0 / 3.0), ("middle", 1.0 / 3.0, 0.9), ("last-tenth", 0.9, 1.0)];
+pub(crate) const PARTS: [(Statistic, f64, f64); 3] = [
+    (Statistic::FirstThird, 0.0, 1.0 / 3.0),
+    (Statistic::Middle, 1.0 / 3.0, 0.9),
+    (Statistic::LastTenth, 0.9, 1.0),
+];
+
+/// The subject of the metrics of writes.
+const WRITE: &str = "zones-write";
 
 /// The method.
 pub(crate) struct Zones;
@@ -45,8 +52,39 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "nothing; the whole drive once where it was given away",
+    metrics: &[&METRICS],
     ..MethodInfo::EMPTY
 };
+
+const METRICS: [MetricInfo; 6] = [
+    MetricInfo::new(
+        "zones-{read,write}",
+        Unit::BytesPerSecond,
+        "all 256 zones, in both orders; one pass of writes",
+    ),
+    MetricInfo::new(
+        "zones-{read,write}.{first-third,middle,last-tenth}",
+        Unit::BytesPerSecond,
+        "parts of the addresses: up to 1/3, 1/3 to 9/10, 9/10 to the end",
+    ),
+    MetricInfo::new("zones-read.slowest", Unit::BytesPerSecond, "the slowest zone"),
+    MetricInfo::new(
+        "zones-read.{mapped,unmapped}",
+        Unit::BytesPerSecond,
+        "zones that hold data, zones that read as zeros; absent if there are none of these",
+    ),
+    MetricInfo::new(
+        "zones-read.unmapped-share",
+        Unit::Number,
+        "share of zones that read as zeros; absent if there are none",
+    ),
+    MetricInfo::new(
+        "zones-read.agreement",
+        Unit::Number,
+        "correlation of ascending and shuffled order: near 1 the rate follows the address, near 0 \
+         the time",
+    ),
+];
 
 impl Method for Zones {
     fn info(&self) -> &'static MethodInfo {
@@ -61,7 +99,7 @@ impl Method for Zones {
 }
 
 /// Names of the two orders.
-const ORDERS: [&str; 2] = ["zones-read-ascending", "zones-read-shuffled"];
+const ORDERS: [&str; 2] = [ZONES_ASCENDING, "zones-read-shuffled"];
 
 fn measure(
     session: &mut Session<'_>,
@@ -84,9 +122,9 @@ fn measure(
     let Some(write) = write else { return Ok(()) };
     let course = session.course(&write, 0)?;
     let rate = |from: f64, to: f64| course.rate_between(from * course.bytes(), to * course.bytes());
-    put(session, "zones-write", rate(0.0, 1.0));
+    put(session, MetricKey::parse(WRITE), rate(0.0, 1.0));
     for (part, from, to) in PARTS {
-        put(session, &format!("zones-write.{part}"), rate(from, to));
+        put(session, MetricKey::parse(WRITE).with(part), rate(from, to));
     }
     Ok(())
 }
@@ -120,28 +158,25 @@ fn unread(zones: &[Zone]) -> Option<Finding> {
 }
 
 fn put_reads(session: &mut Session<'_>, zones: &[Zone]) {
-    put(session, "zones-read", mean(zones.iter()));
+    let of = |statistic| MetricKey::parse(READ).with(statistic);
+    put(session, MetricKey::parse(READ), mean(zones.iter()));
     for (part, from, to) in PARTS {
         let [from, to] = [from, to].map(|share| (share * zones.len() as f64).round() as usize);
-        put(session, &format!("zones-read.{part}"), mean(zones[from..to].iter()));
+        put(session, of(part), mean(zones[from..to].iter()));
     }
     let slowest = zones.iter().filter_map(Zone::rate).reduce(f64::min);
-    put(session, "zones-read.slowest", slowest);
+    put(session, of(Statistic::Slowest), slowest);
     if zones.iter().any(|z| z.unmapped) {
-        put(session, "zones-read.mapped", mean(zones.iter().filter(|z| !z.unmapped)));
-        put(session, "zones-read.unmapped", mean(zones.iter().filter(|z| z.unmapped)));
+        put(session, of(Statistic::Mapped), mean(zones.iter().filter(|z| !z.unmapped)));
+        put(session, of(Statistic::Unmapped), mean(zones.iter().filter(|z| z.unmapped)));
         let share = zones.iter().filter(|z| z.unmapped).count() as f64 / zones.len() as f64;
-        let metric = Metric::single("zones-read.unmapped-share", Unit::Number, share);
-        session.out.put_metric(metric);
+        session.put(of(Statistic::UnmappedShare), Unit::Number, Some(share));
     }
-    if let Some(agreement) = agreement(zones) {
-        let metric = Metric::single("zones-read.agreement", Unit::Number, agreement);
-        session.out.put_metric(metric);
-    }
+    session.put(of(Statistic::Agreement), Unit::Number, agreement(zones));
 }
 
-fn put(session: &mut Session<'_>, name: &str, rate: Option<f64>) {
-    let metric = Metric::single(name, Unit::BytesPerSecond, rate.unwrap_or_default());
+fn put(session: &mut Session<'_>, key: MetricKey, rate: Option<f64>) {
+    let metric = Metric::single(key, Unit::BytesPerSecond, rate.unwrap_or_default());
     session.out.put_metric(match rate {
         Some(_) => metric,
         None => Metric { value: None, n: 0, samples: Vec::new(), ..metric },
@@ -209,7 +244,7 @@ fn zone(whole: &Whole, name: &str, index: u64) -> Workload {
 
 /// One pass of writes, on a drive opened with `--destroy`.
 fn write(whole: &Whole, target: &TargetInfo) -> Option<Workload> {
-    (target.allowed >= Safety::Destroys).then(|| whole.pass("zones-write", Write, 4))
+    (target.allowed >= Safety::Destroys).then(|| whole.pass(WRITE, Write, 4))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A new method takes its own file and one registration: here it is, with an option of its own,
 //! through the public surface alone.
 
-use methods::{Budget, Catalog, Form, Method, MethodError, MethodInfo, Opt, Options, Planner};
-use methods::{Round, Session};
+use methods::{Budget, Catalog, Form, Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use methods::{Planner, Round, Session};
 use record::{Metric, Safety, Unit};
 use rig::TargetInfo;
 use workload::{Mix, Pattern, Region, Stop, Workload};
@@ -29,6 +29,7 @@ static INFO: MethodInfo = MethodInfo {
     seconds: 3.0,
     writes: "1 MiB at most",
     options: &[&BLOCK],
+    metrics: &[&[MetricInfo::new("toy", Unit::Nanoseconds, "time until it had enough")]],
     ..MethodInfo::EMPTY
 };
 

@@ -12,7 +12,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use workload::{OpKind, units};
+use workload::{OpKind, Workload, units};
 
 use crate::Statistic;
 
@@ -160,6 +160,17 @@ impl MetricKey {
         key
     }
 
+    /// The main figure of a subject whose name is these words: `align-512`, `speed-read-4KiB`.
+    pub fn of_words(words: &[&dyn fmt::Display]) -> MetricKey {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        MetricKey::parse(&words.join("-"))
+    }
+
+    /// The main figure of a workload.
+    pub fn of(workload: &Workload) -> MetricKey {
+        MetricKey::parse(&workload.name)
+    }
+
     /// The main figure of a cell.
     pub fn cell(order: Order, op: Option<OpKind>, block_bytes: u64, depth: u32) -> MetricKey {
         CellKey::new(order, op, block_bytes, depth).into()
@@ -208,6 +219,23 @@ impl MetricKey {
             Subject::Cell(cell) => Some(cell),
             Subject::Named(_) => None,
         }
+    }
+
+    /// Whether it is the main figure of a subject or of a whole run: `rand-read-4KiB-q1` and
+    /// `throughput`, but neither `read.iops` nor `job.iops`.
+    pub fn is_main(&self) -> bool {
+        let further = [self.op.is_some(), self.clock.is_some(), self.statistic.is_some()];
+        let further = further.into_iter().filter(|given| *given).count();
+        match &self.subject {
+            Subject::Named(name) if name.is_empty() => further == 1,
+            Subject::Named(name) => further == 0 && !name.contains('.'),
+            Subject::Cell(_) => further == 0,
+        }
+    }
+
+    /// Its first two words, the same for all blocks and depths: `seq-read` of `seq-read-1MiB-q8`.
+    pub fn kind(&self) -> String {
+        self.to_string().splitn(3, '-').take(2).collect::<Vec<_>>().join("-")
     }
 
     /// Reads or writes, wherever the key says so.
@@ -370,6 +398,28 @@ mod tests {
         assert_eq!(found.to_string(), "seq-read-1024k-q1.p50");
         assert_ne!(found, key("seq-read-1MiB-q1.p50"));
         assert_eq!(found.with(Statistic::Max).to_string(), "seq-read-1024k-q1.p50.max");
+    }
+
+    #[test]
+    fn a_main_figure_has_neither_an_owner_nor_a_part() {
+        for text in ["seq-read-1MiB-q8", "check-read-direct", "throughput", "heat-load", "p99.9"] {
+            assert!(key(text).is_main(), "{text}");
+        }
+        for text in ["", "seq-read-1MiB-q8.p50", "read.iops", "job.iops", "a.b", "x.read"] {
+            assert!(!key(text).is_main(), "{text}");
+        }
+        let kinds = ["seq-read-1MiB-q8", "mixed-write-4KiB-q32", "heat-load.hot", "iops"]
+            .map(|text| key(text).kind());
+        assert_eq!(kinds, ["seq-read", "mixed-write", "heat-load.hot", "iops"]);
+    }
+
+    #[test]
+    fn words_make_a_subject() {
+        let key = MetricKey::of_words(&[&"align", &512]).with(Statistic::Ratio);
+        assert_eq!(key.to_string(), "align-512.ratio");
+        let cell = CellKey::new(Order::Random, Some(OpKind::Read), 4096, 1);
+        assert_eq!(MetricKey::of_words(&[&"lbaf", &cell, &"in", &512]).as_cell(), None);
+        assert_eq!(MetricKey::of_words(&[&cell]).as_cell(), Some(&cell));
     }
 
     #[test]

@@ -27,6 +27,20 @@ pub enum Unit {
     Celsius,
 }
 
+impl Unit {
+    /// The unit as records write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Unit::BytesPerSecond => "B/s",
+            Unit::Iops => "IOPS",
+            Unit::Nanoseconds => "ns",
+            Unit::Bytes => "B",
+            Unit::Number => "1",
+            Unit::Celsius => "C",
+        }
+    }
+}
+
 /// One measured quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {

@@ -88,6 +88,10 @@ statistics! {
     Middle = "middle",
     /// Last tenth of the addresses.
     LastTenth = "last-tenth",
+    /// Of zones that hold data.
+    Mapped = "mapped",
+    /// Of zones that hold nothing.
+    Unmapped = "unmapped",
     /// Share of zones that hold nothing.
     UnmappedShare = "unmapped-share",
     /// Agreement of two orders.

@@ -3,7 +3,7 @@
 //! Every row names its run, so that tables of several runs can be put one under the other. Numbers
 //! are as exact as in the record; an unknown value is an empty field.
 
-use record::{Metric, Run, Series, Unit};
+use record::{Metric, Run, Series};
 
 /// The metrics, a row each; `samples` holds the replicates, blanks between.
 pub fn csv(run: &Run) -> String {
@@ -18,7 +18,7 @@ pub fn csv(run: &Run) -> String {
 fn numbers(metric: &Metric) -> String {
     let samples: Vec<String> = metric.samples.iter().map(f64::to_string).collect();
     let Metric { value, low, high, n, .. } = metric;
-    let fields = [unit(metric.unit), &number(*value), &number(*low), &number(*high)];
+    let fields = [metric.unit.name(), &number(*value), &number(*low), &number(*high)];
     format!(",{},{n},{}\n", row(&fields), samples.join(" "))
 }
 
@@ -35,24 +35,12 @@ fn add_series(text: &mut String, run: &Run, series: &Series) {
     let Series { name, replicate, start_ns, t_ns, columns } = series;
     let head = format!("{},{replicate},{start_ns}", row(&[&run.id, name]));
     for column in columns {
-        let tail = row(&[&column.name, unit(column.unit)]);
+        let tail = row(&[&column.name, column.unit.name()]);
         for (t, value) in t_ns.iter().zip(&column.values) {
             if let Some(value) = value {
                 text.push_str(&format!("{head},{t},{tail},{value}\n"));
             }
         }
-    }
-}
-
-/// The unit as records write it.
-pub(crate) fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::BytesPerSecond => "B/s",
-        Unit::Iops => "IOPS",
-        Unit::Nanoseconds => "ns",
-        Unit::Bytes => "B",
-        Unit::Number => "1",
-        Unit::Celsius => "C",
     }
 }
 

@@ -119,12 +119,12 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
 /// The first metric of each kind: `seq-read-1MiB-q8` stands for all `seq-read`. Latencies
 /// (`rand-read-4KiB-q1.p99`) belong to a metric and do not count.
 fn headline(metrics: Vec<Metric>) -> Vec<Metric> {
-    let kind = |name: &str| name.splitn(3, '-').take(2).collect::<Vec<_>>().join("-");
     let mut kinds = Vec::new();
     let mut first = metrics;
     first.retain(|m| {
-        let kind = kind(&m.name);
-        let new = !m.name.contains('.') && !kinds.contains(&kind);
+        let key = m.key();
+        let kind = key.kind();
+        let new = key.is_main() && !kinds.contains(&kind);
         if new {
             kinds.push(kind);
         }

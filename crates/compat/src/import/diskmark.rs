@@ -4,7 +4,7 @@
 //! threads (`Q= 32,T= 1`), from 7 on reads and writes stand under headings. Its `T` are threads
 //! that each have `Q` in flight. MB are 10^6 bytes; KB in names of rows up to version 3 are 1024.
 
-use record::{FindingKind, Run, Unit};
+use record::{FindingKind, MetricKey, Run, Statistic, Unit};
 
 use super::found::{self, Shape, Side, put, put_side, run};
 use super::lines::{ImportError, Lines, number, number_after};
@@ -111,7 +111,8 @@ fn row(run: &mut Run, line: &str, major: u32, section: &Section) -> Option<()> {
     };
     let name = put_side(run, &shape, direction, &side);
     if let Some(us) = number_after(values, "<") {
-        put(run, format!("{name}.mean"), Unit::Nanoseconds, us * 1e3);
+        let key = MetricKey::parse(&name).with(Statistic::Mean);
+        put(run, key, Unit::Nanoseconds, us * 1e3);
     }
     Some(())
 }

@@ -1,6 +1,8 @@
 //! f3write, f3read and f3probe. Its KB, MB and GB are powers of 1024.
 
-use record::{Evidence, IoErrors, Run, TargetKind, Unit, Verdict, VerdictKind};
+use record::{
+    Evidence, IoErrors, MetricKey, Run, Statistic, TargetKind, Unit, Verdict, VerdictKind,
+};
 
 use super::found::{put, run};
 use super::lines::{ImportError, Lines, after, number};
@@ -106,7 +108,8 @@ fn probe(run: &mut Run, line: &str) -> Result<(), String> {
     for (words, name) in [("Read:", "read"), ("Write:", "write"), ("Reset:", "reset")] {
         let Some(rest) = line.strip_prefix(words) else { continue };
         let Some(mean) = after(rest, "=").and_then(time_ns) else { continue };
-        put(run, format!("probe-{name}.mean"), Unit::Nanoseconds, mean);
+        let key = MetricKey::of_words(&[&"probe", &name]).with(Statistic::Mean);
+        put(run, key, Unit::Nanoseconds, mean);
     }
     Ok(())
 }

@@ -321,10 +321,10 @@ pub(crate) fn drive(name: &str) -> DriveIdentity {
 
 /// Notes on fio's numbers.
 pub(crate) fn notes(run: &mut Run, jobs: usize) {
-    if run.metrics.iter().any(|m| m.name.contains(".p")) {
+    if run.metrics.iter().any(|m| m.key().statistic.is_some_and(|s| s.quantile().is_some())) {
         note(run, FindingKind::FioClat, "latencies are fio's clat: from submission to completion");
     }
-    if run.metrics.iter().any(|m| m.name.starts_with("mixed-read")) {
+    if run.metrics.iter().any(|m| m.key().kind() == "mixed-read") {
         note(
             run,
             FindingKind::FioMix,

@@ -1,7 +1,7 @@
 //! flashbench: the tables of `-a` (read times before, on and behind boundaries), and of `--open-au`
 //! and `--find-fat` (rates by block size, a column for each erase block tried).
 
-use record::{Run, Unit, size_word};
+use record::{MetricKey, Run, Unit, size_word};
 
 use super::found::{put, run};
 use super::lines::{ImportError, Lines, number, size};
@@ -27,9 +27,12 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         } else if let Some((block, rates)) = rates(line) {
             lines.next();
             for (i, rate) in rates.iter().enumerate() {
-                let column = if rates.len() > 1 { format!("-{}", i + 1) } else { String::new() };
-                let name = format!("flashbench-rate-{}{column}", size_word(block));
-                put(&mut run, name, Unit::BytesPerSecond, *rate);
+                let size = size_word(block);
+                let key = match rates.len() {
+                    1 => MetricKey::of_words(&[&"flashbench-rate", &size]),
+                    _ => MetricKey::of_words(&[&"flashbench-rate", &size, &(i + 1)]),
+                };
+                put(&mut run, key, Unit::BytesPerSecond, *rate);
             }
         } else {
             break;
@@ -41,11 +44,11 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
 /// `align 4194304  pre 1.2ms  on 1.6ms  post 1.1ms  diff 425µs`: each boundary and the four times.
 fn boundary(run: &mut Run, line: &str) -> Option<()> {
     let (bytes, _) = number(line.trim_start().strip_prefix("align ")?)?;
-    let at = size_word(bytes as u64);
+    let at = MetricKey::of_words(&[&"boundary", &size_word(bytes as u64)]).to_string();
     for (word, name) in TIMES {
         let ns = line.split_once(word).and_then(|(_, rest)| time_ns(rest))?;
         // A difference below zero is noise that a metric cannot hold.
-        put(run, format!("boundary-{at}.{name}"), Unit::Nanoseconds, ns);
+        put(run, MetricKey::parse(name).within(&at), Unit::Nanoseconds, ns);
     }
     Some(())
 }

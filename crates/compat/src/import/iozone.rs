@@ -194,7 +194,7 @@ fn enter(run: &mut Run, cells: &[Cell]) {
         let bytes = |kib: &u64| kib.saturating_mul(1024);
         // iozone prints 0 for tests it skipped.
         if *kib > 0.0 {
-            let name = iozone_metric(bytes(file), bytes(record), *figure);
+            let name = iozone_metric(bytes(file), bytes(record), figure.name());
             put(run, name, Unit::BytesPerSecond, kib * 1024.0);
         }
     }

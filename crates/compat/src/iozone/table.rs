@@ -1,7 +1,7 @@
 //! iozone's table from the record of a run: the same columns in the same places, KiB/s rounded
 //! down.
 
-use methods::{Iozone, IozoneFigure as Figure, IozoneRow as Row};
+use methods::{Iozone, IozoneFigure as Figure, IozoneHonest as Honest, IozoneRow as Row};
 use record::Run;
 
 use super::Command;
@@ -28,11 +28,11 @@ const REPORTS: [&str; 13] = [
     "Re-Fread report",
 ];
 
-/// The trustworthy figures, by their names in `methods`, and their headings.
-const HONEST: [(&str, &str); 3] = [
-    ("cold-read", "cold read"),
-    ("cold-random-read", "cold random read"),
-    ("rewrite-random-content", "rewrite, random content"),
+/// The trustworthy figures in the order of their columns, with their headings.
+const HONEST: [(Honest, &str); 3] = [
+    (Honest::ColdRead, "cold read"),
+    (Honest::ColdRandomRead, "cold random read"),
+    (Honest::RewriteRandomContent, "rewrite, random content"),
 ];
 
 /// iozone's complete output, followed by ssdyno's additions.
@@ -77,14 +77,14 @@ fn line(row: &Row, run: &Run) -> String {
 
 /// KiB per second, rounded down, as in iozone.
 fn kib(run: &Run, row: &Row, figure: &str) -> Option<u64> {
-    let metric = run.metric(&format!("{}.{figure}", row.name()))?;
+    let metric = run.metric(&row.metric(figure).to_string())?;
     metric.value.map(|bytes_per_s| bytes_per_s as u64 >> 10)
 }
 
 /// The trustworthy figures, in a separate table.
 fn honest(spec: &Iozone, run: &Run) -> String {
-    let known = |name: &str| spec.rows.iter().any(|row| kib(run, row, name).is_some());
-    let columns: Vec<_> = HONEST.into_iter().filter(|(name, _)| known(name)).collect();
+    let known = |h: Honest| spec.rows.iter().any(|row| kib(run, row, h.name()).is_some());
+    let columns: Vec<_> = HONEST.into_iter().filter(|(honest, _)| known(*honest)).collect();
     if columns.is_empty() {
         return String::new();
     }
@@ -95,8 +95,8 @@ fn honest(spec: &Iozone, run: &Run) -> String {
     text.push('\n');
     for row in &spec.rows {
         text += &format!("{:>16}{:>8}", row.file_bytes >> 10, row.record_bytes >> 10);
-        for (name, heading) in &columns {
-            let kib = kib(run, row, name).map_or(String::new(), |kib| kib.to_string());
+        for (honest, heading) in &columns {
+            let kib = kib(run, row, honest.name()).map_or(String::new(), |kib| kib.to_string());
             text += &format!("  {kib:>width$}", width = heading.len());
         }
         text.push('\n');
@@ -131,8 +131,8 @@ pub fn excel(spec: &Iozone, run: &Run) -> String {
 
 /// The table as CSV with a header; figures not measured are empty.
 pub fn csv(spec: &Iozone, run: &Run) -> String {
-    let names = Figure::ALL.iter().map(|f| f.name()).chain(HONEST.iter().map(|(name, _)| *name));
-    let names: Vec<&str> = names.collect();
+    let honest = HONEST.iter().map(|(honest, _)| honest.name());
+    let names: Vec<&str> = Figure::ALL.iter().map(|f| f.name()).chain(honest).collect();
     let mut text = format!("file_kib,record_kib,{}\n", names.join(","));
     for row in &spec.rows {
         text += &format!("{},{}", row.file_bytes >> 10, row.record_bytes >> 10);
@@ -155,8 +155,7 @@ mod tests {
         let text = include_str!("../../tests/samples/run.json");
         let mut run: Run = serde_json::from_str(text).expect("a record");
         let metric = |(name, kib): &(&str, u64)| {
-            let name = format!("{}.{name}", row.name());
-            Metric::single(name, Unit::BytesPerSecond, *kib as f64 * 1024.0 + 1000.0)
+            Metric::single(row.metric(name), Unit::BytesPerSecond, *kib as f64 * 1024.0 + 1000.0)
         };
         run.metrics = kib.iter().map(metric).collect();
         run

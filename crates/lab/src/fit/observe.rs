@@ -5,17 +5,18 @@
 //! order), passes of `sustain`, the fresh and filled states of `states`, reads of `zones`, and
 //! workloads by hand.
 
+use methods::names::{
+    STATES_READ_FRESH, STATES_READ_RESTORED, SUSTAIN_FRESH, SUSTAIN_FULL, ZONES_ASCENDING,
+    ZONES_READ,
+};
+use methods::verdict::ReachedState;
 use model::fit::{Before, Cell, Observed, Pass};
-use record::{Run, State, TargetKind, Unit};
+use record::{MetricKey, Order, Run, State, Statistic, TargetKind, Unit};
 use workload::{Mix, Pacing, Workload};
 
-/// Prefixes of workloads that ran on a region written once in order.
-const LAID_OUT: [&str; 2] = ["seq-", "rand-"];
-
-/// Prefixes of workloads that ran on a whole drive written once in order, and on a fresh one.
+/// Workloads that ran on a whole drive written once in order.
 const FULL: [&str; 4] =
-    ["zones-read-ascending", "states-filled", "states-read-fresh", "states-read-restored"];
-const FRESH: [&str; 1] = ["states-fresh"];
+    [ZONES_ASCENDING, ReachedState::Filled.name(), STATES_READ_FRESH, STATES_READ_RESTORED];
 
 /// A fall after this share of the drive is not the end of a cache.
 const LAST_FALL: f64 = 0.9;
@@ -48,20 +49,23 @@ fn workloads(run: &Run) -> impl Iterator<Item = Workload> {
 
 /// The passes of `sustain`.
 fn pass(run: &Run) -> Option<Pass> {
-    let value = |name: &str| run.metric(&format!("sustain-{name}"))?.value;
-    let workload = workloads(run).find(|w| w.name == "sustain-fresh")?;
+    let of = |pass: &str, statistic| {
+        run.metric(&MetricKey::parse(pass).with(statistic).to_string())?.value
+    };
+    let fresh = |statistic| of(SUSTAIN_FRESH, statistic);
+    let workload = workloads(run).find(|w| w.name == SUSTAIN_FRESH)?;
     // A fall at the very end comes from running out of spare flash.
     let end = LAST_FALL * run.target.bytes? as f64;
-    let cache = value("fresh.cache")
+    let cache = fresh(Statistic::Cache)
         .filter(|bytes| *bytes < end)
-        .zip(value("fresh.inside"))
-        .zip(value("fresh.after"));
+        .zip(fresh(Statistic::Inside))
+        .zip(fresh(Statistic::After));
     Some(Pass {
         block: workload.blocks.max(),
         depth: workload.depth,
-        average: value("fresh.average")?,
+        average: fresh(Statistic::Average)?,
         cache: cache.map(|((bytes, inside), after)| (bytes, inside, after)),
-        again: value("full.average"),
+        again: of(SUSTAIN_FULL, Statistic::Average),
     })
 }
 
@@ -78,15 +82,17 @@ fn cells(run: &Run) -> Vec<Cell> {
 
 /// The state of the drive before a workload; `None` where it is unknown.
 fn before(run: &Run, workload: &Workload) -> Option<Before> {
-    let begins = |names: &[&str]| names.iter().any(|name| workload.name.starts_with(name));
+    let key = MetricKey::of(workload);
+    let apart = [Order::Sequential, Order::Random];
     match () {
         () if run.method == "io" && run.state_before == State::Fresh => {
             // Reads of unwritten blocks never reach the flash: their rate is the link's.
             (workload.mix == Mix::WRITE).then_some(Before::Fresh)
         }
-        () if begins(&LAID_OUT) => Some(Before::LaidOut),
-        () if begins(&FULL) => Some(Before::Full),
-        () if begins(&FRESH) => Some(Before::Fresh),
+        // Cells of the grid run on a region written once in order.
+        () if key.as_cell().is_some_and(|c| apart.contains(&c.order)) => Some(Before::LaidOut),
+        () if FULL.contains(&workload.name.as_str()) => Some(Before::Full),
+        () if workload.name == ReachedState::Fresh.name() => Some(Before::Fresh),
         () => None,
     }
 }
@@ -94,12 +100,13 @@ fn before(run: &Run, workload: &Workload) -> Option<Before> {
 /// Bytes per second of a workload the first time it ran: random writes between the rounds change the
 /// state that later ones find.
 fn rate(run: &Run, workload: &Workload) -> Option<f64> {
-    let name = match run.method.as_str() {
-        "io" => "throughput",
+    let key = match workload.name.as_str() {
+        _ if run.method == "io" => MetricKey::of_run(Statistic::Throughput),
         // Both orders of `zones` share one metric.
-        _ => workload.name.trim_end_matches("-ascending"),
+        ZONES_ASCENDING => MetricKey::parse(ZONES_READ),
+        _ => MetricKey::of(workload),
     };
-    let metric = run.metric(name)?;
+    let metric = run.metric(&key.to_string())?;
     let value = *metric.samples.first()?;
     match metric.unit {
         Unit::BytesPerSecond => Some(value),

@@ -1,5 +1,6 @@
 //! The same writes with four contents, in alternation: does content affect their speed?
 
+use record::MetricKey;
 use workload::{Mix, Pattern, Region, Stop, Workload};
 
 use crate::ground::Ground;
@@ -37,7 +38,7 @@ impl super::Check for Check {
                 let rates = &mut session.checks.contents.get_or_insert_default().rates[index];
                 rates.push(rate);
                 let rates = rates.clone();
-                session.put_rates(&workloads[index].name, &rates);
+                session.put_rates(MetricKey::of(&workloads[index]), &rates);
             }
             Ok(Round::Again)
         })?;
@@ -51,7 +52,7 @@ fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
     let large = u64::from(ground.large);
     let region = Region::first(ground.bytes / 2 / large * large);
     let of = |(name, content)| {
-        let name = format!("check-write-{name}");
+        let name = MetricKey::of_words(&[&"check-write", &name]).to_string();
         let mut w = Workload::new(name, Pattern::Sequential, Mix::WRITE, ground.large, region);
         (w.content, w.depth, w.flush_at_end) = (content, DEPTH, true);
         w.seed = ground.seed_of(23);

@@ -1,8 +1,7 @@
 //! Small writes, each followed by a flush: how long does it take to make them durable?
 
 use analysis::LatencyReplicates;
-use record::{LatencyProfile, MetricKey};
-use workload::units::binary_tight;
+use record::{LatencyProfile, MetricKey, size_word};
 use workload::{Mix, OpKind, Pattern, Stop, Workload};
 
 use crate::ground::Ground;
@@ -39,7 +38,7 @@ impl super::Check for Check {
                 }
                 let service = times.merged().clone();
                 session.checks.flush.get_or_insert_default().service = service.clone();
-                session.out.put_metrics(&w.name, times.metrics(&MetricKey::parse(&w.name)));
+                session.out.put_metrics(&w.name, times.metrics(&MetricKey::of(&w)));
                 session.out.put_latency(LatencyProfile {
                     name: w.name.clone(),
                     op: OpKind::Flush.name().into(),
@@ -56,7 +55,7 @@ impl super::Check for Check {
 fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
     let each = seconds / f64::from(ground.rounds);
     let small = ground.small;
-    let name = format!("check-flush-{}", binary_tight(u64::from(small)));
+    let name = MetricKey::of_words(&[&"check-flush", &size_word(u64::from(small))]).to_string();
     let mut w = Workload::new(name, Pattern::UniformOnce, Mix::WRITE, small, ground.region());
     (w.flush_every, w.seed) = (Some(1), ground.seed_of(22));
     w.stop = Stop::after_ns((each * 1e9) as u64);

@@ -10,7 +10,7 @@ mod flush;
 mod page_cache;
 mod working_sets;
 
-use record::{Finding, FindingKind, Level, Safety};
+use record::{Finding, FindingKind, Level, Safety, Unit};
 use rig::RigError;
 use workload::OpKind::Read;
 
@@ -18,7 +18,7 @@ use crate::cell::Cell;
 use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
-use crate::{Method, MethodError, MethodInfo, Options};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Default duration of everything, in seconds.
 const SECONDS: f64 = 60.0;
@@ -43,8 +43,51 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Scratch,
     seconds: SECONDS,
     writes: "the scratch file once, then at most 9 times over on a drive fast enough for that",
+    metrics: &[&CELLS, &CHECKS],
     ..MethodInfo::EMPTY
 };
+
+const CELLS: [MetricInfo; 3] = [
+    MetricInfo::new(
+        "seq-read-{size}-q8",
+        Unit::BytesPerSecond,
+        "blocks in order, for the verdicts on memory and link",
+    ),
+    MetricInfo::new(
+        "rand-read-{size}-q32",
+        Unit::Iops,
+        "blocks at random, for the verdicts on depth and processor",
+    ),
+    MetricInfo::new(
+        "{seq,rand}-read-{size}-q{8,32}.{p50,p99,p99.9,max}",
+        Unit::Nanoseconds,
+        "latencies of these",
+    ),
+];
+
+/// Metrics of the checks, which `quick` makes, too.
+pub(crate) const CHECKS: [MetricInfo; 4] = [
+    MetricInfo::new(
+        "check-read-{direct,cached}",
+        Unit::BytesPerSecond,
+        "reads past the page cache; reads of the same bytes from it",
+    ),
+    MetricInfo::new(
+        "check-read-within-{size}.p50",
+        Unit::Nanoseconds,
+        "single reads within working sets that grow",
+    ),
+    MetricInfo::new(
+        "check-flush-{size}.{p50,p99,p99.9,max}",
+        Unit::Nanoseconds,
+        "the flush after each of some small writes",
+    ),
+    MetricInfo::new(
+        "check-write-{random,zeros,half,repeated}",
+        Unit::BytesPerSecond,
+        "the same writes with content that compresses differently",
+    ),
+];
 
 impl Method for Authentic {
     fn info(&self) -> &'static MethodInfo {

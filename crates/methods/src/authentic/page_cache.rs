@@ -3,6 +3,7 @@
 //! The cached reads show the speed of memory on this machine: a figure close to it is not the
 //! drive's.
 
+use record::MetricKey;
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
 use crate::ground::Ground;
@@ -41,7 +42,7 @@ impl super::Check for Check {
                 let w = &workloads[index];
                 let rate = session.rate(w, round)?;
                 rates[index].push(rate);
-                session.put_rates(&w.name, &rates[index]);
+                session.put_rates(MetricKey::of(w), &rates[index]);
             }
             let cache = session.checks.page_cache.get_or_insert_default();
             [cache.direct, cache.cached] = rates.clone();

@@ -3,7 +3,7 @@
 //! Each set is first read sequentially, as far as time allows, to give a cache the chance to hold
 //! it.
 
-use record::Unit;
+use record::{MetricKey, Statistic, Unit};
 use workload::units::binary_tight;
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
@@ -64,8 +64,8 @@ impl super::Check for Check {
                 sets[index].p50_ns.extend(median.map(|ns| ns as f64));
                 let samples = sets[index].p50_ns.clone();
                 if !samples.is_empty() {
-                    let name = format!("{}.p50", w.name);
-                    session.out.put_metric(analysis::metric(name, Unit::Nanoseconds, samples));
+                    let key = MetricKey::of(&w).with(Statistic::P50);
+                    session.out.put_metric(analysis::metric(key, Unit::Nanoseconds, samples));
                 }
             }
             Ok(Round::Again)
@@ -79,9 +79,10 @@ fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
     let sets = sets(ground);
     let each = seconds / sets.len() as f64 / f64::from(ground.rounds);
     let of = |bytes| {
-        let name = format!("check-read-within-{}", binary_tight(bytes));
+        let key = MetricKey::of_words(&[&"check-read-within", &binary_tight(bytes)]);
         let region = Region::first(bytes);
-        let mut w = Workload::new(name, Pattern::Uniform, Mix::READ, ground.small, region);
+        let mut w =
+            Workload::new(key.to_string(), Pattern::Uniform, Mix::READ, ground.small, region);
         w.seed = ground.seed_of(21);
         w.stop = Stop::after_ns((each / 2.0 * 1e9) as u64);
         w

@@ -453,7 +453,8 @@ impl Rig for Fake {
     }
 }
 
-/// Runs a method on a rig; its results are in `out`, even after an error.
+/// Runs a method on a rig; its results are in `out`, even after an error. Panics if it publishes a
+/// metric that it does not declare with that unit.
 pub(crate) fn perform(
     method: &dyn Method,
     rig: &mut dyn Rig,
@@ -463,6 +464,10 @@ pub(crate) fn perform(
     let mut session = Session::new(rig);
     let result = method.run(&mut session, options);
     *out = session.finish();
+    for metric in &out.metrics {
+        let declared = method.info().declaration(&metric.key()).map(|declared| declared.unit);
+        assert_eq!(declared, Some(metric.unit), "{} is declared", metric.name);
+    }
     result
 }
 

@@ -9,17 +9,17 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
-use record::{Finding, FindingKind, Level, Metric, TargetKind, Unit};
+use record::{Finding, FindingKind, Level, MetricKey, Statistic, TargetKind, Unit};
 use rig::{Measurement, Preparation, TargetInfo};
 use workload::units::binary;
 use workload::{Content, OpKind, Region, Workload};
 
-pub use self::spec::{Figure, Iozone, Row, metric};
+pub use self::spec::{Figure, Honest, Iozone, Row, metric};
 
 use self::rules::Seen;
 use crate::ground::{Ground, LEAST_BYTES};
 use crate::session::Session;
-use crate::{Method, MethodError, MethodInfo, Opt, Options};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 /// Duration of the default run in seconds, on a drive that commits a record per millisecond.
 const SECONDS: f64 = 90.0;
@@ -43,6 +43,29 @@ static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "the file four times",
     options: &[&IOZONE],
+    metrics: &[&[
+        MetricInfo::new(
+            "iozone-{size}-{size}.{write,rewrite,read,reread,random-read,random-write,\
+             backward-read,record-rewrite,strided-read,fwrite,frewrite,fread,freread}",
+            Unit::BytesPerSecond,
+            "a column of its table, for that size of the file and of a record; one execution each",
+        ),
+        MetricInfo::new(
+            "iozone-{size}-{size}.{cold-read,cold-random-read}",
+            Unit::BytesPerSecond,
+            "through the cache, after it was dropped",
+        ),
+        MetricInfo::new(
+            "iozone-{size}-{size}.{cold-read,cold-random-read}.cached",
+            Unit::Bytes,
+            "part of the file still in memory then",
+        ),
+        MetricInfo::new(
+            "iozone-{size}-{size}.rewrite-random-content",
+            Unit::BytesPerSecond,
+            "the rewrite with content that no drive can compress, including its flush",
+        ),
+    ]],
     ..MethodInfo::EMPTY
 };
 
@@ -90,8 +113,8 @@ impl Run {
         self.spec.figures().into_iter().filter(allowed).collect()
     }
 
-    fn honest(&self, row: Row) -> Vec<(&'static str, Workload)> {
-        let allowed = |w: &(&str, Workload)| self.ground.writes || !w.1.mix.changes_data();
+    fn honest(&self, row: Row) -> Vec<(Honest, Workload)> {
+        let allowed = |w: &(Honest, Workload)| self.ground.writes || !w.1.mix.changes_data();
         self.spec.honest(row, self.seed).into_iter().filter(allowed).collect()
     }
 
@@ -117,17 +140,17 @@ fn measure(session: &mut Session<'_>, run: &Run) -> Result<(), MethodError> {
             }
             let w = run.spec.workload(*row, figure, run.seed);
             let m = session.probe(&w, 0)?;
-            put(session, &w.name, &m);
+            put(session, &w, &m);
             seen.add(*row, figure, &m);
             conclude(session, run, &seen);
         }
-        for (name, w) in run.honest(*row) {
+        for (honest, w) in run.honest(*row) {
             if !w.mix.changes_data() {
-                drop_caches(session, *row, &w.name)?;
+                drop_caches(session, *row, &w)?;
             }
             let m = session.probe(&w, 0)?;
-            put(session, &w.name, &m);
-            seen.add_honest(name, &m);
+            put(session, &w, &m);
+            seen.add_honest(honest, &m);
             conclude(session, run, &seen);
         }
     }
@@ -141,24 +164,26 @@ fn fill(session: &mut Session<'_>, row: Row, seed: u64) -> Result<(), MethodErro
 }
 
 /// Drops the file from the page cache, and reports a failure.
-fn drop_caches(session: &mut Session<'_>, row: Row, name: &str) -> Result<(), MethodError> {
+fn drop_caches(session: &mut Session<'_>, row: Row, w: &Workload) -> Result<(), MethodError> {
     let dropped = session.rig().prepare(Preparation::DropCaches)?;
     let Some(left) = dropped.cached_bytes else { return Ok(()) };
-    session.out.put_metric(Metric::single(format!("{name}.cached"), Unit::Bytes, left as f64));
+    let key = MetricKey::of(w).with(Statistic::Cached);
+    session.put(key, Unit::Bytes, Some(left as f64));
     if left as f64 > LEFT_MOST * row.file_bytes as f64
         && session.target().target.kind != TargetKind::Virtual
     {
-        let text = format!("{} of the file stayed in memory: {name} is not cold", binary(left));
+        let left = binary(left);
+        let text = format!("{left} of the file stayed in memory: {} is not cold", w.name);
         session.out.note(Finding::new(FindingKind::CacheNotDropped, Level::Bad, text));
     }
     Ok(())
 }
 
-fn put(session: &mut Session<'_>, name: &str, m: &Measurement) {
+fn put(session: &mut Session<'_>, w: &Workload, m: &Measurement) {
     let kinds = [OpKind::Read, OpKind::Write];
     let bytes: u64 = kinds.into_iter().filter_map(|k| m.kind(k)).map(|k| k.bytes).sum();
     let rate = bytes as f64 * 1e9 / m.elapsed_ns.max(1) as f64;
-    session.out.put_metric(Metric::single(name, Unit::BytesPerSecond, rate));
+    session.put(MetricKey::of(w), Unit::BytesPerSecond, Some(rate));
 }
 
 fn conclude(session: &mut Session<'_>, run: &Run, seen: &Seen) {

@@ -5,7 +5,7 @@ use rig::{Measurement, TargetInfo};
 use workload::OpKind;
 use workload::units::throughput;
 
-use super::spec::{Figure, Row};
+use super::spec::{Figure, Honest, Row};
 use crate::verdict::Ruling;
 
 /// Reads of which the device delivered less than this share came from memory.
@@ -18,7 +18,7 @@ const SAME: f64 = 0.15;
 #[derive(Default)]
 pub(super) struct Seen {
     figures: Vec<(Row, Figure, Rate)>,
-    honest: Vec<(&'static str, f64)>,
+    honest: Vec<(Honest, f64)>,
 }
 
 struct Rate {
@@ -38,8 +38,8 @@ impl Seen {
         self.figures.push((row, figure, Rate { bytes_per_s: rate(m), from_device: fetched }));
     }
 
-    pub fn add_honest(&mut self, name: &'static str, m: &Measurement) {
-        self.honest.push((name, rate(m)));
+    pub fn add_honest(&mut self, honest: Honest, m: &Measurement) {
+        self.honest.push((honest, rate(m)));
     }
 
     pub fn rulings(&self, target: &TargetInfo, sync: bool) -> Vec<Ruling> {
@@ -72,7 +72,7 @@ impl Seen {
         if let Some(ceiling) = link.filter(|ceiling| fastest.bytes_per_s > *ceiling) {
             text += &format!(" The link carries {}.", throughput(ceiling));
         }
-        if let Some((_, cold)) = self.honest.iter().find(|(name, _)| *name == "cold-read") {
+        if let Some((_, cold)) = self.honest.iter().find(|(h, _)| *h == Honest::ColdRead) {
             text += &format!(" The first read after the cache was dropped: {}.", throughput(*cold));
         }
         let ruling = Ruling::yes(VerdictKind::Ram, text);

@@ -1,5 +1,6 @@
 //! The description of an iozone run: rows of file and record sizes, and the figures of a row.
 
+use record::MetricKey;
 use workload::units::binary_tight;
 use workload::{Caching, Calls, Content, Mix, Pattern, Region, Stop, Workload};
 
@@ -99,6 +100,33 @@ impl Figure {
     }
 }
 
+/// A trustworthy counterpart of one of the tool's figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Honest {
+    /// The rewrite with incompressible content, including its flush.
+    RewriteRandomContent,
+    /// The first read of a file that is not in memory.
+    ColdRead,
+    /// The first read of such a file in random order.
+    ColdRandomRead,
+}
+
+impl Honest {
+    /// All of them, in order of measurement.
+    pub const ALL: [Honest; 3] =
+        [Honest::RewriteRandomContent, Honest::ColdRead, Honest::ColdRandomRead];
+
+    /// Its name in metrics.
+    pub fn name(self) -> &'static str {
+        ["rewrite-random-content", "cold-read", "cold-random-read"][self as usize]
+    }
+
+    /// The figure that it is the counterpart of.
+    fn figure(self) -> Figure {
+        [Figure::Rewrite, Figure::Read, Figure::RandomRead][self as usize]
+    }
+}
+
 /// File and record of a row, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
@@ -109,14 +137,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// The metric of a figure: `iozone-100MiB-4KiB.rewrite`.
-    pub fn metric(&self, figure: Figure) -> String {
+    /// The metric of a figure by its name: `iozone-100MiB-4KiB.rewrite`.
+    pub fn metric(&self, figure: &str) -> MetricKey {
         metric(self.file_bytes, u64::from(self.record_bytes), figure)
-    }
-
-    /// Prefix of all its metrics.
-    pub fn name(&self) -> String {
-        name(self.file_bytes, u64::from(self.record_bytes))
     }
 
     fn records(&self) -> u64 {
@@ -125,12 +148,10 @@ impl Row {
 }
 
 /// The metric of a figure for a file and record size, from any source.
-pub fn metric(file_bytes: u64, record_bytes: u64, figure: Figure) -> String {
-    format!("{}.{}", name(file_bytes, record_bytes), figure.name())
-}
-
-fn name(file_bytes: u64, record_bytes: u64) -> String {
-    format!("iozone-{}-{}", binary_tight(file_bytes), binary_tight(record_bytes))
+pub fn metric(file_bytes: u64, record_bytes: u64, figure: &str) -> MetricKey {
+    let sizes = [file_bytes, record_bytes].map(binary_tight);
+    let row = MetricKey::of_words(&[&"iozone", &sizes[0], &sizes[1]]);
+    MetricKey::parse(figure).within(&row.to_string())
 }
 
 /// A run.
@@ -196,7 +217,7 @@ impl Iozone {
         };
         let mix = if figure.writes() { Mix::WRITE } else { Mix::READ };
         let mut w = Workload::new(
-            row.metric(figure),
+            row.metric(figure.name()).to_string(),
             pattern,
             mix,
             row.record_bytes,
@@ -218,23 +239,16 @@ impl Iozone {
         w
     }
 
-    /// The trustworthy counterparts of the tool's figures: the first read of a file that is not in
-    /// memory, and writes of incompressible content.
-    pub(crate) fn honest(&self, row: Row, seed: u64) -> Vec<(&'static str, Workload)> {
-        let of = |name: &'static str, figure: Figure| {
-            let mut w = self.workload(row, figure, seed);
-            w.name = format!("{}.{name}", row.name());
+    /// The trustworthy counterparts of the tool's figures.
+    pub(crate) fn honest(&self, row: Row, seed: u64) -> Vec<(Honest, Workload)> {
+        let of = |honest: Honest| {
+            let mut w = self.workload(row, honest.figure(), seed);
+            w.name = row.metric(honest.name()).to_string();
             w.content = Content::Random;
-            if figure.writes() {
-                w.flush_at_end = true;
-            }
-            (name, w)
+            w.flush_at_end |= honest.figure().writes();
+            (honest, w)
         };
-        let asked = |test: u32| self.honest && self.tests.contains(&test);
-        let mut all = Vec::new();
-        all.extend(asked(0).then(|| of("rewrite-random-content", Figure::Rewrite)));
-        all.extend(asked(1).then(|| of("cold-read", Figure::Read)));
-        all.extend(asked(2).then(|| of("cold-random-read", Figure::RandomRead)));
-        all
+        let asked = |h: &Honest| self.honest && self.tests.contains(&h.figure().test());
+        Honest::ALL.into_iter().filter(asked).map(of).collect()
     }
 }

@@ -11,7 +11,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use record::{Finding, FindingKind, Level, Metric, Unit};
+use record::{Finding, FindingKind, Level, Metric, MetricKey, Statistic, Unit};
 use rig::{Measurement, Preparation, TargetInfo};
 use workload::{Caching, Calls, Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
@@ -20,7 +20,7 @@ use self::summary::Scores;
 use crate::ground::Ground;
 use crate::schedule;
 use crate::session::{Session, complete};
-use crate::{Method, MethodError, MethodInfo, Opt, Options, Round};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
 
 /// Size of the file that is loaded and saved, bytes.
 const FILE: u64 = 8 << 20;
@@ -73,9 +73,35 @@ static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "the scratch file once, then what fits into half a minute",
     options: &[&LEGACY, &REFERENCE],
+    metrics: &[&METRICS],
     wants_reference: true,
     ..MethodInfo::EMPTY
 };
+
+const METRICS: [MetricInfo; 5] = [
+    MetricInfo::new(
+        "legacy-{hd,fs}-{read,write}",
+        Unit::BytesPerSecond,
+        "the score of the old tool: floor(N * 8192 * 100 / T) KiB/s, T ticks of 10 ms, N the files \
+         completed when 1.00 s has passed, through the cache; its interval is one tick more or less",
+    ),
+    MetricInfo::new(
+        "legacy-{hd,fs}-{read,write}.ram",
+        Unit::BytesPerSecond,
+        "the same on a file system in memory of this machine",
+    ),
+    MetricInfo::new(
+        "mark-{hd,fs}-{read,write}",
+        Unit::BytesPerSecond,
+        "past the cache, random content; a saved file is durable before the next",
+    ),
+    MetricInfo::new(
+        "mark-{hd,fs}-{read,write}.ram",
+        Unit::BytesPerSecond,
+        "the same on a file system in memory of this machine, measured in turn",
+    ),
+    MetricInfo::new("mark-{hd,fs}-{read,write}.ratio", Unit::Number, "drive over RAM disc"),
+];
 
 static LEGACY: Opt<bool> =
     Opt::switch("legacy", "only the figures of the old tool, which take a second each");
@@ -176,7 +202,7 @@ impl Marks {
         let mix = if column.writes() { Mix::WRITE } else { Mix::READ };
         let block = if column.whole_files() { FILE as u32 } else { STREAM };
         let block = block.next_multiple_of(self.ground.small.min(FILE as u32));
-        let name = format!("{kind}-{}", column.name());
+        let name = MetricKey::of_words(&[&kind, &column.name()]).to_string();
         let mut w = Workload::new(name, Pattern::Sequential, mix, block, region);
         w.seed = self.ground.seed_of(column as u32);
         w.calls = match column.whole_files() {
@@ -233,11 +259,12 @@ fn legacy(
             _ => legacy_score(&on_reference(session, &w)?),
         };
         if let Some(score) = legacy_score(&drive) {
-            session.out.put_metric(legacy_metric(&w.name, score));
+            session.out.put_metric(legacy_metric(MetricKey::of(&w), score));
             scores.put(column, score, ram);
         }
         if let Some(ram) = ram {
-            session.out.put_metric(legacy_metric(&format!("{}.ram", w.name), ram));
+            let key = MetricKey::of(&w).with(Statistic::Ram);
+            session.out.put_metric(legacy_metric(key, ram));
         }
         session.checks.findings = vec![scores.verdict()];
         session.checkpoint();
@@ -251,9 +278,9 @@ fn legacy_score(m: &Measurement) -> Option<Score> {
 }
 
 /// The interval comes from the clock, not from replicates.
-fn legacy_metric(name: &str, score: Score) -> Metric {
+fn legacy_metric(key: MetricKey, score: Score) -> Metric {
     let bytes = |kib: u64| kib as f64 * 1024.0;
-    let metric = Metric::single(name, Unit::BytesPerSecond, bytes(score.kib));
+    let metric = Metric::single(key, Unit::BytesPerSecond, bytes(score.kib));
     Metric { low: Some(bytes(score.low)), high: Some(bytes(score.high)), ..metric }
 }
 
@@ -303,15 +330,10 @@ fn rate(column: Column, m: &Measurement) -> f64 {
 }
 
 fn put(session: &mut Session<'_>, column: Column, [ram, drive]: &[Vec<f64>; 2]) {
-    let name = format!("mark-{}", column.name());
-    session.put_rates(&name, drive);
+    let key = MetricKey::of_words(&[&"mark", &column.name()]);
+    session.put_rates(key.clone(), drive);
     if !ram.is_empty() {
-        session.put_rates(&format!("{name}.ram"), ram);
+        session.put_rates(key.clone().with(Statistic::Ram), ram);
     }
-    let n = ram.len().min(drive.len());
-    if let Some(c) = analysis::compare(&ram[..n], &drive[..n]) {
-        let metric = Metric::single(format!("{name}.ratio"), Unit::Number, c.ratio);
-        let samples = drive.iter().zip(ram).map(|(drive, ram)| drive / ram).collect();
-        session.out.put_metric(Metric { low: c.low, high: c.high, n: c.n, samples, ..metric });
-    }
+    session.put_ratio(key, ram, drive);
 }

@@ -1,8 +1,7 @@
 //! A workload of a test, with its figure for every round.
 
-use record::{Metric, Unit};
+use record::{Clock, Metric, MetricKey, Statistic, Unit, size_word};
 use rig::Measurement;
-use workload::units::binary_tight;
 use workload::{BlockSizes, Mix, OpKind, Pattern, Workload};
 
 use super::DEPTH;
@@ -46,10 +45,11 @@ impl Cell {
     /// Random blocks with this percentage of reads: `{test}-{size}-r{percent}`. A round writes at
     /// most a sixteenth of the drive.
     pub fn random(whole: &Whole, test: &str, block: u32, read_percent: u32, seconds: f64) -> Cell {
-        let name = format!("{test}-{}-r{read_percent}", binary_tight(u64::from(block)));
+        let size = size_word(u64::from(block));
+        let name = MetricKey::of_words(&[&test, &size, &format_args!("r{read_percent}")]);
         let mix = Mix::read_percent(read_percent);
         let index = 100 + read_percent * 16 + block.trailing_zeros();
-        let mut w = whole.random(&name, mix, block, seconds, index);
+        let mut w = whole.random(&name.to_string(), mix, block, seconds, index);
         w.depth = DEPTH;
         Cell::of(w, Figure::Iops).writing_at_most(whole, ROUND_PASSES)
     }
@@ -89,8 +89,8 @@ impl Cell {
     }
 
     /// The same cell under another name.
-    pub fn named(mut self, name: String) -> Cell {
-        self.workload.name = name;
+    pub fn named(mut self, name: &MetricKey) -> Cell {
+        self.workload.name = name.to_string();
         self
     }
 
@@ -140,6 +140,11 @@ impl Cell {
         Ok(m.kind(OpKind::Write).map_or(0, |k| k.bytes))
     }
 
+    /// The metric of its figure.
+    pub fn key(&self) -> MetricKey {
+        MetricKey::of(&self.workload)
+    }
+
     pub fn unit(&self) -> Unit {
         match self.figure {
             Figure::Iops => Unit::Iops,
@@ -151,25 +156,24 @@ impl Cell {
     /// Publishes the mean over these rounds. They are consecutive in one run and therefore not
     /// replicates: there is no interval.
     pub fn put(&self, session: &mut Session<'_>, rounds: &[f64]) {
-        session.out.put_metric(self.mean(self.workload.name.clone(), rounds));
+        session.out.put_metric(self.mean(self.key(), rounds));
         if self.figure == Figure::Latency {
-            let name = format!("{}.max", self.workload.name);
-            session.out.put_metric(Metric::single(name, Unit::Nanoseconds, self.longest as f64));
+            let key = self.key().with(Statistic::Max);
+            session.put(key, Unit::Nanoseconds, Some(self.longest as f64));
         }
     }
 
     /// Publishes the mean response time of the last round, nanoseconds.
     pub fn put_response(&self, session: &mut Session<'_>) {
-        let name = format!("{}.response", self.workload.name);
-        let metric = self.response.map(|ns| Metric::single(name, Unit::Nanoseconds, ns));
-        metric.into_iter().for_each(|m| session.out.put_metric(m));
+        let key = self.key().clocked(Clock::Response);
+        session.put(key, Unit::Nanoseconds, self.response);
     }
 
     /// The mean as a metric.
-    pub fn mean(&self, name: String, rounds: &[f64]) -> Metric {
+    pub fn mean(&self, key: MetricKey, rounds: &[f64]) -> Metric {
         let value = rounds.iter().sum::<f64>() / rounds.len().max(1) as f64;
         let n = rounds.len() as u32;
-        Metric { n, samples: rounds.to_vec(), ..Metric::single(name, self.unit(), value) }
+        Metric { n, samples: rounds.to_vec(), ..Metric::single(key, self.unit(), value) }
     }
 }
 

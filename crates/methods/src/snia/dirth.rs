@@ -1,12 +1,12 @@
 //! `snia-dirth`: rate and response time at 49 intensities of demand.
 
-use record::Safety;
+use record::{MetricKey, Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, Snia};
-use crate::MethodInfo;
+use super::{MINUTE, Part, Snia, tracked};
 use crate::whole::Whole;
+use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-dirth";
 
@@ -31,6 +31,31 @@ pub(crate) static DIRTH: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 5_400.0,
         writes: "the whole drive twice, then at random at most 5 times the drive",
+        metrics: &[
+            &[
+                MetricInfo::new(
+                    "snia-dirth-steady",
+                    Unit::Iops,
+                    "32 jobs with 32 in flight each, in rounds until steady",
+                ),
+                MetricInfo::new(
+                    "snia-dirth-t{jobs}-q{depth}",
+                    Unit::Iops,
+                    "that many jobs with that many in flight each, 49 intensities of demand",
+                ),
+                MetricInfo::new(
+                    "snia-dirth-t{jobs}-q{depth}.response",
+                    Unit::Nanoseconds,
+                    "mean response time of these",
+                ),
+            ],
+            &tracked(
+                "snia-dirth-steady.first-round",
+                "snia-dirth-steady.{pts,plateau}",
+                "snia-dirth.{pts-round,plateau-round}",
+                Unit::Iops,
+            ),
+        ],
         ..MethodInfo::EMPTY
     },
     parts,
@@ -39,9 +64,14 @@ pub(crate) static DIRTH: Snia = Snia {
 fn parts(whole: &Whole) -> Vec<Part> {
     let cell = |jobs, depth| {
         let cell = Cell::random(whole, NAME, whole.ground.small, READS, whole.seconds(MINUTE));
-        cell.demanding(jobs, depth).named(format!("{NAME}-t{jobs}-q{depth}"))
+        cell.demanding(jobs, depth).named(&MetricKey::of_words(&[
+            &NAME,
+            &format_args!("t{jobs}"),
+            &format_args!("q{depth}"),
+        ]))
     };
-    let most = cell(LEVELS[0], LEVELS[0]).named(format!("{NAME}-steady")).tracked();
+    let most =
+        cell(LEVELS[0], LEVELS[0]).named(&MetricKey::of_words(&[&NAME, &"steady"])).tracked();
     let grid = LEVELS.into_iter().flat_map(|jobs| LEVELS.map(|depth| (jobs, depth)));
     let cells = grid.map(|(jobs, depth)| cell(jobs, depth)).collect();
     vec![

@@ -1,12 +1,12 @@
 //! `snia-hir`: recovery of a drive in short idle times (host idle recovery).
 
-use record::Safety;
+use record::{MetricKey, Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, Snia};
-use crate::MethodInfo;
+use super::{MINUTE, Part, Snia, tracked};
 use crate::whole::{Whole, time_tight};
+use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-hir";
 
@@ -36,31 +36,57 @@ pub(crate) static HIR: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 7_400.0,
         writes: "the whole drive twice, then at random at most 12 times the drive",
+        metrics: &[
+            &[
+                MetricInfo::new(
+                    "snia-hir-steady",
+                    Unit::Iops,
+                    "random 4 KiB writes without a wait, in rounds until steady",
+                ),
+                MetricInfo::new(
+                    "snia-hir-wait-{time}",
+                    Unit::Iops,
+                    "5 s of writes with such a wait after each, 36 times",
+                ),
+                MetricInfo::new(
+                    "snia-hir-wait-{time}-then-none",
+                    Unit::Iops,
+                    "as much work without a wait, after that",
+                ),
+            ],
+            &tracked(
+                "snia-hir-steady.first-round",
+                "snia-hir-steady.{pts,plateau}",
+                "snia-hir.{pts-round,plateau-round}",
+                Unit::Iops,
+            ),
+        ],
         ..MethodInfo::EMPTY
     },
     parts,
 };
 
 fn parts(whole: &Whole) -> Vec<Part> {
-    let cell = |name: String, seconds, passes| {
+    let cell = |name: &MetricKey, seconds, passes| {
         let cell = Cell::random(whole, NAME, whole.ground.small, 0, whole.seconds(seconds));
         cell.writing_at_most(whole, passes).named(name)
     };
-    let steady = cell(format!("{NAME}-steady"), MINUTE, ROUND_PASSES).tracked();
+    let steady = cell(&MetricKey::of_words(&[&NAME, &"steady"]), MINUTE, ROUND_PASSES).tracked();
     let mut parts = vec![
         Part::Purge,
         Part::Precondition,
         Part::Rounds(Rounds::new(NAME, vec![steady], PASSES_MOST)),
     ];
     for wait in WAITS {
-        let name = format!("{NAME}-wait-{}", time_tight(wait));
+        let name = MetricKey::of_words(&[&NAME, &"wait", &time_tight(wait)]);
+        let then_none = MetricKey::of_words(&[&name, &"then-none"]);
         let (seconds, cycles) = (whole.seconds(wait), CYCLES);
         parts.push(Part::Rests {
-            cell: cell(name.clone(), ACCESS_SECONDS, ACCESS_PASSES),
+            cell: cell(&name, ACCESS_SECONDS, ACCESS_PASSES),
             seconds,
             cycles,
         });
-        let none = cell(format!("{name}-then-none"), ACCESS_SECONDS, ACCESS_PASSES);
+        let none = cell(&then_none, ACCESS_SECONDS, ACCESS_PASSES);
         parts.push(Part::Rests { cell: none, seconds: 0.0, cycles });
     }
     parts

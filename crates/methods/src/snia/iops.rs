@@ -1,12 +1,12 @@
 //! `snia-iops`: steady-state operations per second of 56 mixes of reads, writes and sizes.
 
-use record::Safety;
+use record::{Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, Snia};
-use crate::MethodInfo;
+use super::{MINUTE, Part, Snia, tracked};
 use crate::whole::Whole;
+use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-iops";
 
@@ -35,6 +35,19 @@ pub(crate) static IOPS: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 84_000.0,
         writes: "the whole drive twice, then at random at most 32 times the drive",
+        metrics: &[
+            &[MetricInfo::new(
+                "snia-iops-{size}-r{reads}",
+                Unit::Iops,
+                "random blocks of that size with that percentage of reads, in rounds",
+            )],
+            &tracked(
+                "snia-iops-{size}-r{reads}.first-round",
+                "snia-iops-{size}-r{reads}.{pts,plateau}",
+                "snia-iops.{pts-round,plateau-round}",
+                Unit::Iops,
+            ),
+        ],
         ..MethodInfo::EMPTY
     },
     parts,

@@ -1,12 +1,12 @@
 //! `snia-latency`: steady-state latency of single operations.
 
-use record::Safety;
+use record::{MetricKey, Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, Snia};
-use crate::MethodInfo;
+use super::{MINUTE, Part, Snia, tracked};
 use crate::whole::Whole;
+use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-latency";
 
@@ -38,6 +38,32 @@ pub(crate) static LATENCY: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 15_600.0,
         writes: "the whole drive twice, then at random at most 8.5 times the drive",
+        metrics: &[
+            &[
+                MetricInfo::new(
+                    "snia-latency-{size}-r{reads}",
+                    Unit::Nanoseconds,
+                    "mean service time of single random blocks of that size with that percentage \
+                     of reads, in rounds",
+                ),
+                MetricInfo::new(
+                    "snia-latency-{size}-r{reads}.max",
+                    Unit::Nanoseconds,
+                    "longest service time of all rounds",
+                ),
+                MetricInfo::new(
+                    "snia-latency-distribution.{p50,p99,p99.9,max}",
+                    Unit::Nanoseconds,
+                    "20 minutes of 4 KiB writes",
+                ),
+            ],
+            &tracked(
+                "snia-latency-{size}-r{reads}.first-round",
+                "snia-latency-{size}-r{reads}.{pts,plateau}",
+                "snia-latency.{pts-round,plateau-round}",
+                Unit::Nanoseconds,
+            ),
+        ],
         ..MethodInfo::EMPTY
     },
     parts,
@@ -54,7 +80,9 @@ fn parts(whole: &Whole) -> Vec<Part> {
     });
     let cells = cells.filter(|c| c.fits(whole)).collect();
     let last = cell(TRACKED.max(whole.block), 0, whole.seconds(HISTOGRAM_SECONDS));
-    let last = last.writing_at_most(whole, LAST_PASSES).named(format!("{NAME}-distribution"));
+    let last = last
+        .writing_at_most(whole, LAST_PASSES)
+        .named(&MetricKey::of_words(&[&NAME, &"distribution"]));
     vec![
         Part::Purge,
         Part::Precondition,

@@ -18,13 +18,13 @@ mod wsat;
 mod xsr;
 
 use analysis::LatencyReplicates;
-use record::{LatencyProfile, Metric, MetricKey, Unit};
+use record::{LatencyProfile, MetricKey, Statistic, Unit};
 use workload::OpKind::Write;
 use workload::{BlockSizes, OpKind, Stop, Workload};
 
 use crate::session::Session;
 use crate::whole::Whole;
-use crate::{Method, MethodError, MethodInfo, Options, Round};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
 use cell::Cell;
 use rounds::Rounds;
 
@@ -48,6 +48,24 @@ const DEPTH: u32 = 32;
 
 /// Recovered: this share of the previous rate.
 const RECOVERED_FROM: f64 = 0.95;
+
+/// Declarations of the figures that tracked cells have besides their rate or latency.
+const fn tracked(
+    first_round: &'static str,
+    steady: &'static str,
+    rounds: &'static str,
+    unit: Unit,
+) -> [MetricInfo; 3] {
+    [
+        MetricInfo::new(first_round, unit, "the first round of a cell that is tracked"),
+        MetricInfo::new(steady, unit, "its mean over the window that is steady by either rule"),
+        MetricInfo::new(
+            rounds,
+            Unit::Number,
+            "the round in which all tracked cells were steady by that rule",
+        ),
+    ]
+}
 
 /// A test of the family.
 pub(crate) struct Snia {
@@ -136,7 +154,7 @@ fn latencies(session: &mut Session<'_>, w: &Workload) -> Result<(), MethodError>
         let Some(stats) = m.kind(kind) else { continue };
         let mut all = LatencyReplicates::default();
         all.add(&stats.service);
-        session.out.put_metrics(&w.name, all.metrics(&MetricKey::parse(&w.name)));
+        session.out.put_metrics(&w.name, all.metrics(&MetricKey::of(w)));
         session.out.put_latency(LatencyProfile {
             name: w.name.clone(),
             op: kind.name().to_string(),
@@ -175,15 +193,13 @@ fn course(
 ) -> Result<(), MethodError> {
     let course = session.course(w, 0)?;
     let rate = course.average().unwrap_or(0.0);
-    session.out.put_metric(Metric::single(&w.name, Unit::BytesPerSecond, rate));
+    session.put(MetricKey::of(w), Unit::BytesPerSecond, Some(rate));
     let end = course.rate_between(0.9 * course.bytes(), course.bytes()).unwrap_or(rate);
-    let metric = Metric::single(format!("{}.end", w.name), Unit::BytesPerSecond, end);
-    session.out.put_metric(metric);
+    session.put(MetricKey::of(w).with(Statistic::End), Unit::BytesPerSecond, Some(end));
     let before = ends.iter().find(|e| Some(e.0.as_str()) == against).map(|e| e.1);
-    if let Some(seconds) = before.and_then(|rate| course.reaches(RECOVERED_FROM * rate)) {
-        let name = format!("{}.recovery", w.name);
-        session.out.put_metric(Metric::single(name, Unit::Nanoseconds, seconds * 1e9));
-    }
+    let recovery_s = before.and_then(|rate| course.reaches(RECOVERED_FROM * rate));
+    let key = MetricKey::of(w).with(Statistic::Recovery);
+    session.put(key, Unit::Nanoseconds, recovery_s.map(|seconds| seconds * 1e9));
     ends.push((w.name.clone(), end));
     session.checkpoint();
     Ok(())

@@ -7,7 +7,7 @@
 //! accepts a slow decay.
 
 use analysis::{Slope, WINDOW};
-use record::{Finding, FindingKind, Level, Metric, Series, Unit};
+use record::{Finding, FindingKind, Level, MetricKey, Series, Statistic, Unit};
 
 use super::cell::Cell;
 use crate::session::Session;
@@ -122,23 +122,23 @@ impl Rounds {
     /// five rounds. A first round that was cut short has figures of its finished cells only.
     fn put(&self, session: &mut Session<'_>, steadiness: &Steadiness) {
         for cell in self.cells.iter().filter(|cell| !cell.samples.is_empty()) {
-            let name = &cell.workload.name;
             let window = |end: usize| &cell.samples[end.saturating_sub(WINDOW)..end];
             cell.put(session, window(cell.samples.len()));
             if !cell.tracked {
                 continue;
             }
-            let first = Metric::single(format!("{name}.first-round"), cell.unit(), cell.samples[0]);
-            session.out.put_metric(first);
-            let words = [("pts", steadiness.pts), ("plateau", steadiness.plateau)];
-            for (word, end) in words.into_iter().filter_map(|(w, end)| Some((w, end? as usize))) {
-                session.out.put_metric(cell.mean(format!("{name}.{word}"), window(end)));
+            let first = cell.key().with(Statistic::FirstRound);
+            session.put(first, cell.unit(), cell.samples.first().copied());
+            let ends = [(Statistic::Pts, steadiness.pts), (Statistic::Plateau, steadiness.plateau)];
+            for (statistic, end) in ends.into_iter().filter_map(|(s, end)| Some((s, end?))) {
+                let mean = cell.mean(cell.key().with(statistic), window(end as usize));
+                session.out.put_metric(mean);
             }
         }
-        let words = [("pts-round", steadiness.pts), ("plateau-round", steadiness.plateau)];
-        for (word, round) in words.into_iter().filter_map(|(w, round)| Some((w, round?))) {
-            let name = format!("{}.{word}", self.name);
-            session.out.put_metric(Metric::single(name, Unit::Number, f64::from(round)));
+        let (pts, plateau) = (Statistic::PtsRound, Statistic::PlateauRound);
+        for (statistic, round) in [(pts, steadiness.pts), (plateau, steadiness.plateau)] {
+            let key = MetricKey::parse(&self.name).with(statistic);
+            session.put(key, Unit::Number, round.map(f64::from));
         }
     }
 

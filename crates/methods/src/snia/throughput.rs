@@ -1,12 +1,12 @@
 //! `snia-throughput`: steady-state sequential reads and writes of large blocks.
 
-use record::Safety;
+use record::{MetricKey, Safety, Unit, size_word};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, Snia};
-use crate::MethodInfo;
+use super::{MINUTE, Part, Snia, tracked};
 use crate::whole::Whole;
+use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-throughput";
 
@@ -28,6 +28,19 @@ pub(crate) static THROUGHPUT: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 7_200.0,
         writes: "the whole drive four times, then in order at most 25 times the drive",
+        metrics: &[
+            &[MetricInfo::new(
+                "snia-throughput-{size}-r{reads}",
+                Unit::BytesPerSecond,
+                "blocks of that size in order, all reads or all writes, in rounds",
+            )],
+            &tracked(
+                "snia-throughput-{size}-r{reads}.first-round",
+                "snia-throughput-{size}-r{reads}.{pts,plateau}",
+                "snia-throughput-{size}.{pts-round,plateau-round}",
+                Unit::BytesPerSecond,
+            ),
+        ],
         ..MethodInfo::EMPTY
     },
     parts,
@@ -40,8 +53,8 @@ fn parts(whole: &Whole) -> Vec<Part> {
             let cell = Cell::sequential(whole, NAME, size, reads, seconds);
             cell.writing_at_most(whole, ROUND_PASSES).tracked()
         };
-        let name = format!("{NAME}-{}", workload::units::binary_tight(u64::from(size)));
-        Part::Rounds(Rounds::new(&name, vec![cell(100), cell(0)], PASSES_MOST))
+        let name = MetricKey::of_words(&[&NAME, &size_word(u64::from(size))]);
+        Part::Rounds(Rounds::new(&name.to_string(), vec![cell(100), cell(0)], PASSES_MOST))
     };
     SIZES.into_iter().flat_map(|size| [Part::Purge, Part::Precondition, rounds(size)]).collect()
 }

@@ -1,12 +1,12 @@
 //! `snia-wsat`: random writes from a purged drive until they saturate it.
 
-use record::Safety;
+use record::{Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, Snia};
-use crate::MethodInfo;
+use super::{MINUTE, Part, Snia, tracked};
 use crate::whole::Whole;
+use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-wsat";
 
@@ -27,6 +27,19 @@ pub(crate) static WSAT: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 21_600.0,
         writes: "at random four times the whole drive at most",
+        metrics: &[
+            &[MetricInfo::new(
+                "snia-wsat-{size}-r0",
+                Unit::Iops,
+                "random writes until they saturate the drive",
+            )],
+            &tracked(
+                "snia-wsat-{size}-r0.first-round",
+                "snia-wsat-{size}-r0.{pts,plateau}",
+                "snia-wsat.{pts-round,plateau-round}",
+                Unit::Iops,
+            ),
+        ],
         ..MethodInfo::EMPTY
     },
     parts,

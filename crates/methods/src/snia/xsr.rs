@@ -1,12 +1,12 @@
 //! `snia-xsr`: large sequential writes, then small random ones, then sequential again (cross
 //! stimulus recovery).
 
-use record::Safety;
+use record::{MetricKey, Safety, Unit};
 
 use super::cell::Cell;
 use super::{Part, Snia};
-use crate::MethodInfo;
 use crate::whole::Whole;
+use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-xsr";
 
@@ -37,6 +37,23 @@ pub(crate) static XSR: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 79_200.0,
         writes: "at most 20 times the whole drive, without a pause",
+        metrics: &[&[
+            MetricInfo::new(
+                "snia-xsr-{sequential-before,random,sequential-after}",
+                Unit::BytesPerSecond,
+                "each of the three parts, the whole of it",
+            ),
+            MetricInfo::new(
+                "snia-xsr-{sequential-before,random,sequential-after}.end",
+                Unit::BytesPerSecond,
+                "its last tenth",
+            ),
+            MetricInfo::new(
+                "snia-xsr-sequential-after.recovery",
+                Unit::Nanoseconds,
+                "until the last part is as fast as the first was at its end",
+            ),
+        ]],
         ..MethodInfo::EMPTY
     },
     parts,
@@ -46,12 +63,12 @@ fn parts(whole: &Whole) -> Vec<Part> {
     let sequential = |name: &str| {
         let seconds = whole.seconds(SEQUENTIAL_SECONDS);
         let cell = Cell::sequential(whole, NAME, SEQUENTIAL_BLOCK, 0, seconds);
-        cell.writing_at_most(whole, SEQUENTIAL_PASSES).named(name.into()).workload
+        cell.writing_at_most(whole, SEQUENTIAL_PASSES).named(&MetricKey::parse(name)).workload
     };
     let seconds = whole.seconds(RANDOM_SECONDS);
     let random = Cell::random(whole, NAME, RANDOM_BLOCK.max(whole.block), 0, seconds);
     let random = random.writing_at_most(whole, RANDOM_PASSES);
-    let random = random.named("snia-xsr-random".into()).workload;
+    let random = random.named(&MetricKey::of_words(&[&NAME, &"random"])).workload;
     let after = sequential("snia-xsr-sequential-after");
     vec![
         Part::Purge,

@@ -1,8 +1,7 @@
 //! The layout of `speed`: places, chunk sizes and repeats.
 
-use record::{Safety, TargetKind};
+use record::{MetricKey, Safety, TargetKind, size_word};
 use rig::TargetInfo;
-use workload::units::binary_tight;
 use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use crate::ground::Ground;
@@ -28,6 +27,9 @@ const CHUNK_SECONDS: f64 = 0.5;
 /// The default time, which `--time` scales.
 const USUAL_SECONDS: f64 = super::SECONDS;
 
+/// Label of the place that the old tool reads.
+const START: &str = "start";
+
 /// A place on the drive.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
@@ -37,11 +39,11 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The name of the workload and its metric; at the start it is that of the old tool.
-    pub fn name(&self, kind: OpKind) -> String {
+    /// The metric of a pass over it; at the start it is that of the old tool.
+    pub fn key(&self, kind: OpKind) -> MetricKey {
         match self.label {
-            "start" => format!("speed-{}", kind.name()),
-            label => format!("speed-{}-{label}", kind.name()),
+            START => MetricKey::of_words(&[&"speed", &kind.name()]),
+            label => MetricKey::of_words(&[&"speed", &kind.name(), &label]),
         }
     }
 }
@@ -96,20 +98,20 @@ impl Layout {
 
     /// One pass over a place.
     pub fn pass(&self, place: &Place, kind: OpKind) -> Workload {
-        self.in_order(place.name(kind), kind, self.chunk, place.region)
+        self.in_order(place.key(kind), kind, self.chunk, place.region)
     }
 
     /// A short run in chunks of another size, at the start.
     pub fn chunk(&self, kind: OpKind, size: u32) -> Workload {
-        let mut w = self.in_order(chunk_name(kind, size), kind, size, self.places[0].region);
+        let mut w = self.in_order(chunk_key(kind, size), kind, size, self.places[0].region);
         let seconds = CHUNK_SECONDS * self.seconds / USUAL_SECONDS;
         w.stop.time_ns = Some((seconds * 1e9) as u64);
         w
     }
 
-    fn in_order(&self, name: String, kind: OpKind, block: u32, region: Region) -> Workload {
+    fn in_order(&self, key: MetricKey, kind: OpKind, block: u32, region: Region) -> Workload {
         let mix = if kind == OpKind::Write { Mix::WRITE } else { Mix::READ };
-        let mut w = Workload::new(name, Pattern::Sequential, mix, block, region);
+        let mut w = Workload::new(key.to_string(), Pattern::Sequential, mix, block, region);
         w.stop = Stop { bytes: Some(region.bytes), coverage: Some(1.0), ..Stop::default() };
         w.seed = self.seed;
         if kind == OpKind::Write {
@@ -120,8 +122,8 @@ impl Layout {
 }
 
 /// `speed-read-16KiB`.
-pub(super) fn chunk_name(kind: OpKind, size: u32) -> String {
-    format!("speed-{}-{}", kind.name(), binary_tight(u64::from(size)))
+pub(super) fn chunk_key(kind: OpKind, size: u32) -> MetricKey {
+    MetricKey::of_words(&[&"speed", &kind.name(), &size_word(u64::from(size))])
 }
 
 /// Maximum transfer of one command, as far as known, bytes.
@@ -147,7 +149,7 @@ fn places(kind: TargetKind, bytes: u64, chunk: u64) -> Vec<Place> {
         label,
         region: Region { start: start / grid * grid, bytes: length },
     };
-    let start = at("start", 0);
+    let start = at(START, 0);
     match whole {
         true => vec![start, at("middle", (bytes - length) / 2), at("end", bytes - length)],
         false => vec![start],

@@ -11,7 +11,7 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
-use record::{Finding, FindingKind, IoErrors, Level, Unit};
+use record::{Finding, FindingKind, IoErrors, Level, Statistic, Unit};
 use rig::{Measurement, Preparation};
 use workload::units::decimal;
 use workload::{Content, OpKind};
@@ -20,7 +20,7 @@ use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
 use crate::verdict::{CommandTimes, Legacy, PlaceRates};
-use crate::{Method, MethodError, MethodInfo, Options, Patience, Round};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Patience, Round};
 
 use layout::Layout;
 
@@ -55,8 +55,42 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Borrows,
     seconds: SECONDS,
     writes: "32 MiB at three places, four times and a little more, with the bytes that were there",
+    metrics: &[&METRICS],
     ..MethodInfo::EMPTY
 };
+
+const METRICS: [MetricInfo; 6] = [
+    MetricInfo::new(
+        "speed-{read,write}",
+        Unit::BytesPerSecond,
+        "the first 32 MiB; a write includes its last flush",
+    ),
+    MetricInfo::new(
+        "speed-{read,write}.legacy",
+        Unit::BytesPerSecond,
+        "the same as the old tool counts: without the flush, in tenths of a MB/s",
+    ),
+    MetricInfo::new(
+        "speed-{read,write}-{middle,end}",
+        Unit::BytesPerSecond,
+        "32 MiB in the middle of the drive, at its end",
+    ),
+    MetricInfo::new(
+        "speed-{read,write}-{size}",
+        Unit::BytesPerSecond,
+        "chunks of that size at the start: size over the median time of one",
+    ),
+    MetricInfo::new(
+        "speed-{read,write}.command-time",
+        Unit::Nanoseconds,
+        "t0 of T = t0 + size/B: time of a command besides its data",
+    ),
+    MetricInfo::new(
+        "speed-{read,write}.transfer-rate",
+        Unit::BytesPerSecond,
+        "B of the same: rate of the data alone",
+    ),
+];
 
 impl Method for Speed {
     fn info(&self) -> &'static MethodInfo {
@@ -140,11 +174,11 @@ fn passes(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError>
 fn put_passes(session: &mut Session<'_>, layout: &Layout, rates: &[[Passes; 2]]) {
     for kind in layout.kinds() {
         for (place, rates) in layout.places.iter().zip(rates) {
-            session.put_rates(&place.name(kind), &rates[kind as usize].honest);
+            session.put_rates(place.key(kind), &rates[kind as usize].honest);
         }
         let tenths = |rate: &f64| (rate / TENTH_MB).round() * TENTH_MB;
         let legacy: Vec<f64> = rates[0][kind as usize].legacy.iter().map(tenths).collect();
-        session.put_rates(&format!("speed-{}.legacy", kind.name()), &legacy);
+        session.put_rates(layout.places[0].key(kind).with(Statistic::Legacy), &legacy);
     }
     let side = |kind: OpKind| rates[0][kind as usize].legacy.clone();
     session.checks.speed = Some(Legacy {
@@ -180,7 +214,7 @@ fn chunks(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError>
             rates[index].push(f64::from(size) * 1e9 / median);
         }
         for ((kind, size), rates) in cells.iter().zip(&rates) {
-            session.put_rates(&layout::chunk_name(*kind, *size), rates);
+            session.put_rates(layout::chunk_key(*kind, *size), rates);
         }
         put_costs(session, layout, &times);
         session.checkpoint();
@@ -197,12 +231,12 @@ fn put_costs(session: &mut Session<'_>, layout: &Layout, times: &[Vec<f64>]) {
         let fits = (0..rounds).map(|round| analysis::Cost::fit(&of(round).collect::<Vec<_>>()));
         let costs: Vec<analysis::Cost> = fits.flatten().collect();
         if costs.len() == rounds {
-            let name = |what: &str| format!("speed-{}.{what}", kind.name());
+            let of = |statistic| layout.places[0].key(kind).with(statistic);
             let samples = costs.iter().map(|c| c.command_ns).collect();
-            let metric = analysis::metric(name("command-time"), Unit::Nanoseconds, samples);
-            session.out.put_metric(metric);
+            let key = of(Statistic::CommandTime);
+            session.out.put_metric(analysis::metric(key, Unit::Nanoseconds, samples));
             let samples: Vec<f64> = costs.iter().map(|c| c.bytes_per_s).collect();
-            session.put_rates(&name("transfer-rate"), &samples);
+            session.put_rates(of(Statistic::TransferRate), &samples);
         }
         session.checks.command.push(CommandTimes { kind, chunk: layout.chunk, costs, rounds });
     }

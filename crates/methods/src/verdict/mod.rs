@@ -46,6 +46,7 @@ pub(crate) use speed::{CommandTimes, Legacy, PlaceRates};
 pub(crate) use steady::Steadiness;
 pub(crate) use throttle::Warmth;
 pub(crate) use trim::Trim;
+pub use untrimmed::ReachedState;
 pub(crate) use untrimmed::States;
 
 /// Results of the checks of `authentic` and of the whole-drive tests; `None` for checks not made.

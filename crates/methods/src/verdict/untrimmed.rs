@@ -19,9 +19,36 @@ const RESTORED_FROM: f64 = 0.9;
 /// Not restored: at most this much faster than the full drive.
 const UNCHANGED_TO: f64 = 1.15;
 
-/// States reached by a discard, and states in which all blocks are mapped.
-const DISCARDED: [&str; 3] = ["states-file-deleted", "states-formatted", "states-used-discarded"];
-const FULL: [&str; 2] = ["states-filled", "states-partition-deleted"];
+/// A state from which `states` writes at random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReachedState {
+    /// Everything discarded.
+    Fresh,
+    /// Written once in order.
+    Filled,
+    /// Filled, and its partition deleted: no block is unmapped.
+    PartitionDeleted,
+    /// Filled, and its only file deleted with discard.
+    FileDeleted,
+    /// Filled, and formatted with discard.
+    Formatted,
+    /// Used at random, then discarded.
+    UsedDiscarded,
+}
+
+impl ReachedState {
+    /// Name of the random writes from it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ReachedState::Fresh => "states-fresh",
+            ReachedState::Filled => "states-filled",
+            ReachedState::PartitionDeleted => "states-partition-deleted",
+            ReachedState::FileDeleted => "states-file-deleted",
+            ReachedState::Formatted => "states-formatted",
+            ReachedState::UsedDiscarded => "states-used-discarded",
+        }
+    }
+}
 
 /// Random writes from each state, bytes per second.
 #[derive(Clone, Debug, Default)]
@@ -32,13 +59,15 @@ pub(crate) struct States {
 }
 
 impl States {
-    /// Adds the rate from one state; names other than those of random writes are ignored.
-    pub fn add(&mut self, name: &str, rate: f64) {
-        match name {
-            "states-fresh" => self.fresh = Some(rate),
-            _ if FULL.contains(&name) => self.full.push(rate),
-            _ if DISCARDED.contains(&name) => self.discarded.push(rate),
-            _ => {}
+    /// Adds the rate of random writes from a state.
+    pub fn add(&mut self, state: ReachedState, rate: f64) {
+        use ReachedState::{
+            FileDeleted, Filled, Formatted, Fresh, PartitionDeleted, UsedDiscarded,
+        };
+        match state {
+            Fresh => self.fresh = Some(rate),
+            Filled | PartitionDeleted => self.full.push(rate),
+            FileDeleted | Formatted | UsedDiscarded => self.discarded.push(rate),
         }
     }
 }
@@ -165,12 +194,16 @@ mod tests {
     use super::super::Answer;
     use super::*;
 
+    use ReachedState::{FileDeleted, Filled, Formatted, Fresh, PartitionDeleted, UsedDiscarded};
+
+    const FULL: [ReachedState; 2] = [Filled, PartitionDeleted];
+    const DISCARDED: [ReachedState; 3] = [FileDeleted, Formatted, UsedDiscarded];
+
     fn states(fresh: f64, full: f64, discarded: [f64; 3]) -> States {
         let mut states = States::default();
-        states.add("states-fresh", fresh);
-        states.add("states-write-fresh", 1e9);
-        FULL.iter().for_each(|name| states.add(name, full));
-        DISCARDED.iter().zip(discarded).for_each(|(name, rate)| states.add(name, rate));
+        states.add(Fresh, fresh);
+        FULL.into_iter().for_each(|state| states.add(state, full));
+        DISCARDED.into_iter().zip(discarded).for_each(|(state, rate)| states.add(state, rate));
         states
     }
 
@@ -190,9 +223,10 @@ mod tests {
     #[test]
     fn chance_differences_are_not_claimed() {
         let mut states = States::default();
-        let rates = [("states-fresh", 34.2), ("states-filled", 20.0), (FULL[1], 4.0)];
-        rates.into_iter().for_each(|(name, rate)| states.add(name, rate));
-        DISCARDED.iter().zip([40.0, 4.0, 10.0]).for_each(|(name, rate)| states.add(name, rate));
+        let rates = [(Fresh, 34.2), (Filled, 20.0), (PartitionDeleted, 4.0)];
+        rates.into_iter().for_each(|(state, rate)| states.add(state, rate));
+        let rates = DISCARDED.into_iter().zip([40.0, 4.0, 10.0]);
+        rates.for_each(|(state, rate)| states.add(state, rate));
         assert_eq!(untrimmed(&states).answer, Answer::Unknown);
         assert_eq!(restored(&states).answer, Answer::Unknown);
         // It is slower; the effect of discard is inconclusive.

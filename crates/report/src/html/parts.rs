@@ -340,7 +340,7 @@ fn unrounded(run: &Run) -> Markup {
         @for m in &run.metrics {
             tr {
                 th scope="row" { (m.name) }
-                td { (crate::csv::unit(m.unit)) }
+                td { (m.unit.name()) }
                 @for value in [m.value, m.low, m.high] { td.number { (number(value)) } }
                 td.number { (m.n) }
                 td { (samples(m)) }

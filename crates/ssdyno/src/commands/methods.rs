@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use lab::{MethodInfo, work};
+use lab::{MethodInfo, MetricInfo, work};
 use report::Ink;
 use report::table::{Align, Cell, Table};
 use serde_json::json;
@@ -45,9 +45,11 @@ fn table(methods: &[&MethodInfo]) -> String {
 }
 
 fn in_full(info: &MethodInfo) -> String {
-    let about = screen::wrap(info.about, screen::style().width.min(90));
+    let width = screen::style().width.min(90);
+    let about = screen::wrap(info.about, width);
+    let metrics: String = info.metrics().map(|metric| in_words(metric, width)).collect();
     format!(
-        "{} - {}\n\n{about}\n\nsafety   {}\nwrites   {}\ntime     {}\n",
+        "{} - {}\n\n{about}\n\nsafety   {}\nwrites   {}\ntime     {}\n\nmetrics\n{metrics}",
         info.name,
         info.summary,
         info.safety.name(),
@@ -56,7 +58,16 @@ fn in_full(info: &MethodInfo) -> String {
     )
 }
 
+/// A metric with its unit, and its meaning on lines of its own.
+fn in_words(metric: &MetricInfo, width: usize) -> String {
+    const INDENT: &str = "\n      ";
+    let lines = screen::wrap(metric.meaning, width.saturating_sub(INDENT.len()));
+    let meaning = lines.replace('\n', INDENT);
+    format!("  {}  ({}){INDENT}{meaning}\n", metric.name, metric.unit.name())
+}
+
 fn json(methods: &[&MethodInfo]) -> Result<String> {
+    let declared = |metric: &MetricInfo| json!({ "name": metric.name, "unit": metric.unit, "meaning": metric.meaning });
     let about = |info: &&MethodInfo| {
         json!({
             "name": info.name,
@@ -65,6 +76,7 @@ fn json(methods: &[&MethodInfo]) -> Result<String> {
             "safety": info.safety,
             "seconds": info.seconds,
             "writes": info.writes,
+            "metrics": info.metrics().map(declared).collect::<Vec<_>>(),
         })
     };
     present::json(&methods.iter().map(about).collect::<Vec<_>>())

@@ -209,6 +209,8 @@ fn lists_without_a_store() {
     assert!(names.contains(&"quick".into()) && names.contains(&"authentic".into()));
     assert!(place.ssdyno(&["methods"]).good().out.contains("quick"));
     assert!(place.ssdyno(&["methods", "quick"]).good().out.contains("safety   scratch"));
+    let sustain = place.ssdyno(&["methods", "sustain"]).good().out;
+    assert!(sustain.contains("\n  sustain-fresh.cache  (B)\n      written before"), "{sustain}");
     let doctor = place.ssdyno(&["doctor", "--json"]).good().json();
     assert!(doctor["environment"]["cpu"].is_object() && doctor["findings"].is_array());
     assert!(place.ssdyno(&["doctor"]).good().out.contains("machine"));

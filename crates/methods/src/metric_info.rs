@@ -1,0 +1,85 @@
+//! Declarations of metrics: the name, unit and meaning of every metric a method publishes.
+//!
+//! One declaration is one metric, or a family of metrics whose names differ in a few words. It does
+//! not build names ([`record::MetricKey`] does): tests prove that every published metric is declared
+//! with its unit. The tables of docs/methods.md and `ssdyno methods NAME` come from here.
+
+use record::{MetricKey, Unit};
+
+/// A metric, or a family of metrics, of a method.
+#[derive(Clone, Copy, Debug)]
+pub struct MetricInfo {
+    /// Its key. A part in braces differs within the family: one of the words in `{read,write}`, a
+    /// size in `{size}`, a duration in `{time}`, a whole number in braces around any other word.
+    pub name: &'static str,
+    /// Unit of all of them.
+    pub unit: Unit,
+    /// Its meaning, without a full stop.
+    pub meaning: &'static str,
+}
+
+impl MetricInfo {
+    /// A declaration.
+    pub const fn new(name: &'static str, unit: Unit, meaning: &'static str) -> MetricInfo {
+        MetricInfo { name, unit, meaning }
+    }
+
+    /// Whether it declares this metric.
+    pub fn covers(&self, key: &MetricKey) -> bool {
+        covers(self.name, &key.to_string())
+    }
+}
+
+fn covers(pattern: &str, name: &str) -> bool {
+    let Some((before, rest)) = pattern.split_once('{') else { return pattern == name };
+    let (Some((place, after)), Some(name)) = (rest.split_once('}'), name.strip_prefix(before))
+    else {
+        return false;
+    };
+    let mut ends = (1..=name.len()).filter(|end| name.is_char_boundary(*end));
+    ends.any(|end| fits(place, &name[..end]) && covers(after, &name[end..]))
+}
+
+/// Whether a word can stand at this place.
+fn fits(place: &str, word: &str) -> bool {
+    let number = |text: &str, extra: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || extra.contains(c))
+    };
+    let suffixed = |units: &[&str], extra: &str| {
+        units.iter().any(|unit| word.strip_suffix(unit).is_some_and(|rest| number(rest, extra)))
+    };
+    match place {
+        "size" => suffixed(&["B", "KiB", "MiB", "GiB"], "."),
+        "time" => suffixed(&["s", "ms"], ""),
+        words if words.contains(',') => words.split(',').any(|w| w == word),
+        _ => number(word, ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is(pattern: &'static str, name: &str) -> bool {
+        MetricInfo::new(pattern, Unit::Number, "").covers(&MetricKey::parse(name))
+    }
+
+    #[test]
+    fn a_family_has_the_names_of_its_pattern_and_no_others() {
+        assert!(is("heat-load.hot", "heat-load.hot") && !is("heat-load.hot", "heat-load.hottest"));
+        assert!(is("align-{bytes}.ratio", "align-512.ratio"));
+        for name in ["align-.ratio", "align-x.ratio", "align-512", "align-512.ratio.max"] {
+            assert!(!is("align-{bytes}.ratio", name), "{name}");
+        }
+        let cell = "{seq,rand}-{read,write}-{size}-q{depth}";
+        assert!(is(cell, "rand-write-4KiB-q32") && is(cell, "seq-read-512B-q1"));
+        for name in
+            ["rand-4KiB-q32", "rand-read-write-4KiB-q1", "rand-read-4-q1", "seq-read-4KiB-q"]
+        {
+            assert!(!is(cell, name), "{name}");
+        }
+        assert!(is("idle-{time}", "idle-900s") && is("idle-{time}", "idle-75ms"));
+        assert!(!is("idle-{time}", "idle-900") && !is("idle-{time}", "idle-s"));
+        assert!(is("x.{p99,p99.9}", "x.p99") && is("x.{p99,p99.9}", "x.p99.9"));
+    }
+}

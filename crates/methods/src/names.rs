@@ -1,0 +1,17 @@
+//! Names of workloads that others look for: answers, readers of records such as a fit. All other
+//! names stand in the file of their method.
+
+/// The pass of `sustain` over the discarded drive.
+pub const SUSTAIN_FRESH: &str = "sustain-fresh";
+/// Its pass over the full drive.
+pub const SUSTAIN_FULL: &str = "sustain-full";
+
+/// The reads of `states` after the first pass of writes.
+pub const STATES_READ_FRESH: &str = "states-read-fresh";
+/// Its reads after the last discard and one more pass of writes.
+pub const STATES_READ_RESTORED: &str = "states-read-restored";
+
+/// The metric of all reads of `zones`.
+pub const ZONES_READ: &str = "zones-read";
+/// Its first reads, which find the drive as it was.
+pub const ZONES_ASCENDING: &str = "zones-read-ascending";
