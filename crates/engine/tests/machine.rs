@@ -125,9 +125,14 @@ fn the_faults_of_a_block_are_distinguished() {
         .iter()
         .map(|e| (e.op.as_str(), e.kind.as_str(), e.count, e.first_offsets.as_slice()))
         .collect();
-    let flipped: &[u64] = &[3 * 4096, 7 * 4096];
-    let misplaced: &[u64] = &[5 * 4096];
-    assert_eq!(found, [("verify", "flipped", 2, flipped), ("verify", "misplaced", 1, misplaced)]);
+    let at = |block: u64| [block * 4096];
+    let (flipped, misplaced, unwritten) = (at(3), at(5), at(7));
+    let expected = [
+        ("verify", "flipped", 1, &flipped[..]),
+        ("verify", "misplaced", 1, &misplaced[..]),
+        ("verify", "unwritten", 1, &unwritten[..]),
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]
