@@ -260,12 +260,11 @@ impl Results<'_> {
                 none => *none = Some(end),
             }
         }
-        let each = ends.into_iter().zip(seen.by_job).zip(seen.logs);
+        let each = ends.into_iter().zip(seen.by_job);
         let described = self.descriptions.iter().zip(self.workloads);
-        let result =
-            |(((end, mine), log), (description, workload)): (_, (&Description, &&Workload))| {
-                self.result(description, workload, Option::unwrap_or_default(end), (mine, log))
-            };
+        let result = |((end, mine), (description, workload)): (_, (&Description, &&Workload))| {
+            self.result(description, workload, Option::unwrap_or_default(end), mine)
+        };
         each.zip(described).map(result).collect()
     }
 
@@ -274,7 +273,7 @@ impl Results<'_> {
         description: &Description,
         workload: &Workload,
         end: JobEnd,
-        (mine, log): (JobSeen, Vec<rig::Logged>),
+        mine: JobSeen,
     ) -> JobResult {
         let mut seen = Seen::of_job(end, mine.kinds.clone());
         let mut measurement =
@@ -295,7 +294,6 @@ impl Results<'_> {
             handed: end.handed.batches(),
             returned: end.returned.batches(),
             dumps: end.dumps,
-            log,
             seen: mine,
             measurement,
         }

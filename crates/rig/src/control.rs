@@ -56,8 +56,6 @@ pub trait IntervalObserver {
     fn anew(&mut self, _job: u32) {}
 
     /// Operations of a job whose log was requested, in order of completion, as they become known.
-    /// `false` leaves them to be kept in [`crate::JobResult::log`].
-    fn ops(&mut self, _job: u32, _log: &[Logged]) -> bool {
-        false
-    }
+    /// They are kept nowhere else.
+    fn ops(&mut self, _job: u32, _log: &[Logged]) {}
 }

@@ -65,7 +65,7 @@ pub struct Issue {
     pub complete_min: u32,
     /// Consecutive failures that end the job, at least 1.
     pub failures_max: u32,
-    /// Log every operation.
+    /// Pass every operation to [`crate::IntervalObserver::ops`].
     pub log: bool,
     /// Whether the time includes the final flush without counting it as an operation.
     pub flush_uncounted: bool,

@@ -41,8 +41,6 @@ pub struct JobResult {
     pub handed: [u64; 7],
     /// Operations completed in a turn, in the same classes.
     pub returned: [u64; 7],
-    /// Every operation, where a log was asked for and no observer took it meanwhile.
-    pub log: Vec<Logged>,
     /// The measurement of the job, with its own findings.
     pub measurement: Measurement,
 }

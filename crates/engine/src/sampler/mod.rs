@@ -15,7 +15,7 @@ use drive::Sample;
 use record::Series;
 use rig::{
     DeviceTraffic, Event, Interval, IntervalObserver, JobInterval, JobSeen, KindStats, Kinds,
-    Logged, Observer, Temperature,
+    Observer, Temperature,
 };
 use workload::OpKind;
 
@@ -57,8 +57,6 @@ pub(crate) struct Seen {
     pub totals: Kinds,
     /// By job, if requested.
     pub by_job: Vec<JobSeen>,
-    /// Logged operations by job, where no observer took them.
-    pub logs: Vec<Vec<Logged>>,
     pub series: Series,
     pub ends: Vec<JobEnd>,
     pub device: Option<DeviceTraffic>,
@@ -113,7 +111,6 @@ impl<'a> Sampler<'a> {
         let seen = Seen {
             totals: [const { None }; 4],
             by_job: vec![JobSeen::default(); if subject.by_job { jobs } else { 0 }],
-            logs: vec![Vec::new(); jobs],
             series,
             ends: Vec::new(),
             device: None,
@@ -217,16 +214,14 @@ impl<'a> Sampler<'a> {
                     *seen = JobSeen::default();
                 }
                 let job = self.subject.jobs[job as usize];
-                self.seen.logs[job as usize].clear();
                 if let Some(observer) = &mut self.intervals {
                     observer.anew(job);
                 }
             }
             Report::Log { job, ops } => {
                 let job = self.subject.jobs[job as usize];
-                let taken = self.intervals.as_mut().is_some_and(|by| by.ops(job, &ops));
-                if !taken {
-                    self.seen.logs[job as usize].extend(ops);
+                if let Some(observer) = &mut self.intervals {
+                    observer.ops(job, &ops);
                 }
                 return;
             }
@@ -423,7 +418,6 @@ impl Seen {
         Seen {
             totals,
             by_job: Vec::new(),
-            logs: Vec::new(),
             series: Series::default(),
             ends: vec![end],
             device: None,

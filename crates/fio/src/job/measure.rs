@@ -113,6 +113,14 @@ pub struct Logs {
     pub shared_file: bool,
 }
 
+impl Logs {
+    /// Whether a log has a line for each operation.
+    pub(crate) fn each_op(&self) -> bool {
+        let any = self.bw.is_some() || self.iops.is_some() || self.lat.is_some();
+        any && self.average.is_zero()
+    }
+}
+
 /// Behaviour after an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Errors {

@@ -84,11 +84,8 @@ fn wanted<'r>(run: &'r JobRun<'_>) -> Vec<(&'static str, Value, &'r str)> {
 fn write_log(run: &JobRun<'_>, value: Value, out: &mut impl Write) -> io::Result<()> {
     let logs = &run.job.logs;
     let epoch_ms = if logs.unix_epoch { run.began_unix_ns / 1_000_000 } else { 0 };
-    let lines = match logs.average.is_zero() {
-        true => each(run, value),
-        false => averages(run, value),
-    };
-    for Line { ms, values, direction, bytes, offset, priority } in lines {
+    let write = |line: Line| {
+        let Line { ms, values, direction, bytes, offset, priority } = line;
         write!(out, "{}", ms + epoch_ms)?;
         for value in values {
             write!(out, ", {value}")?;
@@ -101,8 +98,12 @@ fn write_log(run: &JobRun<'_>, value: Value, out: &mut impl Write) -> io::Result
             true => writeln!(out, ", 0x{priority:04x}")?,
             false => writeln!(out, ", {}", u8::from(priority >> 13 == REAL_TIME))?,
         }
+        Ok(())
+    };
+    match logs.average.is_zero() {
+        true => each(run, value, write),
+        false => averages(run, value).into_iter().try_for_each(write),
     }
-    Ok(())
 }
 
 /// fio's number of a direction.
@@ -115,8 +116,12 @@ fn direction(kind: OpKind) -> Option<u8> {
     }
 }
 
-/// A line for each operation.
-fn each(run: &JobRun<'_>, value: Value) -> Vec<Line> {
+/// Writes a line for each operation.
+fn each(
+    run: &JobRun<'_>,
+    value: Value,
+    mut write: impl FnMut(Line) -> io::Result<()>,
+) -> io::Result<()> {
     let place = (1u64 << run.place_bits) - 1;
     let own =
         run.job.io_priority().map_or(0, |(class, level)| packed(class.into(), level.into(), 0));
@@ -138,7 +143,7 @@ fn each(run: &JobRun<'_>, value: Value) -> Vec<Line> {
             priority: if logged.priority == 0 { own } else { logged.priority },
         })
     };
-    run.did.log.iter().filter_map(line).collect()
+    run.log.each(|logged| line(logged).map_or(Ok(()), &mut write))
 }
 
 /// A line for each average and direction that had any.

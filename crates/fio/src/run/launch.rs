@@ -93,9 +93,8 @@ fn checks(job: &Job) -> Checks {
 }
 
 fn issue(clone: &JobClone<'_>) -> Issue {
-    let (job, queue, logs) = (clone.job, &clone.job.queue, &clone.job.logs);
+    let (job, queue) = (clone.job, &clone.job.queue);
     let drained = queue.depth.saturating_sub(queue.low);
-    let logged = logs.bw.is_some() || logs.iops.is_some() || logs.lat.is_some();
     let flow = job.pace.flow;
     Issue {
         backend: Some(backend(job.engine)),
@@ -103,7 +102,7 @@ fn issue(clone: &JobClone<'_>) -> Issue {
         complete_min: queue.complete_min.max(drained).max(1),
         // Errors that the job continues after are forgiven by its control.
         failures_max: 1,
-        log: logs.average.is_zero() && logged,
+        log: job.logs.each_op(),
         flush_uncounted: true,
         fault_ends: job.verify.fatal,
         dump: job.verify.dump,

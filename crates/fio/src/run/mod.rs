@@ -12,6 +12,7 @@ mod files;
 mod launch;
 mod least;
 mod numa;
+mod oplog;
 mod places;
 mod proof;
 mod rates;
@@ -37,6 +38,7 @@ use clones::JobClone;
 pub use control::Judgement;
 pub use error::RunError;
 use files::PlanFiles;
+pub use oplog::OpLog;
 use sizes::Place;
 pub use steady::{SteadySeen, Window};
 
@@ -67,6 +69,8 @@ pub struct JobRun<'p> {
     pub place_bits: u32,
     /// Counts and latencies.
     pub did: JobResult,
+    /// Its operations, where a log has a line for each.
+    pub log: OpLog,
     /// The decisions of its control: a depth, a limit that was passed, errors it continued after.
     pub judgement: Judgement,
     /// Its steady state, where the job asked for one.
@@ -259,7 +263,7 @@ impl<'p> Prepared<'p> {
                 break;
             }
             let clones: Vec<_> = self.clones.iter().filter(|clone| clone.stage == stage).collect();
-            let (jobs, whole) = stage::perform(&clones, self.real, rig)?;
+            let (jobs, whole) = stage::perform(&clones, (self.plan, self.real), rig)?;
             ran.jobs.extend(jobs);
             ran.stages.push(whole);
             if clones.iter().any(|clone| ends_everything(clone.job)) {

@@ -1,19 +1,20 @@
 //! One stage of a plan: the jobs that run at the same time, as one performance of the rig.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::PoisonError;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use record::{Finding, FindingKind, Level};
-use rig::{Measurement, Rig, Stage};
+use rig::{IntervalObserver, JobSeen, Logged, Measurement, Rig, RigError, Stage};
 
 use super::clones::JobClone;
 use super::control::SharedJudgement;
 use super::launch::launch;
 use super::steady::SteadyWatch;
-use super::{JobRun, RunError, numa};
-use crate::Job;
+use super::{JobRun, OpLog, RunError, numa};
 use crate::job::gcd;
+use crate::{Job, Plan};
 
 /// Bounds of the sampling intervals, nanoseconds: shorter ones cost too much, longer ones show too
 /// little.
@@ -23,7 +24,7 @@ const LONGEST_INTERVAL_NS: u64 = 100_000_000;
 /// Runs the clones; returns the result of each, and of all together.
 pub(super) fn perform<'p>(
     clones: &[&JobClone<'p>],
-    real: bool,
+    (plan, real): (&Plan, bool),
     rig: &mut dyn Rig,
 ) -> Result<(Vec<JobRun<'p>>, Measurement), RunError> {
     let (mut jobs, mut judgements) = (Vec::new(), Vec::new());
@@ -34,29 +35,75 @@ pub(super) fn perform<'p>(
         judgements.push(judgement);
     }
     let (began_unix_ns, interval_ns) = (unix_ns(), interval_ns(clones));
-    let mut steady = SteadyWatch::new(clones, interval_ns);
+    let steady = SteadyWatch::new(clones, interval_ns);
+    let logs = clones.iter().map(|clone| op_log(clone, plan)).collect::<Result<_, _>>()?;
+    let mut seen = Seen { steady, logs };
     let name = clones.first().map_or("", |clone| &clone.job.name);
     let stage =
-        Stage { name, interval_ns: Some(interval_ns), by_job: true, observer: Some(&mut steady) };
+        Stage { name, interval_ns: Some(interval_ns), by_job: true, observer: Some(&mut seen) };
     let performance = rig.perform(jobs, stage)?;
     let mut whole = performance.whole;
-    let results = clones.iter().zip(performance.jobs).zip(judgements);
-    let run =
-        |(number, ((clone, did), judgement)): (u32, ((&&JobClone<'p>, _), SharedJudgement))| {
-            JobRun {
-                job: clone.job,
-                clone: clone.number,
-                began_unix_ns,
-                interval_ns,
-                place_bits: clone.place_bits(),
-                did,
-                judgement: judgement.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-                steady: steady.seen(number),
-            }
-        };
+    let Seen { steady, logs } = seen;
+    let results = clones.iter().zip(performance.jobs.into_iter().zip(logs)).zip(judgements);
+    let run = |(number, ((clone, (did, log)), judgement)): (
+        u32,
+        ((&&JobClone<'p>, _), SharedJudgement),
+    )| {
+        JobRun {
+            job: clone.job,
+            clone: clone.number,
+            began_unix_ns,
+            interval_ns,
+            place_bits: clone.place_bits(),
+            did,
+            log,
+            judgement: judgement.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            steady: steady.seen(number),
+        }
+    };
     let runs: Vec<_> = (0..).zip(results).map(run).collect();
     whole.findings.extend(runs.iter().filter_map(limit_passed));
     Ok((runs, whole))
+}
+
+/// Sees the jobs of a stage while they run.
+struct Seen {
+    steady: SteadyWatch,
+    /// The log of each clone.
+    logs: Vec<OpLog>,
+}
+
+impl IntervalObserver for Seen {
+    fn interval(&mut self, now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32)) {
+        self.steady.interval(now_ns, jobs, end);
+    }
+
+    fn anew(&mut self, job: u32) {
+        self.logs[job as usize].clear();
+    }
+
+    fn ops(&mut self, job: u32, log: &[Logged]) {
+        self.logs[job as usize].add(log);
+    }
+}
+
+/// The log of a clone, in the directory that its lines will be written to.
+fn op_log(clone: &JobClone<'_>, plan: &Plan) -> Result<OpLog, RunError> {
+    if !clone.job.logs.each_op() {
+        return Ok(OpLog::default());
+    }
+    let logs = &clone.job.logs;
+    let prefix = [&logs.bw, &logs.iops, &logs.lat].into_iter().flatten().next();
+    let directory = plan.globals.aux_path.as_deref().map_or(Path::new("."), Path::new);
+    let first = directory.join(prefix.map_or("", String::as_str));
+    let parent = first.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let place = parent.unwrap_or(Path::new("."));
+    OpLog::within(place).map_err(|source| {
+        RunError::Rig(RigError::Io {
+            context: format!("make a log in {}", place.display()),
+            source,
+        })
+    })
 }
 
 /// The finding of a job that ended because it passed a limit of its own.
