@@ -162,7 +162,10 @@ fn from_a_scratch_file_that_was_never_written() {
     let directory = tempfile::tempdir().expect("a directory");
     let request = OpenRequest { size: Some(BYTES), wants: Safety::Scratch, destroy: None };
     let place = directory.path().display().to_string();
-    let opened = drive::open(&place, &request).expect("opens");
+    let opened = match drive::open(&place, &request) {
+        Err(full @ drive::DriveError::NoRoom { .. }) => return println!("skipped: {full}"),
+        opened => opened.expect("opens"),
+    };
     let mut machine =
         Machine::new(opened, Options::default(), quiet(), Box::new(|_: &Event| {})).expect("one");
     let blocks = machine.blocks().expect("a block door");

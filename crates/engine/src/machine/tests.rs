@@ -132,6 +132,60 @@ fn borrowed_blocks_are_in_the_journal_and_go_back() {
 }
 
 #[test]
+fn borrowed_blocks_may_only_be_overwritten_with_their_own_content() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let place = journal::Place::at(Some(directory.path())).expect("a place");
+    let mut machine = machine(Safety::Borrows, Some(place));
+    let region = Region::first(262_144);
+    machine.prepare(Preparation::Borrow { region }).expect("kept");
+    let refused = |what: &str, error: Option<RigError>| match error {
+        Some(RigError::Refused(text)) => {
+            let own = "what is borrowed may only be overwritten with its own content";
+            assert!(text.ends_with(own), "{what}: {text}");
+        }
+        other => panic!("{what}: {other:?}"),
+    };
+    let random = Workload { region, ..workload(Mix::WRITE) };
+    refused("random", machine.measure(&random).err());
+    let zeros = Workload { content: Content::Zeros, ..random.clone() };
+    refused("zeros", machine.measure(&zeros).err());
+    let trims = Workload { content: Content::Original, mix: Mix::DISCARD, ..random.clone() };
+    refused("discards among own content", machine.measure(&trims).err());
+    let fill = Preparation::Fill { region, content: Content::Random, seed: 1 };
+    refused("fill", machine.prepare(fill).err());
+    refused("discard", machine.prepare(Preparation::Discard { region }).err());
+    refused("release", machine.prepare(Preparation::Release { region }).err());
+    let request = BlockRequest { tag: 0, way: BlockWay::Write, offset: 0, bytes: vec![1; 512] };
+    refused("block door", machine.blocks().expect("a door").submit(request).err());
+    let erase = machine.prepare(Preparation::Erase { region, how: Erase::Discard });
+    assert!(matches!(erase, Err(RigError::Refused(_))), "{erase:?}");
+    let format = machine.prepare(Preparation::Format { block_bytes: 4096 });
+    assert!(matches!(format, Err(RigError::Refused(_))), "{format:?}");
+    assert!(memory(&machine).drive().bytes.iter().all(|byte| *byte == 0), "nothing was written");
+    let own = Workload { content: Content::Original, ..random };
+    assert!(machine.measure(&own).is_ok());
+}
+
+#[test]
+fn a_drive_near_its_warning_temperature_ends_the_run() {
+    // The drive has 40 degrees, and the margin is 5.
+    for (warn_c, ends) in [(45.0, true), (45.1, false)] {
+        let mut machine = machine(Safety::Destroys, None);
+        let mut drive = record::DriveIdentity::default();
+        drive.health.temperature_warn_c = Some(warn_c);
+        machine.info.target.drive = Some(drive);
+        machine.measure(&workload(Mix::READ)).expect("keeps what was measured");
+        let next = machine.measure(&workload(Mix::READ));
+        assert_eq!(matches!(next, Err(RigError::Refused(_))), ends, "{warn_c}: {next:?}");
+    }
+}
+
+#[test]
+fn a_drive_is_given_five_minutes_by_default() {
+    assert_eq!(Options::default().patience, std::time::Duration::from_secs(5 * 60));
+}
+
+#[test]
 fn another_drive_in_its_place_is_not_written_to() {
     let mut machine = machine(Safety::Destroys, None);
     let write = workload(Mix::WRITE);
