@@ -300,10 +300,7 @@ pub trait Rig {
     /// Runs jobs concurrently, to the end of the last. If the user interrupts, it returns the
     /// results so far with [`StopReason::Interrupted`], and the next call returns
     /// [`RigError::Interrupted`].
-    fn perform(&mut self, jobs: Vec<Job>, _stage: Stage<'_>) -> Result<Performance> {
-        let name = jobs.first().map_or("", |job| job.name());
-        Err(RigError::Unsupported(format!("performing the jobs of {name}")))
-    }
+    fn perform(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance>;
 
     /// Runs a workload as one job on the target.
     fn measure(&mut self, workload: &Workload) -> Result<Measurement> {
@@ -324,13 +321,11 @@ pub trait Rig {
     }
 
     /// The blocks of the target, with content.
-    fn blocks(&mut self) -> Result<&mut dyn Blocks> {
-        Err(RigError::Unsupported("writing and reading given bytes".into()))
-    }
+    fn blocks(&mut self) -> Result<&mut dyn Blocks>;
 
-    /// The files named by jobs.
+    /// The files named by jobs. Refused where the rig is one target: its jobs name no files.
     fn files(&mut self) -> Result<&mut dyn Files> {
-        Err(RigError::Unsupported("files by name".into()))
+        Err(RigError::Unsupported("files by name: this is one target".into()))
     }
 
     /// A RAM disc to measure the same on: the limit of the machine around the drive.

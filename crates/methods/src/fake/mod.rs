@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use record::{Finding, FindingKind, IoErrors, Level, Safety, Series, TargetKind, Unit};
 use rig::{
-    CommandRun, DeviceTraffic, Erase, Event, Exit, KindStats, Measurement, Preparation, Prepared,
-    Result, Rig, RigError, StopReason, TargetInfo, Temperature,
+    Blocks, CommandRun, DeviceTraffic, Erase, Event, Exit, Job, KindStats, Measurement,
+    Performance, Preparation, Prepared, Result, Rig, RigError, Stage, StopReason, TargetInfo,
+    Temperature,
 };
 use workload::{Caching, Content, OpKind, OpStream, Pattern, Region, Workload};
 
@@ -367,6 +368,16 @@ impl Rig for Fake {
         out.cpu_ns = out.elapsed_ns / 10;
         self.now_ns += out.elapsed_ns;
         Ok(out)
+    }
+
+    fn perform(&mut self, jobs: Vec<Job>, _stage: Stage<'_>) -> Result<Performance> {
+        assert_eq!(jobs.len(), 1, "methods run one job at a time");
+        let whole = self.measure(&jobs[0].workload)?;
+        Ok(Performance { jobs: Vec::new(), whole })
+    }
+
+    fn blocks(&mut self) -> Result<&mut dyn Blocks> {
+        Err(RigError::Unsupported("given bytes: no method of these tests brings any".into()))
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {

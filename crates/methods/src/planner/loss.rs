@@ -34,6 +34,10 @@ impl Touched {
         }
     }
 
+    pub fn read(&mut self, region: Region) {
+        join(&mut self.all, region);
+    }
+
     pub fn write(&mut self, region: Region) {
         join(&mut self.all, region);
         join(&mut self.changed, region);

@@ -5,6 +5,7 @@
 //! (`bound.rs`), which is a promise, and its **expected** duration (`expect.rs`), which is not. The
 //! data that would be lost follow from the recorded operations (`loss.rs`).
 
+mod blocks;
 pub(crate) mod bound;
 mod expect;
 mod loss;
@@ -15,8 +16,8 @@ use std::time::Duration;
 
 use record::{Plan, Step, TargetKind};
 use rig::{
-    CommandRun, Erase, Event, Exit, KindStats, Measurement, Preparation, Prepared, Released,
-    Result, Rig, RigError, StopReason, TargetInfo,
+    BlockDone, Blocks, CommandRun, Erase, Event, Exit, Job, KindStats, Measurement, Performance,
+    Preparation, Prepared, Released, Result, Rig, RigError, Stage, StopReason, TargetInfo,
 };
 use workload::{Content, OpKind, Region, Workload};
 
@@ -40,6 +41,8 @@ pub struct Planner {
     /// Index of the current step.
     current: usize,
     touched: Touched,
+    /// Requests of the block door that were not polled.
+    completed: Vec<BlockDone>,
     /// A RAM disc, which costs time but no bytes of the drive.
     reference: Option<Box<Planner>>,
 }
@@ -62,6 +65,7 @@ impl Planner {
             steps: Vec::new(),
             current: 0,
             touched: Touched::default(),
+            completed: Vec::new(),
             reference: None,
         }
     }
@@ -222,6 +226,26 @@ impl Rig for Planner {
         Ok(answer(workload, moved, least_ns))
     }
 
+    /// Jobs that run at the same time are planned one after the other, which takes longest and
+    /// writes the same.
+    fn perform(&mut self, jobs: Vec<Job>, _stage: Stage<'_>) -> Result<Performance> {
+        let mut whole = Measurement::default();
+        for (number, job) in jobs.iter().enumerate() {
+            let planned = self.measure(&job.workload)?;
+            if number == 0 {
+                whole = planned;
+                continue;
+            }
+            whole.elapsed_ns += planned.elapsed_ns;
+            for (mine, more) in whole.kinds.iter_mut().zip(planned.kinds) {
+                if let Some(more) = more {
+                    mine.get_or_insert_with(KindStats::default).merge(&more);
+                }
+            }
+        }
+        Ok(Performance { jobs: Vec::new(), whole })
+    }
+
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
         Ok(match preparation {
             Preparation::Fill { region, .. } => self.fill(region),
@@ -275,6 +299,10 @@ impl Rig for Planner {
             device: None,
             device_synced: None,
         })
+    }
+
+    fn blocks(&mut self) -> Result<&mut dyn Blocks> {
+        Ok(self)
     }
 
     fn reference(&mut self) -> Option<&mut dyn Rig> {

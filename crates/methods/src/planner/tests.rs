@@ -1,7 +1,7 @@
 //! The arithmetic of the planner: steps, limits and the least time of a fill.
 
-use rig::{Preparation, Rig};
-use workload::{Content, Region};
+use rig::{BlockRequest, BlockWay, Job, Preparation, Rig, Stage};
+use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use super::*;
 use crate::verdict::testing::with_link;
@@ -50,4 +50,40 @@ fn a_fill_takes_no_less_than_the_link_allows() {
     let seconds = done.elapsed_ns as f64 / 1e9;
     assert!((2.0 / 1.2 - 1e-6..2.0 + 1e-6).contains(&seconds), "{seconds}");
     assert_eq!(planner.elapsed_ns(), done.elapsed_ns);
+}
+
+#[test]
+fn what_the_block_door_writes_is_in_the_plan() {
+    let mut planner = Planner::new(&with_link(1e6));
+    planner.begin_step("record");
+    let blocks = planner.blocks().expect("a block door");
+    for (tag, way) in [(0, BlockWay::Write), (1, BlockWay::Read), (2, BlockWay::Write)] {
+        let request = BlockRequest { tag, way, offset: tag * 500_000, bytes: vec![7; 500_000] };
+        blocks.submit(request).expect("planned");
+    }
+    let mut done = Vec::new();
+    blocks.poll(true, &mut done).expect("polled");
+    assert_eq!(done.iter().map(|d| d.request.tag).collect::<Vec<_>>(), [0, 1, 2]);
+    assert!(done[1].request.bytes.iter().all(|byte| *byte == 0), "nothing is kept");
+    assert_eq!(planner.written(), 1_000_000);
+    assert_eq!(planner.touched.bytes(), 1_500_000);
+    assert!(planner.elapsed_ns() >= 1_249_000_000, "no faster than the link allows");
+}
+
+#[test]
+fn jobs_at_the_same_time_write_what_they_write_alone() {
+    let workload = |name: &str, mix| Workload {
+        stop: Stop { bytes: Some(1 << 20), ..Stop::default() },
+        ..Workload::new(name, Pattern::Sequential, mix, 4096, Region::first(1 << 20))
+    };
+    let (read, write) = (workload("r", Mix::READ), workload("w", Mix::WRITE));
+    let mut alone = Planner::new(&with_link(1e6));
+    alone.measure(&read).expect("planned");
+    alone.measure(&write).expect("planned");
+    let mut together = Planner::new(&with_link(1e6));
+    let jobs = vec![Job::of(&read), Job::of(&write)];
+    let done = together.perform(jobs, Stage::default()).expect("planned").whole;
+    assert_eq!(together.written(), alone.written());
+    assert_eq!(together.elapsed_ns(), alone.elapsed_ns());
+    assert!(done.kind(OpKind::Read).is_some() && done.kind(OpKind::Write).is_some());
 }
