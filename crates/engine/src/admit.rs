@@ -2,7 +2,7 @@
 //! answer is the same before a run, when nothing was touched yet, and before each of its phases.
 
 use record::Safety;
-use rig::{Result, RigError, TargetInfo};
+use rig::{Job, Result, RigError, TargetInfo};
 use workload::{Caching, Content, Workload};
 
 /// Whether the workload may and can run on a target like this. Whether the file
@@ -21,6 +21,15 @@ pub fn admit(workload: &Workload, info: &TargetInfo) -> Result<()> {
         return Err(RigError::Unsupported("the target takes no discards".into()));
     }
     admit_blocks(workload, info)
+}
+
+/// Whether a job has a source for each of the equal jobs of its workload.
+pub(crate) fn admit_sources(job: &Job) -> Result<()> {
+    if job.sources.len() == job.workload.jobs as usize {
+        return Ok(());
+    }
+    let text = format!("{} needs a source for each of its jobs", job.name());
+    Err(RigError::Unsupported(text))
 }
 
 /// Whether data may be changed at all.

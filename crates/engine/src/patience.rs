@@ -66,9 +66,22 @@ impl Patience {
         Patience { limit_ns, seen: (0, 0), since_ns: 0, report_ns: Some(first_report(limit_ns)) }
     }
 
+    /// Looks for signs of life of the jobs. Bytes moved by the device count only during a flush and
+    /// for writes that may wait for room in the page cache (`cached`).
+    pub(crate) fn listen(
+        &mut self,
+        now_ns: u64,
+        pulse: &Pulse,
+        cached: bool,
+        moved: u64,
+    ) -> Option<u64> {
+        let counts = cached || pulse.flushes();
+        self.look(now_ns, pulse.beats(), if counts { moved } else { 0 })
+    }
+
     /// Compares the beats of the jobs and the bytes moved by the device with the last look. Returns a
     /// silence that must be reported, once each; the second time it has reached the limit.
-    pub(crate) fn look(&mut self, now_ns: u64, beats: u64, bytes: u64) -> Option<u64> {
+    fn look(&mut self, now_ns: u64, beats: u64, bytes: u64) -> Option<u64> {
         if self.seen != (beats, bytes) {
             self.seen = (beats, bytes);
             self.since_ns = now_ns;
@@ -120,6 +133,24 @@ mod tests {
         assert_eq!(reported, [30 * S]);
         assert_eq!(patience.look(2100 * S, 1001, 1999), None);
         assert_eq!(patience.look(2130 * S, 1001, 1999), Some(30 * S));
+    }
+
+    #[test]
+    fn bytes_of_the_device_count_in_a_flush_and_for_cached_writes_only() {
+        // Another user keeps the device busy.
+        let silent = |cached: bool, flushing: bool| {
+            let (mut patience, pulse) = (Patience::new(300 * S), Pulse::default());
+            if flushing {
+                pulse.flush_begins();
+            }
+            (1..100).any(|s| patience.listen(s * S, &pulse, cached, s).is_some())
+        };
+        assert!(silent(false, false), "a direct job is silent whatever others do");
+        assert!(!silent(true, false) && !silent(false, true));
+        let (mut patience, pulse) = (Patience::new(300 * S), Pulse::default());
+        pulse.flush_begins();
+        pulse.flush_ends();
+        assert!((1..100).any(|s| patience.listen(s * S, &pulse, false, s).is_some()), "it ended");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use rig::{
     BackendKind, IntervalObserver, Issue, Job, JobResult, JobSeen, Measurement, Observer,
-    Performance, TargetInfo,
+    Performance, Stage, TargetInfo,
 };
 use workload::Workload;
 
@@ -25,6 +25,12 @@ use crate::patience::Pulse;
 use crate::recorder::JobEnd;
 use crate::sampler::{Sampler, Seen, Subject};
 use crate::summary::summarise;
+
+/// The name of a performance: the one given, or that of its first job.
+pub(crate) fn name_of(jobs: &[Job], stage: &Stage<'_>) -> String {
+    let first = jobs.first().map_or("", |job| job.name());
+    if stage.name.is_empty() { first } else { stage.name }.to_string()
+}
 
 /// A job with its device and backend.
 pub(crate) struct Cast<'a> {

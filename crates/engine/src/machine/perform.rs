@@ -6,16 +6,13 @@ use workload::{Content, Workload};
 use super::{Machine, hot_limit};
 use crate::admit;
 use crate::failure::io_error;
-use crate::perform::{Cast, Cut, Performer};
+use crate::perform::{Cast, Cut, Performer, name_of};
 use crate::probe;
 
 impl Machine {
     /// Whether a job may and can run.
     pub(super) fn admit(&self, job: &Job) -> Result<()> {
-        if job.sources.len() != job.workload.jobs as usize {
-            let text = format!("{} needs a source for each of its jobs", job.name());
-            return Err(RigError::Unsupported(text));
-        }
+        admit::admit_sources(job)?;
         match (&self.files, job.files.is_empty()) {
             (None, false) => Err(RigError::Unsupported("files by name: this is one target".into())),
             // The files were admitted by name.
@@ -57,8 +54,7 @@ impl Machine {
             Some(files) => jobs.iter().map(|job| files.open(job)).collect::<Result<Vec<_>>>()?,
             None => Vec::new(),
         };
-        let first = jobs.first().map_or("", |job| job.name()).to_string();
-        let name = if stage.name.is_empty() { first } else { stage.name.to_string() };
+        let name = name_of(&jobs, &stage);
         let replicate = *self.replicates.get(&name).unwrap_or(&0);
         let original = jobs.iter().any(|job| writes_original(&job.workload));
         let performer = Performer {

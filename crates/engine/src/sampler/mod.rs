@@ -286,9 +286,9 @@ impl<'a> Sampler<'a> {
     /// Checks for signs of life of the drive.
     fn listen(&mut self) {
         let Subject { pulse, cached, .. } = &self.subject;
-        let moved = if *cached || pulse.flushes() { self.moved } else { 0 };
-        let limit_ns = self.patience.limit_ns();
-        let Some(silent_ns) = self.patience.look(self.now(), pulse.beats(), moved) else { return };
+        let (now, limit_ns) = (self.now(), self.patience.limit_ns());
+        let silent = self.patience.listen(now, pulse, *cached, self.moved);
+        let Some(silent_ns) = silent else { return };
         if silent_ns >= limit_ns {
             self.seen.silent = true;
             // For jobs that only wait for their turn.

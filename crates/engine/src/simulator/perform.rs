@@ -15,13 +15,13 @@ use rig::{
 use workload::{Caching, Pacing, Workload};
 
 use super::Simulator;
-use crate::admit::admit;
+use crate::admit::{admit, admit_sources};
 use crate::backend::FileMap;
 use crate::clock::Clock;
 use crate::conductor::{Conductor, Player};
 use crate::halt::Halt;
 use crate::patience::Pulse;
-use crate::perform::{Description, Results, shares};
+use crate::perform::{Description, Results, name_of, shares};
 use crate::recorder::{Outlet, Recorder, Report};
 use crate::sampler::{Sampler, Seen, Subject};
 
@@ -42,10 +42,7 @@ impl Simulator {
             let text = format!("mapped memory in {}: a virtual drive has no pages", job.name());
             return Err(RigError::Unsupported(text));
         }
-        if job.sources.len() != job.workload.jobs as usize {
-            let text = format!("{} needs a source for each of its jobs", job.name());
-            return Err(RigError::Unsupported(text));
-        }
+        admit_sources(&job)?;
         if job.files.is_empty() {
             admit(&job.workload, &self.info)?;
         } else {
@@ -61,8 +58,7 @@ impl Simulator {
 
     /// Runs jobs that were admitted.
     pub(super) fn run(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
-        let first = jobs.first().map_or("", |job| job.name()).to_string();
-        let name = if stage.name.is_empty() { first } else { stage.name.to_string() };
+        let name = name_of(&jobs, &stage);
         let replicate = self.replicates.entry(name.clone()).or_default();
         let number = *replicate;
         *replicate += 1;
@@ -157,8 +153,7 @@ impl Moved {
     }
 }
 
-fn describe((workload, issue): &(Workload, Issue)) -> Description {
-    let _ = workload;
+fn describe((_, issue): &(Workload, Issue)) -> Description {
     Description { backend: None, direct: true, ramp_ns: issue.ramp_ns, written_share: None }
 }
 
