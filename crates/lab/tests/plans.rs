@@ -41,7 +41,7 @@ const NO_DISC: &str = "there is no RAM disc beside a virtual drive";
 const SHORT: &str = "the passes are too short to show a cache, or the slowest hundredth";
 
 /// Declared metrics that the NVMe drive of this test does not publish, and the reason. The tests of
-/// the methods publish them, but for the page cache's.
+/// the methods publish them.
 const ELSEWHERE: [(&str, &str); 20] = [
     ("command.time", NO_PROGRAMS),
     ("command.{user,system}", NO_PROGRAMS),

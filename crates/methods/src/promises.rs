@@ -162,6 +162,9 @@ fn sustain_shows_what_it_has_after_every_pass_and_burst() {
     }
     let fresh = &issued(&fake, "sustain-fresh")[0];
     assert_eq!((fresh.blocks.max(), fresh.depth, fresh.region.bytes), (1 << 20, 8, 128 * MIB));
+    let bursts = 5 * 128 / 4 * MIB;
+    let plan = plan(method("sustain"), &fake.info, &Options::default()).expect("given away");
+    assert_eq!(plan.write_bytes_max, 2 * 128 * MIB + bursts, "bursts of at most a quarter");
     // The next pass has other data.
     assert_ne!(fresh.seed, issued(&fake, "sustain-full")[0].seed);
 }
@@ -185,6 +188,20 @@ fn states_are_reached_in_their_order_and_every_one_is_written_at_random() {
     for w in fake.issued.iter().filter(|w| w.pattern == Pattern::Uniform) {
         assert_eq!((w.depth, w.blocks.max(), w.shift_bytes), (3, 4096, 0), "{}", w.name);
         assert!(w.stop.bytes <= Some(16 * MIB), "a quarter of the drive at most");
+    }
+    let part = |from: &str| {
+        let at = fake.sequence.iter().position(|step| step == from).expect("begun");
+        fake.sequence[at.saturating_sub(2)..=at].join(", ")
+    };
+    // Each state is reached by the two steps before its random writes.
+    for steps in [
+        "states-filled, discard, states-fresh",
+        "fill, delete-partition, states-partition-deleted",
+        "fill, discard, states-file-deleted",
+        "fill, discard, states-formatted",
+        "states-formatted, discard, states-used-discarded",
+    ] {
+        assert_eq!(part(steps.rsplit(", ").next().expect("a name")), steps);
     }
     let passes = fake.issued.iter().filter(|w| w.pattern == Pattern::Sequential);
     assert!(passes.clone().count() == 6 && passes.clone().all(|w| w.blocks.max() == 128 << 10));

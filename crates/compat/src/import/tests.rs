@@ -102,7 +102,9 @@ fn warnings_before_the_json_and_both_forms_at_once() {
 #[test]
 fn the_order_of_keys_does_not_matter() {
     for text in [sample!("fio-mix.json"), sample!("fio-jobs.json")] {
-        let value: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        // A line of fio's may stand before its object.
+        let object = &text[text.find("{\n").expect("an object")..];
+        let value: serde_json::Value = serde_json::from_str(object).expect("JSON");
         let sorted = serde_json::to_string_pretty(&value).expect("JSON");
         assert!(!sorted[1..].trim_start().starts_with("\"fio version"), "the version is not first");
         assert_eq!(values(&one(&sorted)), values(&one(text)));

@@ -95,6 +95,12 @@ pub(crate) struct Fake {
     pub issued: Vec<Workload>,
     /// Number of times each step was begun.
     pub steps: BTreeMap<String, u32>,
+    /// The steps, in order.
+    pub sequence: Vec<String>,
+    /// Block sizes of the formats, in order.
+    pub formatted: Vec<u32>,
+    /// Bytes of the file that stay in the page cache when it is dropped.
+    pub stays_cached: Option<u64>,
     /// A RAM disc beside it.
     pub reference: Option<Box<Fake>>,
     /// Exit codes of commands, in order; 0 after the last.
@@ -122,6 +128,9 @@ impl Fake {
             written: 0,
             issued: Vec::new(),
             steps: BTreeMap::new(),
+            sequence: Vec::new(),
+            formatted: Vec::new(),
+            stays_cached: None,
             reference: None,
             exits: Vec::new(),
             dice: 1,
@@ -385,6 +394,8 @@ impl Rig for Fake {
         if preparation != Preparation::Restore && self.interrupt()? {
             return Err(RigError::Interrupted);
         }
+        let cached = preparation == Preparation::DropCaches;
+        let cached_bytes = self.stays_cached.filter(|_| cached);
         let mut released = None;
         let elapsed_ns = match preparation {
             Preparation::Fill { region, seed, .. } => self.fill(region, seed),
@@ -406,6 +417,7 @@ impl Rig for Fake {
             }
             Preparation::Format { block_bytes } if self.info.formats.contains(&block_bytes) => {
                 self.info.logical_block_bytes = block_bytes;
+                self.formatted.push(block_bytes);
                 self.flash = Flash::new(self.traits.flash.clone(), self.info.bytes);
                 1_000_000_000
             }
@@ -421,7 +433,7 @@ impl Rig for Fake {
             other => return Err(RigError::Unsupported(format!("{other:?}"))),
         };
         self.now_ns += elapsed_ns;
-        Ok(Prepared { elapsed_ns, released, ..Prepared::default() })
+        Ok(Prepared { elapsed_ns, released, cached_bytes, ..Prepared::default() })
     }
 
     fn idle(&mut self, time: Duration) -> Result<()> {
@@ -455,7 +467,8 @@ impl Rig for Fake {
 
     fn note(&mut self, event: Event) {
         if let Event::Step { name, .. } = event {
-            *self.steps.entry(name).or_default() += 1;
+            *self.steps.entry(name.clone()).or_default() += 1;
+            self.sequence.push(name);
         }
     }
 

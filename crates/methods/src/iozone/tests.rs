@@ -62,6 +62,21 @@ fn reads_from_memory_are_reported() {
 }
 
 #[test]
+fn a_twentieth_of_the_file_may_stay_in_the_cache_and_more_is_reported() {
+    for (percent, reported) in [(4, false), (6, true)] {
+        let mut fake = Fake::new(Traits::default());
+        let left = (8 << 20) * percent / 100;
+        fake.stays_cached = Some(left);
+        let (out, result) = run(&mut fake, spec(&[0, 1]));
+        result.expect("nothing is wrong");
+        let warned = out.warnings.iter().any(|w| w.kind.name() == "cache-not-dropped");
+        assert_eq!(warned, reported, "{percent}% left");
+        let cached = out.metrics.iter().find(|m| m.name == "iozone-8MiB-4KiB.cold-read.cached");
+        assert_eq!(cached.and_then(|m| m.value), Some(left as f64));
+    }
+}
+
+#[test]
 fn without_a_first_write_the_file_is_made_and_what_may_not_be_written_is_left_out() {
     let mut fake = Fake::new(Traits::default());
     run(&mut fake, spec(&[1])).1.expect("nothing is wrong");

@@ -66,6 +66,24 @@ fn a_lent_stick_tells_what_a_command_costs_and_gets_everything_back() {
 }
 
 #[test]
+fn places_alternate_and_the_old_number_leaves_the_flush_out() {
+    let mut fake = stick(Safety::Borrows);
+    fake.traits.flush_ns = 2_000_000_000;
+    let (out, result) = run(&mut fake, 600);
+    result.expect("nothing is wrong");
+    let places = ["speed-read", "speed-read-middle", "speed-read-end"];
+    let names = fake.issued.iter().map(|w| w.name.as_str());
+    let order: Vec<&str> = names.filter(|name| places.contains(name)).take(6).collect();
+    let back = places.into_iter().rev();
+    assert_eq!(order, places.into_iter().chain(back).collect::<Vec<_>>());
+    // 2048 chunks of 2.512 ms, and a flush of 2 s.
+    assert_eq!(metric(&out, "speed-write.legacy").value.map(|v| v.round()), Some(6.5e6));
+    let honest = metric(&out, "speed-write").value.expect("measured");
+    let rate = f64::from(32 << 20) / (2048.0 * 2.512e-3 + 2.0);
+    assert!((honest / rate - 1.0).abs() < 0.01, "{honest}, {rate}");
+}
+
+#[test]
 fn whatever_ends_a_run_what_was_borrowed_goes_back() {
     let mut all = stick(Safety::Borrows);
     run(&mut all, 30).1.expect("nothing is wrong");

@@ -306,6 +306,8 @@ fn lbaf_compares_formats_leaves_the_one_it_found_and_refuses_what_cannot_be_form
     let (out, result) = run(&mut fake, "lbaf", 20);
     result.expect("formats");
     assert_eq!(fake.info.logical_block_bytes, 512);
+    // A, B, B, A, and the format it found.
+    assert_eq!(fake.formatted, [4096, 512, 512, 4096, 512]);
     let ratio = metric(&out, "lbaf-rand-write-4KiB-q32.ratio");
     near(ratio.value.expect("measured"), 1.5, 0.05);
     assert_eq!((ratio.n, metric(&out, "lbaf-seq-read-1MiB-q8-in-512").n), (2, 2));
