@@ -10,9 +10,9 @@ use rig::TargetInfo;
 use workload::units::binary;
 use workload::{Mix, Pattern, Region, Workload};
 
-use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
+use crate::test_region::TestRegion;
 use crate::verdict::Shift;
 use crate::whole::Whole;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
@@ -93,7 +93,7 @@ fn measure(
     let mut shifts: Vec<Shift> = workloads.iter().map(empty).collect();
     session.rounds(whole.rounds(ROUNDS), None, |session, round| {
         for index in schedule::order(workloads.len(), round) {
-            let m = session.measure(&Ground::replicate(&workloads[index], round), round)?;
+            let m = session.measure(&TestRegion::replicate(&workloads[index], round), round)?;
             shifts[index].rates.push(m.throughput(None).unwrap_or(0.0));
         }
         for shift in &shifts {
@@ -116,7 +116,7 @@ fn workloads(whole: &Whole, target: &TargetInfo) -> Vec<Workload> {
     let seconds = whole.seconds(EACH_SECONDS);
     let of = |shift: u64| {
         let mut w =
-            whole.random(&key(shift).to_string(), Mix::WRITE, whole.ground.small, seconds, 5);
+            whole.random(&key(shift).to_string(), Mix::WRITE, whole.test_region.small, seconds, 5);
         (w.pattern, w.region, w.shift_bytes) = (Pattern::UniformOnce, region(whole), shift);
         w.stop.bytes = Some(w.region.bytes / SHARE_MOST);
         w.depth = OUTSTANDING;

@@ -6,8 +6,8 @@ use rig::Measurement;
 use workload::{Mix, OpKind, Pattern, Workload};
 
 use crate::MethodError;
-use crate::ground::Ground;
 use crate::session::Session;
+use crate::test_region::TestRegion;
 
 /// Maximum passes of a write workload over its region per replicate, in order and at random, to
 /// bound the wear on a fast drive. Most replicates end by time.
@@ -35,24 +35,24 @@ struct Part {
 
 impl Cell {
     /// Large sequential blocks at a depth; throughput.
-    pub fn sequential(ground: &Ground, kind: OpKind, depth: u32, index: u32) -> Cell {
-        let name = name(Order::Sequential, Some(kind), ground.large, depth);
+    pub fn sequential(test_region: &TestRegion, kind: OpKind, depth: u32, index: u32) -> Cell {
+        let name = name(Order::Sequential, Some(kind), test_region.large, depth);
         let (pattern, mix) = (Pattern::Sequential, Mix::of(kind));
-        let mut w = Workload::new(name, pattern, mix, ground.large, ground.region());
-        (w.depth, w.seed) = (depth, ground.seed_of(index));
+        let mut w = Workload::new(name, pattern, mix, test_region.large, test_region.region());
+        (w.depth, w.seed) = (depth, test_region.seed_of(index));
         Cell::new(w, Unit::BytesPerSecond)
     }
 
     /// Small random blocks at a depth; operations per second.
-    pub fn random(ground: &Ground, kind: OpKind, depth: u32, index: u32) -> Cell {
-        let name = name(Order::Random, Some(kind), ground.small, depth);
-        Cell::new(random(ground, name, Mix::of(kind), depth, index), Unit::Iops)
+    pub fn random(test_region: &TestRegion, kind: OpKind, depth: u32, index: u32) -> Cell {
+        let name = name(Order::Random, Some(kind), test_region.small, depth);
+        Cell::new(random(test_region, name, Mix::of(kind), depth, index), Unit::Iops)
     }
 
     /// Small random blocks, seven reads to three writes.
-    pub fn mixed(ground: &Ground, depth: u32, index: u32) -> Cell {
-        let name = name(Order::Mixed, None, ground.small, depth);
-        Cell::new(random(ground, name, Mix::read_percent(70), depth, index), Unit::Iops)
+    pub fn mixed(test_region: &TestRegion, depth: u32, index: u32) -> Cell {
+        let name = name(Order::Mixed, None, test_region.small, depth);
+        Cell::new(random(test_region, name, Mix::read_percent(70), depth, index), Unit::Iops)
     }
 
     fn new(mut workload: Workload, unit: Unit) -> Cell {
@@ -77,10 +77,10 @@ impl Cell {
     }
 
     /// The cells that the target allows, with equal shares of `seconds` for their replicates.
-    pub fn sharing(cells: Vec<Cell>, ground: &Ground, seconds: f64) -> Vec<Cell> {
-        let allowed = |c: &Cell| ground.writes || !c.workload.mix.changes_data();
+    pub fn sharing(cells: Vec<Cell>, test_region: &TestRegion, seconds: f64) -> Vec<Cell> {
+        let allowed = |c: &Cell| test_region.writes || !c.workload.mix.changes_data();
         let mut cells: Vec<Cell> = cells.into_iter().filter(allowed).collect();
-        let each = seconds / f64::from(ground.rounds) / cells.len().max(1) as f64;
+        let each = seconds / f64::from(test_region.rounds) / cells.len().max(1) as f64;
         for cell in &mut cells {
             cell.workload.stop.time_ns = Some((each * 1e9) as u64);
         }
@@ -94,7 +94,7 @@ impl Cell {
 
     /// Runs the replicate of this round and publishes the metrics so far.
     pub fn run(&mut self, session: &mut Session<'_>, round: u32) -> Result<(), MethodError> {
-        let m = session.measure(&Ground::replicate(&self.workload, round), round)?;
+        let m = session.measure(&TestRegion::replicate(&self.workload, round), round)?;
         for part in &mut self.parts {
             part.add(&m);
             let rate = analysis::metric(part.metric.clone(), part.unit, part.samples.clone());
@@ -127,10 +127,10 @@ impl Part {
     }
 }
 
-fn random(ground: &Ground, name: String, mix: Mix, depth: u32, index: u32) -> Workload {
+fn random(test_region: &TestRegion, name: String, mix: Mix, depth: u32, index: u32) -> Workload {
     let pattern = Pattern::UniformOnce;
-    let mut w = Workload::new(name, pattern, mix, ground.small, ground.region());
-    (w.depth, w.seed) = (depth, ground.seed_of(index));
+    let mut w = Workload::new(name, pattern, mix, test_region.small, test_region.region());
+    (w.depth, w.seed) = (depth, test_region.seed_of(index));
     w
 }
 

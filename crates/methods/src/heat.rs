@@ -98,7 +98,7 @@ impl Method for HeatMethod {
 
 fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
     session.checks.warmth = Some(Warmth::default());
-    session.fill_region(whole, "fill", whole.ground.region())?;
+    session.fill_region(whole, "fill", whole.test_region.region())?;
     session.rest("cool", whole.seconds(REST_SECONDS))?;
     let mut warmth = Warmth::default();
     let bytes = (PASSES_MOST * whole.bytes() as f64) as u64;
@@ -151,7 +151,7 @@ fn load(whole: &Whole, name: &str) -> Workload {
 /// A lap that continues where the previous one ended, so that all addresses are written about
 /// equally often.
 fn resumed(whole: &Whole, lap: &Workload, written: u64) -> Workload {
-    let large = u64::from(whole.ground.large);
+    let large = u64::from(whole.test_region.large);
     let start = written % whole.bytes() / large * large;
     let mut w = lap.clone();
     // Near the end it restarts at the beginning; a lap in a short remainder would wrap many times.

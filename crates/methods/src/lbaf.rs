@@ -122,7 +122,7 @@ fn put(session: &mut Session<'_>, w: &Workload, rates: &[Vec<f64>; 2]) {
 }
 
 fn workloads(whole: &Whole) -> Vec<Workload> {
-    let (small, large) = (4096, whole.ground.large);
+    let (small, large) = (4096, whole.test_region.large);
     let table: [(Order, OpKind, u32, u32); 6] = [
         (Order::Sequential, Read, large, 8),
         (Order::Sequential, Write, large, 8),

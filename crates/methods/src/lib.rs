@@ -18,7 +18,6 @@ mod command;
 mod digest;
 #[cfg(test)]
 mod fake;
-mod ground;
 mod heat;
 mod iozone;
 mod lbaf;
@@ -40,6 +39,7 @@ mod snia;
 mod speed;
 mod states;
 mod sustain;
+mod test_region;
 #[cfg(test)]
 mod tests;
 mod trim;

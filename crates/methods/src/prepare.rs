@@ -15,8 +15,8 @@ use rig::{Erase, Preparation, Released, RigError, TargetInfo};
 use workload::units::{binary, decimal};
 use workload::{Mix, Stop, Workload};
 
-use crate::ground::Ground;
 use crate::session::Session;
+use crate::test_region::TestRegion;
 use crate::whole::{DEPTH, Whole};
 use crate::{Budget, MethodError, MethodInfo, Options, Round};
 
@@ -81,7 +81,7 @@ impl Prepare {
         }
         // A format changes the block size.
         let whole = Whole::new(&INFO, session.target(), options)?;
-        session.fill_region(&whole, "fill", whole.ground.region())?;
+        session.fill_region(&whole, "fill", whole.test_region.region())?;
         if matches!(self.to, State::Used | State::Trimmed) {
             seen.push(until_steady(session, &whole, options)?);
         }
@@ -237,7 +237,7 @@ fn until_steady(
     };
     session.budget(AGE, budget, |session| {
         session.rounds(ROUNDS_MOST, None, |session, round| {
-            let w = Ground::replicate(&age(whole), round);
+            let w = TestRegion::replicate(&age(whole), round);
             let measurement = session.moment(&w, round)?;
             rates.push(measurement.throughput(None).unwrap_or(0.0));
             let window = rates.len().checked_sub(WINDOW).and_then(|from| Slope::of(&rates[from..]));
@@ -263,8 +263,8 @@ fn until_steady(
 }
 
 fn age(whole: &Whole) -> Workload {
-    let mut w = whole.random(AGE, Mix::WRITE, whole.ground.small, 1.0, 9);
-    let small = u64::from(whole.ground.small);
+    let mut w = whole.random(AGE, Mix::WRITE, whole.test_region.small, 1.0, 9);
+    let small = u64::from(whole.test_region.small);
     let bytes = ((whole.bytes() as f64 * ROUND_SHARE) as u64 / small).max(1) * small;
     (w.depth, w.stop) = (DEPTH, Stop { bytes: Some(bytes), ..Stop::default() });
     w

@@ -10,9 +10,9 @@ use workload::OpKind::{Read, Write};
 
 use crate::authentic;
 use crate::cell::Cell;
-use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
+use crate::test_region::TestRegion;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Default duration of everything, in seconds.
@@ -74,30 +74,30 @@ impl Method for Quick {
 
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
         session.declare(&INFO);
-        let ground = Ground::new(session.target(), options, SECONDS)?;
-        measure(session, ground)
+        let test_region = TestRegion::new(session.target(), options, SECONDS)?;
+        measure(session, test_region)
     }
 }
 
-fn measure(session: &mut Session<'_>, mut ground: Ground) -> Result<(), MethodError> {
-    ground.bytes = session.begin(&ground, FILL_SHARE * ground.seconds)?;
-    schedule::run(session, &ground, &mut cells(&ground))?;
-    authentic::run(session, &ground, CHECKS_SHARE * ground.seconds)
+fn measure(session: &mut Session<'_>, mut test_region: TestRegion) -> Result<(), MethodError> {
+    test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;
+    schedule::run(session, &test_region, &mut cells(&test_region))?;
+    authentic::run(session, &test_region, CHECKS_SHARE * test_region.seconds)
 }
 
 /// The grid, in reading order.
-fn cells(ground: &Ground) -> Vec<Cell> {
+fn cells(test_region: &TestRegion) -> Vec<Cell> {
     let cells = vec![
-        Cell::sequential(ground, Read, 8, 0),
-        Cell::sequential(ground, Write, 8, 1),
-        Cell::sequential(ground, Read, 1, 2),
-        Cell::sequential(ground, Write, 1, 3),
-        Cell::random(ground, Read, 32, 4),
-        Cell::random(ground, Write, 32, 5),
-        Cell::random(ground, Read, 1, 6),
-        Cell::random(ground, Write, 1, 7),
-        Cell::mixed(ground, 32, 8),
+        Cell::sequential(test_region, Read, 8, 0),
+        Cell::sequential(test_region, Write, 8, 1),
+        Cell::sequential(test_region, Read, 1, 2),
+        Cell::sequential(test_region, Write, 1, 3),
+        Cell::random(test_region, Read, 32, 4),
+        Cell::random(test_region, Write, 32, 5),
+        Cell::random(test_region, Read, 1, 6),
+        Cell::random(test_region, Write, 1, 7),
+        Cell::mixed(test_region, 32, 8),
     ];
-    let fill = if ground.writes { FILL_SHARE } else { 0.0 };
-    Cell::sharing(cells, ground, (1.0 - fill - CHECKS_SHARE) * ground.seconds)
+    let fill = if test_region.writes { FILL_SHARE } else { 0.0 };
+    Cell::sharing(cells, test_region, (1.0 - fill - CHECKS_SHARE) * test_region.seconds)
 }

@@ -7,8 +7,8 @@
 use record::{Finding, FindingKind, Level};
 
 use crate::cell::Cell;
-use crate::ground::Ground;
 use crate::session::Session;
+use crate::test_region::TestRegion;
 use crate::{MethodError, Patience, Round};
 
 /// No round is begun that would end later than this multiple of the planned time ...
@@ -20,21 +20,21 @@ const ROUNDS_LEAST: u32 = 3;
 /// Runs all cells, round after round. A drive much slower than planned gets fewer rounds.
 pub(crate) fn run(
     session: &mut Session<'_>,
-    ground: &Ground,
+    test_region: &TestRegion,
     cells: &mut [Cell],
 ) -> Result<(), MethodError> {
     let each: f64 = cells.iter().map(Cell::seconds).sum();
-    let seconds = PATIENCE * each * f64::from(ground.rounds);
+    let seconds = PATIENCE * each * f64::from(test_region.rounds);
     let patience = Patience { rounds_least: ROUNDS_LEAST, seconds };
-    let patience = (!ground.rounds_given).then_some(patience);
-    let run = session.rounds(ground.rounds, patience, |session, round| {
+    let patience = (!test_region.rounds_given).then_some(patience);
+    let run = session.rounds(test_region.rounds, patience, |session, round| {
         for index in order(cells.len(), round) {
             cells[index].run(session, round)?;
         }
         Ok(Round::Again)
     })?;
-    if run < ground.rounds {
-        let text = format!("the drive is slow: {run} rounds were run, not {}", ground.rounds);
+    if run < test_region.rounds {
+        let text = format!("the drive is slow: {run} rounds were run, not {}", test_region.rounds);
         session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
     }
     Ok(())

@@ -13,8 +13,8 @@ use rig::{Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason, 
 use workload::units::binary;
 use workload::{Caching, Content, Region, Workload};
 
-use crate::ground::Ground;
 use crate::limits::Limit;
+use crate::test_region::TestRegion;
 use crate::verdict::{self, Checks};
 use crate::{Digest, MethodError, MethodInfo, Outcome, Planner};
 
@@ -194,7 +194,7 @@ impl<'a> Session<'a> {
 
     /// Runs one replicate of a workload and returns its bytes per second.
     pub(crate) fn rate(&mut self, w: &Workload, replicate: u32) -> Result<f64, MethodError> {
-        let m = self.probe(&Ground::replicate(w, replicate), replicate)?;
+        let m = self.probe(&TestRegion::replicate(w, replicate), replicate)?;
         Ok(m.throughput(None).unwrap_or(0.0))
     }
 
@@ -250,36 +250,40 @@ impl<'a> Session<'a> {
 
     /// Prepares the target for reads; returns the size of the region in bytes. Without write
     /// permission that is the whole target, as it is.
-    pub(crate) fn begin(&mut self, ground: &Ground, fill_seconds: f64) -> Result<u64, MethodError> {
-        if ground.writes {
-            let most = if ground.size_given { f64::INFINITY } else { fill_seconds };
-            return self.expected_within(most, |session| session.fill(ground, fill_seconds));
+    pub(crate) fn begin(
+        &mut self,
+        test_region: &TestRegion,
+        fill_seconds: f64,
+    ) -> Result<u64, MethodError> {
+        if test_region.writes {
+            let most = if test_region.size_given { f64::INFINITY } else { fill_seconds };
+            return self.expected_within(most, |session| session.fill(test_region, fill_seconds));
         }
         let text = "this target may only be read: writes, flushes and content were not measured";
         self.out.note(Finding::new(FindingKind::ReadsOnly, Level::Note, text));
-        Ok(ground.bytes)
+        Ok(test_region.bytes)
     }
 
     /// Writes the region once, so that no unwritten block is read. If the drive is too slow for
     /// `seconds`, only a part is written, which becomes the region.
-    fn fill(&mut self, ground: &Ground, seconds: f64) -> Result<u64, MethodError> {
+    fn fill(&mut self, test_region: &TestRegion, seconds: f64) -> Result<u64, MethodError> {
         self.step("fill", 0);
-        let large = u64::from(ground.large);
-        let piece = (ground.bytes / FILL_PIECES).max(large) / large * large;
+        let large = u64::from(test_region.large);
+        let piece = (test_region.bytes / FILL_PIECES).max(large) / large * large;
         let (mut filled, mut elapsed_ns) = (0, 0);
-        while filled < ground.bytes {
+        while filled < test_region.bytes {
             let late = elapsed_ns as f64 / 1e9 > seconds && filled >= FILL_LEAST_BYTES;
-            if late && !ground.size_given {
-                self.out.note(cut_short(filled, ground.bytes));
+            if late && !test_region.size_given {
+                self.out.note(cut_short(filled, test_region.bytes));
                 break;
             }
-            let region = Region { start: filled, bytes: piece.min(ground.bytes - filled) };
-            let seed = ground.seed.wrapping_sub(1 + filled);
+            let region = Region { start: filled, bytes: piece.min(test_region.bytes - filled) };
+            let seed = test_region.seed.wrapping_sub(1 + filled);
             let fill = Preparation::Fill { region, content: Content::Random, seed };
             self.mark_written(true);
             elapsed_ns += self.rig().prepare(fill)?.elapsed_ns;
             filled = region.end();
-            let done = filled as f64 / ground.bytes as f64;
+            let done = filled as f64 / test_region.bytes as f64;
             self.rig().note(Event::Progress { name: "fill".into(), done });
         }
         Ok(filled)

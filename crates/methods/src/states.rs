@@ -147,7 +147,7 @@ impl Method for StatesMethod {
 fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<(), MethodError> {
     match act {
         Act::Discard(region) => session.discard(whole, "discard", *region).map(drop),
-        Act::Fill => session.fill_region(whole, "fill", whole.ground.region()),
+        Act::Fill => session.fill_region(whole, "fill", whole.test_region.region()),
         Act::ForgetPartition => {
             session.fill_region(whole, "delete-partition", partition_table(whole))
         }
@@ -176,13 +176,13 @@ fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<(), Me
 
 /// The region written when a partition is deleted.
 fn partition_table(whole: &Whole) -> Region {
-    Region::first(u64::from(whole.ground.large))
+    Region::first(u64::from(whole.test_region.large))
 }
 
 /// The random writes of the experiment.
 fn random(whole: &Whole, name: &str) -> Workload {
     let seconds = whole.seconds(RANDOM_SECONDS);
-    let mut w = whole.random(name, Mix::WRITE, whole.ground.small, seconds, 7);
+    let mut w = whole.random(name, Mix::WRITE, whole.test_region.small, seconds, 7);
     let most = (RANDOM_SHARE_MOST * whole.bytes() as f64) as u64;
     w.stop.bytes = Some(most);
     w.depth = OUTSTANDING;
@@ -192,7 +192,7 @@ fn random(whole: &Whole, name: &str) -> Workload {
 /// One pass over everything, as in the tool of the experiment.
 fn pass(whole: &Whole, name: &str, kind: OpKind) -> Workload {
     let mut w = whole.pass(name, kind, 8);
-    w.blocks = BlockSizes::Fixed(PASS_BLOCK.next_multiple_of(whole.ground.small));
+    w.blocks = BlockSizes::Fixed(PASS_BLOCK.next_multiple_of(whole.test_region.small));
     w.depth = 1;
     w
 }

@@ -169,7 +169,7 @@ fn ladder(session: &mut Session<'_>, whole: &Whole, found: &Sustained) -> Result
 /// The burst that uses up the cache and those of the ladder, each at a different place on the
 /// drive.
 fn bursts(whole: &Whole, bytes: f64) -> [Workload; LADDER.len() + 1] {
-    let large = u64::from(whole.ground.large);
+    let large = u64::from(whole.test_region.large);
     let most = BURST_SHARE_MOST * whole.bytes() as f64;
     let bytes = (bytes.min(most) as u64 / large).max(1) * large;
     std::array::from_fn(|i| {

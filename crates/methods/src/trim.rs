@@ -10,9 +10,9 @@ use record::{MetricKey, Safety, Statistic, TargetKind, Unit};
 use rig::{Preparation, Released, RigError, TargetInfo};
 use workload::{Content, Mix, Region, Workload};
 
-use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
+use crate::test_region::TestRegion;
 use crate::verdict::Trim;
 use crate::whole::Whole;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
@@ -95,8 +95,8 @@ impl Method for TrimMethod {
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
         match session.target().target.kind {
             TargetKind::Directory => {
-                let ground = scratch(session.target(), options)?;
-                in_directory(session, &ground)
+                let test_region = scratch(session.target(), options)?;
+                in_directory(session, &test_region)
             }
             _ => {
                 let whole = Whole::new(&INFO, session.target(), options)?;
@@ -107,14 +107,14 @@ impl Method for TrimMethod {
 }
 
 /// The region used by the file-system form.
-fn scratch(target: &TargetInfo, options: &Options) -> Result<Ground, MethodError> {
+fn scratch(target: &TargetInfo, options: &Options) -> Result<TestRegion, MethodError> {
     let size = options.size.unwrap_or(SCRATCH.min(target.bytes));
-    Ground::new(target, &Options { size: Some(size), ..options.clone() }, SECONDS)
+    TestRegion::new(target, &Options { size: Some(size), ..options.clone() }, SECONDS)
 }
 
-fn in_directory(session: &mut Session<'_>, ground: &Ground) -> Result<(), MethodError> {
+fn in_directory(session: &mut Session<'_>, test_region: &TestRegion) -> Result<(), MethodError> {
     session.checks.trim = Some(Trim { by_file_system: true, ..Trim::default() });
-    let region = Region::first(session.begin(ground, ground.seconds)?);
+    let region = Region::first(session.begin(test_region, test_region.seconds)?);
     session.release(region)
 }
 
@@ -127,7 +127,7 @@ fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError>
     }
     let mut rates = [Vec::new(), Vec::new()];
     session.rounds(whole.rounds(WRITE_ROUNDS), None, |session, round| {
-        session.fill_region(whole, "fill", whole.ground.region())?;
+        session.fill_region(whole, "fill", whole.test_region.region())?;
         session.measure(&writes(whole, "trim-age", AGE_SECONDS, AGE_PASSES), round)?;
         let used = writes(whole, WRITES[0], WRITE_SECONDS, WRITE_PASSES);
         rates[0].push(session.rate_kept(&used, round)?);
@@ -175,7 +175,7 @@ impl Session<'_> {
 
     /// A measured replicate with its time series; returns bytes per second.
     fn rate_kept(&mut self, w: &Workload, round: u32) -> Result<f64, MethodError> {
-        let m = self.measure(&Ground::replicate(w, round), round)?;
+        let m = self.measure(&TestRegion::replicate(w, round), round)?;
         Ok(m.throughput(None).unwrap_or(0.0))
     }
 
@@ -207,7 +207,7 @@ fn looked(released: &Released) -> bool {
 
 /// Two parts of the drive of equal size: one to discard, one to keep.
 fn canaries(whole: &Whole) -> [Region; 2] {
-    let large = u64::from(whole.ground.large);
+    let large = u64::from(whole.test_region.large);
     let bytes = (whole.bytes() / 4).min(CANARY_MOST) / large * large;
     let half = whole.bytes() / 2 / large * large;
     [Region::first(bytes), Region { start: half, bytes }]
@@ -215,7 +215,7 @@ fn canaries(whole: &Whole) -> [Region; 2] {
 
 /// Random writes for a time or for this many passes.
 fn writes(whole: &Whole, name: &str, seconds: f64, passes: f64) -> Workload {
-    let mut w = whole.random(name, Mix::WRITE, whole.ground.small, whole.seconds(seconds), 8);
+    let mut w = whole.random(name, Mix::WRITE, whole.test_region.small, whole.seconds(seconds), 8);
     w.depth = OUTSTANDING;
     w.content = Content::Random;
     w.stop.bytes = Some((passes * whole.bytes() as f64) as u64);
@@ -224,7 +224,7 @@ fn writes(whole: &Whole, name: &str, seconds: f64, passes: f64) -> Workload {
 
 fn reads(whole: &Whole, name: &str, region: Region) -> Workload {
     let seconds = whole.seconds(READ_SECONDS);
-    let mut w = whole.random(name, Mix::READ, whole.ground.small, seconds, 9);
+    let mut w = whole.random(name, Mix::READ, whole.test_region.small, seconds, 9);
     w.region = region;
     w
 }

@@ -228,9 +228,9 @@ fn series(whole: &Whole, name: &str, start_ns: u64, zones: &[Zone]) -> Series {
 fn zone(whole: &Whole, name: &str, index: u64) -> Workload {
     // Whole blocks of the fill if zones are large enough, otherwise the whole zone.
     let size = whole.bytes() / ZONES;
-    let block = u64::from(whole.ground.large)
-        .min(size / u64::from(whole.ground.small) * u64::from(whole.ground.small));
-    let block = block.max(u64::from(whole.ground.small));
+    let block = u64::from(whole.test_region.large)
+        .min(size / u64::from(whole.test_region.small) * u64::from(whole.test_region.small));
+    let block = block.max(u64::from(whole.test_region.small));
     let mut w = whole.pass(name, Read, 3);
     let start = (index * size / block * block).min(whole.bytes() - block);
     let bytes = (size / block).max(1) * block;

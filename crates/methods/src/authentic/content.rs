@@ -3,9 +3,9 @@
 use record::MetricKey;
 use workload::{Mix, Pattern, Region, Stop, Workload};
 
-use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
+use crate::test_region::TestRegion;
 use crate::verdict::CONTENTS;
 use crate::{MethodError, Round};
 
@@ -27,12 +27,12 @@ impl super::Check for Check {
     fn run(
         &self,
         session: &mut Session<'_>,
-        ground: &Ground,
+        test_region: &TestRegion,
         seconds: f64,
     ) -> Result<(), MethodError> {
-        let workloads = workloads(ground, seconds);
+        let workloads = workloads(test_region, seconds);
         session.checks.contents.get_or_insert_default();
-        session.rounds(ground.rounds, None, |session, round| {
+        session.rounds(test_region.rounds, None, |session, round| {
             for index in schedule::order(workloads.len(), round) {
                 let rate = session.rate(&workloads[index], round)?;
                 let rates = &mut session.checks.contents.get_or_insert_default().rates[index];
@@ -47,15 +47,15 @@ impl super::Check for Check {
 }
 
 /// At most half of the region, which bounds the wear on a fast drive.
-fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
-    let each = seconds / CONTENTS.len() as f64 / f64::from(ground.rounds);
-    let large = u64::from(ground.large);
-    let region = Region::first(ground.bytes / 2 / large * large);
+fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
+    let each = seconds / CONTENTS.len() as f64 / f64::from(test_region.rounds);
+    let large = u64::from(test_region.large);
+    let region = Region::first(test_region.bytes / 2 / large * large);
     let of = |(name, content)| {
         let name = MetricKey::of_words(&[&"check-write", &name]).to_string();
-        let mut w = Workload::new(name, Pattern::Sequential, Mix::WRITE, ground.large, region);
+        let mut w = Workload::new(name, Pattern::Sequential, Mix::WRITE, test_region.large, region);
         (w.content, w.depth, w.flush_at_end) = (content, DEPTH, true);
-        w.seed = ground.seed_of(23);
+        w.seed = test_region.seed_of(23);
         w.stop = Stop::after_ns((each * 1e9) as u64);
         w.stop.bytes = Some(region.bytes);
         w

@@ -4,8 +4,8 @@ use analysis::LatencyReplicates;
 use record::{LatencyProfile, MetricKey, size_word};
 use workload::{Mix, OpKind, Pattern, Stop, Workload};
 
-use crate::ground::Ground;
 use crate::session::Session;
+use crate::test_region::TestRegion;
 use crate::{MethodError, Round};
 
 /// A flush without effect takes no time; this many writes per round suffice to show that.
@@ -25,14 +25,14 @@ impl super::Check for Check {
     fn run(
         &self,
         session: &mut Session<'_>,
-        ground: &Ground,
+        test_region: &TestRegion,
         seconds: f64,
     ) -> Result<(), MethodError> {
         let mut times = LatencyReplicates::default();
         session.checks.flush.get_or_insert_default();
-        for w in workloads(ground, seconds) {
-            session.rounds(ground.rounds, None, |session, round| {
-                let m = session.probe(&Ground::replicate(&w, round), round)?;
+        for w in workloads(test_region, seconds) {
+            session.rounds(test_region.rounds, None, |session, round| {
+                let m = session.probe(&TestRegion::replicate(&w, round), round)?;
                 if let Some(flushes) = m.kind(OpKind::Flush) {
                     times.add(&flushes.service);
                 }
@@ -52,12 +52,12 @@ impl super::Check for Check {
     }
 }
 
-fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
-    let each = seconds / f64::from(ground.rounds);
-    let small = ground.small;
+fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
+    let each = seconds / f64::from(test_region.rounds);
+    let small = test_region.small;
     let name = MetricKey::of_words(&[&"check-flush", &size_word(u64::from(small))]).to_string();
-    let mut w = Workload::new(name, Pattern::UniformOnce, Mix::WRITE, small, ground.region());
-    (w.flush_every, w.seed) = (Some(1), ground.seed_of(22));
+    let mut w = Workload::new(name, Pattern::UniformOnce, Mix::WRITE, small, test_region.region());
+    (w.flush_every, w.seed) = (Some(1), test_region.seed_of(22));
     w.stop = Stop::after_ns((each * 1e9) as u64);
     w.stop.bytes = Some(WRITES_MAX * u64::from(small));
     vec![w]

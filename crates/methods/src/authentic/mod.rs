@@ -15,9 +15,9 @@ use rig::RigError;
 use workload::OpKind::Read;
 
 use crate::cell::Cell;
-use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
+use crate::test_region::TestRegion;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Default duration of everything, in seconds.
@@ -95,26 +95,27 @@ impl Method for Authentic {
     }
 
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let ground = Ground::new(session.target(), options, SECONDS)?;
-        measure(session, ground)
+        let test_region = TestRegion::new(session.target(), options, SECONDS)?;
+        measure(session, test_region)
     }
 }
 
-fn measure(session: &mut Session<'_>, mut ground: Ground) -> Result<(), MethodError> {
-    ground.bytes = session.begin(&ground, FILL_SHARE * ground.seconds)?;
-    schedule::run(session, &ground, &mut cells(&ground))?;
-    run(session, &ground, checks_seconds(&ground))
+fn measure(session: &mut Session<'_>, mut test_region: TestRegion) -> Result<(), MethodError> {
+    test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;
+    schedule::run(session, &test_region, &mut cells(&test_region))?;
+    run(session, &test_region, checks_seconds(&test_region))
 }
 
 /// Cells for the rules on memory, link, processor and depth.
-fn cells(ground: &Ground) -> Vec<Cell> {
-    let cells = vec![Cell::sequential(ground, Read, 8, 0), Cell::random(ground, Read, 32, 4)];
-    Cell::sharing(cells, ground, CELLS_SHARE * ground.seconds)
+fn cells(test_region: &TestRegion) -> Vec<Cell> {
+    let cells =
+        vec![Cell::sequential(test_region, Read, 8, 0), Cell::random(test_region, Read, 32, 4)];
+    Cell::sharing(cells, test_region, CELLS_SHARE * test_region.seconds)
 }
 
-fn checks_seconds(ground: &Ground) -> f64 {
-    let fill = if ground.writes { FILL_SHARE } else { 0.0 };
-    ground.seconds * (1.0 - fill - CELLS_SHARE)
+fn checks_seconds(test_region: &TestRegion) -> f64 {
+    let fill = if test_region.writes { FILL_SHARE } else { 0.0 };
+    test_region.seconds * (1.0 - fill - CELLS_SHARE)
 }
 
 /// A check: its workloads and its actions. `seconds` covers all its rounds.
@@ -129,16 +130,16 @@ trait Check {
     fn run(
         &self,
         session: &mut Session<'_>,
-        ground: &Ground,
+        test_region: &TestRegion,
         seconds: f64,
     ) -> Result<(), MethodError>;
 }
 
 /// The checks that the target allows, in order.
-fn checks(ground: &Ground) -> impl Iterator<Item = &'static dyn Check> {
+fn checks(test_region: &TestRegion) -> impl Iterator<Item = &'static dyn Check> {
     const ALL: [&dyn Check; 4] =
         [&page_cache::Check, &working_sets::Check, &flush::Check, &content::Check];
-    let writes = ground.writes;
+    let writes = test_region.writes;
     ALL.into_iter().filter(move |check| writes || !check.writes())
 }
 
@@ -146,11 +147,11 @@ fn checks(ground: &Ground) -> impl Iterator<Item = &'static dyn Check> {
 /// note.
 pub(crate) fn run(
     session: &mut Session<'_>,
-    ground: &Ground,
+    test_region: &TestRegion,
     seconds: f64,
 ) -> Result<(), MethodError> {
-    for check in checks(ground) {
-        match check.run(session, ground, check.share() * seconds) {
+    for check in checks(test_region) {
+        match check.run(session, test_region, check.share() * seconds) {
             Err(MethodError::Rig(RigError::Unsupported(why))) => {
                 let text = format!("a check was left out, the target does not support it: {why}");
                 session.out.note(Finding::new(FindingKind::CheckLeftOut, Level::Note, text));

@@ -6,9 +6,9 @@
 use record::MetricKey;
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
-use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
+use crate::test_region::TestRegion;
 use crate::{MethodError, Round};
 
 /// Small enough to stay in memory on any machine, large enough for some hundred reads per second.
@@ -28,16 +28,16 @@ impl super::Check for Check {
     fn run(
         &self,
         session: &mut Session<'_>,
-        ground: &Ground,
+        test_region: &TestRegion,
         seconds: f64,
     ) -> Result<(), MethodError> {
-        let workloads = workloads(ground, seconds);
+        let workloads = workloads(test_region, seconds);
         // One pass over the part, so that the first round also finds it in the cache.
         let mut warm = workloads[1].clone();
         (warm.name, warm.stop) = ("check-read-warm-up".into(), Stop::coverage(1.0));
         session.probe(&warm, 0)?;
         let mut rates = [Vec::new(), Vec::new()];
-        session.rounds(ground.rounds, None, |session, round| {
+        session.rounds(test_region.rounds, None, |session, round| {
             for index in schedule::order(workloads.len(), round) {
                 let w = &workloads[index];
                 let rate = session.rate(w, round)?;
@@ -52,12 +52,12 @@ impl super::Check for Check {
     }
 }
 
-fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
-    let each = seconds / 2.0 / f64::from(ground.rounds);
+fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
+    let each = seconds / 2.0 / f64::from(test_region.rounds);
     let of = |name: &str, caching| {
-        let region = Region::first(ground.bytes.min(BYTES));
-        let mut w = Workload::new(name, Pattern::Sequential, Mix::READ, ground.large, region);
-        (w.caching, w.seed) = (caching, ground.seed_of(20));
+        let region = Region::first(test_region.bytes.min(BYTES));
+        let mut w = Workload::new(name, Pattern::Sequential, Mix::READ, test_region.large, region);
+        (w.caching, w.seed) = (caching, test_region.seed_of(20));
         w.stop = Stop::after_ns((each * 1e9) as u64);
         w
     };

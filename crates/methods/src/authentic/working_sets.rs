@@ -7,9 +7,9 @@ use record::{MetricKey, Statistic, Unit};
 use workload::units::binary_tight;
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
+use crate::test_region::TestRegion;
 use crate::verdict::WorkingSet;
 use crate::{MethodError, Round};
 
@@ -40,18 +40,18 @@ impl super::Check for Check {
     fn run(
         &self,
         session: &mut Session<'_>,
-        ground: &Ground,
+        test_region: &TestRegion,
         seconds: f64,
     ) -> Result<(), MethodError> {
-        let workloads = workloads(ground, seconds);
+        let workloads = workloads(test_region, seconds);
         let empty = |w: &Workload| WorkingSet { bytes: w.region.bytes, p50_ns: Vec::new() };
         // Ascending: the sets that fit come first.
-        let fits = |w: &&Workload| w.region.bytes <= ground.bytes;
+        let fits = |w: &&Workload| w.region.bytes <= test_region.bytes;
         session.checks.working_sets = Some(workloads.iter().filter(fits).map(empty).collect());
-        session.rounds(ground.rounds, None, |session, round| {
+        session.rounds(test_region.rounds, None, |session, round| {
             for index in schedule::order(workloads.len(), round) {
-                let w = Ground::replicate(&workloads[index], round);
-                let warm_up = warm_up(&w, ground);
+                let w = TestRegion::replicate(&workloads[index], round);
+                let warm_up = warm_up(&w, test_region);
                 if !fits(&&w) {
                     session.skip(&warm_up.name);
                     session.skip(&w.name);
@@ -75,15 +75,15 @@ impl super::Check for Check {
 }
 
 /// Half of the time is for the measured reads, half for the warm-up, which is not reported.
-fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
-    let sets = sets(ground);
-    let each = seconds / sets.len() as f64 / f64::from(ground.rounds);
+fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
+    let sets = sets(test_region);
+    let each = seconds / sets.len() as f64 / f64::from(test_region.rounds);
     let of = |bytes| {
         let key = MetricKey::of_words(&[&"check-read-within", &binary_tight(bytes)]);
         let region = Region::first(bytes);
         let mut w =
-            Workload::new(key.to_string(), Pattern::Uniform, Mix::READ, ground.small, region);
-        w.seed = ground.seed_of(21);
+            Workload::new(key.to_string(), Pattern::Uniform, Mix::READ, test_region.small, region);
+        w.seed = test_region.seed_of(21);
         w.stop = Stop::after_ns((each / 2.0 * 1e9) as u64);
         w
     };
@@ -92,8 +92,8 @@ fn workloads(ground: &Ground, seconds: f64) -> Vec<Workload> {
 
 /// Sizes from [`FIRST`] to the region that was asked for or [`LARGEST`], in steps of [`FACTOR`]: the
 /// same ladder however much of the region a slow drive fills in time.
-fn sets(ground: &Ground) -> Vec<u64> {
-    let largest = ground.asked.min(LARGEST);
+fn sets(test_region: &TestRegion) -> Vec<u64> {
+    let largest = test_region.asked.min(LARGEST);
     let smaller = std::iter::successors(Some(FIRST), |bytes| Some(bytes * FACTOR));
     // A last step of less than 1.5 times would not be a step.
     let mut sets: Vec<u64> = smaller.take_while(|bytes| bytes * 3 / 2 < largest).collect();
@@ -102,11 +102,11 @@ fn sets(ground: &Ground) -> Vec<u64> {
 }
 
 /// One sequential pass over the set, within the time of the measured reads.
-fn warm_up(reads: &Workload, ground: &Ground) -> Workload {
+fn warm_up(reads: &Workload, test_region: &TestRegion) -> Workload {
     let mut w = reads.clone();
     w.name = format!("{}-warm-up", reads.name);
     (w.pattern, w.depth) = (Pattern::Sequential, WARM_UP_DEPTH);
-    w.blocks = workload::BlockSizes::Fixed(ground.large);
+    w.blocks = workload::BlockSizes::Fixed(test_region.large);
     w.stop.coverage = Some(1.0);
     w
 }

@@ -17,8 +17,8 @@ use workload::{Content, OpKind, Region, Workload};
 pub use self::spec::{Figure, Honest, Iozone, Row, metric};
 
 use self::rules::Seen;
-use crate::ground::{Ground, LEAST_BYTES};
 use crate::session::Session;
+use crate::test_region::{LEAST_BYTES, TestRegion};
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 /// Duration of the default run in seconds, on a drive that commits a record per millisecond.
@@ -86,7 +86,7 @@ impl Method for IozoneMethod {
 /// A run on a target.
 struct Run {
     spec: Iozone,
-    ground: Ground,
+    test_region: TestRegion,
     seed: u64,
 }
 
@@ -103,30 +103,31 @@ impl Run {
         if target.bytes < least {
             return Err(MethodError::TooSmall { bytes: target.bytes, least });
         }
-        let ground = Ground::new(target, &Options { size: None, ..options.clone() }, SECONDS)?;
-        Ok(Run { spec, seed: ground.seed_of(9), ground })
+        let test_region =
+            TestRegion::new(target, &Options { size: None, ..options.clone() }, SECONDS)?;
+        Ok(Run { spec, seed: test_region.seed_of(9), test_region })
     }
 
     /// The figures that the target allows.
     fn figures(&self) -> Vec<Figure> {
-        let allowed = |f: &Figure| self.ground.writes || !f.writes();
+        let allowed = |f: &Figure| self.test_region.writes || !f.writes();
         self.spec.figures().into_iter().filter(allowed).collect()
     }
 
     fn honest(&self, row: Row) -> Vec<(Honest, Workload)> {
-        let allowed = |w: &(Honest, Workload)| self.ground.writes || !w.1.mix.changes_data();
+        let allowed = |w: &(Honest, Workload)| self.test_region.writes || !w.1.mix.changes_data();
         self.spec.honest(row, self.seed).into_iter().filter(allowed).collect()
     }
 
     /// Whether the file must be created first.
     fn fills(&self) -> bool {
-        self.ground.writes && !self.spec.tests.contains(&0)
+        self.test_region.writes && !self.spec.tests.contains(&0)
     }
 }
 
 fn measure(session: &mut Session<'_>, run: &Run) -> Result<(), MethodError> {
     let mut seen = Seen::default();
-    if !run.ground.writes {
+    if !run.test_region.writes {
         let text = "this target may only be read: the figures of writes are left out";
         session.out.note(Finding::new(FindingKind::ReadsOnly, Level::Note, text));
     }
@@ -135,7 +136,7 @@ fn measure(session: &mut Session<'_>, run: &Run) -> Result<(), MethodError> {
             fill(session, *row, run.seed)?;
         }
         for figure in run.figures() {
-            if figure.makes() && run.ground.writes {
+            if figure.makes() && run.test_region.writes {
                 session.rig().prepare(Preparation::Empty)?;
             }
             let w = run.spec.workload(*row, figure, run.seed);

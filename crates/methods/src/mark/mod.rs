@@ -17,9 +17,9 @@ use workload::{Caching, Calls, Content, Mix, OpKind, Pattern, Region, Stop, Work
 
 use self::score::{Column, Score, riscos_call_ns};
 use self::summary::Scores;
-use crate::ground::Ground;
 use crate::schedule;
 use crate::session::{Session, complete};
+use crate::test_region::TestRegion;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
 
 /// Size of the file that is loaded and saved, bytes.
@@ -142,7 +142,7 @@ impl Method for Mark {
 
 /// The figures to measure, and their region.
 struct Marks {
-    ground: Ground,
+    test_region: TestRegion,
     /// Bytes of the RAM disc beside the drive; 0 without one.
     reference: u64,
     legacy_only: bool,
@@ -152,29 +152,29 @@ struct Marks {
 impl Marks {
     fn new(target: &TargetInfo, options: &Options) -> Result<Marks, MethodError> {
         let size = options.size.unwrap_or(REGION);
-        let mut ground =
-            Ground::new(target, &Options { size: Some(size), ..options.clone() }, SECONDS)?;
-        ground.bytes -= ground.bytes % FILE;
-        if ground.bytes < FILE {
+        let mut test_region =
+            TestRegion::new(target, &Options { size: Some(size), ..options.clone() }, SECONDS)?;
+        test_region.bytes -= test_region.bytes % FILE;
+        if test_region.bytes < FILE {
             return Err(MethodError::TooSmall { bytes: target.bytes, least: FILE });
         }
-        ground.size_given = options.size.is_some();
+        test_region.size_given = options.size.is_some();
         let published = options.get(&REFERENCE) == Reference::RiscOsRamFs;
-        Ok(Marks { ground, reference: 0, legacy_only: options.get(&LEGACY), published })
+        Ok(Marks { test_region, reference: 0, legacy_only: options.get(&LEGACY), published })
     }
 
     fn columns(&self) -> impl Iterator<Item = Column> + '_ {
-        Column::ALL.into_iter().filter(|column| self.ground.writes || !column.writes())
+        Column::ALL.into_iter().filter(|column| self.test_region.writes || !column.writes())
     }
 
     fn region(&self) -> Region {
-        self.ground.region()
+        self.test_region.region()
     }
 
     /// Seconds per replicate of an honest figure, equal for drive and RAM disc.
     fn each(&self) -> f64 {
-        let parts = (2 * Column::ALL.len()) as f64 * f64::from(self.ground.rounds);
-        ((self.ground.seconds - LEGACY_SECONDS) / parts).max(0.25)
+        let parts = (2 * Column::ALL.len()) as f64 * f64::from(self.test_region.rounds);
+        ((self.test_region.seconds - LEGACY_SECONDS) / parts).max(0.25)
     }
 
     /// The workload of the old tool, in the first 8 MiB.
@@ -201,10 +201,10 @@ impl Marks {
     fn workload(&self, column: Column, kind: &str, region: Region) -> Workload {
         let mix = if column.writes() { Mix::WRITE } else { Mix::READ };
         let block = if column.whole_files() { FILE as u32 } else { STREAM };
-        let block = block.next_multiple_of(self.ground.small.min(FILE as u32));
+        let block = block.next_multiple_of(self.test_region.small.min(FILE as u32));
         let name = MetricKey::of_words(&[&kind, &column.name()]).to_string();
         let mut w = Workload::new(name, Pattern::Sequential, mix, block, region);
-        w.seed = self.ground.seed_of(column as u32);
+        w.seed = self.test_region.seed_of(column as u32);
         w.calls = match column.whole_files() {
             true => Calls::Plain,
             false => Calls::Bytes { host_ns: riscos_call_ns(column) },
@@ -214,8 +214,8 @@ impl Marks {
 }
 
 fn measure(session: &mut Session<'_>, mut marks: Marks) -> Result<(), MethodError> {
-    let bytes = session.begin(&marks.ground, f64::INFINITY)?;
-    marks.ground.bytes = bytes - bytes % FILE;
+    let bytes = session.begin(&marks.test_region, f64::INFINITY)?;
+    marks.test_region.bytes = bytes - bytes % FILE;
     marks.reference = open_reference(session, &marks)?;
     let mut scores = Scores::new(marks.published, marks.reference > 0);
     legacy(session, &marks, &mut scores)?;
@@ -232,7 +232,7 @@ fn open_reference(session: &mut Session<'_>, marks: &Marks) -> Result<u64, Metho
         Some(reference) => {
             let bytes = REFERENCE_BYTES.min(reference.target().bytes) / FILE * FILE;
             if bytes > 0 {
-                let (region, seed) = (Region::first(bytes), marks.ground.seed);
+                let (region, seed) = (Region::first(bytes), marks.test_region.seed);
                 reference.prepare(Preparation::Fill { region, content: Content::Random, seed })?;
             }
             bytes
@@ -298,10 +298,10 @@ fn honest(
 ) -> Result<(), MethodError> {
     let columns: Vec<Column> = marks.columns().collect();
     let mut rates = vec![[Vec::new(), Vec::new()]; columns.len()];
-    session.rounds(marks.ground.rounds, None, |session, round| {
+    session.rounds(marks.test_region.rounds, None, |session, round| {
         for index in schedule::order(columns.len(), round) {
             let column = columns[index];
-            let drive = Ground::replicate(&marks.honest(column, marks.region()), round);
+            let drive = TestRegion::replicate(&marks.honest(column, marks.region()), round);
             let ram = Workload { region: Region::first(marks.reference), ..drive.clone() };
             // Drive, RAM disc, RAM disc, drive.
             let order = if round % 2 == 0 { [DRIVE, RAM] } else { [RAM, DRIVE] };

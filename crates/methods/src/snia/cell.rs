@@ -6,9 +6,9 @@ use workload::{BlockSizes, Mix, OpKind, Pattern, Workload};
 
 use super::DEPTH;
 use crate::MethodError;
-use crate::ground::Ground;
 use crate::planner::bound;
 use crate::session::Session;
+use crate::test_region::TestRegion;
 use crate::whole::Whole;
 
 /// Operations submitted in one call at high depth.
@@ -126,7 +126,7 @@ impl Cell {
 
     /// Runs one round; returns the bytes written.
     pub fn run(&mut self, session: &mut Session<'_>, round: u32) -> Result<u64, MethodError> {
-        let m = session.moment(&Ground::replicate(&self.workload, round), round)?;
+        let m = session.moment(&TestRegion::replicate(&self.workload, round), round)?;
         self.response = mean_service(&m);
         let value = match self.figure {
             Figure::Iops => m.iops(None),

@@ -63,7 +63,7 @@ pub(crate) static DIRTH: Snia = Snia {
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let cell = |jobs, depth| {
-        let cell = Cell::random(whole, NAME, whole.ground.small, READS, whole.seconds(MINUTE));
+        let cell = Cell::random(whole, NAME, whole.test_region.small, READS, whole.seconds(MINUTE));
         cell.demanding(jobs, depth).named(&MetricKey::of_words(&[
             &NAME,
             &format_args!("t{jobs}"),

@@ -68,7 +68,7 @@ pub(crate) static HIR: Snia = Snia {
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let cell = |name: &MetricKey, seconds, passes| {
-        let cell = Cell::random(whole, NAME, whole.ground.small, 0, whole.seconds(seconds));
+        let cell = Cell::random(whole, NAME, whole.test_region.small, 0, whole.seconds(seconds));
         cell.writing_at_most(whole, passes).named(name)
     };
     let steady = cell(&MetricKey::of_words(&[&NAME, &"steady"]), MINUTE, ROUND_PASSES).tracked();

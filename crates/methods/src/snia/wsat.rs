@@ -46,7 +46,8 @@ pub(crate) static WSAT: Snia = Snia {
 };
 
 fn parts(whole: &Whole) -> Vec<Part> {
-    let cell = Cell::random(whole, NAME, whole.ground.small, 0, whole.seconds(MINUTE)).tracked();
+    let cell =
+        Cell::random(whole, NAME, whole.test_region.small, 0, whole.seconds(MINUTE)).tracked();
     let rounds = Rounds { most: ROUNDS_MOST, ..Rounds::new(NAME, vec![cell], PASSES_MOST) };
     vec![Part::Purge, Part::Rounds(rounds)]
 }

@@ -4,7 +4,7 @@ use record::{MetricKey, Safety, TargetKind, size_word};
 use rig::TargetInfo;
 use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use crate::ground::Ground;
+use crate::test_region::TestRegion;
 use crate::{MethodError, Options};
 
 /// Bytes read and written back at each place, as in the old tool.
@@ -72,22 +72,22 @@ impl Layout {
         options: &Options,
         seconds: f64,
     ) -> Result<Layout, MethodError> {
-        let size = Some(options.size.unwrap_or(target.bytes.max(crate::ground::LEAST_BYTES)));
-        let ground = Ground::new(target, &Options { size, ..options.clone() }, seconds)?;
+        let size = Some(options.size.unwrap_or(target.bytes.max(crate::test_region::LEAST_BYTES)));
+        let test_region = TestRegion::new(target, &Options { size, ..options.clone() }, seconds)?;
         let kind = target.target.kind;
         let users = matches!(kind, TargetKind::File | TargetKind::Device);
-        let chunk = largest_transfer(target).min(ground.bytes / 4);
+        let chunk = largest_transfer(target).min(test_region.bytes / 4);
         let chunk = previous_power_of_two(chunk).max(u64::from(target.logical_block_bytes));
         Ok(Layout {
-            places: places(kind, ground.bytes, chunk),
+            places: places(kind, test_region.bytes, chunk),
             chunk: chunk as u32,
             sizes: sizes(chunk as u32, target.logical_block_bytes),
             writes: target.allowed >= if users { Safety::Borrows } else { Safety::Scratch },
             fills: matches!(kind, TargetKind::Directory | TargetKind::Virtual),
-            rounds: ground.rounds,
-            rounds_given: ground.rounds_given,
-            seconds: ground.seconds,
-            seed: ground.seed,
+            rounds: test_region.rounds,
+            rounds_given: test_region.rounds_given,
+            seconds: test_region.seconds,
+            seed: test_region.seed,
         })
     }
 

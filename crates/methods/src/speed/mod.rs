@@ -16,9 +16,9 @@ use rig::{Measurement, Preparation};
 use workload::units::decimal;
 use workload::{Content, OpKind};
 
-use crate::ground::Ground;
 use crate::schedule;
 use crate::session::Session;
+use crate::test_region::TestRegion;
 use crate::verdict::{CommandTimes, Legacy, PlaceRates};
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Patience, Round};
 
@@ -155,7 +155,7 @@ fn passes(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError>
                     session.step("borrow", index as u32);
                     session.rig().prepare(Preparation::Borrow { region: place.region })?;
                 }
-                let w = Ground::replicate(&layout.pass(place, kind), round);
+                let w = TestRegion::replicate(&layout.pass(place, kind), round);
                 let m = session.measure(&w, round)?;
                 rates[index][kind as usize].add(kind, &m);
             }
@@ -207,7 +207,8 @@ fn chunks(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError>
     session.rounds(layout.rounds, None, |session, round| {
         for index in schedule::order(cells.len(), round) {
             let (kind, size) = cells[index];
-            let m = session.moment(&Ground::replicate(&layout.chunk(kind, size), round), round)?;
+            let m =
+                session.moment(&TestRegion::replicate(&layout.chunk(kind, size), round), round)?;
             let median = m.kind(kind).and_then(|k| k.service.quantile(0.5));
             let median = median.map_or(f64::NAN, |ns| ns as f64);
             times[index].push(median);

@@ -14,7 +14,7 @@ use record::{Safety, TargetKind};
 use rig::{RigError, TargetInfo};
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use crate::ground::{Ground, LEAST_BYTES};
+use crate::test_region::{LEAST_BYTES, TestRegion};
 use crate::{MethodError, MethodInfo, Options};
 
 /// Queue depth for maximum performance: enough for any drive, as in `quick`.
@@ -24,7 +24,7 @@ pub(crate) const DEPTH: u32 = 8;
 #[derive(Clone, Debug)]
 pub(crate) struct Whole {
     /// Region, block sizes and seeds.
-    pub ground: Ground,
+    pub test_region: TestRegion,
     /// Smallest block, bytes.
     pub block: u32,
     /// Whether it supports discard.
@@ -60,15 +60,16 @@ impl Whole {
             return Err(refused(method.name, target).into());
         }
         let size = Some(options.size.unwrap_or(target.bytes.max(LEAST_BYTES)));
-        let ground = Ground::new(target, &Options { size, ..options.clone() }, method.seconds)?;
-        let everything = if options.size.is_some() { ground.bytes } else { target.bytes };
+        let test_region =
+            TestRegion::new(target, &Options { size, ..options.clone() }, method.seconds)?;
+        let everything = if options.size.is_some() { test_region.bytes } else { target.bytes };
         Ok(Whole {
             block: target.logical_block_bytes.max(1),
             discard: target.discard,
             everything: Region::first(everything),
             scale: options.time.map(|t| t.as_secs_f64() / method.seconds),
             part: options.size.is_some(),
-            ground,
+            test_region,
         })
     }
 
@@ -79,7 +80,7 @@ impl Whole {
 
     /// Bytes in use.
     pub fn bytes(&self) -> u64 {
-        self.ground.bytes
+        self.test_region.bytes
     }
 
     /// The scaled duration of a step that takes `usual` seconds by default.
@@ -89,15 +90,15 @@ impl Whole {
 
     /// Number of repetitions; `usual` by default.
     pub fn rounds(&self, usual: u32) -> u32 {
-        if self.ground.rounds_given { self.ground.rounds } else { usual }
+        if self.test_region.rounds_given { self.test_region.rounds } else { usual }
     }
 
     /// One sequential pass over the region, in large blocks at [`DEPTH`]. It has no time limit,
     /// because a partly written drive is in an unknown state; `--size` makes it shorter.
     pub fn pass(&self, name: &str, kind: OpKind, index: u32) -> Workload {
-        let (mix, large) = (Mix::of(kind), self.ground.large);
-        let mut w = Workload::new(name, Pattern::Sequential, mix, large, self.ground.region());
-        (w.depth, w.seed) = (DEPTH, self.ground.seed_of(index));
+        let (mix, large) = (Mix::of(kind), self.test_region.large);
+        let mut w = Workload::new(name, Pattern::Sequential, mix, large, self.test_region.region());
+        (w.depth, w.seed) = (DEPTH, self.test_region.seed_of(index));
         w.stop = Stop { bytes: Some(self.bytes()), coverage: Some(1.0), ..Stop::default() };
         w.flush_at_end = w.mix.changes_data();
         w
@@ -105,9 +106,9 @@ impl Whole {
 
     /// Random blocks over the region for `seconds`, at depth 1.
     pub fn random(&self, name: &str, mix: Mix, block: u32, seconds: f64, index: u32) -> Workload {
-        let region = self.ground.region();
+        let region = self.test_region.region();
         let mut w = Workload::new(name, Pattern::Uniform, mix, block, region);
-        w.seed = self.ground.seed_of(index);
+        w.seed = self.test_region.seed_of(index);
         self.timed(w, seconds)
     }
 

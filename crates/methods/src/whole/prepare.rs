@@ -48,10 +48,10 @@ impl Session<'_> {
     ) -> Result<(), MethodError> {
         self.step(name, 0);
         self.fills += 1;
-        let seed = whole.ground.seed.wrapping_sub(u64::from(self.fills));
+        let seed = whole.test_region.seed.wrapping_sub(u64::from(self.fills));
         self.out.state_after = State::Used;
         self.rig().prepare(Preparation::Fill { region, content: Content::Random, seed })?;
-        if region == whole.ground.region() {
+        if region == whole.test_region.region() {
             self.out.state_after = State::Filled;
         }
         Ok(())

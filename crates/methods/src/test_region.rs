@@ -29,7 +29,7 @@ const ROUNDS_MAX: u32 = 1000;
 
 /// The resources of a method.
 #[derive(Clone, Debug)]
-pub(crate) struct Ground {
+pub(crate) struct TestRegion {
     /// Bytes at the start of the target, in whole large blocks.
     pub bytes: u64,
     /// The region before the fill; a slow drive fills only a part of it in time.
@@ -52,13 +52,13 @@ pub(crate) struct Ground {
     pub seed: u64,
 }
 
-impl Ground {
+impl TestRegion {
     /// Combines target and options; `seconds` is the method's default duration.
     pub fn new(
         target: &TargetInfo,
         options: &Options,
         seconds: f64,
-    ) -> Result<Ground, MethodError> {
+    ) -> Result<TestRegion, MethodError> {
         check(options)?;
         let (large, small) = (blocks_of(LARGE, target), blocks_of(SMALL, target));
         let writes = may_write(target);
@@ -67,7 +67,7 @@ impl Ground {
         if bytes < LEAST_BYTES {
             return Err(MethodError::TooSmall { bytes: target.bytes, least: LEAST_BYTES });
         }
-        Ok(Ground {
+        Ok(TestRegion {
             bytes,
             asked: bytes,
             size_given: options.size.is_some(),
