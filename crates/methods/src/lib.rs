@@ -21,7 +21,6 @@ mod fake;
 mod heat;
 mod iozone;
 mod lbaf;
-mod limits;
 mod mark;
 mod method;
 mod metric_info;
@@ -54,14 +53,13 @@ pub use iozone::{
     Figure as IozoneFigure, Honest as IozoneHonest, IOZONE, Iozone, Row as IozoneRow,
     metric as iozone_metric,
 };
-pub use limits::{Budget, Patience, Round};
 pub use method::{Method, MethodError, MethodInfo};
 pub use metric_info::MetricInfo;
 pub use options::{Declared, Form, Given, Opt, Options, Value};
 pub use outcome::Outcome;
 pub use planner::{Planner, plan};
 pub use prepare::Prepare;
-pub use session::Session;
+pub use session::{Budget, Patience, Round, Session};
 
 /// See [`all`].
 static ALL: &[&dyn Method] = &[

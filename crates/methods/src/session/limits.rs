@@ -8,9 +8,9 @@
 use rig::Measurement;
 use workload::{OpKind, Workload};
 
+use super::{Door, Session};
+use crate::MethodError;
 use crate::planner::bound;
-use crate::session::Door;
-use crate::{MethodError, Session};
 
 /// Limits of a part of a script. The default is unlimited.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,6 +4,8 @@
 //! The same script runs on a rig and on a [`Planner`]. To keep both consistent, loops, limits and
 //! measured sizes also go through the session: see `limits.rs`.
 
+mod limits;
+
 use std::time::Duration;
 
 use record::{
@@ -13,10 +15,11 @@ use rig::{Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason, 
 use workload::units::binary;
 use workload::{Caching, Content, Region, Workload};
 
-use crate::limits::Limit;
 use crate::test_region::TestRegion;
 use crate::verdict::{self, Checks};
 use crate::{Digest, MethodError, MethodInfo, Outcome, Planner};
+use limits::Limit;
+pub use limits::{Budget, Patience, Round};
 
 /// Pieces in which a scratch file is filled, each timed; a slow card gets a smaller file.
 const FILL_PIECES: u64 = 64;
