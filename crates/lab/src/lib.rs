@@ -6,17 +6,19 @@
 //! the caller's [`Watcher`], and failures are a [`LabError`].
 //!
 //! A run: [`Request::plan`] checks the request and the [`Work`], [`Planned::begin`] enters the run
-//! into the store, [`Begun::run`] measures, and [`Recorded`] holds the result.
+//! into the store, [`Begun::run`] measures, and [`Recorded`] holds the result. Jobs in fio's words take
+//! the same steps ([`fio::Request`]).
 
 #![forbid(unsafe_code)]
 
 pub mod compare;
 pub mod drives;
 mod error;
-mod fio_target;
+pub mod fio;
 pub mod fit;
 pub mod import;
 pub mod io;
+pub mod iozone;
 pub mod machine;
 pub mod partition;
 mod prepare;
@@ -32,12 +34,10 @@ mod watcher;
 pub mod work;
 
 pub use engine::BackendKind;
-pub use methods::{Declared, Form, IOZONE, MethodInfo, MetricInfo, Options, Outcome};
-pub use rig::{Erase, Event, Interval, TargetInfo};
+pub use methods::{Declared, Form, MethodInfo, MetricInfo, Options};
+pub use rig::{Erase, Event, Interval};
 
 pub use self::error::{ErrorKind, LabError, Result};
-pub use self::fio_target::FioTarget;
-pub use self::recording::{Recording, Shared};
 pub use self::request::{Instrument, Request, Target};
 pub use self::session::{Begun, Planned};
 pub use self::watcher::{Recorded, Watcher};

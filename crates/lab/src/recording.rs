@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use methods::Outcome;
 use record::{
-    Answer, DriveIdentity, Environment, Finding, FindingKind, Health, Level, Plan, Run, SCHEMA,
-    Safety, Stamp, State, TargetKind, Unit,
+    Answer, DriveIdentity, Environment, Finding, FindingKind, Health, Level, Plan, Run, Safety,
+    Stamp, State, TargetKind, Unit,
 };
 use rig::{Event, Interval, Observer, TargetInfo};
 use store::{Point, Store, StoreError, new_id};
@@ -22,7 +22,7 @@ use crate::error::{ErrorKind, LabError, Result};
 use crate::watcher::{Recorded, Watcher};
 
 /// A run that is being recorded.
-pub struct Recording {
+pub(crate) struct Recording {
     store: Store,
     run: Run,
     number: i64,
@@ -36,7 +36,7 @@ pub struct Recording {
 
 impl Recording {
     /// Enters the run into the store.
-    pub fn begin(
+    pub(crate) fn begin(
         store: Option<&Path>,
         method: &str,
         info: &TargetInfo,
@@ -45,29 +45,12 @@ impl Recording {
     ) -> Result<Recording> {
         let mut store = Store::open(store)?;
         let mut run = Run {
-            schema: SCHEMA.to_string(),
             id: new_id()?,
-            number: None,
             started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),
-            seconds: None,
-            method: method.to_string(),
-            target: info.target.clone(),
             environment: environment(&store),
             plan: Some(plan),
             state_before: info.state,
-            state_after: State::Unknown,
-            state_as_of: None,
-            health_after: None,
-            answer: None,
-            metrics: Vec::new(),
-            series: Vec::new(),
-            latencies: Vec::new(),
-            verdicts: Vec::new(),
-            warnings: Vec::new(),
-            errors: Vec::new(),
-            complete: false,
-            cut_short: None,
-            origin: None,
+            ..Run::new(method, info.target.clone())
         };
         let number = store.begin(&run)?;
         run.number = Some(number);
@@ -77,24 +60,24 @@ impl Recording {
     }
 
     /// The number of the run in the store.
-    pub fn number(&self) -> i64 {
+    pub(crate) fn number(&self) -> i64 {
         self.number
     }
 
     /// Enters the target as it was opened, and the engine.
-    pub fn describe(&mut self, info: &TargetInfo, describe: impl FnOnce(&mut Environment)) {
+    pub(crate) fn describe(&mut self, info: &TargetInfo, describe: impl FnOnce(&mut Environment)) {
         self.run.target = info.target.clone();
         describe(&mut self.run.environment);
         self.keep();
     }
 
     /// Enters wear and errors after the run, as the drive reports them.
-    pub fn note_health(&mut self, health: Option<Health>) {
+    pub(crate) fn note_health(&mut self, health: Option<Health>) {
         self.run.health_after = health;
     }
 
     /// The state in which earlier runs left the drive, and enters it with its time.
-    pub fn recall(&mut self) -> State {
+    pub(crate) fn recall(&mut self) -> State {
         let run = &mut self.run;
         let whole = |drive: &&DriveIdentity| {
             run.target.kind == TargetKind::Device && drive.path == run.target.path
@@ -197,7 +180,7 @@ impl Recording {
     }
 
     /// Stores the results of a method so far.
-    pub fn checkpoint(&mut self, outcome: &Outcome) {
+    pub(crate) fn checkpoint(&mut self, outcome: &Outcome) {
         self.take(outcome);
         self.keep();
     }
@@ -237,7 +220,7 @@ impl Recording {
 
     /// Enters the end of the run: everything measured, and why it ended early if it did. A record
     /// that the store does not take goes to a file.
-    pub fn finish(&mut self, outcome: &Outcome, ended: Result<()>) -> Recorded {
+    pub(crate) fn finish(&mut self, outcome: &Outcome, ended: Result<()>) -> Recorded {
         self.take(outcome);
         self.run.series.clone_from(&outcome.series);
         self.run.seconds = Some(self.began.elapsed().as_secs_f64());
@@ -258,16 +241,16 @@ impl Recording {
 
 /// A recording that the observer and the session both reach, never at the same time.
 #[derive(Clone)]
-pub struct Shared(Arc<Mutex<Recording>>);
+pub(crate) struct Shared(Arc<Mutex<Recording>>);
 
 impl Shared {
     /// Shares a recording.
-    pub fn new(recording: Recording) -> Shared {
+    pub(crate) fn new(recording: Recording) -> Shared {
         Shared(Arc::new(Mutex::new(recording)))
     }
 
     /// Locks it. A panic elsewhere does not make the measurement worthless.
-    pub fn lock(&self) -> MutexGuard<'_, Recording> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Recording> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,9 @@
 //! The work of a run: a method, a preparation, a workload by hand or a replication, as one type.
 //!
 //! All of them are a script on a session: run on a planner it is the plan. The constructors are with
-//! the words they belong to: `io`, `prepare`, `replicate`; methods are here.
+//! the words they belong to: `io`, `iozone`, `prepare`, `replicate`; methods are here.
+
+use std::borrow::Cow;
 
 use methods::{Catalog, Declared, Method, MethodInfo, Options, Session};
 
@@ -26,6 +28,10 @@ pub(crate) trait Script {
 impl<'a> Work<'a> {
     /// The method of that name.
     pub fn method(name: &str, options: &'a Options) -> Result<Work<'a>> {
+        Work::of_method(name, Cow::Borrowed(options))
+    }
+
+    pub(crate) fn of_method(name: &str, options: Cow<'a, Options>) -> Result<Work<'a>> {
         Ok(Work::new(Scripted { method: methods::find(name)?, options }))
     }
 
@@ -48,7 +54,7 @@ impl<'a> Work<'a> {
 
 struct Scripted<'a> {
     method: &'static dyn Method,
-    options: &'a Options,
+    options: Cow<'a, Options>,
 }
 
 impl Script for Scripted<'_> {
@@ -57,7 +63,7 @@ impl Script for Scripted<'_> {
     }
 
     fn run(&self, session: &mut Session<'_>) -> Result<()> {
-        Ok(self.method.run(session, self.options)?)
+        Ok(self.method.run(session, &self.options)?)
     }
 
     fn wants_reference(&self) -> bool {

@@ -57,21 +57,21 @@ pub struct Run {
     pub seconds: Option<f64>,
     /// Name of the method, or `io`.
     pub method: String,
-    /// What was measured.
+    /// The target.
     pub target: Target,
-    /// Where.
+    /// The machine around the drive.
     pub environment: Environment,
-    /// What was going to be done; `null` where nobody told (a record from elsewhere).
+    /// The plan, announced before the first byte; `null` for a record from elsewhere.
     pub plan: Option<Plan>,
     /// State of the drive before.
     pub state_before: State,
     /// State of the drive after.
     pub state_after: State,
-    /// When the run began that left the drive in the state before, RFC 3339. What others did since
-    /// is known only as far as the drive counts what it is given to write.
+    /// Start of the run that left the drive in the state before, RFC 3339. Later writes by others
+    /// show only if the drive counts the bytes it is given to write.
     #[serde(default)]
     pub state_as_of: Option<String>,
-    /// Wear, errors and temperature after the run, where the drive tells; those before are in
+    /// Wear, errors and temperature after the run, as reported by the drive; those before are in
     /// `target.drive.health`.
     #[serde(default)]
     pub health_after: Option<Health>,
@@ -93,28 +93,17 @@ pub struct Run {
     pub errors: Vec<IoErrors>,
     /// It ran to its end. `false` while it runs and when it was cut short.
     pub complete: bool,
-    /// Why it ended early, where it did and it is known (`interrupted`, `I/O error: ...`).
+    /// Why it ended early, if it did and the reason is known (`interrupted`, `I/O error: ...`).
     #[serde(default)]
     pub cut_short: Option<String>,
-    /// Where the record came from, if no run of ssdyno left it.
+    /// The source of a record that no run of ssdyno left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 
 impl Run {
-    /// A record that no run of ssdyno left, in which nothing is known yet but where it came from.
-    /// `ssdyno` is the version that reads it.
-    pub fn elsewhere(ssdyno: &str, method: &str, origin: Origin) -> Run {
-        let target = Target {
-            spec: String::new(),
-            kind: TargetKind::Unknown,
-            path: None,
-            bytes: None,
-            drive: None,
-            layers: Vec::new(),
-            filesystem: None,
-            direct: None,
-        };
+    /// A run of that method that has not begun: nothing is measured, and it is not complete.
+    pub fn new(method: &str, target: Target) -> Run {
         Run {
             schema: SCHEMA.to_string(),
             id: String::new(),
@@ -123,7 +112,7 @@ impl Run {
             seconds: None,
             method: method.to_string(),
             target,
-            environment: Environment { ssdyno: ssdyno.to_string(), ..Environment::default() },
+            environment: Environment::default(),
             plan: None,
             state_before: State::Unknown,
             state_after: State::Unknown,
@@ -136,9 +125,30 @@ impl Run {
             verdicts: Vec::new(),
             warnings: Vec::new(),
             errors: Vec::new(),
-            complete: true,
+            complete: false,
             cut_short: None,
+            origin: None,
+        }
+    }
+
+    /// A record that no run of ssdyno left; only its source is known yet. `ssdyno` is the version
+    /// that reads it.
+    pub fn elsewhere(ssdyno: &str, method: &str, origin: Origin) -> Run {
+        let target = Target {
+            spec: String::new(),
+            kind: TargetKind::Unknown,
+            path: None,
+            bytes: None,
+            drive: None,
+            layers: Vec::new(),
+            filesystem: None,
+            direct: None,
+        };
+        Run {
+            environment: Environment { ssdyno: ssdyno.to_string(), ..Environment::default() },
+            complete: true,
             origin: Some(origin),
+            ..Run::new(method, target)
         }
     }
 

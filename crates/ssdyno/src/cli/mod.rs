@@ -27,7 +27,7 @@ pub use self::prepare::{EraseArgs, PrepareArgs, StateWanted};
 pub use self::records::{CompareArgs, ExportArgs, RmArgs, RunsArgs, ShowArgs};
 pub use self::recover::RecoverArgs;
 pub use self::run::{DoctorArgs, ListArgs, MethodsArgs, RunArgs};
-pub use self::target::{BorrowArgs, InstrumentArgs, OutputArgs, StoreArgs, TargetArgs};
+pub use self::target::{OutputArgs, StoreArgs, TargetArgs};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -38,7 +38,7 @@ const STYLES: Styles = Styles::styled()
 const EXAMPLES: &str = "\
 Examples:
   ssdyno run .                          the drive under this directory, about a minute
-  ssdyno list                           the drives of this machine, and what is allowed on them
+  ssdyno list                           the drives of this machine, and permitted operations
   ssdyno run /dev/nvme0n1               a whole drive, reads only
   ssdyno io . --rw randread --bs 4k --depth 32 --time 10s
   ssdyno show last --html               the last run as a page with charts
@@ -60,11 +60,11 @@ pub struct Cli {
 pub enum Command {
     /// Measure a drive
     Run(RunArgs),
-    /// List the drives: identity, link, file systems, temperature, what is allowed
+    /// List the drives: identity, link, file systems, temperature, permitted operations
     List(ListArgs),
     /// Run one workload by hand
     Io(Box<IoArgs>),
-    /// Run fio's command lines and job files, with fio's output and what it hides
+    /// Run fio's command lines and job files, with fio's output and the effects it hides
     #[command(disable_help_flag = true)]
     Fio(FioArgs),
     /// Run iozone's command lines, with iozone's table
@@ -84,7 +84,7 @@ pub enum Command {
     Runs(RunsArgs),
     /// Show one record: as text, or --html, --json, --markdown, --csv
     Show(ShowArgs),
-    /// Compare two records: differences with intervals, and what else differed
+    /// Compare two records: differences with intervals, and all other differences
     Compare(CompareArgs),
     /// Print records as JSON lines or CSV, for other programs
     Export(ExportArgs),

@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use fio::{self, Eta, Format, Plan, Request, output, run};
-use lab::{ErrorKind, FioTarget, LabError, Outcome, Recorded, Recording, Shared, TargetInfo};
-use record::{Safety, Step, TargetKind};
+use fio::run::Ran;
+use fio::{self, Eta, Format, Plan, Request, output};
+use lab::Recorded;
+use lab::fio::Planned;
 
 use super::words;
-use crate::cli::{FioArgs, OutputArgs, StoreArgs};
+use crate::cli::{FioArgs, OutputArgs};
 use crate::failure::{Failure, INTERRUPTED, IO, Result, USAGE};
 use crate::live::Live;
 use crate::{interrupt, present, screen};
@@ -78,90 +80,68 @@ fn execute(own: &Own, plan: &Plan) -> Result {
     for note in &plan.notes {
         screen::say(&format!("ssdyno: {}: {}", note.place, note.text));
     }
-    let checked = check(plan, &own.destroy)?;
+    let planned = lab::fio::Request {
+        jobs: plan,
+        destroy: own.destroy.clone(),
+        store: own.store.clone(),
+        command: std::env::args().collect(),
+    };
+    let planned = planned.plan()?;
     if own.dry_run {
-        show_plan(&checked)?;
+        show_plan(&planned)?;
         return Ok(ExitCode::SUCCESS);
     }
     let interrupt = interrupt::flag()?;
     if speaks(plan) {
         present::print(&output::announce(plan))?;
     }
-    let how = How {
-        store: &StoreArgs { store: own.store.clone() },
-        seen: &seen(plan),
-        speaks: speaks(plan),
-        interrupt: &interrupt,
-    };
-    let (ran, recorded) = record(checked, &how)?;
-    write_results(plan, &ran, recorded.run.number)?;
+    let how = How { seen: &seen(plan), lines: plan.globals.eta_newline, speaks: speaks(plan) };
+    let (ran, recorded) = record(planned, &how, &interrupt)?;
+    if let Ok(ran) = &ran {
+        write_results(plan, ran, recorded.run.number)?;
+    }
     recorded.kept?;
-    Ok(ExitCode::from(code(&ran)))
+    Ok(ExitCode::from(code(&ran?)))
 }
 
 /// Prints the jobs of a plan and their cost.
-pub fn show_plan(checked: &Checked<'_>) -> Result<()> {
-    let target = &checked.info.target;
-    let health = target.drive.as_ref().map(|drive| &drive.health);
-    let style = screen::style();
-    present::print(&present::plan("fio", &target.spec, &cost(checked), health, &style))
+pub fn show_plan(planned: &Planned<'_>) -> Result<()> {
+    let (target, style) = (planned.target(), screen::style());
+    present::print(&present::plan("fio", target, &planned.plan, planned.health(), &style))
 }
 
-/// A plan that its target has admitted.
-pub struct Checked<'p> {
-    plan: &'p Plan,
-    target: FioTarget,
-    info: TargetInfo,
-    prepared: run::Prepared<'p>,
-}
-
-/// Checks a plan against its target. Nothing is touched.
-pub fn check<'p>(plan: &'p Plan, destroy: &[String]) -> Result<Checked<'p>> {
-    let mut target = FioTarget::of(plan, destroy)?;
-    let prepared = run::prepare(plan, target.files()).map_err(LabError::from)?;
-    let info = target.info(&prepared);
-    Ok(Checked { plan, target, info, prepared })
-}
-
-/// How a plan is run.
+/// The progress of a run, as far as it is shown.
 pub struct How<'a> {
-    /// Where its record goes.
-    pub store: &'a StoreArgs,
-    /// The progress that is shown.
+    /// The progress line.
     pub seen: &'a OutputArgs,
+    /// Begins a new progress line after this time.
+    pub lines: Option<Duration>,
     /// Whether stdout announces files that are laid out.
     pub speaks: bool,
-    /// Set when the user ends the run.
-    pub interrupt: &'a Arc<AtomicBool>,
 }
 
-/// Runs a plan and enters its record.
-pub fn record<'p>(checked: Checked<'p>, how: &How<'_>) -> Result<(run::Ran<'p>, Recorded)> {
-    let cost = cost(&checked);
-    let lines = checked.plan.globals.eta_newline.filter(|_| !how.seen.quiet);
-    let live = Live::new(&cost, how.seen).with_lines(lines);
+/// Runs a plan and gives its results and its record.
+pub fn record<'p>(
+    planned: Planned<'p>,
+    how: &How<'_>,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<(lab::Result<Ran<'p>>, Recorded)> {
+    let lines = how.lines.filter(|_| !how.seen.quiet);
+    let live = Live::new(&planned.plan, how.seen).with_lines(lines);
     let bar = live.bar();
-    let store = how.store.store.as_deref();
-    let recording = Recording::begin(store, "fio", &checked.info, cost, Box::new(live))?;
-    let shared = Shared::new(recording);
-    let ran = perform(checked, shared.clone(), how);
-    bar.finish_and_clear();
-    let ran = match ran {
-        Ok(ran) => ran,
-        Err(error) => {
-            shared.lock().finish(&Outcome::default(), Err(error.clone())).kept?;
-            return Err(error.into());
+    let done = planned.begin(Box::new(live))?.run(interrupt, &mut |path, bytes| {
+        if how.speaks {
+            let mib = bytes.div_ceil(1 << 20);
+            let line = format!("Laying out IO file ({} / {mib}MiB)\n", path.display());
+            // A closed stdout is noticed when the results are printed.
+            let _ = present::print(&line);
         }
-    };
-    let ended = match ran.interrupted {
-        true => Err(LabError::new(ErrorKind::Interrupted, "interrupted")),
-        false => Ok(()),
-    };
-    let recorded = shared.lock().finish(&outcome(&ran), ended);
-    Ok((ran, recorded))
+    });
+    bar.finish_and_clear();
+    Ok(done)
 }
 
-/// Whether stdout is for people, who are told about progress.
+/// Whether stdout is for people: progress and lay-outs are announced.
 fn speaks(plan: &Plan) -> bool {
     plan.globals.output.is_none() && plan.globals.formats.contains(&Format::Normal)
 }
@@ -176,22 +156,7 @@ fn seen(plan: &Plan) -> OutputArgs {
     OutputArgs { json: false, events: false, html: None, quiet }
 }
 
-fn perform<'p>(checked: Checked<'p>, observer: Shared, how: &How<'_>) -> lab::Result<run::Ran<'p>> {
-    let mut laying_out = |path: &Path, bytes: u64| {
-        if how.speaks {
-            let mib = bytes.div_ceil(1 << 20);
-            let line = format!("Laying out IO file ({} / {mib}MiB)\n", path.display());
-            // A closed stdout is noticed when the results are printed.
-            let _ = present::print(&line);
-        }
-    };
-    let mut setting = run::Setting { interrupt: how.interrupt, laying_out: &mut laying_out };
-    let Checked { target, prepared, .. } = checked;
-    let mut rig = target.open(&prepared, Arc::clone(how.interrupt), Box::new(observer))?;
-    Ok(prepared.run(rig.as_mut(), &mut setting)?)
-}
-
-fn code(ran: &run::Ran<'_>) -> u8 {
+fn code(ran: &Ran<'_>) -> u8 {
     match ran.jobs.iter().any(|job| job.error() != 0) {
         _ if ran.interrupted => INTERRUPTED,
         true => IO,
@@ -200,7 +165,7 @@ fn code(ran: &run::Ran<'_>) -> u8 {
 }
 
 /// Writes the results in every form asked for, to the place asked for.
-fn write_results(plan: &Plan, ran: &run::Ran<'_>, number: Option<i64>) -> Result<()> {
+fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> {
     let globals = &plan.globals;
     let mut text = String::new();
     if globals.output.is_some() && globals.formats.contains(&Format::Normal) {
@@ -237,43 +202,6 @@ fn write_results(plan: &Plan, ran: &run::Ran<'_>, number: Option<i64>) -> Result
         Some(path) => std::fs::write(path, text)
             .map_err(|e| Failure::new(IO, format!("{path} cannot be written: {e}"))),
     }
-}
-
-/// The cost of a plan, for its record.
-fn cost(checked: &Checked<'_>) -> record::Plan {
-    let Checked { plan, info, prepared, .. } = checked;
-    let safety = match info.target.kind {
-        TargetKind::Directory => Safety::Scratch,
-        _ => info.allowed,
-    };
-    let seconds: f64 = prepared.seconds();
-    let write_bytes_max = prepared.write_bytes_max();
-    let step = |job: &fio::Job| Step {
-        name: job.name.clone(),
-        seconds: job.schedule.runtime.map_or(0.0, |t| t.as_secs_f64()),
-        repeats: job.numjobs,
-        write_bytes_max: 0,
-    };
-    record::Plan {
-        safety,
-        seconds,
-        write_bytes_max,
-        region_bytes: info.bytes,
-        destroys: prepared.destroys().map(String::from),
-        steps: plan.jobs.iter().map(step).collect(),
-        workloads: Vec::new(),
-        command: std::env::args().collect(),
-    }
-}
-
-fn outcome(ran: &run::Ran<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
-    outcome.metrics = output::metrics(ran);
-    outcome.latencies = output::latencies(ran);
-    outcome.series = ran.stages.iter().map(|stage| stage.series.clone()).collect();
-    outcome.warnings = ran.stages.iter().flat_map(|stage| stage.findings.clone()).collect();
-    outcome.errors = ran.stages.iter().flat_map(|stage| stage.errors.clone()).collect();
-    outcome
 }
 
 #[cfg(test)]

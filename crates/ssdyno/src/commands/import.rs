@@ -17,7 +17,7 @@ pub fn run(args: &ImportArgs) -> Result {
     }
     let only = args.format.as_deref().map(import::format).transpose()?;
     let mut found = Vec::new();
-    // All files are read before the first record is entered: an unreadable one leaves nothing behind.
+    // All files are read before the first record is entered: an unreadable one leaves no record.
     for path in &args.files {
         found.extend(import::read(path, only)?);
     }

@@ -14,11 +14,11 @@ use crate::cli::ListArgs;
 use crate::failure::Result;
 use crate::{present, screen};
 
-/// Lists every drive, or the one behind a path.
+/// Lists every drive, or the one that a path lies on.
 pub fn run(args: &ListArgs) -> Result {
     let drives = match &args.path {
         None => machine::drives(),
-        Some(path) => machine::drives_behind(path)?,
+        Some(path) => machine::drives_under(path)?,
     };
     if args.json {
         present::print(&present::json(&drives)?)?;
@@ -48,7 +48,7 @@ fn block(device: &BlockDevice, in_full: bool, style: &Style) -> String {
     row("state", state(id));
     row("life", life(id));
     if in_full {
-        told(id, style, &mut row);
+        reported(id, style, &mut row);
     }
     for missing in &id.missing {
         row("missing", vec![missing.clone()]);
@@ -125,8 +125,8 @@ fn blocks(id: &DriveIdentity) -> Vec<String> {
 /// Columns that labels take in the long form; the text beside them is wrapped.
 const LABELS: usize = 24;
 
-/// All that the drive tells of itself.
-fn told(id: &DriveIdentity, style: &Style, row: &mut impl FnMut(&str, Vec<String>)) {
+/// All properties that the drive reports.
+fn reported(id: &DriveIdentity, style: &Style, row: &mut impl FnMut(&str, Vec<String>)) {
     row("hardware", id.hardware_id.iter().cloned().collect());
     for detail in &id.details {
         let text = screen::wrap(&detail.value, style.width.saturating_sub(LABELS).max(20));
@@ -136,7 +136,7 @@ fn told(id: &DriveIdentity, style: &Style, row: &mut impl FnMut(&str, Vec<String
     }
 }
 
-/// What the drive has been through, by its own counters.
+/// Wear and errors, by the drive's own counters.
 fn life(id: &DriveIdentity) -> Vec<String> {
     let health = &id.health;
     let mut words = Vec::new();

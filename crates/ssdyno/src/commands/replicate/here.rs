@@ -128,19 +128,21 @@ impl Runner<'_> {
         if !directory && here.destroy.is_none() && plan.jobs.iter().any(changes) {
             return Ok(Outcome::LeftOut("it writes, and the target may only be read"));
         }
-        let destroy: Vec<String> = here.destroy.iter().cloned().collect();
-        let checked = fio_command::check(&plan, &destroy)?;
+        let request = lab::fio::Request {
+            jobs: &plan,
+            destroy: here.destroy.iter().cloned().collect(),
+            store: self.request.store.clone(),
+            command: self.request.command.clone(),
+        };
+        let planned = request.plan()?;
         if here.dry_run {
-            fio_command::show_plan(&checked)?;
+            fio_command::show_plan(&planned)?;
             return Ok(Outcome::Planned);
         }
-        let how = fio_command::How {
-            store: &self.args.store,
-            seen: &super::output(self.args),
-            speaks: false,
-            interrupt: &self.interrupt,
-        };
-        Ok(Outcome::Ran(Box::new(fio_command::record(checked, &how)?.1)))
+        let seen = super::output(self.args);
+        let how = fio_command::How { seen: &seen, lines: plan.globals.eta_newline, speaks: false };
+        let (_, recorded) = fio_command::record(planned, &how, &self.interrupt)?;
+        Ok(Outcome::Ran(Box::new(recorded)))
     }
 }
 

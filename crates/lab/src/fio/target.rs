@@ -17,7 +17,7 @@ use crate::error::{LabError, Result};
 use crate::virtual_drive;
 
 /// The target of a plan.
-pub struct FioTarget(Kind);
+pub(super) struct FioTarget(Kind);
 
 enum Kind {
     /// Files and devices of this machine.
@@ -29,7 +29,7 @@ enum Kind {
 impl FioTarget {
     /// The target that the plan's files name. `given` are the words that give targets away
     /// (`--destroy`).
-    pub fn of(plan: &Plan, given: &[String]) -> Result<FioTarget> {
+    pub(super) fn of(plan: &Plan, given: &[String]) -> Result<FioTarget> {
         let Some(name) = plan.drive().map_err(RunError::from)? else {
             return Ok(FioTarget(Kind::Real(Box::new(FileSet::new(given)))));
         };
@@ -44,7 +44,7 @@ impl FioTarget {
     }
 
     /// The files, to be looked at and admitted.
-    pub fn files(&mut self) -> &mut dyn Files {
+    pub(super) fn files(&mut self) -> &mut dyn Files {
         match &mut self.0 {
             Kind::Real(files) => files.as_mut(),
             Kind::Virtual(simulator, _) => simulator.as_mut(),
@@ -52,7 +52,7 @@ impl FioTarget {
     }
 
     /// The drive under the first file; for jobs without files, the null target.
-    pub fn info(&self, prepared: &Prepared<'_>) -> TargetInfo {
+    pub(super) fn info(&self, prepared: &Prepared<'_>) -> TargetInfo {
         let info = match &self.0 {
             Kind::Real(files) => files.info(),
             Kind::Virtual(simulator, _) => simulator.target(),
@@ -64,7 +64,7 @@ impl FioTarget {
     }
 
     /// Opens it for a plan that it has admitted. Setting `interrupt` ends a run cleanly.
-    pub fn open(
+    pub(super) fn open(
         self,
         prepared: &Prepared<'_>,
         interrupt: Arc<AtomicBool>,

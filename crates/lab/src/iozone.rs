@@ -1,0 +1,64 @@
+//! An iozone command line as work on a target.
+//!
+//! The file after `-f` only names the place: the run uses a scratch file beside it. A device and a
+//! virtual drive are the place themselves.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use compat::iozone::Command;
+use methods::{IOZONE, Options};
+
+use crate::error::Result;
+use crate::request::Target;
+use crate::target::NULL;
+use crate::virtual_drive;
+use crate::work::Work;
+
+/// A scratch file has at least this many bytes.
+const LEAST_BYTES: u64 = 4 << 20;
+
+/// The work of a command line. `legacy` measures only iozone's own figures.
+pub fn work(command: &Command, legacy: bool) -> Result<Work<'static>> {
+    let mut run = command.run.clone();
+    run.honest = !legacy;
+    let options = Options::default().with(&IOZONE, Some(run));
+    Work::of_method("iozone", Cow::Owned(options))
+}
+
+/// The target of a command line. `destroy` is the word by which the user lets it be overwritten.
+pub fn target(command: &Command, destroy: Option<String>) -> Target {
+    let spec = place(command.file.as_deref());
+    let directory = Path::new(&spec).is_dir();
+    let size = directory.then(|| command.run.file_bytes_max().max(LEAST_BYTES));
+    Target { spec, size, destroy, ..Target::default() }
+}
+
+/// The directory of the file after `-f`, or the place itself.
+fn place(file: Option<&str>) -> String {
+    let Some(file) = file else { return ".".into() };
+    let path = Path::new(file);
+    let itself = file.starts_with(virtual_drive::PREFIX) || file == NULL || path.is_dir();
+    if itself || path.exists() && !path.is_file() {
+        return file.to_string();
+    }
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => parent.display().to_string(),
+        None => ".".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_names_a_place_and_is_not_touched() {
+        assert_eq!(place(None), ".");
+        assert_eq!(place(Some("iozone.tmp")), ".");
+        assert_eq!(place(Some("/no/such/place/iozone.tmp")), "/no/such/place");
+        assert_eq!(place(Some("/")), "/");
+        assert_eq!(place(Some("/dev/null")), "/dev/null");
+        assert_eq!(place(Some("sim:qlc-1t")), "sim:qlc-1t");
+    }
+}
