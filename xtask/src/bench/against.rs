@@ -47,8 +47,8 @@ pub fn run(revision: &str) -> Result<ExitCode> {
     let mut rows = engine(&bench, &old, &new)?;
     rows.extend(virtual_time(&old, &new)?);
     let mut text = format!(
-        "This code against {}, {PAIRS} pairs a case in turn. A ratio above 1 is faster; the interval \
-         covers the median ratio.\n\n| case | old | new | ratio | interval | slower by over 3% |\n\
+        "This code against {}, {PAIRS} interleaved pairs per case. A ratio above 1 is faster; the \
+         interval covers the median ratio.\n\n| case | old | new | ratio | interval | slower by over 3% |\n\
          |---|---|---|---|---|---|\n",
         commit.trim()
     );

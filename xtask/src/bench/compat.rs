@@ -71,7 +71,7 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
     let cached = bench.file("cached", CACHED_MIB)?;
     let version = output(&mut program("fio", &["--version"]))?;
     let mut text = format!(
-        "`ssdyno fio` against {}, the same words to both: {} runs of {} s each, in turn.\n\n\
+        "`ssdyno fio` against {}, with the same options: {} interleaved runs of {} s each.\n\n\
          | job | ours IOPS | fio IOPS | ratio | goal | ours CPU/IO | fio CPU/IO | ratio | goal |\n\
          |---|---|---|---|---|---|---|---|---|\n",
         version.trim(),

@@ -66,7 +66,7 @@ fn against_fio(grounds: &Grounds, effort: Effort) -> Result<String> {
     }
     let version = output(&mut program("fio", &["--version"]))?;
     let mut text = format!(
-        "Against {}: {} runs of {} s each, in turn; 4 KiB random reads where nothing else is said.\n\n\
+        "Against {}: {} interleaved runs of {} s each; 4 KiB random reads unless stated otherwise.\n\n\
          | case | ours IOPS (min) | fio IOPS (min) | ratio | goal | ours CPU/IO | fio CPU/IO | ratio | goal |\n\
          |---|---|---|---|---|---|---|---|---|\n",
         version.trim(),
@@ -145,8 +145,8 @@ fn fio_run(case: &Case, target: &str, effort: Effort) -> Result<Sample> {
 
 fn pace(grounds: &Grounds, effort: Effort) -> Result<String> {
     let mut text = format!(
-        "Pace of an open loop on the null backend, mean of {} runs; goal: off by at most {:.1}% to \
-         300,000/s.\n\n| asked for | fixed | off | Poisson | off |\n|---|---|---|---|---|\n",
+        "Pace of an open loop on the null backend, mean of {} runs; goal: error of at most {:.1}% \
+         up to 300,000/s.\n\n| requested | fixed | error | Poisson | error |\n|---|---|---|---|---|\n",
         effort.repeats,
         RATE_OFF_MAX * 100.0
     );
@@ -198,9 +198,8 @@ fn first_io(grounds: &Grounds, effort: Effort) -> Result<String> {
     let goal = if begun <= FIRST_IO_MS_MAX { "met" } else { "MISSED" };
     let theirs = if theirs.is_empty() { "-".into() } else { format!("{:.0} ms", median(theirs)) };
     Ok(format!(
-        "From the start of the process to its first I/O: {begun:.1} ms (goal <= {FIRST_IO_MS_MAX} ms: \
-         {goal}). A whole process with one read, record stored and report written: {:.0} ms; fio's: \
-         {theirs}.\n\n",
+        "Process start to first I/O: {begun:.1} ms (goal <= {FIRST_IO_MS_MAX} ms: {goal}). A complete \
+         run with one read, stored record and written report: {:.0} ms; fio's: {theirs}.\n\n",
         median(mine)
     ))
 }

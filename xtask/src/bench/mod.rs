@@ -11,6 +11,7 @@ mod engine;
 mod goals;
 mod model;
 mod places;
+mod plan;
 mod results;
 mod stall;
 mod tools;
@@ -37,7 +38,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         // So short that it only tests the benchmark itself; nothing is stored.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
-            "name a benchmark: cargo xtask bench compat|engine|model|amplification|endurance \
+            "name a benchmark: cargo xtask bench compat|engine|model|plan|amplification|endurance \
              [--tiny], or cargo xtask bench against REV"
         ),
     };
@@ -45,10 +46,11 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "compat" => compat::run(effort),
         "engine" => engine::run(effort),
         "model" => model::run(effort),
+        "plan" => plan::run(effort),
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
-            "there is no benchmark '{what}'; there are: against REV, compat, engine, model, amplification, \
-             endurance"
+            "there is no benchmark '{what}'; there are: against REV, compat, engine, model, plan, \
+             amplification, endurance"
         ),
     }
 }

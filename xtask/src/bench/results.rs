@@ -6,9 +6,8 @@ use anyhow::{Context, Result};
 
 use crate::run::{output, program, root};
 
-const TITLE: &str = "# Measured\n\nWhat the benchmarks of this project found, each with machine, date \
-and command. Run them again: the figures are of that machine on that day, and ratios travel better \
-than numbers.\n";
+const TITLE: &str = "# Measured\n\nBenchmark results, each with machine, date and command. The figures \
+hold for that machine and for the code of that date; ratios are more portable than absolute numbers.\n";
 
 /// Replaces the section with this name, or adds it.
 pub fn write(part: &str, command: &str, text: &str) -> Result<()> {

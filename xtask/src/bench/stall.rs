@@ -40,8 +40,9 @@ pub fn run(binary: &Path, bench: &Bench, effort: Effort) -> Result<String> {
     };
     let mut text = format!(
         "Stall test: 1,000 writes/s for 5 s on ext4 over a loop device, frozen for 1 s; medians of \
-         {} runs; goal: response p99 within {:.0}% of the schedule's truth.\n\n\
-         | backend | truth p99 | response p99 | off | service p99 |\n|---|---|---|---|---|\n",
+         {} runs; goal: response p99 within {:.0}% of the true value by \
+         the schedule.\n\n\
+         | backend | true p99 | response p99 | error | service p99 |\n|---|---|---|---|---|\n",
         effort.repeats,
         OFF_MAX * 100.0
     );
