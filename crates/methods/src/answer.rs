@@ -5,7 +5,7 @@
 
 use record::{
     Answer, Axis, Better, Chart, ChartKind, Confidence, HEADLINE_MAX, Limit, Mark, Metric,
-    MetricKey, Order, Stamp, Statistic, Tile, Unit, VerdictKind,
+    MetricKey, Order, Stamp, Statistic, Tile, Unit, Verdict, VerdictKind,
 };
 use workload::OpKind;
 use workload::units::{decimal, throughput};
@@ -34,15 +34,19 @@ pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
         true => ".".to_string(),
         false => format!("; {} random IOPS.", random.join("/")),
     };
-    let bound = bound(out);
-    let words = bound.as_ref().and_then(|kind| match kind {
-        VerdictKind::Link => Some(" The link is the limit."),
-        VerdictKind::Cpu => Some(" The processor is the limit."),
-        VerdictKind::Heat => Some(" The drive slowed down in heat."),
-        _ => None,
-    });
     let tiles: Vec<Tile> =
         found.iter().flatten().map(|(l, m)| tile(l, m, Better::Higher)).collect();
+    let bound = bound(out);
+    let bounded = bound.and_then(|verdict| of_workload(&tiles, verdict.workload.as_deref()?));
+    let words = bound.and_then(|verdict| {
+        let which = bounded.map(|tile| tile.label.to_lowercase());
+        match (&verdict.kind, which) {
+            (VerdictKind::Link, Some(which)) => Some(format!(" The link limits {which}.")),
+            (VerdictKind::Cpu, Some(which)) => Some(format!(" The processor limits {which}.")),
+            (VerdictKind::Heat, _) => Some(" The drive slowed down in heat.".to_string()),
+            _ => None,
+        }
+    });
     let bars = |title: &str, unit: Unit| Chart {
         title: title.into(),
         kind: ChartKind::Bars,
@@ -55,17 +59,17 @@ pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
         bars("Large blocks in order", Unit::BytesPerSecond),
         bars("Small blocks at random", Unit::Iops),
     ];
-    let limits = bound.map(|by| Limit {
-        metric: tiles.iter().map(|t| t.metric.clone()).next().unwrap_or_default(),
-        by,
+    let limit = bound.zip(bounded).map(|(verdict, tile)| Limit {
+        metric: tile.metric.clone(),
+        by: verdict.kind.clone(),
         confidence: Confidence::Measured,
     });
     Some(Answer {
         question: "How fast is the drive, and can the numbers be believed?".into(),
-        headline: headline(out, format!("{rates}{iops}"), words),
+        headline: headline(out, format!("{rates}{iops}"), words.as_deref()),
         stamp: Stamp::of(&out.warnings, &out.verdicts),
         charts: charts.into_iter().filter(|chart| !chart.sources.is_empty()).collect(),
-        limits: limits.into_iter().collect(),
+        limits: limit.into_iter().collect(),
         tiles,
         peers: Vec::new(),
     })
@@ -148,10 +152,14 @@ fn deepest(out: &Outcome, order: Order, op: OpKind) -> Option<&Metric> {
 }
 
 /// The first cause that a rule found.
-fn bound(out: &Outcome) -> Option<VerdictKind> {
+fn bound(out: &Outcome) -> Option<&Verdict> {
     let causes = [VerdictKind::Link, VerdictKind::Depth, VerdictKind::Cpu, VerdictKind::Heat];
-    let found = out.verdicts.iter().find(|verdict| causes.contains(&verdict.kind));
-    found.map(|verdict| verdict.kind.clone())
+    out.verdicts.iter().find(|verdict| causes.contains(&verdict.kind))
+}
+
+/// The tile of a workload, which has the name of its metric.
+fn of_workload<'t>(tiles: &'t [Tile], workload: &str) -> Option<&'t Tile> {
+    tiles.iter().find(|tile| tile.metric == workload)
 }
 
 fn tile(label: &str, metric: &Metric, better: Better) -> Tile {
@@ -187,7 +195,7 @@ fn count(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::{Finding, FindingKind, Level, Verdict};
+    use record::{Finding, FindingKind, Level};
 
     use super::*;
 
@@ -198,8 +206,8 @@ mod tests {
         out
     }
 
-    fn verdict(kind: VerdictKind) -> Verdict {
-        Verdict { kind, text: String::new(), evidence: Vec::new() }
+    fn verdict(kind: VerdictKind, workload: Option<&str>) -> Verdict {
+        Verdict { workload: workload.map(String::from), ..Verdict::new(kind, "") }
     }
 
     fn measured() -> Outcome {
@@ -214,15 +222,31 @@ mod tests {
     }
 
     #[test]
-    fn quick_tells_the_deepest_queues_and_their_bound() {
+    fn quick_reports_the_deepest_queues_and_the_bound_of_its_workload() {
         let mut out = measured();
         let answer = quick(&out).expect("measured");
         assert_eq!(answer.headline, "Reads 3.40 GB/s, writes 12.6 MB/s; 88k/1.2k random IOPS.");
         assert_eq!((answer.tiles.len(), answer.limits.len()), (4, 0));
-        out.verdicts = vec![verdict(VerdictKind::Drive), verdict(VerdictKind::Link)];
-        let answer = quick(&out).expect("measured");
-        assert!(answer.headline.ends_with("IOPS. The link is the limit."), "{}", answer.headline);
-        assert_eq!(answer.limits[0].by, VerdictKind::Link);
+        let limited = |out: &mut Outcome, kind, workload| {
+            out.verdicts = vec![verdict(VerdictKind::Drive, None), verdict(kind, workload)];
+            let answer = quick(out).expect("measured");
+            let limits: Vec<_> = answer.limits.into_iter().map(|l| (l.metric, l.by)).collect();
+            (answer.headline.split_once("IOPS.").expect("rates").1.to_string(), limits)
+        };
+        let table = [
+            (VerdictKind::Link, "seq-write-1MiB-q8", " The link limits sequential writes."),
+            (VerdictKind::Cpu, "rand-read-4KiB-q32", " The processor limits random reads."),
+            (VerdictKind::Depth, "rand-write-4KiB-q32", ""),
+        ];
+        for (kind, name, words) in table {
+            let limits = vec![(name.to_string(), kind.clone())];
+            assert_eq!(limited(&mut out, kind, Some(name)), (words.to_string(), limits));
+        }
+        // The bound of a workload without a tile is none of the tiles' bounds.
+        let none = (String::new(), Vec::new());
+        assert_eq!(limited(&mut out, VerdictKind::Cpu, Some("mixed-4KiB-q32")), none);
+        let heat = limited(&mut out, VerdictKind::Heat, None);
+        assert_eq!(heat, (" The drive slowed down in heat.".to_string(), Vec::new()));
     }
 
     #[test]
@@ -243,12 +267,12 @@ mod tests {
         assert_eq!(answer.stamp, Stamp::NotTheDrive(FindingKind::ServedFromRam));
         assert!(answer.headline.starts_with("These are not figures of the drive"));
         let mut out = measured();
-        out.verdicts = vec![verdict(VerdictKind::Ram)];
+        out.verdicts = vec![verdict(VerdictKind::Ram, None)];
         assert!(!quick(&out).expect("measured").headline.contains("GB/s"));
     }
 
     #[test]
-    fn sustain_tells_the_cache_and_both_rates() {
+    fn sustain_reports_the_cache_and_both_rates() {
         let all = [
             ("sustain-fresh.cache", Unit::Bytes, 170e9),
             ("sustain-fresh.inside", Unit::BytesPerSecond, 5.0e9),

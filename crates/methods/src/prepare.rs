@@ -138,7 +138,7 @@ impl Prepare {
                 decimal(bytes)
             ),
         };
-        seen.push(Verdict { kind: VerdictKind::Trimmed, text, evidence: Vec::new() });
+        seen.push(Verdict::new(VerdictKind::Trimmed, text));
         Ok(())
     }
 }
@@ -219,7 +219,7 @@ fn verdict(how: Erase, released: &Released) -> Verdict {
         Evidence::new("zeroes", share(zero_bytes), Unit::Number),
         Evidence::new("left", share(kept_bytes), Unit::Number),
     ];
-    Verdict { kind, text, evidence }
+    Verdict::new(kind, text).with_evidence(evidence)
 }
 
 /// Random writes over everything, a tenth per round, until five rounds are steady by the SNIA rule
@@ -259,7 +259,7 @@ fn until_steady(
         ),
     };
     let evidence = vec![Evidence::new("rounds", rounds as f64, Unit::Number)];
-    Ok(Verdict { kind, text, evidence })
+    Ok(Verdict::new(kind, text).with_evidence(evidence))
 }
 
 fn age(whole: &Whole) -> Workload {

@@ -220,7 +220,7 @@ mod tests {
             Stamp::of(&[failed], &[]),
             Stamp::Reservations(vec![FindingKind::FailedOperations])
         );
-        let ram = Verdict { kind: VerdictKind::Ram, text: String::new(), evidence: Vec::new() };
+        let ram = Verdict::new(VerdictKind::Ram, "");
         assert_eq!(Stamp::of(&[warn], &[ram]), Stamp::NotTheDrive(FindingKind::ServedFromRam));
     }
 

@@ -31,8 +31,24 @@ pub struct Verdict {
     pub kind: VerdictKind,
     /// One sentence for a person.
     pub text: String,
+    /// The workload it is about, if one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
     /// The numbers behind it.
     pub evidence: Vec<Evidence>,
+}
+
+impl Verdict {
+    /// A conclusion without evidence.
+    pub fn new(kind: VerdictKind, text: impl Into<String>) -> Verdict {
+        Verdict { kind, text: text.into(), workload: None, evidence: Vec::new() }
+    }
+
+    /// The same with this evidence.
+    #[must_use]
+    pub fn with_evidence(self, evidence: Vec<Evidence>) -> Verdict {
+        Verdict { evidence, ..self }
+    }
 }
 
 /// How far a finding discredits a number.

@@ -218,7 +218,7 @@ pub struct Target {
     pub path: Option<String>,
     /// Bytes that the methods may use; `null` if unknown.
     pub bytes: Option<u64>,
-    /// The drive behind it, if it could be determined.
+    /// The underlying drive, if it could be determined.
     pub drive: Option<DriveIdentity>,
     /// Layers between target and drive, nearest first (`/dev/dm-0`, `/dev/sda2`).
     #[serde(default)]

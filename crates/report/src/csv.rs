@@ -52,7 +52,7 @@ fn row(fields: &[&str]) -> String {
     fields.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(",")
 }
 
-/// A field in quotes where it needs them. What a spreadsheet would run as a formula gets an
+/// A field in quotes where it needs them. A field that a spreadsheet would run as a formula gets an
 /// apostrophe in front: names of drives and files are foreign text.
 fn quoted(field: &str) -> String {
     let formula = field.starts_with(['=', '+', '@', '\t', '\r'])

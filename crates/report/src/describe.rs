@@ -85,7 +85,7 @@ fn content(content: &Content) -> String {
         Content::Compressible(share) => format!("{:.0}% compressible", share * 100.0),
         Content::Repeated => "repeated content".to_string(),
         Content::Zeros => "zeros".to_string(),
-        Content::Original => "what was there".to_string(),
+        Content::Original => "their original content".to_string(),
         Content::Blend(blend) => {
             format!("{}% pattern or zeros, {}% copies", blend.plain_percent, blend.copy_percent)
         }

@@ -1,7 +1,7 @@
-//! What every form of a report says in the same words: title, drive, target, host, doubts.
+//! Facts that every form of a report gives in the same words: title, drive, target, host, doubts.
 //!
-//! Each fact is a short piece of plain text; the forms decide how to lay the pieces out. What is
-//! not known is named, not left out.
+//! Each fact is a short piece of plain text; the forms decide how to lay the pieces out. Unknown
+//! facts are named, not left out.
 
 use record::{
     DriveIdentity, Environment, Finding, FindingKind, IoErrors, Level, OriginKind, Run, Stamp,
@@ -83,7 +83,7 @@ pub(crate) fn drive(run: &Run, private: bool) -> Vec<String> {
     let Some(drive) = &run.target.drive else {
         return vec![match run.origin {
             Some(_) => UNKNOWN.to_string(),
-            None => format!("{UNKNOWN}: no drive could be found behind the target"),
+            None => format!("{UNKNOWN}: the drive of this target could not be determined"),
         }];
     };
     let mut items = vec![drive.name.clone()];

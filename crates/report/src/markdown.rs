@@ -1,7 +1,7 @@
-//! What one pastes into a forum or an issue.
+//! The record as Markdown, for a forum or an issue.
 //!
-//! The serial number, the host's name and the path of a scratch file are left out: what is pasted
-//! is public. All foreign text is escaped.
+//! The serial number, the host's name and the path of a scratch file are left out, because a pasted
+//! text is public. All foreign text is escaped.
 
 use record::{Metric, Run};
 use workload::units::{amount, latency};

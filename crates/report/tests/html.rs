@@ -15,6 +15,7 @@ fn page(run: &Run) -> String {
 fn samples() -> Vec<(&'static str, Run)> {
     vec![
         ("quick", common::quick()),
+        ("answered", common::answered()),
         ("io", common::io()),
         ("cut-short", common::cut_short()),
         ("empty", common::empty()),

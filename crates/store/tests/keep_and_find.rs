@@ -206,7 +206,7 @@ fn a_nan_does_not_cost_the_record() {
     let (_dir, mut store) = new_store();
     let evidence = vec![Evidence::new("0 / 0", f64::NAN, Unit::Number)];
     let verdict =
-        Verdict { kind: VerdictKind::Undetermined, text: "Nothing was read.".into(), evidence };
+        Verdict::new(VerdictKind::Undetermined, "Nothing was read.").with_evidence(evidence);
     let metrics = vec![Metric::single("ratio", Unit::Number, f64::NAN)];
     let it = Run { verdicts: vec![verdict], metrics, ..run("quick", "X1", "S1") };
     let number = store.begin(&it).expect("begun");

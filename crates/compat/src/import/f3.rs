@@ -77,7 +77,7 @@ fn lost(run: &mut Run, kind: &str, count: u64) {
 
 fn verdict(run: &mut Run, text: String, name: &str, value: f64) {
     let evidence = vec![Evidence::new(name, value, Unit::Bytes)];
-    run.verdicts.push(Verdict { kind: VerdictKind::F3, text, evidence });
+    run.verdicts.push(Verdict::new(VerdictKind::F3, text).with_evidence(evidence));
 }
 
 /// The verdict of f3probe on a device.
@@ -89,11 +89,7 @@ fn probe(run: &mut Run, line: &str) -> Result<(), String> {
         run.target.path = Some(path.clone());
         run.target.spec = path;
         let text = if real { "the device is genuine" } else { "the device is counterfeit" };
-        run.verdicts.push(Verdict {
-            kind: VerdictKind::F3,
-            text: text.into(),
-            evidence: Vec::new(),
-        });
+        run.verdicts.push(Verdict::new(VerdictKind::F3, text));
     }
     for (words, name) in [
         ("*Usable* size:", "usable"),

@@ -28,7 +28,8 @@ pub(crate) fn cpu(seen: &[Digest]) -> Ruling {
                 bound.name,
                 percent(bound.cpu_share)
             ),
-        ),
+        )
+        .about(&bound.name),
         None => Ruling::no(
             VerdictKind::CpuFree,
             format!("CPU at most {} of a core", percent(busiest.cpu_share)),

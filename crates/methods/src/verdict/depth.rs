@@ -48,7 +48,8 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
                 "{name} had {effective:.1} operations in flight, not {nominal:.0}: its figures are \
                  those of that depth."
             ),
-        ),
+        )
+        .about(name),
         false => Ruling::no(
             VerdictKind::DepthKept,
             format!("queue depth {} achieved", percent(worst.share())),

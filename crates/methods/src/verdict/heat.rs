@@ -25,7 +25,8 @@ pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
             Ruling::yes(VerdictKind::Heat, text)
         }
         (Some(d), _, _) => {
-            Ruling::yes(VerdictKind::Heat, format!("The drive slowed down in {}.", d.name))
+            let text = format!("The drive slowed down in {}.", d.name);
+            Ruling::yes(VerdictKind::Heat, text).about(&d.name)
         }
         (_, Some(t), Some(warn_c)) if t.max_c >= warn_c => Ruling::yes(
             VerdictKind::Heat,

@@ -43,7 +43,8 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Ruling {
                 throughput(ceiling),
                 link_of(target).and_then(|l| l.now.as_deref()).unwrap_or("it"),
             ),
-        ),
+        )
+        .about(&fastest.name),
         false => Ruling::no(VerdictKind::LinkFree, format!("link at most {} used", percent(share))),
     };
     ruling.with("throughput", fastest.throughput(), Unit::BytesPerSecond).with(

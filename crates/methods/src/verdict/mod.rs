@@ -138,7 +138,7 @@ fn undetermined(bounds: &[Ruling]) -> Verdict {
         text += &format!(" Unknown: {unknown}.");
     }
     let evidence = bounds.iter().flat_map(|ruling| ruling.verdict.evidence.clone()).collect();
-    Verdict { kind: VerdictKind::Undetermined, text, evidence }
+    Verdict::new(VerdictKind::Undetermined, text).with_evidence(evidence)
 }
 
 /// A share for display: `97%`, `0.4%`.

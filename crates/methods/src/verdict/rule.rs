@@ -72,8 +72,7 @@ pub(crate) struct Ruling {
 
 impl Ruling {
     fn new(answer: Answer, kind: VerdictKind, text: impl Into<String>) -> Ruling {
-        let verdict = Verdict { kind, text: text.into(), evidence: Vec::new() };
-        Ruling { answer, verdict }
+        Ruling { answer, verdict: Verdict::new(kind, text) }
     }
 
     /// It is so.
@@ -94,6 +93,12 @@ impl Ruling {
     /// Adds a number that supports it.
     pub fn with(mut self, name: impl Into<String>, value: f64, unit: Unit) -> Ruling {
         self.verdict.evidence.push(Evidence::new(name, value, unit));
+        self
+    }
+
+    /// Names the workload that it is about.
+    pub fn about(mut self, workload: &str) -> Ruling {
+        self.verdict.workload = Some(workload.to_string());
         self
     }
 

@@ -31,7 +31,7 @@ const UPLOT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
 const UPLOT_LOOK: &str = include_str!("../../vendor/uplot/uPlot.min.css");
 const UPLOT_LICENCE: &str = include_str!("../../vendor/uplot/LICENSE");
 
-/// What the page may load: nothing but itself. Foreign text in it could not send anything either.
+/// The page may load nothing but itself. Foreign text in it could not send anything either.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'";
 
@@ -68,8 +68,8 @@ pub fn html(run: &Run) -> serde_json::Result<String> {
     Ok(steady(page.into_string()))
 }
 
-/// JSON that can neither end the element it stands in nor steer the text around it: what could do
-/// that occurs only within its strings, where it may be written as an escape.
+/// JSON that can neither end its element nor change the direction of the text around it. Such
+/// characters occur only inside strings, where an escape replaces them.
 fn embedded(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -82,7 +82,7 @@ fn embedded(json: &str) -> String {
     out
 }
 
-/// The page without characters that would turn the direction of the text behind them.
+/// The page without characters that change the direction of the text after them.
 fn steady(page: String) -> String {
     let steering = |c: char| steers(c) && c != '\n' && c != '\t';
     if page.contains(steering) { page.replace(steering, "\u{fffd}") } else { page }

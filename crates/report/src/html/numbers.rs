@@ -70,7 +70,7 @@ fn rate_row(row: &Row<'_>, fastest: f64) -> Markup {
     }
 }
 
-/// What was counted in large, the other unit and the interval in small, and a bar.
+/// The rate in the unit counted, large; the other unit and the interval, small; and a bar.
 fn rate(row: &Row<'_>, metric: &Metric, fastest: f64) -> Markup {
     let Some(value) = metric.value else { return markup! { (quantity::UNKNOWN) } };
     let bytes = row.bytes_per_s(metric).unwrap_or(0.0);

@@ -76,7 +76,7 @@ pub(super) fn drive(run: &Run) -> Markup {
             @match &run.target.drive {
                 Some(drive) => {
                     (sheet::facts(&known(drive)))
-                    (told(drive))
+                    (reported(drive))
                     (wear(run))
                 }
                 None => p { (facts::drive(run, true).join(", ")) },
@@ -86,11 +86,11 @@ pub(super) fn drive(run: &Run) -> Markup {
 }
 
 /// Further details from the drive, and information that could not be queried.
-fn told(drive: &DriveIdentity) -> Markup {
+fn reported(drive: &DriveIdentity) -> Markup {
     markup! {
         @if !drive.details.is_empty() {
             details {
-                summary { "What else it tells of itself" }
+                summary { "Further properties reported by the drive" }
                 dl {
                     @for detail in &drive.details {
                         div { dt { (detail.name) } dd { (detail.value) } }
@@ -98,7 +98,7 @@ fn told(drive: &DriveIdentity) -> Markup {
                 }
             }
         }
-        @for missing in &drive.missing { p.note { "Not told: " (missing) } }
+        @for missing in &drive.missing { p.note { "Unknown: " (missing) } }
     }
 }
 

@@ -1,7 +1,11 @@
-//! The top of the page: the subject, the verdict in a sentence, and the numbers in tiles.
+//! The top of the page: the subject, the answer in a sentence with its stamp, the numbers in tiles,
+//! and then drive and target.
+//!
+//! A method that declares no answer gets its first verdict for a sentence, and tiles of its own
+//! metrics.
 
 use maud::{Markup, html as markup};
-use record::{Clock, Level, Metric, MetricKey, Order, Run, Stamp, Statistic};
+use record::{Answer, Clock, Level, Metric, MetricKey, Order, Run, Stamp, Statistic};
 
 use crate::describe;
 use crate::facts;
@@ -29,6 +33,20 @@ pub(super) fn summary(run: &Run) -> Markup {
     markup! {
         section.summary {
             h1 { (subject(run)) }
+            p.verdict.(tone) { (sentence) }
+            p.status {
+                @if let Some(answer) = &run.answer {
+                    span.(stamp_tone(&answer.stamp)) { (facts::stamp(&answer.stamp)) }
+                }
+                span.(if run.complete && run.origin.is_none() { "good" } else { "warn" }) { (facts::ending(run)) }
+                @for count in doubt_counts(run) { a href="#distrust" { (count) } }
+            }
+            @let tiles = tiles(run);
+            @if !tiles.is_empty() {
+                ul.tiles aria-label="The main numbers" {
+                    @for tile in &tiles { (draw(tile)) }
+                }
+            }
             @if run.origin.is_some() {
                 p.facts { @for fact in facts::origin(run) { span { (fact) } } }
             }
@@ -39,17 +57,6 @@ pub(super) fn summary(run: &Run) -> Markup {
                 }
             }
             p.facts { @for fact in facts::target(run, true) { span { (fact) } } }
-            p.verdict.(tone) { (sentence) }
-            p.status {
-                span.(if run.complete && run.origin.is_none() { "good" } else { "warn" }) { (facts::ending(run)) }
-                @for count in doubt_counts(run) { a href="#distrust" { (count) } }
-            }
-            @let tiles = tiles(run);
-            @if !tiles.is_empty() {
-                ul.tiles aria-label="The main numbers" {
-                    @for tile in &tiles { (draw(tile)) }
-                }
-            }
         }
     }
 }
@@ -59,13 +66,16 @@ fn verdict(run: &Run) -> (&'static str, String) {
     if run.metrics.is_empty() {
         return ("warn", "Nothing was measured.".to_string());
     }
+    if let Some(answer) = &run.answer {
+        let tone = match answer.stamp {
+            Stamp::NotTheDrive(_) => "bad",
+            Stamp::Believable | Stamp::Reservations(_) => "plain",
+        };
+        return (tone, answer.headline.clone());
+    }
     let doubts = facts::doubts(run);
     if let Some(bad) = doubts.iter().find(|d| d.finding.level == Level::Bad) {
         return ("bad", format!("These numbers do not describe the drive: {}", bad.text()));
-    }
-    if let Some(answer) = &run.answer {
-        let tone = if answer.stamp == Stamp::Believable { "plain" } else { "warn" };
-        return (tone, answer.headline.clone());
     }
     let concluded = run.verdicts.first().map(|verdict| verdict.text.clone());
     let mut issued = grid::workloads(run);
@@ -74,6 +84,14 @@ fn verdict(run: &Run) -> (&'static str, String) {
     let described = only.map(|w| describe::workload(&w).join(", "));
     let none = "No conclusion was drawn from these numbers.";
     ("plain", concluded.or(described).unwrap_or_else(|| none.to_string()))
+}
+
+fn stamp_tone(stamp: &Stamp) -> &'static str {
+    match stamp {
+        Stamp::Believable => "good",
+        Stamp::Reservations(_) => "warn",
+        Stamp::NotTheDrive(_) => "bad",
+    }
 }
 
 fn doubt_counts(run: &Run) -> Vec<String> {
@@ -86,8 +104,8 @@ fn doubt_counts(run: &Run) -> Vec<String> {
         (count(Level::Note) as u64, "note", "notes"),
         (io_errors, "I/O error", "I/O errors"),
     ];
-    let told = counts.into_iter().filter(|c| c.0 > 0);
-    told.map(|(n, one, many)| format!("{n} {}", if n == 1 { one } else { many })).collect()
+    let some = counts.into_iter().filter(|c| c.0 > 0);
+    some.map(|(n, one, many)| format!("{n} {}", if n == 1 { one } else { many })).collect()
 }
 
 struct Tile {
@@ -110,9 +128,26 @@ fn draw(tile: &Tile) -> Markup {
 
 fn tiles(run: &Run) -> Vec<Tile> {
     let grid = Grid::of(run);
-    let mut tiles = if grid.rows.is_empty() { leading(run) } else { of_grid(&grid) };
+    let mut tiles = match &run.answer {
+        Some(answer) => of_answer(answer, run),
+        None if grid.rows.is_empty() => leading(run),
+        None => of_grid(&grid),
+    };
     tiles.truncate(TILES_MAX);
     tiles
+}
+
+/// The tiles of the answer, in its order. The metric adds the number of repeats.
+fn of_answer(answer: &Answer, run: &Run) -> Vec<Tile> {
+    let tile = |tile: &record::Tile| match run.metric(&tile.metric) {
+        Some(metric) => of_metric(tile.label.clone(), metric),
+        None => Tile {
+            label: tile.label.clone(),
+            value: quantity::show_known(tile.unit, tile.value),
+            below: String::new(),
+        },
+    };
+    answer.tiles.iter().map(tile).collect()
 }
 
 /// The deepest sequential and random rows in both directions, then the median latency at depth 1.

@@ -1,8 +1,8 @@
 //! The screen: calm, aligned, and one page for a `quick` run.
 //!
-//! Top to bottom: what ran, on what, where; the numbers; how long single I/Os took; what follows
-//! from that (`why`); what to distrust; where the record is. Everything is laid out for the width
-//! of the [`Style`], and nothing is told by colour alone.
+//! Top to bottom: the run, its drive and its host; the answer; the numbers; latencies; conclusions
+//! (`why`); doubts (`distrust`); the place of the record. Everything is laid out for the width of the
+//! [`Style`], and colour is never the only sign.
 
 mod io;
 mod page;
@@ -126,7 +126,7 @@ fn conclusions(page: &mut Page, run: &Run) {
     }
     let doubts = facts::doubts(run);
     let notes = doubts.iter().filter(|d| d.finding.level == Level::Note).count();
-    // What an author wrote beside his figures belongs to them.
+    // An author's remarks belong to his figures.
     let notes_max = if run.origin.is_some() { usize::MAX } else { NOTES_MAX };
     let shown = doubts.len() - notes.saturating_sub(notes_max);
     doubts[..shown].iter().for_each(|doubt| distrust(page, doubt));
@@ -152,7 +152,7 @@ fn distrust(page: &mut Page, doubt: &Doubt<'_>) {
 
 fn footer(page: &mut Page, run: &Run) {
     match run.number {
-        // What is published is in no store.
+        // Published figures are in no store.
         None if run.origin.is_some() => {}
         Some(number) => {
             let text = format!("run {number}     ssdyno show {number} --html");

@@ -145,6 +145,7 @@ pub fn quick() -> Run {
             text: "seq-read-1MiB-q8 is at 99% of what PCIe 3.0 x4 carries: the link bounds it. \
                    The drive could use PCIe 4.0 x4."
                 .into(),
+            workload: Some("seq-read-1MiB-q8".into()),
             evidence: vec![
                 Evidence::new("read rate", 3.516e9, Unit::BytesPerSecond),
                 Evidence::new("link ceiling", 3.56e9, Unit::BytesPerSecond),
@@ -153,6 +154,7 @@ pub fn quick() -> Run {
         Verdict {
             kind: VerdictKind::PerCommand,
             text: "at depth 1 a 4 KiB read takes 56.4 us, whatever its size up to 16 KiB".into(),
+            workload: None,
             evidence: vec![Evidence::new("t0 * IOPS", 0.982, Unit::Number)],
         },
     ];
@@ -403,7 +405,8 @@ pub fn answered() -> Run {
     let rate = ("seq-read-1MiB-q8".to_string(), Unit::BytesPerSecond);
     let answer = Answer {
         question: "How fast is the drive?".into(),
-        headline: "Reads 3.52 GB/s, writes 2.90 GB/s; 88k/61k random IOPS. The link is the limit."
+        headline: "Reads 3.52 GB/s, writes 2.90 GB/s; 88k/61k random IOPS. The link limits \
+                   sequential reads."
             .into(),
         stamp: Stamp::Reservations(vec![FindingKind::Governor]),
         tiles: vec![Tile {

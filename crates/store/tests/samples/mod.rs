@@ -210,11 +210,8 @@ fn finding_kind() -> impl Strategy<Value = FindingKind> {
 }
 
 fn verdict() -> impl Strategy<Value = Verdict> {
-    (verdict_kind(), text(), evidence()).prop_map(|(kind, text, evidence)| Verdict {
-        kind,
-        text,
-        evidence,
-    })
+    (verdict_kind(), text(), of(text()), evidence())
+        .prop_map(|(kind, text, workload, evidence)| Verdict { kind, text, workload, evidence })
 }
 
 fn finding() -> impl Strategy<Value = Finding> {

@@ -1,6 +1,6 @@
-// Draws all charts from the record that the page carries, and again when its width or its colours
-// change. How many were drawn and what went wrong is left in attributes of <html> (data-charts,
-// data-draw-ms, data-errors), for tests.
+// Draws all charts from the record in the page, and again when its width or its colours change. For
+// tests, attributes of <html> hold the number of charts, the time and the errors (data-charts,
+// data-draw-ms, data-errors).
 
 function drawAll() {
   const start = performance.now();

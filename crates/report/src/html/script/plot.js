@@ -1,4 +1,4 @@
-// What all charts share: the record, the words of values, elements, axes, lines, and uPlot itself.
+// Shared by all charts: the record, the words of values, elements, axes, lines, and uPlot itself.
 
 const root = document.documentElement;
 root.dataset.errors = "";

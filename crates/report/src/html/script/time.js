@@ -60,7 +60,7 @@ function dashOf(name) {
   return /\.p\d\d+(\.\d+)?$/.test(name) && !name.endsWith(".p50") ? [6, 4] : undefined;
 }
 
-// Panels of the time axis: what the application moved, the device, latencies, heat, and the rest.
+// Panels of the time axis: application throughput, device, latencies, temperature, and the rest.
 function panelsOf(series) {
   const panels = new Map();
   for (const { name, unit } of series.flatMap((s) => s.columns)) {
@@ -103,7 +103,7 @@ function timeline() {
   panels.forEach((panel, i) => drawPanel(parent, panel, i === panels.length - 1, view, [all[0], all[all.length - 1]]));
 }
 
-// A logarithmic axis has no place for what is not above zero: an interval in which nothing came.
+// A logarithmic axis has no place for zero: an interval without completions.
 const positive = (data, log) => !log ? data
   : data.map((column, i) => i ? column.map((v) => (v > 0 ? v : null)) : column);
 
