@@ -31,22 +31,6 @@ impl World for Small {
     fn env(&self, name: &str) -> Option<String> {
         self.env.get(name).cloned()
     }
-
-    fn is_special(&self, path: &str) -> bool {
-        path.starts_with("/dev/")
-    }
-
-    fn cpus(&self) -> u64 {
-        4
-    }
-
-    fn memory_mib(&self) -> u64 {
-        2048
-    }
-
-    fn page_bytes(&self) -> u64 {
-        4096
-    }
 }
 
 /// Calls `f` with a value of the text, with `kb_base=1024`.

@@ -6,7 +6,8 @@ use std::path::Path;
 /// Longest job file that is read, bytes; arbitrary, fio's largest example has 5 KB.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// The outside world of a parser. A trait, so that tests and fuzzers can bring their own.
+/// The outside world of a parser. A trait, so that tests and fuzzers can bring their own: they
+/// implement files and environment, and share a small machine of fixed size.
 pub trait World {
     /// The whole of a job file or a file with a pattern; `-` is stdin.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
@@ -14,13 +15,21 @@ pub trait World {
     fn env(&self, name: &str) -> Option<String>;
     /// Whether a path exists and is not a regular file, such as a device: a job of that name uses it
     /// as its file.
-    fn is_special(&self, path: &str) -> bool;
+    fn is_special(&self, path: &str) -> bool {
+        path.starts_with("/dev/")
+    }
     /// Processors online, for `$ncpus`.
-    fn cpus(&self) -> u64;
+    fn cpus(&self) -> u64 {
+        4
+    }
     /// Memory in MiB, for `$mb_memory`.
-    fn memory_mib(&self) -> u64;
+    fn memory_mib(&self) -> u64 {
+        2048
+    }
     /// Bytes of a page, for `$pagesize`.
-    fn page_bytes(&self) -> u64;
+    fn page_bytes(&self) -> u64 {
+        4096
+    }
 }
 
 /// This machine.

@@ -25,22 +25,6 @@ impl World for Set {
             _ => "/tmp".into(),
         })
     }
-
-    fn is_special(&self, path: &str) -> bool {
-        path.starts_with("/dev/")
-    }
-
-    fn cpus(&self) -> u64 {
-        4
-    }
-
-    fn memory_mib(&self) -> u64 {
-        2048
-    }
-
-    fn page_bytes(&self) -> u64 {
-        4096
-    }
 }
 
 fn directory() -> Option<PathBuf> {

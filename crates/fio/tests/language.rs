@@ -20,22 +20,6 @@ impl World for Files {
     fn env(&self, _: &str) -> Option<String> {
         None
     }
-
-    fn is_special(&self, path: &str) -> bool {
-        path == "/dev/sdz"
-    }
-
-    fn cpus(&self) -> u64 {
-        4
-    }
-
-    fn memory_mib(&self) -> u64 {
-        2048
-    }
-
-    fn page_bytes(&self) -> u64 {
-        4096
-    }
 }
 
 fn asked(words: &[&str], files: &[(&str, &str)]) -> Result<Request, FioError> {

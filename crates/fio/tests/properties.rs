@@ -22,18 +22,6 @@ impl World for One {
     fn is_special(&self, _: &str) -> bool {
         false
     }
-
-    fn cpus(&self) -> u64 {
-        4
-    }
-
-    fn memory_mib(&self) -> u64 {
-        2048
-    }
-
-    fn page_bytes(&self) -> u64 {
-        4096
-    }
 }
 
 fn ask(words: &[String], file: &str) -> Result<Request, FioError> {

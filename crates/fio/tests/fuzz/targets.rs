@@ -58,22 +58,6 @@ impl World for Closed<'_> {
         // Long enough that many of them make a line too long.
         (name.len() % 2 == 1).then(|| "64k".repeat(name.len() * 40))
     }
-
-    fn is_special(&self, path: &str) -> bool {
-        path.starts_with("/dev/")
-    }
-
-    fn cpus(&self) -> u64 {
-        4
-    }
-
-    fn memory_mib(&self) -> u64 {
-        2048
-    }
-
-    fn page_bytes(&self) -> u64 {
-        4096
-    }
 }
 
 const COMMAND_LINES: &[&str] = &[
