@@ -1,4 +1,4 @@
-//! Finding the drive behind a path.
+//! Finding the drive under a path.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ impl Location {
     }
 }
 
-/// Finds the file system of a path and the drive behind it; for a device node, its drive and the
+/// Finds the file system of a path and the underlying drive; for a device node, its drive and the
 /// file system that contains the node.
 pub fn locate(path: impl AsRef<Path>) -> Result<Location, DriveError> {
     Machine::here().locate(path.as_ref())

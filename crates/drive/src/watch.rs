@@ -36,7 +36,7 @@ pub struct Sample {
     pub temperature_c: Option<f64>,
 }
 
-/// Watches the drives behind a target.
+/// Watches the drives under a target.
 #[derive(Debug, Default)]
 pub struct Watch {
     counters: Vec<File>,

@@ -290,7 +290,7 @@ fn cached_reads_are_reported_and_direct_ones_are_not() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = file(directory.path(), 16 * MIB);
     if drive::locate(&path).map_or(true, |l| l.drive.is_none_or(|d| d.ram)) {
-        println!("skipped: no drive is known behind {}", path.display());
+        println!("skipped: no drive is known under {}", path.display());
         return;
     }
     let mut machine = on_file(&path, BackendKind::Psync);

@@ -1,4 +1,4 @@
-//! The machine and its drives: fitness to measure, and the drive behind a path.
+//! The machine and its drives: fitness to measure, and the drives under a path.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ pub fn drives() -> Vec<BlockDevice> {
 }
 
 /// The device of that name, or the drive that holds a path, through every layer between them.
-pub fn drives_behind(path: &Path) -> Result<Vec<BlockDevice>> {
+pub fn drives_under(path: &Path) -> Result<Vec<BlockDevice>> {
     let named = path.canonicalize().ok().map(|path| path.display().to_string());
     if let Some(device) = drive::list().into_iter().find(|d| d.drive.path == named) {
         return Ok(vec![device]);
@@ -41,7 +41,7 @@ pub fn drives_behind(path: &Path) -> Result<Vec<BlockDevice>> {
     let location = drive::locate(path)?;
     let Some(name) = location.drive.map(|d| d.name) else {
         let kind = location.filesystem.kind;
-        let text = format!("no drive is known behind {} ({kind})", path.display());
+        let text = format!("no drive is known under {} ({kind})", path.display());
         return Err(LabError::usage(text).advise("ssdyno list"));
     };
     Ok(drive::list().into_iter().filter(|d| d.drive.name == name).collect())

@@ -20,7 +20,7 @@ pub struct Disc {
     pub bytes: u64,
     /// Its sector size, bytes.
     pub sector_bytes: u32,
-    /// What a new table would destroy, where the user permitted that.
+    /// The data a new table would destroy, if the user permitted that.
     pub destroys: Option<String>,
     info: TargetInfo,
     request: OpenRequest,
@@ -114,7 +114,7 @@ fn sector_bytes(target: &str, info: &TargetInfo, sector: Option<u64>) -> Result<
     }
 }
 
-/// A disk signature that is unlikely to be in use: operating systems tell disks apart by it.
+/// A disk signature that is unlikely to be in use: operating systems distinguish disks by it.
 fn signature() -> u32 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (now.as_secs() as u32).rotate_left(16) ^ now.subsec_nanos() | 1

@@ -185,7 +185,7 @@ impl Recovery {
         }
     }
 
-    /// Without a serial number, content has to tell the drive from others of its size.
+    /// Without a serial number, the drive is distinguished from others of its size by its content.
     fn check_identity(
         &self,
         header: &Header,

@@ -25,7 +25,7 @@ const CALIBRATION_OPS: u64 = 20_000;
 
 /// A run whose request was checked and whose cost is known. Nothing was touched yet.
 pub struct Planned<'a> {
-    /// What the run does and costs.
+    /// The steps of the run and their cost.
     pub plan: Plan,
     request: &'a Request,
     work: &'a Work<'a>,

@@ -7,7 +7,7 @@ use rig::Event;
 
 use crate::error::Result;
 
-/// What a run left behind.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Recorded {
     /// Its record.
@@ -28,8 +28,8 @@ pub trait Watcher: Send {
     /// A warning for the user; the run goes on.
     fn warn(&mut self, line: &str);
 
-    /// The drive has not answered within the patience, and the record is finished with what there
-    /// is. This must end the process: the threads that wait for the drive are blocked in the kernel
+    /// The drive has not answered within the patience, and the record ends with the results so far.
+    /// This must end the process: the threads that wait for the drive are blocked in the kernel
     /// and cannot be ended from here.
     fn give_up(&mut self, recorded: Recorded) -> !;
 }

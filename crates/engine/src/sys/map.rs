@@ -3,7 +3,7 @@
 //! An access beyond the end of a mapped file raises SIGBUS, and another program may shorten a file at
 //! any time; a device that fails to read does the same. The handler here puts an empty page under the
 //! faulting address of one of our own mappings and counts the fault. The copy then completes and is
-//! reported as an I/O error; the file is mapped anew, so that the next access fails again. Faults
+//! reported as an I/O error; the file is then mapped again, so that the next access fails too. Faults
 //! elsewhere go to the previous handler.
 //!
 //! Within the last page of a shortened file nothing faults: the rest of it reads as zeros.
@@ -268,7 +268,7 @@ mod tests {
         let mut found = [0; 7];
         mapping.read(PAGE as u64, &mut found).expect("read");
         assert_eq!(&found, b"another");
-        assert!(mapping.read(4 * PAGE as u64 - 3, &mut found).is_err(), "behind the end");
+        assert!(mapping.read(4 * PAGE as u64 - 3, &mut found).is_err(), "past the end");
     }
 
     #[test]

@@ -15,12 +15,12 @@ use crate::watcher::Recorded;
 pub struct Step {
     /// Its name.
     pub id: String,
-    /// What is run.
+    /// The method or the fio line.
     #[serde(flatten)]
     pub run: Run,
 }
 
-/// What a step runs.
+/// The work of a step.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Run {

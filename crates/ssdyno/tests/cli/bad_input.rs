@@ -54,7 +54,7 @@ fn words_that_make_no_sense() {
 }
 
 #[test]
-fn a_slip_of_the_keys_is_told_what_was_meant() {
+fn a_misspelt_word_gets_a_suggestion() {
     let place = Place::new();
     let table: &[(&[&str], &str)] = &[
         (&["io", ".", "--rw", "radnread"], "   try: --rw randread\n"),
@@ -87,7 +87,7 @@ fn writing_what_was_not_given_away_is_refused() {
 }
 
 #[test]
-fn a_store_that_cannot_be_used_is_told_before_anything_is_measured() {
+fn an_unusable_store_is_reported_before_anything_is_measured() {
     let place = Place::new();
     let run = |store: &Path| {
         let store = store.to_str().expect("UTF-8");

@@ -38,7 +38,7 @@ fn imported_is_marked_and_what_was_not_recorded_is_unknown() {
     assert!(fs::read_to_string(page.trim()).expect("a page").contains("not measured by ssdyno"));
     let list = place.ssdyno(&["runs"]).good().out;
     assert!(list.lines().count() == 7, "{list}");
-    // dd does not tell when it began, fio does.
+    // fio reports its start, dd does not.
     let unknown = list.lines().filter(|l| l.contains("  unknown  ") && l.contains(" dd "));
     assert_eq!(unknown.count(), 5, "{list}");
     let runs = place.ssdyno(&["runs", "--json"]).good().json();

@@ -195,7 +195,7 @@ fn the_disk_of_the_root() {
     let place = Place::new();
     let listed = place.ssdyno(&["list", "/", "--json"]);
     let Some(disk) = listed.json().get(0).cloned().filter(|_| listed.code == 0) else {
-        println!("skipped: no drive is known behind /");
+        println!("skipped: no drive is known under /");
         return;
     };
     let path = disk["drive"]["path"].as_str().expect("a path").to_string();
@@ -207,9 +207,9 @@ fn the_disk_of_the_root() {
     for way in [&[&destroy[..]][..], &["-m", "speed", "--borrow", "--journal", &journal]] {
         let said = place.ssdyno(&[&["run", &path, "--dry-run"], way].concat());
         assert_eq!(said.code, 3, "{said:?}");
-        let told =
+        let refused =
             said.err.contains("is mounted at /") || said.err.contains("the root file system");
-        assert!(told, "{said:?}");
+        assert!(refused, "{said:?}");
     }
     assert!(place.is_untouched());
 }

@@ -49,7 +49,7 @@ fn a_killed_run_costs_nothing_but_itself() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_removed_and_told() {
+fn the_file_of_a_killed_run_is_removed_and_reported() {
     let place = Place::new();
     let before = contents(&place.work());
     // As on file systems without O_TMPFILE, when the kill comes between two system calls.

@@ -75,11 +75,11 @@ fn a_drive_that_never_answers_ends_the_run_and_the_record_is_kept() {
         );
         assert!(last.starts_with(&silence) && last.ends_with("(io)"), "{last}");
         assert!(line().starts_with("   try: "));
-        // The drive is as mute as before, and all that there is to know is kept and told.
+        // The drive is still frozen, and everything measured so far is stored and printed.
         let stdout = BufReader::new(run.stdout.take().expect("piped")).lines();
-        let told = stdout.map(|line| line.expect("UTF-8")).next().expect("a record");
-        let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-        for record in [told, place.ssdyno(&["show", "--json"]).good().json()] {
+        let printed = stdout.map(|line| line.expect("UTF-8")).next().expect("a record");
+        let printed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+        for record in [printed, place.ssdyno(&["show", "--json"]).good().json()] {
             assert_eq!(record["complete"], false);
             let why = record["cut_short"].as_str().expect("a word on why");
             assert!(why.starts_with(&silence["ssdyno: ".len()..]), "{why}");
@@ -101,7 +101,7 @@ fn a_drive_that_answers_in_time_is_not_given_up() {
     let mut command = place.command(&[&words[..], &["--json", "--events", "--quiet"]].concat());
     let mut run = command.stdout(Stdio::piped()).spawn().expect("starts");
     let mut lines = BufReader::new(run.stdout.take().expect("piped")).lines();
-    // Begun, and no word of it as long as it is frozen; the step is told before the first write.
+    // The step is announced before the first write; nothing follows while the drive is frozen.
     let first = lines.next().expect("a line").expect("UTF-8");
     mute.thaw().expect("thawed");
     let last = lines.map(|line| line.expect("UTF-8")).last().unwrap_or(first);

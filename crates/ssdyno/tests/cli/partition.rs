@@ -11,9 +11,9 @@ const LAYOUT: &str = "loader,filecore=1G,fat32=300M,ext4";
 
 /// What sfdisk reads: number, first sector, sectors and type of each partition.
 fn sfdisk(path: &str) -> Result<Vec<(u64, u64, u64, String)>, String> {
-    let told = tool("sfdisk", &["--json", path])?;
-    let told: Value = serde_json::from_str(&told).map_err(|e| e.to_string())?;
-    let rows = told["partitiontable"]["partitions"].as_array().cloned().unwrap_or_default();
+    let listed = tool("sfdisk", &["--json", path])?;
+    let listed: Value = serde_json::from_str(&listed).map_err(|e| e.to_string())?;
+    let rows = listed["partitiontable"]["partitions"].as_array().cloned().unwrap_or_default();
     let number = |row: &Value, field: &str| row[field].as_u64().unwrap_or(0);
     let row = |(i, row): (usize, &Value)| {
         let kind = row["type"].as_str().unwrap_or_default().to_string();
@@ -24,8 +24,8 @@ fn sfdisk(path: &str) -> Result<Vec<(u64, u64, u64, String)>, String> {
 
 /// The same as we read it.
 fn ours(place: &Place, args: &[&str], sector: u64) -> Vec<(u64, u64, u64, String)> {
-    let told = place.ssdyno(&[&["partition", "--json"], args].concat()).good().json();
-    let rows = told["table"]["entries"].as_array().cloned().unwrap_or_default();
+    let listed = place.ssdyno(&[&["partition", "--json"], args].concat()).good().json();
+    let rows = listed["table"]["entries"].as_array().cloned().unwrap_or_default();
     let number = |row: &Value, field: &str| row[field].as_u64().unwrap_or(0);
     let row = |row: &Value| {
         let code = row["type"]["code"].as_str().unwrap_or_default();
@@ -52,7 +52,7 @@ fn sfdisk_reads_what_we_write_on_an_image() {
         let kinds: Vec<&str> = read.iter().map(|r| r.3.as_str()).collect();
         assert_eq!(kinds, ["c", "ad", "c", "83"]);
         assert!(read.iter().all(|r| r.1 * sector % MIB == 0));
-        // It takes an image for one of 512-byte sectors; devices tell theirs.
+        // It assumes 512-byte sectors for an image; devices report theirs.
         if sector == 512 {
             assert_eq!(or_skip!(sfdisk(&image)), read);
             or_skip!(tool("sfdisk", &["--verify", &image]));

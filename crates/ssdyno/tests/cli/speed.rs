@@ -157,8 +157,8 @@ fn what_a_loss_of_power_damaged_is_put_back_once_asked_for() {
     let run = lent.run();
     run.refuses(3, "an earlier run left blocks");
     let other = ["io", "null:", "--ops", "1", "--journal", &lent.journal];
-    let told = lent.place.ssdyno(&other).good().err;
-    assert!(told.starts_with("note: ") && told.contains("ssdyno recover"), "{told}");
+    let said = lent.place.ssdyno(&other).good().err;
+    assert!(said.starts_with("note: ") && said.contains("ssdyno recover"), "{said}");
 
     let said = lent.recover(&["--replay", "--json"]).good();
     assert_eq!((&state(&said)["put_back"], &state(&said)["closed"]), (&2.into(), &true.into()));
@@ -229,7 +229,7 @@ fn a_torn_journal_means_that_nothing_was_overwritten() {
     fs::write(&path, &damaged).expect("written");
     let said = lent.recover(&["--replay"]);
     assert!(said.code == 1 && said.out.contains("is damaged"), "{said:?}");
-    // Where only its bytes were damaged, checksums still tell that the drive is right.
+    // Where only its bytes were damaged, checksums still show that the drive is right.
     damaged.clone_from(&whole);
     let last = damaged.len() - 1;
     damaged[last] ^= 1;

@@ -10,7 +10,7 @@ use crate::common::{Place, metric, or_skip, verdicts, warnings};
 fn on_a_drive(record: &Value) -> Result<(), String> {
     let target = &record["target"];
     match () {
-        () if target["drive"].is_null() => Err("no drive is known behind the directory".into()),
+        () if target["drive"].is_null() => Err("no drive is known under the directory".into()),
         () if target["drive"]["ram"] == true => Err("the directory lives in memory".into()),
         () if target["direct"] != true => Err("the file system refuses O_DIRECT".into()),
         () => Ok(()),
