@@ -38,15 +38,13 @@ pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
         found.iter().flatten().map(|(l, m)| tile(l, m, Better::Higher)).collect();
     let bound = bound(out);
     let bounded = bound.and_then(|verdict| of_workload(&tiles, verdict.workload.as_deref()?));
-    let words = bound.and_then(|verdict| {
-        let which = bounded.map(|tile| tile.label.to_lowercase());
-        match (&verdict.kind, which) {
-            (VerdictKind::Link, Some(which)) => Some(format!(" The link limits {which}.")),
-            (VerdictKind::Cpu, Some(which)) => Some(format!(" The processor limits {which}.")),
-            (VerdictKind::Heat, _) => Some(" The drive slowed down in heat.".to_string()),
-            _ => None,
-        }
-    });
+    let which = bounded.map(|tile| tile.label.to_lowercase());
+    let words = match (bound.map(|verdict| &verdict.kind), which) {
+        (Some(VerdictKind::Link), Some(which)) => limited_by("link", &which),
+        (Some(VerdictKind::Cpu), Some(which)) => limited_by("processor", &which),
+        (Some(VerdictKind::Heat), _) => vec![" The drive slowed down in heat.".to_string()],
+        _ => Vec::new(),
+    };
     let bars = |title: &str, unit: Unit| Chart {
         title: title.into(),
         kind: ChartKind::Bars,
@@ -66,7 +64,7 @@ pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
     });
     Some(Answer {
         question: "How fast is the drive, and can the numbers be believed?".into(),
-        headline: headline(out, format!("{rates}{iops}"), words.as_deref()),
+        headline: headline(out, format!("{rates}{iops}"), &words),
         stamp: Stamp::of(&out.warnings, &out.verdicts),
         charts: charts.into_iter().filter(|chart| !chart.sources.is_empty()).collect(),
         limits: limit.into_iter().collect(),
@@ -120,7 +118,7 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
     });
     Some(Answer {
         question: "How long does the speed last?".into(),
-        headline: headline(out, first, full.map(|full| full + ".").as_deref().or(Some("."))),
+        headline: headline(out, first, &[full.unwrap_or_default() + ".", ".".to_string()]),
         stamp: Stamp::of(&out.warnings, &out.verdicts),
         tiles: tiles.collect(),
         charts: vec![chart],
@@ -129,16 +127,20 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
     })
 }
 
-/// The sentence, and more of it where it fits. Figures of memory are said to be none of the drive's.
-fn headline(out: &Outcome, sentence: String, more: Option<&str>) -> String {
+/// The sentences about a limit, the most exact first.
+fn limited_by(part: &str, which: &str) -> Vec<String> {
+    vec![format!(" The {part} limits {which}."), format!(" The {part} is the limit.")]
+}
+
+/// The sentence, with the first continuation that fits. Figures of memory are said to be none of the
+/// drive's.
+fn headline(out: &Outcome, sentence: String, more: &[String]) -> String {
     if let Stamp::NotTheDrive(_) = Stamp::of(&out.warnings, &out.verdicts) {
         return "These are not figures of the drive: see the first reason to distrust them.".into();
     }
-    let more = more.unwrap_or_default();
-    match sentence.chars().count() + more.chars().count() <= HEADLINE_MAX {
-        true => sentence + more,
-        false => sentence,
-    }
+    let room = HEADLINE_MAX.saturating_sub(sentence.chars().count());
+    let fits = more.iter().find(|more| more.chars().count() <= room);
+    sentence + fits.map_or("", String::as_str)
 }
 
 /// The rate of the cell with the most operations in flight.
@@ -234,8 +236,10 @@ mod tests {
             (answer.headline.split_once("IOPS.").expect("rates").1.to_string(), limits)
         };
         let table = [
-            (VerdictKind::Link, "seq-write-1MiB-q8", " The link limits sequential writes."),
-            (VerdictKind::Cpu, "rand-read-4KiB-q32", " The processor limits random reads."),
+            (VerdictKind::Link, "seq-read-1MiB-q8", " The link limits sequential reads."),
+            // The exact sentence is one character too long.
+            (VerdictKind::Link, "seq-write-1MiB-q8", " The link is the limit."),
+            (VerdictKind::Cpu, "rand-read-4KiB-q32", " The processor is the limit."),
             (VerdictKind::Depth, "rand-write-4KiB-q32", ""),
         ];
         for (kind, name, words) in table {
