@@ -73,7 +73,7 @@ impl Stage<'_> {
     /// Waits for the program; kills it when the user ends the run.
     fn wait(&self, id: u32) -> io::Result<Ended> {
         let (sender, ended) = channel();
-        thread::spawn(move || sender.send(process::wait(id)));
+        thread::Builder::new().spawn(move || sender.send(process::wait(id)))?;
         loop {
             match ended.recv_timeout(LOOK_EVERY) {
                 Ok(ended) => return ended,

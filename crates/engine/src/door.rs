@@ -49,7 +49,7 @@ impl Door {
         let (requests, submitted) = channel();
         let (completed, done) = channel();
         let (ready, opened) = channel();
-        let thread = std::thread::spawn(move || {
+        let serve = move || {
             let region = Region::first(u64::from(PART));
             let mix = Mix::read_percent(50);
             let workload = Workload {
@@ -59,7 +59,8 @@ impl Door {
             let issue = Issue::default();
             let ask = IoAsk { kind, workload: &workload, issue: &issue, clock };
             device.io(&ask, Ok(()), Serve { requests: submitted, done: completed, ready, began });
-        });
+        };
+        let thread = std::thread::Builder::new().spawn(serve)?;
         let depth = opened.recv().unwrap_or_else(|_| Err(ended()))?;
         Ok(Door { requests: Some(requests), done, thread: Some(thread), depth, in_flight: 0 })
     }

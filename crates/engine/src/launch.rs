@@ -3,8 +3,7 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -18,6 +17,7 @@ use crate::borrowed::BorrowedBlocks;
 use crate::clock::Clock;
 use crate::device::{AnyDevice, IoAsk, UseBackend};
 use crate::flow::FlowShare;
+use crate::gate::Gate;
 use crate::halt::Halt;
 use crate::pacing::{self, UsePace};
 use crate::patience::Pulse;
@@ -55,7 +55,7 @@ pub(crate) struct Launch<'a> {
     pub borrowed: Option<&'a BorrowedBlocks>,
 }
 
-/// Time for every thread to leave the barrier before the first operation is due, nanoseconds.
+/// Time for every thread to leave the gate before the first operation is due, nanoseconds.
 /// Without it an open loop would begin with late operations.
 const RUN_UP_NS: u64 = 100_000;
 
@@ -67,7 +67,8 @@ const REPORTS_MAX: usize = 1024;
 
 impl Launch<'_> {
     /// Runs all parts. `watch` is called on this thread, with the moment they begin, while they run.
-    /// The first error of a part is returned after all have ended.
+    /// The first error of a part is returned after all have ended. If a thread cannot be started,
+    /// none issues anything.
     pub(crate) fn run<T>(
         &self,
         parts: Vec<Part<'_>>,
@@ -75,30 +76,22 @@ impl Launch<'_> {
     ) -> io::Result<T> {
         let (sender, reports) = sync_channel(REPORTS_MAX);
         let sender = Outlet::Bounded(sender);
-        let start = Barrier::new(parts.len() + 1);
-        let origin = AtomicU64::new(u64::MAX);
+        let (gate, count) = (Gate::default(), parts.len());
         let ended: Vec<_> = parts.iter().map(|part| (part.job, AtomicBool::new(false))).collect();
         thread::scope(|scope| {
-            let threads: Vec<_> = (0..)
-                .zip(parts)
-                .map(|(number, part)| {
-                    let runner = Runner {
-                        launch: self,
-                        number,
-                        ended: &ended,
-                        sender: sender.clone(),
-                        start: &start,
-                        origin: &origin,
-                    };
-                    scope.spawn(move || runner.run(part))
-                })
-                .collect();
+            let threads = (0..).zip(parts).map(|(number, part)| {
+                let (sender, ended, gate) = (sender.clone(), &ended[..], &gate);
+                let runner = Runner { launch: self, number, ended, sender, gate };
+                thread::Builder::new().spawn_scoped(scope, move || runner.run(part))
+            });
+            let threads: io::Result<Vec<_>> = threads.collect();
+            let threads = threads.map_err(|error| {
+                gate.cancel();
+                let text = format!("{count} threads could not be started: {error}");
+                io::Error::new(error.kind(), text)
+            })?;
             drop(sender);
-            // Once when all are ready, once when all may learn the start time.
-            start.wait();
-            let begin = self.clock.now() + RUN_UP_NS;
-            origin.store(begin, Ordering::Release);
-            start.wait();
+            let begin = gate.open(count, || self.clock.now() + RUN_UP_NS);
             let seen = watch(begin, &reports);
             for thread in threads {
                 // A panic in a worker is our own bug and goes on here.
@@ -117,8 +110,7 @@ struct Runner<'a> {
     /// The job of each part, and whether the part has ended.
     ended: &'a [(u32, AtomicBool)],
     sender: Outlet,
-    start: &'a Barrier,
-    origin: &'a AtomicU64,
+    gate: &'a Gate,
 }
 
 impl Runner<'_> {
@@ -189,7 +181,7 @@ struct OnPace<'a, 'p, B> {
 impl<B: Backend> UsePace for OnPace<'_, '_, B> {
     type Out = io::Result<StopReason>;
 
-    /// The barriers are passed even without a backend, because the others wait for all.
+    /// The gate is passed even without a backend, because the others wait for all.
     fn with<P: Pace + 'static>(self, pacer: P) -> Self::Out {
         let OnPace { runner, part, backend } = self;
         let launch = runner.launch;
@@ -212,9 +204,7 @@ impl<B: Backend> UsePace for OnPace<'_, '_, B> {
         };
         let worker = backend
             .map(|backend| Worker::new(backend, task, vec![part.source], recorder, part.control));
-        runner.start.wait();
-        runner.start.wait();
-        let origin = runner.origin.load(Ordering::Acquire);
+        let Some(origin) = runner.gate.pass() else { return Ok(StopReason::Interrupted) };
         let begin = runner.begin_after(&part.start.after, origin) + part.start.delay_ns;
         worker?.run(pacer, begin, (begin - origin) / launch.interval_ns)
     }

@@ -24,6 +24,7 @@ mod door;
 mod failure;
 mod fileset;
 mod flow;
+mod gate;
 mod halt;
 mod launch;
 mod machine;

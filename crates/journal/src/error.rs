@@ -43,6 +43,18 @@ pub enum JournalError {
         /// The journal.
         path: PathBuf,
     },
+    /// The same, and that journal is on a file system that is not mounted, or was removed.
+    #[error(
+        "an earlier run left blocks of {drive} in {}, which is not reachable now", path.display()
+    )]
+    OutOfReach {
+        /// The drive's device node.
+        drive: String,
+        /// The journal's name.
+        id: String,
+        /// The journal.
+        path: PathBuf,
+    },
     /// The file is not a journal, or no longer one.
     #[error("{} is damaged: {what}", path.display())]
     Damaged {
@@ -91,6 +103,9 @@ impl JournalError {
                 let dir = path.parent().unwrap_or(Path::new("."));
                 Some(format!("ssdyno recover --journal {}", dir.display()))
             }
+            OutOfReach { id, .. } => Some(format!(
+                "mount its file system, then ssdyno recover; or ssdyno recover --discard {id}"
+            )),
             Drive(error) => error.advice(),
             Damaged { .. } | Held { .. } | Io { .. } => None,
         }

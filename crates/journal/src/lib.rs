@@ -13,8 +13,10 @@ mod borrowed;
 mod error;
 mod file;
 mod place;
+mod registry;
 
 pub use borrowed::{BLOCK, Borrowed, Storage};
 pub use error::JournalError;
 pub use file::{Header, Kept};
 pub use place::{Journal, Leftover, Place, State};
+pub use registry::Entry;

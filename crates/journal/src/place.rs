@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use drive::{DriveKey, Separation, separation};
 
 use crate::file::{self, Header, Kept};
+use crate::registry::{self, Entry, Registered};
 use crate::{Borrowed, JournalError};
 
 /// Extension of a journal that is being written: no block has been overwritten yet.
@@ -18,15 +19,18 @@ const PART: &str = "part";
 /// Extension of a complete journal.
 const WHOLE: &str = "journal";
 
-/// A directory for journals.
+/// A directory for journals, and the one that has the registry of all journals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     dir: PathBuf,
+    /// The same directory where that is the default place.
+    registry: PathBuf,
 }
 
 /// A complete journal of this run.
 #[derive(Debug)]
 pub struct Journal {
+    place: Place,
     path: PathBuf,
     /// Holds the lock.
     _file: File,
@@ -50,17 +54,57 @@ pub enum State {
     Whole(Box<Header>),
     /// It was complete; its header is no longer readable, for this reason.
     Damaged(String),
+    /// Registered as complete; its directory is not reachable now, or it was removed by hand.
+    OutOfReach(Box<Entry>),
+}
+
+impl Leftover {
+    /// The name by which a user refers to it.
+    pub fn id(&self) -> String {
+        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Why nothing more is borrowed from its drive.
+    fn refusal(self, drive: String) -> JournalError {
+        match self.state {
+            State::OutOfReach(_) => {
+                JournalError::OutOfReach { drive, id: self.id(), path: self.path }
+            }
+            _ => JournalError::Unfinished { drive, path: self.path },
+        }
+    }
+
+    /// The drive of its blocks, if known.
+    pub fn drive(&self) -> Option<&DriveKey> {
+        match &self.state {
+            State::Whole(header) => Some(&header.drive),
+            State::OutOfReach(entry) => Some(&entry.drive),
+            State::Torn | State::Damaged(_) => None,
+        }
+    }
 }
 
 impl Place {
-    /// A directory, or the default: `ssdyno/journal` in the XDG state directory. It need not exist.
-    pub fn at(dir: Option<&Path>) -> Result<Place, JournalError> {
-        if let Some(dir) = dir {
-            return Ok(Place { dir: dir.to_path_buf() });
-        }
+    /// A directory, or the default: `ssdyno/journal` in the XDG state directory, which has the
+    /// registry in any case. Neither need exist.
+    pub fn of_user(dir: Option<&Path>) -> Result<Place, JournalError> {
         let (state, home) = (std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
-        let dir = default_dir(state, home).ok_or(JournalError::NoHome)?;
-        Ok(Place { dir })
+        let registry = default_dir(state, home).ok_or(JournalError::NoHome)?;
+        // Absolute, because the registry outlives the working directory.
+        let dir = dir.map_or(Ok(registry.clone()), std::path::absolute);
+        let dir = dir.map_err(|e| JournalError::io("find", &registry, e))?;
+        Ok(Place { dir, registry })
+    }
+
+    /// A directory that has its own registry.
+    pub fn at(dir: &Path) -> Place {
+        Place { dir: dir.to_path_buf(), registry: dir.to_path_buf() }
+    }
+
+    /// The same directory with the registry in another one.
+    #[must_use]
+    pub fn registered_in(self, registry: &Path) -> Place {
+        Place { registry: registry.to_path_buf(), ..self }
     }
 
     /// The directory.
@@ -75,8 +119,8 @@ impl Place {
         let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
         let drive = device.display().to_string();
         let key = DriveKey::at(device);
-        if let Some(path) = key.map(|key| self.still_kept(&key)).transpose()?.flatten() {
-            return Err(JournalError::Unfinished { drive, path });
+        if let Some(left) = key.map(|key| self.still_kept(&key)).transpose()?.flatten() {
+            return Err(left.refusal(drive));
         }
         match separation(there, device)? {
             Separation::Elsewhere => Ok(()),
@@ -87,19 +131,25 @@ impl Place {
 
     /// Keeps borrowed blocks. After it returns they survive a loss of power.
     pub fn keep(&self, drive: &DriveKey, borrowed: &Borrowed) -> Result<Journal, JournalError> {
-        if let Some(path) = self.still_kept(drive)? {
-            return Err(JournalError::Unfinished { drive: drive.path.clone(), path });
+        if let Some(left) = self.still_kept(drive)? {
+            return Err(left.refusal(drive.path.clone()));
         }
-        make_durably(&self.dir).map_err(|e| JournalError::io("make", &self.dir, e))?;
+        for dir in [&self.dir, &self.registry] {
+            make_durably(dir).map_err(|e| JournalError::io("make", dir, e))?;
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let device = drive.path.trim_start_matches("/dev/").replace('/', "-");
         let name = format!("{device}-{}-{}", now.as_nanos(), std::process::id());
         let part = self.dir.join(&name).with_extension(PART);
         let header = Header::new(drive, borrowed, now.as_secs());
-        let journal = self.write(&part, &header, borrowed);
+        let journal = self.write(&part, &header, borrowed).and_then(|journal| {
+            self.register(&journal, &header)?;
+            Ok(journal)
+        });
         if journal.is_err() {
-            // No block was overwritten, so nothing depends on this file.
+            // No block was overwritten, so nothing depends on these files.
             let _ = fs::remove_file(&part);
+            let _ = fs::remove_file(part.with_extension(WHOLE));
         }
         journal
     }
@@ -130,19 +180,29 @@ impl Place {
         file.sync_all().map_err(failed)?;
         let path = part.with_extension(WHOLE);
         fs::rename(part, &path).and_then(|()| sync(&self.dir)).map_err(failed)?;
-        Ok(Journal { path, _file: file })
+        Ok(Journal { place: self.clone(), path, _file: file })
     }
 
-    /// A complete journal of this drive whose run has ended.
-    fn still_kept(&self, drive: &DriveKey) -> Result<Option<PathBuf>, JournalError> {
-        let found = self.unfinished()?.into_iter().find(|left| match &left.state {
-            State::Whole(header) => header.drive.is(drive),
-            State::Torn | State::Damaged(_) => false,
-        });
-        Ok(found.map(|left| left.path))
+    /// Enters a journal that is not in the default place.
+    fn register(&self, journal: &Journal, header: &Header) -> Result<(), JournalError> {
+        if self.dir == self.registry {
+            return Ok(());
+        }
+        let (path, drive, made_s) = (journal.path.clone(), header.drive.clone(), header.made_s);
+        registry::enter(&self.registry, &Entry { path, drive, made_s })
     }
 
-    /// Files that ended runs left here, by name; without those that a run still holds.
+    /// A complete journal of this drive whose run has ended, wherever it is.
+    fn still_kept(&self, drive: &DriveKey) -> Result<Option<Leftover>, JournalError> {
+        let mut all = self.unfinished()?;
+        if self.dir != self.registry {
+            all.extend(Place::at(&self.registry).unfinished()?);
+        }
+        Ok(all.into_iter().find(|left| left.drive().is_some_and(|key| key.is(drive))))
+    }
+
+    /// Journals that ended runs left here, by name, and where this is the default place also those
+    /// that they left elsewhere; without those that a run still holds.
     pub fn unfinished(&self) -> Result<Vec<Leftover>, JournalError> {
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -150,14 +210,47 @@ impl Place {
         };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort_unstable();
-        paths.iter().filter_map(|path| look(path).transpose()).collect()
+        let here = paths.iter().filter_map(|path| match registry::read(path) {
+            None => look(path).transpose(),
+            Some(registered) => self.follow(path, registered).transpose(),
+        });
+        here.collect()
     }
 
-    /// Removes a journal whose blocks are restored, or were never overwritten.
+    /// The journal of an entry; `None` if it is done with or held by a run.
+    fn follow(&self, path: &Path, found: Registered) -> Result<Option<Leftover>, JournalError> {
+        match found {
+            Registered::Damaged(reason) => {
+                Ok(Some(Leftover { path: path.to_path_buf(), state: State::Damaged(reason) }))
+            }
+            // The run was killed between the last two steps of its end.
+            Registered::Closing(entry) => self.remove(&entry.path).map(|()| None),
+            Registered::Needed(entry) => match entry.path.try_exists() {
+                Ok(true) => look(&entry.path),
+                Ok(false) | Err(_) => {
+                    let path = entry.path.clone();
+                    Ok(Some(Leftover { path, state: State::OutOfReach(Box::new(entry)) }))
+                }
+            },
+        }
+    }
+
+    /// Removes a journal whose blocks are restored, or were never overwritten, and its entry.
     pub fn remove(&self, path: &Path) -> Result<(), JournalError> {
-        fs::remove_file(path)
-            .and_then(|()| sync(&self.dir))
-            .map_err(|e| JournalError::io("remove", path, e))
+        registry::begin_closing(&self.registry, path)?;
+        match fs::remove_file(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            removed => removed
+                .and_then(|()| sync(path.parent().unwrap_or(Path::new("."))))
+                .map_err(|e| JournalError::io("remove", path, e))?,
+        }
+        registry::leave(&self.registry, path)
+    }
+
+    /// Forgets a journal whose blocks will never be restored: the file, if it is there, and its
+    /// entry.
+    pub fn discard(&self, left: &Leftover) -> Result<(), JournalError> {
+        self.remove(&left.path)
     }
 
     /// Removes a journal that this run has read and locked.
@@ -174,8 +267,7 @@ impl Journal {
 
     /// Removes it after its blocks have been compared with the drive.
     pub fn close(self) -> Result<(), JournalError> {
-        let place = Place { dir: self.path.parent().unwrap_or(Path::new(".")).to_path_buf() };
-        place.remove(&self.path)
+        self.place.remove(&self.path)
     }
 }
 
@@ -211,13 +303,11 @@ fn look(path: &Path) -> Result<Option<Leftover>, JournalError> {
 fn make_durably(dir: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let above = missing.iter().filter_map(|dir| dir.parent());
-    above
-        .map(|dir| if dir.as_os_str().is_empty() { Path::new(".") } else { dir })
-        .try_for_each(sync)
+    missing.iter().filter_map(|dir| dir.parent()).try_for_each(sync)
 }
 
-fn sync(dir: &Path) -> io::Result<()> {
+pub(crate) fn sync(dir: &Path) -> io::Result<()> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
     File::open(dir)?.sync_all()
 }
 

@@ -31,7 +31,7 @@ impl Bench {
     }
 
     fn place(&self) -> Place {
-        Place::at(Some(&self.dir.path().join("a/b"))).expect("named")
+        Place::at(&self.dir.path().join("a/b"))
     }
 
     fn keep(&self, borrowed: &Borrowed) -> Result<Journal, JournalError> {
@@ -213,7 +213,7 @@ proptest! {
         let head: &[u8] = if ours { b"SSDYNOJ1" } else { b"" };
         fs::write(&path, [head, &bytes].concat()).expect("written");
         prop_assert!(Kept::open(&path).is_err());
-        let place = Place::at(Some(dir.path())).expect("named");
+        let place = Place::at(dir.path());
         prop_assert_eq!(place.unfinished().expect("read").len(), 1);
     }
 }

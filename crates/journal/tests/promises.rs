@@ -48,7 +48,7 @@ fn drive_at(path: &Path, content: &[u8]) -> File {
 fn kept_in(dir: &Path) -> PathBuf {
     let drive = drive_at(&dir.join("drive"), &content());
     let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
-    let place = Place::at(Some(&dir.join("state/journal"))).expect("named");
+    let place = Place::at(&dir.join("state/journal"));
     place.keep(&key(), &borrowed).expect("kept").path().to_path_buf()
 }
 
@@ -175,7 +175,7 @@ fn comparing_asks_the_drive_and_not_the_page_cache() {
 fn a_place_that_would_not_outlast_the_drive_is_refused() {
     let device = or_skip!(Loop::with(16 << 20, &["mkfs.ext4", "-q"]));
     let mounted = or_skip!(Mounted::new(&device.path, "rw"));
-    let on_itself = Place::at(Some(&mounted.dir.join("not/yet/there"))).expect("named");
+    let on_itself = Place::at(&mounted.dir.join("not/yet/there"));
     let error = on_itself.check(device.path.as_ref()).expect_err("on itself");
     assert!(matches!(error, JournalError::SameDrive { .. }), "{error}");
     assert!(error.to_string().contains(&device.path), "{error}");
@@ -188,7 +188,7 @@ fn a_place_that_would_not_outlast_the_drive_is_refused() {
 fn a_place_in_memory_is_refused() {
     let device = or_skip!(Loop::of(BYTES as u64 - 512));
     let memory = or_skip!(TempDir::new_in("/dev/shm").map_err(|e| e.to_string()));
-    let place = Place::at(Some(memory.path())).expect("named");
+    let place = Place::at(memory.path());
     let error = place.check(device.path.as_ref()).expect_err("in memory");
     assert!(matches!(error, JournalError::Memory { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
@@ -197,7 +197,7 @@ fn a_place_in_memory_is_refused() {
 #[test]
 fn a_device_that_is_not_there_is_the_users_mistake() {
     let dir = TempDir::new().expect("a directory");
-    let place = Place::at(Some(dir.path())).expect("named");
+    let place = Place::at(dir.path());
     let error = place.check("/dev/nothing-of-this-name".as_ref()).expect_err("nothing");
     assert!(matches!(error, JournalError::Drive(_)), "{error}");
     assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
@@ -209,7 +209,7 @@ fn a_journal_without_room_leaves_nothing_behind() {
     let dir = TempDir::new().expect("a directory");
     let drive = drive_at(&dir.path().join("drive"), &content());
     let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
-    let place = Place::at(Some(&mounted.dir)).expect("named");
+    let place = Place::at(&mounted.dir);
     let error = place.keep(&key(), &borrowed).expect_err("64 KiB are not enough");
     assert!(error.to_string().contains(&format!("{BYTES} bytes")), "{error}");
     assert!(matches!(error, JournalError::Full { .. }), "{error}");
@@ -223,9 +223,9 @@ fn a_place_that_cannot_be_read_is_an_error() {
     let dir = TempDir::new().expect("a directory");
     let file = dir.path().join("file");
     fs::write(&file, "x").expect("written");
-    let error = Place::at(Some(&file)).expect("named").unfinished().expect_err("no directory");
+    let error = Place::at(&file).unfinished().expect_err("no directory");
     assert_eq!(error.kind(), ErrorKind::Io, "{error}");
-    let place = Place::at(Some(dir.path())).expect("named");
+    let place = Place::at(dir.path());
     symlink("nowhere", dir.path().join("gone.journal")).expect("linked");
     fs::write(dir.path().join("notes.txt"), "mine").expect("written");
     assert!(place.unfinished().expect("read").is_empty(), "one is gone, one is no journal");
@@ -236,7 +236,7 @@ fn a_place_that_cannot_be_read_is_an_error() {
 #[test]
 fn leftovers_are_listed_by_name_with_their_state() {
     let dir = TempDir::new().expect("a directory");
-    let place = Place::at(Some(dir.path())).expect("named");
+    let place = Place::at(dir.path());
     let whole = by_hand(b"SSDYNOJ1", &header(&content()), &content());
     for (name, bytes) in [("c.journal", &whole[..]), ("a.part", b""), ("b.journal", b"x")] {
         fs::write(dir.path().join(name), bytes).expect("written");
@@ -249,6 +249,7 @@ fn leftovers_are_listed_by_name_with_their_state() {
             State::Damaged(_) => "damaged",
             State::Whole(header) if header.drive == key() => "whole",
             State::Whole(_) => "of another drive",
+            State::OutOfReach(_) => "out of reach",
         })
         .collect();
     assert_eq!(states, ["torn", "damaged", "whole"]);
@@ -292,4 +293,75 @@ fn a_journal_is_durable_before_it_is_complete() {
     next(&["fsync(", &format!("<{state}/journal/"), ".part>"]);
     next(&["rename", ".part\"", ".journal\""]);
     next(&["fsync(", &format!("<{state}/journal>")]);
+}
+
+/// A journal kept elsewhere, of a run that was killed: the registry, the directory, the drive's key.
+fn killed_elsewhere() -> (TempDir, Place, DriveKey) {
+    let dir = TempDir::new().expect("a directory");
+    let (registry, elsewhere) = (dir.path().join("state"), dir.path().join("stick"));
+    let drive = drive_at(&dir.path().join("drive"), &content());
+    let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
+    let place = Place::at(&elsewhere).registered_in(&registry);
+    // Dropped without being closed, as a kill leaves it.
+    drop(place.keep(&key(), &borrowed).expect("kept"));
+    (dir, place, key())
+}
+
+/// docs/safety.md: "Every journal kept elsewhere is registered in the default place".
+#[test]
+fn a_journal_kept_elsewhere_stops_runs_that_use_the_default_place() {
+    let (dir, place, key) = killed_elsewhere();
+    let default = Place::at(&dir.path().join("state"));
+    let found = default.unfinished().expect("readable");
+    let [left] = &found[..] else { panic!("{found:?}") };
+    assert!(matches!(left.state, State::Whole(_)), "{left:?}");
+    assert_eq!(left.path.parent(), Some(place.dir()));
+    let borrowed = Kept::open(&left.path).expect("whole").borrowed;
+    for place in
+        [&default, &place, &Place::at(&dir.path().join("new")).registered_in(default.dir())]
+    {
+        let error = place.keep(&key, &borrowed).expect_err("still kept");
+        assert!(matches!(error, JournalError::Unfinished { .. }), "{error}");
+    }
+    let kept = Kept::open(&left.path).expect("whole");
+    default.close(kept).expect("closed");
+    assert!(default.unfinished().expect("readable").is_empty());
+    assert_eq!(fs::read_dir(default.dir()).expect("there").count(), 0, "no entry stays");
+    drop(default.keep(&key, &borrowed).expect("nothing is left"));
+}
+
+/// docs/safety.md: "If its directory is not reachable, ssdyno names it and refuses to borrow from
+/// that drive".
+#[test]
+fn a_journal_out_of_reach_stops_runs_until_it_is_discarded() {
+    let (dir, place, key) = killed_elsewhere();
+    let default = Place::at(&dir.path().join("state"));
+    let there = fs::read_dir(place.dir()).expect("there").next().expect("one").expect("one").path();
+    let borrowed = Kept::open(&there).expect("whole").borrowed;
+    fs::rename(place.dir(), dir.path().join("unplugged")).expect("renamed");
+    let error = default.keep(&key, &borrowed).expect_err("out of reach");
+    assert!(error.to_string().contains(&there.display().to_string()), "{error}");
+    let found = default.unfinished().expect("readable");
+    let [left] = &found[..] else { panic!("{found:?}") };
+    assert!(error.advice().is_some_and(|advice| advice.contains(&left.id())), "{error:?}");
+    // Plugged in again, it is as it was.
+    fs::rename(dir.path().join("unplugged"), place.dir()).expect("renamed");
+    assert!(matches!(default.unfinished().expect("readable")[0].state, State::Whole(_)));
+    fs::rename(place.dir(), dir.path().join("unplugged")).expect("renamed");
+    default.discard(left).expect("discarded");
+    assert!(default.unfinished().expect("readable").is_empty());
+    drop(default.keep(&key, &borrowed).expect("nothing is left"));
+}
+
+/// Killed after the blocks were verified: the journal is removed by the next look, entry and all.
+#[test]
+fn a_journal_whose_blocks_were_verified_is_done_with() {
+    let (dir, place, _) = killed_elsewhere();
+    let default = Place::at(&dir.path().join("state"));
+    let entry =
+        fs::read_dir(default.dir()).expect("there").next().expect("one").expect("one").path();
+    fs::rename(&entry, entry.with_extension("closing")).expect("renamed");
+    assert!(default.unfinished().expect("readable").is_empty());
+    assert_eq!(fs::read_dir(place.dir()).expect("there").count(), 0);
+    assert_eq!(fs::read_dir(default.dir()).expect("there").count(), 0);
 }

@@ -22,8 +22,11 @@ pub struct Recovery {
     pub device: Option<String>,
     /// Write the original content over blocks that differ.
     pub replay: bool,
-    /// Directory of the journals; `None`: the user's state directory.
+    /// Directory of the journals; `None`: the user's state directory, and every journal registered
+    /// there.
     pub journal: Option<PathBuf>,
+    /// Forget the journal of this name instead: its blocks are never put back.
+    pub discard: Option<String>,
 }
 
 /// The result for one journal.
@@ -52,20 +55,25 @@ pub struct Recovered {
 impl Recovery {
     /// The directory of the journals.
     pub fn directory(&self) -> Result<PathBuf> {
-        Ok(Place::at(self.journal.as_deref())?.dir().to_path_buf())
+        Ok(Place::of_user(self.journal.as_deref())?.dir().to_path_buf())
     }
 
     /// Whether any run has left a journal.
     pub fn is_due(&self) -> bool {
-        let left = Place::at(self.journal.as_deref()).and_then(|place| place.unfinished());
+        let left = Place::of_user(self.journal.as_deref()).and_then(|place| place.unfinished());
         left.is_ok_and(|left| !left.is_empty())
     }
 
     /// Goes through the journals one by one; `report` gets each result at once.
     pub fn run(&self, mut report: impl FnMut(&Recovered)) -> Result<Vec<Recovered>> {
-        let place = Place::at(self.journal.as_deref())?;
+        let place = Place::of_user(self.journal.as_deref())?;
         let mut results = Vec::new();
-        for left in place.unfinished()?.into_iter().filter(|left| self.concerns(left)) {
+        let left: Vec<_> = place.unfinished()?.into_iter().filter(|l| self.concerns(l)).collect();
+        if let Some(id) = self.discard.as_ref().filter(|_| left.is_empty()) {
+            let text = format!("no journal is named {id}");
+            return Err(LabError::new(ErrorKind::Usage, text).advise("ssdyno recover"));
+        }
+        for left in left {
             let result = self.recover(&place, &left);
             report(&result);
             results.push(result);
@@ -80,8 +88,11 @@ impl Recovery {
     }
 
     fn concerns(&self, left: &Leftover) -> bool {
-        let (Some(device), State::Whole(header)) = (&self.device, &left.state) else { return true };
-        drive::find(&header.drive).contains(device)
+        if let Some(id) = &self.discard {
+            return left.id() == *id;
+        }
+        let (Some(device), Some(drive)) = (&self.device, left.drive()) else { return true };
+        drive::find(drive).contains(device) || drive.path == *device
     }
 
     fn recover(&self, place: &Place, left: &Leftover) -> Recovered {
@@ -97,6 +108,21 @@ impl Recovery {
             advice: None,
         };
         let done = match &left.state {
+            _ if self.discard.is_some() => place
+                .discard(left)
+                .map_err(LabError::from)
+                .map(|()| "discarded: the blocks on the drive stay as they are now".to_string()),
+            State::OutOfReach(entry) => {
+                result.drive = Some(entry.drive.in_words());
+                result.made_s = Some(entry.made_s);
+                let text = "it is not reachable: its file system is not mounted, or it was removed";
+                let advice = format!(
+                    "mount {}, then ssdyno recover; or ssdyno recover --discard {}",
+                    left.path.parent().unwrap_or(&left.path).display(),
+                    left.id()
+                );
+                Err(LabError::new(ErrorKind::Check, text).advise(advice))
+            }
             State::Torn => place.remove(&left.path).map_err(LabError::from).map(|()| {
                 "it is incomplete, so nothing had been overwritten yet: removed".to_string()
             }),
@@ -236,7 +262,7 @@ mod tests {
             bytes,
             backing_file: None,
         };
-        let place = Place::at(Some(dir)).expect("named");
+        let place = Place::at(dir);
         let path = place.keep(&key, &borrowed).expect("kept").path().to_path_buf();
         Kept::open(&path).expect("whole")
     }
@@ -258,7 +284,7 @@ mod tests {
         accepts(&named, &[0, 1, 2, 3], &usual).expect("the serial number matches");
         // The user's word counts only together with the order to write.
         let device = Some("/dev/sdx".to_string());
-        let asked = Recovery { device: device.clone(), replay: true, journal: None };
+        let asked = Recovery { device: device.clone(), replay: true, ..Recovery::default() };
         accepts(&nameless, &[0, 1, 2, 3], &asked).expect("the user named it");
         let only_named = Recovery { device, ..Recovery::default() };
         accepts(&nameless, &[0, 1, 2, 3], &only_named).expect_err("nothing was ordered");

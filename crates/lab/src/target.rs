@@ -49,7 +49,7 @@ impl Target {
 
     /// The directory for journals of borrowed blocks.
     pub(crate) fn place(&self) -> Result<Place> {
-        Ok(Place::at(self.journal.as_deref())?)
+        Ok(Place::of_user(self.journal.as_deref())?)
     }
 
     fn null(&self) -> TargetInfo {

@@ -106,7 +106,7 @@ fn an_erase_is_looked_at_and_what_the_device_lacks_is_unsupported() {
 #[test]
 fn borrowed_blocks_are_in_the_journal_and_go_back() {
     let directory = tempfile::tempdir().expect("a directory");
-    let place = journal::Place::at(Some(directory.path())).expect("a place");
+    let place = journal::Place::at(directory.path());
     let journals = || std::fs::read_dir(directory.path()).expect("listed").count();
     let mut machine = machine(Safety::Borrows, Some(place));
     let content: Vec<u8> = (0..BYTES).map(|i| (i / 4096) as u8 ^ i as u8).collect();

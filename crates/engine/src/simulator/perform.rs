@@ -214,10 +214,11 @@ impl Score<'_> {
         }
         // One thread computes while this one merges.
         thread::scope(|scope| {
-            let worker = scope.spawn(move || {
+            let play = move || {
                 let drive = RefCell::new(drive);
                 Conductor::new(&drive, self.halt, times, players).run(false, |_| {})
-            });
+            };
+            let worker = thread::Builder::new().spawn_scoped(scope, play)?;
             let seen = sampler.watch_virtual(reports);
             let end = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             Ok((seen, end))

@@ -21,7 +21,10 @@ pub struct RecoverArgs {
     /// Restore the original content of blocks that differ
     #[arg(long)]
     pub replay: bool,
-    /// Directory of the journals [default: in the XDG state directory]
+    /// Forget this journal: its blocks stay on the drive as they are now
+    #[arg(long, value_name = "ID", conflicts_with_all = ["replay", "device"])]
+    pub discard: Option<String>,
+    /// Directory of the journals [default: in the XDG state directory, and all registered there]
     #[arg(long, value_name = "DIR")]
     pub journal: Option<PathBuf>,
     /// Print JSON

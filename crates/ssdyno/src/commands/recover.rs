@@ -12,8 +12,13 @@ use crate::{present, screen};
 
 /// Goes through every journal.
 pub fn run(args: &RecoverArgs) -> Result {
-    let RecoverArgs { device, replay, journal, json } = args;
-    let recovery = Recovery { device: device.clone(), replay: *replay, journal: journal.clone() };
+    let RecoverArgs { device, replay, journal, discard, json } = args;
+    let recovery = Recovery {
+        device: device.clone(),
+        replay: *replay,
+        journal: journal.clone(),
+        discard: discard.clone(),
+    };
     let mut printed = Ok(());
     let results = recovery.run(|result| {
         if !json && printed.is_ok() {
@@ -31,12 +36,16 @@ pub fn run(args: &RecoverArgs) -> Result {
     Ok(if closed { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
-/// A line on stderr if journals are left, for commands that start something else.
+/// A line on stderr if journals are left, here or in the default place, for commands that start
+/// something else.
 pub fn mention(journal: Option<&Path>) {
-    let recovery = Recovery { journal: journal.map(Path::to_path_buf), ..Recovery::default() };
-    if recovery.is_due() {
-        let command = recovery.command();
-        screen::say(&format!("note: a run left blocks that it had borrowed: {command}"));
+    for journal in [None, journal.map(Path::to_path_buf)] {
+        let recovery = Recovery { journal, ..Recovery::default() };
+        if recovery.is_due() {
+            let command = recovery.command();
+            screen::say(&format!("note: a run left blocks that it had borrowed: {command}"));
+            return;
+        }
     }
 }
 

@@ -116,6 +116,25 @@ impl Place {
         Said::of(self.command(args).output().expect("starts"))
     }
 
+    /// The command with a fault in its system calls, in strace's words (`openat:error=EIO:when=3+`);
+    /// an error if there is no tracer.
+    pub fn faulty(&self, fault: &str, args: &[&str]) -> Result<Said, String> {
+        let inject = format!("inject={fault}");
+        let call = fault.split(':').next().unwrap_or_default();
+        let traced = format!("trace={call}");
+        let binary = env!("CARGO_BIN_EXE_ssdyno");
+        let words = ["60", "strace", "-f", "-o", "/dev/null", "-e", &traced, "-e", &inject, binary];
+        let words = [&words[..], args].concat();
+        // A hang ends as a failure with 124, not as a test that never does.
+        let said = self.command_of(Path::new("timeout"), &words).output();
+        let said = Said::of(said.map_err(|e| format!("no timeout: {e}"))?);
+        match said.code {
+            126 | 127 => Err(format!("no strace: {}", said.err)),
+            1 if said.err.starts_with("strace:") => Err(said.err),
+            _ => Ok(said),
+        }
+    }
+
     /// A run of `ssdyno io` with a record as JSON; `TARGET` and words as on the command line.
     pub fn io(&self, line: &str) -> Value {
         let words: Vec<&str> = line.split(' ').collect();
@@ -129,6 +148,24 @@ impl Place {
         }
         let said = self.ssdyno(&["runs", "--json"]).good().json();
         said.as_array().expect("a list").clone()
+    }
+
+    /// Names of the files in the measured directory that a test did not put there. The canary must
+    /// be alive.
+    pub fn left_behind(&self) -> Vec<String> {
+        let found = contents(&self.work());
+        let canary = contents_of_canary();
+        assert!(canary.iter().all(|(name, hash)| found.get(name) == Some(hash)), "{found:?}");
+        found.into_keys().filter(|name| !canary.contains_key(name)).collect()
+    }
+
+    /// Removes such files.
+    pub fn clear(&self) {
+        for name in self.left_behind() {
+            let path = self.work().join(name);
+            // A file or a directory.
+            let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+        }
     }
 
     /// Nothing was begun and nothing is left behind.

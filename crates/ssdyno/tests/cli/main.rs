@@ -5,6 +5,7 @@ mod bad_input;
 mod common;
 mod devices;
 mod elsewhere;
+mod faults;
 mod fio_devices;
 mod fio_examples;
 mod fio_virtual;

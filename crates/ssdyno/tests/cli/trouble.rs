@@ -125,3 +125,16 @@ fn a_store_that_fills_up_does_not_cost_the_record() {
     let listed = place.ssdyno(&["runs", "--json", "--store", &store]).good().json();
     assert_eq!(listed[0]["complete"], false);
 }
+
+/// The first, or the fifth and every later thread cannot be started: one line and no hang.
+#[test]
+fn a_thread_that_cannot_be_started_ends_the_run() {
+    let place = Place::new();
+    let words = ["io", "null:", "--backend", "null", "--time", "100s", "--jobs", "16", "--quiet"];
+    for from in [1, 5] {
+        let fault = format!("clone,clone3:error=EAGAIN:when={from}+");
+        let ended = or_skip!(place.faulty(&fault, &words));
+        assert_eq!((ended.code, ended.err.lines().count()), (4, 1), "{ended:?}");
+        assert!(ended.err.contains("could not be started"), "{ended:?}");
+    }
+}
