@@ -37,7 +37,7 @@ pub(crate) struct Case<'a> {
 
 /// Everything that casts doubt on a measurement.
 pub(crate) fn examine(case: &Case<'_>) -> Vec<Finding> {
-    let rules: [fn(&Case<'_>) -> Option<Finding>; 11] = [
+    let rules: [fn(&Case<'_>) -> Option<Finding>; 12] = [
         failed,
         served_from_ram,
         not_direct,
@@ -49,6 +49,7 @@ pub(crate) fn examine(case: &Case<'_>) -> Vec<Finding> {
         overloaded,
         too_hot,
         others,
+        stood_still,
     ];
     let findings = rules.into_iter().filter_map(|rule| rule(case));
     findings
@@ -225,6 +226,25 @@ fn too_hot(case: &Case<'_>) -> Option<Finding> {
     }
     let text = "throttled: above its warning temperature the drive became slower";
     Some(Finding::new(FindingKind::Throttled, Level::Warn, text).with(evidence))
+}
+
+fn stood_still(case: &Case<'_>) -> Option<Finding> {
+    let found = &case.seen.standstills;
+    let (still, asleep) = (found.total_ns, found.suspended_ns());
+    let seconds = still.max(asleep) as f64 / 1e9;
+    let cause = match asleep > 0 {
+        true => "the machine was suspended",
+        false => "the process stood still",
+    };
+    let left_out = format!(
+        "; {} operations in flight are left out of the latencies, and the time out of the rates",
+        found.ops
+    );
+    let left_out = if still > 0 { left_out } else { String::new() };
+    let text = format!("{cause} for {seconds:.1} s{left_out}");
+    let evidence = Evidence::new("time that was not the drive's", seconds * 1e9, Unit::Nanoseconds);
+    let finding = Finding::new(FindingKind::StoodStill, Level::Warn, text).with(evidence);
+    (seconds > 0.0).then(|| finding.advise("run it again without a pause"))
 }
 
 fn others(case: &Case<'_>) -> Option<Finding> {

@@ -97,6 +97,11 @@ impl Patience {
         Some(silent)
     }
 
+    /// Time that was not the drive's does not count as silence.
+    pub(crate) fn excuse(&mut self, ns: u64) {
+        self.since_ns += ns;
+    }
+
     /// The limit, nanoseconds.
     pub(crate) fn limit_ns(&self) -> u64 {
         self.limit_ns

@@ -86,6 +86,24 @@ impl Histogram {
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
 
+    /// Removes all values from `limit` on, in whole buckets, and returns their number. Afterwards the
+    /// maximum is the upper edge of its bucket, and the sum that of the buckets' middles.
+    pub fn remove_from(&mut self, limit: u64) -> u64 {
+        let first = bucket(limit);
+        let removed = self.counts[first..].iter().sum();
+        if removed == 0 {
+            return 0;
+        }
+        self.counts[first..].fill(0);
+        let minimum = self.min;
+        let full = || self.counts.iter().enumerate().filter(|(_, c)| **c > 0);
+        let sum = full().map(|(i, c)| u128::from(middle(i)) * u128::from(*c)).sum();
+        let last = full().next_back().map(|(i, _)| lower(i) + width(i) - 1);
+        (self.count, self.sum) = (self.count - removed, sum);
+        (self.min, self.max) = last.map_or((u64::MAX, 0), |max| (minimum, max));
+        removed
+    }
+
     /// Number of values counted.
     pub fn count(&self) -> u64 {
         self.count

@@ -103,6 +103,8 @@ kinds! {
         TemperatureLimit = "temperature-limit",
         /// Above its warning temperature the drive became slower.
         Throttled = "throttled",
+        /// The process was stopped, or the machine suspended, during a workload.
+        StoodStill = "stood-still",
         /// Something else used the drive meanwhile.
         SharedDrive = "shared-drive",
         /// io_uring is not available; another backend was used.

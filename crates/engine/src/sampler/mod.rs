@@ -5,6 +5,7 @@
 
 mod host;
 mod series;
+mod standstill;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +27,7 @@ use crate::patience::{Patience, Pulse};
 use crate::recorder::{JobEnd, Report};
 use host::{kernel_worker_cpu_ns, own_read_bytes, traffic};
 use series::push_row;
+pub(crate) use standstill::Standstills;
 
 /// The performance that a sampler watches.
 pub(crate) struct Subject<'a> {
@@ -67,6 +69,8 @@ pub(crate) struct Seen {
     pub too_hot: bool,
     /// The run was ended because the drive stayed silent.
     pub silent: bool,
+    /// Time in which the process stood still.
+    pub standstills: Standstills,
 }
 
 pub(crate) struct Sampler<'a> {
@@ -118,6 +122,7 @@ impl<'a> Sampler<'a> {
             worker_cpu_ns: 0,
             too_hot: false,
             silent: false,
+            standstills: Standstills::new(),
         };
         let closed = vec![0; subject.jobs.len()];
         let (open, samples) = (BTreeMap::new(), BTreeMap::new());
@@ -160,8 +165,11 @@ impl<'a> Sampler<'a> {
         let interval = self.subject.interval_ns;
         while self.seen.ends.len() < self.subject.jobs.len() {
             let due = (self.ticks + 1) * interval;
-            let wait = Duration::from_nanos(due.saturating_sub(self.now()));
-            match reports.recv_timeout(wait) {
+            let begun = self.now();
+            let report = reports.recv_timeout(Duration::from_nanos(due.saturating_sub(begun)));
+            let still = self.seen.standstills.look(due.max(begun), self.now(), interval);
+            self.patience.excuse(still.unwrap_or(0));
+            match report {
                 Ok(report) => self.take(report),
                 Err(RecvTimeoutError::Timeout) => {
                     self.tick(self.now() / interval);
@@ -195,7 +203,8 @@ impl<'a> Sampler<'a> {
 
     fn take(&mut self, report: Report) {
         match report {
-            Report::Interval { job, index, whole, kinds, temperature_c } => {
+            Report::Interval { job, index, whole, mut kinds, temperature_c } => {
+                self.seen.standstills.clean(index, &mut kinds);
                 self.closed[job as usize] = index + u64::from(whole);
                 self.feel(temperature_c);
                 self.reported_c = temperature_c;
@@ -425,6 +434,7 @@ impl Seen {
             worker_cpu_ns: 0,
             too_hot: false,
             silent: false,
+            standstills: Standstills::new(),
         }
     }
 }

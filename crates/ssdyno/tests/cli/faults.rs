@@ -1,7 +1,9 @@
 //! Every command with faults in its system calls: whatever fails, it ends by itself with a code of its
 //! own and a word on why, nothing of the user's changes and nothing is left behind.
 
-use crate::common::{Place, or_skip};
+use serde_json::Value;
+
+use crate::common::{Going, Place, metric, or_skip, warnings};
 
 /// Calls that fail with an error: from the first on, or once later. Early failures hit the loader,
 /// which is not ours, so calls that it makes fail later.
@@ -59,4 +61,24 @@ fn a_failing_system_call_ends_in_one_line() {
             place.clear();
         }
     }
+}
+
+/// A stop of the process is no time of the drive: it is named, and no latency contains it.
+#[test]
+fn a_stopped_process_is_not_blamed_on_the_drive() {
+    let place = Place::new();
+    let words = ["io", ".", "--rw", "randread", "--size", "4MiB", "--backend", "psync"];
+    let mut run = Going::start(&place, &[&words[..], &["--time", "4s"]].concat());
+    run.until("\"event\":\"interval\"");
+    run.signal(19);
+    // The length of the stop is the subject of the test.
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    run.signal(18);
+    let said = run.end().good();
+    let record: Value =
+        serde_json::from_str(said.out.lines().last().expect("a record")).expect("JSON");
+    let found = warnings(&record);
+    assert!(found.contains(&"stood-still"), "{found:?}");
+    let longest = metric(&record, "service.max").expect("measured");
+    assert!(longest < 1.2e9, "{longest} ns is the stop");
 }

@@ -1,0 +1,109 @@
+//! Time in which the whole process stood still: stopped by a signal, frozen, or in a paused virtual
+//! machine. It was not the drive's.
+//!
+//! The sampler's thread sleeps until a known moment. If it wakes much later, neither it nor the
+//! workers ran: operations in flight seem to have taken that long, so their values are removed from
+//! the latencies, and the time from the rates.
+
+use rig::Kinds;
+use rustix::time::{ClockId, clock_gettime};
+
+/// Lateness that counts, nanoseconds. A busy machine delays a thread by some tens of milliseconds.
+const LATE_NS: u64 = 500_000_000;
+
+/// Suspension that counts, nanoseconds.
+const SUSPENDED_NS: u64 = 100_000_000;
+
+/// The standstills of a performance.
+#[derive(Debug)]
+pub(crate) struct Standstills {
+    /// Their total, nanoseconds.
+    pub total_ns: u64,
+    /// Operations that were in flight in one, and have no latency for that reason.
+    pub ops: u64,
+    /// The shortest: every operation in flight took at least so long, nanoseconds.
+    shortest_ns: u64,
+    /// Intervals in which such operations completed.
+    touched: Vec<u64>,
+    /// Time in suspension before the performance began.
+    asleep_before_ns: u64,
+}
+
+impl Standstills {
+    pub(crate) fn new() -> Standstills {
+        let asleep_before_ns = asleep_ns();
+        let (total_ns, ops, touched) = (0, 0, Vec::new());
+        Standstills { total_ns, ops, shortest_ns: u64::MAX, touched, asleep_before_ns }
+    }
+
+    /// The thread slept until `due` at the latest, and it is `now`. Returns the length of a
+    /// standstill, if there was one.
+    pub(crate) fn look(&mut self, due: u64, now: u64, interval_ns: u64) -> Option<u64> {
+        let late = now.saturating_sub(due);
+        if late < LATE_NS {
+            return None;
+        }
+        self.total_ns += late;
+        self.shortest_ns = self.shortest_ns.min(late);
+        // A worker may have woken a moment before or after.
+        let index = now / interval_ns;
+        self.touched.extend(index.saturating_sub(1)..=index + 1);
+        Some(late)
+    }
+
+    /// Removes the latencies of operations that were in flight in a standstill.
+    pub(crate) fn clean(&mut self, interval: u64, kinds: &mut Kinds) {
+        if !self.touched.contains(&interval) {
+            return;
+        }
+        for stats in kinds.iter_mut().flatten() {
+            self.ops += stats.service.remove_from(self.shortest_ns);
+            if let Some(response) = &mut stats.response {
+                response.remove_from(self.shortest_ns);
+            }
+        }
+    }
+
+    /// Time in which the machine was suspended since the beginning, nanoseconds; 0 if it was not.
+    pub(crate) fn suspended_ns(&self) -> u64 {
+        Some(asleep_ns() - self.asleep_before_ns).filter(|ns| *ns >= SUSPENDED_NS).unwrap_or(0)
+    }
+}
+
+/// Time that the machine has spent suspended: the one clock counts it, the other does not.
+fn asleep_ns() -> u64 {
+    let ns = |clock| {
+        let time = clock_gettime(clock);
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    };
+    // In this order, so that a wait between the readings is not taken for sleep.
+    let with = ns(ClockId::Boottime);
+    with.saturating_sub(ns(ClockId::Monotonic))
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Histogram;
+    use rig::KindStats;
+
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_late_waking_is_a_standstill_and_its_operations_have_no_latency() {
+        let mut found = Standstills::new();
+        assert_eq!(found.look(S, S + S / 5, S), None, "a busy machine");
+        assert_eq!(found.look(2 * S, 5 * S, S), Some(3 * S));
+        let mut service = Histogram::default();
+        [1000, 2000, 3 * S + 1000].iter().for_each(|ns| service.record(*ns));
+        let stats = KindStats { ops: 3, bytes: 12288, service, response: None };
+        let mut kinds = [Some(stats), None, None, None];
+        found.clean(3, &mut kinds);
+        assert_eq!((found.ops, found.total_ns), (0, 3 * S), "an interval before it");
+        found.clean(5, &mut kinds);
+        let stats = kinds[0].as_ref().expect("reads");
+        assert_eq!((found.ops, stats.ops, stats.service.count()), (1, 3, 2));
+        assert!(stats.service.max() < Some(3000), "{stats:?}");
+    }
+}
