@@ -134,7 +134,7 @@ fn borrowed_blocks_are_in_the_journal_and_go_back() {
 #[test]
 fn borrowed_blocks_may_only_be_overwritten_with_their_own_content() {
     let directory = tempfile::tempdir().expect("a directory");
-    let place = journal::Place::at(Some(directory.path())).expect("a place");
+    let place = journal::Place::at(directory.path());
     let mut machine = machine(Safety::Borrows, Some(place));
     let region = Region::first(262_144);
     machine.prepare(Preparation::Borrow { region }).expect("kept");
