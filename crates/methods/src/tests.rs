@@ -149,8 +149,13 @@ fn a_hot_drive_and_a_narrow_link_are_named() {
     drive.link = Some(record::Link { ceiling_bytes_per_s, ..record::Link::default() });
     let (out, result) = run(&mut fake, "quick");
     result.expect("heat is no error");
-    assert!(verdict(&out, "HEAT").is_some() && verdict(&out, "LINK").is_some());
-    assert!(verdict(&out, "UNDETERMINED").is_none());
+    assert!(verdict(&out, "HEAT").is_some());
+    // The link explains the large blocks, and nothing about the small ones.
+    let link = &verdict(&out, "LINK").expect("narrow").text;
+    assert!(link.contains("seq-read") && !link.contains("rand-"), "{link}");
+    let open = &verdict(&out, "UNDETERMINED").expect("of the others").text;
+    assert!(open.starts_with("The drive itself seems to be the limit of "), "{open}");
+    assert!(!open.contains("seq-read-1MiB-q8"), "{open}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use rig::TargetInfo;
 use workload::units::throughput;
 
 use super::rule::{Role, Rule};
-use super::{Ruling, percent};
+use super::{Ruling, listed, percent};
 use crate::Digest;
 
 /// The link is the limit from this share of its payload ceiling: commands and responses take the
@@ -16,42 +16,61 @@ const BOUND_SHARE: f64 = 0.85;
 pub(crate) static RULE: Rule = Rule {
     role: Role::Bound,
     overridden_by: &[&super::ram::RULE],
-    judge: |facts| vec![link(facts.target, facts.seen)],
+    judge: |facts| link(facts.target, facts.seen),
 };
 
 pub(crate) static DOWNGRADED: Rule =
     Rule { role: Role::Cause, overridden_by: &[], judge: |facts| vec![downgraded(facts.target)] };
 
-/// Whether the fastest workload reaches the link's ceiling.
-pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Ruling {
+/// The workloads that reach the link's ceiling, and the share that the others use of it. A workload
+/// counts by the median of its replicates: one of them, or a warm-up, may have met a cache.
+pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     let ceiling = link_of(target).and_then(|l| l.ceiling_bytes_per_s).filter(|c| *c > 0.0);
     let Some(ceiling) = ceiling else {
-        return Ruling::unknown("link speed");
+        return vec![Ruling::unknown("link speed")];
     };
-    let fastest = seen.iter().max_by(|a, b| a.throughput().total_cmp(&b.throughput()));
-    let Some(fastest) = fastest.filter(|d| d.throughput() > 0.0) else {
-        return Ruling::unknown("share of the link in use (nothing was measured)");
+    let mut rates = medians(seen);
+    rates.retain(|(_, rate)| *rate > 0.0);
+    rates.sort_by(|a, b| b.1.total_cmp(&a.1));
+    if rates.is_empty() {
+        let text = "share of the link in use (nothing was measured)";
+        return vec![Ruling::unknown(text)];
+    }
+    let bound = rates.iter().take_while(|(_, rate)| rate / ceiling >= BOUND_SHARE).count();
+    let (limited, others) = rates.split_at(bound);
+    let with = |ruling: Ruling, rate: f64| {
+        let ruling = ruling.with("throughput", rate, Unit::BytesPerSecond);
+        ruling.with("ceiling of the link", ceiling, Unit::BytesPerSecond)
     };
-    let share = fastest.throughput() / ceiling;
-    let ruling = match share >= BOUND_SHARE {
-        true => Ruling::yes(
-            VerdictKind::Link,
-            format!(
-                "The link is the limit: {} runs at {} of the {} that {} carries.",
-                fastest.name,
-                percent(share),
-                throughput(ceiling),
-                link_of(target).and_then(|l| l.now.as_deref()).unwrap_or("it"),
-            ),
-        )
-        .about(&fastest.name),
-        false => Ruling::no(VerdictKind::LinkFree, format!("link at most {} used", percent(share))),
-    };
-    ruling.with("throughput", fastest.throughput(), Unit::BytesPerSecond).with(
-        "ceiling of the link",
-        ceiling,
-        Unit::BytesPerSecond,
-    )
+    let yes = limited.first().map(|(fastest, rate)| {
+        let names: Vec<&str> = limited.iter().map(|(name, _)| *name).collect();
+        let text = format!(
+            "The link is the limit of {}: up to {} of the {} that {} carries.",
+            listed(&names),
+            percent(rate / ceiling),
+            throughput(ceiling),
+            link_of(target).and_then(|l| l.now.as_deref()).unwrap_or("it"),
+        );
+        with(Ruling::yes(VerdictKind::Link, text).about(fastest).explaining(&names), *rate)
+    });
+    let no = others.first().map(|(_, rate)| {
+        let text = format!("link at most {} used", percent(rate / ceiling));
+        with(Ruling::no(VerdictKind::LinkFree, text), *rate)
+    });
+    yes.into_iter().chain(no).collect()
+}
+
+/// The median throughput of each workload, in order of first execution, bytes per second.
+fn medians(seen: &[Digest]) -> Vec<(&str, f64)> {
+    let mut groups: Vec<(&str, Vec<f64>)> = Vec::new();
+    for digest in seen {
+        match groups.iter_mut().find(|(name, _)| *name == digest.name) {
+            Some((_, rates)) => rates.push(digest.throughput()),
+            None => groups.push((&digest.name, vec![digest.throughput()])),
+        }
+    }
+    let median = |(name, rates): (_, Vec<f64>)| Some((name, analysis::medians(&rates, 1).pop()?));
+    groups.into_iter().filter_map(median).collect()
 }
 
 /// Whether the link runs slower or narrower than the drive supports.
@@ -86,10 +105,33 @@ mod tests {
     #[test]
     fn near_the_ceiling_is_a_yes_far_below_a_no_without_a_ceiling_unknown() {
         let seen = [Digest { bytes: [850_000_000, 100_000_000], ..digest("seq") }];
-        assert_eq!(link(&with_link(1e9), &seen).answer, Answer::Yes);
-        assert_eq!(link(&with_link(1.1e9), &seen).answer, Answer::No);
-        assert_eq!(link(&target(), &seen).answer, Answer::Unknown);
-        assert_eq!(link(&with_link(1e9), &[]).answer, Answer::Unknown);
+        let answers = |target: &TargetInfo, seen: &[Digest]| {
+            link(target, seen).iter().map(|ruling| ruling.answer).collect::<Vec<_>>()
+        };
+        assert_eq!(answers(&with_link(1e9), &seen), [Answer::Yes]);
+        assert_eq!(answers(&with_link(1.1e9), &seen), [Answer::No]);
+        assert_eq!(answers(&target(), &seen), [Answer::Unknown]);
+        assert_eq!(answers(&with_link(1e9), &[]), [Answer::Unknown]);
+    }
+
+    #[test]
+    fn it_is_the_limit_of_the_workloads_that_reach_it_and_of_no_other() {
+        let run = |name: &str, bytes: u64| Digest { bytes: [bytes, 0], ..digest(name) };
+        // A single fast replicate makes no limit; a single slow one lifts none.
+        let seen = [
+            run("seq", 900_000_000),
+            run("seq", 950_000_000),
+            run("seq", 300_000_000),
+            run("burst", 990_000_000),
+            run("burst", 200_000_000),
+            run("burst", 210_000_000),
+            run("rand", 70_000_000),
+        ];
+        let found = link(&with_link(1e9), &seen);
+        let [yes, no] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((yes.answer, &yes.explains[..]), (Answer::Yes, &["seq".to_string()][..]));
+        assert_eq!(yes.verdict.workload.as_deref(), Some("seq"));
+        assert_eq!(no.verdict.text, "link at most 21% used");
     }
 
     #[test]

@@ -118,27 +118,56 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
         bounds.extend(found.iter().filter(|_| rule.role == Role::Bound).cloned());
         rulings.extend(found.into_iter().filter(|ruling| rule.reports(ruling)));
     }
-    let open = !untimed && !bounds.iter().any(Ruling::applies);
+    let open = unexplained(seen, &bounds);
     // Figures of memory have no bound in a drive.
-    let open = open && !rule::overridden(&[&ram::RULE], &applied);
+    let asked = !untimed && !rule::overridden(&[&ram::RULE], &applied);
+    let asked = asked && (seen.is_empty() || !open.is_empty());
+    let explained = bounds.iter().any(Ruling::applies);
     let verdicts = rulings.into_iter().map(|ruling| ruling.verdict);
-    verdicts.chain(open.then(|| undetermined(&bounds))).collect()
+    let open = if explained { &open[..] } else { &[] };
+    verdicts.chain(asked.then(|| undetermined(&bounds, open))).collect()
 }
 
-/// No bound of the speed was found: those that were ruled out, and those that are unknown.
-fn undetermined(bounds: &[Ruling]) -> Verdict {
+/// The timed workloads whose speed no bound explains, each once.
+fn unexplained<'a>(seen: &'a [Digest], bounds: &[Ruling]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for digest in seen {
+        let explained = bounds.iter().any(|ruling| ruling.explains(&digest.name));
+        if !explained && !names.contains(&digest.name.as_str()) {
+            names.push(&digest.name);
+        }
+    }
+    names
+}
+
+/// No bound was found, or none for some workloads: those that were ruled out, and those that are
+/// unknown.
+fn undetermined(bounds: &[Ruling], of: &[&str]) -> Verdict {
     let texts = |answer| {
         let of = bounds.iter().filter(|ruling| ruling.answer == answer);
         of.map(|ruling| ruling.verdict.text.as_str()).collect::<Vec<_>>().join(", ")
     };
     let (no, unknown) = (texts(Answer::No), texts(Answer::Unknown));
     let mut text = String::from("The drive itself seems to be the limit");
+    if !of.is_empty() {
+        text += &format!(" of {}", listed(of));
+    }
     text += &if no.is_empty() { ".".to_string() } else { format!(": {no}.") };
     if !unknown.is_empty() {
         text += &format!(" Unknown: {unknown}.");
     }
     let evidence = bounds.iter().flat_map(|ruling| ruling.verdict.evidence.clone()).collect();
     Verdict::new(VerdictKind::Undetermined, text).with_evidence(evidence)
+}
+
+/// Names for display: three at most, and the number of the others.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [all @ .., last] if names.len() <= 3 => format!("{} and {last}", all.join(", ")),
+        [a, b, rest @ ..] => format!("{a}, {b} and {} others", rest.len()),
+    }
 }
 
 /// A share for display: `97%`, `0.4%`.

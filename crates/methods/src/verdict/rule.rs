@@ -68,11 +68,13 @@ pub(crate) enum Answer {
 pub(crate) struct Ruling {
     pub answer: Answer,
     pub verdict: Verdict,
+    /// Names of the workloads whose speed it explains; empty: it does not say.
+    pub explains: Vec<String>,
 }
 
 impl Ruling {
     fn new(answer: Answer, kind: VerdictKind, text: impl Into<String>) -> Ruling {
-        Ruling { answer, verdict: Verdict::new(kind, text) }
+        Ruling { answer, verdict: Verdict::new(kind, text), explains: Vec::new() }
     }
 
     /// It is so.
@@ -100,6 +102,17 @@ impl Ruling {
     pub fn about(mut self, workload: &str) -> Ruling {
         self.verdict.workload = Some(workload.to_string());
         self
+    }
+
+    /// Names the workloads whose speed it explains.
+    pub fn explaining(mut self, workloads: &[&str]) -> Ruling {
+        self.explains = workloads.iter().map(ToString::to_string).collect();
+        self
+    }
+
+    /// Whether it explains the speed of this workload: with no word on which, of all.
+    pub fn explains(&self, workload: &str) -> bool {
+        self.applies() && (self.explains.is_empty() || self.explains.iter().any(|w| w == workload))
     }
 
     /// Whether the answer is yes.
