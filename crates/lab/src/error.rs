@@ -149,6 +149,7 @@ impl From<StoreError> for LabError {
             | Missing { .. }
             | Foreign { .. }
             | Newer { .. }
+            | TooLarge
             | NoSuchRun(_)
             | NoRuns
             | Ambiguous { .. }
@@ -158,6 +159,7 @@ impl From<StoreError> for LabError {
             | Damaged { .. }
             | Full { .. }
             | Io { .. }
+            | NotMigrated { .. }
             | Random(_)
             | ReadOnly { .. }
             | Sql { .. }
@@ -167,7 +169,7 @@ impl From<StoreError> for LabError {
             NoSuchRun(_) => Some("ssdyno runs"),
             Ambiguous { .. } => Some("more of the id, or its number: ssdyno runs"),
             Missing { .. } | NoRuns => Some("ssdyno run . measures the drive under this directory"),
-            Running(_) | Date(_) | Random(_) | Unfit(_) => None,
+            Running(_) | Date(_) | Random(_) | Unfit(_) | TooLarge => None,
             _ => Some("--store FILE keeps runs elsewhere"),
         };
         LabError::new(kind, &error).advise_if(advice)

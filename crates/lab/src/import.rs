@@ -1,32 +1,41 @@
-//! Results of other tools into the store, each a record that names its source.
+//! Records of ssdyno and results of other tools into the store.
 //!
-//! The id of a record derives from the text it was read from, so that importing the same text twice
-//! gives one record.
+//! A record of ssdyno keeps its id and its content. The id of another tool's result derives from the
+//! text it was read from, so that importing the same text twice gives one record.
+//!
+//! Records are read one at a time and entered in batches, so that memory does not grow with their
+//! number. Every file is checked before the first record is entered; a pipe cannot be read twice, so
+//! there the records before a bad one are in the store.
 
-use std::fs;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use compat::import;
+use compat::import::{self, Piece, Pieces};
 pub use compat::import::{FORMATS, Format};
 use jiff::Timestamp;
-use record::Run;
-use store::Store;
+use record::{Document, Run};
+use store::{Entered, News, RECORD_BYTES_MAX, Store};
 
 use crate::error::{LabError, Result};
 
-/// Largest text that is read, bytes: records with all their series take tens of MB.
-const BYTES_MAX: u64 = 1 << 30;
+/// Records entered in one transaction: enough to make its cost small, few enough to hold.
+const BATCH: usize = 16;
 
-/// A record found in a text.
+/// Bytes of records entered in one transaction.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// A record on its way into the store.
 #[derive(Debug)]
 pub struct Imported {
     /// The record.
-    pub run: Run,
+    pub document: Document,
     /// The file it is from; `-` is standard input.
     pub file: String,
-    /// Whether it was in the store before.
-    pub known: bool,
+    /// Line of the file where it begins; `None` for a result of another tool, whose origin has it.
+    pub line: Option<usize>,
+    /// What became of it; `None` in a dry run.
+    pub entered: Option<Entered>,
 }
 
 /// The format of that name.
@@ -36,48 +45,134 @@ pub fn format(name: &str) -> Result<&'static Format> {
     import::format(name).ok_or_else(|| unknown().advise("ssdyno import --list"))
 }
 
-/// The records in a file; `only` is its format where that is known.
-pub fn read(path: &Path, only: Option<&Format>) -> Result<Vec<Imported>> {
-    let file = path.display().to_string();
-    let bytes = bytes(path).map_err(|e| LabError::usage(format!("{file}: {e}")))?;
-    let text = import::decode(&bytes);
-    let wrong = |e| LabError::usage(format!("{file}: {e}")).advise("ssdyno import --list");
-    let mut runs = import::read(&text, only).map_err(wrong)?;
-    for (i, run) in runs.iter_mut().enumerate() {
-        complete(run, &file, &bytes, i);
-    }
-    let found = runs.into_iter();
-    Ok(found.map(|run| Imported { run, file: file.clone(), known: false }).collect())
-}
-
-/// Enters records that are not in the store yet, and gives every record its number.
-pub fn enter(found: &mut [Imported], store: Option<&Path>) -> Result<()> {
-    let mut store = Store::open(store)?;
-    for imported in found {
-        let before = store.find(&imported.run.id).ok();
-        let number = store.import(&imported.run)?;
-        imported.known = before == Some(number);
-        if imported.known {
-            imported.run = store.load(number)?;
+/// Reads files (`-` is standard input) and hands every record to `each`; with a store, after it was
+/// entered there. `only` is the format where that is known.
+pub fn read(
+    files: &[impl AsRef<Path>],
+    only: Option<&Format>,
+    mut store: Option<&mut Store>,
+    each: &mut dyn FnMut(Imported) -> Result<()>,
+) -> Result<()> {
+    let files: Vec<&Path> = files.iter().map(AsRef::as_ref).collect();
+    if store.is_some() {
+        for path in files.iter().filter(|path| path.is_file()) {
+            pass(path, only, &mut |_| Ok(()))?;
         }
-        imported.run.number = Some(number);
     }
-    Ok(())
+    for path in files {
+        let mut batch =
+            Batch { store: store.as_deref_mut(), waiting: Vec::new(), bytes: 0, count: 0 };
+        let done = pass(path, only, &mut |imported| batch.add(imported, each));
+        let last = batch.flush(each);
+        let count = batch.count;
+        done.map_err(|e| match count {
+            0 => e,
+            n => e.advise(format!(
+                "the {n} before it are in the store: mend it and import again, none is entered twice"
+            )),
+        })?;
+        last?;
+    }
+    match store {
+        Some(store) => Ok(store.sync()?),
+        None => Ok(()),
+    }
 }
 
-fn bytes(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = match path.to_str() {
-        Some("-") => io::stdin().lock().take(BYTES_MAX + 1).read_to_end(&mut bytes)?,
-        _ => fs::File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut bytes)?,
+/// Records that wait for their transaction.
+struct Batch<'a> {
+    store: Option<&'a mut Store>,
+    waiting: Vec<Imported>,
+    bytes: usize,
+    /// Entered so far.
+    count: usize,
+}
+
+impl Batch<'_> {
+    fn add(
+        &mut self,
+        (imported, bytes): (Imported, usize),
+        each: &mut dyn FnMut(Imported) -> Result<()>,
+    ) -> Result<()> {
+        let Some(store) = &mut self.store else { return each(imported) };
+        // The same text gives the same id; what a later version reads in it is no other result.
+        let known = imported.line.is_none().then(|| store.find(&imported.document.run().id).ok());
+        if let Some(number) = known.flatten() {
+            self.flush(each)?;
+            let entered = Some(Entered { number, news: News::Known });
+            return each(Imported { entered, ..imported });
+        }
+        self.waiting.push(imported);
+        self.bytes += bytes;
+        if self.waiting.len() >= BATCH || self.bytes >= BATCH_BYTES {
+            self.flush(each)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn flush(&mut self, each: &mut dyn FnMut(Imported) -> Result<()>) -> Result<()> {
+        let Some(store) = &mut self.store else { return Ok(()) };
+        let (waiting, _) = (std::mem::take(&mut self.waiting), std::mem::take(&mut self.bytes));
+        let entered = store.import(waiting.iter().map(|imported| &imported.document))?;
+        self.count += entered.len();
+        let all = waiting.into_iter().zip(entered);
+        all.map(|(imported, entered)| Imported { entered: Some(entered), ..imported })
+            .try_for_each(each)
+    }
+}
+
+/// Reads one file to its end; each record comes with its size in bytes.
+fn pass(
+    path: &Path,
+    only: Option<&Format>,
+    each: &mut dyn FnMut((Imported, usize)) -> Result<()>,
+) -> Result<()> {
+    let file = path.display().to_string();
+    let wrong = |why: String| LabError::usage(format!("{file}: {why}"));
+    let input: Box<dyn BufRead> = match path.to_str() {
+        Some("-") => Box::new(io::stdin().lock()),
+        _ => Box::new(BufReader::new(File::open(path).map_err(|e| wrong(e.to_string()))?)),
     };
-    if read as u64 > BYTES_MAX {
-        return Err(io::Error::other("more than 1 GiB"));
+    let own = only.is_none_or(|format| format.name == "ssdyno");
+    let mut found = false;
+    let mut barren = None;
+    for piece in Pieces::new(input, RECORD_BYTES_MAX) {
+        match piece.map_err(|e| wrong(e.to_string()))? {
+            Piece::Record { json, line } if own => {
+                let document = Document::parse(&json)
+                    .map_err(|e| wrong(format!("line {line}: not a record of ssdyno: {e}")))?;
+                found = true;
+                let file = file.clone();
+                each((Imported { document, file, line: Some(line), entered: None }, json.len()))?;
+            }
+            Piece::Record { .. } => {}
+            Piece::Text { bytes, line } => {
+                let text = "\n".repeat(line - 1) + &import::decode(&bytes);
+                let runs = import::results(&text, only)
+                    .map_err(|e| wrong(e.to_string()).advise("ssdyno import --list"))?;
+                if runs.is_empty() && barren.is_none() {
+                    barren = Some(text);
+                }
+                for (i, mut run) in runs.into_iter().enumerate() {
+                    found = true;
+                    complete(&mut run, &file, &bytes, i);
+                    let document = Document::of(run).map_err(|e| wrong(e.to_string()))?;
+                    let file = file.clone();
+                    each((Imported { document, file, line: None, entered: None }, 0))?;
+                }
+            }
+        }
     }
-    Ok(bytes)
+    if found {
+        return Ok(());
+    }
+    let text = barren.unwrap_or_default();
+    let why = import::read(&text, only).err().map_or_else(String::new, |e| e.to_string());
+    Err(wrong(why).advise("ssdyno import --list"))
 }
 
-/// Gives the record its id, its source and its time.
+/// Gives the result of another tool its id, its source and its time.
 fn complete(run: &mut Run, file: &str, bytes: &[u8], index: usize) {
     if let Some(origin) = run.origin.as_mut().filter(|origin| origin.source.is_empty()) {
         origin.source = file.to_string();

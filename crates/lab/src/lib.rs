@@ -19,6 +19,7 @@ pub mod fit;
 pub mod import;
 pub mod io;
 pub mod iozone;
+mod kept;
 pub mod machine;
 pub mod partition;
 mod prepare;
@@ -38,6 +39,7 @@ pub use methods::{Declared, Form, MethodInfo, MetricInfo, Options};
 pub use rig::{Erase, Event, Interval};
 
 pub use self::error::{ErrorKind, LabError, Result};
+pub use self::kept::kept;
 pub use self::request::{Instrument, Request, Target};
 pub use self::session::{Begun, Planned};
 pub use self::watcher::{Recorded, Watcher};

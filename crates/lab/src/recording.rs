@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use methods::Outcome;
 use record::{
-    Answer, DriveIdentity, Environment, Finding, FindingKind, Health, Level, Plan, Run, Safety,
-    Stamp, State, TargetKind, Unit,
+    Answer, DriveIdentity, Environment, Finding, FindingKind, Health, HistoryKey, Level, Plan, Run,
+    Safety, Stamp, State, TargetKind, Unit,
 };
 use rig::{Event, Interval, Observer, TargetInfo};
 use store::{Point, Store, StoreError, new_id};
@@ -84,8 +84,10 @@ impl Recording {
         };
         let drive = run.target.drive.as_ref().filter(whole);
         // A store that cannot be read knows no state; its failure is reported at the next write.
+        let machine = run.environment.machine_id.as_deref();
         let last = drive.and_then(|drive| {
-            let last = self.store.state_before(drive, self.number).ok().flatten();
+            let key = HistoryKey::of(&run.target, machine)?;
+            let last = self.store.state_before(&key, self.number).ok().flatten();
             last.filter(|last| !last.was_written_since(drive))
         });
         if let Some(last) = last {

@@ -91,6 +91,13 @@ impl Document {
         self.members.text()
     }
 
+    /// [`Document::text`] with the number of a store.
+    pub fn numbered(&self, number: Option<i64>) -> serde_json::Result<String> {
+        let mut members = self.members.clone();
+        members.set("number", raw(&number)?);
+        members.text()
+    }
+
     /// The text without number, metrics, series and histograms. Of these it keeps the ones in which
     /// [`Document::run`] lacks something.
     pub fn body(&self) -> serde_json::Result<String> {

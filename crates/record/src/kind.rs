@@ -116,6 +116,14 @@ kinds! {
         /// The drive did not answer.
         NoAnswer = "no-answer",
 
+        // Raised by `lab`, about a stored record.
+        /// Measured by ssdyno on another machine, or read from an export.
+        Carried = "carried",
+        /// Another record with the same id has another content: one of them was changed.
+        Conflict = "conflict",
+        /// The content is not the one that was stored.
+        DamagedRecord = "damaged-record",
+
         // Raised by `drive`, about the machine.
         /// The frequency governor does not keep the processor at full speed.
         Governor = "governor",

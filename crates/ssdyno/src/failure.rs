@@ -52,7 +52,6 @@ impl Failure {
     }
 
     /// The line.
-    #[cfg(test)]
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -23,6 +23,9 @@ use crate::cli::{Cli, Command};
 use crate::failure::Result;
 
 fn main() -> ExitCode {
+    store::on_migration(|done, of| {
+        screen::say(&format!("converting the store to a new version: {done} of {of} runs"));
+    });
     let result = Cli::try_parse().map_err(|e| usage::failure(&e)).and_then(run);
     result.unwrap_or_else(|failure| failure.report())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use lab::Recorded;
-use record::{Health, IoErrors, Plan, Run, Safety};
+use record::{Document, Health, IoErrors, Plan, Run, Safety};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
 use serde::Serialize;
@@ -35,6 +35,19 @@ pub fn json(value: &impl Serialize) -> Result<String> {
 /// The record as JSON, on one line or indented for people.
 pub fn record_json(run: &Run, pretty: bool) -> Result<String> {
     Ok(report::json(run, pretty).map_err(|e| Failure::new(IO, e))? + "\n")
+}
+
+/// A stored record as indented JSON: in the order of the schema, or by name if it has fields that
+/// this version does not know.
+pub fn document_json(document: &Document) -> Result<String> {
+    let failed = |e| Failure::new(IO, e);
+    let known = Document::of(document.run().clone()).and_then(|known| known.hash());
+    if known.map_err(failed)? == document.hash().map_err(failed)? {
+        return record_json(document.run(), true);
+    }
+    let value: serde_json::Value =
+        document.text().and_then(|text| serde_json::from_str(&text)).map_err(failed)?;
+    Ok(serde_json::to_string_pretty(&value).map_err(failed)? + "\n")
 }
 
 /// The directory for reports beside a store.

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use rusqlite::ErrorCode;
 
+use crate::RECORD_BYTES_MAX;
+
 /// How long a process waits for another writer. A write takes milliseconds; a process that holds
 /// the store longer is stopped or on a dead network.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -104,6 +106,23 @@ pub enum StoreError {
     /// A run in progress cannot be removed.
     #[error("run {0} is still running")]
     Running(i64),
+    /// A record beyond the limit.
+    #[error("cannot keep this record: more than {} MiB", RECORD_BYTES_MAX >> 20)]
+    TooLarge,
+    /// A store of an earlier version that cannot be brought up to date. It was not changed.
+    #[error(
+        "{}: a store of version {found}, which this ssdyno has to convert first, and cannot: {why}; \
+         it is unchanged",
+        .path.display()
+    )]
+    NotMigrated {
+        /// The file.
+        path: PathBuf,
+        /// Version of the file.
+        found: u32,
+        /// Reason.
+        why: String,
+    },
     /// A record that cannot be stored, such as one without a date.
     #[error("cannot keep this record: {0}")]
     Unfit(String),
@@ -119,8 +138,16 @@ impl StoreError {
     /// Classifies a SQLite error about the file at `path` by its remedy.
     pub(crate) fn sql(path: &Path, source: rusqlite::Error) -> StoreError {
         let path = path.to_path_buf();
-        if let rusqlite::Error::FromSqlConversionFailure(_, _, inner) = &source {
-            return StoreError::Damaged { path, detail: inner.to_string() };
+        use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange};
+        use rusqlite::Error::{InvalidColumnType, Utf8Error};
+        match &source {
+            FromSqlConversionFailure(_, _, inner) => {
+                return StoreError::Damaged { path, detail: inner.to_string() };
+            }
+            InvalidColumnType(..) | IntegralValueOutOfRange(..) | Utf8Error(..) => {
+                return StoreError::Damaged { path, detail: source.to_string() };
+            }
+            _ => {}
         }
         match source.sqlite_error_code() {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {

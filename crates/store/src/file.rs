@@ -30,6 +30,9 @@ use crate::schema::{self, APPLICATION_ID, STEPS, VERSION};
 /// store.
 const LOG_PAGES: u32 = 4096;
 
+/// Prepared statements kept: all that reading and writing a run take.
+const STATEMENTS: usize = 32;
+
 /// When a transaction must be durable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fsync {
@@ -60,9 +63,7 @@ pub(crate) struct Opened {
 pub(crate) fn open(path: &Path, journal: Journal) -> Result<Opened, StoreError> {
     let exists = inspect(path)?;
     match open_to_write(path, journal) {
-        Err(e) if exists && cannot_write(&e) => {
-            open_to_read(path, e).map_err(|e| StoreError::sql(path, e))
-        }
+        Err(e) if exists && cannot_write(&e) => open_to_read(path, e),
         Err(e) => Err(StoreError::sql(path, e)),
         Ok(opened) => {
             let found = schema::version(&opened.conn).map_err(|e| StoreError::sql(path, e))?;
@@ -139,11 +140,24 @@ pub(crate) fn set_up(mut conn: Connection, journal: Journal) -> rusqlite::Result
     }
     // The schema comes first, under the rollback journal of a new file, so the file is always
     // either empty or marked as ours.
-    schema::migrate(&mut conn, STEPS)?;
+    let migrated = schema::migrate(&mut conn, STEPS)?;
     let journal = set_journal(&conn, journal)?;
     conn.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
     conn.pragma_update(None, "foreign_keys", true)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    if migrated {
+        // The store is good without it: the space is used again later.
+        let _ = give_back(&conn);
+    }
     Ok(Opened { conn, journal, read_only: None })
+}
+
+/// Returns free pages to the file system: one per requested row.
+pub(crate) fn give_back(conn: &Connection) -> rusqlite::Result<()> {
+    let mut statement = conn.prepare("PRAGMA incremental_vacuum")?;
+    let mut pages = statement.query([])?;
+    while pages.next()?.is_some() {}
+    Ok(())
 }
 
 /// Sets the journal mode. If the log is refused, or another process is just switching to it, the
@@ -176,16 +190,19 @@ fn cannot_write(error: &rusqlite::Error) -> bool {
     )
 }
 
-fn open_to_read(path: &Path, why: rusqlite::Error) -> rusqlite::Result<Opened> {
-    let conn = read_connection(path)?;
-    if schema::version(&conn)? < VERSION {
-        return Err(why);
+fn open_to_read(path: &Path, why: rusqlite::Error) -> Result<Opened, StoreError> {
+    let sql = |e| StoreError::sql(path, e);
+    let conn = read_connection(path).map_err(sql)?;
+    let found = schema::version(&conn).map_err(sql)?;
+    let why = match why.sqlite_error_code() {
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => "no space left beside it",
+        _ => "this user may not write it or its directory",
+    };
+    if found < VERSION {
+        let path = path.to_path_buf();
+        return Err(StoreError::NotMigrated { path, found, why: why.into() });
     }
-    let read_only = Some(match why.sqlite_error_code() {
-        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => "no space left beside it".into(),
-        _ => "this user may not write it or its directory".into(),
-    });
-    Ok(Opened { conn, journal: Journal::Rollback, read_only })
+    Ok(Opened { conn, journal: Journal::Rollback, read_only: Some(why.into()) })
 }
 
 fn read_connection(path: &Path) -> rusqlite::Result<Connection> {

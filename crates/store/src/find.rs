@@ -1,13 +1,12 @@
 //! Finding runs: by number, by prefix of an id, as `last`, or by their target.
 
 use jiff::Timestamp;
-use record::Metric;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use record::{Metric, RecordHash};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
+use crate::summary::Kind;
 use crate::{StoreError, rows};
-
-/// Maximum metrics in a summary.
-const HEADLINE: usize = 4;
 
 /// Filter for runs; unset fields match everything.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +31,14 @@ pub struct RunSummary {
     pub number: i64,
     /// Unique over all machines.
     pub id: String,
+    /// Hash of its content; `None` while it is written, and if it was killed then.
+    pub hash: Option<RecordHash>,
+    /// How it came into the store.
+    pub kind: Kind,
+    /// Id of the machine that measured it.
+    pub machine: Option<String>,
+    /// Another record of the store has the same id and another content.
+    pub conflict: bool,
     /// RFC 3339.
     pub started: String,
     /// Whether `started` is the start of the measurement; for an imported record it may be the time
@@ -71,37 +78,66 @@ pub(crate) fn standing(
     (running, cut_short.or_else(killed))
 }
 
-/// Newest first, by number, because a machine without a battery-backed clock may have any time.
-pub(crate) fn list(conn: &Connection, filter: &Filter) -> rusqlite::Result<Vec<RunSummary>> {
-    let sql = "SELECT number, writer_pid, writer_start, writer_boot, id, started, method,
-                      target, coalesce(model, drive), serial, complete, cut_short,
-                      coalesce(json_extract(body, '$.origin.start_known'), 1),
-                      json_extract(body, '$.answer.headline')
-               FROM run
-               WHERE (?1 IS NULL
-                      OR instr(lower(concat_ws(char(10), vendor || ' ' || model, vendor, model,
-                                               serial, drive, target, path)), lower(?1)))
-                 AND (?2 IS NULL OR method = ?2)
-                 AND (?3 IS NULL OR started_ms >= ?3)
-                 AND (?4 IS NULL OR started_ms < ?4)
-               ORDER BY number DESC LIMIT ?5";
-    let ms = |time: Option<Timestamp>| time.map(|t| t.as_millisecond());
-    let limit = filter.limit.map_or(-1, i64::from);
-    let values = params![filter.drive, filter.method, ms(filter.since), ms(filter.until), limit];
-    let mut statement = conn.prepare(sql)?;
-    let mut runs: Vec<_> = statement.query_map(values, summary)?.collect::<Result<_, _>>()?;
-    for run in &mut runs {
-        run.headline = headline(rows::metrics(conn, run.number)?);
+/// The conditions of a filter, with their values.
+fn conditions(filter: &Filter) -> (String, Vec<Value>) {
+    let ms = |time: Timestamp| Value::from(time.as_millisecond());
+    let drive = filter.drive.as_ref().map(|text| Value::from(text.to_lowercase()));
+    let method = filter.method.clone().map(Value::from);
+    let all = [
+        ("run.place IN (SELECT id FROM place WHERE instr(search, ?))", drive),
+        ("run.method = ?", method),
+        ("run.started_ms >= ?", filter.since.map(ms)),
+        ("run.started_ms < ?", filter.until.map(ms)),
+    ];
+    let (mut words, mut values) = (vec!["true"], Vec::new());
+    for (condition, value) in all {
+        if let Some(value) = value {
+            words.push(condition);
+            values.push(value);
+        }
     }
-    Ok(runs)
+    (words.join(" AND "), values)
 }
 
-fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
-    let complete = row.get(10)?;
+/// The number of runs that match, whatever the limit.
+pub(crate) fn count(conn: &Connection, filter: &Filter) -> rusqlite::Result<u64> {
+    let (conditions, values) = conditions(filter);
+    let sql = format!("SELECT count(*) FROM run WHERE {conditions}");
+    let count: i64 = conn.query_row(&sql, params_from_iter(values), |row| row.get(0))?;
+    Ok(count.unsigned_abs())
+}
+
+/// Newest first, by number, because a machine without a battery-backed clock may have any time. The
+/// numbers are found first: an index alone knows them, and only the rows of a list are read.
+pub(crate) fn list(conn: &Connection, filter: &Filter) -> rusqlite::Result<Vec<RunSummary>> {
+    let (conditions, mut values) = conditions(filter);
+    let sql = format!(
+        "SELECT number, writer_pid, writer_start, writer_boot, run.id, started, method,
+                target, coalesce(model, drive), serial, complete, cut_short, start_known, answer,
+                hash, kind, machine, headline,
+                EXISTS (SELECT 1 FROM run AS other
+                        WHERE other.id = run.id COLLATE NOCASE AND other.id = run.id
+                          AND other.number <> run.number)
+         FROM run JOIN place ON place.id = run.place
+         WHERE number IN (SELECT number FROM run WHERE {conditions} ORDER BY number DESC LIMIT ?)
+         ORDER BY number DESC"
+    );
+    values.push(filter.limit.map_or(-1, i64::from).into());
+    let mut statement = conn.prepare(&sql)?;
+    let rows = statement.query_map(params_from_iter(values), |row| summary(conn, row))?;
+    rows.collect()
+}
+
+fn summary(conn: &Connection, row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+    let (number, complete) = (row.get(0)?, row.get(10)?);
     let (running, cut_short) = standing(complete, row.get(11)?, rows::writer(row, 1)?.as_ref());
     Ok(RunSummary {
-        number: row.get(0)?,
+        number,
         id: row.get(4)?,
+        hash: row.get::<_, Option<[u8; 32]>>(14)?.map(RecordHash),
+        kind: Kind::named(row.get_ref(15)?.as_str()?),
+        machine: row.get(16)?,
+        conflict: row.get(18)?,
         started: row.get(5)?,
         start_known: row.get(12)?,
         method: row.get(6)?,
@@ -111,28 +147,9 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         complete,
         running,
         cut_short,
-        headline: Vec::new(),
+        headline: rows::metrics_at(conn, number, row.get_ref(17)?.as_blob()?)?,
         answer: row.get(13)?,
     })
-}
-
-/// The first metric of each kind: `seq-read-1MiB-q8` stands for all `seq-read`. Latencies
-/// (`rand-read-4KiB-q1.p99`) belong to a metric and do not count.
-fn headline(metrics: Vec<Metric>) -> Vec<Metric> {
-    let mut kinds = Vec::new();
-    let mut first = metrics;
-    first.retain(|m| {
-        let key = m.key();
-        let kind = key.kind();
-        let new = key.is_main() && !kinds.contains(&kind);
-        if new {
-            kinds.push(kind);
-        }
-        new
-    });
-    first.truncate(HEADLINE);
-    first.iter_mut().for_each(|m| m.samples.clear());
-    first
 }
 
 /// The number of the selected run: `last`, a number, or the prefix of an id. A number never begins
@@ -153,6 +170,11 @@ pub(crate) fn find(conn: &Connection, selector: &str) -> rusqlite::Result<Result
         _ if selector.is_empty() => Err(missing()),
         [] => Err(missing()),
         [(number, _)] => Ok(*number),
+        [(_, first), (_, second), ..] if first == second => {
+            let runs = candidates.iter().filter(|(_, id)| id == first);
+            let runs = runs.map(|(number, _)| format!("run {number}")).collect();
+            Err(StoreError::Ambiguous { prefix: selector.to_string(), ids: runs })
+        }
         [(number, id), ..] if id.eq_ignore_ascii_case(selector) => Ok(*number),
         several => {
             let ids = several.iter().map(|(_, id)| id.clone()).collect();
@@ -164,9 +186,18 @@ pub(crate) fn find(conn: &Connection, selector: &str) -> rusqlite::Result<Result
 /// The first runs whose ids have this prefix, sorted.
 fn by_id(conn: &Connection, prefix: &str) -> rusqlite::Result<Vec<(i64, String)>> {
     let sql = "SELECT number, id FROM run
-               WHERE substr(id, 1, length(?1)) = ?1 COLLATE NOCASE
-               ORDER BY length(id), id LIMIT 4";
+               WHERE id >= ?1 COLLATE NOCASE AND id < ?1 || char(0x10FFFF) COLLATE NOCASE
+                 AND substr(id, 1, length(?1)) = ?1 COLLATE NOCASE
+               ORDER BY length(id), id, number LIMIT 4";
     let mut statement = conn.prepare(sql)?;
     let rows = statement.query_map([prefix], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
+}
+
+/// The numbers of the runs with an id.
+pub(crate) fn with_id(conn: &Connection, id: &str) -> rusqlite::Result<Vec<i64>> {
+    let sql = "SELECT number FROM run WHERE id = ?1 COLLATE NOCASE AND id = ?1 ORDER BY number";
+    let mut statement = conn.prepare_cached(sql)?;
+    let rows = statement.query_map([id], |row| row.get(0))?;
     rows.collect()
 }

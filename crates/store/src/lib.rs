@@ -7,7 +7,7 @@
 //!
 //! SQLite rather than a file per run, because runs are searched and compared by drive and metric,
 //! and because SQLite keeps its guarantees through kills and power cuts. Opening is in `file.rs`,
-//! the schema in `schema_1.sql`, the packing of series in `series.rs`.
+//! the schema in `schema_2.sql`, the migration of earlier stores in `migrate.rs`.
 
 #![forbid(unsafe_code)]
 
@@ -16,14 +16,19 @@ mod error;
 mod file;
 mod find;
 mod id;
+mod latencies;
 mod live;
 mod machine;
+mod migrate;
+mod pack;
 mod place;
 mod rows;
 mod schema;
 mod series;
 mod state;
 mod store;
+mod summary;
+mod words;
 mod writer;
 
 #[cfg(test)]
@@ -37,6 +42,12 @@ pub use error::StoreError;
 pub use find::{Filter, RunSummary};
 pub use id::{id_of, new_id};
 pub use live::Point;
+pub use migrate::{Progress, on_migration};
 pub use place::default_path;
 pub use state::LastState;
-pub use store::Store;
+pub use store::{Entered, Kept, News, Store};
+pub use summary::Kind;
+
+/// Largest record, bytes of JSON without metrics, series and histograms; the same limit holds for
+/// each of the packed parts, and for the text of a record that is imported.
+pub const RECORD_BYTES_MAX: usize = 64 << 20;

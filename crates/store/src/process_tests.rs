@@ -222,6 +222,42 @@ fn killed_by_another_process_at_a_random_moment() {
 }
 
 #[test]
+fn killed_in_the_middle_of_a_migration() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let place = |name: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, include_bytes!("../tests/stores/version-1.sqlite")).expect("a copy");
+        path
+    };
+    let migrated = |path: &Path| {
+        let store = Store::open(Some(path)).expect("it opens");
+        let runs = store.runs(&Filter::default()).expect("a list");
+        let runs: Vec<_> = runs.iter().filter(|run| run.number <= 10).collect();
+        runs.iter().map(|run| store.load(run.number).expect("readable")).collect::<Vec<_>>()
+    };
+    let expected = migrated(&place("whole"));
+    assert_eq!(expected.len(), 9);
+    let path = place("counted");
+    let mut child = spawn(&path, Journal::Log, "a", Fate::Live);
+    let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let before = lines.map_while(Result::ok).take_while(|line| line != "done 0");
+    let steps: u64 = before
+        .filter_map(|line| line.strip_prefix("sqlite ")?.parse().ok())
+        .last()
+        .expect("it counted");
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    let points = 20;
+    for point in 0..points {
+        let path = place(&format!("killed-{point}"));
+        let step = 1 + point * steps / points;
+        let mut child = spawn(&path, Journal::Log, "a", Fate::Step(step));
+        assert!(!child.wait().expect("ended").success(), "it lived past {step} of {steps}");
+        assert_eq!(migrated(&path), expected, "killed at step {step} of {steps}");
+    }
+}
+
+#[test]
 fn running_and_cut_short_are_distinguished() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("s");

@@ -1,39 +1,62 @@
 //! Conversion between a run and its rows.
 //!
-//! Most of a record is JSON text, read and written whole. Metrics are rows, because they are
-//! searched and compared over many runs. Series are packed (`series.rs`), because they are long.
+//! The record is a body of JSON text, read and written whole, and the long parts packed: metrics in
+//! rows, because they are searched and compared over many runs, histograms in one blob, series in
+//! pieces (`series.rs`). A part in which [`Run`] lacks something, because a later version wrote it,
+//! is in the body too and comes from there.
 
-use record::{Metric, Run, Series};
+use std::fmt::Display;
+
+use record::{Document, Metric, RecordHash, Run, Series};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::StoreError;
-use crate::dates::milliseconds;
+use crate::pack::{Torn, expand, squeeze};
 use crate::series::{pack, pack_values, text_unit, unit_text, unpack_onto, unpack_values};
+use crate::summary::{Kind, Summary};
 use crate::writer::Writer;
+use crate::{RECORD_BYTES_MAX, StoreError, latencies, words};
 
-/// A run without its metrics and series.
-pub(crate) struct Body {
-    pub id: String,
-    started_ms: i64,
-    json: String,
+/// Points of a series in one piece at most, so that a piece stays far below the limit of `expand`.
+const PIECE_POINTS: usize = 1 << 16;
+
+/// A run ready to be written, except its metrics and series.
+pub(crate) struct Entry {
+    pub summary: Summary,
+    body: Vec<u8>,
+    latencies: Vec<u8>,
 }
 
-impl Body {
-    /// Splits the record; fails if it could not be found or read again.
-    pub fn of(run: &Run) -> Result<Body, StoreError> {
-        if run.id.is_empty() {
-            return Err(StoreError::Unfit("it has no id".into()));
-        }
-        let started_ms = milliseconds(&run.started)?;
+impl Entry {
+    /// The entry of a run made here; fails if it could not be found or read again.
+    pub fn of(run: &Run) -> Result<Entry, StoreError> {
         let json = serde_json::to_string(&without_bulk(run));
-        let json = json.map_err(|e| StoreError::Unfit(e.to_string()))?;
-        Ok(Body { id: run.id.clone(), started_ms, json })
+        Entry::with_body(run, &json.map_err(|e| StoreError::Unfit(e.to_string()))?)
+    }
+
+    /// The entry of a record from elsewhere.
+    pub fn of_document(document: &Document) -> Result<Entry, StoreError> {
+        let json = document.body().map_err(|e| StoreError::Unfit(e.to_string()))?;
+        Entry::with_body(document.run(), &json)
+    }
+
+    /// The entry of a record that cannot be read, its body already compressed.
+    pub fn torn(summary: Summary, body: Vec<u8>) -> Entry {
+        Entry { summary, body, latencies: squeeze(&[]) }
+    }
+
+    fn with_body(run: &Run, json: &str) -> Result<Entry, StoreError> {
+        let latencies = latencies::pack(&run.latencies);
+        if json.len().max(latencies.len()) > RECORD_BYTES_MAX {
+            return Err(StoreError::TooLarge);
+        }
+        let summary = Summary::of(run)?;
+        Ok(Entry { summary, body: squeeze(json.as_bytes()), latencies: squeeze(&latencies) })
     }
 }
 
-/// The run without the parts that have their own tables. Field by field, so that the compiler asks
-/// about each new field and long series are not copied.
+/// The run without the parts that are packed. Field by field, so that the compiler asks about each
+/// new field and long series are not copied.
 fn without_bulk(run: &Run) -> Run {
     Run {
         schema: run.schema.clone(),
@@ -52,7 +75,7 @@ fn without_bulk(run: &Run) -> Run {
         answer: run.answer.clone(),
         metrics: Vec::new(),
         series: Vec::new(),
-        latencies: run.latencies.clone(),
+        latencies: Vec::new(),
         verdicts: run.verdicts.clone(),
         warnings: run.warnings.clone(),
         errors: run.errors.clone(),
@@ -62,23 +85,68 @@ fn without_bulk(run: &Run) -> Run {
     }
 }
 
-/// Inserts a new run and returns its number.
+/// Inserts a run and returns its number: the given one, or the next.
 pub(crate) fn insert(
     conn: &Connection,
-    body: &Body,
-    writer: Option<&Writer>,
+    number: Option<i64>,
+    kind: Kind,
+    entry: &Entry,
 ) -> rusqlite::Result<i64> {
-    let sql = "INSERT INTO run (started_ms, body, writer_pid, writer_start, writer_boot)
-               VALUES (?, ?, ?, ?, ?)";
-    let (pid, start, boot) = writer_columns(writer);
-    conn.execute(sql, params![body.started_ms, body.json, pid, start, boot])?;
-    Ok(conn.last_insert_rowid())
+    let sql = "INSERT INTO run (number, id, kind, started_ms, started, start_known, method, place,
+                                complete, headline, state_after, reads_only, whole_drive)
+               VALUES (?, ?, ?, 0, '', 0, '', ?, 0, x'', '', 0, 0)";
+    let Summary { id, place, .. } = &entry.summary;
+    let place = place.put(conn)?;
+    conn.prepare_cached(sql)?.execute(params![number, id, kind.name(), place])?;
+    let number = conn.last_insert_rowid();
+    update(conn, number, entry)?;
+    Ok(number)
 }
 
 /// Replaces the stored data of a run.
-pub(crate) fn update(conn: &Connection, number: i64, body: &Body) -> rusqlite::Result<()> {
-    let sql = "UPDATE run SET started_ms = ?, body = ? WHERE number = ?";
-    conn.execute(sql, params![body.started_ms, body.json, number]).map(drop)
+pub(crate) fn update(conn: &Connection, number: i64, entry: &Entry) -> rusqlite::Result<()> {
+    let sql =
+        "UPDATE run SET machine = ?, started_ms = ?, started = ?, start_known = ?, method = ?,
+                 place = ?, complete = ?, cut_short = ?, answer = ?, headline = ?, state_after = ?,
+                 reads_only = ?, whole_drive = ?, written_bytes = ?
+               WHERE number = ?";
+    let s = &entry.summary;
+    conn.prepare_cached(sql)?.execute(params![
+        s.machine,
+        s.started_ms,
+        s.started,
+        s.start_known,
+        s.method,
+        s.place.put(conn)?,
+        s.complete,
+        s.cut_short,
+        s.answer,
+        s.headline,
+        s.state_after,
+        s.reads_only,
+        s.whole_drive,
+        // SQLite's integers are signed; no drive has written 9 exabytes.
+        s.written_bytes.and_then(|bytes| i64::try_from(bytes).ok()),
+        number
+    ])?;
+    put_record(conn, number, &entry.body, &entry.latencies)
+}
+
+/// Replaces the record of a run, both parts compressed.
+pub(crate) fn put_record(
+    conn: &Connection,
+    number: i64,
+    body: &[u8],
+    latencies: &[u8],
+) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO record (run, body, latencies) VALUES (?, ?, ?)";
+    conn.prepare_cached(sql)?.execute(params![number, body, latencies]).map(drop)
+}
+
+/// Marks a run as being written by that process.
+pub(crate) fn claim(conn: &Connection, number: i64, writer: &Writer) -> rusqlite::Result<()> {
+    let sql = "UPDATE run SET writer_pid = ?, writer_start = ?, writer_boot = ? WHERE number = ?";
+    conn.execute(sql, params![writer.pid, writer.start, writer.boot, number]).map(drop)
 }
 
 /// Marks a run as no longer being written.
@@ -88,8 +156,13 @@ pub(crate) fn release(conn: &Connection, number: i64) -> rusqlite::Result<()> {
     conn.execute(sql, [number]).map(drop)
 }
 
-fn writer_columns(writer: Option<&Writer>) -> (Option<i64>, Option<i64>, Option<&str>) {
-    (writer.map(|w| w.pid), writer.map(|w| w.start), writer.map(|w| w.boot.as_str()))
+/// Enters the hash of a finished run, of the record as it is read from now on.
+pub(crate) fn seal(conn: &Connection, number: i64) -> rusqlite::Result<()> {
+    let Some(stored) = read(conn, number)? else { return Ok(()) };
+    let hash = stored.document().and_then(|document| document.hash());
+    let hash = hash.map_err(torn)?;
+    let sql = "UPDATE run SET hash = ? WHERE number = ?";
+    conn.prepare_cached(sql)?.execute(params![hash.0, number]).map(drop)
 }
 
 /// Replaces the metrics of a run.
@@ -98,21 +171,24 @@ pub(crate) fn put_metrics(
     number: i64,
     metrics: &[Metric],
 ) -> rusqlite::Result<()> {
-    conn.execute("DELETE FROM metric WHERE run = ?", [number])?;
+    conn.prepare_cached("DELETE FROM metric WHERE run = ?")?.execute([number])?;
     let sql = "INSERT INTO metric (run, position, name, unit, value, low, high, n, samples)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let mut statement = conn.prepare_cached(sql)?;
-    for (position, m) in metrics.iter().enumerate() {
-        let (unit, samples) = (unit_text(m.unit), pack_values(&m.samples));
-        let position = position as i64;
-        statement.execute(params![
-            number, position, m.name, unit, m.value, m.low, m.high, m.n, samples
-        ])?;
+    for (position, m) in (0i64..).zip(metrics) {
+        // Like JSON, SQLite has no number that is not finite.
+        let [value, low, high] =
+            [m.value, m.low, m.high].map(|value| value.filter(|v| v.is_finite()));
+        let alone = value.is_some_and(|value| m.samples == [value]);
+        let samples = (!alone).then(|| pack_values(&m.samples));
+        let name = words::put(conn, &m.name)?;
+        let unit = words::put(conn, &unit_text(m.unit))?;
+        statement.execute(params![number, position, name, unit, value, low, high, m.n, samples])?;
     }
     Ok(())
 }
 
-/// Adds a piece to the series at `position`.
+/// Adds a piece to the series at `position`, or several if it is long.
 pub(crate) fn put_piece(
     conn: &Connection,
     number: i64,
@@ -121,51 +197,93 @@ pub(crate) fn put_piece(
 ) -> rusqlite::Result<()> {
     let sql = "INSERT INTO piece (run, position, name, replicate, start_ns, points, data)
                VALUES (?, ?, ?, ?, ?, ?, ?)";
-    // SQLite's integers are signed; a start beyond 292 years survives the cast in both directions.
-    let (start, points) = (piece.start_ns as i64, piece.t_ns.len() as i64);
-    conn.prepare_cached(sql)?
-        .execute(params![
-            number,
-            position as i64,
-            piece.name,
-            piece.replicate,
-            start,
-            points,
-            pack(piece)
-        ])
-        .map(drop)
+    let name = words::put(conn, &piece.name)?;
+    let mut statement = conn.prepare_cached(sql)?;
+    let points = piece.t_ns.len();
+    let starts = (0..points).step_by(PIECE_POINTS).chain((points == 0).then_some(0));
+    for from in starts {
+        let range = from..points.min(from + PIECE_POINTS);
+        let count = range.len() as i64;
+        let data = squeeze(&pack(piece, range));
+        // SQLite's integers are signed; a start beyond 292 years survives the cast in both
+        // directions.
+        let (position, start) = (position as i64, piece.start_ns as i64);
+        statement.execute(params![number, position, name, piece.replicate, start, count, data])?;
+    }
+    Ok(())
 }
 
 /// Replaces the pieces written during the run by the series of the finished record. Series that
 /// exist only as pieces stay, after the others.
 pub(crate) fn put_series(conn: &Connection, number: i64, all: &[Series]) -> rusqlite::Result<()> {
     for series in all {
-        let sql = "DELETE FROM piece WHERE run = ? AND name = ? AND replicate = ?";
-        conn.prepare_cached(sql)?.execute(params![number, series.name, series.replicate])?;
+        let sql = "DELETE FROM piece WHERE run = ? AND replicate = ?
+                     AND name = (SELECT id FROM word WHERE text = ?)";
+        conn.prepare_cached(sql)?.execute(params![number, series.replicate, series.name])?;
     }
     let sql = "UPDATE piece SET position = position + ? WHERE run = ?";
-    conn.execute(sql, params![all.len() as i64, number])?;
+    conn.prepare_cached(sql)?.execute(params![all.len() as i64, number])?;
     let mut pieces = all.iter().enumerate();
     pieces.try_for_each(|(position, series)| put_piece(conn, number, position, series))
 }
 
-/// The whole record and its writer.
-pub(crate) fn read(
-    conn: &Connection,
-    number: i64,
-) -> rusqlite::Result<Option<(Run, Option<Writer>)>> {
-    let sql = "SELECT body, writer_pid, writer_start, writer_boot FROM run WHERE number = ?";
-    let found = conn.query_row(sql, [number], |row| Ok((parse_body(row)?, writer(row, 1)?)));
-    let Some((mut run, writer)) = found.optional()? else { return Ok(None) };
-    run.number = Some(number);
-    run.metrics = metrics(conn, number)?;
-    run.series = series(conn, number)?;
-    Ok(Some((run, writer)))
+/// A run as it is stored.
+pub(crate) struct Stored {
+    /// The whole record.
+    pub run: Run,
+    /// Its text without the long parts.
+    pub body: String,
+    pub writer: Option<Writer>,
+    pub kind: Kind,
+    pub hash: Option<RecordHash>,
 }
 
-fn parse_body(row: &Row<'_>) -> rusqlite::Result<Run> {
-    let text = row.get_ref(0)?.as_str()?;
-    serde_json::from_str(text).map_err(|e| torn(0, Type::Text, e))
+impl Stored {
+    /// The record with fields that this version does not know.
+    pub fn document(self) -> serde_json::Result<Document> {
+        Document::join(&self.body, self.run)
+    }
+}
+
+/// The whole record and its writer. A damaged one is an error that names the run and the part.
+pub(crate) fn read(conn: &Connection, number: i64) -> rusqlite::Result<Option<Stored>> {
+    let part = |name: &'static str| move |e| named(number, name, e);
+    let sql = "SELECT writer_pid, writer_start, writer_boot, kind, hash, body, latencies
+               FROM run JOIN record ON record.run = run.number WHERE number = ?";
+    let mut statement = conn.prepare_cached(sql)?;
+    let found = statement.query_row([number], |row| stored(row, number)).optional();
+    let Some(mut stored) = found.map_err(part("record"))? else { return Ok(None) };
+    let run = &mut stored.run;
+    run.number = Some(number);
+    if run.metrics.is_empty() {
+        run.metrics = metrics(conn, number).map_err(part("metrics"))?;
+    }
+    if run.series.is_empty() {
+        run.series = series(conn, number).map_err(part("series"))?;
+    }
+    Ok(Some(stored))
+}
+
+fn stored(row: &Row<'_>, number: i64) -> rusqlite::Result<Stored> {
+    let blob = |column| expand(row.get_ref(column)?.as_blob()?).map_err(torn);
+    let body = String::from_utf8(blob(5)?).map_err(torn)?;
+    let mut run: Run = serde_json::from_str(&body).map_err(torn)?;
+    if run.latencies.is_empty() {
+        let unpacked = blob(6).and_then(|data| latencies::unpack(&data).map_err(torn));
+        run.latencies = unpacked.map_err(|e| named(number, "latencies", e))?;
+    }
+    let kind = Kind::named(row.get_ref(3)?.as_str()?);
+    let hash = row.get::<_, Option<[u8; 32]>>(4)?.map(RecordHash);
+    Ok(Stored { run, body, writer: writer(row, 0)?, kind, hash })
+}
+
+/// The writer of a run, if it has one; the outer `None`: there is no such run.
+pub(crate) fn writer_of(
+    conn: &Connection,
+    number: i64,
+) -> rusqlite::Result<Option<Option<Writer>>> {
+    let sql = "SELECT writer_pid, writer_start, writer_boot FROM run WHERE number = ?";
+    conn.query_row(sql, [number], |row| writer(row, 0)).optional()
 }
 
 /// The writer in three columns of a row, the first at `at`.
@@ -174,32 +292,58 @@ pub(crate) fn writer(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Writer
     Ok(Some(Writer { pid, start: row.get(at + 1)?, boot: row.get(at + 2)? }))
 }
 
+const METRIC: &str = "SELECT name.text, unit.text, value, low, high, n, samples, position
+                      FROM metric JOIN word AS name ON name.id = metric.name
+                                  JOIN word AS unit ON unit.id = metric.unit";
+
 /// The metrics of a run, in order.
 pub(crate) fn metrics(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Metric>> {
-    let sql = "SELECT name, unit, value, low, high, n, samples FROM metric
-               WHERE run = ? ORDER BY position";
-    let mut statement = conn.prepare_cached(sql)?;
+    let mut statement =
+        conn.prepare_cached(&format!("{METRIC} WHERE run = ? ORDER BY position"))?;
     let rows = statement.query_map([number], metric)?;
     rows.collect()
 }
 
+/// Some metrics of a run by their positions, two bytes each, without their replicates.
+pub(crate) fn metrics_at(
+    conn: &Connection,
+    number: i64,
+    positions: &[u8],
+) -> rusqlite::Result<Vec<Metric>> {
+    let mut statement = conn.prepare_cached(&format!("{METRIC} WHERE run = ? AND position = ?"))?;
+    let mut all = Vec::new();
+    for position in positions.as_chunks().0 {
+        let position = u16::from_le_bytes(*position);
+        let found = statement.query_row(params![number, position], metric).optional()?;
+        all.extend(found.map(|metric| Metric { samples: Vec::new(), ..metric }));
+    }
+    Ok(all)
+}
+
 fn metric(row: &Row<'_>) -> rusqlite::Result<Metric> {
+    let position = |torn: Torn| match row.get::<_, i64>(7) {
+        Ok(position) => torn.within(format_args!("metric {position}")),
+        Err(_) => torn,
+    };
+    let wrong = |why: String| self::torn(position(Torn(why)));
     let unit = row.get_ref(1)?.as_str()?;
-    let unit = text_unit(unit).ok_or_else(|| torn(1, Type::Text, format!("unit '{unit}'")))?;
-    let samples = unpack_values(row.get_ref(6)?.as_blob()?).map_err(|e| torn(6, Type::Blob, e))?;
-    Ok(Metric {
-        name: row.get(0)?,
-        unit,
-        value: row.get(2)?,
-        low: row.get(3)?,
-        high: row.get(4)?,
-        n: row.get(5)?,
-        samples,
-    })
+    let unit = text_unit(unit).ok_or_else(|| wrong(format!("no unit '{unit}'")))?;
+    let value = |column| -> rusqlite::Result<Option<f64>> {
+        let value: Option<f64> = row.get(column)?;
+        let finite = value.is_none_or(f64::is_finite);
+        if finite { Ok(value) } else { Err(wrong("a value that is not finite".into())) }
+    };
+    let (own, low, high) = (value(2)?, value(3)?, value(4)?);
+    let samples = match row.get_ref(6)?.as_blob_or_null()? {
+        None => own.into_iter().collect(),
+        Some(packed) => unpack_values(packed).map_err(|e| self::torn(position(e)))?,
+    };
+    Ok(Metric { name: row.get(0)?, unit, value: own, low, high, n: row.get(5)?, samples })
 }
 
 fn series(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Series>> {
-    let sql = "SELECT position, name, replicate, start_ns, points, data FROM piece
+    let sql = "SELECT position, text, replicate, start_ns, points, data
+               FROM piece JOIN word ON word.id = piece.name
                WHERE run = ? ORDER BY position, number";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([number])?;
@@ -211,19 +355,32 @@ fn series(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Series>> {
             all.push(Series::new(row.get::<_, String>(1)?, row.get(2)?, start as u64));
         }
         if let Some(series) = all.last_mut() {
-            let data = row.get_ref(5)?.as_blob()?;
             let points: u32 = row.get(4)?;
-            let unpacked = unpack_onto(series, points as usize, data);
-            unpacked.map_err(|e| torn(5, Type::Blob, e))?;
+            let unpacked = expand(row.get_ref(5)?.as_blob()?)
+                .and_then(|data| unpack_onto(series, points as usize, &data));
+            unpacked.map_err(|e| torn(e.within(format_args!("'{}'", series.name))))?;
         }
     }
     Ok(all)
 }
 
-fn torn(
-    column: usize,
-    kind: Type,
-    why: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, kind, why.into())
+/// The error of a value that cannot be read.
+pub(crate) fn torn(why: impl Display) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, Box::new(Torn::new(why)))
+}
+
+/// The same error with the run and the part of it in front, if it is one of reading a value.
+fn named(number: i64, part: &str, error: rusqlite::Error) -> rusqlite::Error {
+    use rusqlite::Error::*;
+    let why = match error {
+        FromSqlConversionFailure(_, _, why) if why.to_string().starts_with("run ") => {
+            return FromSqlConversionFailure(0, Type::Blob, why);
+        }
+        FromSqlConversionFailure(_, _, why) => why.to_string(),
+        why @ (InvalidColumnType(..) | IntegralValueOutOfRange(..) | Utf8Error(..)) => {
+            why.to_string()
+        }
+        other => return other,
+    };
+    torn(format_args!("run {number}, {part}: {why}"))
 }

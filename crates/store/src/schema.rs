@@ -1,17 +1,37 @@
 //! The schema and its migrations.
 //!
 //! `PRAGMA user_version` counts the migration steps of a store. Each step is a file that never
-//! changes after its release. A few lines of own code: the available crates keep their own tables
-//! or need a build step.
+//! changes after its release, and perhaps a function that moves the rows. A few lines of own code:
+//! the available crates keep their own tables or need a build step.
 
 use rusqlite::Connection;
 use rusqlite::TransactionBehavior::{Deferred, Immediate};
 
+use crate::migrate;
+
 /// Application id in the header: "ssdy".
 pub(crate) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"ssdy");
 
+/// One step of the schema.
+#[derive(Clone, Copy)]
+pub(crate) struct Step {
+    /// Runs before the rows are moved.
+    pub sql: &'static str,
+    /// Moves the rows and drops the old tables.
+    pub rows: fn(&Connection) -> rusqlite::Result<()>,
+}
+
+impl Step {
+    const fn sql(sql: &'static str) -> Step {
+        Step { sql, rows: |_| Ok(()) }
+    }
+}
+
 /// Step N migrates version N to N + 1.
-pub(crate) const STEPS: &[&str] = &[include_str!("schema_1.sql")];
+pub(crate) const STEPS: &[Step] = &[
+    Step::sql(include_str!("schema_1.sql")),
+    Step { sql: migrate::TO_2, rows: migrate::rows_to_2 },
+];
 
 /// Version of a fully migrated store.
 pub(crate) const VERSION: u32 = STEPS.len() as u32;
@@ -21,12 +41,13 @@ pub(crate) fn version(conn: &Connection) -> rusqlite::Result<u32> {
     conn.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Migrates the store to the last of `steps`, in one transaction.
-pub(crate) fn migrate(conn: &mut Connection, steps: &[&str]) -> rusqlite::Result<()> {
+/// Migrates the store to the last of `steps`, in one transaction. Returns whether a store with
+/// earlier steps was migrated.
+pub(crate) fn migrate(conn: &mut Connection, steps: &[Step]) -> rusqlite::Result<bool> {
     let known = steps.len() as u32;
     let before = version(conn)?;
     if before >= known {
-        return Ok(());
+        return Ok(false);
     }
     let new = before == 0;
     let tx = conn.transaction_with_behavior(if new { Deferred } else { Immediate })?;
@@ -39,11 +60,13 @@ pub(crate) fn migrate(conn: &mut Connection, steps: &[&str]) -> rusqlite::Result
     // Another process may have migrated while this one waited for the lock.
     let done = version(&tx)? as usize;
     for step in steps.iter().skip(done) {
-        tx.execute_batch(step)?;
+        tx.execute_batch(step.sql)?;
+        (step.rows)(&tx)?;
     }
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     tx.pragma_update(None, "user_version", known.max(done as u32))?;
-    tx.commit()
+    tx.commit()?;
+    Ok(!new)
 }
 
 #[cfg(test)]
@@ -53,12 +76,14 @@ mod tests {
     #[test]
     fn steps_are_taken_once_and_in_order() {
         let mut conn = Connection::open_in_memory().expect("memory");
-        let first = [STEPS[0]];
-        let then =
-            [STEPS[0], "ALTER TABLE run ADD COLUMN a TEXT", "ALTER TABLE run RENAME COLUMN a TO b"];
-        migrate(&mut conn, &first).expect("version 1");
-        conn.execute("INSERT INTO run (started_ms, body) VALUES (0, '{\"id\": \"x\"}')", [])
-            .expect("a run of version 1");
+        migrate(&mut conn, &STEPS[..1]).expect("version 1");
+        let body = r#"{"id": "x"}"#;
+        conn.execute("INSERT INTO run (started_ms, body) VALUES (0, ?)", [body]).expect("a run");
+        let then = [
+            STEPS[0],
+            Step::sql("ALTER TABLE run ADD COLUMN a TEXT"),
+            Step::sql("ALTER TABLE run RENAME COLUMN a TO b"),
+        ];
         for _ in 0..2 {
             migrate(&mut conn, &then).expect("version 3");
             assert_eq!(version(&conn).ok(), Some(3));
@@ -72,10 +97,31 @@ mod tests {
     #[test]
     fn a_step_that_fails_leaves_the_store_as_it_was() {
         let mut conn = Connection::open_in_memory().expect("memory");
-        migrate(&mut conn, STEPS).expect("version 1");
-        let broken = [STEPS[0], "CREATE TABLE extra (a)", "nonsense"];
+        migrate(&mut conn, &STEPS[..1]).expect("version 1");
+        let broken = [STEPS[0], Step::sql("CREATE TABLE extra (a)"), Step::sql("nonsense")];
         migrate(&mut conn, &broken).expect_err("the third step fails");
-        assert_eq!(version(&conn).ok(), Some(VERSION));
+        assert_eq!(version(&conn).ok(), Some(1));
         conn.prepare("SELECT * FROM extra").expect_err("the second step was rolled back");
+    }
+
+    #[test]
+    fn without_space_the_store_stays_as_it_was() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("s");
+        let before = include_bytes!("../tests/stores/version-1.sqlite");
+        std::fs::write(&path, before).expect("a copy");
+        let mut conn = Connection::open(&path).expect("opened");
+        let pages: u32 =
+            conn.pragma_query_value(None, "page_count", |row| row.get(0)).expect("counted");
+        conn.pragma_update(None, "max_page_count", pages + 3).expect("limited");
+        let error = migrate(&mut conn, STEPS).expect_err("no space");
+        assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DiskFull), "{error}");
+        assert_eq!(version(&conn).ok(), Some(1));
+        drop(conn);
+        assert!(std::fs::read(&path).expect("read") == before, "a byte was changed");
+        let conn = Connection::open(&path).expect("opened");
+        let runs: i64 =
+            conn.query_row("SELECT count(*) FROM run", [], |row| row.get(0)).expect("listed");
+        assert_eq!(runs, 9);
     }
 }

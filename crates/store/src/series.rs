@@ -1,61 +1,67 @@
-//! Packing of series: one blob per piece, numbers in their memory format.
+//! Packing of series: one blob per piece, numbers in the order that deflate packs best.
 //!
 //! A piece contains its points, then its columns one after another:
 //!
 //! ```text
-//! t_ns  u64 x points     then for each column: name, unit (u16 length, text)   f64 x points
+//! step of t_ns x points (varints)     then for each column: name, unit (texts)   f64 x points
 //! ```
 //!
-//! Little-endian; `null` is a NaN, which is never a measured value. Numbers are not compressed
-//! further: the last digits of rates are random, so there is nothing to gain.
-//!
-//! Measured with 100,000 points of 10 columns: packed 8.9 MB, 24 ms to write and 11 ms to read; one
-//! row per value 26 MB and 880 ms; one row per point with its values as JSON 22 MB and 590 ms. A
-//! piece of 10 points costs 20 to 40 microseconds and 12 KiB of log.
+//! The doubles of a column are stored byte by byte: first the lowest byte of each, ..., last the
+//! highest. The last digits of rates are random, but signs and exponents are alike, and side by side
+//! they vanish: of the series of a `quick` run on a disk deflate leaves 38%, without this order 50%.
+//! `null` is a NaN, which is never a measured value.
 
-use std::fmt;
+use std::ops::Range;
 
 use record::{Column, Series, Unit};
 
-/// A blob that is not a valid piece.
-#[derive(Debug)]
-pub(crate) struct Torn;
+use crate::pack::{Packed, Torn, put_text, put_varint};
 
-impl std::error::Error for Torn {}
-
-impl fmt::Display for Torn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a series has too few values")
+/// Packs times and columns of some points of a series; name, replicate and start have their own
+/// columns.
+pub(crate) fn pack(series: &Series, points: Range<usize>) -> Vec<u8> {
+    let mut out = Vec::with_capacity((1 + series.columns.len()) * (points.len() * 8 + 32));
+    let mut last = 0u64;
+    for t in &series.t_ns[points.clone()] {
+        // Times ascend; should they not, the step wraps around and back.
+        put_varint(&mut out, t.wrapping_sub(last).into());
+        last = *t;
     }
-}
-
-/// Packs times and columns of a series; name, replicate and start have their own columns.
-pub(crate) fn pack(series: &Series) -> Vec<u8> {
-    let points = series.t_ns.len();
-    let mut out = Vec::with_capacity((1 + series.columns.len()) * (points * 8 + 32));
-    series.t_ns.iter().for_each(|t| out.extend(t.to_le_bytes()));
     for column in &series.columns {
         put_text(&mut out, &column.name);
         put_text(&mut out, &unit_text(column.unit));
-        let values = column.values.iter().copied().chain(std::iter::repeat(None)).take(points);
-        values.for_each(|v| out.extend(v.unwrap_or(f64::NAN).to_le_bytes()));
+        let value = |i: usize| column.values.get(i).copied().flatten().unwrap_or(f64::NAN);
+        let bytes: Vec<[u8; 8]> = points.clone().map(|i| value(i).to_le_bytes()).collect();
+        (0..8).for_each(|plane| out.extend(bytes.iter().map(|b| b[plane])));
     }
     out
 }
 
 /// Appends a packed piece of `points` points to `series`. Missing columns are `null`.
 pub(crate) fn unpack_onto(series: &mut Series, points: usize, data: &[u8]) -> Result<(), Torn> {
+    if points > data.len() {
+        return Err(Torn::new("more points than bytes"));
+    }
     let past = series.t_ns.len();
-    let mut rest = data;
-    series.t_ns.extend(numbers(&mut rest, points)?.map(u64::from_le_bytes));
-    while !rest.is_empty() {
-        let name = take_text(&mut rest)?;
-        let unit = text_unit(take_text(&mut rest)?).ok_or(Torn)?;
-        let values = numbers(&mut rest, points)?.map(f64::from_le_bytes);
-        let values = values.map(|v| (!v.is_nan()).then_some(v));
+    let mut packed = Packed(data);
+    let mut t = 0u64;
+    for _ in 0..points {
+        t = t.wrapping_add(packed.number()?);
+        series.t_ns.push(t);
+    }
+    while !packed.is_empty() {
+        let name = packed.text()?;
+        let unit = packed.text()?;
+        let unit = text_unit(unit).ok_or_else(|| Torn::new(format_args!("no unit '{unit}'")))?;
+        let planes = packed.take(8 * points)?;
+        let byte = |i: usize, plane: usize| planes[plane * points + i];
+        let value = |i| f64::from_le_bytes(std::array::from_fn(|plane| byte(i, plane)));
+        if (0..points).any(|i| value(i).is_infinite()) {
+            return Err(Torn::new(format_args!("{name}: a value that is not finite")));
+        }
         let column = column_of(series, name, unit);
         column.values.resize(past, None);
-        column.values.extend(values);
+        column.values.extend((0..points).map(|i| Some(value(i)).filter(|v| !v.is_nan())));
     }
     for column in &mut series.columns {
         column.values.resize(past + points, None);
@@ -78,10 +84,12 @@ pub(crate) fn pack_values(values: &[f64]) -> Vec<u8> {
 }
 
 /// Unpacks values.
-pub(crate) fn unpack_values(mut data: &[u8]) -> Result<Vec<f64>, Torn> {
-    let count = data.len() / 8;
-    let values = numbers(&mut data, count)?.map(f64::from_le_bytes).collect();
-    if data.is_empty() { Ok(values) } else { Err(Torn) }
+pub(crate) fn unpack_values(data: &[u8]) -> Result<Vec<f64>, Torn> {
+    let (values, rest) = data.as_chunks();
+    match rest {
+        [] => Ok(values.iter().copied().map(f64::from_le_bytes).collect()),
+        _ => Err(Torn::new("half a value")),
+    }
 }
 
 /// The name of a unit, as in JSON.
@@ -93,29 +101,6 @@ pub(crate) fn unit_text(unit: Unit) -> String {
 /// The unit with a name.
 pub(crate) fn text_unit(text: &str) -> Option<Unit> {
     serde_json::from_value(text.into()).ok()
-}
-
-fn put_text(out: &mut Vec<u8>, text: &str) {
-    // Names are a few words; one longer than 64 KiB would be cut at a character.
-    let text = &text[..text.floor_char_boundary(usize::from(u16::MAX))];
-    out.extend((text.len() as u16).to_le_bytes());
-    out.extend(text.as_bytes());
-}
-
-fn take_text<'a>(rest: &mut &'a [u8]) -> Result<&'a str, Torn> {
-    let length = take(rest, 2)?.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte));
-    std::str::from_utf8(take(rest, length)?).map_err(|_| Torn)
-}
-
-fn numbers<'a>(rest: &mut &'a [u8], n: usize) -> Result<impl Iterator<Item = [u8; 8]> + 'a, Torn> {
-    let bytes = take(rest, n.checked_mul(8).ok_or(Torn)?)?;
-    Ok(bytes.as_chunks().0.iter().copied())
-}
-
-fn take<'a>(rest: &mut &'a [u8], n: usize) -> Result<&'a [u8], Torn> {
-    let (head, tail) = rest.split_at_checked(n).ok_or(Torn)?;
-    *rest = tail;
-    Ok(head)
 }
 
 #[cfg(test)]
@@ -141,7 +126,8 @@ mod tests {
             }
             let mut read = Series::new("x", 0, 7);
             for piece in pieces {
-                unpack_onto(&mut read, piece.t_ns.len(), &pack(&piece)).expect("own blob");
+                let points = piece.t_ns.len();
+                unpack_onto(&mut read, points, &pack(&piece, 0..points)).expect("own blob");
             }
             prop_assert_eq!(read, whole);
         }
@@ -157,8 +143,8 @@ mod tests {
     fn a_truncated_blob_is_detected() {
         let mut series = Series::new("x", 0, 0);
         series.push(1, &[("read", Unit::BytesPerSecond, Some(1.5))]);
-        let data = pack(&series);
-        for length in (9..data.len()).chain(0..8) {
+        let data = pack(&series, 0..1);
+        for length in (2..data.len()).chain(0..1) {
             assert!(unpack_onto(&mut Series::default(), 1, &data[..length]).is_err(), "{length}");
         }
     }

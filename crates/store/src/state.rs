@@ -6,11 +6,8 @@
 //! but the drive's own counter of bytes written may reveal them (see
 //! [`LastState::was_written_since`]).
 
-use record::{DriveIdentity, State};
-use rusqlite::{Connection, Row, params};
-
-/// Maximum runs examined: after that many read-only runs a state is not worth knowing.
-const RUNS: i64 = 100;
+use record::{DriveIdentity, HistoryKey, State};
+use rusqlite::{Connection, OptionalExtension, params};
 
 /// Tolerated writes since then, as a share of the drive: access times of a mount, and coarse
 /// counter units. One thousandth is arbitrary.
@@ -37,60 +34,30 @@ impl LastState {
     }
 }
 
-/// A run that involved the drive.
-struct Trace {
-    state: State,
-    as_of: String,
-    complete: bool,
-    reads_only: bool,
-    whole: bool,
-    written_bytes: Option<u64>,
-}
-
-/// The state of `drive` before run `number`.
+/// The state of the drive with this key before run `number`. A weak key has no history: it may be
+/// another drive by now.
 pub(crate) fn last(
     conn: &Connection,
-    drive: &DriveIdentity,
+    key: &HistoryKey,
     number: i64,
 ) -> rusqlite::Result<Option<LastState>> {
-    let Some(serial) = &drive.serial else { return Ok(None) };
-    let sql = "SELECT body ->> '$.state_after', body ->> '$.started', complete,
-                      body ->> '$.plan.write_bytes_max' = 0
-                          AND body ->> '$.plan.destroys' IS NULL,
-                      body ->> '$.target.kind' = 'device'
-                          AND body ->> '$.target.bytes' = body ->> '$.target.drive.bytes',
-                      body ->> '$.health_after.written_bytes'
-               FROM run
-               WHERE serial = ?1 AND body ->> '$.target.drive.hardware_id' IS ?2
-                 AND body ->> '$.target.drive.bytes' IS ?3
-                 AND number < ?4
-               ORDER BY number DESC LIMIT ?5";
-    let bytes = drive.bytes.map(|bytes| bytes as i64);
-    let mut statement = conn.prepare(sql)?;
-    let mut rows = statement.query(params![serial, drive.hardware_id, bytes, number, RUNS])?;
-    while let Some(row) = rows.next()? {
-        let trace = trace(row)?;
-        if trace.reads_only {
-            continue;
-        }
-        let known = trace.complete && trace.whole && trace.state != State::Unknown;
-        let Trace { state, as_of, written_bytes, .. } = trace;
-        return Ok(known.then_some(LastState { state, as_of, written_bytes }));
+    if key.weak {
+        return Ok(None);
     }
-    Ok(None)
-}
-
-fn trace(row: &Row<'_>) -> rusqlite::Result<Trace> {
-    let word: Option<String> = row.get(0)?;
-    let written: Option<i64> = row.get(5)?;
-    Ok(Trace {
-        state: state(word.as_deref().unwrap_or_default()),
-        as_of: row.get::<_, Option<String>>(1)?.unwrap_or_default(),
-        complete: row.get(2)?,
-        reads_only: row.get::<_, Option<bool>>(3)?.unwrap_or(false),
-        whole: row.get::<_, Option<bool>>(4)?.unwrap_or(false),
-        written_bytes: written.and_then(|bytes| u64::try_from(bytes).ok()),
-    })
+    let sql = "SELECT state_after, started, complete, whole_drive, written_bytes
+               FROM run JOIN place ON place.id = run.place
+               WHERE drive_key = ? AND number < ? AND NOT reads_only
+               ORDER BY number DESC LIMIT 1";
+    let mut statement = conn.prepare(sql)?;
+    let found = statement.query_row(params![key.text, number], |row| {
+        let state = state(row.get_ref(0)?.as_str()?);
+        let whole = row.get::<_, bool>(2)? && row.get::<_, bool>(3)?;
+        let known = whole && state != State::Unknown;
+        let written: Option<i64> = row.get(4)?;
+        let written_bytes = written.and_then(|bytes| u64::try_from(bytes).ok());
+        Ok(known.then_some(LastState { state, as_of: row.get(1)?, written_bytes }))
+    });
+    Ok(found.optional()?.flatten())
 }
 
 fn state(word: &str) -> State {

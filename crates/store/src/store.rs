@@ -3,16 +3,54 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use record::{DriveIdentity, Run};
+use record::{Document, HistoryKey, Run};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::file::{self, Fsync, Journal, Opened};
 use crate::find::{Filter, RunSummary};
 use crate::live::{Live, Point};
-use crate::rows::{self, Body};
+use crate::rows::{self, Entry, Stored};
+use crate::schema::APPLICATION_ID;
 use crate::state::{self, LastState};
+use crate::summary::Kind;
 use crate::writer::Writer;
 use crate::{StoreError, find, machine, place};
+
+/// What became of a record that was imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entered {
+    /// Its number in this store.
+    pub number: i64,
+    /// Whether it was new.
+    pub news: News,
+}
+
+/// Whether an imported record was new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// It is in the store now.
+    New,
+    /// The same content was in the store already.
+    Known,
+    /// It takes the place of a copy made while the run was in progress.
+    Completed,
+    /// It is in the store now, beside another content under the same id.
+    Conflict,
+}
+
+/// A record and how it came to be in this store.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The record, as [`Store::load`] returns it, with the fields that this version does not know.
+    pub document: Document,
+    /// How it came into the store.
+    pub kind: Kind,
+    /// Other runs of the store with the same id and another content.
+    pub conflicts: Vec<i64>,
+    /// Whether the content is the one that was stored; `false` for a damaged record that can still
+    /// be read.
+    pub intact: bool,
+}
 
 /// The runs of a user, in one file.
 pub struct Store {
@@ -69,13 +107,14 @@ impl Store {
     /// Enters a run that begins now and returns its number. Until [`Store::finish`] it reads as
     /// running while this process lives, and as cut short after that.
     pub fn begin(&mut self, run: &Run) -> Result<i64, StoreError> {
-        let body = Body::of(run)?;
+        let entry = Entry::of(run)?;
         let writer = Writer::this_process();
-        if self.number_of(&body.id)?.is_some() {
-            return Err(StoreError::Unfit(format!("the id {} is taken", body.id)));
+        if !self.read(|conn| find::with_id(conn, &run.id))?.is_empty() {
+            return Err(StoreError::Unfit(format!("the id {} is taken", run.id)));
         }
         let number = self.write(Fsync::Now, |tx| {
-            let number = rows::insert(tx, &body, writer.as_ref())?;
+            let number = rows::insert(tx, None, Kind::Measured, &entry)?;
+            writer.iter().try_for_each(|writer| rows::claim(tx, number, writer))?;
             rows::put_metrics(tx, number, &run.metrics)?;
             Ok(number)
         })?;
@@ -110,11 +149,11 @@ impl Store {
 
     /// Stores the present results of a run: everything except its series, which are appended.
     pub fn update(&mut self, run: &Run) -> Result<(), StoreError> {
-        let body = Body::of(run)?;
-        let number = self.known(&body.id)?;
+        let entry = Entry::of(run)?;
+        let number = self.own(&run.id)?;
         self.flush(number)?;
         self.write(Fsync::Later, |tx| {
-            rows::update(tx, number, &body)?;
+            rows::update(tx, number, &entry)?;
             rows::put_metrics(tx, number, &run.metrics)
         })
     }
@@ -122,12 +161,12 @@ impl Store {
     /// Stores the complete run, durably. Series in the record replace those appended under the same
     /// names; other appended series stay.
     pub fn finish(&mut self, run: &Run) -> Result<(), StoreError> {
-        let body = Body::of(run)?;
-        let number = self.known(&body.id)?;
+        let entry = Entry::of(run)?;
+        let number = self.own(&run.id)?;
         let live = self.begun.remove(&number).unwrap_or_default();
         let done = self.write(Fsync::Now, |tx| {
             put_pieces(tx, number, &live)?;
-            put_all(tx, number, &body, run)
+            put_all(tx, number, &entry, run)
         });
         if done.is_err() {
             self.begun.insert(number, live);
@@ -135,22 +174,24 @@ impl Store {
         done
     }
 
-    /// Imports a record and returns its number. A record with an existing id is the same run and is
-    /// kept, unless it was cut short in the store and is complete in the import.
-    pub fn import(&mut self, run: &Run) -> Result<i64, StoreError> {
-        let body = Body::of(run)?;
-        let known = self.number_of(&body.id)?;
-        if let Some(number) = known {
-            let (mine, running) = self.load_with_standing(number)?;
-            if mine.complete || running || !run.complete {
-                return Ok(number);
-            }
-        }
-        self.write(Fsync::Now, |tx| {
-            let number = known.map_or_else(|| rows::insert(tx, &body, None), Ok)?;
-            put_all(tx, number, &body, run)?;
-            Ok(number)
-        })
+    /// Imports records in one transaction, which is durable after the next run is begun or
+    /// finished, or after [`Store::sync`].
+    ///
+    /// A record whose content is in the store is entered once. Another content under a known id is
+    /// entered beside it, unless one of them is a copy made while the run was in progress: then the
+    /// finished one stays.
+    pub fn import<'a>(
+        &mut self,
+        documents: impl IntoIterator<Item = &'a Document>,
+    ) -> Result<Vec<Entered>, StoreError> {
+        let all = documents.into_iter().map(|d| Ok((d, Entry::of_document(d)?)));
+        let all: Vec<_> = all.collect::<Result<_, StoreError>>()?;
+        self.write(Fsync::Later, |tx| all.iter().map(|(d, entry)| enter(tx, d, entry)).collect())
+    }
+
+    /// Makes everything written so far durable.
+    pub fn sync(&mut self) -> Result<(), StoreError> {
+        self.write(Fsync::Now, |tx| tx.pragma_update(None, "application_id", APPLICATION_ID))
     }
 
     /// The number of the selected run: `last`, a number, or the prefix of an id.
@@ -162,13 +203,32 @@ impl Store {
     /// `cut_short` (`killed` if its process did not live to give one); a running one has `complete`
     /// false and no `cut_short`.
     pub fn load(&self, number: i64) -> Result<Run, StoreError> {
-        Ok(self.load_with_standing(number)?.0)
+        Ok(self.stored(number)?.0.run)
+    }
+
+    /// The whole record with fields that this version does not know, as it is exported.
+    pub fn document(&self, number: i64) -> Result<Document, StoreError> {
+        self.stored(number)?.0.document().map_err(|e| self.damaged(number, e))
+    }
+
+    /// The whole record, how it came here, and whether it can be trusted to be the one that came.
+    pub fn kept(&self, number: i64) -> Result<Kept, StoreError> {
+        let stored = self.stored(number)?.0;
+        let (kind, hash) = (stored.kind, stored.hash);
+        let document = stored.document().map_err(|e| self.damaged(number, e))?;
+        let intact = match hash {
+            Some(hash) => document.hash().map_err(|e| self.damaged(number, e))? == hash,
+            None => true,
+        };
+        let mut conflicts = self.read(|conn| find::with_id(conn, &document.run().id))?;
+        conflicts.retain(|other| *other != number);
+        Ok(Kept { document, kind, conflicts, intact })
     }
 
     /// The state of a whole drive before run `number`, according to its stored runs.
     pub fn state_before(
         &self,
-        drive: &DriveIdentity,
+        drive: &HistoryKey,
         number: i64,
     ) -> Result<Option<LastState>, StoreError> {
         self.read(|conn| state::last(conn, drive, number))
@@ -179,42 +239,56 @@ impl Store {
         self.read(|conn| find::list(conn, filter))
     }
 
-    /// Removes runs: all of them, or none if one is missing or still running.
+    /// The number of runs that match the filter, whatever its limit.
+    pub fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
+        self.read(|conn| find::count(conn, filter))
+    }
+
+    /// The numbers of all runs, oldest first.
+    pub fn numbers(&self) -> Result<Vec<i64>, StoreError> {
+        let sql = "SELECT number FROM run ORDER BY number";
+        self.read(|conn| conn.prepare(sql)?.query_map([], |row| row.get(0))?.collect())
+    }
+
+    /// Removes runs: all of them, or none if one is missing or still running. A damaged one can be
+    /// removed.
     pub fn remove(&mut self, numbers: &[i64]) -> Result<(), StoreError> {
         for &number in numbers {
-            if self.load_with_standing(number)?.1 {
+            let writer = self.read(|conn| rows::writer_of(conn, number))?;
+            let writer = writer.ok_or_else(|| StoreError::NoSuchRun(number.to_string()))?;
+            if writer.is_some_and(|writer| writer.is_alive()) {
                 return Err(StoreError::Running(number));
             }
         }
         self.write(Fsync::Now, |tx| {
             let mut statement = tx.prepare("DELETE FROM run WHERE number = ?")?;
-            numbers.iter().try_for_each(|number| statement.execute([number]).map(drop))
+            numbers.iter().try_for_each(|number| statement.execute([number]).map(drop))?;
+            // Serial numbers of a drive go with its last run.
+            tx.execute("DELETE FROM place WHERE id NOT IN (SELECT place FROM run)", []).map(drop)
         })?;
-        // Returns space to the file system: one page per requested row.
-        let give_back = || {
-            let mut statement = self.conn.prepare("PRAGMA incremental_vacuum")?;
-            let mut pages = statement.query([])?;
-            while pages.next()?.is_some() {}
-            Ok(())
-        };
-        give_back().map_err(|e| StoreError::sql(&self.path, e))
+        file::give_back(&self.conn).map_err(|e| StoreError::sql(&self.path, e))
     }
 
-    fn load_with_standing(&self, number: i64) -> Result<(Run, bool), StoreError> {
+    fn stored(&self, number: i64) -> Result<(Stored, bool), StoreError> {
         let missing = || StoreError::NoSuchRun(number.to_string());
-        let (mut run, writer) = self.read(|conn| rows::read(conn, number))?.ok_or_else(missing)?;
-        let (running, cut_short) = find::standing(run.complete, run.cut_short, writer.as_ref());
+        let mut stored = self.read(|conn| rows::read(conn, number))?.ok_or_else(missing)?;
+        let run = &mut stored.run;
+        let (running, cut_short) =
+            find::standing(run.complete, run.cut_short.take(), stored.writer.as_ref());
         run.cut_short = cut_short;
-        Ok((run, running))
+        Ok((stored, running))
     }
 
-    fn number_of(&self, id: &str) -> Result<Option<i64>, StoreError> {
-        let sql = "SELECT number FROM run WHERE id = ?";
-        self.read(|conn| conn.query_row(sql, [id], |row| row.get(0)).optional())
+    fn damaged(&self, number: i64, why: impl std::fmt::Display) -> StoreError {
+        StoreError::Damaged { path: self.path.clone(), detail: format!("run {number}: {why}") }
     }
 
-    fn known(&self, id: &str) -> Result<i64, StoreError> {
-        self.number_of(id)?.ok_or_else(|| StoreError::NoSuchRun(id.to_string()))
+    /// The number of a run that was begun in this store.
+    fn own(&self, id: &str) -> Result<i64, StoreError> {
+        let sql = "SELECT number FROM run
+                   WHERE id = ?1 COLLATE NOCASE AND id = ?1 AND kind = 'measured'";
+        let found = self.read(|conn| conn.query_row(sql, [id], |row| row.get(0)).optional())?;
+        found.ok_or_else(|| StoreError::NoSuchRun(id.to_string()))
     }
 
     /// A consistent snapshot, unaffected by other writers.
@@ -271,9 +345,41 @@ fn put_pieces(tx: &Transaction<'_>, number: i64, live: &Live) -> rusqlite::Resul
     pieces.try_for_each(|(position, piece)| rows::put_piece(tx, number, position, piece))
 }
 
-fn put_all(tx: &Transaction<'_>, number: i64, body: &Body, run: &Run) -> rusqlite::Result<()> {
-    rows::update(tx, number, body)?;
+fn put_all(tx: &Transaction<'_>, number: i64, entry: &Entry, run: &Run) -> rusqlite::Result<()> {
+    rows::update(tx, number, entry)?;
     rows::release(tx, number)?;
     rows::put_metrics(tx, number, &run.metrics)?;
-    rows::put_series(tx, number, &run.series)
+    rows::put_series(tx, number, &run.series)?;
+    rows::seal(tx, number)
+}
+
+/// Enters a record from elsewhere.
+fn enter(tx: &Transaction<'_>, document: &Document, entry: &Entry) -> rusqlite::Result<Entered> {
+    let run = document.run();
+    let hash = document.hash().map_err(rows::torn)?;
+    let in_progress = |run: &Run| !run.complete && run.cut_short.is_none();
+    let mut conflict = false;
+    for number in find::with_id(tx, &run.id)? {
+        // A copy that cannot be read is another content.
+        let Some(mine) = rows::read(tx, number).ok().flatten() else {
+            conflict = true;
+            continue;
+        };
+        let (kind, unfinished) = (mine.kind, in_progress(&mine.run));
+        let (running, cut_short) =
+            find::standing(mine.run.complete, mine.run.cut_short.clone(), mine.writer.as_ref());
+        let mine = Stored { run: Run { cut_short, ..mine.run }, ..mine };
+        let same = mine.document().and_then(|mine| mine.hash()).map_err(rows::torn)? == hash;
+        if same || running || in_progress(run) {
+            return Ok(Entered { number, news: News::Known });
+        }
+        if unfinished && kind != Kind::Measured {
+            put_all(tx, number, entry, run)?;
+            return Ok(Entered { number, news: News::Completed });
+        }
+        conflict = true;
+    }
+    let number = rows::insert(tx, None, Kind::of_import(run), entry)?;
+    put_all(tx, number, entry, run)?;
+    Ok(Entered { number, news: if conflict { News::Conflict } else { News::New } })
 }

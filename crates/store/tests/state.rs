@@ -2,21 +2,30 @@
 
 mod samples;
 
-use record::{DriveIdentity, Health, Run, State, TargetKind};
-use samples::run;
-use store::Store;
+use record::{DriveIdentity, Health, HistoryKey, Run, State, TargetKind};
+use samples::{document, run};
+use store::{Store, StoreError};
+
+/// Imports one record; its number.
+fn import(store: &mut Store, run: &Run) -> Result<i64, StoreError> {
+    Ok(store.import(&[document(run)])?[0].number)
+}
 
 const BYTES: u64 = 1 << 40;
 
 /// A run on a whole drive that leaves it in that state.
 fn left(state: State) -> Run {
-    let mut it = run("prepare", "X1", "S1");
+    let mut it = run("prepare", "X1", "S6Z1NJ0W");
     it.target.kind = TargetKind::Device;
     it.target.bytes = Some(BYTES);
     it.target.drive = Some(DriveIdentity { bytes: Some(BYTES), ..drive(&it) });
     (it.state_after, it.complete) = (state, true);
     it.health_after = Some(Health { written_bytes: Some(5 << 40), ..Health::default() });
     it
+}
+
+fn key() -> HistoryKey {
+    HistoryKey::of(&left(State::Unknown).target, None).expect("a drive")
 }
 
 fn drive(run: &Run) -> DriveIdentity {
@@ -28,10 +37,9 @@ fn state(runs: &[Run]) -> Option<State> {
     let dir = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(Some(&dir.path().join("runs.sqlite"))).expect("a new store");
     for run in runs {
-        store.import(run).expect("taken in");
+        import(&mut store, run).expect("taken in");
     }
-    let asked = drive(&left(State::Unknown));
-    store.state_before(&asked, i64::MAX).expect("readable").map(|last| last.state)
+    store.state_before(&key(), i64::MAX).expect("readable").map(|last| last.state)
 }
 
 fn reads_only() -> Run {
@@ -63,7 +71,7 @@ fn other_drives_and_parts_of_this_one_say_nothing() {
     twin.target.drive.iter_mut().for_each(|d| d.hardware_id = Some("another namespace".into()));
     assert_eq!(state(&[twin]), None);
     let mut stranger = left(State::Fresh);
-    stranger.target.drive.iter_mut().for_each(|d| d.serial = Some("S2".into()));
+    stranger.target.drive.iter_mut().for_each(|d| d.serial = Some("S6Z1NJ0X".into()));
     assert_eq!(state(&[stranger]), None);
 }
 
@@ -71,9 +79,9 @@ fn other_drives_and_parts_of_this_one_say_nothing() {
 fn later_writes_are_detected_by_the_drives_counter() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(Some(&dir.path().join("runs.sqlite"))).expect("a new store");
-    store.import(&left(State::Fresh)).expect("taken in");
+    import(&mut store, &left(State::Fresh)).expect("taken in");
     let mut now = drive(&left(State::Unknown));
-    let last = store.state_before(&now, i64::MAX).expect("readable").expect("known");
+    let last = store.state_before(&key(), i64::MAX).expect("readable").expect("known");
     assert_eq!(last.as_of, "2026-11-21T14:30:00+01:00");
     for (more, seen) in [(0, false), (BYTES / 2000, false), (BYTES / 500, true)] {
         now.health.written_bytes = Some((5 << 40) + more);

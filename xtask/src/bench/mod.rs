@@ -14,6 +14,7 @@ mod places;
 mod plan;
 mod results;
 mod stall;
+mod store;
 mod tools;
 
 use std::process::ExitCode;
@@ -34,12 +35,13 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (what, effort) = match words[..] {
         ["against", revision] => return against::run(revision),
+        ["store", ref rest @ ..] => return store::run(rest),
         [what] => (what, Effort { seconds: 2, repeats: 5 }),
         // So short that it only tests the benchmark itself; nothing is stored.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
-            "name a benchmark: cargo xtask bench compat|engine|model|plan|amplification|endurance \
-             [--tiny], or cargo xtask bench against REV"
+            "name a benchmark: cargo xtask bench compat|engine|model|plan|amplification|endurance|\
+             store [--tiny], or cargo xtask bench against REV"
         ),
     };
     match what {
@@ -50,7 +52,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
             "there is no benchmark '{what}'; there are: against REV, compat, engine, model, plan, \
-             amplification, endurance"
+             amplification, endurance, store"
         ),
     }
 }

@@ -15,6 +15,7 @@ mod hdparm;
 mod iozone;
 mod lines;
 mod own;
+mod pieces;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use record::Run;
 
 pub use self::lines::ImportError;
 use self::lines::Lines;
+pub use self::pieces::{Piece, Pieces};
 
 /// A supported output format.
 #[derive(Clone, Copy)]
@@ -101,8 +103,14 @@ pub fn format(name: &str) -> Option<&'static Format> {
 }
 
 /// All results in a text, in order; with `format`, only those of that format. The records have no
-/// id yet, and no start time if the tool does not report it.
+/// id yet, and no start time if the tool does not report it. A text without a result is an error.
 pub fn read(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> {
+    let runs = results(text, only)?;
+    if runs.is_empty() { Err(nothing(text, only)) } else { Ok(runs) }
+}
+
+/// [`read`], but a text without a result is none.
+pub fn results(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> {
     let formats = only.map_or(&FORMATS[..], std::slice::from_ref);
     let mut lines = Lines::new(text);
     let mut runs = Vec::new();
@@ -115,7 +123,7 @@ pub fn read(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> 
             lines.next();
         }
     }
-    if runs.is_empty() { Err(nothing(text, only)) } else { Ok(runs) }
+    Ok(runs)
 }
 
 /// There is no result: quotes the first line that is not blank.

@@ -1,7 +1,5 @@
-//! Output of `ssdyno export`: records as JSON lines, or metrics as CSV.
-//!
-//! A record is the same one everywhere: it keeps its id, and a measurement by ssdyno remains one. A
-//! CSV contains only the metrics, so it is an import.
+//! Output of `ssdyno export --csv`: metrics alone, so it is an import. Records as JSON are the
+//! same ones everywhere and go through `pieces.rs`.
 
 use record::{Metric, Run, SCHEMA, Unit};
 
@@ -12,37 +10,25 @@ use super::lines::{ImportError, Lines};
 const HEADING: &str = "run,method,target,metric,unit,value,low,high,n,samples";
 
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
-    lines.peek().is_some_and(|line| line == HEADING || is_record(line, lines.rest()))
+    lines.peek().is_some_and(|line| line == HEADING)
 }
 
-/// A record begins with its schema, on one line or spread over several.
-fn is_record(line: &str, rest: &str) -> bool {
-    let inside = if line.starts_with('{') { rest[1..].trim_start() } else { "" };
-    inside.strip_prefix("\"schema\"").is_some_and(|rest| {
-        rest.trim_start_matches([':', ' ']).starts_with(&format!("\"{SCHEMA}\""))
-    })
+/// Whether the text of an object is a record: its schema is a member, wherever it stands.
+pub(crate) fn is_record(json: &str) -> bool {
+    let mut rest = json;
+    while let Some((_, after)) = rest.split_once("\"schema\"") {
+        let value = after.trim_start().strip_prefix(':').map(str::trim_start);
+        if value.is_some_and(|value| value.starts_with(&format!("\"{SCHEMA}\""))) {
+            return true;
+        }
+        rest = after;
+    }
+    false
 }
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
-    if lines.peek() == Some(HEADING) {
-        lines.next();
-        return table(lines);
-    }
-    let begin = lines.number();
-    let mut values = serde_json::Deserializer::from_str(lines.rest()).into_iter::<Run>();
-    let found = values.next();
-    let bytes = values.byte_offset();
-    match found {
-        Some(Ok(run)) => {
-            lines.skip(bytes);
-            Ok(vec![Run { number: None, ..run }])
-        }
-        Some(Err(error)) => {
-            let line = begin + error.line().saturating_sub(1);
-            Err(lines.wrong_at(line, format!("not a record of ssdyno: {error}")))
-        }
-        None => Err(lines.wrong_at(begin, "not a record of ssdyno")),
-    }
+    lines.next();
+    table(lines)
 }
 
 /// Rows of one run are adjacent.

@@ -1,7 +1,25 @@
 //! Results of other tools as fuzz targets, a target per format.
 
-use compat::import::{decode, format, read};
+use compat::import::{Piece, Pieces, decode, format, read};
 use fuzz::{Target, outcome};
+use record::Document;
+
+/// A number for the result of reading records of ssdyno, and for the text between them.
+fn records(bytes: &[u8]) -> u64 {
+    let mut result = 0u64;
+    for piece in Pieces::new(bytes, 1 << 20) {
+        let one = match piece {
+            Ok(Piece::Record { json, .. }) => match Document::parse(&json) {
+                Ok(document) => outcome(document.hash().map_or("no hash", |_| "a record")),
+                Err(error) => outcome(&error.to_string()),
+            },
+            Ok(Piece::Text { bytes, .. }) => imported(&bytes, "ssdyno"),
+            Err(error) => outcome(&error.to_string()),
+        };
+        result = result.wrapping_mul(31).wrapping_add(one);
+    }
+    result
+}
 
 /// A number for the result of reading in one format.
 fn imported(bytes: &[u8], name: &str) -> u64 {
@@ -35,8 +53,14 @@ macro_rules! targets {
     };
 }
 
+/// Exports of ssdyno, as JSON and as CSV.
+pub const OWN: Target = Target {
+    name: "import-ssdyno",
+    run: records,
+    corpus: &[include_str!("../import/export.jsonl"), include_str!("../import/export.csv")],
+};
+
 targets! {
-    OWN fuzz_own "ssdyno" "export.jsonl" "export.csv";
     FIO_JSON fuzz_fio_json "fio-json" "fio-mix.json" "fio-plus.json" "fio2.json";
     FIO fuzz_fio "fio" "fio-mix.txt" "fio-jobs.txt" "fio2.txt";
     IOZONE fuzz_iozone "iozone" "iozone.txt" "iozone-excel.txt";

@@ -20,9 +20,12 @@ pub struct RunsArgs {
     /// Started on or before this day
     #[arg(long, value_name = "DATE")]
     pub until: Option<String>,
-    /// Only the latest N
+    /// The latest N; 50 otherwise
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<u32>,
+    /// All of them
+    #[arg(long, conflicts_with = "limit")]
+    pub all: bool,
     /// Published results instead of your own
     #[arg(long, conflicts_with_all = ["since", "until"])]
     pub published: bool,

@@ -20,8 +20,8 @@ const CONFOUNDED: &str = "A and B were not measured in alternation: drift betwee
 
 /// Compares two records.
 pub fn run(args: &CompareArgs) -> Result {
-    let (a, b) = (load(&args.a, &args.store)?.0, load(&args.b, &args.store)?.0);
-    if a.id == b.id {
+    let (a, b) = (load(&args.a, &args.store)?.run, load(&args.b, &args.store)?.run);
+    if a.id == b.id && a.number == b.number {
         return Err(Failure::new(USAGE, format!("{} and {} are the same run", args.a, args.b)));
     }
     let pairs = compare::pairs(&a, &b);

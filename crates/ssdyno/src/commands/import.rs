@@ -1,14 +1,19 @@
-//! `ssdyno import`: results of other tools into the store.
+//! `ssdyno import`: records of ssdyno and results of other tools into the store.
 
 use std::process::ExitCode;
 
 use lab::import::{self, FORMATS, Imported};
+use lab::{ErrorKind, LabError};
 use report::Ink;
 use report::table::{Align, Cell, Table};
+use store::{News, Store};
 
 use crate::cli::ImportArgs;
-use crate::failure::Result;
+use crate::failure::{Failure, IO, Result};
 use crate::{present, screen};
+
+/// Rows shown at most; the rest is counted.
+const ROWS: usize = 50;
 
 /// Reads the files and enters their records.
 pub fn run(args: &ImportArgs) -> Result {
@@ -16,46 +21,88 @@ pub fn run(args: &ImportArgs) -> Result {
         return list(args.json);
     }
     let only = args.format.as_deref().map(import::format).transpose()?;
-    let mut found = Vec::new();
-    // All files are read before the first record is entered: an unreadable one leaves no record.
-    for path in &args.files {
-        found.extend(import::read(path, only)?);
-    }
-    if !args.dry_run {
-        import::enter(&mut found, args.store.store.as_deref())?;
-    }
+    let mut store = match args.dry_run {
+        true => None,
+        false => Some(Store::open(args.store.store.as_deref())?),
+    };
+    let mut rows = Rows::default();
+    let done = import::read(&args.files, only, store.as_mut(), &mut |imported| {
+        if !args.json {
+            rows.add(&imported);
+            return Ok(());
+        }
+        print_json(&imported).map_err(|failure| LabError::new(ErrorKind::Io, failure.text()))
+    });
     if !args.json {
-        present::print(&table(&found, args.dry_run))?;
-        return Ok(ExitCode::SUCCESS);
+        present::print(&rows.render())?;
     }
-    for imported in &found {
-        present::print(&present::record_json(&imported.run, false)?)?;
-    }
+    done?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(found: &[Imported], dry_run: bool) -> String {
-    let mut table =
-        Table::new(&[Align::Right, Align::Left, Align::Left, Align::Right, Align::Left]).elastic(2);
-    table.heading(["run", "tool", "from", "values", ""]);
-    for Imported { run, file, known } in found {
-        let origin = run.origin.as_ref();
-        let place = origin.and_then(|o| o.place.clone()).unwrap_or_default();
+fn print_json(imported: &Imported) -> Result<()> {
+    let text = imported.document.numbered(imported.entered.map(|entered| entered.number));
+    present::print(&(text.map_err(|e| Failure::new(IO, e))? + "\n"))
+}
+
+/// The list of results, and the number of those that are not shown.
+#[derive(Default)]
+struct Rows {
+    shown: Vec<[String; 5]>,
+    more: usize,
+}
+
+impl Rows {
+    fn add(&mut self, imported: &Imported) {
+        let Imported { document, file, line, entered } = imported;
+        let origin = document.run().origin.as_ref();
+        let place = origin.and_then(|o| o.place.clone());
+        let place = place.or_else(|| line.map(|line| format!("line {line}"))).unwrap_or_default();
         let tool = origin.map_or_else(|| Some("ssdyno".into()), |o| o.tool_name());
-        let word = match (dry_run, known) {
-            (true, _) => "not entered",
-            (_, true) => "was in the store already",
-            (_, false) => "imported",
+        let word = match entered.map(|entered| entered.news) {
+            None => "not entered",
+            Some(News::Known) => "was in the store already",
+            Some(News::New) if origin.is_none() => "carried",
+            Some(News::New) => "imported",
+            Some(News::Completed) => "completed",
+            Some(News::Conflict) => "CONFLICT: another content under this id",
         };
-        table.row([
-            Cell::new(Ink::Strong, run.number.map_or("-".to_string(), |n| n.to_string())),
-            Cell::from(tool.unwrap_or_default()),
-            Cell::path(format!("{file} {place}")),
-            Cell::from(run.metrics.len().to_string()),
-            Cell::dim(word),
+        let conflict = matches!(entered.map(|e| e.news), Some(News::Conflict));
+        if self.shown.len() >= ROWS && !conflict {
+            self.more += 1;
+            return;
+        }
+        self.shown.push([
+            entered.map_or("-".to_string(), |entered| entered.number.to_string()),
+            tool.unwrap_or_default(),
+            format!("{file} {place}"),
+            document.run().metrics.len().to_string(),
+            word.to_string(),
         ]);
     }
-    table.render(&screen::style())
+
+    fn render(&self) -> String {
+        let columns = [Align::Right, Align::Left, Align::Left, Align::Right, Align::Left];
+        let mut table = Table::new(&columns).elastic(2);
+        table.heading(["run", "tool", "from", "values", ""]);
+        for [run, tool, from, values, word] in &self.shown {
+            table.row([
+                Cell::new(Ink::Strong, run.as_str()),
+                Cell::from(tool.as_str()),
+                Cell::path(from.as_str()),
+                Cell::from(values.as_str()),
+                Cell::dim(word.as_str()),
+            ]);
+        }
+        if self.shown.is_empty() {
+            return String::new();
+        }
+        let more = match self.more {
+            0 => String::new(),
+            more => format!("and {more} more\n"),
+        };
+        table.render(&screen::style()) + &more
+    }
 }
 
 fn list(as_json: bool) -> Result {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use lab::published;
-use record::{Metric, Run};
+use record::{Document, Metric, Run};
 use report::Ink;
 use report::table::{Align, Cell, Table};
 use serde_json::json;
@@ -14,6 +14,9 @@ use store::{Filter, RunSummary, Store};
 use crate::cli::{ExportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
 use crate::failure::{Failure, IO, Result};
 use crate::{present, screen};
+
+/// Runs that are listed unless another number is asked for.
+const LIMIT: u32 = 50;
 
 /// Columns for the drive in the list of published results; the rest is for the result.
 const DRIVE_COLUMNS: usize = 26;
@@ -30,11 +33,15 @@ pub fn list(args: &RunsArgs) -> Result {
         method: args.method.clone(),
         since: args.since.as_ref().map(day).transpose()?.map(|d| d.start),
         until: args.until.as_ref().map(day).transpose()?.map(|d| d.end),
-        limit: args.limit,
+        limit: if args.all { None } else { Some(args.limit.unwrap_or(LIMIT)) },
     };
     let runs = store.runs(&filter)?;
     let text = if args.json { runs_json(&runs)? } else { runs_table(&runs) };
     present::print(&text)?;
+    let of = store.count(&filter)?;
+    if of > runs.len() as u64 && args.limit.is_none() {
+        screen::say(&format!("the last {} of {of} runs; more: --limit N, --all", runs.len()));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -62,26 +69,42 @@ fn drive_name(run: &Run) -> &str {
     model.unwrap_or("unknown")
 }
 
-/// The selected record, and the directory for its pages.
-pub fn load(selector: &str, args: &StoreArgs) -> Result<(Run, PathBuf)> {
+/// A selected record.
+pub struct Loaded {
+    /// As it is shown: with findings about the record itself.
+    pub run: Run,
+    /// As it is stored; `None` for a published one.
+    document: Option<Document>,
+    /// Directory for its pages.
+    reports: PathBuf,
+}
+
+/// The selected record.
+pub fn load(selector: &str, args: &StoreArgs) -> Result<Loaded> {
     if selector.starts_with(published::PREFIX) {
         let store = args.store.clone().map_or_else(store::default_path, Ok)?;
-        return Ok((published::find(selector)?, present::reports_beside(&store)));
+        let (run, reports) = (published::find(selector)?, present::reports_beside(&store));
+        return Ok(Loaded { run, document: None, reports });
     }
     let store = open(args)?;
-    Ok((store.load(store.find(selector)?)?, present::reports_beside(store.path())))
+    let (run, document) = lab::kept(&store, store.find(selector)?)?;
+    let reports = present::reports_beside(store.path());
+    Ok(Loaded { run, document: Some(document), reports })
 }
 
 /// Shows one record.
 pub fn show(args: &ShowArgs) -> Result {
-    let (run, reports) = load(&args.run, &args.store)?;
+    let Loaded { run, document, reports } = load(&args.run, &args.store)?;
     if let Some(path) = &args.html {
         let page = present::write_page(&run, path.as_deref(), &reports)?;
         present::print(&format!("{}\n", page.display()))?;
         return if args.open { open_page(&page) } else { Ok(ExitCode::SUCCESS) };
     }
     let text = if args.json {
-        present::record_json(&run, true)?
+        match document {
+            Some(document) => present::document_json(&document)?,
+            None => present::record_json(&run, true)?,
+        }
     } else if args.markdown {
         report::markdown(&run)
     } else if args.csv {
@@ -99,16 +122,16 @@ pub fn show(args: &ShowArgs) -> Result {
 pub fn export(args: &ExportArgs) -> Result {
     let store = open(&args.store)?;
     let numbers = match args.runs.as_slice() {
-        [] => store.runs(&Filter::default())?.iter().rev().map(|r| r.number).collect(),
+        [] => store.numbers()?,
         some => find_all(&store, some)?,
     };
     for (i, number) in numbers.into_iter().enumerate() {
-        let run: Run = store.load(number)?;
+        let document = store.document(number)?;
         let text = match args.csv {
             // One heading for all.
-            true if i > 0 => report::csv(&run).split_inclusive('\n').skip(1).collect(),
-            true => report::csv(&run),
-            false => present::record_json(&run, false)?,
+            true if i > 0 => report::csv(document.run()).split_inclusive('\n').skip(1).collect(),
+            true => report::csv(document.run()),
+            false => document.text().map_err(|e| Failure::new(IO, e))? + "\n",
         };
         present::print(&text)?;
     }
@@ -151,6 +174,11 @@ fn runs_table(runs: &[RunSummary]) -> String {
             (_, true, _) => (Ink::Good, "running".to_string()),
             (_, _, Some(why)) => (Ink::Warn, format!("cut short: {why}")),
             _ => (Ink::Warn, "cut short".to_string()),
+        };
+        // Two contents of one run are worth more than either of them.
+        let (ink, result) = match run.conflict {
+            true => (Ink::Bad, format!("CONFLICT: another record has its id; {result}")),
+            false => (ink, result),
         };
         table.row([
             Cell::new(Ink::Strong, run.number.to_string()),
@@ -205,6 +233,10 @@ fn runs_json(runs: &[RunSummary]) -> Result<String> {
         json!({
             "number": run.number,
             "id": run.id,
+            "hash": run.hash.map(|hash| hash.to_string()),
+            "kind": run.kind.name(),
+            "machine": run.machine,
+            "conflict": run.conflict,
             "started": run.start_known.then_some(&run.started),
             "method": run.method,
             "target": run.target,

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use crate::common::Place;
 
 const FIO: &str = include_str!("../../../compat/tests/import/fio-mix.json");
@@ -59,28 +61,162 @@ fn the_same_file_is_entered_once() {
     assert_eq!(place.runs().len(), 1);
 }
 
+/// Imports a text through a pipe into another store.
+fn pipe(place: &Place, text: &str, store: &str) -> Vec<Value> {
+    let mut command = place.command(&["import", "-", "--json", "--store", store]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
+    child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("written");
+    let output = child.wait_with_output().expect("ends");
+    assert!(output.status.success(), "{output:?}");
+    let lines = String::from_utf8(output.stdout).expect("UTF-8");
+    lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
 #[test]
-fn from_a_pipe_and_from_our_own_export() {
+fn a_record_that_travels_is_a_measurement_everywhere() {
     let place = place();
     place.io("null: --ops 20");
     let export = place.ssdyno(&["export"]).good().out;
-    let mut command = place.command(&["import", "-", "--json", "--store", &place.text("other")]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
-    child.stdin.take().expect("piped").write_all(export.as_bytes()).expect("written");
-    let output = child.wait_with_output().expect("ends");
-    let there: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let store = place.text("other/runs.sqlite");
+    let there = pipe(&place, &export, &store).remove(0);
     let here = place.ssdyno(&["show", "1", "--json"]).good().json();
-    assert_eq!((&there["id"], &there["metrics"]), (&here["id"], &here["metrics"]));
+    assert_eq!(there, here);
     assert!(there["origin"].is_null(), "as good as measured here: {}", there["origin"]);
-    assert_eq!(there["environment"], here["environment"]);
-    assert_eq!(here["environment"]["machine_id"].as_str().map(str::len), Some(32));
+    let machine = here["environment"]["machine_id"].as_str().expect("an id");
+    assert_eq!(machine.len(), 32);
+    pipe(&place, &export, &store);
+    let list = |store: &[&str]| place.ssdyno(&[&["runs", "--json"], store].concat()).good().json();
+    let (ours, theirs) = (list(&[]), list(&["--store", &store]));
+    assert_eq!(theirs.as_array().map(Vec::len), Some(1), "once, however often it is repeated");
+    assert_eq!(theirs[0]["hash"].as_str().map(str::len), Some(64));
+    assert_eq!((&theirs[0]["hash"], &theirs[0]["machine"]), (&ours[0]["hash"], &machine.into()));
+    assert_eq!((&ours[0]["kind"], &theirs[0]["kind"]), (&"measured".into(), &"carried".into()));
+    let shown = place.ssdyno(&["show", "--store", &store]).good().out;
+    assert!(shown.starts_with("run 1   io   complete in "), "{shown}");
+    assert!(shown.contains(&format!("measured by ssdyno on machine {}", &machine[..8])), "{shown}");
+    assert!(!place.ssdyno(&["show"]).good().out.contains("carried"));
     fs::write(place.path("own.jsonl"), export).expect("a file");
     let again = place.ssdyno(&["import", &place.text("own.jsonl")]).good().out;
     assert!(again.contains("was in the store already"), "{again}");
+}
+
+#[test]
+fn two_contents_under_one_id_are_both_kept_and_shown() {
+    let place = place();
+    place.io("null: --ops 20");
+    let export = place.ssdyno(&["export"]).good().out;
+    let mut forged: Value = serde_json::from_str(&export).expect("JSON");
+    forged["metrics"][0]["value"] = 1e9.into();
+    fs::write(place.path("forged.jsonl"), forged.to_string()).expect("a file");
+    for (word, runs) in [("CONFLICT", 2), ("was in the store already", 2)] {
+        let said = place.ssdyno(&["import", &place.text("forged.jsonl")]).good().out;
+        assert!(said.contains(word), "{said}");
+        assert_eq!(place.runs().len(), runs);
+    }
+    assert_eq!(place.runs()[1]["metrics"], Value::Null);
+    assert!(place.runs().iter().all(|run| run["conflict"] == true));
+    let list = place.ssdyno(&["runs"]).good().out;
+    assert_eq!(list.matches("CONFLICT").count(), 2, "{list}");
+    let shown = place.ssdyno(&["show", "1"]).good().out;
+    assert!(shown.contains("run 2 has the same id and another content"), "{shown}");
+    let values = [1, 2].map(|number: u8| {
+        let shown = place.ssdyno(&["show", &number.to_string(), "--json"]).good().json();
+        shown["metrics"][0]["value"].as_f64()
+    });
+    assert!(values[0] != values[1] && values[1] == Some(1e9), "{values:?}");
+    let id = place.runs()[0]["id"].as_str().expect("an id").to_string();
+    place.ssdyno(&["show", &id]).refuses(2, "may be any of run 1, run 2");
+    place.ssdyno(&["rm", "2"]).good();
+    assert!(!place.ssdyno(&["runs"]).good().out.contains("CONFLICT"));
+}
+
+#[test]
+fn fields_of_a_later_version_travel_on() {
+    let place = place();
+    place.io("sim:cm4-emmc-32 --time 300ms");
+    let export = place.ssdyno(&["export"]).good().out;
+    let mut later: Value = serde_json::from_str(&export).expect("JSON");
+    later["later"] = serde_json::json!({ "seen": [1.5, null], "by": "no one" });
+    later["target"]["drive"]["colour"] = "black".into();
+    later["metrics"][0]["mood"] = Value::Null;
+    later["metrics"][1]["weight"] = 7.into();
+    later["latencies"][0]["service"]["unit"] = "ns".into();
+    later["series"][0]["columns"][0]["smooth"] = true.into();
+    let store = place.text("a/runs.sqlite");
+    pipe(&place, &later.to_string(), &store);
+    let once = place.ssdyno(&["export", "--store", &store]).good().out;
+    assert_eq!(serde_json::from_str::<Value>(&once).expect("JSON"), later);
+    let other = place.text("b/runs.sqlite");
+    pipe(&place, &once, &other);
+    assert_eq!(place.ssdyno(&["export", "--store", &other]).good().out, once, "byte for byte");
+    let hash = |store: &str| {
+        let runs = place.ssdyno(&["runs", "--json", "--store", store]).good().json();
+        runs[0]["hash"].as_str().expect("a hash").to_string()
+    };
+    assert_eq!(hash(&store), hash(&other));
+    let shown = place.ssdyno(&["show", "--json", "--store", &store]).good().json();
+    assert_eq!(shown, later);
+    place.ssdyno(&["show", "--store", &store]).good();
+}
+
+#[test]
+fn a_record_without_end_is_refused_with_its_line() {
+    let place = place();
+    place.io("null: --ops 20");
+    let export = place.ssdyno(&["export"]).good().out.replace("\n", "");
+    let long = format!("{export}\n{}", export.replace("\"io\"", &"x".repeat(65 << 20)));
+    fs::write(place.path("long.jsonl"), long).expect("a file");
+    let said = place.ssdyno(&["import", &place.text("long.jsonl")]);
+    said.refuses(2, "line 2: a record or text of more than 64 MiB");
+    assert_eq!(place.runs().len(), 1);
+}
+
+#[test]
+fn a_bad_record_in_a_pipe_leaves_those_before_it() {
+    let place = place();
+    place.io("null: --ops 20");
+    let export = place.ssdyno(&["export"]).good().out;
+    let bad = export.replace("\"complete\":true", "\"complete\":7");
+    fs::write(place.path("bad.jsonl"), format!("{export}{bad}{export}")).expect("a file");
+    let store = place.text("other/runs.sqlite");
+    let file = place.text("bad.jsonl");
+    let said = place.ssdyno(&["import", &file, "--store", &store]);
+    said.refuses(2, "bad.jsonl: line 2: not a record of ssdyno");
     assert_eq!(
-        place.ssdyno(&["show", "1", "--json"]).good().json()["origin"],
-        serde_json::Value::Null
+        place.ssdyno(&["runs", "--json", "--store", &store]).good().json(),
+        serde_json::json!([]),
+        "a file is checked first"
     );
+    let mut command = place.command(&["import", "-", "--store", &store]);
+    command.stdin(fs::File::open(&file).expect("the file"));
+    let output = command.output().expect("ends");
+    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(error.contains("the 1 before it are in the store"), "{error}");
+    let runs = place.ssdyno(&["runs", "--json", "--store", &store]).good().json();
+    assert_eq!(runs.as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn the_last_fifty_are_listed_and_all_are_counted() {
+    let place = place();
+    place.io("null: --ops 20");
+    let export = place.ssdyno(&["export"]).good().out;
+    let id = place.runs()[0]["id"].as_str().expect("an id").to_string();
+    let many: String =
+        (0..59).map(|i| export.replace(&id, &format!("{}{i:02}", &id[..24]))).collect();
+    fs::write(place.path("many.jsonl"), many).expect("a file");
+    let said = place.ssdyno(&["import", &place.text("many.jsonl")]).good().out;
+    assert!(said.ends_with("and 9 more\n"), "{said}");
+    let said = place.ssdyno(&["runs"]).good();
+    assert_eq!(said.out.lines().count(), 51);
+    assert_eq!(said.err, "the last 50 of 60 runs; more: --limit N, --all\n");
+    let count = |args: &[&str]| {
+        let said = place.ssdyno(&[&["runs"], args].concat()).good();
+        assert_eq!(said.err, "");
+        said.out.lines().count() - 1
+    };
+    assert_eq!((count(&["--all"]), count(&["-n", "3"]), count(&["--limit", "55"])), (60, 3, 55));
+    assert_eq!(place.ssdyno(&["export"]).good().out.lines().count(), 60);
 }
 
 #[test]

@@ -10,6 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
+/// A record as it is imported.
+pub fn document(run: &Run) -> Document {
+    Document::of(run.clone()).expect("plain data")
+}
+
 /// A run that has just begun, with a new id.
 pub fn run(method: &str, model: &str, serial: &str) -> Run {
     let drive = DriveIdentity {

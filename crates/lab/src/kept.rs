@@ -1,0 +1,48 @@
+//! A stored record as it is shown: with what the store knows of its way here.
+
+use record::{Document, Finding, FindingKind, Level, Run};
+use store::{Kept, Kind, Store, StoreError};
+
+/// The record of that number, for showing: how it came here, and whether it can be trusted to be
+/// the one that came, are its first findings. Its document is as it was stored.
+pub fn kept(store: &Store, number: i64) -> Result<(Run, Document), StoreError> {
+    let Kept { document, kind, conflicts, intact } = store.kept(number)?;
+    let mut run = document.run().clone();
+    let mut findings = Vec::new();
+    if !intact {
+        let text = "the content of this record is not the one that was stored";
+        findings.push(Finding::new(FindingKind::DamagedRecord, Level::Bad, text));
+    }
+    if !conflicts.is_empty() {
+        let others: Vec<String> = conflicts.iter().map(|other| format!("run {other}")).collect();
+        let others = others.join(", ");
+        let text = format!("{others} has the same id and another content: one of them was changed");
+        let finding = Finding::new(FindingKind::Conflict, Level::Bad, text);
+        findings.push(finding.advise("export it again where it was measured"));
+    }
+    if let Some(text) = carried(&run, kind, store.machine_id().as_deref()) {
+        findings.push(Finding::new(FindingKind::Carried, Level::Note, text));
+    }
+    run.warnings.splice(0..0, findings);
+    Ok((run, document))
+}
+
+/// The way of a record that was not measured here, in a sentence.
+fn carried(run: &Run, kind: Kind, here: Option<&str>) -> Option<String> {
+    if kind == Kind::Imported {
+        return None;
+    }
+    let machine = &run.environment;
+    let host = machine.host.as_ref().map(|host| format!(" ({host})")).unwrap_or_default();
+    match machine.machine_id.as_deref() {
+        Some(id) if here != Some(id) => {
+            let id: String = id.chars().take(8).collect();
+            Some(format!("measured by ssdyno on machine {id}{host}, carried here"))
+        }
+        _ if kind == Kind::Measured => None,
+        Some(_) => {
+            Some("measured by ssdyno on this machine, carried here from another store".into())
+        }
+        None => Some(format!("measured by ssdyno on another machine{host}, carried here")),
+    }
+}

@@ -1,0 +1,222 @@
+//! From version 1 of the schema to version 2: each run is read as version 1 stored it and written
+//! anew, in the transaction of the step. A kill, a full disk or a damaged page leaves version 1 as
+//! it was.
+//!
+//! Version 1 had everything of a record except metrics and series as JSON in `run.body`. A record
+//! that cannot be read any more is moved as it is: it is listed, and an error when it is loaded, as
+//! before.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use record::{Metric, Origin, OriginKind, Run, Series};
+use rusqlite::{Connection, Row, params};
+
+use crate::pack::{Packed, Torn, squeeze};
+use crate::rows::{self, Entry};
+use crate::series::{text_unit, unpack_values};
+use crate::summary::{Kind, Place, Summary};
+use crate::writer::Writer;
+
+/// A migration that takes longer reports its progress.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Makes room for the new tables beside the old ones. The indexes go first: their names are taken.
+pub(crate) const TO_2: &str = concat!(
+    "DROP INDEX run_by_start; DROP INDEX run_by_serial;
+     DROP INDEX metric_by_name; DROP INDEX piece_by_run;
+     ALTER TABLE run RENAME TO run_1;
+     ALTER TABLE metric RENAME TO metric_1;
+     ALTER TABLE piece RENAME TO piece_1;",
+    include_str!("schema_2.sql")
+);
+
+/// Told how many of how many runs are done.
+pub type Progress = fn(done: u64, of: u64);
+
+static PROGRESS: OnceLock<Progress> = OnceLock::new();
+
+/// Sets the listener for a migration that takes more than 2 s. It belongs to the process, because a
+/// store is opened in many places and migrated once in its life. The first call counts.
+pub fn on_migration(progress: Progress) {
+    // A second listener is not needed.
+    let _ = PROGRESS.set(progress);
+}
+
+/// Moves the runs.
+pub(crate) fn rows_to_2(conn: &Connection) -> rusqlite::Result<()> {
+    let sql = "SELECT number FROM run_1 ORDER BY number";
+    let numbers: Vec<i64> =
+        conn.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut told = Instant::now();
+    for (done, number) in numbers.iter().enumerate() {
+        move_run(conn, *number)?;
+        if told.elapsed() >= PATIENCE {
+            told = Instant::now();
+            PROGRESS.get().iter().for_each(|tell| tell(done as u64 + 1, numbers.len() as u64));
+        }
+    }
+    // The numbers of removed runs stay unused.
+    conn.execute_batch(
+        "DELETE FROM sqlite_sequence WHERE name = 'run';
+         UPDATE sqlite_sequence SET name = 'run' WHERE name = 'run_1';
+         DROP TABLE metric_1; DROP TABLE piece_1; DROP TABLE run_1;",
+    )
+}
+
+/// A row of version 1.
+struct Old {
+    body: String,
+    writer: Option<Writer>,
+    /// For a record that cannot be read any more.
+    summary: Summary,
+}
+
+fn old(row: &Row<'_>) -> rusqlite::Result<Old> {
+    let text = |column| row.get::<_, Option<String>>(column).map(Option::unwrap_or_default);
+    let place = Place {
+        target: text(4)?,
+        path: row.get(5)?,
+        drive: row.get(6)?,
+        vendor: row.get(7)?,
+        model: row.get(8)?,
+        serial: row.get(9)?,
+        key: None,
+    };
+    let summary = Summary {
+        id: text(0)?,
+        machine: None,
+        started_ms: row.get(1)?,
+        started: text(2)?,
+        start_known: true,
+        method: text(3)?,
+        place,
+        complete: row.get::<_, Option<bool>>(10)?.unwrap_or(false),
+        cut_short: row.get(11)?,
+        answer: None,
+        headline: Vec::new(),
+        state_after: String::new(),
+        reads_only: false,
+        whole_drive: false,
+        written_bytes: None,
+    };
+    Ok(Old { body: row.get(12)?, writer: rows::writer(row, 13)?, summary })
+}
+
+fn move_run(conn: &Connection, number: i64) -> rusqlite::Result<()> {
+    let sql = "SELECT id, started_ms, started, method, target, path, drive, vendor, model, serial,
+                      complete, cut_short, body, writer_pid, writer_start, writer_boot
+               FROM run_1 WHERE number = ?";
+    let Old { body, writer, summary } = conn.prepare_cached(sql)?.query_row([number], old)?;
+    let run = serde_json::from_str::<Run>(&body).ok();
+    let run = run.map(|run| whole(conn, number, run)).transpose();
+    match run {
+        Ok(Some((run, kind))) => put(conn, number, kind, &run)?,
+        Ok(None) => put_torn(conn, number, summary, &body)?,
+        // A value that cannot be read; the rest of the error is the file's.
+        Err(rusqlite::Error::FromSqlConversionFailure(..)) => {
+            put_torn(conn, number, summary, "")?;
+        }
+        Err(error) => return Err(error),
+    }
+    match writer {
+        Some(writer) => rows::claim(conn, number, &writer),
+        None => rows::seal(conn, number).or_else(|error| match error {
+            rusqlite::Error::FromSqlConversionFailure(..) => Ok(()),
+            other => Err(other),
+        }),
+    }
+}
+
+/// The run with its metrics and series, and how it came into the store.
+fn whole(conn: &Connection, number: i64, run: Run) -> rusqlite::Result<(Run, Kind)> {
+    let metrics = metrics(conn, number)?;
+    let series = series(conn, number)?;
+    // Version 1 marked records of other ssdynos as another tool's.
+    let carried = |origin: &Origin| {
+        let own = origin.tool.as_deref() == Some("ssdyno");
+        origin.kind == OriginKind::Imported && own && origin.command.is_none()
+    };
+    let (kind, origin) = match run.origin {
+        Some(origin) if carried(&origin) => (Kind::Carried, None),
+        None => (Kind::Measured, None),
+        origin => (Kind::Imported, origin),
+    };
+    Ok((Run { metrics, series, origin, ..run }, kind))
+}
+
+fn put(conn: &Connection, number: i64, kind: Kind, run: &Run) -> rusqlite::Result<()> {
+    let entry = Entry::of(run).map_err(rows::torn)?;
+    rows::insert(conn, Some(number), kind, &entry)?;
+    rows::put_metrics(conn, number, &run.metrics)?;
+    rows::put_series(conn, number, &run.series)
+}
+
+/// Moves a record that cannot be read.
+fn put_torn(conn: &Connection, number: i64, summary: Summary, body: &str) -> rusqlite::Result<()> {
+    let entry = Entry::torn(summary, squeeze(body.as_bytes()));
+    rows::insert(conn, Some(number), Kind::Measured, &entry).map(drop)
+}
+
+fn metrics(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Metric>> {
+    let sql = "SELECT name, unit, value, low, high, n, samples FROM metric_1
+               WHERE run = ? ORDER BY position";
+    let mut statement = conn.prepare_cached(sql)?;
+    let rows = statement.query_map([number], |row| {
+        let unit = text_unit(row.get_ref(1)?.as_str()?);
+        let unit = unit.ok_or_else(|| rows::torn("no such unit"))?;
+        let samples = unpack_values(row.get_ref(6)?.as_blob()?).map_err(rows::torn)?;
+        let (value, low, high) = (row.get(2)?, row.get(3)?, row.get(4)?);
+        Ok(Metric { name: row.get(0)?, unit, value, low, high, n: row.get(5)?, samples })
+    })?;
+    rows.collect()
+}
+
+fn series(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Series>> {
+    let sql = "SELECT position, name, replicate, start_ns, points, data FROM piece_1
+               WHERE run = ? ORDER BY position, number";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query(params![number])?;
+    let (mut all, mut last) = (Vec::<Series>::new(), None);
+    while let Some(row) = rows.next()? {
+        let position: i64 = row.get(0)?;
+        if last.replace(position) != Some(position) {
+            let start: i64 = row.get(3)?;
+            all.push(Series::new(row.get::<_, String>(1)?, row.get(2)?, start as u64));
+        }
+        if let Some(series) = all.last_mut() {
+            let points: u32 = row.get(4)?;
+            let data = row.get_ref(5)?.as_blob()?;
+            unpack_1(series, points as usize, data).map_err(rows::torn)?;
+        }
+    }
+    Ok(all)
+}
+
+/// Appends a piece of version 1: times, then columns of name, unit (each with a u16 length) and
+/// values, all little-endian.
+fn unpack_1(series: &mut Series, points: usize, data: &[u8]) -> Result<(), Torn> {
+    let mut packed = Packed(data);
+    let text = |packed: &mut Packed<'_>| -> Result<String, Torn> {
+        let length = packed.take(2)?;
+        let length = u16::from_le_bytes([length[0], length[1]]);
+        String::from_utf8(packed.take(length.into())?.to_vec()).map_err(Torn::new)
+    };
+    let bytes = points.checked_mul(8).ok_or_else(|| Torn::new("too many points"))?;
+    let times: Vec<u64> =
+        packed.take(bytes)?.as_chunks().0.iter().map(|t| u64::from_le_bytes(*t)).collect();
+    let mut columns = Vec::new();
+    while !packed.is_empty() {
+        let (name, unit) = (text(&mut packed)?, text(&mut packed)?);
+        let unit = text_unit(&unit).ok_or_else(|| Torn::new("no such unit"))?;
+        let values = unpack_values(packed.take(bytes)?)?;
+        columns.push((name, unit, values));
+    }
+    for (i, t) in times.into_iter().enumerate() {
+        let value = |values: &[f64]| values.get(i).copied().filter(|v| v.is_finite());
+        let point: Vec<_> =
+            columns.iter().map(|(n, unit, values)| (n.as_str(), *unit, value(values))).collect();
+        series.push(t, &point);
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! The columns of a run: everything a list shows or filters, drawn from the record when it is
+//! written, so that listing parses no record.
+
+use record::{HistoryKey, Metric, Run, State, TargetKind};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::StoreError;
+use crate::dates::milliseconds;
+
+/// Maximum metrics that stand for a run.
+const HEADLINE: usize = 4;
+
+/// How a record came into this store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Measured here: by a run that this store saw from its start.
+    Measured,
+    /// Measured by ssdyno and carried here from another store, usually of another machine.
+    Carried,
+    /// The results of another tool, or a publication.
+    Imported,
+}
+
+impl Kind {
+    /// Its name in the store and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Measured => "measured",
+            Kind::Carried => "carried",
+            Kind::Imported => "imported",
+        }
+    }
+
+    /// The kind with that name. An unknown one comes from elsewhere, whatever it is.
+    pub(crate) fn named(name: &str) -> Kind {
+        let all = [Kind::Measured, Kind::Carried];
+        all.into_iter().find(|kind| kind.name() == name).unwrap_or(Kind::Imported)
+    }
+
+    /// The kind of a record that is imported.
+    pub(crate) fn of_import(run: &Run) -> Kind {
+        if run.origin.is_some() { Kind::Imported } else { Kind::Carried }
+    }
+}
+
+/// The row of a run.
+#[derive(Debug)]
+pub(crate) struct Summary {
+    pub id: String,
+    pub machine: Option<String>,
+    pub started_ms: i64,
+    pub started: String,
+    pub start_known: bool,
+    pub method: String,
+    pub place: Place,
+    pub complete: bool,
+    pub cut_short: Option<String>,
+    pub answer: Option<String>,
+    pub headline: Vec<u8>,
+    pub state_after: String,
+    pub reads_only: bool,
+    pub whole_drive: bool,
+    pub written_bytes: Option<u64>,
+}
+
+impl Summary {
+    /// Fails if the record could not be found again.
+    pub fn of(run: &Run) -> Result<Summary, StoreError> {
+        if run.id.is_empty() {
+            return Err(StoreError::Unfit("it has no id".into()));
+        }
+        let plan = run.plan.as_ref();
+        let drive_bytes = run.target.drive.as_ref().and_then(|drive| drive.bytes);
+        let whole = run.target.bytes.is_some() && run.target.bytes == drive_bytes;
+        Ok(Summary {
+            id: run.id.clone(),
+            machine: run.environment.machine_id.clone(),
+            started_ms: milliseconds(&run.started)?,
+            started: run.started.clone(),
+            start_known: run.origin.as_ref().is_none_or(|origin| origin.start_known),
+            method: run.method.clone(),
+            place: Place::of(run),
+            complete: run.complete,
+            cut_short: run.cut_short.clone(),
+            answer: run.answer.as_ref().map(|answer| answer.headline.clone()),
+            headline: headline(&run.metrics),
+            state_after: state_word(run.state_after),
+            reads_only: plan.is_some_and(|p| p.write_bytes_max == 0 && p.destroys.is_none()),
+            whole_drive: run.target.kind == TargetKind::Device && whole,
+            written_bytes: run.health_after.as_ref().and_then(|health| health.written_bytes),
+        })
+    }
+}
+
+/// Positions of the first metric of each kind, two bytes each: `seq-read-1MiB-q8` stands for all
+/// `seq-read`. Latencies (`rand-read-4KiB-q1.p99`) belong to a metric and do not count.
+fn headline(metrics: &[Metric]) -> Vec<u8> {
+    let mut kinds = Vec::new();
+    let mut positions = Vec::new();
+    for (position, metric) in (0..=u16::MAX).zip(metrics) {
+        let key = metric.key();
+        let kind = key.kind();
+        if kinds.len() < HEADLINE && key.is_main() && !kinds.contains(&kind) {
+            kinds.push(kind);
+            positions.extend(position.to_le_bytes());
+        }
+    }
+    positions
+}
+
+/// The name of a state, as in JSON.
+pub(crate) fn state_word(state: State) -> String {
+    serde_json::to_value(state).ok().and_then(|v| v.as_str().map(String::from)).unwrap_or_default()
+}
+
+/// Target and drive of a run.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub target: String,
+    pub path: Option<String>,
+    pub drive: Option<String>,
+    pub vendor: Option<String>,
+    pub model: Option<String>,
+    pub serial: Option<String>,
+    pub key: Option<HistoryKey>,
+}
+
+impl Place {
+    fn of(run: &Run) -> Place {
+        let target = &run.target;
+        let drive = target.drive.as_ref();
+        Place {
+            target: target.spec.clone(),
+            path: target.path.clone(),
+            drive: drive.map(|drive| drive.name.clone()),
+            vendor: drive.and_then(|drive| drive.vendor.clone()),
+            model: drive.and_then(|drive| drive.model.clone()),
+            serial: drive.and_then(|drive| drive.serial.clone()),
+            key: HistoryKey::of(target, run.environment.machine_id.as_deref()),
+        }
+    }
+
+    /// The id of its row, which is made if it is new.
+    pub fn put(&self, conn: &Connection) -> rusqlite::Result<i64> {
+        let Place { target, path, drive, vendor, model, serial, key } = self;
+        let (key, weak) = (key.as_ref().map(|k| &k.text), key.as_ref().is_some_and(|k| k.weak));
+        let columns = [Some(target), path.as_ref(), drive.as_ref(), vendor.as_ref()];
+        let columns = columns.into_iter().chain([model.as_ref(), serial.as_ref(), key]);
+        // NULL differs from an empty text, and no text holds the separator unescaped.
+        let words: Vec<String> = columns.map(|text| format!("{text:?}")).collect();
+        let whole = words.join(",");
+        let sql = "SELECT id FROM place WHERE whole = ?";
+        let known = conn.prepare_cached(sql)?.query_row([&whole], |row| row.get(0)).optional()?;
+        if let Some(id) = known {
+            return Ok(id);
+        }
+        let sql = "INSERT INTO place
+                     (target, path, drive, vendor, model, serial, drive_key, weak, search, whole)
+                   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        let search = self.search();
+        conn.prepare_cached(sql)?.execute(params![
+            target, path, drive, vendor, model, serial, key, weak, search, whole
+        ])?;
+        Ok(conn.last_insert_rowid())
+    }
+
+    /// Everything a drive is looked for by, in lower case.
+    fn search(&self) -> String {
+        let maker: Vec<&str> =
+            [&self.vendor, &self.model].into_iter().filter_map(|text| text.as_deref()).collect();
+        let others = [&self.serial, &self.drive, &self.path].into_iter().flatten();
+        let lines = [maker.join(" ")].into_iter().chain(others.cloned());
+        lines.chain([self.target.clone()]).collect::<Vec<_>>().join("\n").to_lowercase()
+    }
+}

@@ -1,0 +1,14 @@
+//! Words that repeat in every run (names of metrics, units, workloads), each stored once.
+
+use rusqlite::{Connection, OptionalExtension};
+
+/// The id of a word, which is entered if it is new.
+pub(crate) fn put(conn: &Connection, text: &str) -> rusqlite::Result<i64> {
+    let sql = "SELECT id FROM word WHERE text = ?";
+    let known = conn.prepare_cached(sql)?.query_row([text], |row| row.get(0)).optional()?;
+    if let Some(id) = known {
+        return Ok(id);
+    }
+    conn.prepare_cached("INSERT INTO word (text) VALUES (?)")?.execute([text])?;
+    Ok(conn.last_insert_rowid())
+}

@@ -1,0 +1,93 @@
+//! A store written by version 1 of the schema, with `ssdyno io` on the null target (run 1) and a
+//! virtual drive (2), an export of another store (3) and results of dd (4 to 8) imported, a run
+//! removed (9) and one killed (10). `version-1.jsonl` is what that ssdyno exported from it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use store::{Filter, Kind, Store};
+
+fn migrated() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("runs.sqlite");
+    fs::write(&path, include_bytes!("stores/version-1.sqlite")).expect("a copy");
+    (dir, path)
+}
+
+#[test]
+fn every_record_is_what_it_was() {
+    let (_dir, path) = migrated();
+    let store = Store::open(Some(&path)).expect("it opens");
+    let exported = include_str!("stores/version-1.jsonl").lines();
+    let exported: Vec<Value> = exported.map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    let numbers = store.numbers().expect("listed");
+    assert_eq!(numbers, [1, 2, 3, 4, 5, 6, 7, 8, 10]);
+    assert_eq!(numbers.len(), exported.len());
+    for (number, mut before) in numbers.into_iter().zip(exported) {
+        let after = store.document(number).expect("readable").text().expect("JSON");
+        let after: Value = serde_json::from_str(&after).expect("JSON");
+        if number == 3 {
+            assert_eq!(before["origin"]["tool"], "ssdyno");
+            before.as_object_mut().expect("a record").remove("origin");
+        }
+        // The field was added since; the records do not have it.
+        assert_eq!(after["environment"].get("machine_id"), Some(&Value::Null));
+        before["environment"]["machine_id"] = Value::Null;
+        assert_eq!(after, before, "run {number}");
+    }
+}
+
+#[test]
+fn the_list_knows_where_a_record_is_from() {
+    let (_dir, path) = migrated();
+    let mut store = Store::open(Some(&path)).expect("it opens");
+    let runs = store.runs(&Filter::default()).expect("a list");
+    let kinds: Vec<_> = runs.iter().map(|run| (run.number, run.kind)).collect();
+    let imported = [8, 7, 6, 5, 4].map(|number| (number, Kind::Imported));
+    let (measured, carried) = (Kind::Measured, Kind::Carried);
+    let own = [(3, carried), (2, measured), (1, measured)];
+    assert_eq!(kinds, [&[(10, measured)], &imported[..], &own].concat());
+    assert!(runs[1..].iter().all(|run| run.hash.is_some() && run.complete && !run.conflict));
+    let killed = &runs[0];
+    assert_eq!((killed.hash, killed.cut_short.as_deref()), (None, Some("killed")));
+    assert!(!runs[1].start_known && runs[8].start_known);
+    assert!(runs[8].headline.iter().any(|metric| metric.name == "iops"), "{:?}", runs[8].headline);
+    let of = |drive: &str| {
+        let filter = Filter { drive: Some(drive.into()), ..Filter::default() };
+        store.runs(&filter).expect("a list").iter().map(|run| run.number).collect::<Vec<_>>()
+    };
+    assert_eq!(of("bx500"), [2]);
+
+    // The number of the removed run and those after it stay unused.
+    let old = include_str!("stores/version-1.jsonl").lines().next().expect("a record");
+    let again = record::Document::parse(&old.replace("\"io\"", "\"oi\"")).expect("a record");
+    let entered = store.import(&[again]).expect("taken in");
+    assert_eq!(entered[0].number, 11);
+}
+
+#[test]
+fn an_export_of_the_older_version_is_known_here() {
+    let (_dir, path) = migrated();
+    let mut store = Store::open(Some(&path)).expect("it opens");
+    for (line, number) in include_str!("stores/version-1.jsonl").lines().zip([1, 2, 3, 4, 5, 6]) {
+        let document = record::Document::parse(line).expect("a record");
+        let entered = store.import(&[document]).expect("taken in")[0];
+        assert_eq!((entered.number, entered.news), (number, store::News::Known));
+    }
+}
+
+#[test]
+fn a_place_that_cannot_be_written_leaves_an_older_store_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let (dir, path) = migrated();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).expect("changed");
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o500)).expect("changed");
+    if fs::OpenOptions::new().write(true).open(&path).is_ok() {
+        println!("skipped: permissions do not bind this user");
+        return;
+    }
+    let error = Store::open(Some(&path)).map(drop).expect_err("refused").to_string();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).expect("changed");
+    assert!(error.contains("version 1") && error.contains("unchanged"), "{error}");
+}
