@@ -86,14 +86,16 @@ impl Leftover {
 
 impl Place {
     /// A directory, or the default: `ssdyno/journal` in the XDG state directory, which has the
-    /// registry in any case. Neither need exist.
+    /// registry in any case. Without a default, a given directory has its own. Neither need exist.
     pub fn of_user(dir: Option<&Path>) -> Result<Place, JournalError> {
         let (state, home) = (std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
-        let registry = default_dir(state, home).ok_or(JournalError::NoHome)?;
+        let default = default_dir(state, home);
+        let Some(dir) = dir else {
+            return default.map(|dir| Place::at(&dir)).ok_or(JournalError::NoHome);
+        };
         // Absolute, because the registry outlives the working directory.
-        let dir = dir.map_or(Ok(registry.clone()), std::path::absolute);
-        let dir = dir.map_err(|e| JournalError::io("find", &registry, e))?;
-        Ok(Place { dir, registry })
+        let dir = std::path::absolute(dir).map_err(|e| JournalError::io("find", dir, e))?;
+        Ok(Place { registry: default.unwrap_or_else(|| dir.clone()), dir })
     }
 
     /// A directory that has its own registry.
