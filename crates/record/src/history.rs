@@ -13,7 +13,7 @@ const SERIAL_MIN: usize = 4;
 /// Beginnings of serial numbers that many devices share, where no rule below finds them: the
 /// default of SCSI target daemons, those of JMicron bridges and of Alcor and other card readers,
 /// and the names that management tools of QEMU give to the drives of every guest.
-const SHARED: [&str; 13] = [
+const SHARED: [&str; 14] = [
     "00000000",
     "BEAF1",
     "DD56419883",
@@ -27,10 +27,15 @@ const SHARED: [&str; 13] = [
     "DRIVEIDE",
     "DRIVESATA",
     "DRIVEVIRTIO",
+    "0XDEADBEEF",
 ];
 
 /// World-wide names that QEMU gives to every namespace: 52:54:00, zeros and its number.
 const QEMU_EUI: &str = "eui.525400000000";
+
+/// The product name in the CID of every SD card of QEMU: "QEMU!". Its serial number is the same
+/// everywhere, too.
+const QEMU_CARD: &str = "51454d5521";
 
 /// The key of a drive.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,7 +66,8 @@ impl HistoryKey {
 fn world_wide(drive: &DriveIdentity) -> Option<String> {
     let id = drive.hardware_id.as_deref()?.trim().to_lowercase();
     if matches!(drive.bus.as_str(), "sd" | "mmc") {
-        return is_telling(&id).then(|| format!("cid.{id}"));
+        let own = is_telling(&id) && !id.contains(QEMU_CARD);
+        return own.then(|| format!("cid.{id}"));
     }
     let (kind, rest) = id.split_once('.')?;
     let named = matches!(kind, "eui" | "naa" | "uuid") && is_telling(rest);
@@ -170,6 +176,8 @@ mod tests {
         for id in ["-", "eui.0000000000000000", "naa.5000000000000000", "eui.5254000000000001"] {
             assert_eq!(key("nvme", id, "-"), "weak path/m1//dev/sda", "{id}");
         }
+        let card = key("sd", "aa585951454d552101deadbeef006219", "0xdeadbeef");
+        assert!(card.starts_with("weak "), "{card}");
         let null = Target { drive: None, ..target("x", "-", "-") };
         assert_eq!(HistoryKey::of(&null, None), None);
     }

@@ -52,7 +52,7 @@ CREATE TABLE run (
 CREATE INDEX run_by_id ON run (id COLLATE NOCASE);
 CREATE INDEX run_by_start ON run (started_ms);
 CREATE INDEX run_by_place ON run (place);
-CREATE INDEX run_by_method ON run (method);
+CREATE INDEX run_by_method ON run (method, started_ms);
 
 -- The record as JSON, compressed, without the parts that the other tables hold completely.
 CREATE TABLE record (
