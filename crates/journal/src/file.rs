@@ -109,6 +109,12 @@ pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
     }
 }
 
+/// Makes the entries of a directory durable.
+pub(crate) fn sync(dir: &Path) -> io::Result<()> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    File::open(dir)?.sync_all()
+}
+
 /// A journal that an earlier run left, read and locked.
 #[derive(Debug)]
 pub struct Kept {

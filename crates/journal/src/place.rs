@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use drive::{DriveKey, Separation, separation};
 
-use crate::file::{self, Header, Kept};
+use crate::file::{self, Header, Kept, sync};
 use crate::registry::{self, Entry, Registered};
 use crate::{Borrowed, JournalError};
 
@@ -306,11 +306,6 @@ fn make_durably(dir: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     missing.iter().filter_map(|dir| dir.parent()).try_for_each(sync)
-}
-
-pub(crate) fn sync(dir: &Path) -> io::Result<()> {
-    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-    File::open(dir)?.sync_all()
 }
 
 /// The default by the XDG specification, which says to ignore relative paths.

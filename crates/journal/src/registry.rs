@@ -16,7 +16,7 @@ use drive::DriveKey;
 use serde::{Deserialize, Serialize};
 
 use crate::JournalError;
-use crate::place::sync;
+use crate::file::sync;
 
 /// Extension of an entry whose journal is needed.
 const NEEDED: &str = "elsewhere";
