@@ -95,7 +95,7 @@ impl Batch<'_> {
         each: &mut dyn FnMut(Imported) -> Result<()>,
     ) -> Result<()> {
         let Some(store) = &mut self.store else { return each(imported) };
-        // The same text gives the same id; what a later version reads in it is no other result.
+        // The same text gives the same id, even if a later version reads more from it.
         let known = imported.line.is_none().then(|| store.find(&imported.document.run().id).ok());
         if let Some(number) = known.flatten() {
             self.flush(each)?;

@@ -1,4 +1,4 @@
-//! A stored record as it is shown: with what the store knows of its way here.
+//! A stored record as it is shown, with its origin and conflicts from the store.
 
 use record::{Document, Finding, FindingKind, Level, Run};
 use store::{Kept, Kind, Store, StoreError};

@@ -46,7 +46,7 @@ fn store() -> (tempfile::TempDir, Vec<u8>) {
     fs::copy(old, &path).expect("a copy");
     drop(Store::open(Some(&path)).expect("migrated"));
     let conn = Connection::open(&path).expect("open");
-    // Each mutation opens the file anew: a log would cost two more files each time.
+    // Each mutation reopens the file; a write-ahead log would add two files each time.
     conn.pragma_update(None, "journal_mode", "DELETE").expect("changed");
     drop(conn);
     let content = fs::read(&path).expect("read");

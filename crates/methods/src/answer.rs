@@ -129,7 +129,7 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
 
 /// The sentences about a limit, the most exact first.
 fn limited_by(part: &str, which: &str) -> Vec<String> {
-    vec![format!(" The {part} limits {which}."), format!(" The {part} is the limit.")]
+    vec![format!(" The {part} limits {which}."), format!(" The {part} is one limit.")]
 }
 
 /// The sentence, with the first continuation that fits. Figures of memory are said to be none of the
@@ -238,8 +238,8 @@ mod tests {
         let table = [
             (VerdictKind::Link, "seq-read-1MiB-q8", " The link limits sequential reads."),
             // The exact sentence is one character too long.
-            (VerdictKind::Link, "seq-write-1MiB-q8", " The link is the limit."),
-            (VerdictKind::Cpu, "rand-read-4KiB-q32", " The processor is the limit."),
+            (VerdictKind::Link, "seq-write-1MiB-q8", " The link is one limit."),
+            (VerdictKind::Cpu, "rand-read-4KiB-q32", " The processor is one limit."),
             (VerdictKind::Depth, "rand-write-4KiB-q32", ""),
         ];
         for (kind, name, words) in table {

@@ -8,6 +8,8 @@ use workload::{Caching, Mix, OpKind, Workload};
 #[derive(Clone, Debug)]
 pub struct Digest {
     pub(crate) name: String,
+    /// Measured for a rule only; its figures are not reported.
+    pub(crate) probe: bool,
     pub(crate) mix: Mix,
     pub(crate) random: bool,
     pub(crate) direct: bool,
@@ -39,6 +41,7 @@ impl Digest {
         let threads_ns = (elapsed_ns * u128::from(workload.jobs)).max(1);
         Digest {
             name: workload.name.clone(),
+            probe: false,
             mix: workload.mix,
             random: workload.pattern.is_random(),
             direct: m.direct && workload.caching == Caching::Bypass,
@@ -52,6 +55,12 @@ impl Digest {
             cpu_share: m.cpu_ns as f64 / threads_ns as f64,
             findings: m.findings.clone(),
         }
+    }
+
+    /// The workloads whose figures are reported; all of them if a method reports none.
+    pub(crate) fn reported(seen: &[Digest]) -> impl Iterator<Item = &Digest> {
+        let any = seen.iter().any(|digest| !digest.probe);
+        seen.iter().filter(move |digest| !any || !digest.probe)
     }
 
     /// Bytes per second of the faster direction, because a link carries both at once.

@@ -1,5 +1,5 @@
-//! From version 1 of the schema to version 2: each run is read as version 1 stored it and written
-//! anew, in the transaction of the step. A kill, a full disk or a damaged page leaves version 1 as
+//! From version 1 of the schema to version 2: each run is read in the old form and written in the new
+//! one, in the transaction of the step. A kill, a full disk or a damaged page leaves version 1 as
 //! it was.
 //!
 //! Version 1 had everything of a record except metrics and series as JSON in `run.body`. A record

@@ -1,7 +1,7 @@
 //! Bytes of packed values: varints, texts, and deflate around them.
 //!
-//! Deflate through `miniz_oxide`: Rust alone, and with a limit on what it unpacks. lz4 packs JSON
-//! less well, zstd is a C build. Everything read is checked, because a store may be damaged.
+//! Deflate through `miniz_oxide`, which is pure Rust and limits the unpacked size. lz4 packs JSON
+//! less tightly, and zstd needs a C build. Everything read is checked, because a store may be damaged.
 
 use std::fmt;
 

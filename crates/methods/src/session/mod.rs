@@ -187,6 +187,9 @@ impl<'a> Session<'a> {
         replicate: u32,
     ) -> Result<Measurement, MethodError> {
         let mut measurement = self.execute(w, replicate)?;
+        if let Some(digest) = self.digests.last_mut().filter(|digest| digest.name == w.name) {
+            digest.probe = true;
+        }
         let listed = |f: &Finding| f.level == Level::Bad && w.caching == Caching::Bypass;
         let all = measurement.findings.clone();
         measurement.findings.retain(listed);

@@ -128,10 +128,10 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     verdicts.chain(asked.then(|| undetermined(&bounds, open))).collect()
 }
 
-/// The timed workloads whose speed no bound explains, each once.
+/// The reported workloads whose speed no bound explains, each once.
 fn unexplained<'a>(seen: &'a [Digest], bounds: &[Ruling]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for digest in seen {
+    for digest in Digest::reported(seen) {
         let explained = bounds.iter().any(|ruling| ruling.explains(&digest.name));
         if !explained && !names.contains(&digest.name.as_str()) {
             names.push(&digest.name);

@@ -50,6 +50,7 @@ pub(crate) fn with_link(ceiling: f64) -> TargetInfo {
 pub(crate) fn digest(name: &str) -> Digest {
     Digest {
         name: name.into(),
+        probe: false,
         mix: Mix::READ,
         random: true,
         direct: true,
