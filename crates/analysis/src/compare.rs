@@ -92,7 +92,7 @@ pub fn compare_blocks(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Compar
     let error = ERROR / comparisons.max(1) as f64;
     let [va, vb] = [&a, &b].map(|side| side.deviation.powi(2) / side.n as f64);
     let (deviation, freedom) = ((va + vb).sqrt(), welch_freedom([va, vb], [a.n, b.n]));
-    let half = |error: f64| quantile(1.0 - error / 2.0, freedom) * deviation;
+    let half = |error: f64| quantile(1.0 - error / 2.0, freedom as f64) * deviation;
     let (narrow, wide) = (half(2.0 * error), half(error));
     Some(Comparison {
         ratio: mean.exp(),
@@ -153,7 +153,7 @@ pub fn smallest_detectable(cv: f64, n: u32) -> Option<f64> {
 /// The difference, in standard errors, that is found four times out of five by a test that claims
 /// false differences in a share `error` of cases.
 fn t_sum(freedom: usize, error: f64) -> f64 {
-    quantile(1.0 - error / 2.0, freedom) + quantile(0.8, freedom)
+    quantile(1.0 - error / 2.0, freedom as f64) + quantile(0.8, freedom as f64)
 }
 
 #[cfg(test)]
@@ -265,7 +265,7 @@ mod tests {
         let [va, vb] = [a, b].map(|s| s.deviation.powi(2) / s.n as f64);
         let freedom =
             (va + vb).powi(2) / (va.powi(2) / (a.n - 1) as f64 + vb.powi(2) / (b.n - 1) as f64);
-        (a.mean - b.mean).abs() / (va + vb).sqrt() > quantile(0.975, freedom as usize)
+        (a.mean - b.mean).abs() / (va + vb).sqrt() > quantile(0.975, freedom)
     }
 
     #[test]

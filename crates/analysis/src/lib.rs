@@ -13,6 +13,7 @@ mod compare;
 mod cost;
 mod estimate;
 mod latency;
+mod sessions;
 #[cfg(test)]
 mod simulate;
 mod steady;
@@ -26,4 +27,5 @@ pub use compare::{
 pub use cost::Cost;
 pub use estimate::{Estimate, estimate, metric};
 pub use latency::LatencyReplicates;
+pub use sessions::{Claim, Outlook, Session, Sides, claims, outlook};
 pub use steady::{Slope, WINDOW, independent, warm_up};

@@ -61,7 +61,7 @@ impl Slope {
             mean,
             range: most - least,
             excursion: slope * (n - 1) as f64,
-            half_width: quantile(0.975, n - 2) * error * (n - 1) as f64,
+            half_width: quantile(0.975, (n - 2) as f64) * error * (n - 1) as f64,
         })
     }
 

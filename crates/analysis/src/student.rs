@@ -25,15 +25,24 @@ impl Spread {
     /// `None` for one value, whose error is unknown.
     pub fn half_width(&self, confidence: f64) -> Option<f64> {
         let freedom = self.n.checked_sub(1).filter(|&f| f > 0)?;
-        let t = quantile(0.5 + confidence / 2.0, freedom);
+        let t = quantile(0.5 + confidence / 2.0, freedom as f64);
         Some(t * self.deviation / (self.n as f64).sqrt())
     }
 }
 
 /// Quantile `p` of Student's t with `freedom` degrees of freedom, at least 1.
-pub(crate) fn quantile(p: f64, freedom: usize) -> f64 {
-    let t = StudentsT::new(0.0, 1.0, freedom.max(1) as f64);
-    t.expect("a scale of 1 and a freedom of 1 or more are in range").inverse_cdf(p)
+pub(crate) fn quantile(p: f64, freedom: f64) -> f64 {
+    students(freedom).inverse_cdf(p)
+}
+
+/// Probability that Student's t lies further from 0 than `t`, which is positive.
+pub(crate) fn two_sided(t: f64, freedom: f64) -> f64 {
+    2.0 * students(freedom).sf(t)
+}
+
+fn students(freedom: f64) -> StudentsT {
+    let t = StudentsT::new(0.0, 1.0, freedom.max(1.0));
+    t.expect("a scale of 1 and a freedom of 1 or more are in range")
 }
 
 #[cfg(test)]
@@ -44,7 +53,11 @@ mod tests {
     fn quantiles_agree_with_the_printed_tables() {
         let table = [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (30, 2.042)];
         for (freedom, t) in table {
-            assert!((quantile(0.975, freedom) - t).abs() < 5e-4, "{freedom} degrees of freedom");
+            assert!(
+                (quantile(0.975, f64::from(freedom)) - t).abs() < 5e-4,
+                "{freedom} degrees of freedom"
+            );
+            assert!((two_sided(t, f64::from(freedom)) - 0.05).abs() < 5e-5, "{freedom}");
         }
     }
 

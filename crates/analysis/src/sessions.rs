@@ -1,0 +1,420 @@
+//! Runs as replicates: the spread between runs, and the claims that two groups of runs permit.
+//!
+//! The rounds of one run share its state, so their scatter says little about the next run. The
+//! spread between runs is therefore estimated from runs: those compared, other runs of the same
+//! drives, and a prior that counts like a few runs more. With one run on a side the prior decides
+//! nearly alone, and only a large difference is a claim about the drives.
+//!
+//! Several quantities form a family. Holm's procedure keeps the chance that any of them is claimed
+//! falsely at 5%; each interval has the confidence at which its quantity was tested, so an interval
+//! without 1 and a claim are the same thing.
+
+use crate::compare::{EQUIVALENT_WITHIN, Outcome};
+use crate::student::{Spread, quantile, two_sided};
+
+/// Share of families in which a non-existent difference is claimed.
+const ERROR: f64 = 0.05;
+
+/// The prior counts like this many runs more than one.
+const PRIOR_FREEDOM: f64 = 3.0;
+
+/// From this many runs on each side on, the spread is theirs alone.
+const ENOUGH_RUNS: usize = 5;
+
+/// A quantity in one run, on a logarithmic scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Session {
+    log: f64,
+    /// Variance of the mean of its rounds.
+    within: f64,
+    /// Half of the range in which the value is known to lie.
+    half_range: f64,
+}
+
+impl Session {
+    /// A value with the rounds it comes from, which may be unknown. `None` unless it is positive.
+    pub fn new(value: f64, rounds: &[f64]) -> Option<Session> {
+        let rounds = Spread::of(rounds).filter(|r| r.mean > 0.0 && r.deviation.is_finite());
+        let within = rounds.map_or(0.0, |r| (r.deviation / r.mean).powi(2) / r.n as f64);
+        let known = value.is_finite() && value > 0.0;
+        known.then(|| Session { log: value.ln(), within, half_range: 0.0 })
+    }
+
+    /// A value printed as a range. `None` unless both ends are positive and in order.
+    pub fn in_range(low: f64, high: f64) -> Option<Session> {
+        let (low, high) = (Session::new(low, &[])?.log, Session::new(high, &[])?.log);
+        let half_range = (high - low) / 2.0;
+        (half_range >= 0.0).then_some(Session { log: (low + high) / 2.0, within: 0.0, half_range })
+    }
+}
+
+/// Runs that are compared with another group.
+struct Group {
+    mean: f64,
+    half_range: f64,
+    within: f64,
+    squares: f64,
+    n: usize,
+}
+
+impl Group {
+    fn of(sessions: &[Session]) -> Option<Group> {
+        let logs: Vec<f64> = sessions.iter().map(|s| s.log).collect();
+        let spread = Spread::of(&logs)?;
+        let n = spread.n;
+        let mean = |of: fn(&Session) -> f64| sessions.iter().map(of).sum::<f64>() / n as f64;
+        Some(Group {
+            mean: spread.mean,
+            half_range: mean(|s| s.half_range),
+            within: mean(|s| s.within),
+            squares: spread.deviation.powi(2) * (n - 1) as f64,
+            n,
+        })
+    }
+}
+
+/// One quantity of a family: its values in the runs of both sides.
+#[derive(Clone, Debug, Default)]
+pub struct Sides {
+    /// The runs of A.
+    pub a: Vec<Session>,
+    /// The runs of B.
+    pub b: Vec<Session>,
+    /// Further groups of comparable runs, a group per drive, for the spread alone.
+    pub repeats: Vec<Vec<Session>>,
+    /// Standard deviation between runs to assume before any was seen: 0.03 is 3%.
+    pub prior: f64,
+}
+
+/// B against A.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Claim {
+    /// B over A.
+    pub ratio: f64,
+    /// Lower end of the ratio's interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The smallest relative difference (0.32 = 32%) that would have been claimed.
+    pub threshold: f64,
+    /// Standard deviation between runs, relative, that the claim rests on.
+    pub spread: f64,
+    /// The permitted claim.
+    pub outcome: Outcome,
+}
+
+/// The spread between runs, with its degrees of freedom.
+struct Between {
+    deviation: f64,
+    freedom: f64,
+}
+
+/// A quantity before the family was judged.
+struct Test {
+    gap: f64,
+    half_range: f64,
+    error: f64,
+    freedom: f64,
+    spread: f64,
+}
+
+impl Test {
+    fn of(sides: &Sides) -> Option<Test> {
+        let (a, b) = (Group::of(&sides.a)?, Group::of(&sides.b)?);
+        let Between { deviation, freedom } = between(&[&a, &b], &sides.repeats, sides.prior);
+        Some(Test {
+            gap: b.mean - a.mean,
+            half_range: a.half_range + b.half_range,
+            error: deviation * (1.0 / a.n as f64 + 1.0 / b.n as f64).sqrt(),
+            freedom,
+            spread: deviation,
+        })
+    }
+
+    /// Probability of such a difference between equal drives.
+    fn p(&self) -> f64 {
+        let gap = (self.gap.abs() - self.half_range).max(0.0);
+        match (gap > 0.0, self.error > 0.0) {
+            (false, _) => 1.0,
+            (true, false) => 0.0,
+            (true, true) => two_sided(gap / self.error, self.freedom),
+        }
+    }
+
+    /// The claim permitted at a level, with `same` as the level for "the same".
+    fn claim(&self, level: f64, same: f64) -> Claim {
+        let half = |level: f64| quantile(1.0 - level / 2.0, self.freedom) * self.error;
+        let reach = half(level) + self.half_range;
+        let outcome =
+            if self.gap.abs() + half(2.0 * same) + self.half_range < EQUIVALENT_WITHIN.ln_1p() {
+                Outcome::Equivalent
+            } else if self.gap > reach {
+                Outcome::Faster
+            } else if -self.gap > reach {
+                Outcome::Slower
+            } else {
+                Outcome::Inconclusive
+            };
+        Claim {
+            ratio: self.gap.exp(),
+            low: (self.gap - reach).exp(),
+            high: (self.gap + reach).exp(),
+            threshold: reach.exp_m1(),
+            spread: self.spread,
+            outcome,
+        }
+    }
+}
+
+/// Pools the scatter of all groups about their own means with the prior, which counts until both
+/// sides have enough runs.
+fn between(sides: &[&Group; 2], repeats: &[Vec<Session>], prior: f64) -> Between {
+    let enough = sides.iter().all(|group| group.n >= ENOUGH_RUNS);
+    let prior_freedom = if enough { 0.0 } else { PRIOR_FREEDOM };
+    let within = (sides[0].within + sides[1].within) / 2.0;
+    let more: Vec<Group> = repeats.iter().filter_map(|group| Group::of(group)).collect();
+    let groups = || sides.iter().copied().chain(&more);
+    let squares: f64 = groups().map(|group| group.squares).sum();
+    let freedom = groups().map(|group| (group.n - 1) as f64).sum::<f64>() + prior_freedom;
+    let variance = (prior_freedom * (prior.powi(2) + within) + squares) / freedom;
+    Between { deviation: variance.sqrt(), freedom }
+}
+
+/// Judges a family of quantities; `None` for one without a value on each side.
+pub fn claims(family: &[Sides]) -> Vec<Option<Claim>> {
+    let tests: Vec<Option<Test>> = family.iter().map(Test::of).collect();
+    let count = tests.iter().flatten().count();
+    let mut ranked: Vec<(usize, f64)> =
+        tests.iter().enumerate().filter_map(|(i, test)| Some((i, test.as_ref()?.p()))).collect();
+    ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut levels = vec![ERROR; family.len()];
+    let mut level = 0.0;
+    let mut open = true;
+    for (rank, (i, p)) in ranked.into_iter().enumerate() {
+        // After the first quantity that is not claimed no other is: its level stays.
+        if open {
+            level = ERROR / (count - rank) as f64;
+            open = p < level;
+        }
+        levels[i] = level;
+    }
+    let same = ERROR / count.max(1) as f64;
+    let judged = tests.iter().zip(levels);
+    judged.map(|(test, level)| Some(test.as_ref()?.claim(level, same))).collect()
+}
+
+/// Where the next run will lie, and the mean of many.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outlook {
+    /// 95% interval for the value of the next comparable run.
+    pub next: [f64; 2],
+    /// 95% interval for the mean of many of them.
+    pub mean: [f64; 2],
+    /// Number of runs it rests on; with 1 the spread is assumed.
+    pub runs: u32,
+}
+
+/// The outlook after comparable runs of one drive. `prior` is the standard deviation between runs
+/// to assume, `ceiling` a rate that cannot be exceeded. `None` without runs.
+pub fn outlook(runs: &[Session], prior: f64, ceiling: Option<f64>) -> Option<Outlook> {
+    let group = Group::of(runs)?;
+    let freedom = PRIOR_FREEDOM + (group.n - 1) as f64;
+    let variance = (PRIOR_FREEDOM * (prior.powi(2) + group.within) + group.squares) / freedom;
+    let t = quantile(0.975, freedom) * variance.sqrt();
+    let share = 1.0 / group.n as f64;
+    let interval = |half: f64| {
+        [group.mean - half, group.mean + half].map(|end| end.exp().min(ceiling.unwrap_or(f64::MAX)))
+    };
+    let (next, mean) = (interval(t * (1.0 + share).sqrt()), interval(t * share.sqrt()));
+    Some(Outlook { next, mean, runs: group.n as u32 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Dice;
+
+    const TRIALS: u32 = 4000;
+
+    /// The spread between runs assumed in these tests.
+    const PRIOR: f64 = 0.03;
+
+    fn sessions(values: &[f64]) -> Vec<Session> {
+        values.iter().filter_map(|v| Session::new(*v, &[])).collect()
+    }
+
+    /// Seven quantities of one drive, measured in `n` runs a side; B is `ratio` times as fast.
+    fn family(dice: &mut Dice, ratio: f64, cv: f64, n: usize) -> Vec<Sides> {
+        let side = |dice: &mut Dice, median| sessions(&dice.log_normal(median, cv, n));
+        let quantity = |_| {
+            let (a, b) = (side(dice, 100.0), side(dice, 100.0 * ratio));
+            Sides { a, b, repeats: Vec::new(), prior: PRIOR }
+        };
+        (0..7).map(quantity).collect()
+    }
+
+    fn differs(claim: &Option<Claim>) -> bool {
+        claim.is_some_and(|c| matches!(c.outcome, Outcome::Faster | Outcome::Slower))
+    }
+
+    /// Share of families in which any difference is claimed.
+    fn claimed(cv: f64, n: usize) -> f64 {
+        let mut dice = Dice::new(n as u64);
+        let any = |dice: &mut Dice| claims(&family(dice, 1.0, cv, n)).iter().any(differs);
+        let count = (0..TRIALS).filter(|_| any(&mut dice)).count();
+        count as f64 / f64::from(TRIALS)
+    }
+
+    #[test]
+    fn equal_drives_are_called_different_in_at_most_5_of_100_families() {
+        for cv in [0.01, 0.03, 0.06] {
+            let one = claimed(cv, 1);
+            assert!(one < 0.01, "1 + 1 at {cv}: {one}");
+            // Three standard deviations of the simulation are 1%.
+            assert!(claimed(cv, 5) < 0.06, "5 + 5 at {cv}");
+        }
+        assert!(claimed(0.06, 5) > 0.03, "the level is used");
+    }
+
+    #[test]
+    fn five_runs_a_side_find_a_tenth_at_a_spread_of_3_percent() {
+        let mut dice = Dice::new(3);
+        let found = |dice: &mut Dice| {
+            claims(&family(dice, 1.10, 0.03, 5)).iter().filter(|claim| differs(claim)).count()
+        };
+        let share = (0..400).map(|_| found(&mut dice)).sum::<usize>() as f64 / f64::from(400 * 7);
+        assert!(share > 0.7, "{share}");
+    }
+
+    fn threshold(quantities: usize, repeats: &[Vec<Session>]) -> f64 {
+        let (a, b) = (sessions(&[100.0]), sessions(&[112.0]));
+        let sides = Sides { a, b, repeats: repeats.to_vec(), prior: PRIOR };
+        let found = claims(&vec![sides; quantities]);
+        assert!(!found.iter().any(differs), "12% is no claim");
+        found[0].expect("a value on each side").threshold
+    }
+
+    /// Thirteen runs of one drive whose spread is that of the prior.
+    fn repeats() -> Vec<Vec<Session>> {
+        let steps: Vec<f64> = (-6..=6).map(f64::from).collect();
+        let unit = (steps.iter().map(|s| s * s).sum::<f64>() / 12.0).sqrt();
+        let values: Vec<f64> = steps.iter().map(|s| 100.0 * (PRIOR * s / unit).exp()).collect();
+        vec![sessions(&values)]
+    }
+
+    #[test]
+    fn one_run_against_one_needs_a_third_less_with_a_history_or_one_quantity() {
+        let bare = threshold(7, &[]);
+        assert!((bare - 0.32).abs() < 0.01, "{bare}");
+        let known = threshold(7, &repeats());
+        assert!((known - 0.14).abs() < 0.01, "{known}");
+        let declared = threshold(1, &[]);
+        assert!((declared - 0.15).abs() < 0.01, "{declared}");
+    }
+
+    #[test]
+    fn holm_claims_a_second_quantity_that_bonferroni_would_not() {
+        let quantity = |b: f64| Sides {
+            a: sessions(&[100.0; 5]).into_iter().enumerate().map(near).collect(),
+            b: sessions(&[b; 5]).into_iter().enumerate().map(near).collect(),
+            repeats: Vec::new(),
+            prior: PRIOR,
+        };
+        fn near((i, session): (usize, Session)) -> Session {
+            Session { log: session.log + (i as f64 - 2.0) * 0.01, ..session }
+        }
+        // t = 2.6 with 8 degrees of freedom: p = 0.032, between 5% / 2 and 5%.
+        let b = 100.0 * (2.6f64 * 0.01).exp();
+        let found = claims(&[quantity(b), quantity(200.0)]);
+        assert!(found.iter().all(differs), "{found:?}");
+        assert!(!differs(&claims(&[quantity(b), quantity(100.0)])[0]));
+    }
+
+    #[test]
+    fn a_claim_is_an_interval_without_1() {
+        let mut dice = Dice::new(9);
+        for claim in (0..300).flat_map(|_| claims(&family(&mut dice, 1.05, 0.03, 3))).flatten() {
+            let apart = claim.low > 1.0 || claim.high < 1.0;
+            let said = differs(&Some(claim));
+            assert!(said == apart || claim.outcome == Outcome::Equivalent, "{claim:?}");
+        }
+    }
+
+    #[test]
+    fn a_printed_range_counts_with_its_nearest_end() {
+        let side = |session: Option<Session>| vec![session.expect("positive")];
+        let against = |low, high| {
+            let (a, b) = (side(Session::in_range(low, high)), side(Session::new(17.0, &[])));
+            claims(&[Sides { a, b, repeats: Vec::new(), prior: 0.05 }])[0].expect("values")
+        };
+        assert_eq!(against(6.0, 7.0).outcome, Outcome::Faster);
+        assert_eq!(against(12.0, 17.0).outcome, Outcome::Inconclusive);
+        assert!(against(6.0, 7.0).low < 17.0 / 7.0 && against(6.0, 7.0).high > 17.0 / 6.0);
+        assert_eq!(Session::in_range(7.0, 6.0), None);
+    }
+
+    #[test]
+    fn values_that_are_not_positive_are_not_compared() {
+        assert_eq!(Session::new(0.0, &[1.0]), None);
+        assert_eq!(Session::new(f64::NAN, &[]), None);
+        let empty = Sides { b: sessions(&[1.0]), ..Sides::default() };
+        assert_eq!(claims(&[empty]), [None]);
+        assert_eq!(claims(&[]), []);
+    }
+
+    #[test]
+    fn runs_without_any_scatter_are_judged_by_their_ratio() {
+        let sides = |b: f64| Sides {
+            a: sessions(&[100.0; 5]),
+            b: sessions(&[b; 5]),
+            repeats: Vec::new(),
+            prior: PRIOR,
+        };
+        let found = claims(&[sides(100.0), sides(106.0)]);
+        let outcomes: Vec<_> = found.iter().flatten().map(|c| c.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Equivalent, Outcome::Faster]);
+    }
+
+    /// Share of outlooks after `k` runs that hold the next run, when runs scatter by `cv`.
+    fn coverage(k: usize, cv: f64, prior: f64) -> f64 {
+        let mut dice = Dice::new(k as u64 + 70);
+        let held = |dice: &mut Dice| {
+            let values = dice.log_normal(500.0, cv, k + 1);
+            let found = outlook(&sessions(&values[..k]), prior, None).expect("runs");
+            (found.next[0]..=found.next[1]).contains(&values[k])
+        };
+        let count = (0..TRIALS).filter(|_| held(&mut dice)).count();
+        count as f64 / f64::from(TRIALS)
+    }
+
+    /// With the true spread the prior's few runs make it cautious; a true spread of twice the prior
+    /// costs 10% with one run, and less with every further one.
+    #[test]
+    fn the_outlook_holds_the_next_run() {
+        for k in [1, 3, 5] {
+            assert!(coverage(k, 0.15, 0.15) > 0.95, "k = {k}");
+        }
+        let doubled = coverage(1, 0.30, 0.15);
+        assert!((0.85..0.93).contains(&doubled), "{doubled}");
+        assert!(coverage(5, 0.30, 0.15) > 0.90);
+    }
+
+    #[test]
+    fn an_outlook_has_a_width_and_ends_at_the_ceiling() {
+        let one = outlook(&sessions(&[100.0]), 0.005, Some(100.2)).expect("a run");
+        assert!(one.next[0] < 100.0 && one.next[1] == 100.2 && one.runs == 1, "{one:?}");
+        let four = outlook(&sessions(&[100.0; 4]), 0.005, None).expect("runs");
+        assert!(four.next[1] > 100.0 && four.next[1] < one.next[1] + 1.0);
+        assert!(four.mean[1] < four.next[1]);
+        assert_eq!(outlook(&[], 0.03, None), None);
+    }
+
+    #[test]
+    fn rounds_that_scatter_widen_the_outlook() {
+        let with = |rounds: &[f64]| {
+            let run = Session::new(100.0, rounds).expect("positive");
+            outlook(&[run], 0.03, None).expect("a run").next[1]
+        };
+        assert!(with(&[50.0, 150.0]) > with(&[99.0, 101.0]));
+    }
+}
