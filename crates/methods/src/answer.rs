@@ -36,14 +36,14 @@ pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
     };
     let tiles: Vec<Tile> =
         found.iter().flatten().map(|(l, m)| tile(l, m, Better::Higher)).collect();
-    let bound = bound(out);
-    let bounded = bound.and_then(|verdict| of_workload(&tiles, verdict.workload.as_deref()?));
-    let which = bounded.map(|tile| tile.label.to_lowercase());
-    let words = match (bound.map(|verdict| &verdict.kind), which) {
-        (Some(VerdictKind::Link), Some(which)) => limited_by("link", &which),
-        (Some(VerdictKind::Cpu), Some(which)) => limited_by("processor", &which),
-        (Some(VerdictKind::Heat), _) => vec![" The drive slowed down in heat.".to_string()],
-        _ => Vec::new(),
+    let limits: Vec<(&Tile, &Verdict)> = tiles.iter().filter_map(|t| bound(out, t)).collect();
+    let heat = out.verdicts.iter().any(|verdict| verdict.kind == VerdictKind::Heat);
+    let words = match limits.first() {
+        Some((tile, verdict)) => part(&verdict.kind)
+            .map(|part| limited_by(part, &tile.label.to_lowercase()))
+            .unwrap_or_default(),
+        None if heat => vec![" The drive slowed down in heat.".to_string()],
+        None => Vec::new(),
     };
     let bars = |title: &str, unit: Unit| Chart {
         title: title.into(),
@@ -57,17 +57,18 @@ pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
         bars("Large blocks in order", Unit::BytesPerSecond),
         bars("Small blocks at random", Unit::Iops),
     ];
-    let limit = bound.zip(bounded).map(|(verdict, tile)| Limit {
+    let limits = limits.iter().map(|(tile, verdict)| Limit {
         metric: tile.metric.clone(),
         by: verdict.kind.clone(),
         confidence: Confidence::Measured,
     });
+    let limits = limits.collect();
     Some(Answer {
         question: "How fast is the drive, and can the numbers be believed?".into(),
         headline: headline(out, format!("{rates}{iops}"), &words),
         stamp: Stamp::of(&out.warnings, &out.verdicts),
         charts: charts.into_iter().filter(|chart| !chart.sources.is_empty()).collect(),
-        limits: limit.into_iter().collect(),
+        limits,
         tiles,
         peers: Vec::new(),
     })
@@ -153,15 +154,20 @@ fn deepest(out: &Outcome, order: Order, op: OpKind) -> Option<&Metric> {
     out.metrics.iter().filter(|m| depth(m).is_some()).max_by_key(depth)
 }
 
-/// The first cause that a rule found.
-fn bound(out: &Outcome) -> Option<&Verdict> {
-    let causes = [VerdictKind::Link, VerdictKind::Depth, VerdictKind::Cpu, VerdictKind::Heat];
-    out.verdicts.iter().find(|verdict| causes.contains(&verdict.kind))
+/// The first cause that explains a tile.
+fn bound<'t, 'o>(out: &'o Outcome, tile: &'t Tile) -> Option<(&'t Tile, &'o Verdict)> {
+    let verdict = out.verdicts.iter().find(|verdict| verdict.explains(&tile.metric))?;
+    Some((tile, verdict))
 }
 
-/// The tile of a workload, which has the name of its metric.
-fn of_workload<'t>(tiles: &'t [Tile], workload: &str) -> Option<&'t Tile> {
-    tiles.iter().find(|tile| tile.metric == workload)
+/// The part of the set-up that a cause is, as it stands in a sentence.
+fn part(cause: &VerdictKind) -> Option<&'static str> {
+    match cause {
+        VerdictKind::Link => Some("link"),
+        VerdictKind::Cpu => Some("processor"),
+        VerdictKind::Heat => Some("drive's heat"),
+        _ => None,
+    }
 }
 
 fn tile(label: &str, metric: &Metric, better: Better) -> Tile {
@@ -197,7 +203,7 @@ fn count(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::{Finding, FindingKind, Level};
+    use record::{Explained, Finding, FindingKind, Level};
 
     use super::*;
 
@@ -209,7 +215,11 @@ mod tests {
     }
 
     fn verdict(kind: VerdictKind, workload: Option<&str>) -> Verdict {
-        Verdict { workload: workload.map(String::from), ..Verdict::new(kind, "") }
+        let explained = |name: &str| Explained { metric: name.into(), share: None };
+        Verdict {
+            explains: workload.map(explained).into_iter().collect(),
+            ..Verdict::new(kind, "")
+        }
     }
 
     fn measured() -> Outcome {

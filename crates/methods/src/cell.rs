@@ -68,7 +68,7 @@ impl Cell {
         let kinds = [OpKind::Read, OpKind::Write].into_iter();
         let parts = kinds.filter(|&k| workload.mix.weight(k) > 0).map(|kind| Part {
             kind,
-            metric: metric_key(&workload, kind),
+            metric: MetricKey::of_direction(&workload, kind),
             unit,
             samples: Vec::new(),
             latencies: LatencyReplicates::default(),
@@ -136,13 +136,4 @@ fn random(test_region: &TestRegion, name: String, mix: Mix, depth: u32, index: u
 
 fn name(order: Order, op: Option<OpKind>, block_bytes: u32, depth: u32) -> String {
     CellKey::new(order, op, u64::from(block_bytes), depth).to_string()
-}
-
-/// A mix has two metrics, reads and writes.
-fn metric_key(workload: &Workload, kind: OpKind) -> MetricKey {
-    let key = MetricKey::of(workload);
-    match key.as_cell() {
-        Some(cell) => CellKey { op: Some(kind), ..cell.clone() }.into(),
-        None => key,
-    }
 }

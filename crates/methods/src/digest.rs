@@ -1,6 +1,6 @@
 //! The part of a measurement that the rules need, without its histograms; about a hundred are kept.
 
-use record::{Finding, FindingKind};
+use record::{Finding, FindingKind, MetricKey};
 use rig::{DeviceTraffic, Measurement, Temperature};
 use workload::{Caching, Mix, OpKind, Workload};
 
@@ -8,6 +8,8 @@ use workload::{Caching, Mix, OpKind, Workload};
 #[derive(Clone, Debug)]
 pub struct Digest {
     pub(crate) name: String,
+    /// Keys of the metrics reported from it: of each direction, where its name is a cell's.
+    pub(crate) metrics: Vec<String>,
     /// Measured for a rule only; its figures are not reported.
     pub(crate) probe: bool,
     pub(crate) mix: Mix,
@@ -41,6 +43,7 @@ impl Digest {
         let threads_ns = (elapsed_ns * u128::from(workload.jobs)).max(1);
         Digest {
             name: workload.name.clone(),
+            metrics: metrics_of(workload),
             probe: false,
             mix: workload.mix,
             random: workload.pattern.is_random(),
@@ -73,6 +76,15 @@ impl Digest {
     pub(crate) fn found(&self, kind: &FindingKind) -> bool {
         self.findings.iter().any(|f| f.kind == *kind)
     }
+}
+
+/// The figures of a workload: one for each direction, or one where its name is no cell's.
+fn metrics_of(workload: &Workload) -> Vec<String> {
+    let kinds = [OpKind::Read, OpKind::Write].into_iter().filter(|k| workload.mix.weight(*k) > 0);
+    let keys = kinds.map(|kind| MetricKey::of_direction(workload, kind).to_string());
+    let mut metrics: Vec<String> = keys.collect();
+    metrics.dedup();
+    metrics
 }
 
 #[cfg(test)]

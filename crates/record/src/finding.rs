@@ -23,25 +23,75 @@ impl Evidence {
     }
 }
 
+/// A figure that a conclusion explains.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    /// Key of the metric; the name of the workload where that has no metric of its own.
+    pub metric: String,
+    /// Share of the workload's time that the cause accounts for, 0 to 1; `null` where it is unknown.
+    #[serde(default)]
+    pub share: Option<f64>,
+}
+
 /// A named conclusion with the numbers it rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "VerdictForm")]
 pub struct Verdict {
     /// The conclusion; in JSON its name: `RAM`, `FLUSH`, `COMPRESSIBLE`, `UNDETERMINED`.
     #[serde(rename = "name")]
     pub kind: VerdictKind,
     /// One sentence for a person.
     pub text: String,
-    /// The workload it is about, if one.
+    /// The figures it explains; empty for a check, which explains none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub explains: Vec<Explained>,
+    /// The cheapest test that would confirm or refute it, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workload: Option<String>,
+    pub next_test: Option<String>,
     /// The numbers behind it.
     pub evidence: Vec<Evidence>,
 }
 
+/// A verdict in a record. Earlier versions named one workload instead of the figures explained.
+#[derive(Deserialize)]
+struct VerdictForm {
+    #[serde(rename = "name")]
+    kind: VerdictKind,
+    text: String,
+    #[serde(default)]
+    workload: Option<String>,
+    #[serde(default)]
+    explains: Vec<Explained>,
+    #[serde(default)]
+    next_test: Option<String>,
+    evidence: Vec<Evidence>,
+}
+
+impl From<VerdictForm> for Verdict {
+    fn from(form: VerdictForm) -> Verdict {
+        let VerdictForm { kind, text, workload, mut explains, next_test, evidence } = form;
+        if explains.is_empty() {
+            explains.extend(workload.map(|metric| Explained { metric, share: None }));
+        }
+        Verdict { kind, text, explains, next_test, evidence }
+    }
+}
+
 impl Verdict {
-    /// A conclusion without evidence.
+    /// A conclusion that explains no figure, without evidence.
     pub fn new(kind: VerdictKind, text: impl Into<String>) -> Verdict {
-        Verdict { kind, text: text.into(), workload: None, evidence: Vec::new() }
+        Verdict {
+            kind,
+            text: text.into(),
+            explains: Vec::new(),
+            next_test: None,
+            evidence: Vec::new(),
+        }
+    }
+
+    /// Whether it explains this figure.
+    pub fn explains(&self, metric: &str) -> bool {
+        self.explains.iter().any(|explained| explained.metric == metric)
     }
 
     /// The same with this evidence.
@@ -126,4 +176,19 @@ pub struct IoErrors {
     pub count: u64,
     /// The first 16 addresses at most, as byte offsets.
     pub first_offsets: Vec<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_of_an_earlier_version_explains_the_workload_it_named() {
+        let old = r#"{"name":"LINK","text":"t","workload":"seq-read-1MiB-q8","evidence":[]}"#;
+        let verdict: Verdict = serde_json::from_str(old).expect("still loads");
+        assert!(verdict.explains("seq-read-1MiB-q8") && !verdict.explains("rand-read-4KiB-q32"));
+        let written = serde_json::to_string(&verdict).expect("plain data");
+        assert!(!written.contains("workload"), "{written}");
+        assert_eq!(serde_json::from_str::<Verdict>(&written).expect("round trip"), verdict);
+    }
 }

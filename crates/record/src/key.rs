@@ -171,6 +171,15 @@ impl MetricKey {
         MetricKey::parse(&workload.name)
     }
 
+    /// The figure of one direction of a workload: of a mixed cell, that cell's of reads or of writes.
+    pub fn of_direction(workload: &Workload, kind: OpKind) -> MetricKey {
+        let key = MetricKey::of(workload);
+        match key.as_cell() {
+            Some(cell) => CellKey { op: Some(kind), ..cell.clone() }.into(),
+            None => key,
+        }
+    }
+
     /// The main figure of a cell.
     pub fn cell(order: Order, op: Option<OpKind>, block_bytes: u64, depth: u32) -> MetricKey {
         CellKey::new(order, op, block_bytes, depth).into()

@@ -30,7 +30,7 @@ pub use answer::{
 };
 pub use document::{Document, RecordHash};
 pub use environment::{Cpu, Environment};
-pub use finding::{Evidence, Finding, IoErrors, Level, Verdict};
+pub use finding::{Evidence, Explained, Finding, IoErrors, Level, Verdict};
 pub use histogram::Histogram;
 pub use history::HistoryKey;
 pub use key::{CellKey, Clock, MetricKey, Order, Subject, size_word};

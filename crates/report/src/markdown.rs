@@ -107,8 +107,10 @@ fn conclusions(text: &mut String, run: &Run) {
             lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
         }
     };
-    let verdict =
-        |v: &record::Verdict| format!("**{}** {}", escape(v.kind.name()), escape(&v.text));
+    let verdict = |v: &record::Verdict| {
+        let next = v.next_test.as_ref().map(|test| format!(" Next test: {}", escape(test)));
+        format!("**{}** {}{}", escape(v.kind.name()), escape(&v.text), next.unwrap_or_default())
+    };
     section("Why", run.verdicts.iter().map(verdict).collect());
     let doubts = facts::doubts(run);
     let doubt = |d: &facts::Doubt<'_>| format!("{}: {}", d.level(), escape(&d.text()));

@@ -80,6 +80,7 @@ impl Simulator {
         let health = self.drive.health();
         record::Health {
             temperature_c: Some(health.temperature_c),
+            temperature_warn_c: self.warn_c(),
             wear_percent: Some(health.wear_percent),
             written_bytes: Some(health.counters.written_bytes),
             read_bytes: Some(health.counters.read_bytes),
@@ -87,6 +88,11 @@ impl Simulator {
             spare_percent: Some(health.spare_percent),
             ..record::Health::default()
         }
+    }
+
+    /// Its warning level: a drive that throttles declares the temperature from which it does.
+    fn warn_c(&self) -> Option<f64> {
+        self.spec.heat.throttle.iter().map(|step| *step.above_c).reduce(f64::min)
     }
 
     /// Whether the user wants the run to end.

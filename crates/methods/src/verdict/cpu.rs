@@ -3,6 +3,7 @@
 use record::{FindingKind, Unit, VerdictKind};
 
 use super::rule::{Role, Rule};
+use super::subject::{Subject, listed};
 use super::{Ruling, percent};
 use crate::Digest;
 
@@ -13,29 +14,42 @@ pub(crate) static RULE: Rule =
     Rule { role: Role::Bound, overridden_by: &[], judge: |facts| vec![cpu(facts.seen)] };
 
 pub(crate) fn cpu(seen: &[Digest]) -> Ruling {
-    let long = seen.iter().filter(|d| d.seconds >= SHORTEST);
-    let busiest = long.max_by(|a, b| a.cpu_share.total_cmp(&b.cpu_share));
-    let Some(busiest) = busiest.filter(|d| d.cpu_share > 0.0) else {
+    let subjects = Subject::all(seen);
+    let long: Vec<&Subject<'_>> =
+        subjects.iter().filter(|subject| subject.seconds() >= SHORTEST).collect();
+    let share = |subject: &Subject<'_>| subject.mean(|run| run.cpu_share);
+    let busiest = long.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
+    let Some(busiest) = busiest.filter(|subject| share(subject) > 0.0) else {
         return Ruling::unknown("processor time");
     };
-    let bound = seen.iter().find(|d| d.found(&FindingKind::GeneratorBound));
-    let shown = bound.unwrap_or(busiest);
-    let ruling = match bound {
-        Some(bound) => Ruling::yes(
+    let bound: Vec<&Subject<'_>> =
+        long.iter().filter(|subject| generator_bound(subject)).copied().collect();
+    let shown = bound.first().unwrap_or(busiest);
+    let ruling = match bound.is_empty() {
+        false => Ruling::yes(
             VerdictKind::Cpu,
             format!(
-                "The processor is the limit in {}: its threads were busy {} of the time.",
-                bound.name,
-                percent(bound.cpu_share)
+                "The processor is the limit of {}: its threads were busy {} of the time.",
+                listed(&bound),
+                percent(share(shown))
             ),
         )
-        .about(&bound.name),
-        None => Ruling::no(
+        .next_test("--jobs 4: with more threads these figures should rise"),
+        true => Ruling::no(
             VerdictKind::CpuFree,
-            format!("CPU at most {} of a core", percent(busiest.cpu_share)),
+            format!("CPU at most {} of a core", percent(share(busiest))),
         ),
     };
-    ruling.with(format!("processor share, {}", shown.name), shown.cpu_share, Unit::Number)
+    let ruling = bound
+        .iter()
+        .fold(ruling, |ruling, subject| ruling.explaining(subject, Some(share(subject))));
+    ruling.with(format!("processor share, {}", shown.name()), share(shown), Unit::Number)
+}
+
+/// Whether the rig found the processor to be the limit in most of the time.
+fn generator_bound(subject: &Subject<'_>) -> bool {
+    let found = |run: &Digest| f64::from(run.found(&FindingKind::GeneratorBound));
+    subject.mean(found) > 0.5
 }
 
 #[cfg(test)]
@@ -49,7 +63,12 @@ mod tests {
     fn the_rigs_own_finding_decides() {
         let finding = Finding::new(FindingKind::GeneratorBound, Level::Warn, "");
         let bound = Digest { findings: vec![finding], cpu_share: 0.97, ..digest("a") };
-        assert_eq!(cpu(&[digest("b"), bound]).answer, Answer::Yes);
+        let ruling = cpu(&[digest("b"), bound.clone()]);
+        assert_eq!(ruling.answer, Answer::Yes);
+        assert!(ruling.verdict.explains("a") && !ruling.verdict.explains("b"));
+        // One replicate out of three, disturbed, is not the workload.
+        let once = [bound, digest("a"), digest("a")];
+        assert_eq!(cpu(&once).answer, Answer::No);
         assert_eq!(cpu(&[digest("b")]).answer, Answer::No);
         assert_eq!(cpu(&[Digest { cpu_share: 0.0, ..digest("b") }]).answer, Answer::Unknown);
         assert_eq!(cpu(&[]).answer, Answer::Unknown);

@@ -8,6 +8,7 @@
 use record::{Unit, VerdictKind};
 
 use super::rule::{Role, Rule};
+use super::subject::Subject;
 use super::{Ruling, percent};
 use crate::Digest;
 
@@ -29,18 +30,13 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn depth(seen: &[Digest]) -> Ruling {
-    let mut judged: Vec<Seen> = Vec::new();
-    for d in seen.iter().filter(|d| d.depth_nominal.is_some_and(|n| n > 1)) {
-        match judged.iter_mut().find(|s| s.first.name == d.name) {
-            Some(seen) => seen.add(d),
-            None => judged.push(Seen::of(d)),
-        }
-    }
-    let judged = judged.iter().filter(|s| s.enough());
-    let Some(worst) = judged.min_by(|a, b| a.share().total_cmp(&b.share())) else {
+    let subjects = Subject::all(seen);
+    let deep = subjects.iter().filter(|s| s.first().depth_nominal.is_some_and(|n| n > 1));
+    let judged: Vec<Seen<'_, '_>> = deep.map(Seen::of).filter(Seen::enough).collect();
+    let Some(worst) = judged.iter().min_by(|a, b| a.share().total_cmp(&b.share())) else {
         return Ruling::unknown("queue depth (too few operations at a depth above 1)");
     };
-    let (name, nominal, effective) = (&worst.first.name, worst.nominal(), worst.effective());
+    let (name, nominal, effective) = (worst.of.name(), worst.nominal(), worst.effective());
     let ruling = match worst.share() < OWN_SHARE_LEAST {
         true => Ruling::yes(
             VerdictKind::Depth,
@@ -49,12 +45,14 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
                  those of that depth."
             ),
         )
-        .about(name),
+        .next_test("--backend aio, or --jobs for a queue each"),
         false => Ruling::no(
             VerdictKind::DepthKept,
             format!("queue depth {} achieved", percent(worst.share())),
         ),
     };
+    let short = judged.iter().filter(|seen| seen.share() < OWN_SHARE_LEAST);
+    let ruling = short.fold(ruling, |r, seen| r.explaining(seen.of, Some(1.0 - seen.share())));
     ruling.with("effective depth", effective, Unit::Number).with(
         "nominal depth",
         nominal,
@@ -64,8 +62,8 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
 
 /// All replicates of one workload: a single one of 0.1 s is easily disturbed by other activity on
 /// the machine.
-struct Seen<'a> {
-    first: &'a Digest,
+struct Seen<'s, 'a> {
+    of: &'s Subject<'a>,
     ops: u64,
     seconds: f64,
     /// Operation seconds: of the workload, and in the device if known.
@@ -73,10 +71,10 @@ struct Seen<'a> {
     device: Option<f64>,
 }
 
-impl<'a> Seen<'a> {
-    fn of(first: &'a Digest) -> Seen<'a> {
-        let mut seen = Seen { first, ops: 0, seconds: 0.0, own: 0.0, device: Some(0.0) };
-        seen.add(first);
+impl<'s, 'a> Seen<'s, 'a> {
+    fn of(of: &'s Subject<'a>) -> Seen<'s, 'a> {
+        let mut seen = Seen { of, ops: 0, seconds: 0.0, own: 0.0, device: Some(0.0) };
+        of.runs().for_each(|run| seen.add(run));
         seen
     }
 
@@ -96,7 +94,7 @@ impl<'a> Seen<'a> {
     }
 
     fn nominal(&self) -> f64 {
-        f64::from(self.first.depth_nominal.unwrap_or(1))
+        f64::from(self.of.first().depth_nominal.unwrap_or(1))
     }
 
     /// The device's view, only if it is lower.
@@ -114,7 +112,7 @@ impl<'a> Seen<'a> {
 #[cfg(test)]
 mod tests {
     use super::super::Answer;
-    use super::super::testing::{device, digest};
+    use super::super::testing::{device, digest, named};
     use super::*;
     use rig::DeviceTraffic;
 
@@ -126,10 +124,11 @@ mod tests {
     #[test]
     fn the_worst_workload_decides() {
         assert_eq!(depth(&[at_32(31.8)]).answer, Answer::No);
-        let other = Digest { name: "other".into(), ..at_32(1.4) };
+        let other = named("other", at_32(1.4));
         let ruling = depth(&[at_32(31.8), other, at_32(31.8)]);
         assert_eq!(ruling.answer, Answer::Yes);
         assert_eq!(ruling.verdict.evidence[0].value, 1.4);
+        assert!(ruling.verdict.explains("other") && !ruling.verdict.explains("rand"));
     }
 
     #[test]

@@ -5,7 +5,15 @@ use rig::{TargetInfo, Temperature};
 
 use super::Ruling;
 use super::rule::{Role, Rule};
+use super::subject::{Subject, listed};
 use crate::Digest;
+
+/// Without a warning level of its own, a flash drive may throttle from about this temperature,
+/// degrees Celsius.
+const HOT_C: f64 = 70.0;
+
+/// A cause holds for a workload if it was seen in this share of the workload's time.
+const MOST: f64 = 0.5;
 
 /// The rate under a lasting load says more about heat than a temperature does.
 pub(crate) static RULE: Rule = Rule {
@@ -15,31 +23,57 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
-    let throttled = seen.iter().find(|d| d.found(&FindingKind::Throttled));
+    let subjects = Subject::reported(seen);
+    let in_most = |subject: &Subject<'_>, seen: &dyn Fn(&Digest) -> bool| {
+        subject.mean(|run| f64::from(seen(run))) > MOST
+    };
+    let throttled: Vec<&Subject<'_>> = subjects
+        .iter()
+        .filter(|subject| in_most(subject, &|run| run.found(&FindingKind::Throttled)))
+        .collect();
     let stopped = seen.iter().any(|d| d.found(&FindingKind::TemperatureLimit));
     let course = course(seen);
     let warn_c = target.target.drive.as_ref().and_then(|d| d.health.temperature_warn_c);
-    let ruling = match (throttled, course, warn_c) {
+    let ruling = match (course, warn_c) {
         _ if stopped => {
             let text = "The run was ended because the drive came near its own warning level.";
             Ruling::yes(VerdictKind::Heat, text)
         }
-        (Some(d), _, _) => {
-            let text = format!("The drive slowed down in {}.", d.name);
-            Ruling::yes(VerdictKind::Heat, text).about(&d.name)
+        _ if !throttled.is_empty() => {
+            let text = format!("The drive slowed down in {}.", listed(&throttled));
+            Ruling::yes(VerdictKind::Heat, text).explaining_all(&throttled)
         }
-        (_, Some(t), Some(warn_c)) if t.max_c >= warn_c => Ruling::yes(
+        (Some(t), Some(warn_c)) if t.start_c >= warn_c => {
+            let hot = |run: &Digest| run.temperature.is_some_and(|t| t.start_c >= warn_c);
+            let hot: Vec<_> = subjects.iter().filter(|s| in_most(s, &hot)).collect();
+            let text = format!(
+                "The drive was at {:.0} C from the start; from {warn_c:.0} C on, its own warning \
+                 level, it may be slowed down all the time.",
+                t.start_c
+            );
+            Ruling::yes(VerdictKind::Heat, text).explaining_all(&hot)
+        }
+        (Some(t), Some(warn_c)) if t.max_c >= warn_c => Ruling::yes(
             VerdictKind::Heat,
             format!("The drive reached {:.0} C; its own warning level is {warn_c:.0} C.", t.max_c),
         ),
-        (_, Some(t), _) => Ruling::no(
+        (Some(t), None) if t.max_c >= HOT_C => Ruling::unknown(format!(
+            "Whether the drive was slowed down by its heat is unknown: it was at {:.0} to {:.0} C, \
+             and its warning level is not known.",
+            t.start_c, t.max_c
+        )),
+        (Some(t), _) => Ruling::no(
             VerdictKind::Cool,
             format!(
                 "The drive went from {:.0} to {:.0} C and did not slow down for it.",
                 t.start_c, t.max_c
             ),
         ),
-        (None, None, _) => Ruling::unknown("The drive's temperature is unknown."),
+        (None, _) => Ruling::unknown("The drive's temperature is unknown."),
+    };
+    let ruling = match ruling.applies() {
+        true => ruling.next_test("the same after cooling, or with a fan: -m heat measures both"),
+        false => ruling,
     };
     let Some(t) = course else {
         return ruling;
@@ -77,7 +111,11 @@ mod tests {
         let stopped = Digest { findings: vec![limit], ..at(40.0, 66.0) };
         assert_eq!(heat(&target(), &[stopped]).answer, Answer::Yes);
         let slow = Digest { findings: vec![finding], ..at(40.0, 70.0) };
-        assert_eq!(heat(&target(), &[slow]).answer, Answer::Yes);
+        let ruling = heat(&target(), std::slice::from_ref(&slow));
+        assert!(ruling.answer == Answer::Yes && ruling.verdict.explains("a"));
+        // One replicate out of three is not the workload.
+        let once = [slow, at(70.0, 60.0), at(60.0, 60.0)];
+        assert_eq!(heat(&target(), &once).answer, Answer::Unknown);
         let limited = with_drive(|d| d.health.temperature_warn_c = Some(70.0));
         assert_eq!(heat(&limited, &[at(40.0, 60.0), at(60.0, 71.0)]).answer, Answer::Yes);
         assert_eq!(heat(&limited, &[at(40.0, 60.0)]).answer, Answer::No);
@@ -90,5 +128,20 @@ mod tests {
         assert_eq!(ruling.verdict.evidence[0].value, 40.0);
         assert_eq!(ruling.verdict.evidence[1].value, 61.0);
         assert_eq!(heat(&target(), &[digest("a")]).answer, Answer::Unknown);
+    }
+
+    #[test]
+    fn a_drive_that_is_hot_from_the_start_is_not_cool() {
+        let hot = [at(125.0, 125.0), at(124.0, 125.0)];
+        let limited = with_drive(|d| d.health.temperature_warn_c = Some(80.0));
+        let ruling = heat(&limited, &hot);
+        assert_eq!((ruling.answer, ruling.verdict.kind.name()), (Answer::Yes, "HEAT"));
+        assert!(ruling.verdict.explains("a"));
+        // It reached the level only in the end: its heat is reported, and explains no figure.
+        let late = heat(&limited, &[at(60.0, 70.0), at(70.0, 81.0)]);
+        assert_eq!((late.answer, late.verdict.explains.len()), (Answer::Yes, 0));
+        // Without a level of its own nobody can tell whether it was slowed down.
+        assert_eq!(heat(&target(), &hot).answer, Answer::Unknown);
+        assert_eq!(heat(&target(), &[at(69.0, 69.9)]).answer, Answer::No);
     }
 }

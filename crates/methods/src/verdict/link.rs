@@ -5,7 +5,8 @@ use rig::TargetInfo;
 use workload::units::throughput;
 
 use super::rule::{Role, Rule};
-use super::{Ruling, listed, percent};
+use super::subject::{Subject, listed};
+use super::{Ruling, percent};
 use crate::Digest;
 
 /// The link is the limit from this share of its payload ceiling: commands and responses take the
@@ -29,8 +30,9 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     let Some(ceiling) = ceiling else {
         return vec![Ruling::unknown("link speed")];
     };
-    let mut rates = medians(seen);
-    rates.retain(|(_, rate)| *rate > 0.0);
+    let subjects = Subject::reported(seen);
+    let rates = subjects.iter().map(|subject| (subject, subject.throughput()));
+    let mut rates: Vec<_> = rates.filter(|(_, rate)| *rate > 0.0).collect();
     rates.sort_by(|a, b| b.1.total_cmp(&a.1));
     if rates.is_empty() {
         let text = "share of the link in use (nothing was measured)";
@@ -42,8 +44,8 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
         let ruling = ruling.with("throughput", rate, Unit::BytesPerSecond);
         ruling.with("ceiling of the link", ceiling, Unit::BytesPerSecond)
     };
-    let yes = limited.first().map(|(fastest, rate)| {
-        let names: Vec<&str> = limited.iter().map(|(name, _)| *name).collect();
+    let yes = limited.first().map(|(_, rate)| {
+        let names: Vec<_> = limited.iter().map(|(subject, _)| *subject).collect();
         let text = format!(
             "The link is the limit of {}: up to {} of the {} that {} carries.",
             listed(&names),
@@ -51,26 +53,18 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
             throughput(ceiling),
             link_of(target).and_then(|l| l.now.as_deref()).unwrap_or("it"),
         );
-        with(Ruling::yes(VerdictKind::Link, text).about(fastest).explaining(&names), *rate)
+        let ruling = Ruling::yes(VerdictKind::Link, text)
+            .next_test("the same drive on a faster port: these figures should rise");
+        let ruling = limited.iter().fold(ruling, |ruling, (subject, rate)| {
+            ruling.explaining(subject, Some(rate / ceiling))
+        });
+        with(ruling, *rate)
     });
     let no = others.first().map(|(_, rate)| {
         let text = format!("link at most {} used", percent(rate / ceiling));
         with(Ruling::no(VerdictKind::LinkFree, text), *rate)
     });
     yes.into_iter().chain(no).collect()
-}
-
-/// The median throughput of each reported workload, in order of first execution, bytes per second.
-fn medians(seen: &[Digest]) -> Vec<(&str, f64)> {
-    let mut groups: Vec<(&str, Vec<f64>)> = Vec::new();
-    for digest in Digest::reported(seen) {
-        match groups.iter_mut().find(|(name, _)| *name == digest.name) {
-            Some((_, rates)) => rates.push(digest.throughput()),
-            None => groups.push((&digest.name, vec![digest.throughput()])),
-        }
-    }
-    let median = |(name, rates): (_, Vec<f64>)| Some((name, analysis::medians(&rates, 1).pop()?));
-    groups.into_iter().filter_map(median).collect()
 }
 
 /// Whether the link runs slower or narrower than the drive supports.
@@ -101,6 +95,7 @@ mod tests {
     use super::super::Answer;
     use super::super::testing::{digest, target, with_drive, with_link};
     use super::*;
+    use record::Explained;
 
     #[test]
     fn near_the_ceiling_is_a_yes_far_below_a_no_without_a_ceiling_unknown() {
@@ -130,8 +125,9 @@ mod tests {
         ];
         let found = link(&with_link(1e9), &seen);
         let [yes, no] = &found[..] else { panic!("{found:?}") };
-        assert_eq!((yes.answer, &yes.explains[..]), (Answer::Yes, &["seq".to_string()][..]));
-        assert_eq!(yes.verdict.workload.as_deref(), Some("seq"));
+        assert_eq!(yes.answer, Answer::Yes);
+        let explained = [Explained { metric: "seq".into(), share: Some(0.9) }];
+        assert_eq!(yes.verdict.explains, explained);
         assert_eq!(no.verdict.text, "link at most 21% used");
     }
 

@@ -23,6 +23,7 @@ mod ram;
 mod rule;
 mod speed;
 mod steady;
+mod subject;
 #[cfg(test)]
 pub(crate) mod testing;
 mod throttle;
@@ -34,6 +35,7 @@ use rig::TargetInfo;
 
 use crate::Digest;
 use rule::{Facts, Role, Rule};
+use subject::{Subject, listed};
 
 pub(crate) use cache_end::Sustained;
 pub(crate) use content::{CONTENTS, Contents};
@@ -118,7 +120,8 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
         bounds.extend(found.iter().filter(|_| rule.role == Role::Bound).cloned());
         rulings.extend(found.into_iter().filter(|ruling| rule.reports(ruling)));
     }
-    let open = unexplained(seen, &bounds);
+    let subjects = Subject::reported(seen);
+    let open = unexplained(&subjects, &bounds);
     // Figures of memory have no bound in a drive.
     let asked = !untimed && !rule::overridden(&[&ram::RULE], &applied);
     let asked = asked && (seen.is_empty() || !open.is_empty());
@@ -128,21 +131,15 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     verdicts.chain(asked.then(|| undetermined(&bounds, open))).collect()
 }
 
-/// The reported workloads whose speed no bound explains, each once.
-fn unexplained<'a>(seen: &'a [Digest], bounds: &[Ruling]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for digest in Digest::reported(seen) {
-        let explained = bounds.iter().any(|ruling| ruling.explains(&digest.name));
-        if !explained && !names.contains(&digest.name.as_str()) {
-            names.push(&digest.name);
-        }
-    }
-    names
+/// The workloads whose speed no bound explains.
+fn unexplained<'s, 'a>(subjects: &'s [Subject<'a>], bounds: &[Ruling]) -> Vec<&'s Subject<'a>> {
+    let explained = |subject: &&Subject<'_>| bounds.iter().any(|bound| bound.explains(subject));
+    subjects.iter().filter(|subject| !explained(subject)).collect()
 }
 
 /// No bound was found, or none for some workloads: those that were ruled out, and those that are
 /// unknown.
-fn undetermined(bounds: &[Ruling], of: &[&str]) -> Verdict {
+fn undetermined(bounds: &[Ruling], of: &[&Subject<'_>]) -> Verdict {
     let texts = |answer| {
         let of = bounds.iter().filter(|ruling| ruling.answer == answer);
         of.map(|ruling| ruling.verdict.text.as_str()).collect::<Vec<_>>().join(", ")
@@ -158,16 +155,6 @@ fn undetermined(bounds: &[Ruling], of: &[&str]) -> Verdict {
     }
     let evidence = bounds.iter().flat_map(|ruling| ruling.verdict.evidence.clone()).collect();
     Verdict::new(VerdictKind::Undetermined, text).with_evidence(evidence)
-}
-
-/// Names for display: three at most, and the number of the others.
-fn listed(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.to_string(),
-        [all @ .., last] if names.len() <= 3 => format!("{} and {last}", all.join(", ")),
-        [a, b, rest @ ..] => format!("{a}, {b} and {} others", rest.len()),
-    }
 }
 
 /// A share for display: `97%`, `0.4%`.

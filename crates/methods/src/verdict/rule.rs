@@ -3,10 +3,11 @@
 //! Rules are told apart by identity, never by name or text: two of them may reach the same verdict
 //! (HEAT), and one may override the other.
 
-use record::{Evidence, Unit, Verdict, VerdictKind};
+use record::{Evidence, Explained, Unit, Verdict, VerdictKind};
 use rig::TargetInfo;
 
 use super::Checks;
+use super::subject::Subject;
 use crate::Digest;
 
 /// The measurements that rules judge.
@@ -68,13 +69,11 @@ pub(crate) enum Answer {
 pub(crate) struct Ruling {
     pub answer: Answer,
     pub verdict: Verdict,
-    /// Names of the workloads whose speed it explains; empty: it does not say.
-    pub explains: Vec<String>,
 }
 
 impl Ruling {
     fn new(answer: Answer, kind: VerdictKind, text: impl Into<String>) -> Ruling {
-        Ruling { answer, verdict: Verdict::new(kind, text), explains: Vec::new() }
+        Ruling { answer, verdict: Verdict::new(kind, text) }
     }
 
     /// It is so.
@@ -98,21 +97,28 @@ impl Ruling {
         self
     }
 
-    /// Names the workload that it is about.
-    pub fn about(mut self, workload: &str) -> Ruling {
-        self.verdict.workload = Some(workload.to_string());
+    /// Adds the figures of a workload, and the share of its time that the cause accounts for.
+    pub fn explaining(mut self, subject: &Subject<'_>, share: Option<f64>) -> Ruling {
+        let share = share.map(|share| share.clamp(0.0, 1.0));
+        let explained = |metric: &String| Explained { metric: metric.clone(), share };
+        self.verdict.explains.extend(subject.metrics().iter().map(explained));
         self
     }
 
-    /// Names the workloads whose speed it explains.
-    pub fn explaining(mut self, workloads: &[&str]) -> Ruling {
-        self.explains = workloads.iter().map(ToString::to_string).collect();
+    /// Adds the figures of several workloads, without a share.
+    pub fn explaining_all(self, subjects: &[&Subject<'_>]) -> Ruling {
+        subjects.iter().fold(self, |ruling, subject| ruling.explaining(subject, None))
+    }
+
+    /// Names the cheapest test that would confirm or refute it.
+    pub fn next_test(mut self, test: impl Into<String>) -> Ruling {
+        self.verdict.next_test = Some(test.into());
         self
     }
 
-    /// Whether it explains the speed of this workload: with no word on which, of all.
-    pub fn explains(&self, workload: &str) -> bool {
-        self.applies() && (self.explains.is_empty() || self.explains.iter().any(|w| w == workload))
+    /// Whether it explains all figures of this workload.
+    pub fn explains(&self, subject: &Subject<'_>) -> bool {
+        self.applies() && subject.metrics().iter().all(|metric| self.verdict.explains(metric))
     }
 
     /// Whether the answer is yes.

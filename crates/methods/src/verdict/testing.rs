@@ -50,6 +50,7 @@ pub(crate) fn with_link(ceiling: f64) -> TargetInfo {
 pub(crate) fn digest(name: &str) -> Digest {
     Digest {
         name: name.into(),
+        metrics: vec![name.into()],
         probe: false,
         mix: Mix::READ,
         random: true,
@@ -64,6 +65,11 @@ pub(crate) fn digest(name: &str) -> Digest {
         cpu_share: 0.1,
         findings: Vec::new(),
     }
+}
+
+/// The same run of a workload of another name.
+pub(crate) fn named(name: &str, digest: Digest) -> Digest {
+    Digest { name: name.into(), metrics: vec![name.into()], ..digest }
 }
 
 /// The device's traffic.

@@ -21,6 +21,7 @@ pub(super) fn conclusions(run: &Run) -> Markup {
                 @for verdict in &run.verdicts {
                     article.finding {
                         p { b { (verdict.kind) } " " (verdict.text) }
+                        @if let Some(test) = &verdict.next_test { p.dim { "Next test: " (test) } }
                         (evidence(&verdict.evidence))
                     }
                 }

@@ -8,7 +8,7 @@ mod io;
 mod page;
 mod tables;
 
-use record::{Column, Level, Run, Series, Stamp, Unit};
+use record::{Column, Level, Run, Series, Stamp, Unit, VerdictKind};
 use workload::units::span;
 
 use crate::facts::{self, Doubt};
@@ -123,6 +123,11 @@ fn conclusions(page: &mut Page, run: &Run) {
     for verdict in &run.verdicts {
         let text = format!("{}: {}", verdict.kind, verdict.text);
         page.labelled("why", Ink::Plain, &text);
+        // A cause that was found needs no further test on one screen.
+        let open = verdict.kind == VerdictKind::Undetermined;
+        if let Some(test) = verdict.next_test.as_ref().filter(|_| open) {
+            page.labelled("try", Ink::Dim, test);
+        }
     }
     let doubts = facts::doubts(run);
     let notes = doubts.iter().filter(|d| d.finding.level == Level::Note).count();

@@ -145,7 +145,8 @@ pub fn quick() -> Run {
             text: "seq-read-1MiB-q8 is at 99% of what PCIe 3.0 x4 carries: the link bounds it. \
                    The drive could use PCIe 4.0 x4."
                 .into(),
-            workload: Some("seq-read-1MiB-q8".into()),
+            explains: vec![Explained { metric: "seq-read-1MiB-q8".into(), share: Some(0.99) }],
+            next_test: Some("the same on a PCIe 4.0 port".into()),
             evidence: vec![
                 Evidence::new("read rate", 3.516e9, Unit::BytesPerSecond),
                 Evidence::new("link ceiling", 3.56e9, Unit::BytesPerSecond),
@@ -154,7 +155,8 @@ pub fn quick() -> Run {
         Verdict {
             kind: VerdictKind::PerCommand,
             text: "at depth 1 a 4 KiB read takes 56.4 us, whatever its size up to 16 KiB".into(),
-            workload: None,
+            explains: Vec::new(),
+            next_test: None,
             evidence: vec![Evidence::new("t0 * IOPS", 0.982, Unit::Number)],
         },
     ];

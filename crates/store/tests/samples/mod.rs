@@ -215,8 +215,16 @@ fn finding_kind() -> impl Strategy<Value = FindingKind> {
 }
 
 fn verdict() -> impl Strategy<Value = Verdict> {
-    (verdict_kind(), text(), of(text()), evidence())
-        .prop_map(|(kind, text, workload, evidence)| Verdict { kind, text, workload, evidence })
+    let explained = (text(), of(number())).prop_map(|(metric, share)| Explained { metric, share });
+    (verdict_kind(), text(), vec(explained, 0..3), of(text()), evidence()).prop_map(
+        |(kind, text, explains, next_test, evidence)| Verdict {
+            kind,
+            text,
+            explains,
+            next_test,
+            evidence,
+        },
+    )
 }
 
 fn finding() -> impl Strategy<Value = Finding> {

@@ -1,0 +1,116 @@
+//! A subject: one workload with all its replicates, the unit that rules judge.
+//!
+//! A rule never takes a single replicate for the workload: one of them may have met a cache, or been
+//! disturbed by other work on the machine. A rate is the median of the replicates, a share is taken
+//! over the time of all of them.
+
+use crate::Digest;
+
+/// A workload and all its replicates, in the order of their execution; at least one.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject<'a> {
+    runs: Vec<&'a Digest>,
+}
+
+impl<'a> Subject<'a> {
+    /// The reported workloads, in the order of their first execution.
+    pub fn reported(seen: &'a [Digest]) -> Vec<Subject<'a>> {
+        grouped(Digest::reported(seen))
+    }
+
+    /// All workloads, those measured only for a rule included.
+    pub fn all(seen: &'a [Digest]) -> Vec<Subject<'a>> {
+        grouped(seen.iter())
+    }
+
+    /// The first replicate; workload and depth are those of all.
+    pub fn first(&self) -> &'a Digest {
+        self.runs[0]
+    }
+
+    /// All replicates.
+    pub fn runs(&self) -> impl Iterator<Item = &'a Digest> + '_ {
+        self.runs.iter().copied()
+    }
+
+    /// The workload's name.
+    pub fn name(&self) -> &'a str {
+        &self.first().name
+    }
+
+    /// Keys of its figures.
+    pub fn metrics(&self) -> &'a [String] {
+        &self.first().metrics
+    }
+
+    /// Median throughput of the faster direction, bytes per second; 0 if nothing was transferred.
+    pub fn throughput(&self) -> f64 {
+        self.median(Digest::throughput)
+    }
+
+    /// Sum over all replicates.
+    pub fn sum(&self, of: impl Fn(&Digest) -> f64) -> f64 {
+        self.runs().map(of).sum()
+    }
+
+    /// Seconds of all replicates.
+    pub fn seconds(&self) -> f64 {
+        self.sum(|run| run.seconds)
+    }
+
+    /// Median over the replicates.
+    pub fn median(&self, of: impl Fn(&Digest) -> f64) -> f64 {
+        let values: Vec<f64> = self.runs().map(of).collect();
+        analysis::medians(&values, 1).pop().unwrap_or(0.0)
+    }
+
+    /// The mean over all replicates, weighted by their time.
+    pub fn mean(&self, of: impl Fn(&Digest) -> f64) -> f64 {
+        let seconds = self.seconds();
+        if seconds > 0.0 { self.sum(|run| of(run) * run.seconds) / seconds } else { 0.0 }
+    }
+}
+
+fn grouped<'a>(seen: impl Iterator<Item = &'a Digest>) -> Vec<Subject<'a>> {
+    let mut subjects: Vec<Subject<'a>> = Vec::new();
+    for digest in seen {
+        match subjects.iter_mut().find(|subject| subject.name() == digest.name) {
+            Some(known) => known.runs.push(digest),
+            None => subjects.push(Subject { runs: vec![digest] }),
+        }
+    }
+    subjects
+}
+
+/// Names of workloads for display: three at most, and the number of the others.
+pub(crate) fn listed(subjects: &[&Subject<'_>]) -> String {
+    let names: Vec<&str> = subjects.iter().map(|subject| subject.name()).collect();
+    match &names[..] {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [all @ .., last] if names.len() <= 3 => format!("{} and {last}", all.join(", ")),
+        [a, b, rest @ ..] => format!("{a}, {b} and {} others", rest.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::digest;
+    use super::*;
+
+    #[test]
+    fn replicates_form_one_subject_and_their_median_is_its_rate() {
+        let run = |name: &str, bytes| Digest { bytes: [bytes, 0], ..digest(name) };
+        let probe = Digest { probe: true, ..run("probe", 9) };
+        let seen = [run("a", 100), run("b", 7), run("a", 900), run("a", 200), probe];
+        let subjects = Subject::reported(&seen);
+        assert_eq!(subjects.iter().map(Subject::name).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!((subjects[0].throughput(), subjects[0].seconds()), (200.0, 3.0));
+        assert_eq!(Subject::all(&seen).len(), 3);
+        let names = ["a", "b", "c", "d"].map(digest);
+        let subjects = Subject::reported(&names);
+        let all: Vec<_> = subjects.iter().collect();
+        let words = (0..=4).map(|n| listed(&all[..n])).collect::<Vec<_>>();
+        assert_eq!(words, ["", "a", "a and b", "a, b and c", "a, b and 2 others"]);
+    }
+}
