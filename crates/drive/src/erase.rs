@@ -10,11 +10,12 @@ use std::io;
 use std::thread;
 use std::time::Duration;
 
+use nvme::health::{Health, Sanitizing, sanitizing};
+
 use crate::error::DriveError;
 use crate::guard::{Guard, Held};
 use crate::node::Node;
 use crate::query::nvme as query;
-use crate::response::nvme::{self, Sanitizing};
 use crate::sys::block::{self, Range};
 use crate::sys::nvme::{Admin, admin};
 
@@ -114,8 +115,8 @@ impl Guard {
         let failed = |e| DriveError::io(format!("sanitize of {}", node.path()), e);
         admin(&held.file, &command, &mut []).map_err(failed)?;
         loop {
-            let log = query::log(&held.file, SANITIZE_LOG, nvme::LOG_BYTES).map_err(failed)?;
-            match nvme::sanitizing(&log) {
+            let log = query::log(&held.file, SANITIZE_LOG, Health::BYTES).map_err(failed)?;
+            match sanitizing(&log) {
                 Some(Sanitizing::Done) => return Ok(()),
                 Some(Sanitizing::GoingOn(share)) => progress(share),
                 _ => return Err(failed(io::Error::other("the drive reports a failure"))),

@@ -3,20 +3,19 @@
 use std::fs::File;
 use std::io;
 
+use nvme::health::{Health, flash_written, has_log};
+use nvme::identify::{BlockFormat, CONTROLLER, Info, NAMESPACE, Namespace, STRUCTURE_BYTES};
 use workload::units;
 
 use super::Query;
-use crate::response::nvme::{self, BlockFormat, Controller, IDENTIFY_BYTES, LOG_BYTES, Namespace};
+use crate::response::nvme::{block_sizes, firmware_slots, health, version};
+use crate::response::{hex, text};
 use crate::sys::nvme::{Admin, admin};
 
 const IDENTIFY: u8 = 0x06;
 const GET_LOG: u8 = 0x02;
-/// Structures returned by identify: a namespace, the controller.
-const CNS_NAMESPACE: u32 = 0;
-const CNS_CONTROLLER: u32 = 1;
 /// Log pages.
 const LOGS: u8 = 0x00;
-const HEALTH: u8 = 0x02;
 const FIRMWARE: u8 = 0x03;
 const OCP_HEALTH: u8 = 0xc0;
 /// All namespaces: the health log belongs to the controller.
@@ -41,15 +40,15 @@ pub(crate) fn nsid(reported: Option<u32>) -> u32 {
     reported.unwrap_or(1)
 }
 
-pub(crate) fn controller(file: &File) -> io::Result<Controller> {
-    let mut data = vec![0; IDENTIFY_BYTES];
-    identify(file, 0, CNS_CONTROLLER, &mut data)?;
-    Controller::parse(&data).ok_or_else(|| io::ErrorKind::InvalidData.into())
+pub(crate) fn controller(file: &File) -> io::Result<Info> {
+    let mut data = vec![0; STRUCTURE_BYTES];
+    identify(file, 0, CONTROLLER, &mut data)?;
+    Info::parse(&data).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 pub(crate) fn namespace(file: &File, nsid: u32) -> io::Result<Namespace> {
-    let mut data = vec![0; IDENTIFY_BYTES];
-    identify(file, nsid, CNS_NAMESPACE, &mut data)?;
+    let mut data = vec![0; STRUCTURE_BYTES];
+    identify(file, nsid, NAMESPACE, &mut data)?;
     Namespace::parse(&data).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
@@ -74,17 +73,18 @@ pub(crate) fn log(file: &File, page: u8, bytes: usize) -> io::Result<Vec<u8>> {
     Ok(data)
 }
 
-fn report_controller(query: &mut Query<'_>, controller: &Controller) {
-    let version = controller.version.as_ref().map(|v| format!("NVMe {v}"));
+fn report_controller(query: &mut Query<'_>, controller: &Info) {
+    let version = version(controller).map(|v| format!("NVMe {v}"));
     version.into_iter().for_each(|version| query.detail("version", version));
     // With multipath the names are elsewhere in sysfs.
     let id = &mut *query.id;
-    id.model = id.model.take().or_else(|| controller.model.clone());
-    id.serial = id.serial.take().or_else(|| controller.serial.clone());
-    id.firmware = id.firmware.take().or_else(|| controller.firmware.clone());
-    id.health.temperature_warn_c = id.health.temperature_warn_c.or(controller.warn_c);
+    id.model = id.model.take().or_else(|| text(&controller.model));
+    id.serial = id.serial.take().or_else(|| text(&controller.serial));
+    id.firmware = id.firmware.take().or_else(|| text(&controller.firmware));
+    id.health.temperature_warn_c =
+        id.health.temperature_warn_c.or(controller.warn_c.map(f64::from));
     if let Some(critical) = controller.critical_c {
-        query.detail("critical temperature", format!("{critical:.0} C"));
+        query.detail("critical temperature", format!("{critical} C"));
     }
     let commands = [
         (controller.discards, "discard"),
@@ -105,9 +105,9 @@ fn listed(words: &[(bool, &str)]) -> String {
 
 fn report_namespace(query: &mut Query<'_>, namespace: &Namespace, can_format: bool) {
     if can_format {
-        query.id.formats = namespace.block_sizes();
+        query.id.formats = block_sizes(namespace);
     }
-    let current = namespace.formats.iter().find(|f| f.index == namespace.current);
+    let current = namespace.format();
     let shown = |f: &BlockFormat| {
         let metadata = match f.metadata_bytes {
             0 => String::new(),
@@ -116,7 +116,7 @@ fn report_namespace(query: &mut Query<'_>, namespace: &Namespace, can_format: bo
         let current = if f.index == namespace.current { " (in use)" } else { "" };
         format!("{}: {} B{metadata}{current}", f.index, f.block_bytes)
     };
-    let formats: Vec<String> = namespace.formats.iter().map(shown).collect();
+    let formats: Vec<String> = namespace.formats().map(|f| shown(&f)).collect();
     query.detail("formats", formats.join(", "));
     let block = u64::from(current.map_or(512, |f| f.block_bytes));
     if namespace.used < namespace.size {
@@ -125,6 +125,7 @@ fn report_namespace(query: &mut Query<'_>, namespace: &Namespace, can_format: bo
         query.detail("allocated", used);
     }
     if let Some(reads) = namespace.discarded_reads {
+        let reads = if reads == 0 { "zeros" } else { "FFh" };
         query.detail("after discard", format!("reads {reads}"));
     }
     let sizes = [
@@ -136,27 +137,27 @@ fn report_namespace(query: &mut Query<'_>, namespace: &Namespace, can_format: bo
             query.detail(name, units::binary(u64::from(blocks) * block));
         }
     }
-    let names = [("NGUID", &namespace.nguid), ("EUI-64", &namespace.eui64)];
-    for (name, value) in names {
-        value.iter().for_each(|value| query.detail(name, value.clone()));
+    let (nguid, eui64) = (namespace.nguid.map(|n| hex(&n)), namespace.eui64.map(|n| hex(&n)));
+    for (name, value) in [("NGUID", nguid), ("EUI-64", eui64)] {
+        value.into_iter().for_each(|value| query.detail(name, value));
     }
 }
 
-fn report_health(query: &mut Query<'_>, controller: &Controller) {
-    let health = query.with(|file| log(file, HEALTH, LOG_BYTES));
-    if let Some(log) = query.or_missing("health log", health)
-        && let Some(reported) = nvme::health(&log)
+fn report_health(query: &mut Query<'_>, controller: &Info) {
+    let read = query.with(|file| log(file, Health::PAGE, Health::BYTES));
+    if let Some(log) = query.or_missing("health log", read)
+        && let Some(reported) = health(&log)
     {
         query.id.health = std::mem::take(&mut query.id.health).or(reported);
     }
-    if let Ok(slots) = query.with(|file| log(file, FIRMWARE, LOG_BYTES)) {
-        nvme::firmware_slots(&slots).into_iter().for_each(|s| query.detail("firmware slots", s));
+    if let Ok(slots) = query.with(|file| log(file, FIRMWARE, Health::BYTES)) {
+        firmware_slots(&slots).into_iter().for_each(|s| query.detail("firmware slots", s));
     }
     // Reading an unsupported log would count as an error in the drive's error log.
     let list = || query.with(|file| log(file, LOGS, 1024)).ok();
     let list = controller.lists_logs.then(list).flatten();
-    if list.is_some_and(|list| nvme::has_log(&list, OCP_HEALTH)) {
-        let more = query.with(|file| log(file, OCP_HEALTH, LOG_BYTES)).ok();
-        query.id.health.flash_written_bytes = more.and_then(|log| nvme::flash_written(&log));
+    if list.is_some_and(|list| has_log(&list, OCP_HEALTH)) {
+        let more = query.with(|file| log(file, OCP_HEALTH, Health::BYTES)).ok();
+        query.id.health.flash_written_bytes = more.and_then(|log| flash_written(&log));
     }
 }

@@ -74,24 +74,9 @@ pub(crate) fn admin(file: &File, command: &Admin, data: &mut [u8]) -> io::Result
     match status {
         0 => Ok(()),
         status if status < 0 => Err(io::Error::last_os_error()),
-        status => Err(io::Error::other(refusal(status as u32))),
+        status => {
+            let status = nvme::Status(status as u16 & 0x7ff);
+            Err(io::Error::other(format!("the drive reports: {status}")))
+        }
     }
-}
-
-/// A status in words: the generic ones and those of format and sanitize (NVMe 1.4, 4.6.1).
-fn refusal(status: u32) -> String {
-    let text = match status & 0x7ff {
-        0x001 => "the command is not supported",
-        0x002 => "a field of the command is invalid",
-        0x006 => "an internal error",
-        0x00b => "the namespace is invalid, or cannot be addressed alone",
-        0x01c => "a sanitize failed and must be repeated first",
-        0x01d => "a sanitize is in progress",
-        0x020 => "the namespace is write protected",
-        0x109 => "there is no such log",
-        0x10a => "there is no such format",
-        0x286 => "access denied",
-        _ => "an error",
-    };
-    format!("the drive reports: {text} (NVMe status {:#05x})", status & 0x7ff)
 }

@@ -1,0 +1,362 @@
+//! The controller: up, down, admin commands, queues, abort and reset.
+//!
+//! Admin commands are carried out one at a time; the caller waits for each. I/O queues, once
+//! created, live on their own and may be on other threads. They come back here when a command is
+//! overdue ([`Controller::attend`]) and after a reset ([`Controller::restore`]).
+
+use core::ops::Deref;
+
+use crate::command::{Command, opcode};
+use crate::error::Error;
+use crate::health::Health;
+use crate::host::{Clock as _, DmaMap, Mmio as _, PAGE_BYTES, Platform, copy_out, zero};
+use crate::identify::{self, Info, Namespace, STRUCTURE_BYTES};
+use crate::layout::{Layout, Shape};
+use crate::queue::{Queue, Shadow};
+use crate::regs::{self, Capabilities};
+use crate::request::{Completed, Overdue};
+use crate::tracker::Tracker;
+
+/// Slots of the admin queue: commands are carried out one at a time.
+const SLOTS: usize = 1;
+const SLOT: usize = 0;
+const SHAPE: Shape =
+    Shape { slots: SLOTS, request_bytes: 2 * PAGE_BYTES, base: 0, timeout_ns: u64::MAX / 8 };
+/// Pages of the admin queue: rings, lists; then data, values and events of shadow doorbells.
+const DATA_AT: usize = 4 * PAGE_BYTES;
+const SHADOW: Shadow = Shadow { values: 5 * PAGE_BYTES, events: 6 * PAGE_BYTES };
+/// Memory that a controller needs for itself, bytes: the head of its platform's memory.
+pub const ADMIN_BYTES: usize = 7 * PAGE_BYTES;
+
+/// Time for an admin command, unless it erases.
+const COMMAND_NS: u64 = 10_000_000_000;
+/// Time to stop and start beyond the controller's own claim, which some get wrong.
+const GRACE_NS: u64 = 2_000_000_000;
+const SHUTDOWN_NS: u64 = 10_000_000_000;
+/// The feature that grants queues.
+const QUEUES: u8 = 0x07;
+
+/// A controller that is up. `P` leads to its registers, its memory and the clock.
+pub struct Controller<P> {
+    platform: P,
+    capabilities: Capabilities,
+    admin: Queue<P, P, [Tracker; SLOTS]>,
+    info: Info,
+    shadow: Option<Shadow>,
+    /// An admin command was not answered: only a reset helps.
+    stuck: bool,
+}
+
+impl<P: Deref<Target: Platform> + Clone> Controller<P> {
+    /// Resets the controller, brings it up and identifies it.
+    pub fn start(platform: P) -> Result<Self, Error> {
+        let raw = platform.read64(regs::CAP);
+        if raw == u64::MAX {
+            return Err(Error::Gone);
+        }
+        let capabilities = Capabilities(raw);
+        if !capabilities.has_nvm_commands() {
+            return Err(Error::Unsupported("the NVM command set"));
+        }
+        if capabilities.page_bits_min() > PAGE_BYTES.ilog2() {
+            return Err(Error::Unsupported("pages of 4 KiB"));
+        }
+        let there = platform.words().len() * 4;
+        if there < ADMIN_BYTES {
+            return Err(Error::Memory { needed: ADMIN_BYTES, there });
+        }
+        let layout = Layout::new(&SHAPE, 64, None, 512)?;
+        let lent = [Tracker::default(); SLOTS];
+        let admin = Queue::new(platform.clone(), platform.clone(), lent, layout, 0, capabilities)?;
+        let info = Info::parse(&[0; STRUCTURE_BYTES]).ok_or(Error::Gone)?;
+        let mut controller =
+            Controller { platform, capabilities, admin, info, shadow: None, stuck: false };
+        controller.stop()?;
+        controller.enable()?;
+        let mut page = [0; STRUCTURE_BYTES];
+        controller.read(&Command::identify(identify::CONTROLLER, 0), &mut page)?;
+        controller.info = Info::parse(&page).ok_or(Error::Nonsense("identify controller"))?;
+        Ok(controller)
+    }
+
+    /// What the controller says of itself.
+    pub fn info(&self) -> &Info {
+        &self.info
+    }
+
+    /// Its capabilities.
+    pub fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    /// Bytes of the largest transfer; `None`: no limit.
+    pub fn transfer_max(&self) -> Option<usize> {
+        let bits = u32::from(self.info.transfer_max);
+        (bits != 0).then(|| 1usize.checked_shl(bits + 12).unwrap_or(usize::MAX))
+    }
+
+    /// Disables the controller. Afterwards it does not touch memory.
+    pub fn stop(&mut self) -> Result<(), Error> {
+        let config = self.platform.read32(regs::CC);
+        if config & regs::CC_ENABLE != 0 {
+            self.platform.write32(regs::CC, config & !regs::CC_ENABLE);
+        }
+        self.wait_for(regs::CSTS_READY, 0, self.capabilities.ready_ns() + GRACE_NS)
+    }
+
+    /// Flushes its caches and stops it, before power is cut or the drive is given away.
+    pub fn shut_down(&mut self) -> Result<(), Error> {
+        let config = self.platform.read32(regs::CC);
+        self.platform.write32(regs::CC, config | regs::CC_SHUTDOWN);
+        let flushed = self.wait_for(regs::CSTS_SHUTDOWN, regs::CSTS_SHUTDOWN_DONE, SHUTDOWN_NS);
+        self.platform.write32(regs::CC, 0);
+        self.wait_for(regs::CSTS_READY, 0, self.capabilities.ready_ns() + GRACE_NS)?;
+        flushed
+    }
+
+    /// Enables the controller with an empty admin queue.
+    fn enable(&mut self) -> Result<(), Error> {
+        self.admin.lose_all(|_| ());
+        self.admin.restart(None);
+        (self.shadow, self.stuck) = (None, false);
+        let layout = *self.admin.layout();
+        let sizes = (layout.sq_entries - 1) | (layout.cq_entries - 1) << 16;
+        let platform = &*self.platform;
+        // The driver polls.
+        platform.write32(regs::INTMS, u32::MAX);
+        platform.write32(regs::AQA, sizes);
+        platform.write64(regs::ASQ, platform.bus(layout.sq_at));
+        platform.write64(regs::ACQ, platform.bus(layout.cq_at));
+        platform.write32(regs::CC, regs::CC_ENTRIES | regs::CC_ENABLE);
+        let time = self.capabilities.ready_ns() + GRACE_NS;
+        self.wait_for(regs::CSTS_READY, regs::CSTS_READY, time)
+    }
+
+    fn wait_for(&self, mask: u32, value: u32, time_ns: u64) -> Result<(), Error> {
+        let end = self.platform.now_ns().saturating_add(time_ns);
+        loop {
+            match self.platform.read32(regs::CSTS) {
+                regs::GONE => return Err(Error::Gone),
+                status if status & mask == value => return Ok(()),
+                // A fatal error is left by a reset: stopping goes on.
+                status if status & regs::CSTS_FATAL != 0 && value != 0 => return Err(Error::Fatal),
+                _ if self.platform.now_ns() >= end => return Err(Error::NotReady(time_ns)),
+                _ => self.platform.pause(),
+            }
+        }
+    }
+
+    /// Whether it still answers: not gone, and without a fatal error.
+    pub fn check(&self) -> Result<(), Error> {
+        match self.platform.read32(regs::CSTS) {
+            regs::GONE => Err(Error::Gone),
+            status if status & regs::CSTS_FATAL != 0 => Err(Error::Fatal),
+            _ => Ok(()),
+        }
+    }
+
+    /// Carries out an admin command without data; returns its result.
+    pub fn admin(&mut self, command: &Command) -> Result<u32, Error> {
+        self.carry_out(command, DATA_AT, 0, COMMAND_NS)
+    }
+
+    /// Carries out an admin command that returns at most a page of data.
+    pub fn read(&mut self, command: &Command, data: &mut [u8]) -> Result<(), Error> {
+        let bytes = data.len().min(PAGE_BYTES);
+        zero(self.platform.words(), DATA_AT, PAGE_BYTES);
+        self.carry_out(command, DATA_AT, bytes, COMMAND_NS)?;
+        copy_out(self.platform.words(), DATA_AT, &mut data[..bytes]);
+        Ok(())
+    }
+
+    /// Carries out a command with data at a place of the platform's memory.
+    fn carry_out(
+        &mut self,
+        command: &Command,
+        at: usize,
+        bytes: usize,
+        time_ns: u64,
+    ) -> Result<u32, Error> {
+        let addresses = self.admin.addresses(SLOT, at, bytes);
+        self.carry_out_at(command, addresses, time_ns)
+    }
+
+    /// Carries out a command with these two addresses.
+    fn carry_out_at(
+        &mut self,
+        command: &Command,
+        addresses: (u64, u64),
+        time_ns: u64,
+    ) -> Result<u32, Error> {
+        let Command { opcode, .. } = *command;
+        if self.stuck {
+            return Err(Error::NoAnswer(opcode));
+        }
+        let pushed = self.admin.push_addressed(SLOT, command, addresses);
+        pushed.map_err(|_| Error::NoAnswer(opcode))?;
+        self.admin.ring();
+        let end = self.platform.now_ns().saturating_add(time_ns);
+        let mut answer: Option<Completed> = None;
+        loop {
+            self.admin.poll(|done| answer = Some(done));
+            match answer {
+                Some(Completed { status, result, .. }) if status.is_ok() => return Ok(result),
+                Some(Completed { status, .. }) => return Err(Error::Refused { opcode, status }),
+                None => self.check().inspect_err(|_| self.stuck = true)?,
+            }
+            if self.platform.now_ns() >= end {
+                self.stuck = true;
+                return Err(Error::NoAnswer(opcode));
+            }
+            self.platform.pause();
+        }
+    }
+
+    /// Fills `list` with the numbers of active namespaces, ascending; returns how many there are
+    /// (at most 1,024).
+    pub fn namespaces(&mut self, list: &mut [u32]) -> Result<usize, Error> {
+        let mut page = [0; STRUCTURE_BYTES];
+        self.read(&Command::identify(identify::NAMESPACE_LIST, 0), &mut page)?;
+        let mut count = 0;
+        for nsid in identify::namespace_list(&page) {
+            if let Some(place) = list.get_mut(count) {
+                *place = nsid;
+            }
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Identifies a namespace.
+    pub fn namespace(&mut self, nsid: u32) -> Result<Namespace, Error> {
+        let mut page = [0; STRUCTURE_BYTES];
+        self.read(&Command::identify(identify::NAMESPACE, nsid), &mut page)?;
+        Namespace::parse(&page).ok_or(Error::Nonsense("identify namespace"))
+    }
+
+    /// The health log of the controller.
+    pub fn health(&mut self) -> Result<Health, Error> {
+        let mut log = [0; Health::BYTES];
+        self.read(&Command::log(Health::PAGE, u32::MAX, Health::BYTES as u32), &mut log)?;
+        Health::parse(&log).ok_or(Error::Nonsense("the health log"))
+    }
+
+    /// Formats a namespace. Everything on it is lost; allow minutes.
+    pub fn format(&mut self, nsid: u32, format: u8, erase: u8, time_ns: u64) -> Result<(), Error> {
+        self.carry_out(&Command::format(nsid, format, erase), DATA_AT, 0, time_ns).map(drop)
+    }
+
+    /// Asks for I/O queue pairs; returns how many are granted, numbered from 1. Before the first
+    /// queue is created.
+    pub fn grant_queues(&mut self, wanted: u16) -> Result<u16, Error> {
+        let zero_based = u32::from(wanted.max(1) - 1);
+        let granted = self.admin(&Command::set_feature(QUEUES, zero_based | zero_based << 16))?;
+        Ok((granted as u16).min((granted >> 16) as u16).saturating_add(1).min(wanted.max(1)))
+    }
+
+    /// Turns shadow doorbells on for queues created from now on, if the controller has them (NVMe
+    /// 1.4, section 5.7): it then reads most doorbells from memory.
+    pub fn use_shadow_doorbells(&mut self) -> Result<bool, Error> {
+        if !self.info.doorbell_buffer {
+            return Ok(false);
+        }
+        zero(self.platform.words(), SHADOW.values, 2 * PAGE_BYTES);
+        // Its two addresses stand where those of a transfer of two pages do.
+        let command = Command { opcode: opcode::DOORBELL_BUFFER, ..Command::default() };
+        self.carry_out(&command, SHADOW.values, 2 * PAGE_BYTES, COMMAND_NS)?;
+        self.shadow = Some(SHADOW);
+        Ok(true)
+    }
+
+    /// The layout of a queue on this controller, for the smallest block it will carry.
+    pub fn lay_out(&self, shape: &Shape, block_bytes: u32) -> Result<Layout, Error> {
+        let entries = self.capabilities.entries_max();
+        Layout::new(shape, entries, self.transfer_max(), block_bytes)
+    }
+
+    /// Creates queue pair `id` (from 1) in `memory`, which it uses until it is deleted or the
+    /// controller is stopped.
+    pub fn create_queue<D, T>(
+        &mut self,
+        id: u16,
+        memory: D,
+        trackers: T,
+        layout: Layout,
+    ) -> Result<Queue<P, D, T>, Error>
+    where
+        D: Deref<Target: DmaMap>,
+        T: AsMut<[Tracker]> + AsRef<[Tracker]>,
+    {
+        let platform = self.platform.clone();
+        let mut queue = Queue::new(platform, memory, trackers, layout, id, self.capabilities)?;
+        self.restore(&mut queue)?;
+        Ok(queue)
+    }
+
+    /// Creates a queue anew after a reset. Its requests must have been ended by
+    /// [`Controller::reset`].
+    pub fn restore<D, T>(&mut self, queue: &mut Queue<P, D, T>) -> Result<(), Error>
+    where
+        D: Deref<Target: DmaMap>,
+        T: AsMut<[Tracker]> + AsRef<[Tracker]>,
+    {
+        // The page of values has room for the doorbells of so many queues only.
+        let end = self.capabilities.doorbell(queue.id() + 1) - self.capabilities.doorbell(0);
+        queue.restart(self.shadow.filter(|_| end <= PAGE_BYTES));
+        let (id, layout) = (queue.id(), *queue.layout());
+        let memory: &D::Target = queue.memory();
+        let (sq, cq) = (memory.bus(layout.sq_at), memory.bus(layout.cq_at));
+        self.carry_out_at(&Command::create_cq(id, layout.cq_entries), (cq, 0), COMMAND_NS)?;
+        self.carry_out_at(&Command::create_sq(id, layout.sq_entries), (sq, 0), COMMAND_NS)?;
+        Ok(())
+    }
+
+    /// Deletes a queue pair. The commands in flight are aborted; only after success may its memory
+    /// be used for something else.
+    pub fn delete_queue(&mut self, id: u16) -> Result<(), Error> {
+        self.admin(&Command::delete(opcode::DELETE_SQ, id))?;
+        self.admin(&Command::delete(opcode::DELETE_CQ, id)).map(drop)
+    }
+
+    /// Does what an overdue command of a queue needs. [`Overdue::Reset`] is left to the caller, who
+    /// knows all queues.
+    pub fn attend<D, T>(&mut self, queue: &mut Queue<P, D, T>) -> Result<Option<Overdue>, Error>
+    where
+        D: Deref<Target: DmaMap>,
+        T: AsMut<[Tracker]> + AsRef<[Tracker]>,
+    {
+        self.check()?;
+        while let Some(overdue) = queue.overdue() {
+            let Overdue::Abort(cid) = overdue else { return Ok(Some(overdue)) };
+            match self.admin(&Command::abort(queue.id(), cid)) {
+                // Not aborted, or too many at a time: the time-out of the abort decides.
+                Ok(_) | Err(Error::Refused { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Resets the controller and brings it up again, without its queues: each must be ended
+    /// ([`Controller::end`]) and may be restored.
+    pub fn reset(&mut self) -> Result<(), Error> {
+        let shadow = self.shadow.is_some();
+        self.stop()?;
+        self.enable()?;
+        if shadow {
+            self.use_shadow_doorbells()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the requests of a queue after a reset; each is reported as [`Status::LOST`].
+    ///
+    /// [`Status::LOST`]: crate::Status::LOST
+    pub fn end<D, T>(&mut self, queue: &mut Queue<P, D, T>, done: impl FnMut(Completed))
+    where
+        D: Deref<Target: DmaMap>,
+        T: AsMut<[Tracker]> + AsRef<[Tracker]>,
+    {
+        queue.lose_all(done);
+    }
+}

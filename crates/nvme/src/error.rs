@@ -1,0 +1,73 @@
+//! Errors of bringing a controller up and of its admin commands.
+
+use core::fmt;
+
+use crate::status::Status;
+
+/// The reason why the controller cannot be used, or did not carry out an admin command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// Its registers read as all ones: removed, without power, or asleep.
+    Gone,
+    /// It did not become ready, or did not stop, in this time (ns).
+    NotReady(u64),
+    /// It reports a fatal error.
+    Fatal,
+    /// It lacks something the driver needs.
+    Unsupported(&'static str),
+    /// The memory is too small: bytes needed, bytes there.
+    Memory {
+        /// Bytes needed.
+        needed: usize,
+        /// Bytes there.
+        there: usize,
+    },
+    /// A ring, which must be contiguous on the bus, is not.
+    Scattered,
+    /// More trackers are needed than were lent: needed, lent.
+    Trackers {
+        /// Trackers needed.
+        needed: usize,
+        /// Trackers lent.
+        there: usize,
+    },
+    /// An admin command was not answered; its opcode.
+    NoAnswer(u8),
+    /// An admin command failed.
+    Refused {
+        /// Opcode of the command.
+        opcode: u8,
+        /// Reported status.
+        status: Status,
+    },
+    /// A structure it returned makes no sense.
+    Nonsense(&'static str),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Error::Gone => f.write_str("the controller is gone"),
+            Error::NotReady(ns) => {
+                write!(f, "the controller did not change its state in {} ms", ns / 1_000_000)
+            }
+            Error::Fatal => f.write_str("the controller reports a fatal error"),
+            Error::Unsupported(feature) => write!(f, "the controller lacks {feature}"),
+            Error::Memory { needed, there } => {
+                write!(f, "{needed} bytes of memory needed, {there} lent")
+            }
+            Error::Scattered => f.write_str("the memory of a queue is not contiguous on the bus"),
+            Error::Trackers { needed, there } => {
+                write!(f, "{needed} trackers needed, {there} lent")
+            }
+            Error::NoAnswer(opcode) => write!(f, "no answer to admin command {opcode:#04x}"),
+            Error::Refused { opcode, status } => {
+                write!(f, "admin command {opcode:#04x}: {status}")
+            }
+            Error::Nonsense(structure) => write!(f, "invalid data in {structure}"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,127 @@
+//! Where a queue keeps its rings and lists in the memory lent to it.
+//!
+//! ```text
+//! base ─► submission ring │ completion ring │ PRP lists, one for each tracker │ data: the caller's
+//! ```
+
+use crate::command::BLOCKS_MAX;
+use crate::error::Error;
+use crate::host::PAGE_BYTES;
+use crate::prp;
+use crate::tracker::TRACKERS_MAX;
+
+/// Requirements of a queue's user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Requests in flight at most.
+    pub slots: usize,
+    /// Bytes of the largest request.
+    pub request_bytes: usize,
+    /// Offset of the queue in its memory, a multiple of 4 KiB.
+    pub base: usize,
+    /// Time after which a command is aborted, and after as much again the controller reset; ns.
+    pub timeout_ns: u64,
+}
+
+/// The layout of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub(crate) slots: usize,
+    pub(crate) request_bytes: usize,
+    /// Bytes of one command at most: requests are split at this.
+    pub(crate) command_bytes: usize,
+    /// Commands, and so trackers, of each request.
+    pub(crate) pieces: usize,
+    pub(crate) sq_entries: u32,
+    pub(crate) cq_entries: u32,
+    pub(crate) sq_at: usize,
+    pub(crate) cq_at: usize,
+    pub(crate) lists_at: usize,
+    pub(crate) list_pages: usize,
+    /// See [`Layout::end`].
+    pub(crate) end: usize,
+    pub(crate) timeout_ns: u64,
+}
+
+impl Layout {
+    /// Lays out a queue on a controller with rings of `entries_max` and transfers of
+    /// `transfer_max` bytes (`None`: no limit), for the smallest block in use.
+    pub fn new(
+        shape: &Shape,
+        entries_max: u32,
+        transfer_max: Option<usize>,
+        block_bytes: u32,
+    ) -> Result<Layout, Error> {
+        let request_bytes = shape.request_bytes.max(1).next_multiple_of(PAGE_BYTES);
+        let addressed = (BLOCKS_MAX as usize).saturating_mul(block_bytes.max(512) as usize);
+        let command_bytes = transfer_max.unwrap_or(usize::MAX).min(addressed).min(request_bytes);
+        let pieces = request_bytes.div_ceil(command_bytes);
+        let trackers = shape.slots.max(1).saturating_mul(pieces);
+        if trackers > TRACKERS_MAX {
+            return Err(Error::Trackers { needed: trackers, there: TRACKERS_MAX });
+        }
+        let largest = 1 << entries_max.clamp(2, 1 << 16).ilog2();
+        let ring = |wanted: usize| (wanted.next_power_of_two() as u32).min(largest).max(2);
+        // A full ring holds one entry less. The completion ring is larger, so that its doorbell
+        // needs to be rung only once for many completions.
+        let (sq_entries, cq_entries) = (ring(trackers + 1), ring(4 * trackers));
+        let list_pages = prp::list_pages(command_bytes / PAGE_BYTES);
+        let sq_at = shape.base;
+        let cq_at = sq_at + (64 * sq_entries as usize).next_multiple_of(PAGE_BYTES);
+        let lists_at = cq_at + (16 * cq_entries as usize).next_multiple_of(PAGE_BYTES);
+        Ok(Layout {
+            slots: shape.slots.max(1),
+            request_bytes,
+            command_bytes,
+            pieces,
+            sq_entries,
+            cq_entries,
+            sq_at,
+            cq_at,
+            lists_at,
+            list_pages,
+            end: lists_at + trackers * list_pages * PAGE_BYTES,
+            timeout_ns: shape.timeout_ns.max(4),
+        })
+    }
+
+    /// Exclusive end of rings and lists in the memory: the caller's data begin here.
+    pub fn end(&self) -> usize {
+        self.end
+    }
+
+    /// Trackers the queue needs.
+    pub fn trackers(&self) -> usize {
+        self.slots * self.pieces
+    }
+
+    /// Offset of the list of a tracker.
+    #[inline(always)]
+    pub(crate) fn list(&self, tracker: usize) -> usize {
+        self.lists_at + tracker * self.list_pages * PAGE_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape =
+        Shape { slots: 16, request_bytes: 1 << 20, base: 4096, timeout_ns: 1_000_000_000 };
+
+    #[test]
+    fn a_request_beyond_the_transfer_limit_has_several_trackers() {
+        let layout = Layout::new(&SHAPE, 1024, Some(128 << 10), 512).expect("fits");
+        assert_eq!((layout.pieces, layout.trackers()), (8, 128));
+        assert_eq!((layout.sq_entries, layout.cq_entries), (256, 512));
+        assert_eq!(layout.end, 4096 + 256 * 64 + 512 * 16 + 128 * 4096);
+    }
+
+    #[test]
+    fn rings_keep_the_limit_of_the_controller() {
+        let layout = Layout::new(&SHAPE, 11, None, 512).expect("fits");
+        assert_eq!((layout.sq_entries, layout.cq_entries, layout.pieces), (8, 8, 1));
+        let too_many = Shape { slots: 5000, ..SHAPE };
+        assert!(matches!(Layout::new(&too_many, 8, None, 512), Err(Error::Trackers { .. })));
+    }
+}

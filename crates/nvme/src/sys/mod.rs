@@ -1,0 +1,41 @@
+//! Memory barriers between the processor and a device on its bus: the only `unsafe` of the driver.
+//!
+//! Rust's fences order memory between processors. On Arm those cover the inner shareable domain,
+//! and a device is outside of it, so these use the outer domain. On x86 loads and stores to memory
+//! keep their order; only a store followed by a load needs an instruction.
+
+/// Earlier writes to memory are visible to the device before later writes to its registers.
+#[inline(always)]
+pub(crate) fn before_doorbell() {
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a barrier changes neither memory nor registers.
+    unsafe {
+        core::arch::asm!("dmb oshst", options(nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "aarch64"))]
+    core::sync::atomic::fence(core::sync::atomic::Ordering::Release);
+}
+
+/// Later reads of memory see at least what the device wrote before the word just read.
+#[inline(always)]
+pub(crate) fn after_phase() {
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        core::arch::asm!("dmb oshld", options(nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "aarch64"))]
+    core::sync::atomic::fence(core::sync::atomic::Ordering::Acquire);
+}
+
+/// Earlier writes are visible to the device before later reads: the shadow doorbell's protocol.
+#[inline(always)]
+pub(crate) fn full() {
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        core::arch::asm!("dmb osh", options(nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "aarch64"))]
+    core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+}
