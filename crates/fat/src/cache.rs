@@ -1,0 +1,56 @@
+//! One sector in memory, read when it is first asked for.
+
+use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
+
+#[derive(Clone)]
+pub(crate) struct Cache {
+    sector: Option<u64>,
+    bytes: [u8; SECTOR_BYTES_MAX],
+}
+
+impl Cache {
+    pub fn new() -> Cache {
+        Cache { sector: None, bytes: [0; SECTOR_BYTES_MAX] }
+    }
+
+    /// The sector that is held.
+    pub fn holds(&self) -> Option<u64> {
+        self.sector
+    }
+
+    /// Takes a sector as zeros, unless it is held.
+    pub fn blank(&mut self, sector: u64) {
+        if self.sector != Some(sector) {
+            (self.sector, self.bytes) = (Some(sector), [0; SECTOR_BYTES_MAX]);
+        }
+    }
+
+    /// A sector of the drive.
+    pub fn get<D: Drive>(&mut self, drive: &mut D, sector: u64) -> Result<&[u8], Error<D::Error>> {
+        Ok(self.get_mut(drive, sector)?)
+    }
+
+    /// The same, to be changed; [`Cache::put`] writes it.
+    pub fn get_mut<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        sector: u64,
+    ) -> Result<&mut [u8], Error<D::Error>> {
+        let size = drive.sector_bytes() as usize;
+        if self.sector != Some(sector) {
+            self.sector = None;
+            drive.read(sector, &mut self.bytes[..size]).map_err(Error::Drive)?;
+            self.sector = Some(sector);
+        }
+        Ok(&mut self.bytes[..size])
+    }
+
+    /// Submits the sector that is held.
+    pub fn put<D: Drive>(&self, drive: &mut D) -> Result<(), Error<D::Error>> {
+        let size = drive.sector_bytes() as usize;
+        match self.sector {
+            Some(sector) => drive.submit(sector, &self.bytes[..size]).map_err(Error::Drive),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The parts that only exFAT has: boot checksums, bitmap, up-case table.
+
+use super::{Check, Problem};
+use crate::bytes::{u16_at, u32_at};
+use crate::cache::Cache;
+use crate::directory::special_place;
+use crate::drive::{Drive, Error};
+use crate::exfat;
+use crate::layout::FIRST_CLUSTER;
+
+impl Check<'_> {
+    pub(super) fn exfat<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+        let percent = self.boot(drive)?;
+        self.chain(drive, self.layout.root_cluster, None)?;
+        let (mut bitmap, mut upcase) = (false, false);
+        // The bitmap comes first in the root directory, before any file that it is compared with.
+        self.walk(drive, |check, drive, entry| {
+            let (first, bytes) = special_place(entry);
+            let chained = check.layout.has(first);
+            match entry[0] {
+                exfat::BITMAP => {
+                    let needed = u64::from(check.layout.clusters).div_ceil(8);
+                    bitmap = chained && bytes == needed;
+                    if chained {
+                        check.bitmap_sector = Some(check.layout.sector_of(first));
+                        check.chain(drive, first, Some(check.layout.clusters_for(bytes)))?;
+                    }
+                }
+                exfat::UPCASE if chained => {
+                    check.chain(drive, first, Some(check.layout.clusters_for(bytes)))?;
+                    upcase = check.upcase_sum(drive, first, bytes)? == u32_at(entry, 4);
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if !upcase {
+            self.report(Problem::Upcase);
+        }
+        if !bitmap {
+            self.report(Problem::Bitmap);
+            return Ok(());
+        }
+        // The root directory was taken before the bitmap was known.
+        let root = self.layout.root_cluster;
+        if !self.is_allocated(drive, root)? {
+            self.report(Problem::NotAllocated { first: root, count: 1 });
+        }
+        let counted =
+            self.lost(drive, |check, drive, cluster| check.is_allocated(drive, cluster))?;
+        self.bits_behind_end(drive)?;
+        let share = u64::from(counted) * 100 / u64::from(self.layout.clusters);
+        if percent != 0xff && u64::from(percent) != share {
+            self.report(Problem::StaleCount { stated: u32::from(percent), counted: share as u32 });
+        }
+        Ok(())
+    }
+
+    /// Checks both boot regions; returns the percentage in use.
+    fn boot<D: Drive>(&mut self, drive: &mut D) -> Result<u8, Error<D::Error>> {
+        let (mut sector, mut copy) = (Cache::new(), Cache::new());
+        for start in [0, exfat::BOOT_SECTORS] {
+            let mut sum = 0;
+            for number in 0..exfat::CHECKSUM_SECTOR {
+                sum = exfat::boot_sum(sum, number, sector.get(drive, start + number)?);
+            }
+            let stated = sector.get(drive, start + exfat::CHECKSUM_SECTOR)?;
+            if stated.chunks_exact(4).any(|word| u32_at(word, 0) != sum) {
+                self.report(Problem::BootChecksum { sector: start });
+            }
+        }
+        let mut differs = false;
+        for number in 0..exfat::BOOT_SECTORS {
+            let main = sector.get(drive, number)?;
+            let backup = copy.get(drive, exfat::BOOT_SECTORS + number)?;
+            let counts = |at: usize| number != 0 || !matches!(at, 106 | 107 | 112);
+            differs |= main.iter().zip(backup).enumerate().any(|(i, (a, b))| counts(i) && a != b);
+        }
+        if differs {
+            self.report(Problem::BackupDiffers);
+        }
+        let boot = sector.get(drive, 0)?;
+        let (flags, percent) = (u16_at(boot, exfat::FLAGS_AT), boot[exfat::PERCENT_AT]);
+        if flags & exfat::DIRTY != 0 {
+            self.report(Problem::Dirty);
+        }
+        if flags & exfat::MEDIA_FAILED != 0 {
+            self.report(Problem::MediaFailed);
+        }
+        Ok(percent)
+    }
+
+    /// The checksum of a table, which starts at a cluster and is in one piece.
+    fn upcase_sum<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        first: u32,
+        bytes: u64,
+    ) -> Result<u32, Error<D::Error>> {
+        // No table is longer than two bytes for each character.
+        let (mut left, mut sum) = (bytes.min(0x2_0000), 0);
+        let (mut cache, mut sector) = (Cache::new(), self.layout.sector_of(first));
+        while left > 0 && sector < self.layout.sectors {
+            let content = cache.get(drive, sector)?;
+            let count = left.min(content.len() as u64);
+            sum = exfat::checksum32(sum, content[..count as usize].iter().copied());
+            (left, sector) = (left - count, sector + 1);
+        }
+        Ok(sum)
+    }
+
+    fn bits_behind_end<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+        let clusters = self.layout.clusters;
+        for cluster in (clusters..clusters.next_multiple_of(8)).map(|at| at + FIRST_CLUSTER) {
+            if self.is_allocated(drive, cluster)? {
+                self.report(Problem::BitsBehindEnd);
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! The parts that only FAT32 has: two FATs, FSInfo, the dirty bit.
+
+use super::{Check, Problem};
+use crate::cache::Cache;
+use crate::drive::{Drive, Error};
+use crate::fat32;
+use crate::layout::Link;
+
+impl Check<'_> {
+    pub(super) fn fat32<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+        let (mut sector, mut copy) = (Cache::new(), Cache::new());
+        if sector.get(drive, 0)?[fat32::DIRTY_AT] & 1 != 0 {
+            self.report(Problem::Dirty);
+        }
+        let boot = sector.get(drive, 0)?;
+        let backup = copy.get(drive, fat32::BACKUP_SECTOR)?;
+        // The dirty bit is in the first copy alone.
+        let differs = |(at, (a, b)): (usize, (&u8, &u8))| at != fat32::DIRTY_AT && a != b;
+        if boot.iter().zip(backup).enumerate().any(differs) {
+            self.report(Problem::BackupDiffers);
+        }
+        let stated = fat32::info_free(sector.get(drive, fat32::INFO_SECTOR)?);
+        self.chain(drive, self.layout.root_cluster, None)?;
+        self.walk(drive, |_, _, _| Ok(()))?;
+        let used = self.lost(drive, |check, drive, cluster| {
+            let link = check.layout.follow(drive, &mut check.fat, cluster)?;
+            Ok(link != Link::Free && !check.is_marked_bad(drive, cluster)?)
+        })?;
+        let counted = self.layout.clusters - used;
+        if let Some(stated) = stated.filter(|free| *free != fat32::UNKNOWN && *free != counted) {
+            self.report(Problem::StaleCount { stated, counted });
+        }
+        self.compare_fats(drive, &mut sector, &mut copy)
+    }
+
+    /// Whether a cluster is marked as defective rather than used.
+    fn is_marked_bad<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        cluster: u32,
+    ) -> Result<bool, Error<D::Error>> {
+        const DEFECTIVE: u32 = 0x0fff_fff7;
+        let at = u64::from(cluster) * 4;
+        let size = u64::from(self.layout.sector_bytes);
+        let sector = self.fat.get(drive, self.layout.fat_sector + at / size)?;
+        Ok(crate::bytes::u32_at(sector, (at % size) as usize) & fat32::LAST == DEFECTIVE)
+    }
+
+    fn compare_fats<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        first: &mut Cache,
+        second: &mut Cache,
+    ) -> Result<(), Error<D::Error>> {
+        if self.layout.fats < 2 {
+            return Ok(());
+        }
+        for sector in 0..self.layout.fat_sectors {
+            let a = first.get(drive, self.layout.fat_sector + sector)?;
+            let b = second.get(drive, self.layout.fat_sector + self.layout.fat_sectors + sector)?;
+            if a != b {
+                self.report(Problem::FatsDiffer { sector });
+                break;
+            }
+        }
+        Ok(())
+    }
+}

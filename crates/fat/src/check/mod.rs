@@ -1,0 +1,331 @@
+//! The checker: everything on a volume that does not agree with everything else.
+//!
+//! It is stricter than fsck. `fsck.exfat` 1.2.0 calls these clean: clusters in the bitmap that no
+//! entry has, a bitmap longer than its file, the dirty flag, and a valid length below the size. It
+//! reports and repairs nothing. Its memory is a bit for each cluster, lent by the caller.
+
+mod exfat;
+mod fat32;
+
+use crate::cache::Cache;
+use crate::directory::{Cursor, Entry, Found, Position};
+use crate::drive::{Drive, Error};
+use crate::exfat::bit;
+use crate::layout::{FIRST_CLUSTER, Kind, Layout, Link};
+
+/// A disagreement. Clusters and sectors are numbers on the volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// The volume was not cleanly unmounted.
+    Dirty,
+    /// The drive reported errors to whoever wrote last.
+    MediaFailed,
+    /// A boot region, or its copy, does not have the checksum it states.
+    BootChecksum {
+        /// First sector of the region.
+        sector: u64,
+    },
+    /// The copy of the boot region differs.
+    BackupDiffers,
+    /// There is no bitmap, or it is not as long as the clusters need.
+    Bitmap,
+    /// The up-case table is missing or damaged.
+    Upcase,
+    /// An entry set does not agree with its own checksum or count: torn.
+    TornSet {
+        /// Sector of its first entry.
+        sector: u64,
+    },
+    /// A file has no cluster, or one outside of the volume, or its chain breaks off.
+    BadChain {
+        /// Its first cluster.
+        first: u32,
+    },
+    /// A cluster belongs to two files.
+    Shared {
+        /// The cluster.
+        cluster: u32,
+    },
+    /// A file uses clusters that the bitmap has as free.
+    NotAllocated {
+        /// Its first cluster.
+        first: u32,
+        /// Clusters.
+        count: u64,
+    },
+    /// The valid length is larger than the size.
+    ValidOverSize {
+        /// The first cluster of the file.
+        first: u32,
+    },
+    /// The valid length is smaller than the size: the rest was never written.
+    ValidBelowSize {
+        /// The first cluster of the file.
+        first: u32,
+        /// Bytes never written.
+        bytes: u64,
+    },
+    /// More clusters are allocated than the size of the file needs: of a chain, or in the bitmap
+    /// right behind a file.
+    LongerThanFile {
+        /// First cluster too many.
+        cluster: u32,
+        /// Clusters.
+        count: u64,
+    },
+    /// Clusters are allocated that no file has.
+    Lost {
+        /// The first of them.
+        cluster: u32,
+        /// Clusters, without a gap.
+        count: u64,
+    },
+    /// Bits of the bitmap behind the last cluster are set.
+    BitsBehindEnd,
+    /// The stated share or number of used clusters is wrong.
+    StaleCount {
+        /// As stated.
+        stated: u32,
+        /// As counted.
+        counted: u32,
+    },
+    /// The copies of the FAT differ.
+    FatsDiffer {
+        /// The first sector that does, from the start of the FAT.
+        sector: u64,
+    },
+    /// Directories are nested deeper than can be checked.
+    TooDeep,
+}
+
+/// Bytes of memory that [`check`] needs.
+pub fn check_room(layout: &Layout) -> usize {
+    (u64::from(layout.clusters).div_ceil(8)) as usize
+}
+
+/// Most directories within each other.
+const DEPTH: usize = 16;
+
+/// Checks a volume and calls `report` with each problem. `room` has at least [`check_room`] bytes.
+pub fn check<D: Drive>(
+    drive: &mut D,
+    room: &mut [u8],
+    report: &mut dyn FnMut(Problem),
+) -> Result<Layout, Error<D::Error>> {
+    let layout = Layout::read(drive)?;
+    let used = room.get_mut(..check_room(&layout)).ok_or(Error::Room)?;
+    used.fill(0);
+    let mut check =
+        Check { layout, used, report, fat: Cache::new(), table: Cache::new(), bitmap_sector: None };
+    match layout.kind {
+        Kind::Exfat => check.exfat(drive)?,
+        Kind::Fat32 => check.fat32(drive)?,
+    }
+    Ok(layout)
+}
+
+struct Check<'r> {
+    layout: Layout,
+    /// A bit for each cluster that belongs to something.
+    used: &'r mut [u8],
+    report: &'r mut dyn FnMut(Problem),
+    fat: Cache,
+    /// The bitmap.
+    table: Cache,
+    /// First sector of the bitmap.
+    bitmap_sector: Option<u64>,
+}
+
+impl Check<'_> {
+    fn report(&mut self, problem: Problem) {
+        (self.report)(problem);
+    }
+
+    fn is_used(&self, cluster: u32) -> bool {
+        let (byte, mask) = bit(cluster);
+        self.used.get(byte as usize).is_some_and(|b| b & mask != 0)
+    }
+
+    /// Takes a cluster; reports one that was taken before.
+    fn take(&mut self, cluster: u32) -> bool {
+        let (byte, mask) = bit(cluster);
+        let shared = self.is_used(cluster);
+        if let Some(byte) = self.used.get_mut(byte as usize) {
+            *byte |= mask;
+        }
+        if shared {
+            self.report(Problem::Shared { cluster });
+        }
+        !shared
+    }
+
+    /// Visits every directory. `Special` entries of the root go to `special`.
+    fn walk<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        mut special: impl FnMut(&mut Self, &mut D, &[u8; 32]) -> Result<(), Error<D::Error>>,
+    ) -> Result<(), Error<D::Error>> {
+        let mut cursor = Cursor::root(&self.layout);
+        let mut above = [None::<Position>; DEPTH];
+        let mut depth = 0;
+        loop {
+            match cursor.next(drive)? {
+                Found::End if depth == 0 => return Ok(()),
+                Found::End => {
+                    depth -= 1;
+                    above[depth].into_iter().for_each(|position| cursor.seek(position));
+                }
+                Found::Torn(place) => self.report(Problem::TornSet { sector: place.sector }),
+                Found::Special(entry) if depth == 0 => special(self, drive, &entry)?,
+                Found::Special(_) => {}
+                Found::Entry(entry) => {
+                    let whole = self.file(drive, &entry)?;
+                    if !entry.directory || !whole {
+                        continue;
+                    }
+                    if depth == DEPTH {
+                        self.report(Problem::TooDeep);
+                        continue;
+                    }
+                    (above[depth], depth) = (Some(cursor.position()), depth + 1);
+                    cursor.seek(Position::of(&self.layout, &entry));
+                }
+            }
+        }
+    }
+
+    /// Takes the clusters of a file or directory; false if it has none of its own to read.
+    fn file<D: Drive>(&mut self, drive: &mut D, entry: &Entry) -> Result<bool, Error<D::Error>> {
+        let first = entry.first;
+        if entry.valid > entry.bytes {
+            self.report(Problem::ValidOverSize { first });
+        } else if entry.valid < entry.bytes {
+            let bytes = entry.bytes - entry.valid;
+            self.report(Problem::ValidBelowSize { first, bytes });
+        }
+        let needed = self.layout.clusters_for(entry.bytes);
+        // A FAT32 directory has no size; its chain says it.
+        let open_end = entry.directory && self.layout.kind == Kind::Fat32;
+        if first == 0 && needed == 0 && !open_end {
+            return Ok(false);
+        }
+        let end = u64::from(first) + needed;
+        let inside = end <= u64::from(self.layout.last_cluster()) + 1;
+        if !self.layout.has(first) || (entry.contiguous && !inside) {
+            self.report(Problem::BadChain { first });
+            return Ok(false);
+        }
+        match entry.contiguous {
+            true => self.run(drive, first, needed),
+            false => self.chain(drive, first, (!open_end).then_some(needed)),
+        }
+    }
+
+    /// Takes a run of clusters.
+    fn run<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        first: u32,
+        count: u64,
+    ) -> Result<bool, Error<D::Error>> {
+        let (mut own, mut free) = (true, 0);
+        for cluster in (u64::from(first)..).take(count as usize) {
+            own &= self.take(cluster as u32);
+            free += u64::from(!self.is_allocated(drive, cluster as u32)?);
+        }
+        if free > 0 {
+            self.report(Problem::NotAllocated { first, count: free });
+        }
+        Ok(own)
+    }
+
+    /// Takes a chain, and compares its length.
+    fn chain<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        first: u32,
+        needed: Option<u64>,
+    ) -> Result<bool, Error<D::Error>> {
+        let (mut cluster, mut count, mut free) = (first, 0, 0);
+        let mut over = None;
+        let own = loop {
+            if !self.take(cluster) {
+                break false;
+            }
+            if needed == Some(count) {
+                over = Some(cluster);
+            }
+            count += 1;
+            free += u64::from(!self.is_allocated(drive, cluster)?);
+            match self.layout.follow(drive, &mut self.fat, cluster)? {
+                Link::To(next) => cluster = next,
+                Link::Last => break true,
+                Link::Free | Link::Bad => {
+                    self.report(Problem::BadChain { first });
+                    break false;
+                }
+            }
+        };
+        if free > 0 {
+            self.report(Problem::NotAllocated { first, count: free });
+        }
+        match (over, needed) {
+            (Some(cluster), Some(needed)) => {
+                self.report(Problem::LongerThanFile { cluster, count: count - needed });
+            }
+            (None, Some(needed)) if own && count < needed => {
+                self.report(Problem::BadChain { first });
+            }
+            _ => {}
+        }
+        Ok(own)
+    }
+
+    /// Whether the bitmap has a cluster. In a FAT, the chain itself says it.
+    fn is_allocated<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        cluster: u32,
+    ) -> Result<bool, Error<D::Error>> {
+        let Some(start) = self.bitmap_sector else { return Ok(true) };
+        let (byte, mask) = bit(cluster);
+        let size = u64::from(self.layout.sector_bytes);
+        let sector = self.table.get(drive, start + byte / size)?;
+        Ok(sector[(byte % size) as usize] & mask != 0)
+    }
+
+    /// Reports runs of clusters that are allocated and belong to nothing; returns the number of
+    /// allocated clusters.
+    fn lost<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        mut allocated: impl FnMut(&mut Self, &mut D, u32) -> Result<bool, Error<D::Error>>,
+    ) -> Result<u32, Error<D::Error>> {
+        let (mut run, mut total) = (None::<(u32, u64)>, 0);
+        for cluster in FIRST_CLUSTER..=self.layout.last_cluster() {
+            let taken = allocated(self, drive, cluster)?;
+            total += u32::from(taken);
+            let lost = taken && !self.is_used(cluster);
+            run = match (run, lost) {
+                (Some((first, count)), true) => Some((first, count + 1)),
+                (None, true) => Some((cluster, 1)),
+                (ended, false) => {
+                    self.report_lost(ended);
+                    None
+                }
+            };
+        }
+        self.report_lost(run);
+        Ok(total)
+    }
+
+    fn report_lost(&mut self, run: Option<(u32, u64)>) {
+        let Some((cluster, count)) = run else { return };
+        // Right behind a file without a chain, a longer bitmap looks the same as lost clusters.
+        let behind_file = cluster > FIRST_CLUSTER && self.is_used(cluster - 1);
+        self.report(match self.layout.kind {
+            Kind::Exfat if behind_file => Problem::LongerThanFile { cluster, count },
+            _ => Problem::Lost { cluster, count },
+        });
+    }
+}

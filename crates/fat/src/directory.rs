@@ -1,0 +1,294 @@
+//! Directories: a cursor that walks over the entries of either file system, and the entries.
+//!
+//! A damaged directory ends or reports a torn set; the walk itself is bounded by the number of
+//! clusters, so that a loop in a chain ends it.
+
+use crate::bytes::{u16_at, u32_at, u64_at};
+use crate::cache::Cache;
+use crate::drive::{Drive, Error};
+use crate::exfat::{self, ENTRY};
+use crate::fat32;
+use crate::layout::{Kind, Layout, Link};
+use crate::name::Name;
+
+/// A file or a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name; `None` if it is not of 8.3 capital letters and digits.
+    pub name: Option<Name>,
+    /// Whether it is a directory.
+    pub directory: bool,
+    /// First cluster; 0 without any.
+    pub first: u32,
+    /// Size, bytes.
+    pub bytes: u64,
+    /// Bytes with content, from the start; the rest reads as zeros.
+    pub valid: u64,
+    /// The clusters follow each other, without a chain.
+    pub contiguous: bool,
+    /// Where the entry is.
+    pub(crate) place: Place,
+}
+
+/// The place of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub sector: u64,
+    pub index: usize,
+}
+
+/// The next thing in a directory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found {
+    /// Nothing more.
+    End,
+    /// A file or directory.
+    Entry(Entry),
+    /// A label, bitmap or up-case table.
+    Special([u8; ENTRY]),
+    /// An entry set that does not agree with itself.
+    Torn(Place),
+}
+
+/// A position in a directory, with the sectors it needs.
+#[derive(Clone)]
+pub(crate) struct Cursor {
+    layout: Layout,
+    position: Position,
+    directory: Cache,
+    fat: Cache,
+}
+
+/// A position, without the sectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub cluster: u32,
+    /// Sector within the cluster, and entry within the sector.
+    pub sector: u64,
+    pub index: usize,
+    /// Clusters that may still follow.
+    pub left: u64,
+    pub contiguous: bool,
+}
+
+impl Position {
+    pub fn root(layout: &Layout) -> Position {
+        let left = u64::from(layout.clusters);
+        Position { cluster: layout.root_cluster, sector: 0, index: 0, left, contiguous: false }
+    }
+
+    pub fn of(layout: &Layout, entry: &Entry) -> Position {
+        let left = match entry.contiguous {
+            true => layout.clusters_for(entry.bytes).min(u64::from(layout.clusters)),
+            false => u64::from(layout.clusters),
+        };
+        let (cluster, contiguous) = (entry.first, entry.contiguous);
+        Position { cluster, sector: 0, index: 0, left, contiguous }
+    }
+}
+
+impl Cursor {
+    pub fn root(layout: &Layout) -> Cursor {
+        Cursor::at(layout, Position::root(layout))
+    }
+
+    pub fn at(layout: &Layout, position: Position) -> Cursor {
+        Cursor { layout: *layout, position, directory: Cache::new(), fat: Cache::new() }
+    }
+
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    pub fn seek(&mut self, position: Position) {
+        self.position = position;
+    }
+
+    /// Where the position is on the drive.
+    pub fn place(&self) -> Place {
+        let Position { cluster, sector, index, .. } = self.position;
+        Place { sector: self.layout.sector_of(cluster) + sector, index }
+    }
+
+    /// Whether the position is inside the directory's clusters.
+    pub fn exists(&self) -> bool {
+        self.position.left > 0 && self.layout.has(self.position.cluster)
+    }
+
+    /// The entry at the position, in use or not; `None` behind the last cluster.
+    pub fn peek<D: Drive>(
+        &mut self,
+        drive: &mut D,
+    ) -> Result<Option<[u8; ENTRY]>, Error<D::Error>> {
+        if !self.exists() {
+            return Ok(None);
+        }
+        let place = self.place();
+        let bytes = self.directory.get(drive, place.sector)?;
+        let mut entry = [0; ENTRY];
+        entry.copy_from_slice(&bytes[place.index * ENTRY..][..ENTRY]);
+        Ok(Some(entry))
+    }
+
+    /// Goes to the next entry.
+    pub fn advance<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+        self.position.index += 1;
+        if self.position.index < self.layout.sector_bytes as usize / ENTRY {
+            return Ok(());
+        }
+        self.next_sector(drive)
+    }
+
+    /// Goes to the first entry of the next sector.
+    pub fn next_sector<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+        let at = &mut self.position;
+        (at.index, at.sector) = (0, at.sector + 1);
+        if at.sector < self.layout.cluster_sectors() {
+            return Ok(());
+        }
+        (at.sector, at.left) = (0, at.left.saturating_sub(1));
+        if at.left == 0 {
+            return Ok(());
+        }
+        let next = match at.contiguous {
+            true => Link::To(at.cluster.saturating_add(1)),
+            false => self.layout.follow(drive, &mut self.fat, at.cluster)?,
+        };
+        match next {
+            Link::To(cluster) => at.cluster = cluster,
+            _ => at.left = 0,
+        }
+        Ok(())
+    }
+
+    /// Whether a chain runs through consecutive clusters.
+    pub fn is_contiguous<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        first: u32,
+        clusters: u64,
+    ) -> Result<bool, Error<D::Error>> {
+        for cluster in (u64::from(first)..).take(clusters as usize - 1) {
+            let next = self.layout.follow(drive, &mut self.fat, cluster as u32)?;
+            if next != Link::To(cluster as u32 + 1) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The next file, directory or special entry.
+    pub fn next<D: Drive>(&mut self, drive: &mut D) -> Result<Found, Error<D::Error>> {
+        while let Some(entry) = self.peek(drive)? {
+            let place = self.place();
+            if entry[0] == exfat::END {
+                break;
+            }
+            if self.layout.kind == Kind::Exfat && entry[0] == exfat::FILE {
+                return self.set(drive, &entry, place);
+            }
+            self.advance(drive)?;
+            let found = match self.layout.kind {
+                Kind::Exfat if entry[0] & exfat::IN_USE != 0 => Some(Found::Special(entry)),
+                Kind::Exfat => None,
+                Kind::Fat32 => short(&entry, place),
+            };
+            if let Some(found) = found {
+                return Ok(found);
+            }
+        }
+        Ok(Found::End)
+    }
+
+    /// An exFAT entry set. A torn one ends before the first entry that does not belong to it.
+    fn set<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        file: &[u8; ENTRY],
+        place: Place,
+    ) -> Result<Found, Error<D::Error>> {
+        self.advance(drive)?;
+        let count = file[1];
+        let mut sum = exfat::set_sum(file);
+        let (mut stream, mut name) = ([0; ENTRY], Characters::default());
+        if !(2..=18).contains(&count) {
+            return Ok(Found::Torn(place));
+        }
+        for number in 1..=count {
+            let expected = if number == 1 { exfat::STREAM } else { exfat::NAME };
+            let entry = self.peek(drive)?.unwrap_or_default();
+            // Entries of vendors may follow the name.
+            let fits = entry[0] == expected || (number > 2 && entry[0] & 0xc0 == 0xc0);
+            if !fits {
+                return Ok(Found::Torn(place));
+            }
+            self.advance(drive)?;
+            sum = exfat::checksum16(sum, entry.into_iter());
+            match entry[0] {
+                exfat::STREAM => stream = entry,
+                exfat::NAME => name.add(&entry),
+                _ => {}
+            }
+        }
+        let (flags, first, valid, bytes) = exfat::stream(&stream);
+        let length = usize::from(stream[3]);
+        if sum != u16_at(file, 2) || length == 0 || length > name.count {
+            return Ok(Found::Torn(place));
+        }
+        let name = name.first(length);
+        if name.is_some_and(|name| exfat::name_hash(&name) != u16_at(&stream, 4)) {
+            return Ok(Found::Torn(place));
+        }
+        let directory = exfat::attributes(file) & exfat::DIRECTORY != 0;
+        let contiguous = flags & exfat::NO_CHAIN != 0;
+        Ok(Found::Entry(Entry { name, directory, first, bytes, valid, contiguous, place }))
+    }
+}
+
+/// The characters of a name, as far as they may be a [`Name`].
+#[derive(Default)]
+struct Characters {
+    bytes: [u8; 15],
+    /// All characters, kept or not.
+    count: usize,
+}
+
+impl Characters {
+    fn add(&mut self, entry: &[u8; ENTRY]) {
+        if self.count == 0 {
+            for (i, byte) in self.bytes.iter_mut().enumerate() {
+                *byte = u8::try_from(u16_at(entry, 2 + 2 * i)).unwrap_or(0);
+            }
+        }
+        self.count += self.bytes.len();
+    }
+
+    fn first(&self, length: usize) -> Option<Name> {
+        Name::of_dotted(self.bytes.get(..length)?)
+    }
+}
+
+/// A FAT32 entry, if it is one that counts.
+fn short(entry: &[u8; ENTRY], place: Place) -> Option<Found> {
+    let attributes = entry[11];
+    if entry[0] == fat32::DELETED || entry[0] == b'.' || attributes & 0x3f == fat32::LONG_NAME {
+        return None;
+    }
+    if attributes & fat32::VOLUME != 0 {
+        return Some(Found::Special(*entry));
+    }
+    let mut padded = [b' '; 11];
+    padded.copy_from_slice(&entry[..11]);
+    let name = Name::from_padded(padded);
+    let (characters, length) = name.dotted();
+    let name = Name::of_dotted(&characters[..length]);
+    let (first, bytes) = fat32::place(entry);
+    let (bytes, valid) = (u64::from(bytes), u64::from(bytes));
+    let directory = attributes & fat32::DIRECTORY != 0;
+    Some(Found::Entry(Entry { name, directory, first, bytes, valid, contiguous: false, place }))
+}
+
+/// First cluster and bytes of a bitmap or an up-case table.
+pub(crate) fn special_place(entry: &[u8; ENTRY]) -> (u32, u64) {
+    (u32_at(entry, 20), u64_at(entry, 24))
+}

@@ -1,0 +1,35 @@
+//! exFAT and FAT32 for a camera: mkfs, a recorder that preallocates, a reader and a checker.
+//!
+//! A recording never waits for metadata. Files are allocated as one run of clusters before their
+//! data arrive, so the recorder answers "which sector is next" from memory, and the caller moves
+//! the data itself: no frame passes through this crate. Metadata go through [`Drive`].
+//!
+//! No allocation, no dependency, no standard library. Long tables are written and checked in memory
+//! that the caller lends. Sources: "exFAT file system specification" (Microsoft, 2019) and
+//! "FAT32 File System Specification" 1.03 (Microsoft, 2000).
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod cache;
+mod check;
+mod directory;
+mod drive;
+mod exfat;
+mod fat32;
+mod layout;
+mod mkfs;
+mod name;
+mod reader;
+mod recorder;
+mod table;
+
+pub use check::{Problem, check, check_room};
+pub use directory::Entry;
+pub use drive::{Drive, Error, SECTOR_BYTES_MAX};
+pub use layout::{Kind, Layout};
+pub use mkfs::{Format, mkfs};
+pub use name::Name;
+pub use reader::Volume;
+pub use recorder::{Recorder, Recording, Step};

@@ -1,0 +1,82 @@
+//! Names of recordings: a stem of letters, a number and an extension, 8.3 characters in all.
+//!
+//! Such a name is valid in both file systems without a long-name entry, and its exFAT entry set
+//! has the smallest size there is, 96 bytes.
+
+/// The name of a file: up to eight characters, a dot, up to three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// As in a FAT directory: padded with spaces, without the dot.
+    padded: [u8; 11],
+}
+
+impl Name {
+    /// A name of capital letters and digits: `CLIP0001.MOV`. `None` if a part is empty, too long or
+    /// has other characters.
+    pub fn new(stem: &str, extension: &str) -> Option<Name> {
+        let good = |part: &str, most: usize| {
+            let alphanumeric = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
+            (1..=most).contains(&part.len()) && part.bytes().all(alphanumeric)
+        };
+        if !good(stem, 8) || !good(extension, 3) {
+            return None;
+        }
+        let mut padded = [b' '; 11];
+        padded[..stem.len()].copy_from_slice(stem.as_bytes());
+        padded[8..8 + extension.len()].copy_from_slice(extension.as_bytes());
+        Some(Name { padded })
+    }
+
+    /// The name with the number behind its stem, in all remaining digits; `None` if it has too many.
+    pub(crate) fn numbered(mut self, number: u32) -> Option<Name> {
+        let at = self.padded[..8].iter().position(|b| *b == b' ').unwrap_or(8);
+        let mut left = number;
+        for digit in self.padded[at..8].iter_mut().rev() {
+            *digit = b'0' + (left % 10) as u8;
+            left /= 10;
+        }
+        (left == 0 && at < 8).then_some(self)
+    }
+
+    /// The number behind the stem of `of`, if this is one of its names.
+    pub(crate) fn number_of(self, of: Name) -> Option<u32> {
+        let at = of.padded[..8].iter().position(|b| *b == b' ')?;
+        let same = self.padded[..at] == of.padded[..at] && self.padded[8..] == of.padded[8..];
+        let digits = &self.padded[at..8];
+        let number =
+            digits.iter().fold(0, |n: u32, d| n * 10 + u32::from(d.wrapping_sub(b'0')) % 10);
+        (same && digits.iter().all(u8::is_ascii_digit)).then_some(number)
+    }
+
+    pub(crate) fn padded(&self) -> &[u8; 11] {
+        &self.padded
+    }
+
+    pub(crate) fn from_padded(padded: [u8; 11]) -> Name {
+        Name { padded }
+    }
+
+    /// The characters with the dot, and their number.
+    pub(crate) fn dotted(&self) -> ([u8; 12], usize) {
+        let (mut out, mut n) = ([0; 12], 0);
+        let (stem, extension) = self.padded.split_at(8);
+        let visible = |part: &[u8]| part.iter().position(|b| *b == b' ').unwrap_or(part.len());
+        for byte in &stem[..visible(stem)] {
+            (out[n], n) = (*byte, n + 1);
+        }
+        if visible(extension) > 0 {
+            (out[n], n) = (b'.', n + 1);
+        }
+        for byte in &extension[..visible(extension)] {
+            (out[n], n) = (*byte, n + 1);
+        }
+        (out, n)
+    }
+
+    /// The name of these characters, if it is one.
+    pub(crate) fn of_dotted(characters: &[u8]) -> Option<Name> {
+        let text = core::str::from_utf8(characters).ok()?;
+        let (stem, extension) = text.rsplit_once('.')?;
+        Name::new(stem, extension)
+    }
+}

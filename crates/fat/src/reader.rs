@@ -1,0 +1,118 @@
+//! Reads files of the root directory back, whoever wrote them.
+
+use crate::cache::Cache;
+use crate::directory::{Cursor, Entry, Found};
+use crate::drive::{Drive, Error};
+use crate::layout::{Layout, Link};
+use crate::name::Name;
+
+/// A volume to read from.
+pub struct Volume {
+    layout: Layout,
+    fat: Cache,
+    /// The last cluster that was looked up: the first one of its file, its index, its number.
+    last: (u32, u64, u32),
+}
+
+impl Volume {
+    /// Opens a volume.
+    pub fn open<D: Drive>(drive: &mut D) -> Result<Volume, Error<D::Error>> {
+        Ok(Volume { layout: Layout::read(drive)?, fat: Cache::new(), last: (0, 0, 0) })
+    }
+
+    /// Its geometry.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Calls `each` with the files and directories of the root directory.
+    pub fn list<D: Drive>(
+        &self,
+        drive: &mut D,
+        mut each: impl FnMut(&Entry),
+    ) -> Result<(), Error<D::Error>> {
+        let mut cursor = Cursor::root(&self.layout);
+        loop {
+            match cursor.next(drive)? {
+                Found::End => return Ok(()),
+                Found::Entry(entry) => each(&entry),
+                Found::Special(_) | Found::Torn(_) => {}
+            }
+        }
+    }
+
+    /// The file of that name.
+    pub fn find<D: Drive>(
+        &self,
+        drive: &mut D,
+        name: &Name,
+    ) -> Result<Option<Entry>, Error<D::Error>> {
+        let mut found = None;
+        self.list(drive, |entry| {
+            if entry.name == Some(*name) {
+                found = Some(*entry);
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// Reads from `offset` and returns the number of bytes that belong to the file. Offset and
+    /// length are multiples of the sector size. Bytes behind the valid length are zeros.
+    pub fn read<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        file: &Entry,
+        offset: u64,
+        bytes: &mut [u8],
+    ) -> Result<usize, Error<D::Error>> {
+        let (size, cluster) =
+            (u64::from(self.layout.sector_bytes), u64::from(self.layout.cluster_bytes));
+        if !offset.is_multiple_of(size) || !(bytes.len() as u64).is_multiple_of(size) {
+            return Err(Error::Room);
+        }
+        let count = (bytes.len() as u64).min(file.bytes.saturating_sub(offset)) as usize;
+        let mut done = 0;
+        while done < count {
+            let at = offset + done as u64;
+            let number = self.cluster(drive, file, at / cluster)?;
+            let within = at % cluster;
+            let piece = (cluster - within).min((bytes.len() - done) as u64) as usize;
+            let sector = self.layout.sector_of(number) + within / size;
+            drive.read(sector, &mut bytes[done..done + piece]).map_err(Error::Drive)?;
+            done += piece;
+        }
+        let valid = file.valid.saturating_sub(offset).min(count as u64) as usize;
+        bytes[valid..count].fill(0);
+        Ok(count)
+    }
+
+    /// The cluster at an index of a file.
+    fn cluster<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        file: &Entry,
+        index: u64,
+    ) -> Result<u32, Error<D::Error>> {
+        let damaged = Error::Volume("a file ends before its size");
+        if file.contiguous {
+            let cluster = u64::from(file.first) + index;
+            let cluster = u32::try_from(cluster).ok().filter(|c| self.layout.has(*c));
+            return cluster.ok_or(damaged);
+        }
+        let (first, mut at, mut cluster) = self.last;
+        if first != file.first || at > index {
+            (at, cluster) = (0, file.first);
+        }
+        while at < index {
+            match self.layout.follow(drive, &mut self.fat, cluster)? {
+                Link::To(next) => (at, cluster) = (at + 1, next),
+                _ => return Err(damaged),
+            }
+        }
+        if !self.layout.has(cluster) {
+            return Err(damaged);
+        }
+        self.last = (file.first, at, cluster);
+        Ok(cluster)
+    }
+}

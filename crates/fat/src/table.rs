@@ -1,0 +1,297 @@
+//! The allocation table, a bitmap or a FAT, as a recorder needs it: one run of free clusters, taken
+//! from the front.
+//!
+//! The two table sectors at the ends of the run are kept in memory and everything between them is
+//! known to be free, so that an allocation writes without reading.
+
+use core::ops::Range;
+
+use crate::bytes::{put_u32, u32_at};
+use crate::directory::{Cursor, Found, special_place};
+use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
+use crate::exfat;
+use crate::fat32::LAST;
+use crate::layout::{FIRST_CLUSTER, Kind, Layout, Link};
+
+type Sector = [u8; SECTOR_BYTES_MAX];
+
+#[derive(Clone)]
+pub(crate) struct Table {
+    layout: Layout,
+    /// First sector of the table; the second FAT follows after `layout.fat_sectors`.
+    start: u64,
+    /// Clusters a sector describes.
+    per_sector: u64,
+    /// The free run.
+    run: Range<u32>,
+    /// Free clusters, inside and outside the run.
+    free: u32,
+    /// The sector of the run's first cluster, and of its last.
+    head: (u64, Sector),
+    tail: (u64, Sector),
+}
+
+impl Table {
+    /// Finds the longest free run.
+    pub fn open<D: Drive>(
+        drive: &mut D,
+        layout: &Layout,
+        room: &mut [u8],
+    ) -> Result<Table, Error<D::Error>> {
+        let size = u64::from(layout.sector_bytes);
+        let (start, per_sector) = match layout.kind {
+            Kind::Exfat => (layout.sector_of(bitmap_cluster(drive, layout)?), size * 8),
+            Kind::Fat32 => (layout.fat_sector, size / 4),
+        };
+        let empty = [0; SECTOR_BYTES_MAX];
+        let mut table = Table {
+            layout: *layout,
+            start,
+            per_sector,
+            run: 0..0,
+            free: 0,
+            head: (0, empty),
+            tail: (0, empty),
+        };
+        table.scan(drive, room)?;
+        if !table.run.is_empty() {
+            let (first, last) = (table.run.start, table.run.end - 1);
+            table.head = table.read(drive, first)?;
+            table.tail = table.read(drive, last)?;
+        }
+        Ok(table)
+    }
+
+    /// Free clusters on the volume.
+    pub fn free(&self) -> u32 {
+        self.free
+    }
+
+    /// Clusters left in the run.
+    pub fn left(&self) -> u32 {
+        self.run.end - self.run.start
+    }
+
+    /// Allocates up to `clusters` from the run, and submits the table sectors. The caller flushes
+    /// before anything refers to them.
+    pub fn claim<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        clusters: u32,
+        room: &mut [u8],
+    ) -> Result<Range<u32>, Error<D::Error>> {
+        let taken = self.run.start..self.run.start + clusters.min(self.left());
+        if taken.is_empty() {
+            return Err(Error::Full);
+        }
+        for copy in 0..self.copies() {
+            self.write_claim(drive, &taken, copy, room)?;
+        }
+        let (sector, _) = self.place(taken.end - 1);
+        let mut last = [0; SECTOR_BYTES_MAX];
+        let size = self.layout.sector_bytes as usize;
+        self.compose(sector, &taken, &mut last[..size]);
+        if let Some(next) = Some(taken.end).filter(|next| *next < self.run.end) {
+            // The sector of the next free cluster: the same, or one that is all free so far.
+            let (next_sector, _) = self.place(next);
+            if next_sector != sector {
+                last.fill(0);
+                self.compose(next_sector, &taken, &mut last[..size]);
+            }
+            self.head = (next_sector, last);
+        }
+        (self.run.start, self.free) = (taken.end, self.free - (taken.end - taken.start));
+        Ok(taken)
+    }
+
+    fn write_claim<D: Drive>(
+        &self,
+        drive: &mut D,
+        taken: &Range<u32>,
+        copy: u64,
+        room: &mut [u8],
+    ) -> Result<(), Error<D::Error>> {
+        let size = self.layout.sector_bytes as usize;
+        let most = (room.len() / size) as u64;
+        if most == 0 {
+            return Err(Error::Room);
+        }
+        let (mut sector, end) = (self.place(taken.start).0, self.place(taken.end - 1).0 + 1);
+        while sector < end {
+            let count = most.min(end - sector);
+            let piece = &mut room[..count as usize * size];
+            for (bytes, number) in piece.chunks_exact_mut(size).zip(sector..) {
+                self.compose(number, taken, bytes);
+            }
+            drive.submit(self.at(sector, copy), piece).map_err(Error::Drive)?;
+            sector += count;
+        }
+        Ok(())
+    }
+
+    /// Frees the end of an allocation: everything in `gone`, which follows `kept` clusters that
+    /// stay. The directory must no longer refer to it.
+    pub fn release<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        gone: Range<u32>,
+        kept: u32,
+    ) -> Result<(), Error<D::Error>> {
+        let mut from = gone.start;
+        // A chain is ended before what follows is freed.
+        if self.layout.kind == Kind::Fat32 && kept > 0 {
+            from -= 1;
+        }
+        let mut first = true;
+        while from < gone.end {
+            let (sector, index) = self.place(from);
+            let count = (self.per_sector - index).min(u64::from(gone.end - from)) as u32;
+            let (_, mut bytes) = self.read(drive, from)?;
+            let bytes = &mut bytes[..self.layout.sector_bytes as usize];
+            for cluster in from..from + count {
+                self.set(bytes, cluster, if cluster < gone.start { LAST } else { 0 });
+            }
+            for copy in 0..self.copies() {
+                drive.submit(self.at(sector, copy), bytes).map_err(Error::Drive)?;
+            }
+            if first {
+                drive.flush().map_err(Error::Drive)?;
+            }
+            (from, first) = (from + count, false);
+        }
+        self.free += gone.end - gone.start;
+        if gone.end == self.run.start && !gone.is_empty() {
+            self.run.start = gone.start;
+            self.head = self.read(drive, gone.start)?;
+            self.tail = self.read(drive, self.run.end - 1)?;
+        }
+        Ok(())
+    }
+
+    fn copies(&self) -> u64 {
+        match self.layout.kind {
+            Kind::Exfat => 1,
+            Kind::Fat32 => u64::from(self.layout.fats),
+        }
+    }
+
+    /// The sector of the drive of sector `number` of the table.
+    fn at(&self, number: u64, copy: u64) -> u64 {
+        self.start + number + copy * self.layout.fat_sectors
+    }
+
+    /// Sector of the table and index within it.
+    fn place(&self, cluster: u32) -> (u64, u64) {
+        let at = match self.layout.kind {
+            Kind::Exfat => u64::from(cluster.saturating_sub(FIRST_CLUSTER)),
+            Kind::Fat32 => u64::from(cluster),
+        };
+        (at / self.per_sector, at % self.per_sector)
+    }
+
+    fn read<D: Drive>(
+        &self,
+        drive: &mut D,
+        cluster: u32,
+    ) -> Result<(u64, Sector), Error<D::Error>> {
+        let (sector, _) = self.place(cluster);
+        let mut bytes = [0; SECTOR_BYTES_MAX];
+        let room = &mut bytes[..self.layout.sector_bytes as usize];
+        drive.read(self.at(sector, 0), room).map_err(Error::Drive)?;
+        Ok((sector, bytes))
+    }
+
+    /// A sector of the table as it is once `taken` is allocated.
+    fn compose(&self, sector: u64, taken: &Range<u32>, bytes: &mut [u8]) {
+        let size = bytes.len();
+        match sector {
+            s if s == self.head.0 => bytes.copy_from_slice(&self.head.1[..size]),
+            s if s == self.tail.0 => bytes.copy_from_slice(&self.tail.1[..size]),
+            _ => bytes.fill(0),
+        }
+        let offset = match self.layout.kind {
+            Kind::Exfat => u64::from(FIRST_CLUSTER),
+            Kind::Fat32 => 0,
+        };
+        let first = (sector * self.per_sector + offset).max(u64::from(taken.start));
+        let end = ((sector + 1) * self.per_sector + offset).min(u64::from(taken.end));
+        for cluster in first..end {
+            let cluster = cluster as u32;
+            let next = if cluster + 1 == taken.end { LAST } else { cluster + 1 };
+            self.set(bytes, cluster, next);
+        }
+    }
+
+    /// Sets an entry: 0 is free, everything else is taken.
+    fn set(&self, bytes: &mut [u8], cluster: u32, value: u32) {
+        let (_, index) = self.place(cluster);
+        match self.layout.kind {
+            Kind::Fat32 => put_u32(bytes, index as usize * 4, value),
+            Kind::Exfat => {
+                let Some(byte) = bytes.get_mut(index as usize / 8) else { return };
+                let mask = 1 << (index % 8);
+                *byte = if value == 0 { *byte & !mask } else { *byte | mask };
+            }
+        }
+    }
+
+    fn scan<D: Drive>(&mut self, drive: &mut D, room: &mut [u8]) -> Result<(), Error<D::Error>> {
+        let size = self.layout.sector_bytes as usize;
+        let most = (room.len() / size) as u64;
+        if most == 0 {
+            return Err(Error::Room);
+        }
+        let (mut cluster, last) = (FIRST_CLUSTER, self.layout.last_cluster());
+        let mut run = cluster..cluster;
+        while cluster <= last {
+            let (sector, mut index) = self.place(cluster);
+            let count = most.min(self.place(last).0 + 1 - sector);
+            let piece = &mut room[..count as usize * size];
+            drive.read(self.at(sector, 0), piece).map_err(Error::Drive)?;
+            while index < count * self.per_sector && cluster <= last {
+                if self.is_free(piece, index) {
+                    self.free += 1;
+                    run.end = cluster + 1;
+                } else {
+                    run = cluster + 1..cluster + 1;
+                }
+                if run.len() > self.run.len() {
+                    self.run = run.clone();
+                }
+                (index, cluster) = (index + 1, cluster + 1);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_free(&self, piece: &[u8], index: u64) -> bool {
+        match self.layout.kind {
+            Kind::Exfat => piece[index as usize / 8] >> (index % 8) & 1 == 0,
+            Kind::Fat32 => self.layout.link(u32_at(piece, index as usize * 4)) == Link::Free,
+        }
+    }
+}
+
+/// The first cluster of the bitmap, which must be in one piece.
+fn bitmap_cluster<D: Drive>(drive: &mut D, layout: &Layout) -> Result<u32, Error<D::Error>> {
+    let mut cursor = Cursor::root(layout);
+    loop {
+        match cursor.next(drive)? {
+            Found::End => return Err(Error::Volume("no allocation bitmap")),
+            Found::Special(entry) if entry[0] == exfat::BITMAP => {
+                let (first, bytes) = special_place(&entry);
+                let clusters = layout.clusters_for(bytes).max(1);
+                let end = u64::from(first) + clusters;
+                let whole = bytes >= u64::from(layout.clusters).div_ceil(8);
+                if !whole || !layout.has(first) || end > u64::from(layout.last_cluster()) + 1 {
+                    return Err(Error::Volume("the allocation bitmap is damaged"));
+                }
+                return match cursor.is_contiguous(drive, first, clusters)? {
+                    true => Ok(first),
+                    false => Err(Error::Volume("the allocation bitmap is in pieces")),
+                };
+            }
+            _ => {}
+        }
+    }
+}

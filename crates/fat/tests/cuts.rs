@@ -1,0 +1,193 @@
+//! Power cuts: before and inside every write of a recording, with and without a volatile cache.
+//!
+//! The promise: the volume has no problem but lost clusters and an unfinished last file, no earlier
+//! file is touched, and a cut costs no more than the distance of checkpoints on exFAT and one file
+//! on FAT32.
+
+mod common;
+
+use common::{Dice, Disk, Event, Sectors, fsck, problems, put, record, recording, verify};
+use fat::{Format, Kind, Problem, Recorder, mkfs};
+
+const KIB: u64 = 1 << 10;
+
+/// Bytes of a file, of a frame, and between checkpoints.
+const FILE: u64 = 256 * KIB;
+const FRAME: u64 = 16 * KIB;
+const CHECKPOINT: u64 = 64 * KIB;
+
+/// The recording after two earlier files: what was on the drive before, and the log.
+struct Session {
+    disk: Disk,
+    before: Sectors,
+}
+
+fn session(kind: Kind, lies: bool) -> Session {
+    let (cluster, bytes) = if kind == Kind::Exfat { (4096, 4 << 20) } else { (512, 36 << 20) };
+    let mut disk = Disk::new(512, bytes);
+    let mut room = vec![0; 64 << 10];
+    let format = Format { root_bytes: 4096, ..Format::new(kind, cluster) };
+    mkfs(&mut disk, &format, &mut room).expect("made");
+    let wanted = recording(FILE, Some(CHECKPOINT));
+    let mut recorder = Recorder::open(&mut disk, wanted, &mut room).expect("opened");
+    assert!(record(&mut disk, &mut recorder, FILE + 100 * KIB, FRAME, 0));
+    recorder.finish(&mut disk).expect("finished");
+    let before = disk.sectors.clone();
+    disk.clear_counts();
+    disk.lies = lies;
+    let mut recorder = Recorder::open(&mut disk, wanted, &mut room).expect("opened");
+    assert!(record(&mut disk, &mut recorder, 3 * FILE + 72 * KIB, FRAME, 2));
+    recorder.finish(&mut disk).expect("finished");
+    Session { disk, before }
+}
+
+/// Bytes of data handed to the drive by then.
+fn accepted(log: &[Event]) -> u64 {
+    let bytes = log.iter().map(|event| match event {
+        Event::Write { bytes, data: true, .. } => bytes.len() as u64,
+        _ => 0,
+    });
+    bytes.sum()
+}
+
+/// The verdict on an image: what is wrong with it, in words.
+fn judge(kind: Kind, image: &mut Disk, accepted: u64) -> Result<(), String> {
+    let allowed = |problem: &Problem| match problem {
+        Problem::Dirty | Problem::Lost { .. } | Problem::LongerThanFile { .. } => true,
+        Problem::ValidBelowSize { .. } => kind == Kind::Exfat,
+        Problem::FatsDiffer { .. } => kind == Kind::Fat32,
+        _ => false,
+    };
+    let found = problems(image);
+    let bad: Vec<_> = found.iter().filter(|problem| !allowed(problem)).collect();
+    let files = verify(image);
+    let earlier: Vec<_> = files.iter().filter(|(n, ..)| *n <= 2).copied().collect();
+    let rest = 100 * KIB;
+    if !bad.is_empty() || earlier != [(1, FILE, FILE), (2, rest, rest)] {
+        return Err(format!("{bad:?} in {files:?}"));
+    }
+    let kept: u64 = files.iter().filter(|(n, ..)| *n > 2).map(|(_, valid, _)| valid).sum();
+    let most = if kind == Kind::Exfat { CHECKPOINT } else { FILE };
+    let lost = accepted.saturating_sub(kept);
+    if lost > most { Err(format!("{lost} bytes lost: {files:?}")) } else { Ok(()) }
+}
+
+/// Calls `each` with every image that a power cut may leave: the position in the log, and the
+/// content of the drive.
+fn cuts(session: &Session, volatile: bool, mut each: impl FnMut(usize, Disk)) {
+    let (size, log) = (session.disk.size, &session.disk.log);
+    let mut dice = Dice(0x00c0_ffee_1234_5678);
+    // Everything before the last flush is durable; of the rest any part may be.
+    let (mut durable, mut cached) = (session.before.clone(), session.before.clone());
+    let mut pending: Vec<usize> = Vec::new();
+    let image = |sectors: Sectors| Disk::of(size, session.disk.count, sectors);
+    for (at, event) in log.iter().enumerate() {
+        each(at, image(cached.clone()));
+        match event {
+            Event::Flush => {
+                durable = cached.clone();
+                pending.clear();
+            }
+            Event::Write { sector, bytes, data } => {
+                let count = bytes.len() / size as usize;
+                // Inside of the write: its first sectors, or its last.
+                let steps = if *data { count / 2 } else { 1 };
+                for torn in (1..count).step_by(steps.max(1)) {
+                    let mut cut = cached.clone();
+                    put(&mut cut, size, *sector, &bytes[..torn * size as usize]);
+                    each(at + 1, image(cut));
+                    let mut cut = cached.clone();
+                    put(&mut cut, size, sector + torn as u64, &bytes[torn * size as usize..]);
+                    each(at + 1, image(cut));
+                }
+                put(&mut cached, size, *sector, bytes);
+                pending.push(at);
+            }
+        }
+        for _ in 0..if volatile { 4 } else { 0 } {
+            let mut cut = durable.clone();
+            for write in &pending {
+                let Event::Write { sector, bytes, .. } = &log[*write] else { continue };
+                for (number, piece) in (*sector..).zip(bytes.chunks(size as usize)) {
+                    if dice.below(2) == 0 {
+                        put(&mut cut, size, number, piece);
+                    }
+                }
+            }
+            each(at + 1, image(cut));
+        }
+    }
+    each(log.len(), image(cached));
+}
+
+fn verdicts(kind: Kind, volatile: bool, lies: bool) -> (usize, Vec<String>) {
+    let session = session(kind, lies);
+    let (mut images, mut wrong) = (0, Vec::new());
+    cuts(&session, volatile, |at, mut image| {
+        images += 1;
+        if let Err(why) = judge(kind, &mut image, accepted(&session.disk.log[..at])) {
+            wrong.push(format!("{kind:?}, cut at {at} of {}: {why}", session.disk.log.len()));
+        }
+    });
+    (images, wrong)
+}
+
+#[test]
+fn exfat_loses_at_most_the_distance_of_checkpoints() {
+    let (images, wrong) = verdicts(Kind::Exfat, true, false);
+    assert!(images > 500, "{images}");
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn fat32_loses_at_most_a_file() {
+    let (images, wrong) = verdicts(Kind::Fat32, false, false);
+    assert!(images > 300, "{images}");
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// On FAT32 the end of a segment is known to be durable only after the next flush.
+#[test]
+fn fat32_on_a_volatile_cache_touches_no_earlier_file() {
+    let (_, wrong) = verdicts(Kind::Fat32, true, false);
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_drive_that_ignores_flushes_is_noticed() {
+    let (_, wrong) = verdicts(Kind::Exfat, true, true);
+    assert!(!wrong.is_empty(), "these cuts would not find a missing flush");
+}
+
+#[test]
+fn fsck_keeps_every_earlier_file_and_everything_valid() {
+    for kind in [Kind::Exfat, Kind::Fat32] {
+        let session = session(kind, false);
+        let (mut number, mut asked) = (0, 0);
+        cuts(&session, false, |at, mut image| {
+            number += 1;
+            if number % 13 != 0 {
+                return;
+            }
+            let file = image.image();
+            let (check, repair) = match kind {
+                Kind::Exfat => ("-n", "-y"),
+                Kind::Fat32 => ("-n", "-a"),
+            };
+            let before = verify(&mut image);
+            let Some((code, text)) = fsck(kind, &[check], file.path()) else { return };
+            asked += 1;
+            if kind == Kind::Exfat {
+                assert_eq!(code, 0, "cut at {at}: {text}");
+            }
+            fsck(kind, &[repair], file.path());
+            image.reload(file.as_file());
+            let after = verify(&mut image);
+            for (n, valid, _) in before.iter().filter(|(n, ..)| kind == Kind::Exfat || *n <= 2) {
+                let kept = after.iter().find(|(m, ..)| m == n).map(|(_, valid, _)| *valid);
+                assert_eq!(kept, Some(*valid), "cut at {at}, file {n}");
+            }
+        });
+        println!("{kind:?}: fsck was asked about {asked} images");
+    }
+}
