@@ -146,11 +146,12 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         }
     }
 
-    /// Whether it still answers: not gone, and without a fatal error.
+    /// Whether it still works: not gone, without a fatal error, ready.
     pub fn check(&self) -> Result<(), Error> {
         match self.platform.read32(regs::CSTS) {
             regs::GONE => Err(Error::Gone),
             status if status & regs::CSTS_FATAL != 0 => Err(Error::Fatal),
+            status if status & regs::CSTS_READY == 0 => Err(Error::Stopped),
             _ => Ok(()),
         }
     }

@@ -14,6 +14,8 @@ pub enum Error {
     NotReady(u64),
     /// It reports a fatal error.
     Fatal,
+    /// It is no longer enabled: it lost power, or was reset by somebody else.
+    Stopped,
     /// It lacks something the driver needs.
     Unsupported(&'static str),
     /// The memory is too small: bytes needed, bytes there.
@@ -53,6 +55,7 @@ impl fmt::Display for Error {
                 write!(f, "the controller did not change its state in {} ms", ns / 1_000_000)
             }
             Error::Fatal => f.write_str("the controller reports a fatal error"),
+            Error::Stopped => f.write_str("the controller has stopped by itself"),
             Error::Unsupported(feature) => write!(f, "the controller lacks {feature}"),
             Error::Memory { needed, there } => {
                 write!(f, "{needed} bytes of memory needed, {there} lent")

@@ -90,6 +90,11 @@ impl Layout {
         self.end
     }
 
+    /// Exclusive end of the rings, which must be contiguous on the bus; nothing else needs to be.
+    pub fn rings_end(&self) -> usize {
+        self.lists_at
+    }
+
     /// Trackers the queue needs.
     pub fn trackers(&self) -> usize {
         self.slots * self.pieces

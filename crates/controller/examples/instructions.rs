@@ -1,0 +1,69 @@
+//! Work for callgrind: `instructions OPERATIONS BYTES`, depth 16. The driver's share is what runs
+//! below `driver_pushes` and `driver_polls`; the controller's steps are outside of both.
+//! `cargo xtask bench nvme` divides by the operations.
+
+use std::sync::Arc;
+
+use controller::{Host, Media, Memory, Setup, Simulated, Timing};
+use nvme::{Controller, Kind, Place, Queue, Request, Shape, Tracker};
+
+const SLOTS: usize = 16;
+const BLOCK_BITS: u32 = 12;
+
+type Q = Queue<Arc<Host>, Arc<Memory>, Vec<Tracker>>;
+
+/// Pushes a batch and rings.
+#[inline(never)]
+fn driver_pushes(queue: &mut Q, bytes: usize, data_at: usize, lba: u64) {
+    let blocks = (bytes >> BLOCK_BITS) as u32;
+    let place = Place { nsid: 1, block_bits: BLOCK_BITS };
+    for slot in 0..SLOTS {
+        let kind = if slot % 2 == 0 { Kind::Read } else { Kind::Write { fua: false } };
+        let lba = lba + slot as u64 * u64::from(blocks);
+        let request = Request { kind, place, lba, blocks, at: data_at + slot * bytes };
+        let _ = queue.push(slot, &request);
+    }
+    queue.ring();
+}
+
+/// Collects what has completed.
+#[inline(never)]
+fn driver_polls(queue: &mut Q) -> u64 {
+    let mut ended = 0;
+    queue.poll(|completed| ended += u64::from(completed.status.is_ok()));
+    ended
+}
+
+fn main() {
+    let words: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
+    let operations = words.first().copied().unwrap_or(16_000) as u64;
+    let bytes = words.get(1).copied().unwrap_or(4096);
+    let media = Media::new(1 << BLOCK_BITS, 1 << 16, Timing::Fixed { ns: 10_000, spread_ns: 0 });
+    // No transfer limit: one command an operation.
+    let setup = Setup { transfer_max: 0, ..Setup::default() };
+    let simulated = Simulated::new(setup, vec![media]);
+    let host = simulated.host();
+    let Ok(mut controller) = Controller::start(host) else { return };
+    let shape = Shape { slots: SLOTS, request_bytes: bytes, base: 0, timeout_ns: 1 << 40 };
+    let Ok(layout) = controller.lay_out(&shape, 1 << BLOCK_BITS) else { return };
+    let data_at = layout.end();
+    let memory = Memory::new(1 << 40, data_at + SLOTS * bytes, layout.rings_end());
+    let memory = Arc::new(memory);
+    simulated.map(&memory);
+    let trackers = vec![Tracker::default(); layout.trackers()];
+    let Ok(mut queue) = controller.create_queue(1, memory, trackers, layout) else { return };
+    for slot in 0..SLOTS {
+        queue.prepare(slot, data_at + slot * bytes, bytes);
+    }
+    let (mut pushed, mut ended) = (0, 0);
+    while ended < operations {
+        driver_pushes(&mut queue, bytes, data_at, pushed * (bytes as u64 >> BLOCK_BITS) % 4096);
+        pushed += SLOTS as u64;
+        while ended < pushed {
+            // Long enough for the controller to have completed a batch.
+            (0..8).for_each(|_| simulated.step());
+            ended += driver_polls(&mut queue);
+        }
+    }
+    println!("{ended} operations of {bytes} bytes");
+}

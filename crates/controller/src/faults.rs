@@ -1,0 +1,120 @@
+//! Faults, drawn for each I/O command from a seed.
+
+/// Probabilities of faults, in parts per million of I/O commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Fails with an error that may be retried; nothing was transferred.
+    pub error: u32,
+    /// A write fails after it wrote some of its blocks.
+    pub torn: u32,
+    /// Never completes; an abort ends it.
+    pub lost: u32,
+    /// Never completes, and an abort does not help.
+    pub stubborn: u32,
+    /// Completes after [`Faults::late_ns`].
+    pub late: u32,
+    /// The delay of a late command, nanoseconds.
+    pub late_ns: u64,
+    /// Completes a second time, some microseconds later.
+    pub twice: u32,
+    /// A completion with a number of no command in flight.
+    pub invented: u32,
+    /// The controller reports a fatal error.
+    pub fatal: u32,
+    /// Power is cut: the write cache is lost, commands in flight are torn, the registers read as
+    /// all ones for a while.
+    pub power: u32,
+}
+
+/// The fate of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Done,
+    Error,
+    Torn,
+    Lost,
+    Stubborn,
+    Late,
+    Twice,
+    Invented,
+    Fatal,
+    Power,
+}
+
+impl Faults {
+    /// A little of everything; `late_ns` should exceed the driver's time-out.
+    pub fn all(late_ns: u64) -> Faults {
+        Faults {
+            error: 2000,
+            torn: 1000,
+            lost: 300,
+            stubborn: 30,
+            late: 300,
+            late_ns,
+            twice: 2000,
+            invented: 1000,
+            fatal: 30,
+            power: 30,
+        }
+    }
+
+    pub(crate) fn draw(&self, random: &mut Random) -> Fate {
+        let table = [
+            (self.error, Fate::Error),
+            (self.torn, Fate::Torn),
+            (self.lost, Fate::Lost),
+            (self.stubborn, Fate::Stubborn),
+            (self.late, Fate::Late),
+            (self.twice, Fate::Twice),
+            (self.invented, Fate::Invented),
+            (self.fatal, Fate::Fatal),
+            (self.power, Fate::Power),
+        ];
+        let mut left = random.below(1_000_000) as u32;
+        for (share, fate) in table {
+            match left.checked_sub(share) {
+                Some(rest) => left = rest,
+                None => return fate,
+            }
+        }
+        Fate::Done
+    }
+}
+
+/// SplitMix64: a step and a mix, enough for faults.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    /// Below `bound`, at least 1.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+    }
+
+    pub fn coin(&mut self) -> bool {
+        self.next() & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fates_come_as_often_as_asked() {
+        let faults = Faults { error: 100_000, power: 50_000, ..Faults::default() };
+        let mut random = Random(7);
+        let fates: Vec<Fate> = (0..100_000).map(|_| faults.draw(&mut random)).collect();
+        let share = |fate| fates.iter().filter(|f| **f == fate).count();
+        assert!((9_500..10_500).contains(&share(Fate::Error)));
+        assert!((4_700..5_300).contains(&share(Fate::Power)));
+        assert_eq!(share(Fate::Done) + share(Fate::Error) + share(Fate::Power), 100_000);
+    }
+}

@@ -1,0 +1,138 @@
+//! I/O commands: PRP lists and data.
+
+use nvme::{PAGE_BYTES, opcode};
+
+use crate::queues::Fetched;
+use crate::simulated::State;
+
+/// Status: success, no such command, invalid field, a transfer failed, no such namespace, past the
+/// end; those that a retry does not help have the bit that says so.
+const OK: u16 = 0;
+const NO_COMMAND: u16 = 0x4001;
+const TRANSFER: u16 = 0x4004;
+const NO_NAMESPACE: u16 = 0x400b;
+const OUT_OF_RANGE: u16 = 0x4080;
+const FORCE_UNIT_ACCESS: u32 = 1 << 30;
+
+/// A piece of memory: which memory, the offset in it, bytes.
+type Piece = (usize, usize, usize);
+
+impl State {
+    /// Carries out an I/O command; returns its status.
+    pub(crate) fn carry_out(&mut self, command: &Fetched) -> u16 {
+        let index = (command.nsid as usize).wrapping_sub(1);
+        let Some(media) = self.media.get_mut(index) else { return NO_NAMESPACE };
+        let ranged = [opcode::READ, opcode::WRITE, opcode::WRITE_ZEROES].contains(&command.opcode);
+        if ranged && !media.holds(command.lba(), command.blocks()) {
+            return OUT_OF_RANGE;
+        }
+        match command.opcode {
+            opcode::FLUSH => media.flush(),
+            opcode::READ | opcode::WRITE => return self.transfer(command, index, command.blocks()),
+            opcode::WRITE_ZEROES => self.zero(index, command.lba(), command.blocks()),
+            opcode::DATASET => return self.dataset(command, index),
+            _ => return NO_COMMAND,
+        }
+        OK
+    }
+
+    fn zero(&mut self, index: usize, lba: u64, blocks: u64) {
+        let media = &mut self.media[index];
+        let zeros = vec![0; media.block_bytes as usize];
+        (lba..lba + blocks).for_each(|lba| media.write(lba, &zeros, false));
+    }
+
+    /// Some of the blocks of a write, as a command that was interrupted leaves them.
+    pub(crate) fn carry_out_some(&mut self, command: &Fetched) {
+        let part = self.random.below(command.blocks() + 1);
+        let index = (command.nsid as usize).wrapping_sub(1);
+        let media = self.media.get(index).filter(|_| command.opcode == opcode::WRITE);
+        if media.is_some_and(|media| media.holds(command.lba(), command.blocks())) {
+            self.transfer(command, index, part);
+        }
+    }
+
+    /// Moves data; of a write the first `part` blocks.
+    fn transfer(&mut self, command: &Fetched, index: usize, part: u64) -> u16 {
+        let block = self.media[index].block_bytes as usize;
+        let Some(pieces) = self.pieces(command, command.blocks() as usize * block) else {
+            return TRANSFER;
+        };
+        let mut buffer = std::mem::take(self.block());
+        let length = command.blocks() as usize * block;
+        buffer.resize(length.max(buffer.len()), 0);
+        let data = &mut buffer[..length];
+        let durable = command.cdw[2] & FORCE_UNIT_ACCESS != 0;
+        let writes = command.opcode == opcode::WRITE;
+        if !writes {
+            let blocks = data.chunks_exact_mut(block);
+            (command.lba()..).zip(blocks).for_each(|(lba, b)| self.media[index].read(lba, b));
+        }
+        let mut at = 0;
+        for (memory, offset, bytes) in pieces {
+            let (range, part) = (offset..offset + bytes, &mut data[at..at + bytes]);
+            match writes {
+                true => self.memories[memory].read(range, part),
+                false => self.memories[memory].write(range, part),
+            }
+            at += bytes;
+        }
+        if writes {
+            let blocks = data.chunks_exact(block).take(part as usize);
+            let media = &mut self.media[index];
+            (command.lba()..).zip(blocks).for_each(|(lba, b)| media.write(lba, b, durable));
+        }
+        *self.block() = buffer;
+        OK
+    }
+
+    fn dataset(&mut self, command: &Fetched, index: usize) -> u16 {
+        let ranges = (command.cdw[0] & 0xff) as u64 + 1;
+        for range in 0..ranges {
+            let at = command.prp[0] + 16 * range;
+            let words: Vec<u32> = (1..4).filter_map(|i| self.word(at + 4 * i)).collect();
+            let [blocks, low, high] = words[..] else { return TRANSFER };
+            let lba = u64::from(low) | u64::from(high) << 32;
+            if !self.media[index].holds(lba, u64::from(blocks)) {
+                return OUT_OF_RANGE;
+            }
+            if command.cdw[1] & 4 != 0 {
+                self.zero(index, lba, u64::from(blocks));
+            }
+        }
+        OK
+    }
+
+    /// The memory a command names, page by page.
+    fn pieces(&mut self, command: &Fetched, bytes: usize) -> Option<Vec<Piece>> {
+        let [first, second] = command.prp;
+        let length = bytes.min(PAGE_BYTES - first as usize % PAGE_BYTES);
+        let (memory, offset) = self.find(first)?;
+        let mut pieces = vec![(memory, offset, length)];
+        let (mut left, mut list) = (bytes - length, second);
+        let pages = left.div_ceil(PAGE_BYTES);
+        for page in 0..pages {
+            let mut address = second;
+            if pages > 1 {
+                address = self.entry(list)?;
+                let last = list as usize % PAGE_BYTES == PAGE_BYTES - 8;
+                if last && page + 1 < pages {
+                    list = address;
+                    address = self.entry(list)?;
+                }
+                list += 8;
+            }
+            let length = left.min(PAGE_BYTES);
+            let (memory, offset) = self.find(address)?;
+            // Only the first address may lie within a page.
+            self.counters.violations += u64::from(!address.is_multiple_of(PAGE_BYTES as u64));
+            pieces.push((memory, offset, length));
+            left -= length;
+        }
+        Some(pieces)
+    }
+
+    fn entry(&mut self, at: u64) -> Option<u64> {
+        Some(u64::from(self.word(at)?) | u64::from(self.word(at + 4)?) << 32)
+    }
+}

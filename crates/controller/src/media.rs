@@ -1,0 +1,155 @@
+//! Namespaces: blocks with data behind a volatile write cache, and the time their commands take.
+//!
+//! Blocks written and not flushed keep their old content beside them. A power cut restores the old
+//! content of any of them: it never tears a block, as the specification demands, and need not keep
+//! their order.
+
+use std::collections::{BTreeMap, HashMap};
+
+use model::Drive;
+use workload::Op;
+
+use crate::faults::Random;
+
+/// Bytes of a piece of the store.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// How long commands take.
+pub enum Timing {
+    /// A latency, plus a random part of the spread; nanoseconds.
+    Fixed {
+        /// Least latency.
+        ns: u64,
+        /// Greatest addition.
+        spread_ns: u64,
+    },
+    /// As long as on a virtual drive.
+    Drive(Box<Drive>),
+}
+
+impl Timing {
+    /// When an operation that begins now is complete.
+    pub(crate) fn done(&mut self, now: u64, op: &Op, random: &mut Random) -> u64 {
+        match self {
+            Timing::Fixed { ns, spread_ns } => now + *ns + random.below(*spread_ns + 1),
+            Timing::Drive(drive) => drive.submit(now, op).done_ns,
+        }
+    }
+}
+
+/// A namespace.
+pub struct Media {
+    /// Logical block size, bytes.
+    pub block_bytes: u32,
+    /// Blocks.
+    pub blocks: u64,
+    pub(crate) timing: Timing,
+    pieces: HashMap<u64, Box<[u8]>>,
+    /// Durable content of the blocks in the write cache.
+    unflushed: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Media {
+    /// An empty namespace.
+    pub fn new(block_bytes: u32, blocks: u64, timing: Timing) -> Media {
+        Media { block_bytes, blocks, timing, pieces: HashMap::new(), unflushed: BTreeMap::new() }
+    }
+
+    /// A namespace as large and as fast as a virtual drive.
+    pub fn of(drive: Drive) -> Media {
+        let (block_bytes, bytes) = (drive.block_bytes(), drive.bytes());
+        Media::new(block_bytes, bytes / u64::from(block_bytes), Timing::Drive(Box::new(drive)))
+    }
+
+    pub(crate) fn holds(&self, lba: u64, blocks: u64) -> bool {
+        lba.checked_add(blocks).is_some_and(|end| end <= self.blocks)
+    }
+
+    fn place(&self, lba: u64) -> (u64, usize) {
+        let byte = lba * u64::from(self.block_bytes);
+        (byte / PIECE_BYTES as u64, (byte % PIECE_BYTES as u64) as usize)
+    }
+
+    /// Reads a block.
+    pub fn read(&self, lba: u64, out: &mut [u8]) {
+        let (piece, at) = self.place(lba);
+        match self.pieces.get(&piece) {
+            Some(piece) => out.copy_from_slice(&piece[at..at + out.len()]),
+            None => out.fill(0),
+        }
+    }
+
+    fn put(&mut self, lba: u64, data: &[u8]) {
+        let (piece, at) = self.place(lba);
+        let piece = self.pieces.entry(piece).or_insert_with(|| vec![0; PIECE_BYTES].into());
+        piece[at..at + data.len()].copy_from_slice(data);
+    }
+
+    /// Writes a block into the cache, or into flash.
+    pub fn write(&mut self, lba: u64, data: &[u8], durable: bool) {
+        if durable {
+            self.unflushed.remove(&lba);
+        } else if !self.unflushed.contains_key(&lba) {
+            let mut old = vec![0; data.len()];
+            self.read(lba, &mut old);
+            self.unflushed.insert(lba, old);
+        }
+        self.put(lba, data);
+    }
+
+    pub(crate) fn flush(&mut self) {
+        self.unflushed.clear();
+    }
+
+    /// Power is cut.
+    pub(crate) fn cut(&mut self, random: &mut Random) {
+        for (lba, old) in std::mem::take(&mut self.unflushed) {
+            if random.coin() {
+                self.put(lba, &old);
+            }
+        }
+    }
+
+    pub(crate) fn format(&mut self, block_bytes: u32) {
+        self.blocks = self.blocks * u64::from(self.block_bytes) / u64::from(block_bytes);
+        self.block_bytes = block_bytes;
+        self.pieces.clear();
+        self.unflushed.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn media() -> Media {
+        Media::new(512, 1 << 40, Timing::Fixed { ns: 1, spread_ns: 0 })
+    }
+
+    fn first(media: &Media, lba: u64) -> u8 {
+        let mut block = [9; 512];
+        media.read(lba, &mut block);
+        block[0]
+    }
+
+    #[test]
+    fn a_cut_takes_what_was_not_flushed_and_nothing_else() {
+        let mut media = media();
+        (0..64).for_each(|lba| media.write(lba, &[1; 512], false));
+        media.flush();
+        (0..64).for_each(|lba| media.write(lba, &[2; 512], lba < 8));
+        media.cut(&mut Random(1));
+        let ones = (0..64).filter(|lba| first(&media, *lba) == 1).count();
+        assert!((1..56).contains(&ones), "{ones} of the 56 unflushed blocks are old");
+        assert!((0..8).all(|lba| first(&media, lba) == 2), "written past the cache");
+        assert!((0..64).all(|lba| [1, 2].contains(&first(&media, lba))));
+    }
+
+    #[test]
+    fn unwritten_blocks_are_zeros_and_cost_nothing() {
+        let mut media = media();
+        assert_eq!(first(&media, (1 << 40) - 1), 0);
+        media.write((1 << 40) - 1, &[7; 512], true);
+        assert_eq!((first(&media, (1 << 40) - 1), media.pieces.len()), (7, 1));
+    }
+}

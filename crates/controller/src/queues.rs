@@ -1,0 +1,72 @@
+//! The rings as the controller has them, and the commands it has fetched.
+
+use std::collections::VecDeque;
+
+use crate::faults::Fate;
+
+/// A submission queue.
+#[derive(Debug)]
+pub(crate) struct Sq {
+    pub base: u64,
+    pub entries: u32,
+    pub head: u32,
+    pub tail: u32,
+    pub cq: u16,
+}
+
+/// A completion queue.
+#[derive(Debug)]
+pub(crate) struct Cq {
+    pub base: u64,
+    pub entries: u32,
+    pub head: u32,
+    pub tail: u32,
+    pub phase: u32,
+    /// Completions for which the ring had no room.
+    pub waiting: VecDeque<Answer>,
+}
+
+impl Cq {
+    pub fn new(base: u64, entries: u32) -> Cq {
+        Cq { base, entries, head: 0, tail: 0, phase: 1, waiting: VecDeque::new() }
+    }
+
+    pub fn is_full(&self) -> bool {
+        (self.tail + 1) % self.entries == self.head
+    }
+}
+
+/// A completion.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    pub sq: u16,
+    pub cid: u16,
+    pub status: u16,
+    pub result: u32,
+}
+
+/// A fetched command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fetched {
+    pub sq: u16,
+    pub cid: u16,
+    pub opcode: u8,
+    pub nsid: u32,
+    pub prp: [u64; 2],
+    pub cdw: [u32; 4],
+    pub fate: Fate,
+}
+
+impl Fetched {
+    pub fn lba(&self) -> u64 {
+        u64::from(self.cdw[0]) | u64::from(self.cdw[1]) << 32
+    }
+
+    pub fn blocks(&self) -> u64 {
+        u64::from(self.cdw[2] & 0xffff) + 1
+    }
+
+    pub fn answer(&self, status: u16, result: u32) -> Answer {
+        Answer { sq: self.sq, cid: self.cid, status, result }
+    }
+}

@@ -1,0 +1,489 @@
+//! The controller: registers, time, fetching and completing.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nvme::{Clock, DmaMap, Mmio, regs};
+use workload::{Op, OpKind};
+
+use crate::faults::{Fate, Faults, Random};
+use crate::media::Media;
+use crate::memory::Memory;
+use crate::queues::{Answer, Cq, Fetched, Sq};
+
+/// Entries fetched from each queue in a step.
+const BURST: u32 = 4;
+/// Time for admin commands, for changes of state, and without power; nanoseconds.
+const ADMIN_NS: u64 = 5_000;
+const READY_NS: u64 = 1_000_000;
+const POWER_NS: u64 = 5_000_000;
+/// A second completion comes after at most this long.
+const TWICE_NS: u64 = 20_000;
+/// The longest step in time. A host that waits sees time pass even if nothing happens.
+const STEP_NS: u64 = 20_000;
+
+/// What the controller claims to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Maximum entries of a queue.
+    pub entries_max: u32,
+    /// Maximum transfer: 4 KiB times this power of two; 0: no limit.
+    pub transfer_max: u8,
+    /// I/O queue pairs.
+    pub queues: u16,
+    /// Whether it has shadow doorbells.
+    pub shadow: bool,
+    /// Faults of I/O commands.
+    pub faults: Faults,
+    /// Seed of faults and latencies.
+    pub seed: u64,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        let faults = Faults::default();
+        Setup { entries_max: 1024, transfer_max: 7, queues: 8, shadow: true, faults, seed: 1 }
+    }
+}
+
+/// Counts since the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// I/O commands fetched.
+    pub commands: u64,
+    /// Doorbell registers written.
+    pub doorbells: u64,
+    /// Faults by kind, in the order of the fields of [`Faults`] without the delay.
+    pub faults: [u64; 9],
+    /// Forbidden acts of the host.
+    pub violations: u64,
+    /// Resets by the host.
+    pub resets: u64,
+    /// Power cuts that have happened; a fault is counted when it is drawn.
+    pub cuts: u64,
+}
+
+/// Something due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    Command(Fetched),
+    Answer(Answer),
+}
+
+pub(crate) struct State {
+    pub setup: Setup,
+    pub now: u64,
+    pub memories: Vec<Arc<Memory>>,
+    pub media: Vec<Media>,
+    pub random: Random,
+    pub counters: Counters,
+    pub sqs: BTreeMap<u16, Sq>,
+    pub cqs: BTreeMap<u16, Cq>,
+    /// By due time and order of arrival.
+    pub due: BTreeMap<(u64, u64), Event>,
+    pub arrivals: u64,
+    /// Addresses of the shadow doorbells' values and events.
+    pub shadow: Option<(u64, u64)>,
+    cc: u32,
+    status: u32,
+    aqa: u32,
+    asq: u64,
+    acq: u64,
+    /// When the status becomes this.
+    changes: Option<(u64, u32)>,
+    dark_until: u64,
+    /// Not counted again as a violation.
+    block: Vec<u8>,
+}
+
+/// A simulated controller. Clones of the `Arc` are its users' threads.
+pub struct Simulated(Mutex<State>);
+
+/// The host of a driver: the controller's registers and clock, and memory for the admin queue.
+pub struct Host {
+    /// The controller.
+    pub controller: Arc<Simulated>,
+    /// Memory it reaches.
+    pub memory: Arc<Memory>,
+}
+
+impl Simulated {
+    /// A controller with these namespaces, numbered from 1.
+    pub fn new(setup: Setup, media: Vec<Media>) -> Arc<Simulated> {
+        Arc::new(Simulated(Mutex::new(State {
+            setup,
+            now: 0,
+            memories: Vec::new(),
+            media,
+            random: Random(setup.seed),
+            counters: Counters::default(),
+            sqs: BTreeMap::new(),
+            cqs: BTreeMap::new(),
+            due: BTreeMap::new(),
+            arrivals: 0,
+            shadow: None,
+            cc: 0,
+            status: 0,
+            aqa: 0,
+            asq: 0,
+            acq: 0,
+            changes: None,
+            dark_until: 0,
+            block: Vec::new(),
+        })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lends it memory.
+    pub fn map(&self, memory: &Arc<Memory>) {
+        self.state().memories.push(memory.clone());
+    }
+
+    /// A host for a driver, with memory for its admin queue.
+    pub fn host(self: &Arc<Self>) -> Arc<Host> {
+        let memory = Arc::new(Memory::new(1 << 20, nvme::ADMIN_BYTES, nvme::ADMIN_BYTES));
+        self.map(&memory);
+        Arc::new(Host { controller: self.clone(), memory })
+    }
+
+    /// Fetches commands, then lets time pass until the next one is due and completes it.
+    pub fn step(&self) {
+        self.state().step();
+    }
+
+    /// Counts.
+    pub fn counters(&self) -> Counters {
+        self.state().counters
+    }
+
+    /// Changes the faults from now on.
+    pub fn set_faults(&self, faults: Faults) {
+        self.state().setup.faults = faults;
+    }
+
+    /// Cuts power for a while.
+    pub fn cut_power(&self) {
+        self.state().cut_power();
+    }
+
+    /// Gives a namespace to a function: the data as they are in the controller.
+    pub fn with_media<T>(&self, index: usize, look: impl FnOnce(&Media) -> T) -> Option<T> {
+        self.state().media.get(index).map(look)
+    }
+}
+
+impl Mmio for Host {
+    fn read32(&self, offset: usize) -> u32 {
+        self.controller.state().register(offset)
+    }
+
+    fn write32(&self, offset: usize, value: u32) {
+        self.controller.state().set_register(offset, value);
+    }
+}
+
+impl DmaMap for Host {
+    fn words(&self) -> &[std::sync::atomic::AtomicU32] {
+        self.memory.words()
+    }
+
+    fn bus(&self, offset: usize) -> u64 {
+        self.memory.bus(offset)
+    }
+}
+
+impl Clock for Host {
+    fn now_ns(&self) -> u64 {
+        self.controller.state().now
+    }
+
+    fn pause(&self) {
+        self.controller.step();
+    }
+}
+
+impl State {
+    fn register(&self, offset: usize) -> u32 {
+        if self.now < self.dark_until {
+            return regs::GONE;
+        }
+        // Rings contiguous, a second to become ready, the NVM command set.
+        let cap = u64::from(self.setup.entries_max - 1) | 1 << 16 | 2 << 24 | 1 << 37;
+        match offset {
+            regs::CAP => cap as u32,
+            0x04 => (cap >> 32) as u32,
+            regs::VS => 0x0001_0400,
+            regs::CC => self.cc,
+            regs::CSTS => self.status,
+            regs::AQA => self.aqa,
+            _ => 0,
+        }
+    }
+
+    fn set_register(&mut self, offset: usize, value: u32) {
+        if offset >= regs::DOORBELLS {
+            self.counters.doorbells += 1;
+        }
+        if self.now < self.dark_until {
+            return;
+        }
+        let half = |word: &mut u64, high: bool| match high {
+            false => *word = *word & !0xffff_ffff | u64::from(value),
+            true => *word = *word & 0xffff_ffff | u64::from(value) << 32,
+        };
+        match offset {
+            regs::CC => self.configure(value),
+            regs::AQA => self.aqa = value,
+            regs::ASQ => half(&mut self.asq, false),
+            0x2c => half(&mut self.asq, true),
+            regs::ACQ => half(&mut self.acq, false),
+            0x34 => half(&mut self.acq, true),
+            regs::INTMS => {}
+            _ if offset >= regs::DOORBELLS => self.ring((offset - regs::DOORBELLS) / 4, value),
+            _ => self.counters.violations += 1,
+        }
+    }
+
+    fn configure(&mut self, value: u32) {
+        let was = std::mem::replace(&mut self.cc, value);
+        let ready_at = self.now + READY_NS;
+        if value & regs::CC_SHUTDOWN != 0 {
+            self.media.iter_mut().for_each(Media::flush);
+            self.changes = Some((ready_at, self.status | regs::CSTS_SHUTDOWN_DONE));
+        } else if was & !value & regs::CC_ENABLE != 0 {
+            self.counters.resets += 1;
+            self.drop_all();
+            self.changes = Some((ready_at, 0));
+        } else if !was & value & regs::CC_ENABLE != 0 {
+            let entries = |shift: u32| (self.aqa >> shift & 0xfff) + 1;
+            let (sq, cq) = (entries(0), entries(16));
+            self.sqs.insert(0, Sq { base: self.asq, entries: sq, head: 0, tail: 0, cq: 0 });
+            self.cqs.insert(0, Cq::new(self.acq, cq));
+            self.changes = Some((ready_at, regs::CSTS_READY));
+        }
+    }
+
+    /// A reset: of the writes in flight, each may still be carried out, in part or as a whole.
+    fn drop_all(&mut self) {
+        for (_, event) in std::mem::take(&mut self.due) {
+            if let Event::Command(command) = event
+                && command.sq != 0
+            {
+                self.carry_out_some(&command);
+            }
+        }
+        self.sqs.clear();
+        self.cqs.clear();
+        self.shadow = None;
+    }
+
+    fn cut_power(&mut self) {
+        self.counters.cuts += 1;
+        self.drop_all();
+        let State { media, random, .. } = self;
+        media.iter_mut().for_each(|media| media.cut(random));
+        (self.cc, self.status, self.changes) = (0, 0, None);
+        self.dark_until = self.now + POWER_NS;
+    }
+
+    /// A doorbell, by its place among all of them.
+    fn ring(&mut self, place: usize, value: u32) {
+        let queue = (place / 2) as u16;
+        let known = match place % 2 {
+            0 => self.sqs.get_mut(&queue).map(|sq| (sq.entries, &mut sq.tail)),
+            _ => self.cqs.get_mut(&queue).map(|cq| (cq.entries, &mut cq.head)),
+        };
+        match known {
+            Some((entries, place)) if value < entries => *place = value,
+            // A queue that a power cut took away: its host does not know yet.
+            None if self.status & regs::CSTS_READY == 0 => {}
+            _ => self.counters.violations += 1,
+        }
+    }
+
+    fn step(&mut self) {
+        if let Some((_, status)) = self.changes.filter(|(at, _)| *at <= self.now) {
+            (self.status, self.changes) = (status, None);
+        }
+        self.poll_shadow();
+        let queues: Vec<u16> = self.sqs.keys().copied().collect();
+        queues.into_iter().for_each(|queue| self.fetch(queue));
+        let next = self.due.first_key_value().map(|((at, _), _)| *at);
+        let change = self.changes.map(|(at, _)| at);
+        let step = self.now + STEP_NS;
+        self.now = self.now.max(next.into_iter().chain(change).min().unwrap_or(step).min(step));
+        while let Some(first) = self.due.first_entry() {
+            if first.key().0 > self.now {
+                break;
+            }
+            match first.remove() {
+                Event::Command(command) => self.execute(&command),
+                Event::Answer(answer) => self.post(answer),
+            }
+        }
+        let queues: Vec<u16> = self.cqs.keys().copied().collect();
+        queues.into_iter().for_each(|queue| self.post_waiting(queue));
+    }
+
+    /// Reads doorbells from memory. It polls them always, so it never asks to be woken: its event
+    /// stays behind the value.
+    fn poll_shadow(&mut self) {
+        let Some((values, events)) = self.shadow else { return };
+        let rings: Vec<usize> = self.sqs.keys().skip(1).map(|queue| 2 * *queue as usize).collect();
+        for place in rings.into_iter().flat_map(|place| [place, place + 1]) {
+            let at = 4 * place as u64;
+            let Some(value) = self.word(values + at) else { continue };
+            self.ring(place, value);
+            self.set_word(events + at, value.wrapping_sub(1) & 0xffff);
+        }
+    }
+
+    fn fetch(&mut self, queue: u16) {
+        for _ in 0..BURST {
+            let Some(sq) = self.sqs.get_mut(&queue).filter(|sq| sq.head != sq.tail) else { return };
+            let at = sq.base + 64 * u64::from(sq.head);
+            sq.head = (sq.head + 1) % sq.entries;
+            let mut words = [0; 16];
+            for (i, word) in words.iter_mut().enumerate() {
+                *word = self.word(at + 4 * i as u64).unwrap_or_default();
+            }
+            let wide = |low: usize| u64::from(words[low]) | u64::from(words[low + 1]) << 32;
+            let command = Fetched {
+                sq: queue,
+                cid: (words[0] >> 16) as u16,
+                opcode: words[0] as u8,
+                nsid: words[1],
+                prp: [wide(6), wide(8)],
+                cdw: [words[10], words[11], words[12], words[13]],
+                fate: Fate::Done,
+            };
+            self.accept(command);
+        }
+    }
+
+    /// Decides when a command is carried out, and with which fault.
+    fn accept(&mut self, mut command: Fetched) {
+        let same = |event: &Event| matches!(event, Event::Command(c) if (c.sq, c.cid) == (command.sq, command.cid));
+        if self.due.values().any(same) {
+            self.counters.violations += 1;
+        }
+        if command.sq == 0 {
+            return self.at(self.now + ADMIN_NS, Event::Command(command));
+        }
+        self.counters.commands += 1;
+        command.fate = self.setup.faults.draw(&mut self.random);
+        if command.fate != Fate::Done {
+            self.counters.faults[command.fate as usize - 1] += 1;
+        }
+        let op = self.op(&command);
+        let State { media, random, now, .. } = self;
+        let timing = media.get_mut((command.nsid as usize).wrapping_sub(1));
+        let mut due = timing.map_or(*now, |media| media.timing.done(*now, &op, random));
+        match command.fate {
+            Fate::Late => due += self.setup.faults.late_ns,
+            // Never by itself.
+            Fate::Lost | Fate::Stubborn => due = u64::MAX,
+            _ => {}
+        }
+        self.at(due, Event::Command(command));
+    }
+
+    /// The command as a virtual drive takes it.
+    fn op(&self, command: &Fetched) -> Op {
+        let index = (command.nsid as usize).wrapping_sub(1);
+        let block = self.media.get(index).map_or(512, |media| u64::from(media.block_bytes));
+        let bytes = (command.blocks() * block) as u32;
+        let (kind, bytes) = match command.opcode {
+            nvme::opcode::READ => (OpKind::Read, bytes),
+            nvme::opcode::WRITE => (OpKind::Write, bytes),
+            nvme::opcode::FLUSH => (OpKind::Flush, 0),
+            _ => (OpKind::Discard, bytes),
+        };
+        let offset = if kind == OpKind::Flush { 0 } else { command.lba().saturating_mul(block) };
+        Op { kind, offset, bytes }
+    }
+
+    pub fn at(&mut self, time: u64, event: Event) {
+        self.arrivals += 1;
+        self.due.insert((time, self.arrivals), event);
+    }
+
+    fn execute(&mut self, command: &Fetched) {
+        if command.sq == 0 {
+            return self.execute_admin(command);
+        }
+        match command.fate {
+            Fate::Fatal => self.status |= regs::CSTS_FATAL,
+            Fate::Power => return self.cut_power(),
+            Fate::Error => return self.post(command.answer(0x281, 0)),
+            Fate::Torn => {
+                self.carry_out_some(command);
+                return self.post(command.answer(0x280, 0));
+            }
+            _ => {}
+        }
+        if self.status & regs::CSTS_FATAL != 0 {
+            return;
+        }
+        let status = self.carry_out(command);
+        let answer = command.answer(status, 0);
+        self.post(answer);
+        match command.fate {
+            Fate::Twice => {
+                let later = self.now + self.random.below(TWICE_NS);
+                self.at(later, Event::Answer(answer));
+            }
+            Fate::Invented => self.post(Answer { cid: command.cid ^ 0x0fff, ..answer }),
+            _ => {}
+        }
+    }
+
+    /// Posts a completion, or keeps it until the ring has room.
+    pub fn post(&mut self, answer: Answer) {
+        let Some(cq) = self.sqs.get(&answer.sq).map(|sq| sq.cq) else { return };
+        if let Some(cq) = self.cqs.get_mut(&cq) {
+            cq.waiting.push_back(answer);
+        }
+        self.post_waiting(cq);
+    }
+
+    fn post_waiting(&mut self, queue: u16) {
+        while let Some(cq) = self.cqs.get_mut(&queue).filter(|cq| !cq.is_full()) {
+            let Some(answer) = cq.waiting.pop_front() else { return };
+            let (at, phase) = (cq.base + 16 * u64::from(cq.tail), cq.phase);
+            cq.tail = (cq.tail + 1) % cq.entries;
+            cq.phase ^= u32::from(cq.tail == 0);
+            let head = self.sqs.get(&answer.sq).map_or(0, |sq| sq.head);
+            self.set_word(at, answer.result);
+            self.set_word(at + 8, head | u32::from(answer.sq) << 16);
+            let last = u32::from(answer.cid) | phase << 16 | u32::from(answer.status) << 17;
+            self.set_word(at + 12, last);
+        }
+    }
+
+    /// The memory at a bus address.
+    pub fn find(&mut self, bus: u64) -> Option<(usize, usize)> {
+        let found = self.memories.iter().enumerate().find_map(|(i, m)| Some((i, m.offset(bus)?)));
+        self.counters.violations += u64::from(found.is_none());
+        found
+    }
+
+    pub fn word(&mut self, bus: u64) -> Option<u32> {
+        let (memory, offset) = self.find(bus)?;
+        Some(self.memories[memory].load(offset))
+    }
+
+    fn set_word(&mut self, bus: u64, value: u32) {
+        if let Some((memory, offset)) = self.find(bus) {
+            self.memories[memory].store(offset, value);
+        }
+    }
+
+    /// A buffer of a block, taken and given back.
+    pub fn block(&mut self) -> &mut Vec<u8> {
+        &mut self.block
+    }
+}

@@ -1,0 +1,197 @@
+//! Bringing a controller up, its admin commands, its doorbells, its end.
+
+use std::sync::Arc;
+
+use controller::{Host, Media, Memory, Setup, Simulated, Timing};
+use model::{Drive, DriveSpec};
+use nvme::{
+    Cause, Clock as _, Controller, Error, Kind, Place, Queue, Request, Shape, Status, Tracker,
+};
+
+const SLOTS: usize = 16;
+const REQUEST_BYTES: usize = 64 << 10;
+const TIMEOUT_NS: u64 = 1_000_000_000;
+
+type Q = Queue<Arc<Host>, Arc<Memory>, Vec<Tracker>>;
+
+struct Bench {
+    simulated: Arc<Simulated>,
+    host: Arc<Host>,
+    controller: Controller<Arc<Host>>,
+    /// Queues made so far: each has memory at another address.
+    queues: u64,
+}
+
+fn bench(setup: Setup, media: Vec<Media>) -> Bench {
+    let simulated = Simulated::new(setup, media);
+    let host = simulated.host();
+    let controller = Controller::start(host.clone()).expect("starts");
+    Bench { simulated, host, controller, queues: 0 }
+}
+
+fn fixed() -> Timing {
+    Timing::Fixed { ns: 10_000, spread_ns: 2_000 }
+}
+
+impl Bench {
+    fn queue(&mut self, id: u16) -> Q {
+        let shape =
+            Shape { slots: SLOTS, request_bytes: REQUEST_BYTES, base: 0, timeout_ns: TIMEOUT_NS };
+        let layout = self.controller.lay_out(&shape, 512).expect("fits");
+        let bytes = layout.end() + SLOTS * REQUEST_BYTES;
+        self.queues += 1;
+        let memory = Arc::new(Memory::new(self.queues << 40, bytes, layout.rings_end()));
+        self.simulated.map(&memory);
+        let trackers = vec![Tracker::default(); layout.trackers()];
+        self.controller.create_queue(id, memory, trackers, layout).expect("created")
+    }
+
+    /// Issues a request in slot 0 and waits for it.
+    fn wait(&self, queue: &mut Q, request: &Request) -> Status {
+        queue.push(0, request).expect("room");
+        queue.ring();
+        let mut status = None;
+        for _ in 0..10_000 {
+            self.simulated.step();
+            queue.poll(|completed| status = Some(completed.status));
+            if let Some(status) = status {
+                return status;
+            }
+        }
+        panic!("no answer")
+    }
+}
+
+fn place(bits: u32) -> Place {
+    Place { nsid: 1, block_bits: bits }
+}
+
+fn request(kind: Kind, place: Place, lba: u64, blocks: u32, at: usize) -> Request {
+    Request { kind, place, lba, blocks, at }
+}
+
+#[test]
+fn it_identifies_itself_and_its_namespaces() {
+    let media = vec![Media::new(512, 1000, fixed()), Media::new(4096, 2000, fixed())];
+    let mut bench = bench(Setup::default(), media);
+    assert_eq!(nvme::identify::trimmed(&bench.controller.info().serial), b"SSDYNO-SIM-1");
+    let mut list = [0; 4];
+    assert_eq!((bench.controller.namespaces(&mut list), list), (Ok(2), [1, 2, 0, 0]));
+    let second = bench.controller.namespace(2).expect("is there");
+    assert_eq!((second.size, second.format().map(|f| f.block_bytes)), (2000, Some(4096)));
+    assert_eq!(bench.controller.health().expect("a log").temperature_c, Some(40));
+    let refused = bench.controller.namespace(3);
+    assert!(
+        matches!(refused, Err(Error::Refused { status, .. }) if status.cause() == Cause::Namespace),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_format_changes_the_blocks_and_takes_the_data() {
+    let mut bench = bench(Setup::default(), vec![Media::new(512, 8000, fixed())]);
+    let mut queue = bench.queue(1);
+    let at = queue.layout().end();
+    queue.memory().store(at, 77);
+    let write = request(Kind::Write { fua: false }, place(9), 8, 8, at);
+    assert!(bench.wait(&mut queue, &write).is_ok());
+    let namespace = bench.controller.namespace(1).expect("is there");
+    let format = namespace.format_of(4096).expect("has such a format");
+    bench.controller.format(1, format, 0, TIMEOUT_NS).expect("formatted");
+    assert_eq!(bench.controller.namespace(1).expect("is there").size, 1000);
+    assert!(bench.wait(&mut queue, &request(Kind::Read, place(12), 1, 1, at)).is_ok());
+    assert_eq!(queue.memory().load(at), 0);
+    let wrong = request(Kind::Read, place(12), 1000, 1, at);
+    assert_eq!(bench.wait(&mut queue, &wrong).cause(), Cause::OutOfRange);
+}
+
+/// Doorbells an operation, 64 KiB in batches of 16.
+#[test]
+fn doorbells_are_rare() {
+    let mut bench = bench(Setup::default(), vec![Media::new(512, 1 << 20, fixed())]);
+    let mut queue = bench.queue(1);
+    let (at, mut ended) = (queue.layout().end(), 0u64);
+    let before = queue.counters();
+    let batches = 500;
+    for batch in 0..batches {
+        for slot in 0..SLOTS {
+            let kind = if batch % 2 == 0 { Kind::Read } else { Kind::Write { fua: false } };
+            let lba = (batch * SLOTS as u64 + slot as u64) * 128 % (1 << 19);
+            let request = request(kind, place(9), lba, 128, at + slot * REQUEST_BYTES);
+            queue.push(slot, &request).expect("room");
+        }
+        queue.ring();
+        for _ in 0..1000 {
+            if ended == (batch + 1) * SLOTS as u64 {
+                break;
+            }
+            bench.simulated.step();
+            queue.poll(|completed| ended += u64::from(completed.status.is_ok()));
+        }
+    }
+    assert_eq!(ended, batches * SLOTS as u64);
+    let doorbells = queue.counters().doorbells - before.doorbells;
+    assert_eq!(bench.simulated.counters().violations, 0);
+    let each = doorbells as f64 / (batches * SLOTS as u64) as f64;
+    assert!(each <= 0.15, "{each} doorbells an operation");
+}
+
+#[test]
+fn shadow_doorbells_replace_nearly_all_of_them() {
+    let mut bench = bench(Setup::default(), vec![Media::new(512, 1 << 20, fixed())]);
+    assert_eq!(bench.controller.use_shadow_doorbells(), Ok(true));
+    let mut queue = bench.queue(1);
+    let at = queue.layout().end();
+    for lba in 0..500 {
+        assert!(bench.wait(&mut queue, &request(Kind::Read, place(9), lba, 1, at)).is_ok());
+    }
+    let rung = queue.counters().doorbells;
+    assert!(rung <= 2, "{rung} doorbells for 500 commands that the controller saw in memory");
+}
+
+#[test]
+fn a_virtual_drive_gives_its_time() {
+    let spec = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
+    let spec = spec.with_overrides(&[("capacity", "16GiB")]).expect("fits");
+    let mut bench = bench(Setup::default(), vec![Media::of(Drive::new(&spec, 1))]);
+    let mut queue = bench.queue(1);
+    let at = queue.layout().end();
+    let begin = bench.host.now_ns();
+    for lba in 0..100 {
+        let read = request(Kind::Read, place(9), lba * 8, 8, at);
+        assert!(bench.wait(&mut queue, &read).is_ok());
+    }
+    let each = (bench.host.now_ns() - begin) / 100;
+    // Unwritten blocks: no flash is read, so this is the time of commands and link.
+    assert!((1_000..100_000).contains(&each), "{each} ns a command");
+}
+
+#[test]
+fn a_controller_without_power_is_gone_and_comes_back() {
+    let mut bench = bench(Setup::default(), vec![Media::new(512, 1000, fixed())]);
+    bench.simulated.cut_power();
+    assert_eq!(bench.controller.check(), Err(Error::Gone));
+    assert_eq!(bench.controller.health(), Err(Error::Gone));
+    assert!(matches!(Controller::start(bench.host.clone()), Err(Error::Gone)));
+    while bench.controller.check() == Err(Error::Gone) {
+        bench.host.pause();
+    }
+    assert_eq!(bench.controller.check(), Err(Error::Stopped));
+    bench.controller.reset().expect("back again");
+    assert!(bench.controller.health().is_ok());
+    bench.controller.shut_down().expect("stops");
+}
+
+#[test]
+fn queues_come_and_go() {
+    let mut bench = bench(Setup::default(), vec![Media::new(512, 1000, fixed())]);
+    assert_eq!(bench.controller.grant_queues(64), Ok(8));
+    for _ in 0..3 {
+        let mut queue = bench.queue(5);
+        let at = queue.layout().end();
+        assert!(bench.wait(&mut queue, &request(Kind::Read, place(9), 0, 8, at)).is_ok());
+        bench.controller.delete_queue(5).expect("deleted");
+    }
+    assert!(bench.controller.delete_queue(5).is_err(), "it is gone");
+    assert_eq!(bench.simulated.counters().violations, 0);
+}
