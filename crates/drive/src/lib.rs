@@ -39,6 +39,7 @@ pub use contents::Content;
 pub use erase::{secure_discard, write_zeroes};
 pub use error::{DriveError, ErrorKind};
 pub use guard::Guard;
+pub use host::CpuQuota;
 pub use key::{DriveKey, Separation, find, separation};
 pub use list::{BlockDevice, Inside, Partition, list};
 pub use locate::{Location, locate};

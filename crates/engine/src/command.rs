@@ -98,5 +98,7 @@ fn traffic(before: Sample, now: Sample, elapsed_ns: u64) -> DeviceTraffic {
         discarded_bytes: now.discarded_bytes.saturating_sub(before.discarded_bytes),
         depth: in_device_ms as f64 / (elapsed_ns as f64 / 1e6).max(1.0),
         own_read_bytes: None,
+        busy: (now.busy_ms.saturating_sub(before.busy_ms) as f64 * 1e6 / elapsed_ns.max(1) as f64)
+            .min(1.0),
     }
 }

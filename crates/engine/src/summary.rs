@@ -38,6 +38,7 @@ pub(crate) fn summarise(
         effective_depth: in_flight as f64 / elapsed_ns.max(1) as f64,
         late_ops: ends.iter().map(|e| e.late).sum(),
         cpu_ns: ends.iter().map(|e| e.cpu_ns()).sum(),
+        throttled_ns: seen.throttled_ns,
         batch_mean: issued as f64 / calls.max(1) as f64,
         device: seen.device,
         temperature: seen.temperature,

@@ -223,6 +223,8 @@ kinds! {
         Ram = "RAM",
         /// Reads came from the drive, not from memory.
         Drive = "DRIVE",
+        /// Reads left this machine, a guest of a hypervisor; what answered them is unknown here.
+        Guest = "GUEST",
         /// A flush is too fast to be one, or durable writes cost one flush each.
         Flush = "FLUSH",
         /// A flush takes long enough to be one.
@@ -253,6 +255,16 @@ kinds! {
         Cpu = "CPU",
         /// The processor is not the limit.
         CpuFree = "CPU FREE",
+        /// A control group's quota kept threads off the processor.
+        CpuQuota = "CPU QUOTA",
+        /// A control group limits the I/O.
+        IoLimit = "IO LIMIT",
+        /// The drive did nothing at all for a part of the time.
+        Stall = "STALL",
+        /// Other programs kept the drive busy.
+        SaturatedByOthers = "SATURATED BY OTHERS",
+        /// Writes of this run fitted into a cache of the drive.
+        InsideCache = "INSIDE CACHE",
         /// The drive slowed down because it was hot, or came near its warning temperature.
         Heat = "HEAT",
         /// The drive did not slow down for its temperature.

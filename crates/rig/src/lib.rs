@@ -26,7 +26,7 @@ pub use issue::{
     Advice, BackendKind, FlowPart, Issue, OpenFlags, Priorities, PriorityRule, SyncWrites,
 };
 pub use job::{EndsAll, FileUse, Job, MemoryPolicy, Placement, Start, place_bits};
-pub use limits::{Bus, Limits};
+pub use limits::{Bus, GroupLimits, Limits};
 pub use measurement::{DeviceTraffic, KindStats, Measurement, StopReason, Temperature};
 pub use result::{Dump, JobInterval, JobResult, JobSeen, Kinds, Logged, Performance, ThreadUsage};
 
@@ -59,6 +59,8 @@ pub struct TargetInfo {
     pub bus: Bus,
     /// Ceilings known before any measurement.
     pub limits: Limits,
+    /// The hypervisor, if this machine is a guest of one: its drives may be anything.
+    pub guest: Option<String>,
 }
 
 impl TargetInfo {
@@ -86,6 +88,7 @@ impl TargetInfo {
             formats: Vec::new(),
             bus: Bus::Other,
             limits: Limits::default(),
+            guest: None,
         }
     }
 }

@@ -60,6 +60,19 @@ pub struct Limits {
     pub burst_bytes: Option<u64>,
     /// Maximum rate of the media after a burst, bytes per second.
     pub native_bytes_per_s: Option<f64>,
+    /// Limits that control groups impose on this process.
+    pub group: GroupLimits,
+}
+
+/// Limits that control groups (containers, services) impose on this process; `None` without one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct GroupLimits {
+    /// Bytes per second read and written, on the drive or a layer above it.
+    pub bytes_per_s: [Option<f64>; 2],
+    /// Reads and writes per second.
+    pub iops: [Option<f64>; 2],
+    /// Processors.
+    pub processors: Option<f64>,
 }
 
 impl Limits {

@@ -41,15 +41,18 @@ pub struct DeviceTraffic {
     pub discarded_bytes: u64,
     /// Mean number of requests in the device, from its weighted ticks.
     pub depth: f64,
+    /// Share of the time in which it had requests, 0 to 1, from its busy ticks.
+    pub busy: f64,
     /// Bytes read from devices for this process alone, if the kernel keeps account.
     pub own_read_bytes: Option<u64>,
 }
 
 impl DeviceTraffic {
-    /// Bytes read from the device by the measurement: those of this process where known, else all, in
-    /// which other users may have a share.
+    /// Bytes that the measurement read from the device, at most: of all reads of the device those of
+    /// this process, where known. The process's own count alone proves nothing, because it also
+    /// counts reads of a loop device whose file is in memory.
     pub fn fetched_bytes(&self) -> u64 {
-        self.own_read_bytes.unwrap_or(self.read_bytes)
+        self.own_read_bytes.map_or(self.read_bytes, |own| own.min(self.read_bytes))
     }
 }
 
@@ -97,6 +100,8 @@ pub struct Measurement {
     pub late_ops: u64,
     /// Processor time of the issuing threads, nanoseconds.
     pub cpu_ns: u64,
+    /// Time for which a control group's quota kept threads off the processor, nanoseconds.
+    pub throttled_ns: u64,
     /// Mean number of operations submitted per system call.
     pub batch_mean: f64,
     /// Device traffic meanwhile; `None` where the device cannot be watched.
@@ -148,5 +153,24 @@ impl Measurement {
             return None;
         }
         Some(found.into_iter().map(amount).sum::<u64>() as f64 / self.seconds())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_of_a_loop_device_whose_file_is_in_memory_did_not_come_from_the_disk() {
+        let (disk, process) = (29 << 20, Some(900 << 20));
+        let traffic = |read_bytes, own_read_bytes| DeviceTraffic {
+            read_bytes,
+            own_read_bytes,
+            ..DeviceTraffic::default()
+        };
+        assert_eq!(traffic(disk, process).fetched_bytes(), disk);
+        // Another program reads the same disk: its bytes are not ours.
+        assert_eq!(traffic(900 << 20, Some(8 << 20)).fetched_bytes(), 8 << 20);
+        assert_eq!(traffic(disk, None).fetched_bytes(), disk);
     }
 }

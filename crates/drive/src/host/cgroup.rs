@@ -6,8 +6,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::machine::{Machine, read_text};
+use rig::GroupLimits;
+
+use crate::machine::{DevNumber, Machine, read_text};
 use crate::mounts::Mounts;
+use crate::node::Node;
+use crate::stack::Stack;
 
 /// A limit in force.
 #[derive(Debug, PartialEq)]
@@ -23,6 +27,98 @@ pub(super) fn limits(machine: &Machine) -> Vec<Limit> {
     let mounts = Mounts::of(machine);
     let groups = machine.text("/proc/self/cgroup").unwrap_or_default();
     groups.lines().flat_map(|line| limits_of(machine, &mounts, line).unwrap_or_default()).collect()
+}
+
+/// The limits on this process that concern a target: of processor time, and of I/O on the layers and
+/// drives below it.
+pub(crate) fn group_limits(machine: &Machine, stack: &Stack) -> GroupLimits {
+    let nodes = stack.passed.iter().chain(&stack.disks);
+    let numbers: Vec<DevNumber> = nodes.map(Node::disk).filter_map(|node| node.number()).collect();
+    let mut group = GroupLimits::default();
+    for limit in limits(machine) {
+        match limit {
+            Limit::Cpu(processors) => lower(&mut group.processors, processors),
+            Limit::Io(line) => restrict(&mut group, &line, &numbers),
+        }
+    }
+    group
+}
+
+/// Applies a line if it is about one of these devices: `8:0 rbps=1048576 wbps=max` of version 2,
+/// `read_bps 8:0 1048576` of version 1.
+fn restrict(group: &mut GroupLimits, line: &str, devices: &[DevNumber]) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let ours = |word: &str| word.parse().is_ok_and(|number| devices.contains(&number));
+    let rules: Vec<(&str, &str)> = match words[..] {
+        [rule, device, value] if ours(device) => vec![(rule, value)],
+        [device, ref rules @ ..] if ours(device) => {
+            rules.iter().filter_map(|rule| rule.split_once('=')).collect()
+        }
+        _ => return,
+    };
+    for (rule, value) in rules {
+        let Ok(value) = value.parse::<f64>() else { continue };
+        let (place, side) = match rule {
+            "rbps" | "read_bps" => (&mut group.bytes_per_s, 0),
+            "wbps" | "write_bps" => (&mut group.bytes_per_s, 1),
+            "riops" | "read_iops" => (&mut group.iops, 0),
+            "wiops" | "write_iops" => (&mut group.iops, 1),
+            _ => continue,
+        };
+        lower(&mut place[side], value);
+    }
+}
+
+fn lower(limit: &mut Option<f64>, to: f64) {
+    *limit = Some(limit.map_or(to, |now| now.min(to)));
+}
+
+/// The counters of time for which quotas kept this process off the processor: of its control group
+/// and of all parents.
+#[derive(Debug)]
+pub struct CpuQuota {
+    files: Vec<PathBuf>,
+}
+
+impl CpuQuota {
+    /// Those of this process.
+    pub fn of_this_process() -> CpuQuota {
+        CpuQuota::of(&Machine::here())
+    }
+
+    /// Those of the process that a machine's files describe.
+    pub fn of(machine: &Machine) -> CpuQuota {
+        let mounts = Mounts::of(machine);
+        let groups = machine.text("/proc/self/cgroup").unwrap_or_default();
+        let files = groups.lines().flat_map(|line| {
+            let (controllers, group) = line.split_once(':').and_then(|l| l.1.split_once(':'))?;
+            let counts = controllers.is_empty() || controllers.split(',').any(|c| c == "cpu");
+            counts.then(|| levels(machine, &mounts, controllers, group))?
+        });
+        let files = files.flatten().map(|dir| dir.join("cpu.stat"));
+        CpuQuota { files: files.filter(|file| throttled_of(file).is_some()).collect() }
+    }
+
+    /// The counters, nanoseconds since the groups were made.
+    pub fn throttled_ns(&self) -> Vec<u64> {
+        self.files.iter().map(|file| throttled_of(file).unwrap_or(0)).collect()
+    }
+
+    /// The longest time of any level since an earlier reading, nanoseconds.
+    pub fn since(&self, before: &[u64]) -> u64 {
+        let now = self.throttled_ns();
+        now.iter().zip(before).map(|(now, then)| now.saturating_sub(*then)).max().unwrap_or(0)
+    }
+}
+
+/// Version 2 counts microseconds, version 1 nanoseconds.
+fn throttled_of(file: &Path) -> Option<u64> {
+    let text = read_text(file)?;
+    text.lines().find_map(|line| match line.split_once(' ')? {
+        ("throttled_usec", us) => us.parse::<u64>().ok()?.checked_mul(1000),
+        ("throttled_time", ns) => ns.parse().ok(),
+        _ => None,
+    })
 }
 
 /// Limits of one hierarchy: `0::/path` of version 2, `7:blkio:/path` of version 1.
@@ -89,4 +185,44 @@ fn quota(dir: &Path) -> Vec<Limit> {
 /// A quota of -1 means no limit.
 fn processors(quota: f64, period: f64) -> Option<Limit> {
     (quota > 0.0 && period > 0.0).then(|| Limit::Cpu(quota / period))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_both_versions_limit_the_devices_they_name() {
+        let devices = [DevNumber { major: 8, minor: 0 }];
+        let mut group = GroupLimits::default();
+        let lines = [
+            "8:0 rbps=2000 wbps=max riops=50 wiops=max",
+            "8:16 rbps=1 wbps=1 riops=1 wiops=1",
+            "read_bps 8:0 1000",
+            "write_iops 8:0 70",
+            "write_bps 8:16 9",
+            "nonsense",
+        ];
+        lines.iter().for_each(|line| restrict(&mut group, line, &devices));
+        assert_eq!(group.bytes_per_s, [Some(1000.0), None]);
+        assert_eq!(group.iops, [Some(50.0), Some(70.0)]);
+    }
+
+    #[test]
+    fn throttled_time_is_read_in_both_versions_and_the_worst_level_counts() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).expect("written");
+            path
+        };
+        let files = vec![
+            file("2", "usage_usec 5\nnr_throttled 3\nthrottled_usec 1500\n"),
+            file("1", "nr_periods 9\nnr_throttled 3\nthrottled_time 700\n"),
+        ];
+        let quota = CpuQuota { files };
+        assert_eq!(quota.throttled_ns(), [1_500_000, 700]);
+        assert_eq!(quota.since(&[1_400_000, 0]), 100_000);
+        assert_eq!(throttled_of(&file("0", "usage_usec 5\n")), None);
+    }
 }

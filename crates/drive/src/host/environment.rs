@@ -116,7 +116,7 @@ fn arm_core(implementer: &str, part: &str) -> Option<String> {
 }
 
 /// The hypervisor as named by the firmware or Xen, otherwise by the processor.
-pub(super) fn hypervisor(machine: &Machine) -> Option<String> {
+pub(crate) fn hypervisor(machine: &Machine) -> Option<String> {
     const FIRMWARE: [(&str, &str); 9] = [
         ("QEMU", "QEMU"),
         ("KVM", "KVM"),

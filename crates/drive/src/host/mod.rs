@@ -6,5 +6,8 @@ mod fitness;
 mod process;
 mod snapshot;
 
+pub use cgroup::CpuQuota;
+pub(crate) use cgroup::group_limits;
 pub use environment::environment;
+pub(crate) use environment::hypervisor;
 pub use fitness::fitness;

@@ -16,6 +16,7 @@ use rig::{Bus, Limits, TargetInfo};
 
 use crate::error::DriveError;
 use crate::guard::{Guard, Identity};
+use crate::host;
 use crate::machine::Machine;
 use crate::query;
 use crate::stack::Stack;
@@ -167,7 +168,8 @@ impl Facts<'_> {
         let formats = drive.as_ref().filter(|_| whole).map(|drive| drive.formats.clone());
         let formats = formats.unwrap_or_default();
         let bus = if stack.ram { Bus::Ram } else { Bus::of(drive.as_ref().map_or("", |d| &d.bus)) };
-        let limits = Limits::of_drive(drive.as_ref());
+        let group = host::group_limits(machine, stack);
+        let limits = Limits { group, ..Limits::of_drive(drive.as_ref()) };
         let target = Target {
             spec: self.spec.to_string(),
             kind: self.kind,
@@ -189,6 +191,7 @@ impl Facts<'_> {
             formats,
             bus,
             limits,
+            guest: host::hypervisor(machine),
         }
     }
 }

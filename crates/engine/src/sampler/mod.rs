@@ -65,6 +65,8 @@ pub(crate) struct Seen {
     pub temperature: Option<Temperature>,
     /// Processor time of kernel worker threads that did I/O for the process, nanoseconds.
     pub worker_cpu_ns: u64,
+    /// Time for which a control group's quota kept threads off the processor, nanoseconds.
+    pub throttled_ns: u64,
     /// Whether heat of the drive ended the run.
     pub too_hot: bool,
     /// The run was ended because the drive stayed silent.
@@ -96,6 +98,8 @@ pub(crate) struct Sampler<'a> {
     moved: u64,
     first: Option<Sample>,
     own_first: Option<u64>,
+    /// The processor quota of a real machine, and its count at the start.
+    quota: Option<(drive::CpuQuota, Vec<u64>)>,
     /// Device samples by the index of the interval they end; `u64::MAX` is the start.
     samples: BTreeMap<u64, Sample>,
     seen: Seen,
@@ -110,6 +114,11 @@ impl<'a> Sampler<'a> {
         watch: Option<&'a dyn Device>,
     ) -> Sampler<'a> {
         let first = watch.and_then(Device::watch);
+        let quota = watch.map(|_| drive::CpuQuota::of_this_process());
+        let quota = quota.map(|quota| {
+            let first = quota.throttled_ns();
+            (quota, first)
+        });
         let jobs = subject.jobs.iter().max().map_or(0, |last| *last as usize + 1);
         let series = Series::new(subject.name, subject.replicate, subject.start_ns);
         let seen = Seen {
@@ -120,6 +129,7 @@ impl<'a> Sampler<'a> {
             device: None,
             temperature: None,
             worker_cpu_ns: 0,
+            throttled_ns: 0,
             too_hot: false,
             silent: false,
             standstills: Standstills::new(),
@@ -145,6 +155,7 @@ impl<'a> Sampler<'a> {
             moved: 0,
             first,
             own_first: own_read_bytes(),
+            quota,
             samples,
             seen,
         }
@@ -390,8 +401,11 @@ impl<'a> Sampler<'a> {
             let weighted = last.weighted_ms.saturating_sub(first.weighted_ms);
             traffic.own_read_bytes = own_read_bytes().zip(self.own_first).map(|(b, a)| b - a);
             traffic.depth = weighted as f64 * 1e6 / end.max(1) as f64;
+            let busy = last.busy_ms.saturating_sub(first.busy_ms);
+            traffic.busy = (busy as f64 * 1e6 / end.max(1) as f64).min(1.0);
             traffic
         });
+        self.seen.throttled_ns = self.quota.take().map_or(0, |(quota, first)| quota.since(&first));
         self.seen
     }
 
@@ -432,6 +446,7 @@ impl Seen {
             device: None,
             temperature: None,
             worker_cpu_ns: 0,
+            throttled_ns: 0,
             too_hot: false,
             silent: false,
             standstills: Standstills::new(),

@@ -10,8 +10,11 @@ use crate::Digest;
 /// Shorter times are below the clock's resolution, seconds.
 const SHORTEST: f64 = 0.01;
 
-pub(crate) static RULE: Rule =
-    Rule { role: Role::Bound, overridden_by: &[], judge: |facts| vec![cpu(facts.seen)] };
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Bound,
+    overridden_by: &[&super::group::QUOTA],
+    judge: |facts| vec![cpu(facts.seen)],
+};
 
 pub(crate) fn cpu(seen: &[Digest]) -> Ruling {
     let subjects = Subject::all(seen);

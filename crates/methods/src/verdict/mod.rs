@@ -15,13 +15,17 @@ mod depth;
 mod device_cache;
 mod flush;
 mod full;
+mod group;
 mod heat;
+mod inside_cache;
 mod link;
 mod misaligned;
 mod mix;
+mod others;
 mod ram;
 mod rule;
 mod speed;
+mod stall;
 mod steady;
 mod subject;
 #[cfg(test)]
@@ -80,7 +84,7 @@ impl Checks {
 }
 
 /// The rules, in the order of their conclusions.
-static RULES: [&Rule; 21] = [
+static RULES: [&Rule; 26] = [
     &ram::RULE,
     &cache_end::RULE,
     &untrimmed::UNTRIMMED,
@@ -95,6 +99,11 @@ static RULES: [&Rule; 21] = [
     &flush::RULE,
     &content::RULE,
     &device_cache::RULE,
+    &inside_cache::RULE,
+    &group::QUOTA,
+    &group::IO,
+    &stall::RULE,
+    &others::RULE,
     &link::RULE,
     &depth::RULE,
     &cpu::RULE,
@@ -121,19 +130,19 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
         rulings.extend(found.into_iter().filter(|ruling| rule.reports(ruling)));
     }
     let subjects = Subject::reported(seen);
-    let open = unexplained(&subjects, &bounds);
+    let open = unexplained(&subjects, &rulings);
     // Figures of memory have no bound in a drive.
     let asked = !untimed && !rule::overridden(&[&ram::RULE], &applied);
     let asked = asked && (seen.is_empty() || !open.is_empty());
-    let explained = bounds.iter().any(Ruling::applies);
+    let explained = rulings.iter().any(|r| r.applies() && !r.verdict.explains.is_empty());
     let verdicts = rulings.into_iter().map(|ruling| ruling.verdict);
     let open = if explained { &open[..] } else { &[] };
     verdicts.chain(asked.then(|| undetermined(&bounds, open))).collect()
 }
 
-/// The workloads whose speed no bound explains.
-fn unexplained<'s, 'a>(subjects: &'s [Subject<'a>], bounds: &[Ruling]) -> Vec<&'s Subject<'a>> {
-    let explained = |subject: &&Subject<'_>| bounds.iter().any(|bound| bound.explains(subject));
+/// The workloads whose speed no cause explains.
+fn unexplained<'s, 'a>(subjects: &'s [Subject<'a>], rulings: &[Ruling]) -> Vec<&'s Subject<'a>> {
+    let explained = |subject: &&Subject<'_>| rulings.iter().any(|ruling| ruling.explains(subject));
     subjects.iter().filter(|subject| !explained(subject)).collect()
 }
 

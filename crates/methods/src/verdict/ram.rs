@@ -9,6 +9,7 @@ use rig::TargetInfo;
 use workload::units::throughput;
 
 use super::rule::{Role, Rule};
+use super::subject::Subject;
 use super::{Answer, Ruling, percent};
 use crate::Digest;
 
@@ -57,10 +58,54 @@ pub(crate) fn ram(target: &TargetInfo, seen: &[Digest], cache: Option<&PageCache
             .with("ceiling of the link", ceiling, Unit::BytesPerSecond);
     }
     let shares = shares(seen);
-    match worst(&shares) {
+    if let Some(ruling) = kept_writes(seen) {
+        return ruling;
+    }
+    let ruling = match worst(&shares) {
         Some(worst) => with_shares(by_shares(&shares, worst), &shares),
         None => unwatched(seen, cache),
+    };
+    match &target.guest {
+        Some(host) if ruling.verdict.kind == VerdictKind::Drive => guest(host, ruling),
+        _ => ruling,
     }
+}
+
+/// Not this machine's memory; but the drive of a guest is whatever the hypervisor makes of it.
+fn guest(host: &str, ruling: Ruling) -> Ruling {
+    let text = format!(
+        "The reads left this machine, a guest of {host}; whether flash answered cannot be known here."
+    );
+    let mut new =
+        Ruling::no(VerdictKind::Guest, text).next_test("the same on the machine around this one");
+    new.verdict.evidence = ruling.verdict.evidence;
+    new
+}
+
+/// Writes that memory kept: the drive wrote much less than was asked of it. Only reported
+/// workloads count: what the checks write may be zeros, which a file system need not store.
+fn kept_writes(seen: &[Digest]) -> Option<Ruling> {
+    let share = |subject: &Subject<'_>| {
+        let (mut asked, mut device) = (0, 0);
+        for run in subject.runs() {
+            asked += run.bytes[1];
+            device += run.device?.written_bytes;
+        }
+        (asked >= BYTES_LEAST).then(|| device as f64 / asked as f64)
+    };
+    let subjects = Subject::reported(seen);
+    let shares = subjects.iter().filter_map(|subject| Some((subject, share(subject)?)));
+    let kept: Vec<_> = shares.filter(|(_, share)| *share < DEVICE_SHARE_LEAST).collect();
+    let (worst, share) = kept.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let text = format!(
+        "Memory took the writes: only {} of what was written in {} reached the drive in its time.",
+        percent(*share),
+        worst.name()
+    );
+    let ruling = Ruling::yes(VerdictKind::Ram, text)
+        .next_test("the same without --buffered, or with --fsync-at-end")
+        .with(format!("device bytes / written bytes, {}", worst.name()), *share, Unit::Number);
+    Some(kept.iter().fold(ruling, |r, (s, share)| r.explaining(s, Some(1.0 - share))))
 }
 
 /// The drive's counter is available.
@@ -242,5 +287,32 @@ mod tests {
         assert_eq!(ram(&target(), &[], None).answer, Answer::Unknown);
         let buffered = [Digest { direct: false, ..reads("a", 64 * MIB, None) }];
         assert_eq!(ram(&target(), &buffered, Some(&cache(8e9))).answer, Answer::Unknown);
+    }
+
+    #[test]
+    fn writes_that_stay_in_memory_are_memory() {
+        let writes = |asked, written| {
+            let (direct, device) = (false, Some(device(0, written)));
+            Digest { bytes: [0, asked], device, direct, ..digest("w") }
+        };
+        let ruling = ram(&target(), &[writes(1056 * MIB, 64 * MIB)], None);
+        assert_eq!((ruling.answer, ruling.verdict.kind.name()), (Answer::Yes, "RAM"));
+        assert!(ruling.verdict.text.contains("only 6% of what was written in w"));
+        assert!(ruling.verdict.explains("w"));
+        assert_ne!(ram(&target(), &[writes(100 * MIB, 51 * MIB)], None).answer, Answer::Yes);
+        // A check that writes zeros says nothing about the figures.
+        let zeros = Digest { probe: true, ..writes(64 * MIB, 0) };
+        let figures = writes(64 * MIB, 64 * MIB);
+        assert_ne!(ram(&target(), &[figures, zeros], None).answer, Answer::Yes);
+    }
+
+    #[test]
+    fn reads_of_a_guest_left_the_machine_and_nothing_more_is_known() {
+        let guest = TargetInfo { guest: Some("KVM".into()), ..target() };
+        let ruling = ram(&guest, &[reads("a", 64 * MIB, Some(64 * MIB))], None);
+        assert_eq!((ruling.answer, ruling.verdict.kind.name()), (Answer::No, "GUEST"));
+        assert!(!ruling.verdict.evidence.is_empty());
+        let memory = ram(&guest, &[reads("a", 64 * MIB, Some(MIB))], None);
+        assert_eq!(memory.verdict.kind.name(), "RAM");
     }
 }

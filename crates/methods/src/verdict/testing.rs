@@ -29,6 +29,7 @@ pub(crate) fn target() -> TargetInfo {
         formats: Vec::new(),
         bus: rig::Bus::Other,
         limits: rig::Limits::default(),
+        guest: None,
     }
 }
 
@@ -64,6 +65,10 @@ pub(crate) fn digest(name: &str) -> Digest {
         temperature: None,
         cpu_share: 0.1,
         findings: Vec::new(),
+        flushes: 0,
+        stalled_s: 0.0,
+        throttled_s: 0.0,
+        course: Vec::new(),
     }
 }
 

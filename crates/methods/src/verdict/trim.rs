@@ -19,6 +19,9 @@ const CHANGED_FROM: f64 = 0.9;
 /// interval is above this.
 const FASTER_FROM: f64 = 1.1;
 
+/// Name of the signal that scatters most.
+const WRITES: &str = "writes, restored / used";
+
 /// Observations about discards.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trim {
@@ -59,13 +62,21 @@ pub(crate) fn trim(seen: &Trim) -> Ruling {
     let words = words.join("; ");
     let ruling = if signals.iter().any(|s| s.seen == Some(true)) {
         Ruling::yes(VerdictKind::TrimWorks, format!("Discards reach the drive: {words}."))
-    } else if !signals.is_empty() && signals.iter().all(|s| s.seen == Some(false)) {
+    } else if unseen(&signals) {
         Ruling::no(VerdictKind::NoTrim, format!("Discards do nothing that can be seen: {words}."))
     } else {
         let open = if words.is_empty() { "it was not measured".into() } else { words };
         Ruling::unknown(format!("Whether discards reach the drive is unknown: {open}."))
     };
     signals.iter().fold(ruling, |ruling, s| ruling.with(s.name, s.value, Unit::Number))
+}
+
+/// No signal shows an effect. Where the content is kept and read from flash as before, rates of writes
+/// that scatter too much to decide are no third opinion.
+fn unseen(signals: &[Signal]) -> bool {
+    let no = |s: &&Signal| s.seen == Some(false);
+    let both = signals.iter().filter(no).filter(|s| s.name != WRITES).count() == 2;
+    !signals.is_empty() && (both || signals.iter().all(|s| no(&s)))
 }
 
 /// Result of one signal: `None` if undecided.
@@ -107,7 +118,7 @@ fn writes(c: &Comparison) -> Signal {
         Some(true) => format!("random writes get {:.2} times as fast", c.ratio),
         _ => format!("random writes run at {} of the rate before", percent(c.ratio)),
     };
-    Signal { seen: faster(c), words, name: "writes, restored / used", value: c.ratio }
+    Signal { seen: faster(c), words, name: WRITES, value: c.ratio }
 }
 
 /// Two pairs give a wide interval; if it is open to both sides, a ratio beyond all noise, twice
@@ -178,6 +189,17 @@ mod tests {
     fn two_noisy_pairs_do_not_hide_a_fivefold_gain() {
         let writes = [vec![2.4, 2.6], vec![11.0, 12.8]];
         assert_eq!(trim(&Trim { writes, ..Trim::default() }).answer, Answer::Yes);
+    }
+
+    #[test]
+    fn content_kept_and_read_as_before_decides_where_writes_scatter() {
+        let writes = [vec![46.0, 147.0], vec![84.0, 170.0]];
+        let kept =
+            Trim { released: released(0, 100), reads: rates(1.0), writes, ..Trim::default() };
+        assert_eq!(trim(&kept).verdict.kind, VerdictKind::NoTrim);
+        // With the content alone it stays open: a drive may return it until it needs the block.
+        let blind = Trim { reads: [vec![], vec![]], ..kept };
+        assert_eq!(trim(&blind).answer, Answer::Unknown);
     }
 
     #[test]

@@ -22,7 +22,10 @@ fn reads_past_the_cache_reach_the_drive() {
     let place = Place::new();
     let record = place.io(". --rw read --bs 1M --depth 4 --size 16MiB --coverage 4");
     or_skip!(on_a_drive(&record));
-    assert!(verdicts(&record).contains(&"DRIVE"), "{}", record["verdicts"]);
+    // A guest of a hypervisor knows only that the reads left it.
+    let guest = !record["environment"]["hypervisor"].is_null();
+    let expected = if guest { "GUEST" } else { "DRIVE" };
+    assert!(verdicts(&record).contains(&expected), "{}", record["verdicts"]);
     assert!(!verdicts(&record).contains(&"RAM"));
     assert!(!warnings(&record).contains(&"served-from-ram"));
 }

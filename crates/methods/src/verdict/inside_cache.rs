@@ -1,0 +1,125 @@
+//! INSIDE CACHE: are the write figures those of a cache in the drive?
+//!
+//! Most SSDs write the first gigabytes fast, into flash used at one bit per cell. A run that ends
+//! before such a cache is full shows nothing of the flash behind it, and cannot know that; a run in
+//! which it ends gives a figure that is a mixture. The sign of the second is a rate that falls for
+//! good, so that every late interval is below every early one.
+
+use record::{Unit, VerdictKind};
+use workload::units::{decimal, throughput};
+
+use super::Ruling;
+use super::rule::{Role, Rule};
+use super::subject::Subject;
+use crate::Digest;
+
+/// The rate fell if it ended below this share of its beginning.
+const FELL_BELOW: f64 = 0.7;
+
+/// Fewer intervals have no beginning and end.
+const INTERVALS_LEAST: usize = 9;
+
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Check,
+    overridden_by: &[&super::ram::RULE, &super::cache_end::RULE],
+    judge: |facts| match facts.checks.sustained {
+        Some(_) => Vec::new(),
+        None => inside_cache(facts.seen),
+    },
+};
+
+pub(crate) fn inside_cache(seen: &[Digest]) -> Vec<Ruling> {
+    let subjects = Subject::reported(seen);
+    let writes = |s: &&Subject<'_>| s.first().mix.read == 0 && !s.first().random;
+    let writes: Vec<_> = subjects.iter().filter(writes).collect();
+    let written: f64 = seen.iter().map(|run| run.bytes[1] as f64).sum();
+    if writes.is_empty() || written == 0.0 {
+        return Vec::new();
+    }
+    let falls = writes.iter().filter_map(|subject| Some((*subject, fall(subject)?)));
+    let ended: Vec<Ruling> = falls.map(|(subject, fall)| end(subject, fall)).collect();
+    if !ended.is_empty() {
+        return ended;
+    }
+    let text = format!(
+        "Whether the {} written fitted a fast cache of the drive was not tested: longer writes may \
+         be slower.",
+        decimal(written as u64)
+    );
+    let open = Ruling::unknown(text).with("written", written, Unit::Bytes);
+    vec![open.next_test("ssdyno run -m sustain writes until the speed falls")]
+}
+
+/// Rates at the beginning and at the end, bytes per second.
+type Fall = (f64, f64);
+
+fn end(subject: &Subject<'_>, (before, after): Fall) -> Ruling {
+    let text = format!(
+        "{} fell from {} to {} for good: a cache of the drive was full, and the figure is a mixture.",
+        subject.name(),
+        throughput(before),
+        throughput(after)
+    );
+    Ruling::yes(VerdictKind::CacheEnd, text)
+        .explaining(subject, None)
+        .next_test("ssdyno run -m sustain measures both rates and the size of the cache")
+        .with("rate before", before, Unit::BytesPerSecond)
+        .with("rate after", after, Unit::BytesPerSecond)
+}
+
+/// The rates of the first and the last third of all intervals, if the second is lower for good.
+fn fall(subject: &Subject<'_>) -> Option<Fall> {
+    let rates: Vec<f64> = subject.runs().flat_map(|run| run.course.iter().copied()).collect();
+    let third = rates.len() / 3;
+    if rates.len() < INTERVALS_LEAST {
+        return None;
+    }
+    let (early, late) = (&rates[..third], &rates[rates.len() - third..]);
+    let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
+    let apart = early.iter().copied().fold(f64::INFINITY, f64::min)
+        > late.iter().copied().fold(0.0, f64::max);
+    let (before, after) = (mean(early), mean(late));
+    (apart && after < FELL_BELOW * before).then_some((before, after))
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::Mix;
+
+    use super::super::Answer;
+    use super::super::testing::digest;
+    use super::*;
+
+    fn writes(course: &[f64]) -> Digest {
+        let course = course.iter().map(|rate| rate * 1e6).collect();
+        let (mix, bytes) = (Mix::WRITE, [0, 2_000_000_000]);
+        Digest { mix, random: false, bytes, course, ..digest("seq-write-1MiB-q8") }
+    }
+
+    #[test]
+    fn a_rate_that_falls_for_good_is_the_end_of_a_cache() {
+        let seen =
+            [writes(&[900.0; 5]), writes(&[880.0, 900.0, 500.0, 410.0]), writes(&[400.0; 4])];
+        let found = inside_cache(&seen);
+        let [ruling] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(ruling.verdict.kind, VerdictKind::CacheEnd);
+        assert!(ruling.verdict.explains("seq-write-1MiB-q8"));
+        assert!(ruling.verdict.text.contains("fell from 900 MB/s to 4"), "{}", ruling.verdict.text);
+    }
+
+    #[test]
+    fn without_a_fall_it_was_not_tested_and_without_writes_it_is_moot() {
+        let quiet = |course: &[f64]| {
+            let found = inside_cache(&[writes(course)]);
+            let [ruling] = &found[..] else { panic!("{found:?}") };
+            assert_eq!(ruling.answer, Answer::Unknown);
+            assert!(ruling.verdict.text.contains("the 2.00 GB written"), "{}", ruling.verdict.text);
+        };
+        quiet(&[900.0; 12]);
+        quiet(&[900.0, 900.0, 900.0, 700.0, 700.0, 700.0, 640.0, 640.0, 640.0]);
+        // It came back in between: scatter, not an end.
+        quiet(&[900.0, 300.0, 900.0, 300.0, 900.0, 300.0, 300.0, 350.0, 300.0]);
+        quiet(&[900.0, 900.0, 400.0, 400.0]);
+        assert!(inside_cache(&[digest("reads")]).is_empty());
+    }
+}

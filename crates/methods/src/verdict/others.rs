@@ -1,0 +1,98 @@
+//! SATURATED BY OTHERS: did other programs keep the drive busy?
+//!
+//! The drive moved much more than this process asked of it, and was busy all the time. Layers that
+//! move more themselves are no evidence: a RAID or a mapped device, a journal that writes with every
+//! flush, read-ahead of the page cache.
+
+use record::{Unit, VerdictKind};
+use rig::TargetInfo;
+
+use super::rule::{Role, Rule};
+use super::subject::{Subject, listed};
+use super::{Ruling, percent};
+use crate::Digest;
+
+/// Share of all bytes from which others take a noticeable part of the drive.
+const SHARE_LEAST: f64 = 0.2;
+
+/// Share of the time in which the drive had requests from which there was nothing left to take.
+const BUSY_LEAST: f64 = 0.9;
+
+/// Fewer bytes than this are the size of metadata.
+const BYTES_LEAST: u64 = 4 << 20;
+
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Cause,
+    overridden_by: &[&super::ram::RULE],
+    judge: |facts| others(facts.target, facts.seen).into_iter().collect(),
+};
+
+pub(crate) fn others(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
+    let name = target.target.drive.as_ref().map_or("", |drive| drive.name.as_str());
+    if ["md", "dm-"].iter().any(|kind| name.starts_with(kind)) {
+        return None;
+    }
+    let subjects = Subject::reported(seen);
+    let shares = subjects.iter().filter_map(|subject| Some((subject, share(subject)?)));
+    let held: Vec<_> = shares.filter(|(_, share)| *share >= SHARE_LEAST).collect();
+    let (_, worst) = held.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let names: Vec<_> = held.iter().map(|(subject, _)| *subject).collect();
+    let text = format!(
+        "Other programs kept the drive busy: in {} up to {} of the bytes it moved were theirs.",
+        listed(&names),
+        percent(*worst)
+    );
+    let ruling = Ruling::yes(VerdictKind::SaturatedByOthers, text)
+        .next_test("the same when nothing else uses the drive: ssdyno doctor names who does")
+        .with("share of other programs", *worst, Unit::Number);
+    Some(held.iter().fold(ruling, |ruling, (s, share)| ruling.explaining(s, Some(*share))))
+}
+
+/// Share of others in the bytes that the busy drive moved; `None` where that shows nothing.
+fn share(subject: &Subject<'_>) -> Option<f64> {
+    let (mut ours, mut all, mut busy_s) = (0, 0, 0.0);
+    for run in subject.runs() {
+        let device = run.device?;
+        if !run.direct || run.flushes * 10 > run.ops[1] {
+            return None;
+        }
+        ours += run.bytes[0] + run.bytes[1];
+        all += device.read_bytes + device.written_bytes;
+        busy_s += device.busy * run.seconds;
+    }
+    let busy = busy_s >= BUSY_LEAST * subject.seconds();
+    (busy && all >= BYTES_LEAST).then(|| all.saturating_sub(ours) as f64 / all as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use rig::DeviceTraffic;
+
+    use super::super::testing::{device, digest, named, target, with_drive};
+    use super::*;
+
+    fn run(ours: u64, all: u64, busy: f64) -> Digest {
+        let device = Some(DeviceTraffic { busy, ..device(all, 0) });
+        named("a", Digest { bytes: [ours, 0], ops: [1000, 0], device, ..digest("x") })
+    }
+
+    #[test]
+    fn a_busy_drive_that_moves_more_than_was_asked_of_it_serves_others() {
+        let mib = 1 << 20;
+        let verdict = others(&target(), &[run(60 * mib, 100 * mib, 1.0)]).expect("busy").verdict;
+        assert!(verdict.text.contains("in a up to 40% of the bytes"), "{}", verdict.text);
+        assert_eq!(verdict.explains[0].share, Some(0.4));
+        for none in [
+            run(81 * mib, 100 * mib, 1.0),
+            run(60 * mib, 100 * mib, 0.89),
+            run(mib, 3 * mib, 1.0),
+            Digest { device: None, ..run(60 * mib, 100 * mib, 1.0) },
+            Digest { direct: false, ..run(60 * mib, 100 * mib, 1.0) },
+            Digest { ops: [0, 1000], flushes: 1000, ..run(60 * mib, 100 * mib, 1.0) },
+        ] {
+            assert!(others(&target(), std::slice::from_ref(&none)).is_none(), "{none:?}");
+        }
+        let raid = with_drive(|drive| drive.name = "md0".into());
+        assert!(others(&raid, &[run(60 * mib, 100 * mib, 1.0)]).is_none());
+    }
+}
