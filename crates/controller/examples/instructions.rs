@@ -14,16 +14,22 @@ type Q = Queue<Arc<Host>, Arc<Memory>, Vec<Tracker>>;
 
 /// Pushes a batch and rings.
 #[inline(never)]
-fn driver_pushes(queue: &mut Q, bytes: usize, data_at: usize, lba: u64) {
-    let blocks = (bytes >> BLOCK_BITS) as u32;
-    let place = Place { nsid: 1, block_bits: BLOCK_BITS };
-    for slot in 0..SLOTS {
-        let kind = if slot % 2 == 0 { Kind::Read } else { Kind::Write { fua: false } };
-        let lba = lba + slot as u64 * u64::from(blocks);
-        let request = Request { kind, place, lba, blocks, at: data_at + slot * bytes };
-        let _ = queue.push(slot, &request);
+fn driver_pushes(queue: &mut Q, batch: &[Request; SLOTS]) {
+    for (slot, request) in batch.iter().enumerate() {
+        let _ = queue.push(slot, request);
     }
     queue.ring();
+}
+
+/// The requests of a batch: reads and writes in turn, from `lba` on.
+fn batch(bytes: usize, data_at: usize, lba: u64) -> [Request; SLOTS] {
+    let blocks = (bytes >> BLOCK_BITS) as u32;
+    let place = Place { nsid: 1, block_bits: BLOCK_BITS };
+    std::array::from_fn(|slot| {
+        let kind = if slot % 2 == 0 { Kind::Read } else { Kind::Write { fua: false } };
+        let lba = lba + slot as u64 * u64::from(blocks);
+        Request { kind, place, lba, blocks, at: data_at + slot * bytes }
+    })
 }
 
 /// Collects what has completed.
@@ -45,7 +51,7 @@ fn main() {
     let host = simulated.host();
     let Ok(mut controller) = Controller::start(host) else { return };
     let shape = Shape { slots: SLOTS, request_bytes: bytes, base: 0, timeout_ns: 1 << 40 };
-    let Ok(layout) = controller.lay_out(&shape, 1 << BLOCK_BITS) else { return };
+    let Ok(layout) = controller.lay_out(&shape) else { return };
     let data_at = layout.end();
     let memory = Memory::new(1 << 40, data_at + SLOTS * bytes, layout.rings_end());
     let memory = Arc::new(memory);
@@ -57,7 +63,8 @@ fn main() {
     }
     let (mut pushed, mut ended) = (0, 0);
     while ended < operations {
-        driver_pushes(&mut queue, bytes, data_at, pushed * (bytes as u64 >> BLOCK_BITS) % 4096);
+        let lba = pushed * (bytes as u64 >> BLOCK_BITS) % 4096;
+        driver_pushes(&mut queue, &batch(bytes, data_at, lba));
         pushed += SLOTS as u64;
         while ended < pushed {
             // Long enough for the controller to have completed a batch.

@@ -37,7 +37,7 @@ impl Bench {
     fn queue(&mut self, id: u16) -> Q {
         let shape =
             Shape { slots: SLOTS, request_bytes: REQUEST_BYTES, base: 0, timeout_ns: TIMEOUT_NS };
-        let layout = self.controller.lay_out(&shape, 512).expect("fits");
+        let layout = self.controller.lay_out(&shape).expect("fits");
         let bytes = layout.end() + SLOTS * REQUEST_BYTES;
         self.queues += 1;
         let memory = Arc::new(Memory::new(self.queues << 40, bytes, layout.rings_end()));

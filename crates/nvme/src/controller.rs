@@ -65,7 +65,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         if there < ADMIN_BYTES {
             return Err(Error::Memory { needed: ADMIN_BYTES, there });
         }
-        let layout = Layout::new(&SHAPE, 64, None, 512)?;
+        let layout = Layout::new(&SHAPE, 64, None)?;
         let lent = [Tracker::default(); SLOTS];
         let admin = Queue::new(platform.clone(), platform.clone(), lent, layout, 0, capabilities)?;
         let info = Info::parse(&[0; STRUCTURE_BYTES]).ok_or(Error::Gone)?;
@@ -269,10 +269,9 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         Ok(true)
     }
 
-    /// The layout of a queue on this controller, for the smallest block it will carry.
-    pub fn lay_out(&self, shape: &Shape, block_bytes: u32) -> Result<Layout, Error> {
-        let entries = self.capabilities.entries_max();
-        Layout::new(shape, entries, self.transfer_max(), block_bytes)
+    /// The layout of a queue on this controller.
+    pub fn lay_out(&self, shape: &Shape) -> Result<Layout, Error> {
+        Layout::new(shape, self.capabilities.entries_max(), self.transfer_max())
     }
 
     /// Creates queue pair `id` (from 1) in `memory`, which it uses until it is deleted or the

@@ -67,6 +67,13 @@ pub(crate) fn store(words: &[AtomicU32], offset: usize, value: u32) {
     words[offset / 4].store(value.to_le(), Relaxed);
 }
 
+/// The words of an entry of a ring, by the place of its first word.
+#[inline(always)]
+pub(crate) fn entry<const N: usize>(words: &[AtomicU32], word: usize) -> Option<&[AtomicU32; N]> {
+    words.get(word..)?.first_chunk()
+}
+
+#[inline(always)]
 pub(crate) fn store64(words: &[AtomicU32], offset: usize, value: u64) {
     store(words, offset, value as u32);
     store(words, offset + 4, (value >> 32) as u32);

@@ -45,15 +45,15 @@ pub struct Layout {
 
 impl Layout {
     /// Lays out a queue on a controller with rings of `entries_max` and transfers of
-    /// `transfer_max` bytes (`None`: no limit), for the smallest block in use.
+    /// `transfer_max` bytes (`None`: no limit).
     pub fn new(
         shape: &Shape,
         entries_max: u32,
         transfer_max: Option<usize>,
-        block_bytes: u32,
     ) -> Result<Layout, Error> {
         let request_bytes = shape.request_bytes.max(1).next_multiple_of(PAGE_BYTES);
-        let addressed = (BLOCKS_MAX as usize).saturating_mul(block_bytes.max(512) as usize);
+        // So a command never has too many blocks, whatever their size.
+        let addressed = BLOCKS_MAX as usize * 512;
         let command_bytes = transfer_max.unwrap_or(usize::MAX).min(addressed).min(request_bytes);
         let pieces = request_bytes.div_ceil(command_bytes);
         let trackers = shape.slots.max(1).saturating_mul(pieces);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_request_beyond_the_transfer_limit_has_several_trackers() {
-        let layout = Layout::new(&SHAPE, 1024, Some(128 << 10), 512).expect("fits");
+        let layout = Layout::new(&SHAPE, 1024, Some(128 << 10)).expect("fits");
         assert_eq!((layout.pieces, layout.trackers()), (8, 128));
         assert_eq!((layout.sq_entries, layout.cq_entries), (256, 512));
         assert_eq!(layout.end, 4096 + 256 * 64 + 512 * 16 + 128 * 4096);
@@ -124,9 +124,9 @@ mod tests {
 
     #[test]
     fn rings_keep_the_limit_of_the_controller() {
-        let layout = Layout::new(&SHAPE, 11, None, 512).expect("fits");
+        let layout = Layout::new(&SHAPE, 11, None).expect("fits");
         assert_eq!((layout.sq_entries, layout.cq_entries, layout.pieces), (8, 8, 1));
         let too_many = Shape { slots: 5000, ..SHAPE };
-        assert!(matches!(Layout::new(&too_many, 8, None, 512), Err(Error::Trackers { .. })));
+        assert!(matches!(Layout::new(&too_many, 8, None), Err(Error::Trackers { .. })));
     }
 }

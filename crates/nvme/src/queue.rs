@@ -9,11 +9,10 @@
 //! controller can abort it or reset the controller.
 
 use core::ops::Deref;
-use core::sync::atomic::AtomicU32;
 
 use crate::command::{BLOCKS_MAX, Command, RANGES_MAX, Range};
 use crate::error::Error;
-use crate::host::{Clock, DmaMap, Mmio, PAGE_BYTES, load, store, store64, zero};
+use crate::host::{Clock, DmaMap, Mmio, PAGE_BYTES, entry, load, store, store64, zero};
 use crate::layout::Layout;
 use crate::prp;
 use crate::regs::Capabilities;
@@ -24,6 +23,8 @@ use crate::tracker::{self, State, Tracker};
 
 /// The clock is read at least once in so many polls.
 const POLLS_PER_TICK: u32 = 64;
+/// The place of a transfer whose addresses were given.
+const NOWHERE: usize = usize::MAX;
 /// Epochs in a time-out.
 const EPOCHS: u32 = 4;
 
@@ -110,7 +111,11 @@ where
             polls: 0,
             counters: Counters::default(),
         };
-        queue.trackers.as_mut().fill(Tracker::default());
+        for (index, tracker) in queue.trackers.as_mut().iter_mut().enumerate() {
+            // Those beyond the last slot are never free.
+            let left = if index < needed { 0 } else { u16::MAX };
+            *tracker = Tracker { cid: index as u16, left, ..Tracker::default() };
+        }
         queue.restart(None);
         Ok(queue)
     }
@@ -160,7 +165,7 @@ where
         let bytes = bytes.min(self.layout.request_bytes);
         for (piece, from) in (0..bytes).step_by(self.layout.command_bytes).enumerate() {
             let length = self.layout.command_bytes.min(bytes - from);
-            let _ = self.list(slot * self.layout.pieces + piece, at + from, length);
+            self.addresses(slot * self.layout.pieces + piece, at + from, length);
         }
     }
 
@@ -168,89 +173,28 @@ where
     #[inline]
     pub fn push(&mut self, slot: usize, request: &Request) -> Result<(), PushError> {
         let Request { kind, place: Place { nsid, block_bits }, lba, blocks, at } = *request;
-        let carries = matches!(kind, Kind::Read | Kind::Write { .. });
-        let bytes = if carries { (blocks as usize) << block_bits } else { 0 };
-        if bytes > self.layout.command_bytes {
-            return self.push_pieces(slot, request, bytes);
-        }
-        if kind != Kind::Flush && (blocks == 0 || blocks > BLOCKS_MAX) {
-            return Err(PushError::Size);
-        }
+        let bytes = (blocks as usize) << block_bits;
         let command = match kind {
             Kind::Read => Command::read(nsid, lba, blocks),
             Kind::Write { fua } => Command::write(nsid, lba, blocks, fua),
-            Kind::Zeroes => Command::zeroes(nsid, lba, blocks),
-            Kind::Flush => Command::flush(nsid),
+            Kind::Zeroes | Kind::Flush => return self.push_bare(slot, request),
         };
-        let first = self.admit(slot, 1)?;
-        let addresses = self.addresses(first, at, bytes);
-        self.trackers.as_mut()[first].left = 1;
-        self.enter(first, &command, addresses);
-        Ok(())
+        if bytes.wrapping_sub(1) >= self.layout.command_bytes {
+            return self.push_pieces(slot, request, bytes);
+        }
+        self.enter(slot * self.layout.pieces, 1, &command, at, bytes)
     }
 
-    /// The two addresses of a transfer on a slot.
-    #[inline(always)]
-    pub(crate) fn addresses(&mut self, index: usize, at: usize, bytes: usize) -> (u64, u64) {
-        match bytes {
-            0 => (0, 0),
-            _ => (self.memory.bus(at), self.list(index, at, bytes)),
-        }
-    }
-
-    /// Puts a command with these addresses into the ring, as a request of one piece.
-    pub(crate) fn push_addressed(
-        &mut self,
-        slot: usize,
-        command: &Command,
-        addresses: (u64, u64),
-    ) -> Result<(), PushError> {
-        let first = self.admit(slot, 1)?;
-        self.trackers.as_mut()[first].left = 1;
-        self.enter(first, command, addresses);
-        Ok(())
-    }
-
-    /// Discards up to 256 ranges. Their list takes the place of the slot's PRP list.
-    pub fn push_discard(
-        &mut self,
-        slot: usize,
-        nsid: u32,
-        ranges: &[Range],
-    ) -> Result<(), PushError> {
-        if ranges.is_empty() || ranges.len() > RANGES_MAX {
-            return Err(PushError::Size);
-        }
-        let first = self.admit(slot, 1)?;
-        let list = self.layout.list(first);
-        let words = self.memory.words();
-        for (i, range) in ranges.iter().enumerate() {
-            let at = list + 16 * i;
-            store(words, at, 0);
-            store(words, at + 4, range.blocks);
-            store64(words, at + 8, range.lba);
-        }
-        let addresses = (self.memory.bus(list), 0);
-        let tracker = &mut self.trackers.as_mut()[first];
-        (tracker.left, tracker.listed_pages) = (1, 0);
-        self.enter(first, &Command::discard(nsid, ranges.len() as u32), addresses);
-        Ok(())
-    }
-
-    /// The first tracker of a slot, if the slot is free and the ring has room for the commands.
-    #[inline(always)]
-    fn admit(&self, slot: usize, commands: u32) -> Result<usize, PushError> {
-        let first = slot * self.layout.pieces;
-        // The state of a request is in its first tracker; `left` outlives the first command.
-        match self.trackers.as_ref().get(first) {
-            Some(tracker) if slot < self.layout.slots && tracker.left == 0 => {}
-            _ => return Err(PushError::Slot),
-        }
-        let used = self.sq_tail.wrapping_sub(self.sq_head) & (self.layout.sq_entries - 1);
-        match used + commands < self.layout.sq_entries {
-            true => Ok(first),
-            false => Err(PushError::Full),
-        }
+    /// A request without data.
+    #[cold]
+    fn push_bare(&mut self, slot: usize, request: &Request) -> Result<(), PushError> {
+        let Request { kind, place: Place { nsid, .. }, lba, blocks, .. } = *request;
+        let command = match kind {
+            Kind::Flush => Command::flush(nsid),
+            _ if (1..=BLOCKS_MAX).contains(&blocks) => Command::zeroes(nsid, lba, blocks),
+            _ => return Err(PushError::Size),
+        };
+        self.enter(slot * self.layout.pieces, 1, &command, 0, 0)
     }
 
     /// A request of several commands.
@@ -264,11 +208,13 @@ where
         let Request { kind, place: Place { nsid, block_bits }, lba, at, .. } = *request;
         let step = self.layout.command_bytes;
         let pieces = bytes.div_ceil(step);
-        if pieces > self.layout.pieces {
+        if pieces == 0 || pieces > self.layout.pieces {
             return Err(PushError::Size);
         }
-        let first = self.admit(slot, pieces as u32)?;
-        self.trackers.as_mut()[first].left = pieces as u16;
+        if self.room() < pieces as u32 {
+            return Err(PushError::Full);
+        }
+        let first = slot * self.layout.pieces;
         for piece in 0..pieces {
             let from = piece * step;
             let length = step.min(bytes - from);
@@ -277,49 +223,104 @@ where
                 Kind::Write { fua } => Command::write(nsid, lba, blocks, fua),
                 _ => Command::read(nsid, lba, blocks),
             };
-            let addresses = self.addresses(first + piece, at + from, length);
-            self.enter(first + piece, &command, addresses);
+            let left = if piece == 0 { pieces as u16 } else { 0 };
+            self.enter(first + piece, left, &command, at + from, length)?;
         }
         Ok(())
     }
 
-    /// Writes an entry of the ring.
-    #[inline(always)]
-    fn enter(&mut self, index: usize, command: &Command, (prp1, prp2): (u64, u64)) {
-        let epoch = self.epoch;
-        let cid = self.trackers.as_mut()[index].begin(index, epoch);
-        let words = self.memory.words();
-        let entry = self.layout.sq_at + 64 * self.sq_tail as usize;
-        let entry: &[AtomicU32] = &words[entry / 4..entry / 4 + 16];
-        store(entry, 0, u32::from(command.opcode) | u32::from(cid) << 16);
-        store(entry, 4, command.nsid);
-        store64(entry, 24, prp1);
-        store64(entry, 32, prp2);
-        for (i, word) in command.cdw.iter().enumerate() {
-            store(entry, 40 + 4 * i, *word);
+    /// Discards up to 256 ranges. Their list takes the place of the slot's PRP list.
+    pub fn push_discard(
+        &mut self,
+        slot: usize,
+        nsid: u32,
+        ranges: &[Range],
+    ) -> Result<(), PushError> {
+        if ranges.is_empty() || ranges.len() > RANGES_MAX {
+            return Err(PushError::Size);
         }
-        self.sq_tail = (self.sq_tail + 1) & (self.layout.sq_entries - 1);
-        self.counters.commands += 1;
+        let index = slot * self.layout.pieces;
+        let tracker = self.trackers.as_mut().get_mut(index).filter(|tracker| tracker.left == 0);
+        // Whatever the list described is gone.
+        tracker.ok_or(PushError::Slot)?.listed_pages = 0;
+        let (list, words) = (self.layout.list(index), self.memory.words());
+        for (i, range) in ranges.iter().enumerate() {
+            let at = list + 16 * i;
+            store(words, at, 0);
+            store(words, at + 4, range.blocks);
+            store64(words, at + 8, range.lba);
+        }
+        let command = Command::discard(nsid, ranges.len() as u32);
+        self.push_addressed(slot, &command, (self.memory.bus(list), 0))
     }
 
-    /// The second address of a command: nothing, the second page, or the tracker's list, which is
-    /// built if it describes another place.
+    /// Puts a command with these addresses into the ring, as a request of one piece.
+    pub(crate) fn push_addressed(
+        &mut self,
+        slot: usize,
+        command: &Command,
+        addresses: (u64, u64),
+    ) -> Result<(), PushError> {
+        let index = slot * self.layout.pieces;
+        let tracker = self.trackers.as_mut().get_mut(index).filter(|tracker| tracker.left == 0);
+        let tracker = tracker.ok_or(PushError::Slot)?;
+        (tracker.at, tracker.bytes, tracker.prp) = (NOWHERE, 0, addresses);
+        self.enter(index, 1, command, NOWHERE, 0)
+    }
+
+    /// The two addresses of a transfer on a slot.
+    pub(crate) fn addresses(&mut self, index: usize, at: usize, bytes: usize) -> (u64, u64) {
+        let Some(tracker) = self.trackers.as_mut().get_mut(index) else { return (0, 0) };
+        describe(&*self.memory, &self.layout, tracker, index, at, bytes);
+        tracker.prp
+    }
+
+    /// Free entries of the ring; one always stays free.
     #[inline(always)]
-    fn list(&mut self, index: usize, at: usize, bytes: usize) -> u64 {
-        let pages = prp::pages(at, bytes);
-        match pages {
-            0 | 1 => 0,
-            2 => self.memory.bus(at - at % PAGE_BYTES + PAGE_BYTES),
-            _ => {
-                let list = self.layout.list(index);
-                let tracker = &mut self.trackers.as_mut()[index];
-                if tracker.listed_at != at || !prp::serves(tracker.listed_pages, pages) {
-                    (tracker.listed_at, tracker.listed_pages) = (at, pages);
-                    prp::build(&*self.memory, self.memory.words(), list, at, pages);
-                }
-                self.memory.bus(list)
-            }
+    fn room(&self) -> u32 {
+        let mask = self.layout.sq_entries - 1;
+        mask - (self.sq_tail.wrapping_sub(self.sq_head) & mask)
+    }
+
+    /// Writes an entry of the ring: a command of a tracker, the first of a request with `left`
+    /// commands, or one of its others (0).
+    #[inline(always)]
+    fn enter(
+        &mut self,
+        index: usize,
+        left: u16,
+        command: &Command,
+        at: usize,
+        bytes: usize,
+    ) -> Result<(), PushError> {
+        let room = self.room();
+        let tracker = match self.trackers.as_mut().get_mut(index) {
+            Some(tracker) if tracker.left == 0 => tracker,
+            _ => return Err(PushError::Slot),
+        };
+        if room == 0 {
+            return Err(PushError::Full);
         }
+        if tracker.at != at || tracker.bytes != bytes {
+            describe(&*self.memory, &self.layout, tracker, index, at, bytes);
+        }
+        tracker.left = left;
+        let cid = tracker.begin(self.epoch);
+        let word = self.layout.sq_at / 4 + 16 * self.sq_tail as usize;
+        // The memory was found large enough when the queue was created.
+        let Some(entry) = entry::<16>(self.memory.words(), word) else {
+            return Err(PushError::Full);
+        };
+        store(entry, 0, u32::from(command.opcode) | u32::from(cid) << 16);
+        store(entry, 4, command.nsid);
+        store64(entry, 24, tracker.prp.0);
+        store64(entry, 32, tracker.prp.1);
+        store(entry, 40, command.cdw[0]);
+        store(entry, 44, command.cdw[1]);
+        store(entry, 48, command.cdw[2]);
+        store(entry, 52, command.cdw[3]);
+        self.sq_tail = (self.sq_tail + 1) & (self.layout.sq_entries - 1);
+        Ok(())
     }
 
     /// Announces everything pushed: one doorbell for all of it.
@@ -329,6 +330,8 @@ where
             sys::before_doorbell();
             let (old, new) = (self.sq_rung, self.sq_tail);
             self.sq_rung = new;
+            let pushed = new.wrapping_sub(old) & (self.layout.sq_entries - 1);
+            self.counters.commands += u64::from(pushed);
             self.doorbell(self.bell, old, new);
         }
     }
@@ -358,65 +361,46 @@ where
     /// Collects completed requests; returns how many commands have completed.
     #[inline]
     pub fn poll(&mut self, mut done: impl FnMut(Completed)) -> u32 {
+        let (words, trackers) = (self.memory.words(), self.trackers.as_mut());
+        let Layout { pieces, cq_entries, sq_entries, cq_at, .. } = self.layout;
+        let (mut head, mut phase, mut seen) = (self.cq_head, self.phase, self.sq_head);
         let mut found = 0;
         // At most a ring at a time: a controller that never stops must not keep the caller.
-        while found < self.layout.cq_entries {
-            let entry = self.layout.cq_at + 16 * self.cq_head as usize;
-            let entry: &[AtomicU32] = &self.memory.words()[entry / 4..entry / 4 + 4];
+        while found < cq_entries {
+            let Some(entry) = entry::<4>(words, cq_at / 4 + 4 * head as usize) else { break };
             let last = load(entry, 12);
-            if last >> 16 & 1 != self.phase {
+            if last >> 16 & 1 != phase {
                 break;
             }
             sys::after_phase();
-            let (result, head) = (load(entry, 0), load(entry, 8) & 0xffff);
-            if head < self.layout.sq_entries {
-                self.sq_head = head;
-            }
-            self.cq_head += 1;
-            if self.cq_head == self.layout.cq_entries {
-                (self.cq_head, self.phase) = (0, self.phase ^ 1);
-            }
+            seen = load(entry, 8) & 0xffff;
             found += 1;
-            if let Some(completed) = self.complete(last as u16, Status((last >> 17) as u16), result)
-            {
-                done(completed);
+            head += 1;
+            if head == cq_entries {
+                (head, phase) = (0, phase ^ 1);
+            }
+            match complete(trackers, pieces, last) {
+                Found::Request(slot, status) => {
+                    done(Completed { slot, status, result: load(entry, 0) });
+                }
+                Found::Piece => {}
+                Found::Stray => self.counters.strays += 1,
             }
         }
-        let silent = self.cq_head.wrapping_sub(self.cq_rung) & (self.layout.cq_entries - 1);
+        (self.cq_head, self.phase) = (head, phase);
+        if seen < sq_entries {
+            self.sq_head = seen;
+        }
+        let silent = head.wrapping_sub(self.cq_rung) & (cq_entries - 1);
         if silent > self.cq_lazy {
-            let old = core::mem::replace(&mut self.cq_rung, self.cq_head);
-            self.doorbell(self.bell + self.bell_bytes, old, self.cq_head);
+            let old = core::mem::replace(&mut self.cq_rung, head);
+            self.doorbell(self.bell + self.bell_bytes, old, head);
         }
         self.polls += 1;
         if found == 0 || self.polls.is_multiple_of(POLLS_PER_TICK) {
             self.tick();
         }
         found
-    }
-
-    /// A completion; `Some` if it is the last of its request.
-    #[inline(always)]
-    fn complete(&mut self, cid: u16, status: Status, result: u32) -> Option<Completed> {
-        let (index, pieces) = (tracker::index(cid), self.layout.pieces);
-        let trackers = self.trackers.as_mut();
-        match trackers.get_mut(index) {
-            Some(tracker) if tracker.is(cid) => tracker.state = State::Free,
-            _ => {
-                self.counters.strays += 1;
-                return None;
-            }
-        }
-        let slot = if pieces == 1 { index } else { index / pieces };
-        let first = &mut trackers[slot * pieces];
-        if first.status.is_ok() {
-            first.status = status;
-        }
-        first.left = first.left.saturating_sub(1);
-        if first.left > 0 {
-            return None;
-        }
-        let status = core::mem::replace(&mut first.status, Status::SUCCESS);
-        Some(Completed { slot, status, result })
     }
 
     /// Counts time in epochs, a quarter of the time-out each, so that no request needs a clock.
@@ -448,10 +432,10 @@ where
         if trackers.iter().any(|tracker| tracker.state == State::Hopeless) {
             return Some(Overdue::Reset);
         }
-        let late = trackers.iter_mut().enumerate().find(|(_, t)| t.state == State::Overdue);
-        late.map(|(index, tracker)| {
+        let late = trackers.iter_mut().find(|tracker| tracker.state == State::Overdue);
+        late.map(|tracker| {
             (tracker.state, tracker.epoch) = (State::Aborting, epoch);
-            Overdue::Abort(tracker.generation | index as u16)
+            Overdue::Abort(tracker.cid)
         })
     }
 
@@ -469,6 +453,78 @@ where
             }
         }
     }
+}
+
+/// Finds the two addresses of a transfer: of the second page, if it is the last, or of the tracker's
+/// list, which is built if it describes another place.
+#[cold]
+fn describe<D: DmaMap + ?Sized>(
+    memory: &D,
+    layout: &Layout,
+    tracker: &mut Tracker,
+    index: usize,
+    at: usize,
+    bytes: usize,
+) {
+    (tracker.at, tracker.bytes) = (at, bytes);
+    let pages = if bytes == 0 { 0 } else { prp::pages(at, bytes) };
+    let first = if pages == 0 { 0 } else { memory.bus(at) };
+    let second = match pages {
+        0 | 1 => 0,
+        2 => memory.bus(at - at % PAGE_BYTES + PAGE_BYTES),
+        _ => {
+            let list = layout.list(index);
+            if tracker.listed_at != at || !prp::serves(tracker.listed_pages, pages) {
+                (tracker.listed_at, tracker.listed_pages) = (at, pages);
+                prp::build(memory, memory.words(), list, at, pages);
+            }
+            memory.bus(list)
+        }
+    };
+    tracker.prp = (first, second);
+}
+
+/// What a completion ended.
+enum Found {
+    /// A request: its slot and status.
+    Request(usize, Status),
+    /// A command of a request that has others in flight.
+    Piece,
+    /// Nothing in flight.
+    Stray,
+}
+
+/// Ends the command of a completion, given its last double word.
+#[inline(always)]
+fn complete(trackers: &mut [Tracker], pieces: usize, last: u32) -> Found {
+    let (cid, status) = (last as u16, Status((last >> 17) as u16));
+    let index = tracker::index(cid);
+    match trackers.get_mut(index) {
+        Some(tracker) if tracker.is(cid) => {
+            tracker.state = State::Free;
+            if pieces == 1 {
+                tracker.left = 0;
+                return Found::Request(index, status);
+            }
+        }
+        _ => return Found::Stray,
+    }
+    complete_piece(trackers, index / pieces * pieces, pieces, status)
+}
+
+/// Ends a command of the request whose first tracker is `first`.
+#[cold]
+fn complete_piece(trackers: &mut [Tracker], first: usize, pieces: usize, status: Status) -> Found {
+    let Some(tracker) = trackers.get_mut(first) else { return Found::Stray };
+    if tracker.status.is_ok() {
+        tracker.status = status;
+    }
+    tracker.left = tracker.left.saturating_sub(1);
+    if tracker.left > 0 {
+        return Found::Piece;
+    }
+    let status = core::mem::replace(&mut tracker.status, Status::SUCCESS);
+    Found::Request(first / pieces, status)
 }
 
 /// Whether a ring is contiguous on the bus.

@@ -28,29 +28,36 @@ pub(crate) enum State {
 #[derive(Clone, Copy, Debug)]
 pub struct Tracker {
     pub(crate) state: State,
-    /// In the place it has in the number.
-    pub(crate) generation: u16,
-    /// The epoch in which it was submitted, or its abort.
-    pub(crate) epoch: u32,
-    /// What the PRP list describes: data from this offset on, in so many pages; 0 pages: nothing.
-    pub(crate) listed_at: usize,
-    pub(crate) listed_pages: u32,
+    /// The command's number: index and generation.
+    pub(crate) cid: u16,
     /// Of the first tracker of a request: commands that have not completed.
     pub(crate) left: u16,
     /// Of the first tracker of a request: the first error.
     pub(crate) status: Status,
+    /// The epoch in which it was submitted, or its abort.
+    pub(crate) epoch: u32,
+    /// The last transfer: its place, its bytes, its two addresses. A steady workload repeats it.
+    pub(crate) at: usize,
+    pub(crate) bytes: usize,
+    pub(crate) prp: (u64, u64),
+    /// What the PRP list describes: data from this offset on, in so many pages; 0 pages: nothing.
+    pub(crate) listed_at: usize,
+    pub(crate) listed_pages: u32,
 }
 
 impl Default for Tracker {
     fn default() -> Tracker {
         Tracker {
             state: State::Free,
-            generation: 0,
-            epoch: 0,
-            listed_at: 0,
-            listed_pages: 0,
+            cid: 0,
             left: 0,
             status: Status::SUCCESS,
+            epoch: 0,
+            at: 0,
+            bytes: 0,
+            prp: (0, 0),
+            listed_at: 0,
+            listed_pages: 0,
         }
     }
 }
@@ -58,17 +65,17 @@ impl Default for Tracker {
 impl Tracker {
     /// Takes it into use; returns the number of the command.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, index: usize, epoch: u32) -> u16 {
+    pub(crate) fn begin(&mut self, epoch: u32) -> u16 {
         self.state = State::Flying;
-        self.generation = self.generation.wrapping_add(1 << INDEX_BITS);
+        self.cid = self.cid.wrapping_add(1 << INDEX_BITS);
         self.epoch = epoch;
-        self.generation | index as u16
+        self.cid
     }
 
     /// Whether a completion with this number is that of the command in flight.
     #[inline(always)]
     pub(crate) fn is(&self, cid: u16) -> bool {
-        self.state != State::Free && (self.generation ^ cid) >> INDEX_BITS == 0
+        self.state != State::Free && self.cid == cid
     }
 }
 

@@ -450,7 +450,7 @@ fn lane(
         base: 0,
         timeout_ns: plan.timeout_ns,
     };
-    let layout = controller.lay_out(&shape, 512).expect("fits");
+    let layout = controller.lay_out(&shape).expect("fits");
     let data_at = layout.end();
     let bytes = data_at + plan.slots * plan.request_bytes;
     let base = u64::from(id) << 32;
