@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bare;
 mod bench;
 mod circles;
 mod dist;
@@ -26,6 +27,7 @@ const HELP: &str = "\
 cargo xtask test     everything that must hold: format, lints, house rules, tests; what CI runs
 cargo xtask tidy     the house rules alone
 cargo xtask guest    a Linux guest with NVMe, SATA, USB and SD drives: its tests, or a shell
+cargo xtask bare     the NVMe driver on bare x86-64 and on a bare Cortex-A53, under QEMU
 cargo xtask bench    how good the instrument is, against fio; into benches/RESULTS.md
 cargo xtask fuzz     a parser of text that others wrote, for a given time: NAME [--time 10m] [--seed N]
 cargo xtask mutants  do the tests of a room notice changed code: ROOM [--sample N] [--seed S]
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "mutants" => mutants::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "dist" => dist::run(),
+        "bare" => bare::run(),
         "guest" => guest::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "" | "help" | "-h" | "--help" => {
             print!("{HELP}");

@@ -14,6 +14,7 @@ const PACKAGES: &[(&[&str], &str)] = &[
     (&["losetup"], "mount"),         // loop devices
     (&["fio"], "fio"),               // the same I/O by another tool
     (&["qemu-system-x86_64"], "qemu-system-x86"), // a guest with drives of every kind
+    (&["qemu-system-aarch64"], "qemu-system-arm"), // the driver on a bare Cortex-A53
     (&[KERNEL], "linux-image-amd64"), // its kernel
     (&["busybox"], "busybox-static"), // its shell
     (&["nvme"], "nvme-cli"),         // another NVMe tool, in the guest

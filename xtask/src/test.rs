@@ -12,8 +12,8 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::parts::{self, Part};
-use crate::run::{capture, cargo};
-use crate::{fio_examples, guest, packages, tidy};
+use crate::run::{capture, cargo, root};
+use crate::{bare, fio_examples, guest, packages, tidy};
 
 /// The result of a step.
 #[derive(Default)]
@@ -39,12 +39,13 @@ struct Tally {
 
 type Step = (&'static str, fn() -> Result<Report>);
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     ("packages", || Ok(Report { ok: true, note: packages(), ..Report::default() })),
     ("format", || command(&["fmt", "--all", "--check"])),
     ("house rules", house_rules),
     ("lints", || command(&["clippy", "-q", "--workspace", "--all-targets", "--", "-Dwarnings"])),
     ("tests", tests),
+    ("bare metal", on_bare_metal),
     ("guest", in_guest),
 ];
 
@@ -163,6 +164,30 @@ fn tests() -> Result<Report> {
     parts.push(Part { name: "building the tests".into(), seconds: seconds - running });
     let output = if ok { output } else { failures(&output) };
     Ok(Report { ok, note, output, tests, parts })
+}
+
+/// The driver without an operating system, on two machines.
+fn on_bare_metal() -> Result<Report> {
+    let manifest = root().join("bare/Cargo.toml").display().to_string();
+    let (formatted, said) = capture(&mut cargo(&["fmt", "--check", "--manifest-path", &manifest]))?;
+    if !formatted {
+        return Ok(Report { output: said, ..Report::default() });
+    }
+    let (mut tests, mut parts, mut output) = (Tally::default(), Vec::new(), String::new());
+    for verdict in bare::test() {
+        let seconds = verdict.time.as_secs_f64();
+        parts.push(Part { name: format!("bare {}", verdict.name), seconds });
+        match (verdict.skipped, verdict.failure) {
+            (Some(why), _) => tests.skipped.push(format!("bare {}: {why}", verdict.name)),
+            (None, None) => tests.passed += 1,
+            (None, Some(why)) => {
+                tests.failed += 1;
+                output += &format!("---- bare {} ----\n{}\n{why}\n", verdict.name, verdict.said);
+            }
+        }
+    }
+    let note = format!("{} passed, {} skipped", tests.passed, tests.skipped.len());
+    Ok(Report { ok: tests.failed == 0, note, output, tests, parts })
 }
 
 /// Tests on kernel devices that this machine lacks, in the guest.

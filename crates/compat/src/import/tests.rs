@@ -356,3 +356,16 @@ proptest! {
         let _ = read(&decode(&bytes), None);
     }
 }
+
+#[test]
+fn the_serial_port_of_a_bare_machine_is_a_table_of_metrics() {
+    let run = one(sample!("bare.txt"));
+    assert_eq!(run.target.spec, "nvme:SSDYNO-BARE");
+    let expected = [
+        ("seq-write-64KiB-q16", 2_587_308_694),
+        ("seq-write-64KiB-q16.mean", 405_276),
+        ("rand-read-4KiB-q1", 4098),
+        ("rand-read-4KiB-q1.mean", 244_001),
+    ];
+    assert_eq!(values(&run), expected);
+}

@@ -1,0 +1,94 @@
+//! Writes blocks and reads them back: every word of the first MiBs, in requests of several sizes.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use nvme::{DmaMap, Kind, Request};
+
+use crate::{Drive, Failure, REQUEST_BYTES, SLOTS};
+
+/// Bytes checked: each slot once, with sizes that use no list, a page of a list, and several
+/// commands.
+const SIZES: [usize; 4] = [4096, 8192, 64 << 10, REQUEST_BYTES];
+
+/// The round of the mark.
+const MARK: u32 = 7;
+
+/// Writes and reads back; every word depends on its place.
+pub fn writes_read_back(drive: &mut Drive) -> Result<(), Failure> {
+    for (round, bytes) in SIZES.into_iter().enumerate() {
+        let step = (SLOTS * bytes) as u64;
+        if step > drive.bytes {
+            continue;
+        }
+        fill(drive, bytes, round as u32);
+        all(drive, Kind::Write { fua: round % 2 == 1 }, bytes)?;
+        wipe(drive, bytes);
+        all(drive, Kind::Read, bytes)?;
+        if !matches(drive, bytes, round as u32) {
+            return Err(Failure::Drive("data read back are not those written"));
+        }
+    }
+    crate::say(format_args!("# read back: right"));
+    Ok(())
+}
+
+/// Leaves a mark at the start of the drive, which whoever looks at the drive can recompute.
+pub fn leave_mark(drive: &mut Drive) -> Result<(), Failure> {
+    fill(drive, 4096, MARK);
+    all(drive, Kind::Write { fua: true }, 4096)
+}
+
+fn word(slot: usize, i: usize, round: u32) -> u32 {
+    ((slot as u32).wrapping_mul(0x0100_0193) ^ i as u32).wrapping_mul(0x9e37_79b1) ^ round
+}
+
+fn place(drive: &Drive, slot: usize) -> usize {
+    (drive.data_at + slot * REQUEST_BYTES) / 4
+}
+
+fn fill(drive: &Drive, bytes: usize, round: u32) {
+    let words = drive.queue.memory().words();
+    for slot in 0..SLOTS {
+        let at = place(drive, slot);
+        (0..bytes / 4).for_each(|i| words[at + i].store(word(slot, i, round), Relaxed));
+    }
+}
+
+fn wipe(drive: &Drive, bytes: usize) {
+    let words = drive.queue.memory().words();
+    for slot in 0..SLOTS {
+        let at = place(drive, slot);
+        words[at..at + bytes / 4].iter().for_each(|word| word.store(0, Relaxed));
+    }
+}
+
+fn matches(drive: &Drive, bytes: usize, round: u32) -> bool {
+    let words = drive.queue.memory().words();
+    (0..SLOTS).all(|slot| {
+        let at = place(drive, slot);
+        (0..bytes / 4).all(|i| words[at + i].load(Relaxed) == word(slot, i, round))
+    })
+}
+
+/// A request on every slot, one after the other on the drive.
+fn all(drive: &mut Drive, kind: Kind, bytes: usize) -> Result<(), Failure> {
+    let blocks = (bytes >> drive.place.block_bits) as u32;
+    for slot in 0..SLOTS {
+        let at = drive.data_at + slot * REQUEST_BYTES;
+        let lba = slot as u64 * u64::from(blocks);
+        let request = Request { kind, place: drive.place, lba, blocks, at };
+        drive.queue.push(slot, &request).map_err(|_| Failure::Drive("the queue is full"))?;
+    }
+    drive.queue.ring();
+    let (mut ended, mut right) = (0, true);
+    while ended < SLOTS {
+        drive.queue.poll(|completed| {
+            ended += 1;
+            right &= completed.status.is_ok();
+        });
+        if drive.queue.overdue().is_some() {
+            return Err(Failure::Drive("the drive does not answer"));
+        }
+    }
+    if right { Ok(()) } else { Err(Failure::Drive("a request failed")) }
+}

@@ -1,0 +1,117 @@
+//! The workloads of document 001, as rows of the table that `ssdyno import` reads.
+//!
+//! The document writes sequentially in blocks of 64 KiB and more; random blocks of 4 KiB at depth 1
+//! show the driver's cost of a command. Each workload has a fixed time, after the region was written
+//! once: what a drive never wrote, it reads faster.
+
+use nvme::{Kind, Request};
+
+use crate::{Drive, Failure, REQUEST_BYTES, SLOTS, sys, text};
+
+/// Time of each workload, nanoseconds.
+const TIME_NS: u64 = 150_000_000;
+/// Share of the drive that is used: emulated drives are in memory.
+const REGION_BYTES: u64 = 32 << 20;
+
+struct Workload {
+    name: &'static str,
+    kind: Kind,
+    random: bool,
+    bytes: usize,
+    depth: usize,
+}
+
+const WRITE: Kind = Kind::Write { fua: false };
+const WORKLOADS: [Workload; 9] = [
+    of("seq-write-64KiB-q16", WRITE, false, 64 << 10, 16),
+    of("seq-write-128KiB-q16", WRITE, false, 128 << 10, 16),
+    of("seq-write-512KiB-q16", WRITE, false, 512 << 10, 16),
+    of("seq-read-64KiB-q16", Kind::Read, false, 64 << 10, 16),
+    of("seq-read-512KiB-q16", Kind::Read, false, 512 << 10, 16),
+    of("rand-read-4KiB-q1", Kind::Read, true, 4096, 1),
+    of("rand-read-4KiB-q16", Kind::Read, true, 4096, 16),
+    of("rand-write-4KiB-q1", WRITE, true, 4096, 1),
+    of("rand-write-4KiB-q16", WRITE, true, 4096, 16),
+];
+
+const fn of(name: &'static str, kind: Kind, random: bool, bytes: usize, depth: usize) -> Workload {
+    Workload { name, kind, random, bytes, depth }
+}
+
+/// Measures all workloads and prints their rows.
+pub fn measure(drive: &mut Drive) -> Result<(), Failure> {
+    let region = drive.bytes.min(REGION_BYTES);
+    let fill = of("fill", WRITE, false, REQUEST_BYTES, SLOTS);
+    let passes = region / REQUEST_BYTES as u64;
+    run(drive, &fill, region, |ended, _| ended < passes)?;
+    crate::say(format_args!("run,method,target,metric,unit,value,low,high,n,samples"));
+    for workload in &WORKLOADS {
+        let (ended, ns) = run(drive, workload, region, |_, ns| ns < TIME_NS)?;
+        // Whole numbers: the image has no floating point.
+        let per_second = |count: u64| count * 1_000_000_000 / ns.max(1);
+        let (unit, value) = match workload.random {
+            true => ("IOPS", per_second(ended)),
+            false => ("B/s", per_second(ended * workload.bytes as u64)),
+        };
+        row(drive, workload.name, "", unit, value);
+        row(drive, workload.name, ".mean", "ns", ns * workload.depth as u64 / ended.max(1));
+    }
+    Ok(())
+}
+
+fn row(drive: &Drive, name: &str, statistic: &str, unit: &str, value: u64) {
+    let (machine, serial) = (sys::NAME, text(&drive.serial));
+    crate::say(format_args!(
+        "bare-{machine},io,nvme:{serial},{name}{statistic},{unit},{value},,,1,{value}"
+    ));
+}
+
+/// Keeps `depth` requests in flight for as long as `more` says; returns requests and nanoseconds.
+fn run(
+    drive: &mut Drive,
+    workload: &Workload,
+    region: u64,
+    more: impl Fn(u64, u64) -> bool,
+) -> Result<(u64, u64), Failure> {
+    let blocks = (workload.bytes >> drive.place.block_bits) as u32;
+    let places = region / workload.bytes as u64;
+    let mut free = [0; SLOTS];
+    let mut spare = workload.depth;
+    (0..spare).for_each(|slot| free[slot] = slot);
+    let clock = sys::now_ns;
+    let (begin, mut pushed, mut ended, mut right) = (clock(), 0u64, 0, true);
+    let mut random = 0x9e37_79b9_7f4a_7c15u64;
+    loop {
+        let going = more(pushed, clock() - begin);
+        while going && spare > 0 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let place = if workload.random { (random >> 33) % places } else { pushed % places };
+            spare -= 1;
+            let slot = free[spare];
+            let request = Request {
+                kind: workload.kind,
+                place: drive.place,
+                lba: place * u64::from(blocks),
+                blocks,
+                at: drive.data_at + slot * REQUEST_BYTES,
+            };
+            if drive.queue.push(slot, &request).is_err() {
+                return Err(Failure::Drive("the queue is full"));
+            }
+            pushed += 1;
+        }
+        drive.queue.ring();
+        drive.queue.poll(|completed| {
+            free[spare] = completed.slot;
+            spare += 1;
+            ended += 1;
+            right &= completed.status.is_ok();
+        });
+        if !right || drive.queue.overdue().is_some() {
+            return Err(Failure::Drive("a request failed"));
+        }
+        if !going && spare == workload.depth {
+            return Ok((ended, clock() - begin));
+        }
+    }
+}
