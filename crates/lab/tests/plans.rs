@@ -17,8 +17,8 @@ use methods::{Method, MethodError, Options, Session, all};
 use model::DriveSpec;
 use record::{Metric, Plan, Safety};
 use rig::{
-    Blocks, CommandRun, Event, Files, Job, Observer, Performance, Preparation, Prepared, Result,
-    Rig, Stage, StopReason, TargetInfo,
+    BlockDone, BlockRequest, BlockWay, Blocks, CommandRun, Event, Files, Job, Observer,
+    Performance, Preparation, Prepared, Result, Rig, Stage, StopReason, TargetInfo,
 };
 use tempfile::TempDir;
 use workload::OpKind;
@@ -48,11 +48,12 @@ const DECLARED: [&str; 7] = [
 const NO_PROGRAMS: &str = "a virtual drive runs no programs";
 const ONE_FORMAT: &str = "this drive has one format";
 const NO_DISC: &str = "there is no RAM disc beside a virtual drive";
+const NO_RATE: &str = "no rate of a camera was given";
 const SHORT: &str = "the passes are too short to show a cache, or the slowest hundredth";
 
 /// Declared metrics that the NVMe drive of this test does not publish, and the reason. The tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 20] = [
+const ELSEWHERE: [(&str, &str); 22] = [
     ("command.time", NO_PROGRAMS),
     ("command.{user,system}", NO_PROGRAMS),
     ("command.sync", NO_PROGRAMS),
@@ -68,6 +69,8 @@ const ELSEWHERE: [(&str, &str); 20] = [
     ("legacy-{hd,fs}-{read,write}.ram", NO_DISC),
     ("mark-{hd,fs}-{read,write}.ram", NO_DISC),
     ("mark-{hd,fs}-{read,write}.ratio", NO_DISC),
+    ("stream-{exfat,exfat-full,fat32,fat32-full,file}.buffer", NO_RATE),
+    ("stream-{exfat,exfat-full,fat32,fat32-full,file}.lost-frames", NO_RATE),
     ("sustain-fresh.cache", SHORT),
     ("sustain-fresh.undershoot", SHORT),
     ("sustain-fresh.{inside,after}", SHORT),
@@ -133,7 +136,8 @@ impl Rig for Counted<'_> {
     }
 
     fn blocks(&mut self) -> Result<&mut dyn Blocks> {
-        self.rig.blocks()
+        self.rig.blocks()?;
+        Ok(self)
     }
 
     fn files(&mut self) -> Result<&mut dyn Files> {
@@ -154,6 +158,35 @@ impl Rig for Counted<'_> {
 
     fn elapsed_ns(&mut self) -> u64 {
         self.rig.elapsed_ns()
+    }
+}
+
+impl Blocks for Counted<'_> {
+    fn depth(&mut self) -> Result<u32> {
+        self.rig.blocks()?.depth()
+    }
+
+    fn submit(&mut self, request: BlockRequest) -> Result<()> {
+        let bytes = if request.way == BlockWay::Write { request.bytes.len() } else { 0 };
+        self.wrote(bytes as u64);
+        self.rig.blocks()?.submit(request)
+    }
+
+    fn submit_unkept(&mut self, request: BlockRequest) -> Result<()> {
+        self.wrote(request.bytes.len() as u64);
+        self.rig.blocks()?.submit_unkept(request)
+    }
+
+    fn poll(&mut self, wait: bool, done: &mut Vec<BlockDone>) -> Result<()> {
+        self.rig.blocks()?.poll(wait, done)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.rig.blocks()?.flush()
+    }
+
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.rig.blocks()?.read(offset, buffer)
     }
 }
 

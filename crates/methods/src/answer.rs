@@ -128,6 +128,61 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
     })
 }
 
+/// The answer of `stream`: the rate, and the camera that a buffer carries or the buffer a camera
+/// needs.
+pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
+    use Statistic::{Buffer, LongestStall, LosslessRate, LostFrames, MetadataWrites, Ratio};
+    let find = |name: &str| out.metrics.iter().find(|m| m.name == name && m.value.is_some());
+    let passes = ["stream-exfat-full", "stream-fat32-full", "stream-exfat", "stream-fat32"];
+    let passes = passes.into_iter().chain(["stream-file", "stream-raw"]);
+    let shown: Vec<&str> = passes.filter(|pass| find(pass).is_some()).collect();
+    let metric = |pass: &str, statistic| find(&MetricKey::parse(pass).with(statistic).to_string());
+    // The figure of the worst state decides whether a camera can rely on the drive.
+    let worst = |statistic, sign: f64| {
+        let found = shown.iter().filter(|pass| **pass != "stream-raw");
+        let found = found.filter_map(|pass| metric(pass, statistic));
+        let rank = |m: &&Metric| m.value.map_or(f64::NEG_INFINITY, |value| sign * value);
+        found.max_by(|a, b| rank(a).total_cmp(&rank(b)))
+    };
+    let first = shown.iter().rev().find(|pass| **pass != "stream-raw").or(shown.first())?;
+    let sustained = find(first)?;
+    let sentence = format!("Records {} on average", rate(sustained.value?));
+    let buffer = worst(Buffer, 1.0).and_then(|m| m.value);
+    let lossless = worst(LosslessRate, -1.0).and_then(|m| m.value);
+    let more = match (buffer, lossless) {
+        (Some(bytes), _) => format!("; that camera needs a buffer of {}.", decimal(bytes as u64)),
+        (None, Some(r)) => format!("; no frame is lost up to {} with that buffer.", rate(r)),
+        (None, None) => ".".into(),
+    };
+    let labels = [
+        ("Recorded", Some(sustained), Better::Higher),
+        ("Longest stall", worst(LongestStall, 1.0), Better::Lower),
+        ("Lossless rate", worst(LosslessRate, -1.0), Better::Higher),
+        ("Buffer needed", worst(Buffer, 1.0), Better::Lower),
+        ("Frames lost", worst(LostFrames, 1.0), Better::Lower),
+        ("Share of raw", worst(Ratio, -1.0), Better::Higher),
+        ("Metadata writes per GiB", worst(MetadataWrites, 1.0), Better::Lower),
+    ];
+    let tiles = labels.into_iter().filter_map(|(label, m, better)| Some(tile(label, m?, better)));
+    let chart = Chart {
+        title: "Recording speed while the drive fills".into(),
+        kind: ChartKind::Lines,
+        x: Axis::BytesWritten,
+        y: Unit::BytesPerSecond,
+        sources: shown.iter().rev().map(|pass| pass.to_string()).collect(),
+        marks: Vec::new(),
+    };
+    Some(Answer {
+        question: "Can a camera be recorded, and which buffer does it need?".into(),
+        headline: headline(out, sentence, &[more, ".".into()]),
+        stamp: Stamp::of(&out.warnings, &out.verdicts),
+        tiles: tiles.take(6).collect(),
+        charts: vec![chart],
+        limits: Vec::new(),
+        peers: Vec::new(),
+    })
+}
+
 /// The sentences about a limit, the most exact first.
 fn limited_by(part: &str, which: &str) -> Vec<String> {
     vec![format!(" The {part} limits {which}."), format!(" The {part} is one limit.")]

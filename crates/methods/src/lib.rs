@@ -37,6 +37,7 @@ mod session;
 mod snia;
 mod speed;
 mod states;
+mod stream;
 mod sustain;
 mod test_region;
 #[cfg(test)]
@@ -73,6 +74,7 @@ static ALL: &[&dyn Method] = &[
     &heat::HeatMethod,
     &speed::Speed,
     &lbaf::Lbaf,
+    &stream::Stream,
     &mark::Mark,
     &command::Command,
     &iozone::IozoneMethod,

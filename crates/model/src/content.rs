@@ -5,6 +5,7 @@
 //! a write are in flash, the content they replaced is kept too, because a power cut restores it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,17 +40,27 @@ pub struct Content {
     pieces: BTreeMap<u64, Vec<u64>>,
     undo: VecDeque<Undo>,
     writes: u64,
+    /// Ranges written without being remembered, as start and end: apart and not adjacent. They
+    /// hide the pieces.
+    unkept: BTreeMap<u64, u64>,
 }
 
 impl Content {
     /// Content of a block.
     pub fn held(&self, block: u64) -> Held {
+        if self.is_unkept(block) {
+            return Held::Anything;
+        }
         let piece = self.pieces.get(&(block / PIECE));
         match piece.map_or(0, |p| p[(block % PIECE) as usize]) {
             0 => Held::Zeros,
             ANYTHING => Held::Anything,
             write => Held::Write(write),
         }
+    }
+
+    fn is_unkept(&self, block: u64) -> bool {
+        self.unkept.range(..=block).next_back().is_some_and(|(_, end)| block < *end)
     }
 
     /// Number of writes so far.
@@ -59,8 +70,11 @@ impl Content {
 
     /// Records a write to `blocks`, durable once host unit `unit` is. Returns the number of the
     /// write.
-    pub fn write(&mut self, blocks: std::ops::Range<u64>, unit: u64) -> u64 {
+    pub fn write(&mut self, blocks: Range<u64>, unit: u64) -> u64 {
         self.writes += 1;
+        for block in self.carve(&blocks).into_iter().flatten() {
+            self.replace(block, ANYTHING);
+        }
         for block in blocks {
             let old = self.replace(block, self.writes);
             self.undo.push_back(Undo { block, old, new: self.writes, unit });
@@ -68,8 +82,38 @@ impl Content {
         self.writes
     }
 
+    /// Records a write whose content is not remembered: the blocks hold anything, also after a power
+    /// cut. One range after another takes no memory, however long.
+    pub fn write_unkept(&mut self, blocks: Range<u64>) {
+        self.writes += 1;
+        self.carve(&blocks);
+        let before = self.unkept.range(..blocks.start).next_back().map(|(a, b)| (*a, *b));
+        let start = before.filter(|(_, b)| *b == blocks.start).map_or(blocks.start, |(a, _)| a);
+        let end = self.unkept.remove(&blocks.end).unwrap_or(blocks.end);
+        self.unkept.insert(start, end);
+    }
+
+    /// Takes a range out of the unkept ones; returns the parts that were in them.
+    fn carve(&mut self, blocks: &Range<u64>) -> Vec<Range<u64>> {
+        let mut parts = Vec::new();
+        while let Some((a, b)) = self.unkept.range(..blocks.end).next_back().map(|(a, b)| (*a, *b))
+            && b > blocks.start
+        {
+            self.unkept.remove(&a);
+            if a < blocks.start {
+                self.unkept.insert(a, blocks.start);
+            }
+            if b > blocks.end {
+                self.unkept.insert(blocks.end, b);
+            }
+            parts.push(a.max(blocks.start)..b.min(blocks.end));
+        }
+        parts
+    }
+
     /// Records a discard of `blocks`.
-    pub fn discard(&mut self, blocks: std::ops::Range<u64>, zeros: bool) {
+    pub fn discard(&mut self, blocks: Range<u64>, zeros: bool) {
+        self.carve(&blocks);
         let mut block = blocks.start;
         while block < blocks.end {
             let stop = blocks.end.min((block / PIECE + 1) * PIECE);
@@ -108,6 +152,9 @@ impl Content {
     pub fn cut(&mut self, done: impl Fn(u64) -> bool) -> u64 {
         let mut lost = 0;
         while let Some(undo) = self.undo.pop_back() {
+            if self.is_unkept(undo.block) {
+                continue;
+            }
             let place = self.pieces.get_mut(&(undo.block / PIECE));
             let place = place.map(|p| &mut p[(undo.block % PIECE) as usize]);
             if let Some(value) = place
@@ -119,5 +166,31 @@ impl Content {
             }
         }
         lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_remembered_holds_anything_until_it_is_written_or_discarded() {
+        let mut content = Content::default();
+        content.write(10..20, 1);
+        for start in [100, 0, 50, 150] {
+            content.write_unkept(start..start + 50);
+        }
+        assert_eq!(content.unkept, BTreeMap::from([(0, 200)]), "one range");
+        assert_eq!((content.held(15), content.held(199)), (Held::Anything, Held::Anything));
+        assert_eq!(content.held(200), Held::Zeros);
+        let number = content.write(90..110, 9);
+        assert_eq!((content.held(89), content.held(90)), (Held::Anything, Held::Write(number)));
+        content.discard(0..12, true);
+        assert_eq!((content.held(11), content.held(12)), (Held::Zeros, Held::Anything));
+        // A cut does not bring back what was there before the writes that were not remembered.
+        assert_eq!(content.cut(|_| false), 20);
+        assert_eq!((content.held(15), content.held(95)), (Held::Anything, Held::Anything));
+        content.write_unkept(12..14);
+        assert_eq!(content.unkept, BTreeMap::from([(12, 90), (110, 200)]));
     }
 }

@@ -98,6 +98,9 @@ pub struct Drive {
     pub(crate) translation: Translation,
     pub(crate) heat: Heat,
     pub(crate) content: Option<Content>,
+    /// The write under way is not to be remembered.
+    #[serde(skip)]
+    pub(crate) forgetful: bool,
     pub(crate) counters: Counters,
     /// End of the last command; also the time up to which idle time has been used.
     pub(crate) busy_until: u64,
@@ -134,6 +137,7 @@ impl Drive {
             media,
             heat: Heat::new(&spec.heat),
             content: None,
+            forgetful: false,
             counters: Counters::default(),
             busy_until: 0,
             arrived: 0,

@@ -3,10 +3,10 @@
 use workload::Op;
 
 use crate::content::{Content, Held};
-use crate::drive::Drive;
+use crate::drive::{Completion, Drive};
 
 /// Header of a saved drive; the number is incremented when the format changes.
-const MAGIC: &[u8; 8] = b"ssdyno-1";
+const MAGIC: &[u8; 8] = b"ssdyno-2";
 
 /// The bytes are not a drive saved by this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,12 +22,27 @@ impl Drive {
         }
     }
 
+    /// Submits a command as [`Drive::submit`] does, but does not remember the content of a write: its
+    /// blocks then hold [`Held::Anything`].
+    pub fn submit_unkept(&mut self, now: u64, op: &Op) -> Completion {
+        self.forgetful = true;
+        let completion = self.submit(now, op);
+        self.forgetful = false;
+        completion
+    }
+
     pub(crate) fn remember_write(&mut self, op: &Op) {
         let Some(content) = &mut self.content else { return };
         let grid = u64::from(self.block_bytes);
         // The last page is in the unit begun next, unless the previous unit is exactly full.
         let unit = self.media.traffic().host_units;
-        content.write(op.offset / grid..op.end() / grid, unit);
+        let blocks = op.offset / grid..op.end() / grid;
+        match self.forgetful {
+            true => content.write_unkept(blocks),
+            false => {
+                content.write(blocks, unit);
+            }
+        }
         let (media, now) = (&self.media, self.arrived);
         let oldest = content.settle(|unit| media.unit_done(unit).is_some_and(|t| t <= now));
         self.media.forget_log(oldest.unwrap_or(unit));

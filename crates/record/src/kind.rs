@@ -191,6 +191,8 @@ kinds! {
         RegionCut = "region-cut",
         /// Some zones could not be read.
         ZonesUnread = "zones-unread",
+        /// A file system that was just recorded does not agree with itself.
+        VolumeDamaged = "volume-damaged",
         /// The page cache could not be dropped.
         CacheNotDropped = "cache-not-dropped",
 

@@ -159,6 +159,24 @@ statistics! {
     /// Exit code; negative: the signal.
     Exit = "exit",
 
+    // Of a recording.
+    /// Longest time without a completed frame while one was due.
+    LongestStall = "longest-stall",
+    /// Buffer that a rate needs, bytes.
+    Buffer = "buffer",
+    /// Highest rate at which no frame is lost.
+    LosslessRate = "lossless-rate",
+    /// Frames lost.
+    LostFrames = "lost-frames",
+    /// Reads of metadata per GiB.
+    MetadataReads = "metadata-reads",
+    /// Writes of metadata per GiB.
+    MetadataWrites = "metadata-writes",
+    /// Bytes of metadata per GiB.
+    MetadataBytes = "metadata-bytes",
+    /// Flushes per GiB.
+    Flushes = "flushes",
+
     // Of published figures.
     /// Lower end of a published range.
     Lowest = "lowest",

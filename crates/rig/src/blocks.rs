@@ -50,6 +50,12 @@ pub trait Blocks {
     /// where the safety class does not allow them.
     fn submit(&mut self, request: BlockRequest) -> Result<()>;
 
+    /// Submits a write whose bytes are never read back through this door. A virtual drive takes the
+    /// time of the write and forgets the bytes, so that a recording may be as long as the drive.
+    fn submit_unkept(&mut self, request: BlockRequest) -> Result<()> {
+        self.submit(request)
+    }
+
     /// Adds completed requests to `done`. With `wait`, and while any is in flight, at least one.
     fn poll(&mut self, wait: bool, done: &mut Vec<BlockDone>) -> Result<()>;
 

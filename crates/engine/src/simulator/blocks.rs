@@ -83,6 +83,18 @@ impl Stored {
         self.blocks.retain(|number, (write, _)| drive.held(*number) == Some(Held::Write(*write)));
     }
 
+    /// Puts a request in flight.
+    fn put(&mut self, done: BlockDone) {
+        let at = done.done_ns;
+        let free = self.waiting.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.waiting.len());
+        match free {
+            Some(place) => self.waiting[place] = Some(done),
+            None => self.waiting.push(Some(done)),
+        }
+        self.order.push(Reverse((at, place)));
+    }
+
     /// Completes the earliest request in flight; returns its time.
     fn complete(&mut self) -> Option<u64> {
         let Reverse((at, place)) = self.order.pop()?;
@@ -97,6 +109,41 @@ impl Simulator {
         self.stored.retain_held(&self.drive);
     }
 
+    /// Submits a request; `kept` says whether the bytes of a write may be read back.
+    fn submit_block(&mut self, mut request: BlockRequest, kept: bool) -> Result<()> {
+        self.admit_block(request.offset, request.bytes.len())?;
+        if self.stored.order.len() >= DEPTH {
+            let at = self.stored.complete().unwrap_or(0);
+            self.now = self.now.max(at);
+        }
+        let kind = match request.way {
+            BlockWay::Read => OpKind::Read,
+            BlockWay::Write => OpKind::Write,
+        };
+        let op = Op { kind, offset: request.offset, bytes: request.bytes.len() as u32 };
+        let completion = match kept {
+            true => self.drive.submit(self.now, &op),
+            false => self.drive.submit_unkept(self.now, &op),
+        };
+        let result = match completion.status {
+            Status::Ok => Ok(()),
+            _ => Err(io::Error::from_raw_os_error(libc::EIO)),
+        };
+        match request.way {
+            BlockWay::Read => self.stored.read(&self.drive, op.offset, &mut request.bytes),
+            BlockWay::Write if result.is_ok() => {
+                if kept {
+                    self.stored.write(&self.drive, op.offset, &request.bytes);
+                }
+                self.info.state = State::Used;
+            }
+            BlockWay::Write => {}
+        }
+        let (submitted_ns, done_ns) = (self.now, completion.done_ns);
+        self.stored.put(BlockDone { request, submitted_ns, done_ns, result });
+        Ok(())
+    }
+
     fn admit_block(&mut self, offset: u64, bytes: usize) -> Result<()> {
         self.goes_on()?;
         admit::admit_blocks_at(offset, bytes as u64, &self.info)
@@ -108,40 +155,12 @@ impl Blocks for Simulator {
         Ok(DEPTH as u32)
     }
 
-    fn submit(&mut self, mut request: BlockRequest) -> Result<()> {
-        self.admit_block(request.offset, request.bytes.len())?;
-        if self.stored.order.len() >= DEPTH {
-            let at = self.stored.complete().unwrap_or(0);
-            self.now = self.now.max(at);
-        }
-        let kind = match request.way {
-            BlockWay::Read => OpKind::Read,
-            BlockWay::Write => OpKind::Write,
-        };
-        let op = Op { kind, offset: request.offset, bytes: request.bytes.len() as u32 };
-        let completion = self.drive.submit(self.now, &op);
-        let result = match completion.status {
-            Status::Ok => Ok(()),
-            _ => Err(io::Error::from_raw_os_error(libc::EIO)),
-        };
-        match request.way {
-            BlockWay::Read => self.stored.read(&self.drive, op.offset, &mut request.bytes),
-            BlockWay::Write if result.is_ok() => {
-                self.stored.write(&self.drive, op.offset, &request.bytes);
-                self.info.state = State::Used;
-            }
-            BlockWay::Write => {}
-        }
-        let (submitted_ns, done_ns) = (self.now, completion.done_ns);
-        let done = BlockDone { request, submitted_ns, done_ns, result };
-        let free = self.stored.waiting.iter().position(Option::is_none);
-        let place = free.unwrap_or(self.stored.waiting.len());
-        match free {
-            Some(place) => self.stored.waiting[place] = Some(done),
-            None => self.stored.waiting.push(Some(done)),
-        }
-        self.stored.order.push(Reverse((done_ns, place)));
-        Ok(())
+    fn submit(&mut self, request: BlockRequest) -> Result<()> {
+        self.submit_block(request, true)
+    }
+
+    fn submit_unkept(&mut self, request: BlockRequest) -> Result<()> {
+        self.submit_block(request, false)
     }
 
     fn poll(&mut self, wait: bool, done: &mut Vec<BlockDone>) -> Result<()> {

@@ -73,7 +73,11 @@ fn whoever_did_not_give_a_drive_away_is_refused_before_the_first_byte() {
         let mut out = Outcome::default();
         for kind in [TargetKind::Device, TargetKind::Directory, TargetKind::File] {
             fake.info.target.kind = kind;
-            let elsewhere = [("zones", TargetKind::Device), ("trim", TargetKind::Directory)];
+            let elsewhere = [
+                ("zones", TargetKind::Device),
+                ("trim", TargetKind::Directory),
+                ("stream", TargetKind::Directory),
+            ];
             if elsewhere.contains(&(name, kind)) {
                 continue;
             }

@@ -1,0 +1,448 @@
+//! `stream`: can a camera of this rate be recorded, and how large a buffer does it need?
+//!
+//! Frames of equal size are recorded as a camera would: on a drive into exFAT or FAT32 made by this
+//! program (`crates/fat`), beside them past any file system; in a directory into a file of whatever
+//! is mounted there. Every frame has its own completion time, from which the longest stall, the
+//! buffer and the lost frames follow (`camera.rs`).
+
+mod camera;
+mod door;
+mod pass;
+#[cfg(test)]
+mod tests;
+
+use fat::{Format, Kind, Recorder, Recording};
+use record::{Finding, FindingKind, Level, MetricKey, Safety, State, Statistic, TargetKind, Unit};
+use rig::{KindStats, Measurement, Preparation, TargetInfo};
+use workload::units::{binary, parse_bytes};
+use workload::{OpKind, Region};
+
+use self::camera::Camera;
+use self::door::{Door, Tally};
+use self::pass::{Plain, Sink, Take, Taken, of_fat};
+use crate::session::Session;
+use crate::test_region::TestRegion;
+use crate::whole::Whole;
+use crate::whole::course::{BINS, Course};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
+
+/// Default duration in seconds; rather that of four passes over the drive.
+const SECONDS: f64 = 300.0;
+
+/// The names of the passes.
+const RAW: &str = "stream-raw";
+const FILE: &str = "stream-file";
+
+/// Rows of the time series that a course is made of.
+const ROWS: usize = 2000;
+
+/// A GiB, bytes.
+const GIB: f64 = (1u64 << 30) as f64;
+
+/// Tables of a new file system and its metadata may take this share of the region more than the
+/// region itself. A recording ends before it would take more.
+const METADATA_SHARE: u64 = 16;
+const METADATA_LEAST: u64 = 4 << 20;
+
+/// The method.
+pub(crate) struct Stream;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "stream",
+    summary: "can a camera be recorded, and which buffer does it need",
+    about: "Records frames of 1 MiB (--frame), 8 in flight. On a drive that was given away: over \
+            the full drive through a new exFAT with clusters of 1 MiB (--fs, --cluster) in files \
+            of 16 GiB (--file), each allocated in one piece before its data; the same over the \
+            discarded drive; then over the discarded drive past any file system. In a \
+            directory: into one file, allocated beforehand. As fast as it goes, or at the rate of \
+            a camera (--rate 2GB/s), whose frames arrive whether or not the drive is ready. What \
+            comes out is the rate, the longest stall, the highest rate that a buffer (--buffer, 64 \
+            MiB) carries without a lost frame; with --rate the buffer that it needs and the \
+            frames that the buffer loses; and the cost of the metadata. --checkpoint 64MiB makes \
+            the recording durable so often. The file system is checked in the end.",
+    safety: Safety::Destroys,
+    seconds: SECONDS,
+    writes: "the drive four times; in a directory the file once",
+    options: &[&RATE, &BUFFER, &FRAME, &FS, &CLUSTER, &FILE_SIZE, &CHECKPOINT],
+    metrics: &[&METRICS],
+    answer: crate::answer::stream,
+    ..MethodInfo::EMPTY
+};
+
+const METRICS: [MetricInfo; 9] = [
+    MetricInfo::new(
+        "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}",
+        Unit::BytesPerSecond,
+        "frames recorded over the time until they were durable: past any file system; through a \
+         new one on the discarded drive, and on the full one; into a file",
+    ),
+    MetricInfo::new(
+        "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}.longest-stall",
+        Unit::Nanoseconds,
+        "the longest time in which no frame was completed although one waited",
+    ),
+    MetricInfo::new(
+        "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}.lossless-rate",
+        Unit::BytesPerSecond,
+        "the highest rate at which a camera with that buffer loses no frame; absent where the \
+         recording was shorter than four buffers",
+    ),
+    MetricInfo::new(
+        "stream-{exfat,exfat-full,fat32,fat32-full,file}.buffer",
+        Unit::Bytes,
+        "the buffer that a camera of --rate needs",
+    ),
+    MetricInfo::new(
+        "stream-{exfat,exfat-full,fat32,fat32-full,file}.lost-frames",
+        Unit::Number,
+        "frames that a camera of --rate loses with that buffer",
+    ),
+    MetricInfo::new(
+        "stream-{exfat,fat32}.ratio",
+        Unit::Number,
+        "the rate through the file system over the rate past it; absent with --rate",
+    ),
+    MetricInfo::new(
+        "stream-{exfat,exfat-full,fat32,fat32-full}.{metadata-reads,metadata-writes}",
+        Unit::Number,
+        "commands for metadata per GiB recorded, beside those that make and close the volume",
+    ),
+    MetricInfo::new(
+        "stream-{exfat,exfat-full,fat32,fat32-full}.metadata-bytes",
+        Unit::Bytes,
+        "bytes of metadata per GiB recorded",
+    ),
+    MetricInfo::new(
+        "stream-{exfat,exfat-full,fat32,fat32-full}.flushes",
+        Unit::Number,
+        "flushes per GiB recorded",
+    ),
+];
+
+static RATE: Opt<Option<f64>> = Opt::value(
+    "rate",
+    "RATE",
+    "the camera's bytes per second, such as 2GB/s; without it as fast as it goes",
+    |words| {
+        let text = words.first().map_or("", |word| word.trim_end_matches("/s"));
+        match parse_bytes(text) {
+            Ok(bytes) if bytes > 0 => Ok(Some(bytes as f64)),
+            _ => Err("a rate, such as 1500MB/s or 2GB/s".into()),
+        }
+    },
+    || None,
+);
+
+static BUFFER: Opt<u64> = Opt::value(
+    "buffer",
+    "BYTES",
+    "the camera's buffer (default 64MiB)",
+    |words| size(words, 1 << 10, 1 << 50),
+    || 64 << 20,
+);
+
+static FRAME: Opt<u64> = Opt::value(
+    "frame",
+    "BYTES",
+    "bytes of a frame (default 1MiB)",
+    |words| size(words, 4 << 10, 256 << 20),
+    || 1 << 20,
+);
+
+static FS: Opt<Kind> = Opt::value(
+    "fs",
+    "NAME",
+    "file system made on a drive: exfat or fat32 (default exfat)",
+    |words| match words {
+        [name] if name == "exfat" => Ok(Kind::Exfat),
+        [name] if name == "fat32" => Ok(Kind::Fat32),
+        _ => Err("exfat or fat32".into()),
+    },
+    || Kind::Exfat,
+);
+
+static CLUSTER: Opt<Option<u32>> = Opt::value(
+    "cluster",
+    "BYTES",
+    "clusters of that file system (default 1MiB, FAT32 64KiB)",
+    |words| match size(words, 512, 32 << 20) {
+        Ok(bytes) if bytes.is_power_of_two() => Ok(Some(bytes as u32)),
+        _ => Err("a power of two from 512 to 32MiB; on FAT32 to 64KiB".into()),
+    },
+    || None,
+);
+
+static FILE_SIZE: Opt<u64> = Opt::value(
+    "file",
+    "BYTES",
+    "bytes of a file (default 16GiB; FAT32 ends below 4GiB)",
+    |words| size(words, 16 << 20, 1 << 50),
+    || 16 << 30,
+);
+
+static CHECKPOINT: Opt<Option<u64>> = Opt::value(
+    "checkpoint",
+    "BYTES",
+    "most bytes that a power cut may cost (default: those of a file)",
+    |words| size(words, 1 << 20, 1 << 50).map(Some),
+    || None,
+);
+
+fn size(words: &[String], least: u64, most: u64) -> Result<u64, String> {
+    let text = words.first().map_or("", String::as_str);
+    let bytes = parse_bytes(text).ok().filter(|bytes| (least..=most).contains(bytes));
+    bytes.ok_or_else(|| format!("a size from {}", binary(least).replace(' ', "")))
+}
+
+impl Method for Stream {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        session.declare(&INFO);
+        session.conclude(Vec::new());
+        let scratch = session.target().target.kind == TargetKind::Directory;
+        match scratch {
+            true => in_directory(session, options),
+            false => on_drive(session, options),
+        }
+    }
+}
+
+/// The camera and the volume, from the options.
+struct Script {
+    frame_bytes: u64,
+    rate: Option<f64>,
+    buffer: u64,
+    checkpoint: Option<u64>,
+    kind: Kind,
+    cluster: u32,
+    file_bytes: u64,
+    /// Sector size and bytes of the region.
+    volume: (u32, u64),
+    seed: u64,
+}
+
+impl Script {
+    fn new(target: &TargetInfo, options: &Options, bytes: u64) -> Result<Script, MethodError> {
+        let sector = target.logical_block_bytes.max(512);
+        let kind = options.get(&FS);
+        let usual = if kind == Kind::Exfat { 1 << 20 } else { 64 << 10 };
+        let frame_bytes = options.get(&FRAME).next_multiple_of(u64::from(sector));
+        if bytes < 2 * frame_bytes {
+            return Err(MethodError::TooSmall { bytes, least: 2 * frame_bytes });
+        }
+        Ok(Script {
+            frame_bytes,
+            rate: options.get(&RATE),
+            buffer: options.get(&BUFFER),
+            checkpoint: options.get(&CHECKPOINT),
+            kind,
+            cluster: options.get(&CLUSTER).unwrap_or(usual),
+            file_bytes: options.get(&FILE_SIZE),
+            volume: (sector, bytes),
+            seed: options.seed,
+        })
+    }
+
+    fn take(&self, rate: Option<f64>) -> Take {
+        let (frame_bytes, frames) = (self.frame_bytes, self.volume.1 / self.frame_bytes);
+        Take { frame_bytes, frames, rate, volume: self.volume, seed: self.seed }
+    }
+
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Exfat => "exfat",
+            Kind::Fat32 => "fat32",
+        }
+    }
+
+    /// Most bytes that a pass through the file system writes.
+    fn written_max(&self) -> u64 {
+        self.volume.1 + (self.volume.1 / METADATA_SHARE).max(METADATA_LEAST)
+    }
+
+    fn plain(&self) -> Sink {
+        let (unit, end) = (u64::from(self.volume.0), self.volume.1);
+        Sink::Plain(Plain { end, unit, flush_every: self.checkpoint, next: 0, flushed: 0 })
+    }
+}
+
+fn in_directory(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let test_region = TestRegion::new(session.target(), options, SECONDS)?;
+    let script = Script::new(session.target(), options, test_region.bytes)?;
+    session.step(FILE, 0);
+    if planned(session, &script, script.volume.1)? {
+        return Ok(());
+    }
+    if session.target().target.direct == Some(false) {
+        let text = "the file system refuses O_DIRECT: memory took the frames, not the drive";
+        session.out.note(Finding::new(FindingKind::NotDirect, Level::Warn, text));
+    }
+    let take = script.take(script.rate);
+    let taken = take.run(session, &mut script.plain())?;
+    publish(session, &script, FILE, &take, &taken);
+    session.checkpoint();
+    Ok(())
+}
+
+fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let whole = Whole::new(&INFO, session.target(), options)?;
+    let script = Script::new(session.target(), options, whole.bytes())?;
+    let name = format!("stream-{}", script.name());
+    session.fill_region(&whole, "fill", whole.test_region.region())?;
+    through_volume(session, &script, &format!("{name}-full"))?;
+    // Both begin on a drive that was full and then discarded, so that their ratio is not that of two
+    // histories.
+    session.discard(&whole, "discard", whole.everything)?;
+    through_volume(session, &script, &name)?;
+    session.discard(&whole, "discard", whole.everything)?;
+    session.step(RAW, 0);
+    if planned(session, &script, script.volume.1)? {
+        return Ok(());
+    }
+    session.out.state_after = State::Used;
+    let take = script.take(None);
+    let taken = take.run(session, &mut script.plain())?;
+    publish(session, &script, RAW, &take, &taken);
+    if script.rate.is_none() {
+        let rate = |name: &str| session.out.metrics.iter().find(|m| m.name == name)?.value;
+        let ratio = rate(&name).zip(rate(RAW)).map(|(files, raw)| files / raw);
+        session.put(MetricKey::parse(&name).with(Statistic::Ratio), Unit::Number, ratio);
+    }
+    session.checkpoint();
+    Ok(())
+}
+
+/// A pass through a new file system.
+fn through_volume(
+    session: &mut Session<'_>,
+    script: &Script,
+    pass: &str,
+) -> Result<(), MethodError> {
+    session.step(pass, 0);
+    if planned(session, script, script.written_max())? {
+        return Ok(());
+    }
+    let take = script.take(script.rate);
+    let taken = recorded(session, script, &take)?;
+    publish(session, script, pass, &take, &taken);
+    session.checkpoint();
+    Ok(())
+}
+
+/// Whether the script is only planned; then the bytes of the pass are promised.
+fn planned(
+    session: &mut Session<'_>,
+    script: &Script,
+    written_max: u64,
+) -> Result<bool, MethodError> {
+    if !session.plans() {
+        return Ok(false);
+    }
+    let (content, seed) = (workload::Content::Random, script.seed);
+    let bytes = script.volume.1;
+    for bytes in [bytes, written_max - bytes].into_iter().filter(|bytes| *bytes > 0) {
+        let region = Region::first(bytes);
+        session.rig().prepare(Preparation::Fill { region, content: content.clone(), seed })?;
+    }
+    Ok(true)
+}
+
+/// Makes a file system, records into it, closes and checks it.
+fn recorded(session: &mut Session<'_>, script: &Script, take: &Take) -> Result<Taken, MethodError> {
+    session.out.state_after = State::Used;
+    let mut room = vec![0; 1 << 20];
+    let mut tally = Tally::default();
+    let format = Format::new(script.kind, script.cluster);
+    let mut door = Door::new(session.rig().blocks()?, script.volume, &mut tally);
+    fat::mkfs(&mut door, &format, &mut room).map_err(of_fat)?;
+    let recording = Recording {
+        name: fat::Name::new("CLIP", "MOV")
+            .ok_or(MethodError::Unfinished { part: "stream".into() })?,
+        file_bytes: script.file_bytes,
+        checkpoint_bytes: script.checkpoint,
+        // 2026-01-01 00:00.
+        time: ((2026 - 1980) << 9 | 1 << 5 | 1) << 16,
+    };
+    let recorder = Recorder::open(&mut door, recording, &mut room).map_err(of_fat)?;
+    let mut sink = Sink::Files(Box::new(recorder));
+    let taken = take.run(session, &mut sink)?;
+    if let Sink::Files(recorder) = sink {
+        let mut door = Door::new(session.rig().blocks()?, script.volume, &mut tally);
+        recorder.finish(&mut door).map_err(of_fat)?;
+    }
+    check(session, script)?;
+    Ok(taken)
+}
+
+/// Reads the volume back and reports what does not agree.
+fn check(session: &mut Session<'_>, script: &Script) -> Result<(), MethodError> {
+    let (mut tally, mut problems) = (Tally::default(), Vec::new());
+    let mut door = Door::new(session.rig().blocks()?, script.volume, &mut tally).reading_ahead();
+    let layout = fat::Layout::read(&mut door).map_err(of_fat)?;
+    let mut room = vec![0; fat::check_room(&layout)];
+    fat::check(&mut door, &mut room, &mut |problem| problems.push(problem)).map_err(of_fat)?;
+    if let Some(first) = problems.first() {
+        let count = problems.len();
+        let text = format!("the recorded volume disagrees with itself {count} times: {first:?}");
+        session.out.note(Finding::new(FindingKind::VolumeDamaged, Level::Bad, text));
+    }
+    Ok(())
+}
+
+/// Publishes the figures of a pass.
+fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, taken: &Taken) {
+    if taken.done_ns.is_empty() || taken.elapsed_ns == 0 {
+        return;
+    }
+    let key = MetricKey::parse(pass);
+    let of = |statistic| key.clone().with(statistic);
+    let rate = taken.bytes as f64 / (taken.elapsed_ns as f64 / 1e9);
+    session.put(key.clone(), Unit::BytesPerSecond, Some(rate));
+    let camera = Camera::new(take.frame_bytes, &taken.done_ns, |number| take.due_ns(number));
+    let stall = camera.longest_stall_ns() as f64;
+    session.put(of(Statistic::LongestStall), Unit::Nanoseconds, Some(stall));
+    let lossless = camera.lossless_rate(script.buffer);
+    session.put(of(Statistic::LosslessRate), Unit::BytesPerSecond, lossless);
+    if let Some(rate) = take.rate {
+        let buffer = camera.buffer(rate) as f64;
+        session.put(of(Statistic::Buffer), Unit::Bytes, Some(buffer));
+        let lost = camera.film(rate, script.buffer).lost as f64;
+        session.put(of(Statistic::LostFrames), Unit::Number, Some(lost));
+    }
+    if pass != RAW && pass != FILE {
+        let each = |count: u64| Some(count as f64 / (taken.bytes as f64 / GIB));
+        let tally = &taken.tally;
+        session.put(of(Statistic::MetadataReads), Unit::Number, each(tally.reads));
+        session.put(of(Statistic::MetadataWrites), Unit::Number, each(tally.writes));
+        session.put(of(Statistic::MetadataBytes), Unit::Bytes, each(tally.bytes));
+        session.put(of(Statistic::Flushes), Unit::Number, each(tally.flushes));
+    }
+    let course = Course::of(&measurement(pass, take.frame_bytes, taken));
+    session.out.series.extend(course.series(pass, 0, taken.start_ns, BINS));
+}
+
+/// The recording as a measurement with a time series.
+fn measurement(pass: &str, frame_bytes: u64, taken: &Taken) -> Measurement {
+    let mut m = Measurement { name: pass.into(), ..Measurement::default() };
+    let per_row = taken.done_ns.len().div_ceil(ROWS);
+    let (mut before, mut frames) = (0, 0);
+    for row in taken.done_ns.chunks(per_row) {
+        frames += row.len() as u64;
+        let end = row.iter().copied().max().unwrap_or(0);
+        // Frames completed in the same moment as the row before belong to the next row.
+        if end <= before {
+            continue;
+        }
+        let rate = (frames * frame_bytes) as f64 / ((end - before) as f64 / 1e9);
+        m.series.push(end, &[("write", Unit::BytesPerSecond, Some(rate))]);
+        (before, frames) = (end, 0);
+    }
+    m.elapsed_ns = taken.elapsed_ns;
+    let writes =
+        KindStats { ops: taken.done_ns.len() as u64, bytes: taken.bytes, ..KindStats::default() };
+    m.kinds[OpKind::Write as usize] = Some(writes);
+    m
+}

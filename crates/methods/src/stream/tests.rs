@@ -1,0 +1,149 @@
+//! Recordings on the tests' drive, with figures found by hand.
+
+use record::{FindingKind, Safety, TargetKind};
+
+use super::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, FS, RATE, Stream};
+use crate::fake::{Fake, Traits, perform};
+use crate::{MethodError, Options, Outcome};
+
+const MIB: u64 = 1 << 20;
+
+/// A frame of 1 MiB takes 8 ms on each of 8 channels: a frame a millisecond, 1048 MB/s.
+fn traits() -> Traits {
+    Traits {
+        rate: MIB as f64 / 7e-3,
+        command_ns: 1_000_000,
+        flush_ns: 1_000_000,
+        ..Traits::default()
+    }
+}
+
+const FULL_RATE: f64 = MIB as f64 * 1000.0;
+
+fn ran(fake: &mut Fake, options: &Options) -> (Outcome, Result<(), MethodError>) {
+    let mut out = Outcome::default();
+    let result = perform(&Stream, fake, options, &mut out);
+    (out, result)
+}
+
+fn done(fake: &mut Fake, options: &Options) -> Outcome {
+    let (out, result) = ran(fake, options);
+    result.expect("nothing is wrong");
+    out
+}
+
+fn value(out: &Outcome, name: &str) -> Option<f64> {
+    out.metrics.iter().find(|m| m.name == name)?.value
+}
+
+fn near(value: Option<f64>, truth: f64, share: f64) {
+    assert!(value.is_some_and(|v| (v / truth - 1.0).abs() <= share), "{value:?} is not {truth}");
+}
+
+fn drive(bytes: u64) -> Fake {
+    Fake::given_away(traits(), bytes)
+}
+
+#[test]
+fn a_directory_gets_one_file_and_the_camera_its_buffer() {
+    let directory = || {
+        let mut fake = drive(512 * MIB).that_stalls(&[(32 * MIB, 100_000_000)]);
+        (fake.info.target.kind, fake.info.allowed) = (TargetKind::Directory, Safety::Scratch);
+        fake
+    };
+    let options = Options { size: Some(512 * MIB), ..Options::default() };
+    let out = done(&mut directory(), &options);
+    // 64 frames in a row on each channel, a stall of 100 ms and a flush.
+    near(value(&out, "stream-file"), 512.0 * MIB as f64 / (0.512 + 0.1 + 0.001), 0.01);
+    near(value(&out, "stream-file.longest-stall"), 107e6, 0.02);
+    assert_eq!(value(&out, "stream-raw"), None);
+    // A camera of half the rate: 50 frames arrive in the stall, and 8 are in flight.
+    let paced = options.clone().with(&RATE, Some(FULL_RATE / 2.0));
+    let out = done(&mut directory(), &paced);
+    let buffer = value(&out, "stream-file.buffer").expect("a rate was given");
+    near(Some(buffer), 52.0 * MIB as f64, 0.1);
+    assert_eq!(value(&out, "stream-file.lost-frames"), Some(0.0), "64 MiB hold them");
+    let small = done(&mut directory(), &paced.clone().with(&BUFFER, 20 * MIB));
+    near(value(&small, "stream-file.lost-frames"), buffer / MIB as f64 - 20.0, 0.1);
+    let exact = done(&mut directory(), &paced.with(&BUFFER, buffer as u64));
+    assert_eq!(value(&exact, "stream-file.lost-frames"), Some(0.0));
+}
+
+#[test]
+fn a_drive_is_recorded_raw_and_through_a_file_system_fresh_and_full() {
+    let mut fake = drive(1024 * MIB);
+    let out = done(&mut fake, &Options::default());
+    near(value(&out, "stream-raw"), FULL_RATE, 0.02);
+    let ratio = value(&out, "stream-exfat.ratio").expect("both were measured");
+    assert!(ratio > 0.98 && ratio < 1.02, "{ratio}");
+    for pass in ["stream-exfat", "stream-exfat-full"] {
+        assert_eq!(value(&out, &format!("{pass}.metadata-reads")), Some(0.0));
+        let writes = value(&out, &format!("{pass}.metadata-writes")).expect("counted");
+        assert!((2.9..3.1).contains(&writes), "a bitmap, an entry, its end: {writes}");
+    }
+    let answer = out.answer.expect("declared");
+    assert!(answer.headline.starts_with("Records 1.04 GB/s on average; no frame is lost up to "));
+    assert!(out.warnings.is_empty(), "{:?}", out.warnings);
+    let names: Vec<_> = out.series.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["stream-exfat-full", "stream-exfat", "stream-raw"]);
+}
+
+#[test]
+fn options_choose_file_system_frames_files_and_checkpoints() {
+    let mut fake = drive(600 * MIB);
+    let options = Options::default()
+        .with(&FS, fat::Kind::Fat32)
+        .with(&CLUSTER, Some(8192))
+        .with(&FRAME, 3 * MIB / 2)
+        .with(&FILE_SIZE, 100 * MIB);
+    let out = done(&mut fake, &options);
+    // Two FATs and an entry for each file.
+    let writes = value(&out, "stream-fat32.metadata-writes").expect("counted");
+    near(Some(writes), 3.0 * 1024.0 / 100.0, 0.1);
+    let plain = Options::default().with(&FILE_SIZE, 100 * MIB);
+    let often = plain.clone().with(&CHECKPOINT, Some(10 * MIB));
+    let writes = |options: &Options| {
+        let out = done(&mut drive(600 * MIB), options);
+        assert!(out.warnings.is_empty(), "{:?}", out.warnings);
+        value(&out, "stream-exfat.metadata-writes").expect("counted")
+    };
+    let (few, many) = (writes(&plain), writes(&often));
+    near(Some(many - few), 1024.0 / 10.0, 0.15);
+}
+
+#[test]
+fn a_card_that_is_pulled_out_is_an_error_and_what_was_measured_is_kept() {
+    let mut fake = drive(512 * MIB);
+    // In the middle of the second recording; the fill is no part of the door's time.
+    fake.traits.vanishes_at_ns = Some(4_400_000_000);
+    let (out, result) = ran(&mut fake, &Options::default());
+    let error = result.expect_err("gone").to_string();
+    assert!(error.contains("write ") && error.contains("error"), "{error}");
+    assert!(value(&out, "stream-exfat-full").is_some() && value(&out, "stream-exfat").is_none());
+}
+
+#[test]
+fn sectors_of_4096_bytes_are_recorded_alike() {
+    let mut fake = drive(256 * MIB);
+    fake.info.logical_block_bytes = 4096;
+    let out = done(&mut fake, &Options::default());
+    assert!(value(&out, "stream-exfat").is_some() && out.warnings.is_empty());
+}
+
+#[test]
+fn a_drive_that_loses_what_it_acknowledged_is_found_out() {
+    let damaged = |out: &Outcome| out.warnings.iter().any(|w| w.kind == FindingKind::VolumeDamaged);
+    let one = Options::default().with(&FILE_SIZE, 16 * MIB);
+    // 30 writes make a volume; after 40 some files are there, and the volume was never closed.
+    let out = done(&mut drive(256 * MIB).that_keeps(40), &one);
+    assert!(damaged(&out), "{:?}", out.warnings);
+    assert!(!damaged(&done(&mut drive(256 * MIB), &one)));
+}
+
+#[test]
+fn impossible_options_are_refused_before_anything_is_written() {
+    let mut fake = drive(256 * MIB);
+    let (_, result) = ran(&mut fake, &Options::default().with(&FRAME, 200 * MIB));
+    assert!(matches!(result, Err(MethodError::TooSmall { .. })));
+    assert_eq!(fake.written, 0);
+}
