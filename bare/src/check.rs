@@ -21,7 +21,7 @@ pub fn writes_read_back(drive: &mut Drive) -> Result<(), Failure> {
             continue;
         }
         fill(drive, bytes, round as u32);
-        all(drive, Kind::Write { fua: round % 2 == 1 }, bytes)?;
+        all(drive, if round % 2 == 1 { Kind::WriteThrough } else { Kind::Write }, bytes)?;
         wipe(drive, bytes);
         all(drive, Kind::Read, bytes)?;
         if !matches(drive, bytes, round as u32) {
@@ -35,7 +35,7 @@ pub fn writes_read_back(drive: &mut Drive) -> Result<(), Failure> {
 /// Leaves a mark at the start of the drive, which whoever looks at the drive can recompute.
 pub fn leave_mark(drive: &mut Drive) -> Result<(), Failure> {
     fill(drive, 4096, MARK);
-    all(drive, Kind::Write { fua: true }, 4096)
+    all(drive, Kind::WriteThrough, 4096)
 }
 
 fn word(slot: usize, i: usize, round: u32) -> u32 {

@@ -21,7 +21,7 @@ struct Workload {
     depth: usize,
 }
 
-const WRITE: Kind = Kind::Write { fua: false };
+const WRITE: Kind = Kind::Write;
 const WORKLOADS: [Workload; 9] = [
     of("seq-write-64KiB-q16", WRITE, false, 64 << 10, 16),
     of("seq-write-128KiB-q16", WRITE, false, 128 << 10, 16),

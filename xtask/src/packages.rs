@@ -22,6 +22,7 @@ const PACKAGES: &[(&[&str], &str)] = &[
     (&["sfdisk"], "fdisk"),          // the same
     (&["jq"], "jq"),                 // reads JSON in the guest
     (&["dmsetup"], "dmsetup"),       // held drives
+    (&["valgrind"], "valgrind"),     // instructions of the NVMe driver
     (&["strace"], "strace"),         // the order in which a journal is made durable
     (&["chromium", "chromium-browser", "google-chrome"], "chromium"), // opens the HTML report
 ];

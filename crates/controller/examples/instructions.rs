@@ -26,7 +26,7 @@ fn batch(bytes: usize, data_at: usize, lba: u64) -> [Request; SLOTS] {
     let blocks = (bytes >> BLOCK_BITS) as u32;
     let place = Place { nsid: 1, block_bits: BLOCK_BITS };
     std::array::from_fn(|slot| {
-        let kind = if slot % 2 == 0 { Kind::Read } else { Kind::Write { fua: false } };
+        let kind = if slot % 2 == 0 { Kind::Read } else { Kind::Write };
         let lba = lba + slot as u64 * u64::from(blocks);
         Request { kind, place, lba, blocks, at: data_at + slot * bytes }
     })
@@ -72,5 +72,5 @@ fn main() {
             ended += driver_polls(&mut queue);
         }
     }
-    println!("{ended} operations of {bytes} bytes");
+    println!("{ended} operations, {} doorbells", queue.counters().doorbells);
 }

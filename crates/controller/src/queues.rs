@@ -53,7 +53,7 @@ pub(crate) struct Fetched {
     pub opcode: u8,
     pub nsid: u32,
     pub prp: [u64; 2],
-    pub cdw: [u32; 4],
+    pub cdw: [u32; 3],
     pub fate: Fate,
 }
 

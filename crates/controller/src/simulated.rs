@@ -357,7 +357,7 @@ impl State {
                 opcode: words[0] as u8,
                 nsid: words[1],
                 prp: [wide(6), wide(8)],
-                cdw: [words[10], words[11], words[12], words[13]],
+                cdw: [words[10], words[11], words[12]],
                 fate: Fate::Done,
             };
             self.accept(command);

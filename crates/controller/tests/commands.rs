@@ -93,7 +93,7 @@ fn a_format_changes_the_blocks_and_takes_the_data() {
     let mut queue = bench.queue(1);
     let at = queue.layout().end();
     queue.memory().store(at, 77);
-    let write = request(Kind::Write { fua: false }, place(9), 8, 8, at);
+    let write = request(Kind::Write, place(9), 8, 8, at);
     assert!(bench.wait(&mut queue, &write).is_ok());
     let namespace = bench.controller.namespace(1).expect("is there");
     let format = namespace.format_of(4096).expect("has such a format");
@@ -115,7 +115,7 @@ fn doorbells_are_rare() {
     let batches = 500;
     for batch in 0..batches {
         for slot in 0..SLOTS {
-            let kind = if batch % 2 == 0 { Kind::Read } else { Kind::Write { fua: false } };
+            let kind = if batch % 2 == 0 { Kind::Read } else { Kind::Write };
             let lba = (batch * SLOTS as u64 + slot as u64) * 128 % (1 << 19);
             let request = request(kind, place(9), lba, 128, at + slot * REQUEST_BYTES);
             queue.push(slot, &request).expect("room");

@@ -1,7 +1,9 @@
 //! Commands as they stand in a submission queue (NVMe 1.4, figures 104 and 105).
 //!
 //! A [`Command`] has neither a number nor addresses: the queue adds those. The double words it does
-//! not contain (2 to 5, 14, 15) are zero in every command of the driver.
+//! not contain (2 to 5, 13 to 15) are zero in every command of the driver.
+
+use crate::request::Kind;
 
 /// Opcodes. Admin and I/O commands have separate numbers.
 pub mod opcode {
@@ -32,8 +34,8 @@ pub struct Command {
     pub opcode: u8,
     /// Namespace; all ones for all of them.
     pub nsid: u32,
-    /// Command double words 10 to 13.
-    pub cdw: [u32; 4],
+    /// Command double words 10 to 12.
+    pub cdw: [u32; 3],
 }
 
 /// A range of blocks to discard.
@@ -50,84 +52,70 @@ pub(crate) const RANGES_MAX: usize = 256;
 /// Maximum blocks of one command.
 pub(crate) const BLOCKS_MAX: u32 = 1 << 16;
 const DEALLOCATE: u32 = 4;
-const FORCE_UNIT_ACCESS: u32 = 1 << 30;
 
 impl Command {
-    fn io(opcode: u8, nsid: u32, lba: u64, blocks: u32, flags: u32) -> Command {
-        let cdw = [lba as u32, (lba >> 32) as u32, (blocks - 1) & 0xffff | flags, 0];
-        Command { opcode, nsid, cdw }
-    }
-
-    /// Reads `blocks` (1 to 65,536) from `lba`.
+    /// A transfer, or a change, of `blocks` (1 to 65,536) from `lba`.
     #[inline(always)]
-    pub fn read(nsid: u32, lba: u64, blocks: u32) -> Command {
-        Command::io(opcode::READ, nsid, lba, blocks, 0)
-    }
-
-    /// Writes; `fua` completes it only when the data are in the flash.
-    #[inline(always)]
-    pub fn write(nsid: u32, lba: u64, blocks: u32, fua: bool) -> Command {
-        let flags = if fua { FORCE_UNIT_ACCESS } else { 0 };
-        Command::io(opcode::WRITE, nsid, lba, blocks, flags)
-    }
-
-    /// Makes blocks zero without a transfer.
-    pub fn zeroes(nsid: u32, lba: u64, blocks: u32) -> Command {
-        Command::io(opcode::WRITE_ZEROES, nsid, lba, blocks, 0)
+    pub(crate) fn io(kind: Kind, nsid: u32, lba: u64, blocks: u32) -> Command {
+        let kind = kind as u8;
+        // The bit of forced unit access stands where the command has it.
+        let flags = u32::from(kind & 0x40) << 24;
+        let cdw = [lba as u32, (lba >> 32) as u32, blocks.wrapping_sub(1) & 0xffff | flags];
+        Command { opcode: kind & 0x3f, nsid, cdw }
     }
 
     /// Makes everything written durable.
     pub fn flush(nsid: u32) -> Command {
-        Command { opcode: opcode::FLUSH, nsid, cdw: [0; 4] }
+        Command { opcode: opcode::FLUSH, nsid, cdw: [0; 3] }
     }
 
     /// Discards the ranges of a list of `ranges` (1 to 256).
     pub fn discard(nsid: u32, ranges: u32) -> Command {
-        Command { opcode: opcode::DATASET, nsid, cdw: [ranges - 1, DEALLOCATE, 0, 0] }
+        Command { opcode: opcode::DATASET, nsid, cdw: [ranges - 1, DEALLOCATE, 0] }
     }
 
     /// Identify: the structure `cns` of a namespace or of the controller.
     pub fn identify(cns: u32, nsid: u32) -> Command {
-        Command { opcode: opcode::IDENTIFY, nsid, cdw: [cns, 0, 0, 0] }
+        Command { opcode: opcode::IDENTIFY, nsid, cdw: [cns, 0, 0] }
     }
 
     /// The first `bytes` of a log page; a multiple of 4.
     pub fn log(page: u8, nsid: u32, bytes: u32) -> Command {
-        let cdw = [u32::from(page) | (bytes / 4 - 1) << 16, 0, 0, 0];
+        let cdw = [u32::from(page) | (bytes / 4 - 1) << 16, 0, 0];
         Command { opcode: opcode::GET_LOG, nsid, cdw }
     }
 
     /// Sets a feature.
     pub fn set_feature(feature: u8, value: u32) -> Command {
-        let cdw = [u32::from(feature), value, 0, 0];
+        let cdw = [u32::from(feature), value, 0];
         Command { opcode: opcode::SET_FEATURES, nsid: 0, cdw }
     }
 
     /// Reads a feature; the result is in the completion.
     pub fn feature(feature: u8) -> Command {
-        Command { opcode: opcode::GET_FEATURES, nsid: 0, cdw: [u32::from(feature), 0, 0, 0] }
+        Command { opcode: opcode::GET_FEATURES, nsid: 0, cdw: [u32::from(feature), 0, 0] }
     }
 
     /// Creates a completion queue without interrupts, contiguous.
     pub fn create_cq(queue: u16, entries: u32) -> Command {
-        let cdw = [u32::from(queue) | (entries - 1) << 16, 1, 0, 0];
+        let cdw = [u32::from(queue) | (entries - 1) << 16, 1, 0];
         Command { opcode: opcode::CREATE_CQ, nsid: 0, cdw }
     }
 
     /// Creates a submission queue that reports to the completion queue of the same number.
     pub fn create_sq(queue: u16, entries: u32) -> Command {
-        let cdw = [u32::from(queue) | (entries - 1) << 16, 1 | u32::from(queue) << 16, 0, 0];
+        let cdw = [u32::from(queue) | (entries - 1) << 16, 1 | u32::from(queue) << 16, 0];
         Command { opcode: opcode::CREATE_SQ, nsid: 0, cdw }
     }
 
     /// Deletes a queue.
     pub fn delete(opcode: u8, queue: u16) -> Command {
-        Command { opcode, nsid: 0, cdw: [u32::from(queue), 0, 0, 0] }
+        Command { opcode, nsid: 0, cdw: [u32::from(queue), 0, 0] }
     }
 
     /// Aborts a command of a submission queue.
     pub fn abort(queue: u16, cid: u16) -> Command {
-        let cdw = [u32::from(queue) | u32::from(cid) << 16, 0, 0, 0];
+        let cdw = [u32::from(queue) | u32::from(cid) << 16, 0, 0];
         Command { opcode: opcode::ABORT, nsid: 0, cdw }
     }
 
@@ -136,7 +124,6 @@ impl Command {
     pub fn format(nsid: u32, format: u8, erase: u8) -> Command {
         let cdw = [
             u32::from(format & 15) | u32::from(erase & 7) << 9 | u32::from(format >> 4 & 3) << 12,
-            0,
             0,
             0,
         ];

@@ -67,10 +67,10 @@ pub(crate) fn store(words: &[AtomicU32], offset: usize, value: u32) {
     words[offset / 4].store(value.to_le(), Relaxed);
 }
 
-/// The words of an entry of a ring, by the place of its first word.
+/// An entry of a ring of entries of `N` words, counted from the start of the memory.
 #[inline(always)]
-pub(crate) fn entry<const N: usize>(words: &[AtomicU32], word: usize) -> Option<&[AtomicU32; N]> {
-    words.get(word..)?.first_chunk()
+pub(crate) fn entry<const N: usize>(words: &[AtomicU32], index: usize) -> Option<&[AtomicU32; N]> {
+    words.as_chunks().0.get(index)
 }
 
 #[inline(always)]

@@ -23,6 +23,8 @@ use crate::tracker::{self, State, Tracker};
 
 /// The clock is read at least once in so many polls.
 const POLLS_PER_TICK: u32 = 64;
+/// The phase bit in the last double word of a completion.
+const PHASE: u32 = 1 << 16;
 /// The place of a transfer whose addresses were given.
 const NOWHERE: usize = usize::MAX;
 /// Epochs in a time-out.
@@ -50,8 +52,14 @@ pub struct Queue<H, D, T> {
     shadow: Option<Shadow>,
     sq_tail: u32,
     sq_rung: u32,
-    /// As the controller last reported it: entries before it are free again.
-    sq_head: u32,
+    /// Where the ring is full, by the head that the controller last reported: one entry always
+    /// stays free.
+    sq_stop: u32,
+    /// Entries less one.
+    sq_mask: u32,
+    /// The first entry of each ring, counted from the start of the memory.
+    sq_entry: usize,
+    cq_entry: usize,
     cq_head: u32,
     cq_rung: u32,
     /// The phase bit of a new entry.
@@ -101,10 +109,13 @@ where
             shadow: None,
             sq_tail: 0,
             sq_rung: 0,
-            sq_head: 0,
+            sq_stop: 0,
+            sq_mask: layout.sq_entries - 1,
+            sq_entry: layout.sq_at / 64,
+            cq_entry: layout.cq_at / 16,
             cq_head: 0,
             cq_rung: 0,
-            phase: 1,
+            phase: PHASE,
             cq_lazy: 0,
             epoch: 0,
             next_epoch_ns: 0,
@@ -125,8 +136,8 @@ where
         let layout = self.layout;
         zero(self.memory.words(), layout.sq_at, 64 * layout.sq_entries as usize);
         zero(self.memory.words(), layout.cq_at, 16 * layout.cq_entries as usize);
-        (self.sq_tail, self.sq_rung, self.sq_head) = (0, 0, 0);
-        (self.cq_head, self.cq_rung, self.phase) = (0, 0, 1);
+        (self.sq_tail, self.sq_rung, self.sq_stop) = (0, 0, self.sq_mask);
+        (self.cq_head, self.cq_rung, self.phase) = (0, 0, PHASE);
         // However many commands are in flight, there is room for their completions.
         let room = (layout.cq_entries - 1).saturating_sub(layout.trackers() as u32);
         self.cq_lazy = room.min(layout.cq_entries / 2);
@@ -174,14 +185,13 @@ where
     pub fn push(&mut self, slot: usize, request: &Request) -> Result<(), PushError> {
         let Request { kind, place: Place { nsid, block_bits }, lba, blocks, at } = *request;
         let bytes = (blocks as usize) << block_bits;
-        let command = match kind {
-            Kind::Read => Command::read(nsid, lba, blocks),
-            Kind::Write { fua } => Command::write(nsid, lba, blocks, fua),
-            Kind::Zeroes | Kind::Flush => return self.push_bare(slot, request),
-        };
+        if matches!(kind, Kind::Flush | Kind::Zeroes) {
+            return self.push_bare(slot, request);
+        }
         if bytes.wrapping_sub(1) >= self.layout.command_bytes {
             return self.push_pieces(slot, request, bytes);
         }
+        let command = Command::io(kind, nsid, lba, blocks);
         self.enter(slot * self.layout.pieces, 1, &command, at, bytes)
     }
 
@@ -191,7 +201,7 @@ where
         let Request { kind, place: Place { nsid, .. }, lba, blocks, .. } = *request;
         let command = match kind {
             Kind::Flush => Command::flush(nsid),
-            _ if (1..=BLOCKS_MAX).contains(&blocks) => Command::zeroes(nsid, lba, blocks),
+            _ if (1..=BLOCKS_MAX).contains(&blocks) => Command::io(kind, nsid, lba, blocks),
             _ => return Err(PushError::Size),
         };
         self.enter(slot * self.layout.pieces, 1, &command, 0, 0)
@@ -211,7 +221,7 @@ where
         if pieces == 0 || pieces > self.layout.pieces {
             return Err(PushError::Size);
         }
-        if self.room() < pieces as u32 {
+        if (self.sq_stop.wrapping_sub(self.sq_tail) & self.sq_mask) < pieces as u32 {
             return Err(PushError::Full);
         }
         let first = slot * self.layout.pieces;
@@ -219,10 +229,7 @@ where
             let from = piece * step;
             let length = step.min(bytes - from);
             let (lba, blocks) = (lba + (from >> block_bits) as u64, (length >> block_bits) as u32);
-            let command = match kind {
-                Kind::Write { fua } => Command::write(nsid, lba, blocks, fua),
-                _ => Command::read(nsid, lba, blocks),
-            };
+            let command = Command::io(kind, nsid, lba, blocks);
             let left = if piece == 0 { pieces as u16 } else { 0 };
             self.enter(first + piece, left, &command, at + from, length)?;
         }
@@ -275,13 +282,6 @@ where
         tracker.prp
     }
 
-    /// Free entries of the ring; one always stays free.
-    #[inline(always)]
-    fn room(&self) -> u32 {
-        let mask = self.layout.sq_entries - 1;
-        mask - (self.sq_tail.wrapping_sub(self.sq_head) & mask)
-    }
-
     /// Writes an entry of the ring: a command of a tracker, the first of a request with `left`
     /// commands, or one of its others (0).
     #[inline(always)]
@@ -293,12 +293,11 @@ where
         at: usize,
         bytes: usize,
     ) -> Result<(), PushError> {
-        let room = self.room();
         let tracker = match self.trackers.as_mut().get_mut(index) {
             Some(tracker) if tracker.left == 0 => tracker,
             _ => return Err(PushError::Slot),
         };
-        if room == 0 {
+        if self.sq_tail == self.sq_stop {
             return Err(PushError::Full);
         }
         if tracker.at != at || tracker.bytes != bytes {
@@ -306,9 +305,9 @@ where
         }
         tracker.left = left;
         let cid = tracker.begin(self.epoch);
-        let word = self.layout.sq_at / 4 + 16 * self.sq_tail as usize;
         // The memory was found large enough when the queue was created.
-        let Some(entry) = entry::<16>(self.memory.words(), word) else {
+        let index = self.sq_entry + self.sq_tail as usize;
+        let Some(entry) = entry::<16>(self.memory.words(), index) else {
             return Err(PushError::Full);
         };
         store(entry, 0, u32::from(command.opcode) | u32::from(cid) << 16);
@@ -318,8 +317,7 @@ where
         store(entry, 40, command.cdw[0]);
         store(entry, 44, command.cdw[1]);
         store(entry, 48, command.cdw[2]);
-        store(entry, 52, command.cdw[3]);
-        self.sq_tail = (self.sq_tail + 1) & (self.layout.sq_entries - 1);
+        self.sq_tail = (self.sq_tail + 1) & self.sq_mask;
         Ok(())
     }
 
@@ -330,7 +328,7 @@ where
             sys::before_doorbell();
             let (old, new) = (self.sq_rung, self.sq_tail);
             self.sq_rung = new;
-            let pushed = new.wrapping_sub(old) & (self.layout.sq_entries - 1);
+            let pushed = new.wrapping_sub(old) & self.sq_mask;
             self.counters.commands += u64::from(pushed);
             self.doorbell(self.bell, old, new);
         }
@@ -362,22 +360,22 @@ where
     #[inline]
     pub fn poll(&mut self, mut done: impl FnMut(Completed)) -> u32 {
         let (words, trackers) = (self.memory.words(), self.trackers.as_mut());
-        let Layout { pieces, cq_entries, sq_entries, cq_at, .. } = self.layout;
-        let (mut head, mut phase, mut seen) = (self.cq_head, self.phase, self.sq_head);
+        let (Layout { pieces, cq_entries, .. }, first) = (self.layout, self.cq_entry);
+        let (mut head, mut phase, mut newest) = (self.cq_head, self.phase, None);
         let mut found = 0;
         // At most a ring at a time: a controller that never stops must not keep the caller.
         while found < cq_entries {
-            let Some(entry) = entry::<4>(words, cq_at / 4 + 4 * head as usize) else { break };
+            let Some(entry) = entry::<4>(words, first + head as usize) else { break };
             let last = load(entry, 12);
-            if last >> 16 & 1 != phase {
+            if (last ^ phase) & PHASE != 0 {
                 break;
             }
             sys::after_phase();
-            seen = load(entry, 8) & 0xffff;
+            newest = Some(entry);
             found += 1;
             head += 1;
             if head == cq_entries {
-                (head, phase) = (0, phase ^ 1);
+                (head, phase) = turn(phase);
             }
             match complete(trackers, pieces, last) {
                 Found::Request(slot, status) => {
@@ -388,8 +386,9 @@ where
             }
         }
         (self.cq_head, self.phase) = (head, phase);
-        if seen < sq_entries {
-            self.sq_head = seen;
+        let seen = newest.map_or(u32::MAX, |entry: &[_; 4]| load(entry, 8) & 0xffff);
+        if seen <= self.sq_mask {
+            self.sq_stop = seen.wrapping_sub(1) & self.sq_mask;
         }
         let silent = head.wrapping_sub(self.cq_rung) & (cq_entries - 1);
         if silent > self.cq_lazy {
@@ -492,6 +491,12 @@ enum Found {
     Piece,
     /// Nothing in flight.
     Stray,
+}
+
+/// The head and the phase of a completion ring after its last entry. Out of line, because it is rare.
+#[cold]
+fn turn(phase: u32) -> (u32, u32) {
+    (0, phase ^ PHASE)
 }
 
 /// Ends the command of a completion, given its last double word.

@@ -11,20 +11,20 @@ pub struct Place {
     pub block_bits: u32,
 }
 
-/// Kinds of requests.
+/// Kinds of requests. The number is the opcode, plus a bit for forced unit access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Kind {
-    /// Device to memory.
-    Read,
-    /// Memory to device.
-    Write {
-        /// Completes only when the data are in the flash.
-        fua: bool,
-    },
-    /// Makes blocks zero without a transfer.
-    Zeroes,
     /// Makes everything written durable.
-    Flush,
+    Flush = 0,
+    /// Memory to device.
+    Write = 1,
+    /// Device to memory.
+    Read = 2,
+    /// Makes blocks zero without a transfer.
+    Zeroes = 8,
+    /// A write that completes only when the data are in the flash.
+    WriteThrough = 0x41,
 }
 
 /// A request.

@@ -10,6 +10,7 @@ mod compat;
 mod engine;
 mod goals;
 mod model;
+mod nvme;
 mod places;
 mod plan;
 mod results;
@@ -40,7 +41,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         // So short that it only tests the benchmark itself; nothing is stored.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
-            "name a benchmark: cargo xtask bench compat|engine|model|plan|amplification|endurance|\
+            "name a benchmark: cargo xtask bench compat|engine|model|nvme|plan|amplification|endurance|\
              store [--tiny], or cargo xtask bench against REV"
         ),
     };
@@ -48,10 +49,11 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "compat" => compat::run(effort),
         "engine" => engine::run(effort),
         "model" => model::run(effort),
+        "nvme" => nvme::run(effort),
         "plan" => plan::run(effort),
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
-            "there is no benchmark '{what}'; there are: against REV, compat, engine, model, plan, \
+            "there is no benchmark '{what}'; there are: against REV, compat, engine, model, nvme, plan, \
              amplification, endurance, store"
         ),
     }

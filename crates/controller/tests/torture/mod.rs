@@ -241,12 +241,15 @@ impl Torture {
             8..55 => (Kind::Read, Act::Read),
             _ => {
                 self.version += 1;
-                (Kind::Write { fua: self.below(10) == 0 }, Act::Write(self.version))
+                (
+                    if self.below(10) == 0 { Kind::WriteThrough } else { Kind::Write },
+                    Act::Write(self.version),
+                )
             }
         };
         let memory = self.lanes[lane].queue.memory().clone();
         match (kind, act) {
-            (Kind::Write { .. }, Act::Write(version)) => {
+            (Kind::Write | Kind::WriteThrough, Act::Write(version)) => {
                 write_data(&memory, at, place, lba, blocks, version);
             }
             // Data left over from before are not taken for an answer.

@@ -1,0 +1,142 @@
+//! `cargo xtask bench nvme`: the NVMe driver against the simulated controller.
+//!
+//! A million commands with every fault: none lost, none corrupt, none hung. Instructions of the
+//! driver for an operation at depth 16, counted by callgrind: what runs below the two functions of
+//! the example `instructions` that call the driver, less the controller's side of a doorbell.
+//! Doorbells for an operation in batches of 16. All are counts, so one run is enough and other load
+//! does not matter.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::{Effort, results};
+use crate::run::{capture, cargo, find, output, program, root};
+
+const COMMANDS: &str = "1000000";
+const COMMANDS_TINY: &str = "5000";
+/// Operations and bytes of each.
+const COUNTED: [(&str, &str, &str); 3] =
+    [("16000", "4096", "4 KiB"), ("4800", "65536", "64 KiB"), ("1600", "524288", "512 KiB")];
+const INSTRUCTIONS_MAX: f64 = 110.0;
+const DOORBELLS_MAX: f64 = 0.15;
+
+/// Runs all of it.
+pub fn run(effort: Effort) -> Result<ExitCode> {
+    let real = effort.repeats > 1;
+    output(&mut cargo(&["build", "--release", "-q", "-p", "controller", "--examples"]))?;
+    let mut table = String::from("| figure | goal | measured | |\n|---|---|---|---|\n");
+    let mut met = torture(if real { COMMANDS } else { COMMANDS_TINY }, &mut table)?;
+    match find("valgrind") {
+        Some(_) => {
+            for (operations, bytes, name) in COUNTED {
+                met &= count(operations, bytes, name, &mut table)?;
+            }
+        }
+        None => writeln!(table, "| instructions and doorbells | | skipped: no valgrind | |")?,
+    }
+    print!("{table}");
+    if real {
+        results::write("nvme", "cargo xtask bench nvme", &table)?;
+    }
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn example(name: &str) -> String {
+    root().join("target/release/examples").join(name).display().to_string()
+}
+
+fn word(met: bool) -> &'static str {
+    if met { "met" } else { "MISSED" }
+}
+
+/// The faults.
+fn torture(commands: &str, table: &mut String) -> Result<bool> {
+    let (sound, said) = capture(&mut program(example("torture"), &[commands]))?;
+    let line = said.lines().rfind(|line| line.starts_with('{')).unwrap_or_default();
+    let seen: Value =
+        serde_json::from_str(line).with_context(|| format!("torture said: {said}"))?;
+    let figures = ["lost", "corrupt", "hung", "failed", "strays", "overdue", "resets"];
+    let listed: Vec<String> = figures.iter().map(|name| format!("{name} {}", seen[name])).collect();
+    writeln!(
+        table,
+        "| {} commands with every fault | 0 lost, 0 corrupt, not hung | {} | {} |",
+        seen["commands"],
+        listed.join(", "),
+        word(sound),
+    )?;
+    Ok(sound)
+}
+
+/// Instructions and doorbells of a block size.
+fn count(operations: &str, bytes: &str, name: &str, table: &mut String) -> Result<bool> {
+    let file = root().join(format!("target/callgrind.{}", std::process::id()));
+    let said = callgrind(&file, operations, bytes)?;
+    let annotated =
+        output(&mut program("callgrind_annotate", &["--inclusive=yes", &file.to_string_lossy()]));
+    std::fs::remove_file(&file)?;
+    let annotated = annotated?;
+    let driver = inclusive(&annotated, "driver_pushes") + inclusive(&annotated, "driver_polls");
+    let each = |total: f64| total / operations.parse().unwrap_or(f64::NAN);
+    let instructions = each(driver - inclusive(&annotated, "write32"));
+    let met = instructions <= INSTRUCTIONS_MAX;
+    writeln!(
+        table,
+        "| instructions, {name}, depth 16 | <= {INSTRUCTIONS_MAX} | {instructions:.0} | {} |",
+        word(met)
+    )?;
+    let counted = said.lines().find_map(|line| {
+        line.strip_suffix(" doorbells")?.rsplit(' ').next()?.parse().ok().map(each)
+    });
+    let doorbells = counted.with_context(|| format!("no doorbells in: {said}"))?;
+    let rare = doorbells <= DOORBELLS_MAX;
+    writeln!(
+        table,
+        "| doorbells, {name}, batches of 16 | <= {DOORBELLS_MAX} | {doorbells:.3} | {} |",
+        word(rare)
+    )?;
+    Ok(met && rare)
+}
+
+fn callgrind(file: &Path, operations: &str, bytes: &str) -> Result<String> {
+    let out = format!("--callgrind-out-file={}", file.display());
+    let words = [
+        "--tool=callgrind",
+        "--collect-atstart=no",
+        "--toggle-collect=*driver_pushes*",
+        "--toggle-collect=*driver_polls*",
+        &out,
+        &example("instructions"),
+        operations,
+        bytes,
+    ];
+    output(&mut program("valgrind", &words))
+}
+
+/// The largest inclusive count of a function in callgrind's table.
+fn inclusive(annotated: &str, function: &str) -> f64 {
+    let counts = annotated.lines().filter(|line| line.contains(function)).filter_map(|line| {
+        line.trim_start().split([' ', '(']).next()?.replace(',', "").parse::<f64>().ok()
+    });
+    counts.fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inclusive_count_of_a_function_is_its_largest() {
+        let annotated = "\
+1,422,000 (65.36%)  examples/instructions.rs:instructions::driver_pushes [x]
+  801,000 (36.81%)  queue.rs:instructions::driver_pushes
+  143,298 ( 6.59%)  simulated.rs:<Host as Mmio>::write32 [x]
+";
+        assert_eq!(inclusive(annotated, "driver_pushes"), 1_422_000.0);
+        assert_eq!(inclusive(annotated, "write32"), 143_298.0);
+        assert_eq!(inclusive(annotated, "driver_polls"), 0.0);
+    }
+}
