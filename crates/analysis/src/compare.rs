@@ -71,48 +71,6 @@ pub fn compare_among(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Compari
     })
 }
 
-/// Compares rates that were measured in two blocks, one condition after the other, by Welch's test
-/// on their logarithms. For times pass B first. `comparisons` as in [`compare_among`].
-///
-/// The order is confounded with the condition here (the tests show the effect of drift), so the
-/// caller must say so. `None` if a side is empty or a rate is not positive; with one value on a
-/// side there is only a ratio.
-pub fn compare_blocks(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Comparison> {
-    if a.iter().chain(b).any(|r| !(r.is_finite() && *r > 0.0)) {
-        return None;
-    }
-    let logs = |side: &[f64]| Spread::of(&side.iter().map(|v| v.ln()).collect::<Vec<_>>());
-    let (a, b) = (logs(a)?, logs(b)?);
-    let (mean, n) = (b.mean - a.mean, a.n.min(b.n));
-    if n < 2 {
-        let (low, high, detectable) = (None, None, None);
-        let outcome = Outcome::Inconclusive;
-        return Some(Comparison { ratio: mean.exp(), low, high, n: n as u32, detectable, outcome });
-    }
-    let error = ERROR / comparisons.max(1) as f64;
-    let [va, vb] = [&a, &b].map(|side| side.deviation.powi(2) / side.n as f64);
-    let (deviation, freedom) = ((va + vb).sqrt(), welch_freedom([va, vb], [a.n, b.n]));
-    let half = |error: f64| quantile(1.0 - error / 2.0, freedom as f64) * deviation;
-    let (narrow, wide) = (half(2.0 * error), half(error));
-    Some(Comparison {
-        ratio: mean.exp(),
-        low: Some((mean - wide).exp()),
-        high: Some((mean + wide).exp()),
-        n: n as u32,
-        detectable: Some((t_sum(freedom, error) * deviation).exp_m1()),
-        outcome: judge(mean, narrow, wide),
-    })
-}
-
-/// Degrees of freedom by Welch and Satterthwaite, rounded down.
-fn welch_freedom(variances: [f64; 2], n: [usize; 2]) -> usize {
-    let [va, vb] = variances;
-    let least = n[0].min(n[1]).saturating_sub(1).max(1);
-    let below = va.powi(2) / (n[0] - 1) as f64 + vb.powi(2) / (n[1] - 1) as f64;
-    // Without any noise every test is exact.
-    if below > 0.0 { (((va + vb).powi(2) / below) as usize).max(least) } else { least }
-}
-
 /// Equivalence is tested first: a certain difference of 1% still does not matter in practice, and
 /// the ratio with its interval is printed beside the word. The 90% interval within the margin
 /// corresponds to two one-sided tests at 5%.
@@ -141,13 +99,6 @@ fn judge(mean: f64, narrow: f64, wide: f64) -> Outcome {
 fn detectable(logs: &Spread, error: f64) -> Option<f64> {
     let freedom = logs.n.checked_sub(1).filter(|&f| f > 0)?;
     Some(t_sum(freedom, error) * logs.deviation / (logs.n as f64).sqrt())
-}
-
-/// For planning: the smallest relative difference that `n` runs of each of two arms find with a
-/// power of 80%, when the runs of one arm scatter by `cv` (0.02 = 2%). `None` below two runs.
-pub fn smallest_detectable(cv: f64, n: u32) -> Option<f64> {
-    let n = n as usize;
-    (n > 1).then(|| t_sum(2 * n - 2, ERROR) * (2.0 / n as f64).sqrt() * cv)
 }
 
 /// The difference, in standard errors, that is found four times out of five by a test that claims
@@ -230,17 +181,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_planning_table_of_the_design_holds() {
-        let table =
-            [(2, 5.4), (3, 3.0), (4, 2.4), (5, 2.0), (6, 1.8), (8, 1.5), (10, 1.33), (20, 0.91)];
-        for (n, k) in table {
-            let computed = smallest_detectable(1.0, n).expect("n > 1");
-            assert!((computed / k - 1.0).abs() < 0.02, "k = {computed} at n = {n}");
-        }
-        assert_eq!(smallest_detectable(0.02, 1), None);
-    }
-
     /// Runs of two equal drives in the given order, each 1% slower than the previous one.
     fn drifting(dice: &mut Dice, order: &[u8]) -> (Vec<f64>, Vec<f64>) {
         let (mut a, mut b) = (Vec::new(), Vec::new());
@@ -283,40 +223,6 @@ mod tests {
         assert!(blocks > 0.9, "blocks: {blocks}");
         assert!((0.08..0.15).contains(&abab), "ABAB: {abab}");
         assert!(abba < 0.055, "ABBA: {abba}");
-    }
-
-    #[test]
-    fn blocks_of_equal_drives_without_drift_are_called_different_in_5_of_100_cases_at_most() {
-        for (na, nb, cv) in [(3, 3, 0.1), (4, 9, 0.1), (2, 2, 0.02)] {
-            let mut dice = Dice::new(na as u64 + 50);
-            let wrong = share(|| {
-                let (a, b) = (dice.log_normal(9.0, cv, na), dice.log_normal(9.0, cv * 2.0, nb));
-                let c = compare_blocks(1, &a, &b).expect("positive");
-                matches!(c.outcome, Outcome::Faster | Outcome::Slower)
-            });
-            assert!(wrong < 0.06, "{wrong} at n = {na}, {nb}, cv {cv}");
-        }
-    }
-
-    /// (va + vb)^2 / (va^2 / (na - 1) + vb^2 / (nb - 1)), by hand 6.08 and 12.33.
-    #[test]
-    fn the_degrees_of_freedom_after_welch_agree_with_a_calculation_by_hand() {
-        assert_eq!(welch_freedom([4.0, 1.0], [5, 10]), 6);
-        assert_eq!(welch_freedom([1.0, 4.0], [5, 10]), 12);
-        assert_eq!(welch_freedom([0.0, 0.0], [5, 10]), 4, "without noise: of the smaller side");
-    }
-
-    /// The figures of 002: iozone's writes on two boards, two runs each.
-    #[test]
-    fn two_runs_on_each_of_two_boards_are_inconclusive() {
-        let c = compare_blocks(1, &[2781.0, 2824.0], &[2707.0, 2771.0]).expect("positive");
-        assert_eq!(c.outcome, Outcome::Inconclusive);
-        assert!((c.ratio - 0.977).abs() < 0.001, "{c:?}");
-        let one = compare_blocks(1, &[2781.0], &[2707.0, 2771.0]).expect("positive");
-        assert_eq!((one.low, one.outcome), (None, Outcome::Inconclusive));
-        assert_eq!(compare_blocks(1, &[], &[1.0]), None);
-        let exact = compare_blocks(1, &[100.0; 3], &[110.0; 3]).expect("positive");
-        assert_eq!(exact.outcome, Outcome::Faster);
     }
 
     #[test]

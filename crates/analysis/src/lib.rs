@@ -13,6 +13,7 @@ mod compare;
 mod cost;
 mod estimate;
 mod latency;
+mod live;
 mod sessions;
 #[cfg(test)]
 mod simulate;
@@ -20,12 +21,10 @@ mod steady;
 mod student;
 
 pub use changepoint::{Change, Piece, Steps, medians, steps};
-pub use compare::{
-    Comparison, EQUIVALENT_WITHIN, Outcome, compare, compare_among, compare_blocks,
-    smallest_detectable,
-};
+pub use compare::{Comparison, EQUIVALENT_WITHIN, Outcome, compare, compare_among};
 pub use cost::Cost;
 pub use estimate::{Estimate, estimate, metric};
 pub use latency::LatencyReplicates;
+pub use live::{LOOKS, Look, look, pairs_for};
 pub use sessions::{Claim, Outlook, Session, Sides, claims, outlook};
 pub use steady::{Slope, WINDOW, independent, warm_up};

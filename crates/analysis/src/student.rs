@@ -37,7 +37,12 @@ pub(crate) fn quantile(p: f64, freedom: f64) -> f64 {
 
 /// Probability that Student's t lies further from 0 than `t`, which is positive.
 pub(crate) fn two_sided(t: f64, freedom: f64) -> f64 {
-    2.0 * students(freedom).sf(t)
+    2.0 * one_sided(t, freedom)
+}
+
+/// Probability that Student's t lies above `t`.
+pub(crate) fn one_sided(t: f64, freedom: f64) -> f64 {
+    students(freedom).sf(t)
 }
 
 fn students(freedom: f64) -> StudentsT {

@@ -29,6 +29,7 @@ pub mod recover;
 pub mod replicate;
 mod request;
 mod session;
+mod spread;
 mod target;
 mod virtual_drive;
 mod watcher;

@@ -55,6 +55,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the region once, then at random for four minutes",
+    primary: &["align-{0,512,2048}"],
     metrics: &[&[
         MetricInfo::new(
             "align-{bytes}",

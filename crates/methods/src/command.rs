@@ -36,6 +36,7 @@ static INFO: MethodInfo = MethodInfo {
     seconds: 60.0,
     writes: "what the command writes",
     options: &[&COMMAND],
+    primary: &["command.time"],
     metrics: &[&METRICS],
     ..MethodInfo::EMPTY
 };

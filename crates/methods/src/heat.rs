@@ -59,6 +59,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive once, then for at most an hour or four times over",
+    primary: &["heat-load", "heat-load.{cold,hot}", "heat-cooled"],
     metrics: &[&[
         MetricInfo::new("heat-load", Unit::BytesPerSecond, "the whole of the lasting work"),
         MetricInfo::new(

@@ -40,6 +40,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the region four times, then for four minutes in all",
+    primary: &["lbaf-{seq,rand}-{read,write}-{size}-q{depth}.ratio"],
     metrics: &[&[
         MetricInfo::new(
             "lbaf-{seq,rand}-{read,write}-{size}-q{depth}-in-{512,4096}",

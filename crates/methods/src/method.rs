@@ -24,6 +24,9 @@ pub struct MethodInfo {
     pub options: &'static [&'static dyn Declared],
     /// Metrics it publishes, in groups that methods can share.
     pub metrics: &'static [&'static [MetricInfo]],
+    /// The metrics that answer its question, at most eight: those that a comparison makes claims
+    /// about. Names as in [`MetricInfo::name`].
+    pub primary: &'static [&'static str],
     /// Its answer, from the measurements so far; `None` before there is one.
     pub answer: fn(&Outcome) -> Option<Answer>,
     /// Whether it compares with a RAM disc, see [`rig::Rig::reference`].
@@ -41,6 +44,7 @@ impl MethodInfo {
         writes: "nothing",
         options: &[],
         metrics: &[],
+        primary: &[],
         answer: |_| None,
         wants_reference: false,
     };
@@ -48,6 +52,12 @@ impl MethodInfo {
     /// The metrics it publishes, in the order of their declaration.
     pub fn metrics(&self) -> impl Iterator<Item = &'static MetricInfo> {
         self.metrics.iter().copied().flatten()
+    }
+
+    /// Whether a comparison makes claims about this metric.
+    pub fn is_primary(&self, key: &MetricKey) -> bool {
+        let name = key.to_string();
+        self.primary.iter().any(|pattern| crate::metric_info::covers(pattern, &name))
     }
 
     /// The declaration of a metric; `None` if it does not publish such a metric.

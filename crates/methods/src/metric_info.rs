@@ -30,7 +30,8 @@ impl MetricInfo {
     }
 }
 
-fn covers(pattern: &str, name: &str) -> bool {
+/// Whether a pattern, as in [`MetricInfo::name`], has this name.
+pub(crate) fn covers(pattern: &str, name: &str) -> bool {
     let Some((before, rest)) = pattern.split_once('{') else { return pattern == name };
     let (Some((place, after)), Some(name)) = (rest.split_once('}'), name.strip_prefix(before))
     else {

@@ -39,6 +39,11 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Scratch,
     seconds: SECONDS,
     writes: "the scratch file once, then at most 31 times over on a drive fast enough for that",
+    primary: &[
+        "seq-{read,write}-{size}-q8",
+        "rand-{read,write}-{size}-q{32,1}",
+        "mixed-read-{size}-q32",
+    ],
     metrics: &[&GRID, &authentic::CHECKS],
     answer: crate::answer::quick,
     ..MethodInfo::EMPTY

@@ -52,6 +52,10 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive six times in order, and six times at most a quarter of it at random",
+    primary: &[
+        "states-{fresh,filled,file-deleted,used-discarded}",
+        "states-{write,read}-{fresh,used}",
+    ],
     metrics: &[&METRICS],
     ..MethodInfo::EMPTY
 };

@@ -51,6 +51,11 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive twice, then five bursts of at most a quarter of it",
+    primary: &[
+        "sustain-fresh.cache",
+        "sustain-fresh.{inside,after}",
+        "sustain-{fresh,full}.{average,worst-1%}",
+    ],
     metrics: &[&METRICS],
     answer: crate::answer::sustain,
     ..MethodInfo::EMPTY

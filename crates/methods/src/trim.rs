@@ -67,6 +67,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive twice, and random writes for three minutes; 64 MiB in a directory",
+    primary: &["trim-read-{mapped,discarded}", "trim-write-{used,restored}"],
     metrics: &[&[
         MetricInfo::new(
             "trim-canary.{zeros,kept}",

@@ -52,6 +52,11 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "nothing; the whole drive once where it was given away",
+    primary: &[
+        "zones-{read,write}",
+        "zones-{read,write}.{first-third,last-tenth}",
+        "zones-read.slowest",
+    ],
     metrics: &[&METRICS],
     ..MethodInfo::EMPTY
 };

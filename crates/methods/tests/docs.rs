@@ -56,3 +56,18 @@ fn every_stored_key_of_a_method_is_declared() {
         assert!(declared.is_some(), "{method}: {key}");
     }
 }
+
+#[test]
+fn every_method_declares_up_to_eight_metrics_for_comparisons() {
+    let stored: Vec<_> = include_str!("../../record/tests/keys.txt")
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .collect();
+    for info in all().iter().map(|method| method.info()) {
+        let keys = || stored.iter().filter(|(method, _)| *method == info.name);
+        let primary = |key: &str| info.is_primary(&record::MetricKey::parse(key));
+        let count = keys().filter(|(_, key)| primary(key)).count();
+        assert!(!info.primary.is_empty(), "{}", info.name);
+        assert!(keys().count() == 0 || (1..=8).contains(&count), "{}: {count}", info.name);
+    }
+}

@@ -220,6 +220,7 @@ mod tests {
             source: "a file".into(),
             place: None,
             command: None,
+            title: None,
             start_known: true,
         };
         let mut run = Run::elsewhere("0.1.0", "quick", origin);

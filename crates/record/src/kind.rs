@@ -213,6 +213,8 @@ kinds! {
         BestOf = "best-of",
         /// Buffered I/O: repeated reads may have come from memory.
         PageCache = "page-cache",
+        /// The file was written just before the workload, which changes the state of the drive.
+        LaidOut = "laid-out",
     }
 }
 

@@ -28,6 +28,9 @@ pub struct Origin {
     pub source: String,
     /// Position in it: `line 12`, `page 4`.
     pub place: Option<String>,
+    /// The name its user gave to it: the names of fio's jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The tool's command line or settings, if known.
     pub command: Option<String>,
     /// Whether `started` of the record is the time of the measurement. If `false`, that is unknown,

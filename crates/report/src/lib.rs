@@ -9,6 +9,7 @@
 mod csv;
 mod describe;
 mod facts;
+pub mod forest;
 mod grid;
 mod html;
 mod json;
@@ -26,6 +27,7 @@ pub use csv::{csv, csv_series};
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
+pub use names::metric_label;
 pub use quantity::show as quantity;
 pub use spark::sparkline;
 pub use style::{Ink, Style};

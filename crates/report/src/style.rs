@@ -28,6 +28,11 @@ impl Style {
         }
     }
 
+    /// [`Style::paint`] for text of several lines.
+    pub fn paint_lines(&self, ink: Ink, text: &str) -> String {
+        text.lines().map(|line| self.paint(ink, line)).collect::<Vec<_>>().join("\n")
+    }
+
     /// Columns to lay text out for.
     pub(crate) fn columns(&self) -> usize {
         self.width.max(40)

@@ -16,6 +16,13 @@ pub fn style() -> Style {
     Style { colour: terminal && !no_colour && !dumb, width: width(), unicode: unicode() }
 }
 
+/// [`style`], but text into a pipe is never truncated: a program reads it. `COLUMNS` overrides.
+pub fn uncut() -> Style {
+    let asked = env::var("COLUMNS").is_ok_and(|c| c.parse::<usize>().is_ok());
+    let width = if stdout().is_terminal() || asked { width() } else { usize::MAX };
+    Style { width, ..style() }
+}
+
 /// Prints a line to stderr. A closed stderr is no error.
 pub fn say(line: &str) {
     let _ = writeln!(stderr(), "{line}");

@@ -234,6 +234,21 @@ impl Store {
         self.read(|conn| state::last(conn, drive, number))
     }
 
+    /// The numbers of the complete runs of a method on one drive, latest first, at most `limit`.
+    pub fn of_drive(
+        &self,
+        drive: &HistoryKey,
+        method: &str,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        let sql = "SELECT number FROM run JOIN place ON place.id = run.place
+                   WHERE drive_key = ? AND method = ? AND complete ORDER BY number DESC LIMIT ?";
+        self.read(|conn| {
+            let row = |row: &rusqlite::Row<'_>| row.get(0);
+            conn.prepare(sql)?.query_map((&drive.text, method, limit), row)?.collect()
+        })
+    }
+
     /// The runs that match the filter, latest first.
     pub fn runs(&self, filter: &Filter) -> Result<Vec<RunSummary>, StoreError> {
         self.read(|conn| find::list(conn, filter))

@@ -66,6 +66,7 @@ fn job(run: &mut Run, job: &Value, global: Option<&Map<String, Value>>) {
     let options = Options(job["job options"].as_object(), global);
     let known = options.0.is_some() || options.1.is_some();
     let name = job["jobname"].as_str().unwrap_or("unknown");
+    found::title(run, name);
     for (i, direction) in ["read", "write"].into_iter().enumerate() {
         let Some(side) = job.get(direction).filter(|side| number(side, "runtime") > Some(0.0))
         else {

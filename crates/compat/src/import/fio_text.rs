@@ -103,6 +103,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     while let Some((name, count, errors, time)) = lines.peek().and_then(result) {
         lines.next();
         let job = jobs.iter().find(|job| job.name == name);
+        found::title(&mut run, name);
         one(lines, &mut run, job, (name, count, errors), time)?;
         results += 1;
     }
@@ -135,6 +136,9 @@ fn announced(lines: &mut Lines<'_>, run: &mut Run) -> Result<Vec<Defined>, ()> {
         lines.next();
         if let (Some(version), Some(origin)) = (version(line), &mut run.origin) {
             origin.version = Some(version.to_string());
+        }
+        if line.contains(": Laying out IO file") {
+            note(run, FindingKind::LaidOut, "it laid out its file first, other runs may find one");
         }
         jobs.extend(defined(line));
     }

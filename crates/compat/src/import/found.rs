@@ -18,6 +18,7 @@ pub(crate) fn run(method: &str, tool: &str, version: Option<String>, line: usize
         source: String::new(),
         place: Some(format!("line {line}")),
         command: None,
+        title: None,
         start_known: false,
     };
     Run::elsewhere(env!("CARGO_PKG_VERSION"), method, origin)
@@ -29,6 +30,16 @@ pub(crate) fn with_command(mut run: Run, command: Option<String>) -> Run {
         origin.command = command;
     }
     run
+}
+
+/// Adds a name that its user gave to a part of it, once.
+pub(crate) fn title(run: &mut Run, name: &str) {
+    let Some(origin) = run.origin.as_mut().filter(|_| !name.is_empty()) else { return };
+    match &mut origin.title {
+        Some(names) if names.split(", ").any(|known| known == name) => {}
+        Some(names) => *names += &format!(", {name}"),
+        none => *none = Some(name.to_string()),
+    }
 }
 
 /// Enters when it started, where that is known.

@@ -5,7 +5,7 @@
 //! 3.4xx, which writes KB for kB). Rates are KiB/s.
 
 use methods::{IozoneFigure as Figure, iozone_metric};
-use record::{FindingKind, Run, Unit};
+use record::{Finding, FindingKind, Level, Run, Unit};
 
 use super::found::{self, ctime, moment, put, run};
 use super::lines::{ImportError, Lines, after};
@@ -201,6 +201,8 @@ fn enter(run: &mut Run, cells: &[Cell]) {
     let command = run.origin.as_ref().and_then(|o| o.command.as_deref()).unwrap_or("");
     let flag = |flag: &str| command.split_whitespace().any(|w| w == flag);
     if !command.is_empty() && !flag("-I") {
-        found::note(run, FindingKind::PageCache, "buffered: rereads may have come from memory");
+        let text = "without -I reads follow the writes of the same file: they came from memory \
+                    unless the file is larger than it";
+        run.warnings.push(Finding::new(FindingKind::PageCache, Level::Warn, text));
     }
 }

@@ -265,6 +265,7 @@ impl Entry {
             source: format!("{} ({}, {})", document.title, document.by, document.published),
             place: self.place.clone(),
             command: self.command.clone(),
+            title: None,
             start_known: self.started.is_some(),
         }
     }

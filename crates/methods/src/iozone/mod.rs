@@ -43,6 +43,7 @@ static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "the file four times",
     options: &[&IOZONE],
+    primary: &["iozone-{size}-{size}.{write,rewrite,read,reread,random-read,random-write}"],
     metrics: &[&[
         MetricInfo::new(
             "iozone-{size}-{size}.{write,rewrite,read,reread,random-read,random-write,\

@@ -73,6 +73,7 @@ static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "the scratch file once, then what fits into half a minute",
     options: &[&LEGACY, &REFERENCE],
+    primary: &["mark-{hd,fs}-{read,write}"],
     metrics: &[&METRICS],
     wants_reference: true,
     ..MethodInfo::EMPTY

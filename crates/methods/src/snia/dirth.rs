@@ -31,6 +31,7 @@ pub(crate) static DIRTH: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 5_400.0,
         writes: "the whole drive twice, then at random at most 5 times the drive",
+        primary: &["snia-dirth-steady", "snia-dirth-t1-q1", "snia-dirth-t32-q32"],
         metrics: &[
             &[
                 MetricInfo::new(

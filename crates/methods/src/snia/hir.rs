@@ -36,6 +36,7 @@ pub(crate) static HIR: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 7_400.0,
         writes: "the whole drive twice, then at random at most 12 times the drive",
+        primary: &["snia-hir-steady", "snia-hir-wait-{time}"],
         metrics: &[
             &[
                 MetricInfo::new(

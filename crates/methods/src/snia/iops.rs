@@ -35,6 +35,7 @@ pub(crate) static IOPS: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 84_000.0,
         writes: "the whole drive twice, then at random at most 32 times the drive",
+        primary: &["snia-iops-4KiB-r{100,65,0}", "snia-iops-64KiB-r65", "snia-iops-1MiB-r{100,0}"],
         metrics: &[
             &[MetricInfo::new(
                 "snia-iops-{size}-r{reads}",

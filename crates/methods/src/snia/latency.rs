@@ -38,6 +38,7 @@ pub(crate) static LATENCY: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 15_600.0,
         writes: "the whole drive twice, then at random at most 8.5 times the drive",
+        primary: &["snia-latency-{8KiB,4KiB}-r{100,65,0}"],
         metrics: &[
             &[
                 MetricInfo::new(

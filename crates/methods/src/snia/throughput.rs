@@ -28,6 +28,7 @@ pub(crate) static THROUGHPUT: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 7_200.0,
         writes: "the whole drive four times, then in order at most 25 times the drive",
+        primary: &["snia-throughput-{1MiB,128KiB}-r{100,0}"],
         metrics: &[
             &[MetricInfo::new(
                 "snia-throughput-{size}-r{reads}",

@@ -27,6 +27,7 @@ pub(crate) static WSAT: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 21_600.0,
         writes: "at random four times the whole drive at most",
+        primary: &["snia-wsat-{size}-r0"],
         metrics: &[
             &[MetricInfo::new(
                 "snia-wsat-{size}-r0",

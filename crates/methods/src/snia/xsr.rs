@@ -37,6 +37,10 @@ pub(crate) static XSR: Snia = Snia {
         safety: Safety::Destroys,
         seconds: 79_200.0,
         writes: "at most 20 times the whole drive, without a pause",
+        primary: &[
+            "snia-xsr-{sequential-before,random,sequential-after}",
+            "snia-xsr-{sequential-before,random,sequential-after}.end",
+        ],
         metrics: &[&[
             MetricInfo::new(
                 "snia-xsr-{sequential-before,random,sequential-after}",

@@ -55,6 +55,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Borrows,
     seconds: SECONDS,
     writes: "32 MiB at three places, four times and a little more, with the bytes that were there",
+    primary: &["speed-{read,write}"],
     metrics: &[&METRICS],
     ..MethodInfo::EMPTY
 };

@@ -513,6 +513,7 @@ pub fn imported() -> Run {
         source: "out.txt".into(),
         place: Some("line 3".into()),
         command: None,
+        title: None,
         start_known: false,
     });
     run

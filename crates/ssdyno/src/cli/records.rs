@@ -69,12 +69,22 @@ pub struct ShowArgs {
 #[command(after_help = "\
 Examples:
   ssdyno compare 12 15                      two runs
+  ssdyno compare 3,4 7,8                    two groups of runs
+  ssdyno compare --by title 3-8             groups by a condition
   ssdyno compare last pub:003/m225-fresh    with a published one: ssdyno runs --published")]
 pub struct CompareArgs {
-    /// Number, start of the id, `last`, or a published one: `pub:003/m225-fresh`
-    pub a: String,
-    /// The record to compare it with
-    pub b: String,
+    /// Groups of runs, the first is A: `12`, `3,4`, `7-9`, an id, `last`, `pub:003/m225-fresh`
+    #[arg(required = true, value_name = "RUNS")]
+    pub runs: Vec<String>,
+    /// Make the groups by a condition: title, host, drive, firmware, file-system, kernel, ...
+    #[arg(long, value_name = "CONDITION")]
+    pub by: Option<String>,
+    /// Test this metric alone: chosen beforehand, it needs a smaller difference
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+    /// All quantities, also those without a claim
+    #[arg(long)]
+    pub all: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

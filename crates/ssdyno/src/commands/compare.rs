@@ -1,122 +1,230 @@
-//! `ssdyno compare A B`: two records side by side, with the claims that their differences support and
-//! the conditions that differ. There is no single score, and no claim without an interval.
+//! `ssdyno compare A B`: groups of records side by side: the conclusion in a sentence, the claims that
+//! the differences permit, and everything that differs besides. There is no single score.
 
 use std::process::ExitCode;
 
-use lab::compare::{self, Difference, Pair};
+use lab::compare::{self, Comparison, Difference, Pair, Side};
+use lab::published;
 use record::Run;
 use report::table::{Align, Cell, Table};
-use report::{Ink, Style};
-use serde_json::json;
+use report::{Ink, Style, forest, metric_label};
+use serde_json::{Value, json};
 
 use crate::cli::CompareArgs;
-use crate::commands::runs::load;
-use crate::failure::{CHECK_FAILED, Failure, Result, USAGE};
+use crate::commands::runs::{load, open};
+use crate::failure::{CHECK_FAILED, Failure, IO, Result, USAGE};
 use crate::{present, screen};
 
-/// The caveat of two records that were not measured in alternation.
-const CONFOUNDED: &str = "A and B were not measured in alternation: drift between them (heat, cache, \
-                          state) is part of the difference";
+/// The caveat of records that were not measured in alternation.
+const CONFOUNDED: &str = "not measured in alternation: drift between the sides (heat, cache, state) is part of \
+                          the difference";
 
-/// Compares two records.
+/// Lines of text are wrapped at this width at most.
+const TEXT_COLUMNS: usize = 100;
+
+/// Compares groups of records with the first of them.
 pub fn run(args: &CompareArgs) -> Result {
-    let (a, b) = (load(&args.a, &args.store)?.run, load(&args.b, &args.store)?.run);
-    if a.id == b.id && a.number == b.number {
-        return Err(Failure::new(USAGE, format!("{} and {} are the same run", args.a, args.b)));
-    }
-    let pairs = compare::pairs(&a, &b);
-    let differences = compare::differences(&a, &b);
+    let (titles, sides) = sides(args)?;
+    let found = compare::compare(&sides, args.metric.as_deref())?;
     let text = match args.json {
-        true => present::json(&json!({
-            "a": a.id,
-            "b": b.id,
-            "pairs": pairs,
-            "conditions_differ": differences,
-            "order": "confounded",
-        }))?,
-        false => page(&a, &b, &pairs, &differences, &screen::style()),
+        true => present::json(&as_json(&sides, &found)?)?,
+        false => page(args, &titles, &sides, &found, &screen::uncut()),
     };
     present::print(&text)?;
-    match pairs.is_empty() {
+    match found.iter().all(|comparison| comparison.pairs.is_empty()) {
         true => Ok(ExitCode::from(CHECK_FAILED)),
         false => Ok(ExitCode::SUCCESS),
     }
 }
 
-fn page(a: &Run, b: &Run, pairs: &[Pair], differences: &[Difference], style: &Style) -> String {
-    let mut text = format!("A  {}\nB  {}\n\n", title(a), title(b));
-    if pairs.is_empty() {
-        text += "the records have no value in common\n";
-    } else {
-        text += &values(pairs, style);
+/// The sides with their titles, from the arguments or by a condition.
+fn sides(args: &CompareArgs) -> Result<(Vec<String>, Vec<Side>)> {
+    let mut groups: Vec<Vec<Run>> = Vec::new();
+    for word in &args.runs {
+        let selectors = word.split(',').flat_map(numbers);
+        let runs: Result<Vec<Run>> =
+            selectors.map(|selector| Ok(load(&selector, &args.store)?.run)).collect();
+        groups.push(runs?);
     }
-    text += "\n";
-    let known = differences.iter().filter(|d| d.a.is_some() && d.b.is_some());
-    for Difference { what, a, b } in known.clone() {
-        let shown = |side: &Option<String>| side.clone().unwrap_or_default();
-        let line = format!("! {what}: {} | {}", shown(a), shown(b));
-        text += &(style.paint(Ink::Warn, &line) + "\n");
+    distinct(&groups)?;
+    let named = match &args.by {
+        Some(by) => compare::group_by(groups.into_iter().flatten().collect(), by)?,
+        None => groups.into_iter().map(|runs| (String::new(), runs)).collect(),
+    };
+    if named.len() < 2 {
+        let why = match &args.by {
+            Some(by) => format!("all of these runs have the same {by}"),
+            None => "one group of runs: name two or more, as in 'compare 12 15'".to_string(),
+        };
+        return Err(Failure::new(USAGE, why));
     }
-    if known.count() > 1 {
-        text += "! more than one condition differs: the cause of a difference cannot be named\n";
-    }
-    let unknown: Vec<_> =
-        differences.iter().filter(|d| d.a.is_none() || d.b.is_none()).map(|d| d.what).collect();
-    if !unknown.is_empty() {
-        let line = format!("! known for only one of them: {}", unknown.join(", "));
-        text += &(screen::wrap(&line, style.width.min(100)) + "\n");
-    }
-    if pairs.iter().any(|p| p.claim == "no claim") {
-        text += "- one value on a side: no interval, so no claim\n";
-    }
-    text += &(screen::wrap(&format!("- {CONFOUNDED}"), style.width.min(100)) + "\n");
-    text
+    let store = named.iter().flat_map(|(_, runs)| runs).any(|run| !published::is_published(run));
+    let store = if store { Some(open(&args.store)?) } else { None };
+    let side = |runs: Vec<Run>| -> Result<Side> {
+        let repeats = store.as_ref().map(|store| compare::repeats(store, &runs)).transpose()?;
+        Ok(Side { repeats: repeats.unwrap_or_default(), runs })
+    };
+    let (titles, runs): (Vec<String>, Vec<Vec<Run>>) = named.into_iter().unzip();
+    Ok((titles, runs.into_iter().map(side).collect::<Result<_>>()?))
 }
 
-fn title(run: &Run) -> String {
-    let name = run.number.map_or_else(|| run.id.clone(), |n| format!("run {n}"));
+/// `3-6` is 3, 4, 5, 6; anything else names one run.
+fn numbers(word: &str) -> Vec<String> {
+    let range = || {
+        let (first, last) = word.split_once('-')?;
+        let (first, last): (i64, i64) = (first.parse().ok()?, last.parse().ok()?);
+        (first <= last && last - first < 1000).then(|| (first..=last).map(|n| n.to_string()))
+    };
+    range().map_or_else(|| vec![word.to_string()], Iterator::collect)
+}
+
+fn distinct(groups: &[Vec<Run>]) -> Result<()> {
+    let all: Vec<&Run> = groups.iter().flatten().collect();
+    for (i, run) in all.iter().enumerate() {
+        if all[..i].iter().any(|other| other.id == run.id && other.number == run.number) {
+            let name = compare::name(run);
+            return Err(Failure::new(USAGE, format!("{name} is named twice: it is the same run")));
+        }
+    }
+    Ok(())
+}
+
+/// A side's letter: A, B, C ...
+fn letter(i: usize) -> char {
+    (b'A' + u8::try_from(i.min(25)).unwrap_or(25)) as char
+}
+
+fn as_json(sides: &[Side], found: &[Comparison]) -> Result<Value> {
+    let ids = |side: &Side| side.runs.iter().map(|run| run.id.clone()).collect::<Vec<_>>();
+    let mut all = Vec::new();
+    for (comparison, b) in found.iter().zip(&sides[1..]) {
+        let mut value = serde_json::to_value(comparison).map_err(|e| Failure::new(IO, e))?;
+        let a = &sides[0];
+        value["a"] = json!(a.runs.first().map(|run| &run.id));
+        value["b"] = json!(b.runs.first().map(|run| &run.id));
+        value["runs"] = json!({ "a": ids(a), "b": ids(b) });
+        value["order"] = json!("confounded");
+        all.push(value);
+    }
+    Ok(if all.len() == 1 { all.remove(0) } else { json!({ "comparisons": all }) })
+}
+
+fn page(
+    args: &CompareArgs,
+    titles: &[String],
+    sides: &[Side],
+    found: &[Comparison],
+    style: &Style,
+) -> String {
+    let columns = style.width.min(TEXT_COLUMNS);
+    let mut text = String::new();
+    for (i, (side, title)) in sides.iter().zip(titles).enumerate() {
+        text += &format!("{}  {}\n", letter(i), heading(side, title));
+    }
+    for (i, comparison) in found.iter().enumerate() {
+        let letter = letter(i + 1);
+        let sentence = comparison.sentence.replace("B is", &format!("{letter} is"));
+        let sentence = screen::wrap(&sentence, columns);
+        text += &format!("\n{}\n", style.paint_lines(Ink::Strong, &sentence));
+        if !comparison.pairs.is_empty() {
+            text += "\n";
+            text += &values(comparison, args.all, letter, style);
+        }
+        text += "\n";
+        text += &ledger(comparison, style, columns);
+    }
+    let caveat = screen::wrap(&format!("- {CONFOUNDED}"), columns);
+    text + &style.paint_lines(Ink::Dim, &caveat) + "\n"
+}
+
+fn heading(side: &Side, title: &str) -> String {
+    let names: Vec<String> = side.runs.iter().map(compare::name).collect();
+    let Some(run) = side.runs.first() else { return String::new() };
     let model = run.target.drive.as_ref().and_then(|d| d.model.clone());
     let place = run.environment.board.clone().filter(|_| run.origin.is_some());
     let subject = [model, place].into_iter().flatten().collect::<Vec<_>>().join(", ");
     let subject = if subject.is_empty() { run.target.spec.clone() } else { subject };
-    let word = if run.origin.is_some() { "   not measured by ssdyno" } else { "" };
-    format!("{name}   {}   {subject}{word}", run.method)
+    let word = if run.origin.is_some() { "not measured by ssdyno" } else { "" };
+    let parts = [title.to_string(), names.join(", "), run.method.clone(), subject, word.into()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("   ")
 }
 
-fn values(pairs: &[Pair], style: &Style) -> String {
-    let right = Align::Right;
-    let mut table = Table::new(&[Align::Left, right, right, right, Align::Left, Align::Left]);
-    table.heading(["", "A", "B", "B over A", "95% interval", "claim"]);
-    for pair in pairs {
-        let shown = |value: Option<f64>| {
-            value.map_or("unknown".to_string(), |v| report::quantity(pair.unit, v))
-        };
-        let percent = |ratio: f64| format!("{:+.1}%", (ratio - 1.0) * 100.0);
-        let interval = match (pair.low, pair.high) {
-            (Some(low), Some(high)) => format!("{} to {}", percent(low), percent(high)),
-            _ => String::new(),
-        };
-        let name =
-            pair.name_b.as_ref().map_or(pair.name.clone(), |b| format!("{} | {b}", pair.name));
-        let certain = pair.claim.starts_with('B') || pair.claim.starts_with("same");
+fn values(comparison: &Comparison, all: bool, letter: char, style: &Style) -> String {
+    let (left, right) = (Align::Left, Align::Right);
+    let mut table = Table::new(&[left, right, right, right, left, left, left]);
+    let over = format!("{letter}/A");
+    table.heading(["", "A", &letter.to_string(), &over, "interval", "", "claim"]);
+    let shown: Vec<&Pair> = comparison.pairs.iter().filter(|p| all || p.primary).collect();
+    // Without a primary metric in common there is nothing to leave out.
+    let shown = if shown.is_empty() { comparison.pairs.iter().collect() } else { shown };
+    let ends = |p: &&Pair| [p.low, p.high, p.ratio].into_iter().flatten().collect::<Vec<_>>();
+    let reach = forest::reach(shown.iter().flat_map(ends));
+    for pair in &shown {
+        let own = metric_label(&record::MetricKey::parse(&pair.name));
+        let name = pair.name_b.as_ref().map_or(own.clone(), |b| format!("{} | {b}", pair.name));
+        let interval = pair.low.zip(pair.high);
+        let words = interval.map(|(low, high)| compare::interval([low, high]));
+        let plot = pair
+            .ratio
+            .map(|ratio| forest::bar(ratio, interval.map(|(low, high)| [low, high]), reach, style));
+        let certain = pair.low.is_some() && pair.claim != "inconclusive";
+        let claim = pair.claim.replace('B', &letter.to_string());
         table.row([
             Cell::from(name),
-            Cell::from(shown(pair.a)),
-            Cell::from(shown(pair.b)),
-            Cell::new(Ink::Strong, pair.ratio.map_or(String::new(), percent)),
-            Cell::dim(interval),
-            Cell::new(if certain { Ink::Strong } else { Ink::Dim }, said(pair)),
+            Cell::from(value(pair, 0, pair.a)),
+            Cell::from(value(pair, 1, pair.b)),
+            Cell::new(Ink::Strong, pair.ratio.map_or(String::new(), compare::percent)),
+            Cell::dim(words.unwrap_or_default()),
+            Cell::dim(plot.unwrap_or_default()),
+            Cell::new(if certain { Ink::Strong } else { Ink::Dim }, claim),
         ]);
     }
-    table.elastic(0).render(style)
+    let left_out = comparison.pairs.len() - shown.len();
+    let more = match left_out {
+        0 => String::new(),
+        n => style.paint(Ink::Dim, &format!("{n} more without a claim: --all")) + "\n",
+    };
+    table.elastic(0).render(style) + &more
 }
 
-/// The claim; an open one with the smallest difference this comparison could detect.
-fn said(pair: &Pair) -> String {
-    match (pair.claim, pair.detectable) {
-        ("inconclusive", Some(share)) => {
-            format!("inconclusive: detects {:.0}% or more", share * 100.0)
+fn value(pair: &Pair, side: usize, value: Option<f64>) -> String {
+    match (pair.ranges[side], value) {
+        (Some([low, high]), _) => {
+            let [low, high] = [low, high].map(|v| report::quantity(pair.unit, v));
+            let number = low.split(' ').next().unwrap_or(&low).to_string();
+            format!("{number} to {high}")
         }
-        (claim, _) => claim.to_string(),
+        (None, Some(v)) => report::quantity(pair.unit, v),
+        (None, None) => "unknown".to_string(),
     }
+}
+
+/// Everything that differs or is doubtful.
+fn ledger(comparison: &Comparison, style: &Style, columns: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let known = |d: &&Difference| d.a.is_some() && d.b.is_some();
+    let differ: Vec<_> = comparison.conditions_differ.iter().filter(known).collect();
+    for Difference { what, a, b } in &differ {
+        let shown = |side: &Option<String>| side.clone().unwrap_or_default();
+        lines.push(format!("! {what}: {} | {}", shown(a), shown(b)));
+    }
+    if differ.len() > 1 {
+        let text = "! more than one condition differs: the cause of a difference cannot be named";
+        lines.push(text.into());
+    }
+    for doubt in &comparison.doubts {
+        lines.push(format!("! {}: {}", doubt.side, doubt.text));
+    }
+    let mut text = String::new();
+    for line in lines {
+        text += &(style.paint_lines(Ink::Warn, &screen::wrap(&line, columns)) + "\n");
+    }
+    let unknown = |d: &&Difference| d.a.is_none() || d.b.is_none();
+    let unknown: Vec<_> =
+        comparison.conditions_differ.iter().filter(unknown).map(|d| d.what).collect();
+    if !unknown.is_empty() {
+        let line = format!("- known for only one of them: {}", unknown.join(", "));
+        text += &(style.paint_lines(Ink::Dim, &screen::wrap(&line, columns)) + "\n");
+    }
+    text
 }

@@ -153,7 +153,8 @@ pub fn remove(args: &RmArgs) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-fn open(args: &StoreArgs) -> Result<Store> {
+/// The store, which must be there.
+pub fn open(args: &StoreArgs) -> Result<Store> {
     Ok(Store::open_existing(args.store.as_deref())?)
 }
 
@@ -211,7 +212,7 @@ fn published_table(runs: &[Run]) -> String {
 }
 
 fn rendered(table: &Table, empty: bool) -> String {
-    if empty { "no runs match\n".to_string() } else { table.render(&screen::style()) }
+    if empty { "no runs match\n".to_string() } else { table.render(&screen::uncut()) }
 }
 
 /// `2026-11-21 20:50`.

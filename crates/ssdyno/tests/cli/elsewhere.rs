@@ -239,18 +239,56 @@ fn what_cannot_be_read_is_one_line() {
 fn a_difference_is_claimed_with_an_interval_or_not_at_all() {
     let place = place();
     let said = place.ssdyno(&["compare", "pub:003/m225-fresh", "pub:003/m225-used"]).good().out;
-    assert!(said.contains("-24.5%") && said.contains("no claim"), "{said}");
+    assert!(said.contains("-25%") && said.contains("B slower"), "{said}");
     assert!(said.contains("state before: fresh | used"), "{said}");
     assert!(said.contains("not measured in alternation"), "{said}");
     let pair = ["pub:002/mini-base-fio-1", "pub:002/io-board-fio-1", "--json"];
     let json = place.ssdyno(&[&["compare"], &pair[..]].concat()).good().json();
-    assert_eq!(json["pairs"][0]["claim"], "no claim");
+    assert_eq!(json["pairs"][0]["claim"], "inconclusive");
+    let text = json["sentence"].as_str().expect("a conclusion");
+    assert!(text.contains("a claim about the drives needs more than"), "{text}");
     let same = ["compare", "pub:003/m225-used", "pub:003/m225-used"];
-    place.ssdyno(&same).refuses(2, "are the same run");
+    place.ssdyno(&same).refuses(2, "is the same run");
     place.ssdyno(&["import", &place.text("fio.json")]).good();
     let with_own = place.ssdyno(&["compare", "last", "pub:002/mini-base-fio-1"]);
     assert_eq!(with_own.code, 1, "{with_own:?}");
     assert!(with_own.out.contains("have no value in common"), "{with_own:?}");
+}
+
+/// The raw text of document 002: two runs of fio on each of two boards, the first of which laid out
+/// its file.
+#[test]
+fn imported_runs_are_compared_in_groups_by_title() {
+    let place = Place::new();
+    let log = |board: &str, laid_out: bool, iops: u32| {
+        let note = if laid_out { "x: Laying out IO file (1 file / 4096MiB)\n" } else { "" };
+        format!(
+            "{board}: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, \
+             ioengine=libaio, iodepth=64\nfio-3.33\nStarting 1 process\n{note}\
+             {board}: (groupid=0, jobs=1): err= 0: pid=38: Tue Oct  3 18:09:33 2023\n  \
+             read: IOPS={iops}, BW=27.3MiB/s (28.6MB/s)(3070MiB/112478msec)\n\
+             Run status group 0 (all jobs):\n\n"
+        )
+    };
+    let runs = [
+        log("CM4 on board one", true, 6987),
+        log("CM4 on board one", false, 6171),
+        log("CM4 on board two", false, 5991),
+        log("CM4 on board two", false, 6044),
+    ];
+    std::fs::write(place.path("boards.txt"), runs.concat()).expect("written");
+    place.ssdyno(&["import", &place.text("boards.txt")]).good();
+    let said = place.ssdyno(&["compare", "--by", "title", "1-4"]).good().out;
+    let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("A CM4 on board one run 1, run 2"), "{said}");
+    assert!(flat.contains("Inconclusive: they differ by up to 8.4%"), "{said}");
+    assert!(flat.contains("Run 1 was in another state: it laid out its file first."), "{said}");
+    assert!(flat.contains("Like for like B differs by -2.5%"), "{said}");
+    let groups = place.ssdyno(&["compare", "1,2", "3,4", "--json"]).good().json();
+    assert_eq!(groups["runs"]["a"].as_array().map(Vec::len), Some(2));
+    place.ssdyno(&["compare", "--by", "colour", "1-4"]).refuses(2, "no condition 'colour'");
+    place.ssdyno(&["compare", "1-4"]).refuses(2, "one group of runs");
+    place.ssdyno(&["compare", "1", "2", "--metric", "x"]).refuses(2, "no metric 'x'");
 }
 
 #[test]

@@ -306,6 +306,7 @@ fn any_origin() -> impl Strategy<Value = Origin> {
                 command: place.clone(),
                 place,
                 start_known,
+                title: None,
             }
         },
     )

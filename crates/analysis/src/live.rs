@@ -1,0 +1,185 @@
+//! Two targets measured in turns: AB, BA, AB, BA ..., with looks at the result on the way.
+//!
+//! Pairs in alternating order cancel a drift of the machine or of the day. Whoever looks several
+//! times and stops at the first difference finds one too often, so the level of a look grows with
+//! the pairs seen, and is far below the usual one at first. The tests give the error rates.
+
+use crate::compare::{EQUIVALENT_WITHIN, Outcome};
+use crate::student::{Spread, one_sided, quantile, two_sided};
+
+/// Numbers of pairs after which the result is looked at.
+pub const LOOKS: [usize; 6] = [4, 6, 8, 12, 16, 24];
+
+/// A difference is claimed where its probability between equal targets is below the number of
+/// pairs times this.
+const DIFFERENT: f64 = 0.001;
+
+/// The same for "the same within 5%", which needs both of its tests; the second where runs scatter
+/// by [`NOISY`] or more.
+const SAME: f64 = 0.0018;
+const SAME_NOISY: f64 = 0.0012;
+
+/// Standard deviation between runs, relative, above which the stricter level holds.
+const NOISY: f64 = 0.04;
+
+/// B against A after some pairs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// B over A.
+    pub ratio: f64,
+    /// Lower end of the ratio's interval, at the level of this look.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Pairs so far.
+    pub pairs: u32,
+    /// The claim that may be made now.
+    pub outcome: Outcome,
+}
+
+/// Looks at a family of quantities, each the pairs of its values in A and B. `None` for one with a
+/// value that is not positive, or with fewer than two pairs.
+///
+/// The result counts after a number of pairs in [`LOOKS`] only. With several quantities the levels
+/// are divided by their number.
+pub fn look(family: &[Vec<(f64, f64)>]) -> Vec<Option<Look>> {
+    let share = 1.0 / family.len().max(1) as f64;
+    family.iter().map(|pairs| judge(pairs, share)).collect()
+}
+
+fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
+    let positive = pairs.iter().all(|(a, b)| *a > 0.0 && *b > 0.0 && (a * b).is_finite());
+    let logs: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
+    let spread = Spread::of(&logs).filter(|s| positive && s.n > 1)?;
+    let (n, freedom) = (spread.n as f64, (spread.n - 1) as f64);
+    let error = spread.deviation / n.sqrt();
+    let level = (n * DIFFERENT * share).min(0.05);
+    let noisy = spread.deviation >= NOISY * std::f64::consts::SQRT_2;
+    let same = n * share * if noisy { SAME_NOISY } else { SAME };
+    // Without any scatter the ratio itself decides.
+    let p = |distance: f64, test: fn(f64, f64) -> f64| match error > 0.0 {
+        true => test(distance / error, freedom),
+        false if distance > 0.0 => 0.0,
+        false => 1.0,
+    };
+    let margin = EQUIVALENT_WITHIN.ln_1p();
+    let half = quantile(1.0 - level / 2.0, freedom) * error;
+    let outcome = if p(margin - spread.mean.abs(), one_sided) < same {
+        Outcome::Equivalent
+    } else if p(spread.mean.abs(), two_sided) < level {
+        if spread.mean > 0.0 { Outcome::Faster } else { Outcome::Slower }
+    } else {
+        Outcome::Inconclusive
+    };
+    Some(Look {
+        ratio: spread.mean.exp(),
+        low: (spread.mean - half).exp(),
+        high: (spread.mean + half).exp(),
+        pairs: spread.n as u32,
+        outcome,
+    })
+}
+
+/// The pairs after which a difference of this share is found four times out of five by one
+/// quantity whose runs scatter by `cv`; `None` if more than the last look allows.
+pub fn pairs_for(difference: f64, cv: f64) -> Option<u32> {
+    let found = |n: &&usize| {
+        let (n, freedom) = (**n as f64, (**n - 1) as f64);
+        let error = cv * (2.0 / n).sqrt();
+        let t = quantile(1.0 - n * DIFFERENT / 2.0, freedom) + quantile(0.8, freedom);
+        t * error <= difference.ln_1p()
+    };
+    LOOKS.iter().find(found).map(|n| *n as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Dice;
+
+    const TRIALS: u32 = 4000;
+
+    /// The claim and the pairs at which a comparison ended. Each run is `drift` slower than the one
+    /// before it.
+    fn compared(dice: &mut Dice, ratio: f64, cv: f64, drift: f64) -> (Outcome, usize) {
+        let mut pairs: Vec<(f64, f64)> = Vec::new();
+        let mut runs = 0;
+        let mut run = |dice: &mut Dice, median: f64| {
+            runs += 1;
+            median * libm::exp(cv * dice.normal() - drift * f64::from(runs))
+        };
+        for n in LOOKS {
+            while pairs.len() < n {
+                let forward = pairs.len() % 2 == 0;
+                let first = run(dice, if forward { 100.0 } else { 100.0 * ratio });
+                let second = run(dice, if forward { 100.0 * ratio } else { 100.0 });
+                pairs.push(if forward { (first, second) } else { (second, first) });
+            }
+            let found = look(std::slice::from_ref(&pairs))[0].expect("positive").outcome;
+            if found != Outcome::Inconclusive {
+                return (found, n);
+            }
+        }
+        (Outcome::Inconclusive, LOOKS[LOOKS.len() - 1])
+    }
+
+    fn share(ratio: f64, cv: f64, drift: f64, wanted: &[Outcome]) -> (f64, f64) {
+        let mut dice = Dice::new((cv * 1e4) as u64 + 17);
+        let mut pairs = 0;
+        let mut count = 0;
+        for _ in 0..TRIALS {
+            let (found, n) = compared(&mut dice, ratio, cv, drift);
+            count += u32::from(wanted.contains(&found));
+            pairs += n;
+        }
+        (f64::from(count) / f64::from(TRIALS), pairs as f64 / f64::from(TRIALS))
+    }
+
+    #[test]
+    fn equal_targets_are_called_different_in_at_most_5_of_100_cases_despite_a_drift() {
+        for cv in [0.005, 0.01, 0.02, 0.05] {
+            let (wrong, _) = share(1.0, cv, 0.01, &[Outcome::Faster, Outcome::Slower]);
+            assert!(wrong <= 0.05, "{wrong} at {cv}");
+        }
+    }
+
+    #[test]
+    fn a_difference_of_the_margin_is_called_the_same_in_at_most_5_of_100_cases() {
+        for cv in [0.01, 0.02, 0.05] {
+            let (wrong, _) = share(1.05, cv, 0.0, &[Outcome::Equivalent]);
+            assert!(wrong <= 0.055, "{wrong} at {cv}");
+        }
+    }
+
+    #[test]
+    fn five_percent_are_found_in_eight_pairs_at_a_scatter_of_2_percent() {
+        let (found, pairs) = share(1.05, 0.02, 0.0, &[Outcome::Faster]);
+        assert!(found >= 0.93 && pairs <= 8.0, "{found} in {pairs} pairs");
+        let (found, _) = share(1.10, 0.02, 0.01, &[Outcome::Faster]);
+        assert!(found >= 0.99, "{found}");
+    }
+
+    #[test]
+    fn targets_without_scatter_are_judged_by_their_ratio() {
+        let after = |b: f64| look(&[vec![(100.0, b); 4]])[0].expect("positive").outcome;
+        assert_eq!(after(100.0), Outcome::Equivalent);
+        assert_eq!(after(120.0), Outcome::Faster);
+        assert_eq!(after(80.0), Outcome::Slower);
+        assert_eq!(look(&[vec![(1.0, 0.0); 4], vec![(1.0, 1.0)]]), [None, None]);
+    }
+
+    #[test]
+    fn a_family_needs_more_than_one_quantity() {
+        let near = vec![(100.0, 104.0), (100.0, 107.5), (100.0, 104.5), (100.0, 108.0)];
+        let alone = look(std::slice::from_ref(&near))[0].expect("positive");
+        let among = look(&vec![near; 8])[0].expect("positive");
+        assert!(among.low < alone.low && among.high > alone.high);
+    }
+
+    #[test]
+    fn the_cost_of_a_difference_grows_with_the_scatter() {
+        assert_eq!(pairs_for(0.20, 0.02), Some(4));
+        assert!(pairs_for(0.05, 0.02) <= Some(12));
+        assert_eq!(pairs_for(0.01, 0.15), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! Conditions of records: those that differ between two sides, and groups of runs that share one.
+
+use record::{Run, State};
+use serde::Serialize;
+
+use crate::error::{LabError, Result};
+
+/// A condition that differs, or is known for only one of the sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The condition.
+    pub what: &'static str,
+    /// In A; several values are separated by a bar.
+    pub a: Option<String>,
+    /// In B.
+    pub b: Option<String>,
+}
+
+/// Name of the condition that `--by title` groups by. A difference of titles says nothing by itself.
+const TITLE: &str = "title";
+
+type Conditions = [(&'static str, Option<String>); 18];
+
+fn conditions(run: &Run) -> Conditions {
+    let drive = run.target.drive.as_ref();
+    let machine = &run.environment;
+    let tool = run.origin.as_ref().map(|o| o.tool_name());
+    let state = (run.state_before != State::Unknown).then_some(run.state_before);
+    let title = run.origin.as_ref().and_then(|o| o.title.clone());
+    [
+        (TITLE, title),
+        ("drive", drive.and_then(|d| d.model.clone().or(Some(d.name.clone())))),
+        ("serial number", drive.and_then(|d| d.serial.clone())),
+        ("firmware", drive.and_then(|d| d.firmware.clone())),
+        ("link", drive.and_then(|d| d.link.as_ref()?.now.clone())),
+        ("state before", state.map(|s| format!("{s:?}").to_lowercase())),
+        ("file system", run.target.filesystem.as_ref().map(|f| f.kind.clone())),
+        ("page cache", run.target.direct.map(|d| if d { "bypassed" } else { "used" }.into())),
+        ("size", run.plan.as_ref().map(|p| workload::units::binary(p.region_bytes))),
+        ("method", Some(run.method.clone())),
+        ("tool", tool.unwrap_or_else(|| Some(format!("ssdyno {}", machine.ssdyno)))),
+        ("backend", machine.backend.clone()),
+        ("machine", machine.board.clone().or(machine.host.clone())),
+        ("host", machine.host.clone()),
+        ("processor", machine.cpu.model.clone()),
+        ("governor", machine.cpu.governor.clone()),
+        ("system", machine.os.clone()),
+        ("kernel", machine.kernel.clone()),
+    ]
+}
+
+/// Conditions that differ, or may differ because they are unknown on one side.
+pub(super) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
+    let [a, b] = [a, b].map(|side| side.iter().map(conditions).collect::<Vec<_>>());
+    let Some(first) = a.first() else { return Vec::new() };
+    let value = |side: &[Conditions], i: usize| {
+        let mut values: Vec<String> = side.iter().filter_map(|c| c[i].1.clone()).collect();
+        values.sort();
+        values.dedup();
+        (!values.is_empty()).then(|| values.join(" | "))
+    };
+    let each = first.iter().enumerate().filter(|(_, (what, _))| !matches!(*what, TITLE | "host"));
+    let both = each.map(|(i, (what, _))| Difference { what, a: value(&a, i), b: value(&b, i) });
+    both.filter(|d| d.a != d.b).collect()
+}
+
+/// The runs in groups that share a condition, in the order of their first run, each with its value.
+pub fn group_by(runs: Vec<Run>, by: &str) -> Result<Vec<(String, Vec<Run>)>> {
+    let spelled = by.replace(['-', '_'], " ");
+    let known: Vec<_> =
+        runs.first().map(|r| conditions(r).map(|(what, _)| what).to_vec()).unwrap_or_default();
+    let Some(place) = known.iter().position(|what| *what == spelled) else {
+        let known: Vec<String> = known.iter().map(|what| what.replace(' ', "-")).collect();
+        let known = known.join(", ");
+        return Err(LabError::usage(format!(
+            "no condition '{by}' to group by; there are: {known}"
+        )));
+    };
+    let mut groups: Vec<(String, Vec<Run>)> = Vec::new();
+    for run in runs {
+        let value = conditions(&run)[place].1.clone().unwrap_or_else(|| "unknown".into());
+        match groups.iter_mut().find(|(name, _)| *name == value) {
+            Some((_, group)) => group.push(run),
+            None => groups.push((value, vec![run])),
+        }
+    }
+    Ok(groups)
+}

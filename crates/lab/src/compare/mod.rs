@@ -1,0 +1,404 @@
+//! Groups of records compared: the quantities they have in common, the claims that the differences
+//! permit, and the conditions that differ. Pure.
+//!
+//! Claims are made about the primary metrics of a method alone, at most eight, which form one family
+//! (see [`analysis::claims`]). Everything else is shown without a claim.
+
+mod conditions;
+mod quantity;
+mod sentence;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use analysis::{Claim, Outcome, Session, Sides, claims};
+use record::{FindingKind, HistoryKey, Level, MetricKey, Order, Run, Unit};
+use serde::Serialize;
+use store::Store;
+use workload::OpKind;
+
+pub use self::conditions::{Difference, group_by};
+use self::quantity::{Quantity, quantities};
+pub use self::sentence::{interval, percent};
+use crate::error::{LabError, Result};
+use crate::spread;
+
+/// Most metrics that a family has.
+const FAMILY_MAX: usize = 8;
+
+/// Runs of one drive that are read from the store for its spread.
+const REPEATS_MAX: u32 = 50;
+
+/// Runs on one side of a comparison, and others of the same drive.
+#[derive(Clone, Debug, Default)]
+pub struct Side {
+    /// The runs, at least one.
+    pub runs: Vec<Run>,
+    /// Comparable runs of the same drive, for the spread between runs.
+    pub repeats: Vec<Run>,
+}
+
+/// One quantity on both sides.
+#[derive(Clone, Debug, Serialize)]
+pub struct Pair {
+    /// Its name in A.
+    pub name: String,
+    /// Its name in B, where it differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_b: Option<String>,
+    /// The unit of both values.
+    pub unit: Unit,
+    /// The value in A: the geometric mean of its runs; the middle of a printed range.
+    pub a: Option<f64>,
+    /// The value in B.
+    pub b: Option<f64>,
+    /// The range that was printed in the place of a value, in A and in B.
+    pub ranges: [Option<[f64; 2]>; 2],
+    /// Runs on each side that have it.
+    pub n: [u32; 2],
+    /// Whether a claim about it could be made.
+    pub primary: bool,
+    /// B over A.
+    pub ratio: Option<f64>,
+    /// Lower end of the ratio's interval, at the confidence at which it was tested.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// The difference, as a share, above which a claim is made.
+    pub threshold: Option<f64>,
+    /// Standard deviation between runs on which the claim rests, as a share.
+    pub spread: Option<f64>,
+    /// The conclusion in a few words.
+    pub claim: &'static str,
+    #[serde(skip)]
+    outcome: Option<Outcome>,
+}
+
+/// A finding that limits the trust in one side or in both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Doubt {
+    /// `A`, `B` or `both`.
+    pub side: &'static str,
+    /// Its kind.
+    pub kind: FindingKind,
+    /// One line for a person.
+    pub text: String,
+}
+
+/// A run that was in another state than the others of its side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Odd {
+    /// The run, as in "run 3".
+    pub run: String,
+    /// The reason.
+    pub why: String,
+}
+
+/// B against A.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// The conclusion.
+    pub sentence: String,
+    /// The quantities that both have, the primary ones first.
+    pub pairs: Vec<Pair>,
+    /// Conditions that differ or are known for one side only.
+    pub conditions_differ: Vec<Difference>,
+    /// Findings of the records.
+    pub doubts: Vec<Doubt>,
+    /// Runs in another state.
+    pub odd: Vec<Odd>,
+    /// The same comparison without them, where a run is left on each side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub like_for_like: Option<Box<Comparison>>,
+}
+
+/// The other runs of the same drive and method under the same conditions, from the store.
+pub fn repeats(store: &Store, runs: &[Run]) -> Result<Vec<Run>> {
+    let Some(first) = runs.first() else { return Ok(Vec::new()) };
+    let key = HistoryKey::of(&first.target, first.environment.machine_id.as_deref());
+    let Some(key) = key.filter(|key| !key.weak) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for number in store.of_drive(&key, &first.method, REPEATS_MAX)? {
+        let run = store.load(number)?;
+        let known = runs.iter().any(|known| known.id == run.id);
+        if !known && spread::comparable(first, &run) {
+            found.push(run);
+        }
+    }
+    Ok(found)
+}
+
+/// Compares every side with the first. With `metric`, that metric alone is tested: one metric that
+/// was chosen before the comparison needs a smaller difference.
+pub fn compare(sides: &[Side], metric: Option<&str>) -> Result<Vec<Comparison>> {
+    let Some((a, others)) = sides.split_first() else { return Ok(Vec::new()) };
+    let mut found: Vec<Found> = others.iter().map(|b| Found::of(a, b, metric)).collect();
+    if let Some(metric) = metric
+        && found.iter().all(|f| f.tests.is_empty())
+    {
+        let known: Vec<_> = found.iter().flat_map(|f| &f.pairs).map(|p| p.name.as_str()).collect();
+        let known = match known.is_empty() {
+            true => "they have no value in common".to_string(),
+            false => format!("there are: {}", known.join(", ")),
+        };
+        return Err(LabError::usage(format!("both sides have no metric '{metric}'; {known}")));
+    }
+    // All tests of one comparison are one family, whatever the number of sides.
+    let family: Vec<Sides> =
+        found.iter_mut().flat_map(|f| f.tests.iter_mut().map(|(_, s)| std::mem::take(s))).collect();
+    let mut judged = claims(&family).into_iter();
+    let all = found.into_iter().zip(others).map(|(mut f, b)| {
+        for ((place, _), claim) in f.tests.iter().zip(judged.by_ref()) {
+            f.pairs[*place].judge(claim);
+        }
+        Comparison::of(a, b, f.pairs, metric)
+    });
+    all.collect()
+}
+
+/// The pairs of two sides, and the tests to make.
+struct Found {
+    pairs: Vec<Pair>,
+    /// Place of the pair, and its values.
+    tests: Vec<(usize, Sides)>,
+}
+
+impl Found {
+    fn of(a: &Side, b: &Side, metric: Option<&str>) -> Found {
+        let mut matched = matched(a, b);
+        let tested = tested(a, b, &matched, metric);
+        // Primary metrics first, else in the order of A.
+        matched.sort_by_key(|m| !tested.contains(&m.a));
+        let prior = a.runs.iter().chain(&b.runs).map(spread::prior).fold(0.0, f64::max);
+        let (mut pairs, mut tests) = (Vec::new(), Vec::new());
+        for m in matched {
+            let primary = tested.contains(&m.a);
+            let both = [m.quantities(&a.runs, Which::A), m.quantities(&b.runs, Which::B)];
+            if primary {
+                let own = |side: &Side, which| sessions(&m.quantities(&side.repeats, which));
+                let repeats = vec![own(a, Which::A), own(b, Which::B)];
+                let [a, b] = [sessions(&both[0]), sessions(&both[1])];
+                tests.push((pairs.len(), Sides { a, b, repeats, prior }));
+            }
+            pairs.push(Pair::of(&m, &both, primary));
+        }
+        Found { pairs, tests }
+    }
+}
+
+/// Names of one quantity on both sides.
+struct Matched {
+    a: String,
+    b: String,
+    unit: Unit,
+    /// It was read from memory on one side: no claim about a drive.
+    memory: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    A,
+    B,
+}
+
+impl Matched {
+    fn quantities(&self, runs: &[Run], which: Which) -> Vec<Quantity> {
+        let name = if which == Which::A { &self.a } else { &self.b };
+        let of = |run: &Run| quantities(run).into_iter().find(|q| q.name == *name);
+        runs.iter().filter_map(of).collect()
+    }
+}
+
+fn matched(a: &Side, b: &Side) -> Vec<Matched> {
+    let all = |side: &Side| {
+        let each = |run: &Run| {
+            let memory = |q: &Quantity| quantity::is_from_memory(run, &q.name);
+            let named = |q: Quantity| (quantity::names(run, &q.name), memory(&q), q);
+            quantities(run).into_iter().map(named).collect::<Vec<_>>()
+        };
+        side.runs.iter().flat_map(each).collect::<Vec<_>>()
+    };
+    let apart = is_published(a) != is_published(b);
+    let (ours, theirs) = (all(a), all(b));
+    let (mut seen, mut taken, mut found) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    for (names, memory, q) in ours.iter().filter(|(_, _, q)| seen.insert(q.name.clone())) {
+        let same = |(other, _, o): &&(quantity::Names, bool, Quantity)| {
+            o.unit == q.unit && !taken.contains(&o.name) && names.meets(other, apart)
+        };
+        if let Some((_, memory_b, other)) = theirs.iter().find(same) {
+            taken.insert(other.name.clone());
+            let memory = *memory || *memory_b;
+            found.push(Matched { a: q.name.clone(), b: other.name.clone(), unit: q.unit, memory });
+        }
+    }
+    found
+}
+
+fn is_published(side: &Side) -> bool {
+    side.runs.iter().any(crate::published::is_published)
+}
+
+/// The names in A of the quantities that are tested.
+fn tested(a: &Side, b: &Side, all: &[Matched], metric: Option<&str>) -> Vec<String> {
+    // The two sides of a fixed mix are one measurement.
+    let second = |m: &Matched| {
+        let key = MetricKey::parse(&m.a);
+        let mixed = key.as_cell().is_some_and(|cell| cell.order == Order::Mixed);
+        metric.is_none() && mixed && key.direction() == Some(OpKind::Write)
+    };
+    let named = |m: &&Matched| {
+        !m.memory && !second(m) && metric.is_none_or(|name| m.a == name || m.b == name)
+    };
+    let open: Vec<&Matched> = all.iter().filter(named).collect();
+    let primary = |m: &&Matched| {
+        is_primary(a, &MetricKey::parse(&m.a)) || is_primary(b, &MetricKey::parse(&m.b))
+    };
+    let rate = |m: &&Matched| matches!(m.unit, Unit::BytesPerSecond | Unit::Iops);
+    let main = |m: &&Matched| rate(m) && MetricKey::parse(&m.a).is_main();
+    let names = |chosen: Vec<&Matched>| -> Vec<String> {
+        chosen.into_iter().take(FAMILY_MAX).map(|m| m.a.clone()).collect()
+    };
+    if metric.is_some() {
+        return names(open);
+    }
+    let choices: [&dyn Fn(&&Matched) -> bool; 4] = [&primary, &main, &rate, &|_| true];
+    let chosen = choices.into_iter().map(|choice| open.iter().copied().filter(choice).collect());
+    chosen.map(names).find(|names| !names.is_empty()).unwrap_or_default()
+}
+
+fn is_primary(side: &Side, key: &MetricKey) -> bool {
+    let info = |run: &Run| crate::work::method(&run.method).ok();
+    side.runs.first().and_then(info).is_some_and(|info| info.is_primary(key))
+}
+
+fn sessions(quantities: &[Quantity]) -> Vec<Session> {
+    quantities.iter().filter_map(Quantity::session).collect()
+}
+
+/// The value of a side: the geometric mean of its runs, or the plain one where a value is not
+/// positive.
+fn mean(quantities: &[Quantity]) -> Option<f64> {
+    let values: Vec<f64> = quantities.iter().filter_map(|q| q.value).collect();
+    let n = values.len() as f64;
+    let positive = values.iter().all(|v| *v > 0.0);
+    let sum = |of: fn(f64) -> f64| values.iter().map(|v| of(*v)).sum::<f64>() / n;
+    let value = if positive { sum(f64::ln).exp() } else { sum(|v| v) };
+    (!values.is_empty()).then_some(value)
+}
+
+impl Pair {
+    fn of(m: &Matched, [a, b]: &[Vec<Quantity>; 2], primary: bool) -> Pair {
+        let range = |side: &[Quantity]| side.first().and_then(|q| q.range);
+        let (ranges, n) = ([range(a), range(b)], [a.len() as u32, b.len() as u32]);
+        let (a, b) = (mean(a), mean(b));
+        let ratio = a.zip(b).filter(|(a, b)| *a > 0.0 && *b >= 0.0).map(|(a, b)| b / a);
+        Pair {
+            name: m.a.clone(),
+            name_b: (m.a != m.b).then(|| m.b.clone()),
+            unit: m.unit,
+            a,
+            b,
+            ranges,
+            n,
+            primary,
+            ratio,
+            low: None,
+            high: None,
+            threshold: None,
+            spread: None,
+            claim: if m.memory { "from memory" } else { "no claim" },
+            outcome: None,
+        }
+    }
+
+    fn judge(&mut self, claim: Option<Claim>) {
+        let Some(claim) = claim else {
+            self.claim = "unknown";
+            return;
+        };
+        self.ratio = Some(claim.ratio);
+        (self.low, self.high) = (Some(claim.low), Some(claim.high));
+        (self.threshold, self.spread) = (Some(claim.threshold), Some(claim.spread));
+        self.outcome = Some(claim.outcome);
+        let rate = matches!(self.unit, Unit::BytesPerSecond | Unit::Iops);
+        self.claim = match claim.outcome {
+            Outcome::Faster if rate => "B faster",
+            Outcome::Slower if rate => "B slower",
+            Outcome::Faster => "B higher",
+            Outcome::Slower => "B lower",
+            Outcome::Equivalent => "same within 5%",
+            Outcome::Inconclusive => "inconclusive",
+        };
+    }
+}
+
+impl Comparison {
+    fn of(a: &Side, b: &Side, pairs: Vec<Pair>, metric: Option<&str>) -> Result<Comparison> {
+        let odd = odd(a, b);
+        let rest = |side: &Side| Side {
+            runs: side.runs.iter().filter(|run| !is_laid_out(run)).cloned().collect(),
+            repeats: side.repeats.clone(),
+        };
+        let (rest_a, rest_b) = (rest(a), rest(b));
+        let left = !odd.is_empty() && !rest_a.runs.is_empty() && !rest_b.runs.is_empty();
+        let like_for_like = match left {
+            true => compare(&[rest_a, rest_b], metric)?.pop().map(Box::new),
+            false => None,
+        };
+        let sentence = sentence::of(&pairs, &odd, like_for_like.as_deref());
+        Ok(Comparison {
+            sentence,
+            pairs,
+            conditions_differ: conditions::differences(&a.runs, &b.runs),
+            doubts: doubts(a, b),
+            odd,
+            like_for_like,
+        })
+    }
+}
+
+fn is_laid_out(run: &Run) -> bool {
+    run.warnings.iter().any(|w| w.kind == FindingKind::LaidOut)
+}
+
+/// Runs that laid out their file where others found one.
+fn odd(a: &Side, b: &Side) -> Vec<Odd> {
+    let all = || a.runs.iter().chain(&b.runs);
+    if all().all(is_laid_out) {
+        return Vec::new();
+    }
+    let named = |run: &Run| Odd { run: name(run), why: "it laid out its file first".into() };
+    all().filter(|run| is_laid_out(run)).map(named).collect()
+}
+
+/// A run as people call it.
+pub fn name(run: &Run) -> String {
+    run.number.map_or_else(|| run.id.clone(), |n| format!("run {n}"))
+}
+
+/// The warnings of both sides.
+fn doubts(a: &Side, b: &Side) -> Vec<Doubt> {
+    let warnings = |side: &Side| {
+        let all = side.runs.iter().flat_map(|run| &run.warnings);
+        let known: BTreeSet<_> = all
+            .filter(|w| w.level >= Level::Warn)
+            .map(|w| (w.kind.name().to_string(), w.text.clone()))
+            .collect();
+        known
+    };
+    let (ours, theirs) = (warnings(a), warnings(b));
+    let side = |w| match (ours.contains(w), theirs.contains(w)) {
+        (true, true) => "both",
+        (true, false) => "A",
+        _ => "B",
+    };
+    let each = ours.union(&theirs);
+    let never = |e: std::convert::Infallible| match e {};
+    each.map(|w| Doubt {
+        side: side(w),
+        kind: w.0.parse().unwrap_or_else(never),
+        text: w.1.clone(),
+    })
+    .collect()
+}

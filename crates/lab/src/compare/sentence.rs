@@ -1,0 +1,155 @@
+//! The conclusion of a comparison in one or two sentences.
+
+use analysis::Outcome;
+use record::{MetricKey, Unit};
+
+use super::{Comparison, Odd, Pair};
+
+/// Claims that the sentence lists; the table has all of them.
+const LISTED: usize = 3;
+
+pub(super) fn of(pairs: &[Pair], odd: &[Odd], like_for_like: Option<&Comparison>) -> String {
+    if pairs.is_empty() {
+        return "The records have no value in common.".into();
+    }
+    let mut sentences = vec![conclusion(pairs)];
+    if pairs.iter().any(|p| p.claim == "from memory") {
+        sentences.push("Reads came from memory.".into());
+    }
+    if let Some(first) = odd.first() {
+        let (names, were) = match odd {
+            [one] => (one.run.clone(), "was"),
+            some => (some.iter().map(|o| o.run.as_str()).collect::<Vec<_>>().join(", "), "were"),
+        };
+        sentences.push(format!("{} {were} in another state: {}.", capital(&names), first.why));
+    }
+    let widest = like_for_like.and_then(|like| widest(&like.pairs));
+    if let Some((pair, _)) = widest {
+        let change = percent(pair.ratio.unwrap_or(1.0));
+        sentences.push(format!("Like for like B differs by {change} in {}.", label(pair)));
+    }
+    sentences.join(" ")
+}
+
+fn conclusion(pairs: &[Pair]) -> String {
+    let with = |wanted: &[Outcome]| -> Vec<&Pair> {
+        pairs.iter().filter(|p| p.outcome.is_some_and(|o| wanted.contains(&o))).collect()
+    };
+    let differing = with(&[Outcome::Faster, Outcome::Slower]);
+    let same = with(&[Outcome::Equivalent]);
+    let open = with(&[Outcome::Inconclusive]);
+    let tested = differing.len() + same.len() + open.len();
+    if tested == 0 {
+        return "No claim about a drive can be made.".into();
+    }
+    let mut parts: Vec<String> = Vec::new();
+    if !differing.is_empty() {
+        let mut said: Vec<String> = differing.iter().take(LISTED).map(|p| effect(p)).collect();
+        if differing.len() > LISTED {
+            said.push(format!("{} more differ", differing.len() - LISTED));
+        }
+        parts.push(format!("{}.", said.join("; ")));
+    }
+    if !same.is_empty() {
+        let what = match (same.len() == tested, same.len()) {
+            (true, 1) => label(same[0]),
+            (true, n) => format!("all {n} figures"),
+            (false, n) if n > LISTED => format!("{n} figures"),
+            _ => same.iter().map(|p| label(p)).collect::<Vec<_>>().join(", "),
+        };
+        parts.push(format!("The same within 5%: {what}."));
+    }
+    if !open.is_empty() {
+        parts.push(undecided(&open, differing.is_empty() && same.is_empty()));
+    }
+    parts.join(" ")
+}
+
+/// `B is 1.31 times as fast at random 4 KiB reads q32 (1.24 to 1.38)`.
+fn effect(pair: &Pair) -> String {
+    let (ratio, low, high) =
+        (pair.ratio.unwrap_or(1.0), pair.low.unwrap_or(1.0), pair.high.unwrap_or(1.0));
+    let rate = matches!(pair.unit, Unit::BytesPerSecond | Unit::Iops);
+    let [ratio, low, high] = [ratio, low, high].map(times);
+    match rate {
+        true => format!("B is {ratio} times as fast at {} ({low} to {high})", label(pair)),
+        false => format!("{} is {ratio} times as large in B ({low} to {high})", label(pair)),
+    }
+}
+
+fn undecided(open: &[&Pair], all: bool) -> String {
+    let single = open.iter().all(|p| p.n == [1, 1]);
+    let widest = open.iter().filter_map(|p| Some((distance(p)?, p)));
+    let Some((far, pair)) = widest.max_by(|a, b| a.0.total_cmp(&b.0)) else {
+        return "Inconclusive.".into();
+    };
+    let change = format!("{}%", significant(far * 100.0));
+    let least = pair.threshold.unwrap_or(0.0);
+    let below = pair.ratio.is_some_and(|ratio| ratio < 1.0);
+    let least = if below { least / (1.0 + least) } else { least } * 100.0;
+    let needs = format!("a claim about the drives needs more than {}%", significant(least));
+    match (all, single) {
+        (true, true) => format!("Inconclusive: these two runs differ by up to {change}; {needs}."),
+        (true, false) => format!("Inconclusive: they differ by up to {change}; {needs}."),
+        (false, _) => {
+            format!("No claim on {} more: they differ by up to {change}; {needs}.", open.len())
+        }
+    }
+}
+
+/// Distance of a ratio from 1.
+fn distance(pair: &Pair) -> Option<f64> {
+    Some((pair.ratio? - 1.0).abs())
+}
+
+fn widest(pairs: &[Pair]) -> Option<(&Pair, f64)> {
+    let tested = pairs.iter().filter(|p| p.primary);
+    let far = tested.filter_map(|p| Some((p, distance(p)?)));
+    far.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// `+3.1%`, `-11.7%`; beyond a factor of two `2.4 times`.
+pub fn percent(ratio: f64) -> String {
+    let change = (ratio - 1.0) * 100.0;
+    match change {
+        c if c > 100.0 => format!("{} times", times(ratio)),
+        c => format!("{}{}%", if c < 0.0 { "-" } else { "+" }, significant(c.abs())),
+    }
+}
+
+/// `-12% to +3.1%`; beyond a factor of two `1.81 to 3.81 times`.
+pub fn interval([low, high]: [f64; 2]) -> String {
+    match high > 2.0 {
+        true => format!("{} to {} times", times(low), times(high)),
+        false => format!("{} to {}", percent(low), percent(high)),
+    }
+}
+
+/// A factor with three digits at most.
+fn times(ratio: f64) -> String {
+    match ratio {
+        r if r < 0.01 => "less than 0.01".into(),
+        r if r < 9.995 => format!("{r:.2}"),
+        r if r < 99.95 => format!("{r:.1}"),
+        r if r < 9999.5 => format!("{r:.0}"),
+        _ => "over 9999".into(),
+    }
+}
+
+/// A percentage with one digit below ten.
+fn significant(percent: f64) -> String {
+    match percent {
+        p if p < 9.95 => format!("{p:.1}"),
+        p if p < 9999.5 => format!("{p:.0}"),
+        _ => "9999".into(),
+    }
+}
+
+fn label(pair: &Pair) -> String {
+    report::metric_label(&MetricKey::parse(&pair.name))
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |c| c.to_uppercase().chain(letters).collect())
+}

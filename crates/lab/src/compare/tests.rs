@@ -1,0 +1,225 @@
+//! Comparisons of published records and of records made for a test.
+
+use record::{Finding, Metric, Origin, OriginKind};
+
+use super::*;
+use crate::published;
+
+fn published(id: &str) -> Run {
+    published::find(id).unwrap_or_else(|e| panic!("{}", e))
+}
+
+fn side(runs: impl IntoIterator<Item = Run>) -> Side {
+    Side { runs: runs.into_iter().collect(), repeats: Vec::new() }
+}
+
+/// A run of quick with these rates of `seq-read-1MiB-q8`, `seq-write-1MiB-q8`, ...
+fn quick(id: &str, rates: &[f64]) -> Run {
+    let names = ["seq-read-1MiB-q8", "seq-write-1MiB-q8", "seq-read-1MiB-q1"];
+    let each = names.iter().zip(rates);
+    let metrics = each.map(|(name, v)| Metric::single(*name, Unit::BytesPerSecond, *v)).collect();
+    let run = published("pub:003/m225-fresh");
+    Run { id: id.into(), method: "quick".into(), metrics, origin: None, ..run }
+}
+
+fn one(a: Side, b: Side) -> Comparison {
+    compare(&[a, b], None).unwrap_or_else(|e| panic!("{e}")).remove(0)
+}
+
+fn claims_of(found: &Comparison) -> Vec<(&str, &str)> {
+    found.pairs.iter().map(|p| (p.name.as_str(), p.claim)).collect()
+}
+
+#[test]
+fn one_run_against_one_says_what_a_claim_would_need() {
+    let found = one(side([quick("a", &[100.0])]), side([quick("b", &[110.0])]));
+    assert_eq!(claims_of(&found), [("seq-read-1MiB-q8", "inconclusive")]);
+    let least = found.pairs[0].threshold.expect("tested");
+    assert!((0.2..0.3).contains(&least), "{least}");
+    assert_eq!(
+        found.sentence,
+        "Inconclusive: these two runs differ by up to 10%; a claim about the drives needs more \
+         than 25%."
+    );
+    let far = one(side([quick("a", &[100.0])]), side([quick("b", &[400.0])]));
+    assert_eq!(claims_of(&far), [("seq-read-1MiB-q8", "B faster")]);
+    assert!(far.sentence.starts_with("B is 4.00 times as fast at sequential 1 MiB reads q8"));
+}
+
+#[test]
+fn only_primary_metrics_are_tested_and_a_chosen_one_needs_less() {
+    let (a, b) = ([100.0, 100.0, 100.0], [150.0, 100.0, 400.0]);
+    let sides = [side([quick("a", &a)]), side([quick("b", &b)])];
+    let found = compare(&sides, None).expect("compared").remove(0);
+    assert_eq!(
+        claims_of(&found),
+        [
+            ("seq-read-1MiB-q8", "B faster"),
+            ("seq-write-1MiB-q8", "inconclusive"),
+            ("seq-read-1MiB-q1", "no claim")
+        ]
+    );
+    let chosen = compare(&sides, Some("seq-write-1MiB-q8")).expect("compared").remove(0);
+    assert_eq!(chosen.pairs[0].name, "seq-write-1MiB-q8", "the tested one comes first");
+    assert!(chosen.pairs[0].threshold < found.pairs[0].threshold);
+    assert_eq!(chosen.pairs.iter().filter(|p| p.primary).count(), 1);
+    let error = compare(&sides, Some("speed")).expect_err("no such metric").to_string();
+    assert!(error.contains("no metric 'speed'; there are: seq-read-1MiB-q8"), "{error}");
+}
+
+#[test]
+fn groups_and_repeats_from_the_store_lower_the_threshold() {
+    let least = |a: Side, b: Side| one(a, b).pairs[0].threshold.expect("tested");
+    let runs = |name: &str, rates: &[f64]| {
+        let each = rates.iter().enumerate();
+        each.map(|(i, v)| quick(&format!("{name}{i}"), &[*v])).collect::<Vec<_>>()
+    };
+    let bare = least(side(runs("a", &[100.0])), side(runs("b", &[101.0])));
+    let rates = [100.0, 101.0, 99.0, 100.5, 99.5];
+    let groups = least(side(runs("a", &rates)), side(runs("b", &rates)));
+    let known = Side { runs: runs("a", &[100.0]), repeats: runs("r", &rates) };
+    let repeated = least(known, side(runs("b", &[101.0])));
+    assert!(groups < 0.05 && repeated < bare && bare > 0.2, "{groups} {repeated} {bare}");
+    let same = one(side(runs("a", &rates)), side(runs("b", &rates)));
+    assert_eq!(same.sentence, "The same within 5%: sequential 1 MiB reads q8.");
+}
+
+#[test]
+fn every_further_side_is_compared_with_the_first() {
+    let sides = [10.0, 30.0, 2.0].map(|v| side([quick(&format!("{v}"), &[v])]));
+    let found = compare(&sides, None).expect("compared");
+    let claims: Vec<_> = found.iter().map(|c| c.pairs[0].claim).collect();
+    assert_eq!(claims, ["B faster", "B slower"]);
+}
+
+/// Document 004's main result: the class 2 card writes at 6 to 7 MB/s, the other at 17.
+#[test]
+fn a_printed_range_is_compared_with_its_nearest_end() {
+    let found = one(
+        side([published("pub:004/usd-sandisk-4g-class2")]),
+        side([published("pub:004/sd-transcend-4g-150x")]),
+    );
+    let write = found.pairs.iter().find(|p| p.name == "write").expect("the row of writes");
+    assert_eq!((write.ranges[0], write.claim), (Some([6e6, 7e6]), "B faster"));
+    assert!(write.low.expect("an interval") < 17.0 / 7.0);
+    let read = found.pairs.iter().find(|p| p.name == "read").expect("the row of reads");
+    assert_eq!(read.claim, "inconclusive");
+}
+
+#[test]
+fn what_the_record_itself_doubts_is_shown_for_both_sides_and_reads_from_memory_are_no_claim() {
+    let doubtful = |id: &str| {
+        let mut run = quick(id, &[9e9, 1e8]);
+        let finding = Finding::new(FindingKind::ServedFromRam, Level::Warn, "read from memory");
+        run.warnings = vec![Finding { workload: Some("seq-read-1MiB-q8".into()), ..finding }];
+        run
+    };
+    let found = one(side([doubtful("a")]), side([doubtful("b")]));
+    let text = "read from memory".to_string();
+    assert_eq!(found.doubts, [Doubt { side: "both", kind: FindingKind::ServedFromRam, text }]);
+    let claims = claims_of(&found);
+    assert!(claims.contains(&("seq-read-1MiB-q8", "from memory")), "{claims:?}");
+    assert!(claims.contains(&("seq-write-1MiB-q8", "same within 5%")) || claims.len() == 2);
+    assert!(found.sentence.ends_with("Reads came from memory."), "{}", found.sentence);
+}
+
+/// fio's runs of document 002: the first laid out its file.
+#[test]
+fn a_run_that_laid_out_its_file_is_in_another_state() {
+    let fio = |number: i64, iops: f64, laid_out: bool| {
+        let mut run = quick(&format!("{number}"), &[]);
+        run.method = "fio".into();
+        run.number = Some(number);
+        run.metrics = vec![Metric::single("mixed-read-4KiB-q64", Unit::Iops, iops)];
+        run.warnings.clear();
+        if laid_out {
+            run.warnings = vec![Finding::new(FindingKind::LaidOut, Level::Note, "laid out")];
+        }
+        run
+    };
+    let a = side([fio(3, 6987.0, true), fio(4, 6171.0, false)]);
+    let found = one(a, side([fio(7, 5991.0, false), fio(8, 6044.0, false)]));
+    assert_eq!(claims_of(&found), [("mixed-read-4KiB-q64", "inconclusive")]);
+    assert_eq!(found.odd.iter().map(|o| o.run.as_str()).collect::<Vec<_>>(), ["run 3"]);
+    let like = found.like_for_like.as_ref().expect("a run is left on each side");
+    assert_eq!(crate::compare::percent(like.pairs[0].ratio.expect("both")), "-2.5%");
+    assert!(found.sentence.contains("Run 3 was in another state: it laid out its file first."));
+    assert!(found.sentence.contains("Like for like B differs by -2.5%"), "{}", found.sentence);
+}
+
+#[test]
+fn a_published_figure_finds_the_metric_of_the_same_quantity() {
+    let mut own = quick("own", &[]);
+    own.metrics = vec![Metric::single("seq-read-8MiB-q1", Unit::BytesPerSecond, 3e8)];
+    let found = one(side([published("pub:000/sandisk-128")]), side([own]));
+    assert_eq!(found.pairs.len(), 1);
+    assert_eq!(found.pairs[0].name_b.as_deref(), Some("seq-read-8MiB-q1"));
+}
+
+#[test]
+fn metrics_of_other_tools_match_published_figures() {
+    let own = |method: &str, names: &[&str], unit| {
+        let metrics = names.iter().map(|name| Metric::single(*name, unit, 1e3)).collect();
+        Run { method: method.into(), metrics, ..quick("own", &[]) }
+    };
+    let named = |id: &str, own: &Run| {
+        let found = one(side([published(id)]), side([own.clone()]));
+        found.pairs.into_iter().filter_map(|pair| pair.name_b).collect::<Vec<_>>()
+    };
+    let fio = own("fio", &["a job.read.iops", "a job.write.iops"], Unit::Iops);
+    assert_eq!(named("pub:002/mini-base-fio-1", &fio), ["a job.read.iops", "a job.write.iops"]);
+    let other = own("fio", &["another.read.iops"], Unit::Iops);
+    assert!(one(side([fio]), side([other])).pairs.is_empty(), "jobs of its own");
+    let names = ["iozone-100MiB-4KiB.rewrite", "iozone-8MiB-4KiB.read"];
+    let iozone = own("iozone", &names, Unit::BytesPerSecond);
+    assert_eq!(named("pub:002/mini-base-iozone-1", &iozone), names[..1]);
+    let states = ["states-read-fresh", "states-read-used", "states-filled"];
+    let states = own("states", &states, Unit::BytesPerSecond);
+    assert_eq!(named("pub:003/m225-fresh", &states), ["states-read-fresh"]);
+    assert_eq!(named("pub:003/m225-used", &states), ["states-read-used"]);
+    assert_eq!(named("pub:003/m225-filled", &states), ["states-filled"]);
+}
+
+#[test]
+fn differing_and_unknown_conditions_are_listed() {
+    let (a, mut b) = (published("pub:003/m225-fresh"), published("pub:003/m225-used"));
+    b.environment.kernel = Some("6.1".into());
+    let found = one(side([a]), side([b])).conditions_differ;
+    let find = |what| found.iter().find(|d| d.what == what);
+    assert_eq!(find("state before").and_then(|d| d.a.as_deref()), Some("fresh"));
+    let kernel = Difference { what: "kernel", a: None, b: Some("6.1".into()) };
+    assert_eq!(find("kernel"), Some(&kernel));
+    assert_eq!(find("drive"), None);
+}
+
+#[test]
+fn runs_are_grouped_by_a_condition() {
+    let titled = |id: &str, title: &str| {
+        let origin = Origin {
+            kind: OriginKind::Imported,
+            tool: None,
+            version: None,
+            source: String::new(),
+            place: None,
+            title: Some(title.into()),
+            command: None,
+            start_known: false,
+        };
+        Run { origin: Some(origin), ..quick(id, &[1.0]) }
+    };
+    let runs = vec![titled("1", "board a"), titled("2", "board b"), titled("3", "board a")];
+    let groups = group_by(runs.clone(), "title").expect("grouped");
+    let sizes: Vec<_> = groups.iter().map(|(name, runs)| (name.as_str(), runs.len())).collect();
+    assert_eq!(sizes, [("board a", 2), ("board b", 1)]);
+    let error = group_by(runs, "colour").expect_err("no such condition").to_string();
+    assert!(error.contains("there are: title, drive, serial-number"), "{error}");
+}
+
+#[test]
+fn numbers_have_three_digits_at_most() {
+    let table = [(1.0, "+0.0%"), (0.8826, "-12%"), (1.031, "+3.1%"), (2.5, "2.50 times")];
+    for (ratio, text) in table {
+        assert_eq!(percent(ratio), text);
+    }
+    assert_eq!(percent(1e12), "over 9999 times");
+}
