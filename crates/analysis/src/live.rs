@@ -110,7 +110,7 @@ mod tests {
         };
         for n in LOOKS {
             while pairs.len() < n {
-                let forward = pairs.len() % 2 == 0;
+                let forward = pairs.len().is_multiple_of(2);
                 let first = run(dice, if forward { 100.0 } else { 100.0 * ratio });
                 let second = run(dice, if forward { 100.0 * ratio } else { 100.0 });
                 pairs.push(if forward { (first, second) } else { (second, first) });

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use engine::Machine;
 use methods::{Outcome, Planner, Session};
-use record::{Health, Plan, Safety, TargetKind};
+use record::{Health, Plan, Safety, Target, TargetKind};
 use rig::{Rig, TargetInfo};
 use workload::{Mix, Pattern, Region, Workload};
 
@@ -59,6 +59,11 @@ impl<'a> Planned<'a> {
     /// Wear and errors of the drive before the run, as it reported them.
     pub fn health(&self) -> Option<&Health> {
         self.info.target.drive.as_ref().map(|drive| &drive.health)
+    }
+
+    /// The target as it was found.
+    pub(crate) fn target(&self) -> &Target {
+        &self.info.target
     }
 
     /// The directory that will hold borrowed blocks, where the run borrows any.

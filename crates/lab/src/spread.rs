@@ -1,6 +1,6 @@
 //! The spread between runs before any was repeated, and the runs that count as repeats of another.
 
-use record::{Run, TargetKind};
+use record::{Run, Target, TargetKind};
 
 /// Standard deviation between runs, as a share: virtual drives, SSDs in a machine, cards and sticks,
 /// disks of virtual machines. The last was measured over 50 sessions, the others are assumed.
@@ -11,10 +11,15 @@ const VIRTUAL_MACHINE: f64 = 0.15;
 
 /// The spread to assume between runs like this one.
 pub(crate) fn prior(run: &Run) -> f64 {
-    let bus = run.target.drive.as_ref().map(|drive| drive.bus.as_str());
-    match run.target.kind {
+    assumed(&run.target, run.environment.hypervisor.is_some())
+}
+
+/// The spread to assume between runs on a target, inside a virtual machine or not.
+pub(crate) fn assumed(target: &Target, virtual_machine: bool) -> f64 {
+    let bus = target.drive.as_ref().map(|drive| drive.bus.as_str());
+    match target.kind {
         TargetKind::Virtual => VIRTUAL,
-        _ if run.environment.hypervisor.is_some() => VIRTUAL_MACHINE,
+        _ if virtual_machine => VIRTUAL_MACHINE,
         // The machine of another tool's record, or of a publication, is unknown.
         _ => match bus {
             Some("nvme" | "sata" | "scsi") => SSD,

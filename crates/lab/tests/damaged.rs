@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use fuzz::Random;
-use lab::compare;
+use lab::compare::{self, Side};
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec;
 use record::Run;
@@ -131,7 +131,8 @@ fn read(path: &Path, good: &mut Vec<Run>) -> Result<Vec<StoreError>, StoreError>
         let style = Style { colour: false, width: 80, unicode: true };
         let _ = (report::terminal(run, &style), report::markdown(run), report::csv(run));
         let _ = (report::csv_series(run), report::json(run, true), report::html(run));
-        let _ = (compare::pairs(&runs[0], run), compare::differences(run, &runs[0]));
+        let side = |run: &Run| Side { runs: vec![run.clone()], repeats: Vec::new() };
+        let _ = compare::compare(&[side(&runs[0]), side(run)], None);
     }
     if good.is_empty() {
         *good = runs;

@@ -5,6 +5,7 @@
 //! (see [`analysis::claims`]). Everything else is shown without a claim.
 
 mod conditions;
+pub mod live;
 mod quantity;
 mod sentence;
 #[cfg(test)]
@@ -12,7 +13,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use analysis::{Claim, Outcome, Session, Sides, claims};
+use analysis::{Claim, Look, Outcome, Session, Sides, claims};
 use record::{FindingKind, HistoryKey, Level, MetricKey, Order, Run, Unit};
 use serde::Serialize;
 use store::Store;
@@ -320,9 +321,22 @@ impl Pair {
         self.ratio = Some(claim.ratio);
         (self.low, self.high) = (Some(claim.low), Some(claim.high));
         (self.threshold, self.spread) = (Some(claim.threshold), Some(claim.spread));
-        self.outcome = Some(claim.outcome);
+        self.conclude(claim.outcome);
+    }
+
+    /// Enters the look at pairs that were measured in turns; an open one permits no claim yet.
+    fn see(&mut self, look: Option<Look>, open: bool) {
+        let Some(look) = look else { return };
+        self.ratio = Some(look.ratio);
+        (self.low, self.high) = (Some(look.low), Some(look.high));
+        self.threshold = Some(look.high / look.ratio - 1.0);
+        self.conclude(if open { Outcome::Inconclusive } else { look.outcome });
+    }
+
+    fn conclude(&mut self, outcome: Outcome) {
+        self.outcome = Some(outcome);
         let rate = matches!(self.unit, Unit::BytesPerSecond | Unit::Iops);
-        self.claim = match claim.outcome {
+        self.claim = match outcome {
             Outcome::Faster if rate => "B faster",
             Outcome::Slower if rate => "B slower",
             Outcome::Faster => "B higher",

@@ -71,9 +71,11 @@ fn effect(pair: &Pair) -> String {
         (pair.ratio.unwrap_or(1.0), pair.low.unwrap_or(1.0), pair.high.unwrap_or(1.0));
     let rate = matches!(pair.unit, Unit::BytesPerSecond | Unit::Iops);
     let [ratio, low, high] = [ratio, low, high].map(times);
+    // Virtual drives without variation have no interval.
+    let interval = if low == high { String::new() } else { format!(" ({low} to {high})") };
     match rate {
-        true => format!("B is {ratio} times as fast at {} ({low} to {high})", label(pair)),
-        false => format!("{} is {ratio} times as large in B ({low} to {high})", label(pair)),
+        true => format!("B is {ratio} times as fast at {}{interval}", label(pair)),
+        false => format!("{} is {ratio} times as large in B{interval}", label(pair)),
     }
 }
 
@@ -117,9 +119,10 @@ pub fn percent(ratio: f64) -> String {
     }
 }
 
-/// `-12% to +3.1%`; beyond a factor of two `1.81 to 3.81 times`.
+/// `-12% to +3.1%`; beyond a factor of two `1.81 to 3.81 times`. Without a width it is none.
 pub fn interval([low, high]: [f64; 2]) -> String {
     match high > 2.0 {
+        _ if high / low < 1.0005 => String::new(),
         true => format!("{} to {} times", times(low), times(high)),
         false => format!("{} to {}", percent(low), percent(high)),
     }

@@ -1,8 +1,10 @@
 //! Arguments of `runs`, `show`, `compare`, `export` and `rm`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+use workload::units;
 
 use super::StoreArgs;
 
@@ -71,11 +73,15 @@ Examples:
   ssdyno compare 12 15                      two runs
   ssdyno compare 3,4 7,8                    two groups of runs
   ssdyno compare --by title 3-8             groups by a condition
-  ssdyno compare last pub:003/m225-fresh    with a published one: ssdyno runs --published")]
+  ssdyno compare last pub:003/m225-fresh    with a published one: ssdyno runs --published
+  ssdyno compare -m quick /mnt/a /mnt/b     two targets, measured in turns until it is clear")]
 pub struct CompareArgs {
-    /// Groups of runs, the first is A: `12`, `3,4`, `7-9`, an id, `last`, `pub:003/m225-fresh`
+    /// Groups of runs, the first is A: `12`, `3,4`, `7-9`, an id, `last`, `pub:003/m225-fresh`;
+    /// with -m two targets
     #[arg(required = true, value_name = "RUNS")]
     pub runs: Vec<String>,
+    #[command(flatten)]
+    pub live: LiveArgs,
     /// Make the groups by a condition: title, host, drive, firmware, file-system, kernel, ...
     #[arg(long, value_name = "CONDITION")]
     pub by: Option<String>,
@@ -90,6 +96,38 @@ pub struct CompareArgs {
     pub json: bool,
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+/// Arguments of a comparison that measures.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Measuring in turns")]
+pub struct LiveArgs {
+    /// Measure two targets in turns with this method: AB, BA, AB ...
+    #[arg(long, short, value_name = "METHOD", conflicts_with_all = ["by", "all"])]
+    pub method: Option<String>,
+    /// End when a difference of this size would have been found: 3%
+    #[arg(long, value_name = "PERCENT", requires = "method", value_parser = parse_share)]
+    pub detect: Option<f64>,
+    /// Bytes to work on in each target: 1GiB, 500M
+    #[arg(long, value_name = "SIZE", requires = "method", value_parser = units::parse_bytes)]
+    pub size: Option<u64>,
+    /// Approximate duration of one run: 12s
+    #[arg(long, value_name = "TIME", requires = "method", value_parser = units::parse_duration)]
+    pub time: Option<Duration>,
+    /// Show the cost, and stop
+    #[arg(long, requires = "method")]
+    pub dry_run: bool,
+    /// Show no progress
+    #[arg(long, short, requires = "method")]
+    pub quiet: bool,
+}
+
+/// `3%` or `3` as a share of one.
+fn parse_share(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let percent: f64 = number.parse().map_err(|_| "must be a percentage, as in 3%".to_string())?;
+    let fits = percent > 0.0 && percent <= 100.0;
+    fits.then_some(percent / 100.0).ok_or("must be over 0% and at most 100%".to_string())
 }
 
 #[derive(Debug, Args)]

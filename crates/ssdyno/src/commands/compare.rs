@@ -1,6 +1,8 @@
 //! `ssdyno compare A B`: groups of records side by side: the conclusion in a sentence, the claims that
 //! the differences permit, and everything that differs besides. There is no single score.
 
+mod live;
+
 use std::process::ExitCode;
 
 use lab::compare::{self, Comparison, Difference, Pair, Side};
@@ -19,16 +21,22 @@ use crate::{present, screen};
 const CONFOUNDED: &str = "not measured in alternation: drift between the sides (heat, cache, state) is part of \
                           the difference";
 
+/// Runs of a side that are named in its heading.
+const NAMED: usize = 6;
+
 /// Lines of text are wrapped at this width at most.
 const TEXT_COLUMNS: usize = 100;
 
-/// Compares groups of records with the first of them.
+/// Compares groups of records with the first of them, or two targets in turns.
 pub fn run(args: &CompareArgs) -> Result {
+    if let Some(method) = &args.live.method {
+        return live::run(args, method);
+    }
     let (titles, sides) = sides(args)?;
     let found = compare::compare(&sides, args.metric.as_deref())?;
     let text = match args.json {
-        true => present::json(&as_json(&sides, &found)?)?,
-        false => page(args, &titles, &sides, &found, &screen::uncut()),
+        true => present::json(&as_json(&sides, &found, "confounded")?)?,
+        false => page(args, &titles, &sides, &found, CONFOUNDED),
     };
     present::print(&text)?;
     match found.iter().all(|comparison| comparison.pairs.is_empty()) {
@@ -94,7 +102,7 @@ fn letter(i: usize) -> char {
     (b'A' + u8::try_from(i.min(25)).unwrap_or(25)) as char
 }
 
-fn as_json(sides: &[Side], found: &[Comparison]) -> Result<Value> {
+fn as_json(sides: &[Side], found: &[Comparison], order: &str) -> Result<Value> {
     let ids = |side: &Side| side.runs.iter().map(|run| run.id.clone()).collect::<Vec<_>>();
     let mut all = Vec::new();
     for (comparison, b) in found.iter().zip(&sides[1..]) {
@@ -103,7 +111,7 @@ fn as_json(sides: &[Side], found: &[Comparison]) -> Result<Value> {
         value["a"] = json!(a.runs.first().map(|run| &run.id));
         value["b"] = json!(b.runs.first().map(|run| &run.id));
         value["runs"] = json!({ "a": ids(a), "b": ids(b) });
-        value["order"] = json!("confounded");
+        value["order"] = json!(order);
         all.push(value);
     }
     Ok(if all.len() == 1 { all.remove(0) } else { json!({ "comparisons": all }) })
@@ -114,8 +122,9 @@ fn page(
     titles: &[String],
     sides: &[Side],
     found: &[Comparison],
-    style: &Style,
+    caveat: &str,
 ) -> String {
+    let style = &screen::uncut();
     let columns = style.width.min(TEXT_COLUMNS);
     let mut text = String::new();
     for (i, (side, title)) in sides.iter().zip(titles).enumerate() {
@@ -133,19 +142,24 @@ fn page(
         text += "\n";
         text += &ledger(comparison, style, columns);
     }
-    let caveat = screen::wrap(&format!("- {CONFOUNDED}"), columns);
+    let caveat = screen::wrap(&format!("- {caveat}"), columns);
     text + &style.paint_lines(Ink::Dim, &caveat) + "\n"
 }
 
 fn heading(side: &Side, title: &str) -> String {
-    let names: Vec<String> = side.runs.iter().map(compare::name).collect();
+    let names = match side.runs.as_slice() {
+        some if some.len() <= NAMED => {
+            some.iter().map(compare::name).collect::<Vec<_>>().join(", ")
+        }
+        many => format!("{} runs", many.len()),
+    };
     let Some(run) = side.runs.first() else { return String::new() };
     let model = run.target.drive.as_ref().and_then(|d| d.model.clone());
     let place = run.environment.board.clone().filter(|_| run.origin.is_some());
     let subject = [model, place].into_iter().flatten().collect::<Vec<_>>().join(", ");
     let subject = if subject.is_empty() { run.target.spec.clone() } else { subject };
     let word = if run.origin.is_some() { "not measured by ssdyno" } else { "" };
-    let parts = [title.to_string(), names.join(", "), run.method.clone(), subject, word.into()];
+    let parts = [title.to_string(), names, run.method.clone(), subject, word.into()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("   ")
 }
 

@@ -292,6 +292,36 @@ fn imported_runs_are_compared_in_groups_by_title() {
 }
 
 #[test]
+fn two_targets_are_measured_in_turns_until_the_difference_is_clear() {
+    let place = Place::new();
+    let cards = ["sim:sd-class2", "sim:sd-150x"];
+    let words = [&["compare", "-m", "speed", "--json", "-q"], &cards[..]].concat();
+    let json = place.ssdyno(&words).good().json();
+    assert_eq!((&json["order"], &json["pairs_of_runs"]), (&"in turns".into(), &4.into()));
+    let claim = |name: &str| {
+        let pairs = json["pairs"].as_array().expect("pairs");
+        pairs.iter().find(|p| p["name"] == name).map(|p| p["claim"].clone())
+    };
+    assert_eq!(claim("speed-write"), Some("B faster".into()));
+    assert_eq!(claim("speed-read"), Some("same within 5%".into()));
+    let runs = place.runs();
+    let order: Vec<_> =
+        runs.iter().rev().map(|run| run["target"].as_str() == Some(cards[0])).collect();
+    assert_eq!(order, [true, false, false, true, true, false, false, true], "AB BA AB BA");
+
+    let one = ["compare", "-m", "speed", "--metric", "speed-read", "-q", cards[0], cards[1]];
+    let said = place.ssdyno(&one).good().out;
+    assert!(said.contains("The same within 5%: speed-read."), "{said}");
+    assert!(said.contains("another sitting may differ"), "{said}");
+    let dry = ["compare", "-m", "speed", "--dry-run", "--detect", "3%", cards[0], cards[1]];
+    let said = place.ssdyno(&dry).good().err;
+    assert!(said.contains("4 to 6 pairs of runs"), "{said}");
+    place.ssdyno(&["compare", "-m", "speed", cards[0]]).refuses(2, "-m takes two targets");
+    let far = ["compare", "-m", "speed", "--detect", "0.1%", cards[0], cards[1]];
+    place.ssdyno(&far).refuses(2, "is not found in 24 pairs");
+}
+
+#[test]
 fn progress_is_said_in_lines_where_that_was_asked_for() {
     let place = Place::new();
     let job =
