@@ -65,6 +65,7 @@ static INFO: MethodInfo = MethodInfo {
     writes: "the drive four times; in a directory the file once",
     options: &[&RATE, &BUFFER, &FRAME, &FS, &CLUSTER, &FILE_SIZE, &CHECKPOINT],
     metrics: &[&METRICS],
+    primary: &["stream-{raw,exfat,fat32,file}", "stream-{exfat,fat32,file}.longest-stall"],
     answer: crate::answer::stream,
     ..MethodInfo::EMPTY
 };
