@@ -36,7 +36,7 @@ fn batch(bytes: usize, data_at: usize, lba: u64) -> [Request; SLOTS] {
 #[inline(never)]
 fn driver_polls(queue: &mut Q) -> u64 {
     let mut ended = 0;
-    queue.poll(|completed| ended += u64::from(completed.status.is_ok()));
+    queue.poll(|_| ended += 1);
     ended
 }
 

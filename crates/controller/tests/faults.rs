@@ -3,10 +3,10 @@
 //! `cargo xtask bench nvme` runs a million commands of the same; here are enough to see every fault.
 //!
 //! Two mutants fail these tests, checked by hand. One takes PRP pages in turn, as if commands
-//! completed in the order of their submission: in `Queue::list`, the list of tracker
-//! `counters.commands % trackers`, rebuilt each time. Blocks are then corrupt and transfers end up
-//! where nobody asked for them. The other ignores the generation in `Tracker::is`: completions that
-//! arrive twice end requests that are still in flight.
+//! completed in the order of their submission: `Queue::enter` describes every transfer anew, on the
+//! list of tracker `sq_tail % trackers`. Data then end up where nobody asked for them. The other
+//! ignores the generation in `Tracker::is`: completions that arrive twice end requests that are
+//! still in flight.
 
 mod torture;
 

@@ -52,16 +52,16 @@ pub(crate) const RANGES_MAX: usize = 256;
 /// Maximum blocks of one command.
 pub(crate) const BLOCKS_MAX: u32 = 1 << 16;
 const DEALLOCATE: u32 = 4;
+const FORCE_UNIT_ACCESS: u32 = 1 << 30;
 
 impl Command {
     /// A transfer, or a change, of `blocks` (1 to 65,536) from `lba`.
     #[inline(always)]
     pub(crate) fn io(kind: Kind, nsid: u32, lba: u64, blocks: u32) -> Command {
-        let kind = kind as u8;
-        // The bit of forced unit access stands where the command has it.
-        let flags = u32::from(kind & 0x40) << 24;
+        let kind = kind as u32;
+        let flags = kind & FORCE_UNIT_ACCESS;
         let cdw = [lba as u32, (lba >> 32) as u32, blocks.wrapping_sub(1) & 0xffff | flags];
-        Command { opcode: kind & 0x3f, nsid, cdw }
+        Command { opcode: kind as u8, nsid, cdw }
     }
 
     /// Makes everything written durable.

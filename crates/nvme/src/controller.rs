@@ -201,7 +201,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         loop {
             self.admin.poll(|done| answer = Some(done));
             match answer {
-                Some(Completed { status, result, .. }) if status.is_ok() => return Ok(result),
+                Some(Completed { status, .. }) if status.is_ok() => return Ok(self.admin.result()),
                 Some(Completed { status, .. }) => return Err(Error::Refused { opcode, status }),
                 None => self.check().inspect_err(|_| self.stuck = true)?,
             }

@@ -67,12 +67,6 @@ pub(crate) fn store(words: &[AtomicU32], offset: usize, value: u32) {
     words[offset / 4].store(value.to_le(), Relaxed);
 }
 
-/// An entry of a ring of entries of `N` words, counted from the start of the memory.
-#[inline(always)]
-pub(crate) fn entry<const N: usize>(words: &[AtomicU32], index: usize) -> Option<&[AtomicU32; N]> {
-    words.as_chunks().0.get(index)
-}
-
 #[inline(always)]
 pub(crate) fn store64(words: &[AtomicU32], offset: usize, value: u64) {
     store(words, offset, value as u32);

@@ -12,14 +12,14 @@ use core::ops::Deref;
 
 use crate::command::{BLOCKS_MAX, Command, RANGES_MAX, Range};
 use crate::error::Error;
-use crate::host::{Clock, DmaMap, Mmio, PAGE_BYTES, entry, load, store, store64, zero};
+use crate::host::{Clock, DmaMap, Mmio, PAGE_BYTES, load, store, store64, zero};
 use crate::layout::Layout;
 use crate::prp;
 use crate::regs::Capabilities;
 use crate::request::{Completed, Counters, Kind, Overdue, Place, PushError, Request};
 use crate::status::Status;
 use crate::sys;
-use crate::tracker::{self, State, Tracker};
+use crate::tracker::{self, Tracker, age};
 
 /// The clock is read at least once in so many polls.
 const POLLS_PER_TICK: u32 = 64;
@@ -27,8 +27,8 @@ const POLLS_PER_TICK: u32 = 64;
 const PHASE: u32 = 1 << 16;
 /// The place of a transfer whose addresses were given.
 const NOWHERE: usize = usize::MAX;
-/// Epochs in a time-out.
-const EPOCHS: u32 = 4;
+/// Ticks of age in a time-out.
+const EPOCHS: u64 = 4;
 
 /// Shadow doorbells: the page of values and the page of events, in the memory of the controller.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ pub struct Queue<H, D, T> {
     phase: u32,
     /// Completions that may stay unannounced.
     cq_lazy: u32,
-    epoch: u32,
+    result: u32,
     next_epoch_ns: u64,
     polls: u32,
     counters: Counters,
@@ -117,15 +117,15 @@ where
             cq_rung: 0,
             phase: PHASE,
             cq_lazy: 0,
-            epoch: 0,
+            result: 0,
             next_epoch_ns: 0,
             polls: 0,
             counters: Counters::default(),
         };
         for (index, tracker) in queue.trackers.as_mut().iter_mut().enumerate() {
-            // Those beyond the last slot are never free.
-            let left = if index < needed { 0 } else { u16::MAX };
-            *tracker = Tracker { cid: index as u16, left, ..Tracker::default() };
+            // Those beyond the last slot are never free, and never in flight.
+            let life = if index < needed { 0 } else { 1 << 8 };
+            *tracker = Tracker { cid: index as u16, life, ..Tracker::default() };
         }
         queue.restart(None);
         Ok(queue)
@@ -142,7 +142,7 @@ where
         let room = (layout.cq_entries - 1).saturating_sub(layout.trackers() as u32);
         self.cq_lazy = room.min(layout.cq_entries / 2);
         self.shadow = shadow;
-        self.next_epoch_ns = self.host.now_ns() + self.layout.timeout_ns / u64::from(EPOCHS);
+        self.next_epoch_ns = self.host.now_ns() + self.layout.timeout_ns / EPOCHS;
     }
 
     /// Its number.
@@ -168,7 +168,7 @@ where
     /// Whether a command is in flight.
     pub fn is_busy(&self) -> bool {
         let trackers = &self.trackers.as_ref()[..self.layout.trackers()];
-        trackers.iter().any(|tracker| tracker.state != State::Free)
+        trackers.iter().any(|tracker| tracker.life != 0)
     }
 
     /// Builds the lists of a slot before its first request from this place.
@@ -247,7 +247,7 @@ where
             return Err(PushError::Size);
         }
         let index = slot * self.layout.pieces;
-        let tracker = self.trackers.as_mut().get_mut(index).filter(|tracker| tracker.left == 0);
+        let tracker = self.trackers.as_mut().get_mut(index).filter(|tracker| tracker.life == 0);
         // Whatever the list described is gone.
         tracker.ok_or(PushError::Slot)?.listed_pages = 0;
         let (list, words) = (self.layout.list(index), self.memory.words());
@@ -269,7 +269,7 @@ where
         addresses: (u64, u64),
     ) -> Result<(), PushError> {
         let index = slot * self.layout.pieces;
-        let tracker = self.trackers.as_mut().get_mut(index).filter(|tracker| tracker.left == 0);
+        let tracker = self.trackers.as_mut().get_mut(index).filter(|tracker| tracker.life == 0);
         let tracker = tracker.ok_or(PushError::Slot)?;
         (tracker.at, tracker.bytes, tracker.prp) = (NOWHERE, 0, addresses);
         self.enter(index, 1, command, NOWHERE, 0)
@@ -294,7 +294,7 @@ where
         bytes: usize,
     ) -> Result<(), PushError> {
         let tracker = match self.trackers.as_mut().get_mut(index) {
-            Some(tracker) if tracker.left == 0 => tracker,
+            Some(tracker) if tracker.life == 0 => tracker,
             _ => return Err(PushError::Slot),
         };
         if self.sq_tail == self.sq_stop {
@@ -303,11 +303,10 @@ where
         if tracker.at != at || tracker.bytes != bytes {
             describe(&*self.memory, &self.layout, tracker, index, at, bytes);
         }
-        tracker.left = left;
-        let cid = tracker.begin(self.epoch);
+        let cid = tracker.begin(left);
         // The memory was found large enough when the queue was created.
         let index = self.sq_entry + self.sq_tail as usize;
-        let Some(entry) = entry::<16>(self.memory.words(), index) else {
+        let Some(entry) = self.memory.words().as_chunks::<16>().0.get(index) else {
             return Err(PushError::Full);
         };
         store(entry, 0, u32::from(command.opcode) | u32::from(cid) << 16);
@@ -360,35 +359,38 @@ where
     #[inline]
     pub fn poll(&mut self, mut done: impl FnMut(Completed)) -> u32 {
         let (words, trackers) = (self.memory.words(), self.trackers.as_mut());
-        let (Layout { pieces, cq_entries, .. }, first) = (self.layout, self.cq_entry);
-        let (mut head, mut phase, mut newest) = (self.cq_head, self.phase, None);
-        let mut found = 0;
-        // At most a ring at a time: a controller that never stops must not keep the caller.
-        while found < cq_entries {
-            let Some(entry) = entry::<4>(words, first + head as usize) else { break };
+        let Layout { pieces, cq_entries, .. } = self.layout;
+        let ring = self.cq_entry..self.cq_entry + cq_entries as usize;
+        // The memory was found large enough when the queue was created.
+        let ring = words.as_chunks::<4>().0.get(ring).unwrap_or_default();
+        let begin = self.cq_head;
+        let (mut head, mut phase, mut turns) = (begin, self.phase, 0);
+        while let Some(entry) = ring.get(head as usize) {
             let last = load(entry, 12);
             if (last ^ phase) & PHASE != 0 {
                 break;
             }
             sys::after_phase();
-            newest = Some(entry);
-            found += 1;
-            head += 1;
-            if head == cq_entries {
-                (head, phase) = turn(phase);
-            }
             match complete(trackers, pieces, last) {
-                Found::Request(slot, status) => {
-                    done(Completed { slot, status, result: load(entry, 0) });
-                }
+                Found::Request(slot, status) => done(Completed { slot, status }),
                 Found::Piece => {}
                 Found::Stray => self.counters.strays += 1,
             }
+            head += 1;
+            if head == cq_entries {
+                (head, phase) = turn(phase);
+                turns += 1;
+                // A controller that never stops must not keep the caller.
+                if turns == 2 {
+                    break;
+                }
+            }
         }
+        let found = turns * cq_entries + head - begin;
         (self.cq_head, self.phase) = (head, phase);
-        let seen = newest.map_or(u32::MAX, |entry: &[_; 4]| load(entry, 8) & 0xffff);
-        if seen <= self.sq_mask {
-            self.sq_stop = seen.wrapping_sub(1) & self.sq_mask;
+        if found > 0 {
+            let newest = head.wrapping_sub(1) & (cq_entries - 1);
+            self.learn(newest);
         }
         let silent = head.wrapping_sub(self.cq_rung) & (cq_entries - 1);
         if silent > self.cq_lazy {
@@ -402,38 +404,52 @@ where
         found
     }
 
-    /// Counts time in epochs, a quarter of the time-out each, so that no request needs a clock.
+    /// What the newest completion says besides: how far the controller has read the other ring.
+    #[inline(always)]
+    fn learn(&mut self, newest: u32) {
+        let words = self.memory.words();
+        let Some(entry) = words.as_chunks::<4>().0.get(self.cq_entry + newest as usize) else {
+            return;
+        };
+        self.result = load(entry, 0);
+        let head = load(entry, 8) & 0xffff;
+        if head <= self.sq_mask {
+            self.sq_stop = head.wrapping_sub(1) & self.sq_mask;
+        }
+    }
+
+    /// Double word 0 of the newest completion: the result of some admin commands.
+    pub fn result(&self) -> u32 {
+        self.result
+    }
+
+    /// Ages the commands in flight by a quarter of the time-out, so that none needs a clock.
     fn tick(&mut self) {
         let now = self.host.now_ns();
         if now < self.next_epoch_ns {
             return;
         }
-        self.next_epoch_ns = now + self.layout.timeout_ns / u64::from(EPOCHS);
-        self.epoch = self.epoch.wrapping_add(1);
-        let epoch = self.epoch;
+        self.next_epoch_ns = now + self.layout.timeout_ns / EPOCHS;
         for tracker in self.trackers.as_mut().iter_mut() {
-            let age = epoch.wrapping_sub(tracker.epoch);
-            match tracker.state {
-                State::Flying if age > EPOCHS => {
-                    tracker.state = State::Overdue;
-                    self.counters.overdue += 1;
+            match tracker.age() {
+                age::FREE | age::OVERDUE | age::HOPELESS => {}
+                other => {
+                    tracker.set_age(other + 1);
+                    self.counters.overdue += u64::from(tracker.age() == age::OVERDUE);
                 }
-                State::Aborting if age > EPOCHS => tracker.state = State::Hopeless,
-                _ => {}
             }
         }
     }
 
     /// The next command that needs the owner of the controller.
     pub fn overdue(&mut self) -> Option<Overdue> {
-        let epoch = self.epoch;
         let trackers = self.trackers.as_mut();
-        if trackers.iter().any(|tracker| tracker.state == State::Hopeless) {
+        if trackers.iter().any(|tracker| tracker.age() == age::HOPELESS) {
             return Some(Overdue::Reset);
         }
-        let late = trackers.iter_mut().find(|tracker| tracker.state == State::Overdue);
+        let late = trackers.iter_mut().find(|tracker| tracker.age() == age::OVERDUE);
         late.map(|tracker| {
-            (tracker.state, tracker.epoch) = (State::Aborting, epoch);
+            tracker.set_age(age::ABORTING);
             Overdue::Abort(tracker.cid)
         })
     }
@@ -445,10 +461,12 @@ where
         let trackers = self.trackers.as_mut();
         for slot in 0..self.layout.slots {
             let group = &mut trackers[slot * pieces..(slot + 1) * pieces];
-            group.iter_mut().for_each(|tracker| tracker.state = State::Free);
-            if group[0].left > 0 {
-                (group[0].left, group[0].status) = (0, Status::SUCCESS);
-                done(Completed { slot, status: Status::LOST, result: 0 });
+            let pending = group[0].left() > 0;
+            for tracker in group {
+                (tracker.life, tracker.status) = (0, Status::SUCCESS);
+            }
+            if pending {
+                done(Completed { slot, status: Status::LOST });
             }
         }
     }
@@ -506,11 +524,11 @@ fn complete(trackers: &mut [Tracker], pieces: usize, last: u32) -> Found {
     let index = tracker::index(cid);
     match trackers.get_mut(index) {
         Some(tracker) if tracker.is(cid) => {
-            tracker.state = State::Free;
             if pieces == 1 {
-                tracker.left = 0;
+                tracker.life = 0;
                 return Found::Request(index, status);
             }
+            tracker.set_age(age::FREE);
         }
         _ => return Found::Stray,
     }
@@ -524,8 +542,7 @@ fn complete_piece(trackers: &mut [Tracker], first: usize, pieces: usize, status:
     if tracker.status.is_ok() {
         tracker.status = status;
     }
-    tracker.left = tracker.left.saturating_sub(1);
-    if tracker.left > 0 {
+    if tracker.one_less() > 0 {
         return Found::Piece;
     }
     let status = core::mem::replace(&mut tracker.status, Status::SUCCESS);

@@ -11,9 +11,10 @@ pub struct Place {
     pub block_bits: u32,
 }
 
-/// Kinds of requests. The number is the opcode, plus a bit for forced unit access.
+/// Kinds of requests. The number is the opcode, and the bit of forced unit access where double word
+/// 12 has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
+#[repr(u32)]
 pub enum Kind {
     /// Makes everything written durable.
     Flush = 0,
@@ -24,7 +25,7 @@ pub enum Kind {
     /// Makes blocks zero without a transfer.
     Zeroes = 8,
     /// A write that completes only when the data are in the flash.
-    WriteThrough = 0x41,
+    WriteThrough = 1 << 30 | 1,
 }
 
 /// A request.
@@ -49,8 +50,6 @@ pub struct Completed {
     pub slot: usize,
     /// The status; of several commands the first error.
     pub status: Status,
-    /// Double word 0 of the completion, the result of some admin commands.
-    pub result: u32,
 }
 
 /// The reason why a request was not taken.

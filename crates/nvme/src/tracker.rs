@@ -10,32 +10,28 @@ pub(crate) const INDEX_BITS: u32 = 12;
 /// Maximum trackers of a queue: no command has the number 0xffff, which is reserved.
 pub(crate) const TRACKERS_MAX: usize = (1 << INDEX_BITS) - 1;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum State {
-    #[default]
-    Free,
-    /// In flight.
-    Flying,
-    /// Overdue; an abort is wanted.
-    Overdue,
+/// Age of a command, in quarters of the time-out. In flight: from 1 on.
+pub(crate) mod age {
+    pub const FREE: u8 = 0;
+    pub const NEW: u8 = 1;
+    /// An abort is wanted.
+    pub const OVERDUE: u8 = 6;
     /// An abort was sent.
-    Aborting,
+    pub const ABORTING: u8 = 7;
     /// The abort did not help either.
-    Hopeless,
+    pub const HOPELESS: u8 = 12;
 }
 
 /// The state of one command. The caller lends an array of these, `Tracker::default()` each.
 #[derive(Clone, Copy, Debug)]
 pub struct Tracker {
-    pub(crate) state: State,
+    /// Age in the low byte; above it, in the first tracker of a request, the commands that have
+    /// not completed. 0: free. One word, because every command writes it twice.
+    pub(crate) life: u32,
     /// The command's number: index and generation.
     pub(crate) cid: u16,
-    /// Of the first tracker of a request: commands that have not completed.
-    pub(crate) left: u16,
     /// Of the first tracker of a request: the first error.
     pub(crate) status: Status,
-    /// The epoch in which it was submitted, or its abort.
-    pub(crate) epoch: u32,
     /// The last transfer: its place, its bytes, its two addresses. A steady workload repeats it.
     pub(crate) at: usize,
     pub(crate) bytes: usize,
@@ -48,11 +44,9 @@ pub struct Tracker {
 impl Default for Tracker {
     fn default() -> Tracker {
         Tracker {
-            state: State::Free,
+            life: 0,
             cid: 0,
-            left: 0,
             status: Status::SUCCESS,
-            epoch: 0,
             at: 0,
             bytes: 0,
             prp: (0, 0),
@@ -63,19 +57,39 @@ impl Default for Tracker {
 }
 
 impl Tracker {
-    /// Takes it into use; returns the number of the command.
+    /// Takes it into use, as the first of a request with `left` commands or one of its others (0);
+    /// returns the number of the command.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, epoch: u32) -> u16 {
-        self.state = State::Flying;
+    pub(crate) fn begin(&mut self, left: u16) -> u16 {
+        self.life = u32::from(left) << 8 | u32::from(age::NEW);
         self.cid = self.cid.wrapping_add(1 << INDEX_BITS);
-        self.epoch = epoch;
         self.cid
     }
 
     /// Whether a completion with this number is that of the command in flight.
     #[inline(always)]
     pub(crate) fn is(&self, cid: u16) -> bool {
-        self.state != State::Free && self.cid == cid
+        self.age() != age::FREE && self.cid == cid
+    }
+
+    #[inline(always)]
+    pub(crate) fn age(&self) -> u8 {
+        self.life as u8
+    }
+
+    pub(crate) fn set_age(&mut self, age: u8) {
+        self.life = self.life & !0xff | u32::from(age);
+    }
+
+    /// Commands of its request that have not completed, in the first tracker.
+    pub(crate) fn left(&self) -> u32 {
+        self.life >> 8
+    }
+
+    /// One of them has completed; returns how many are left.
+    pub(crate) fn one_less(&mut self) -> u32 {
+        self.life = self.life.saturating_sub(1 << 8);
+        self.left()
     }
 }
 
