@@ -37,6 +37,8 @@ pub struct Digest {
     /// Processor time of the issuing threads, as a share of one processor each.
     pub(crate) cpu_share: f64,
     pub(crate) findings: Vec<Finding>,
+    /// Largest block, bytes.
+    pub(crate) block_bytes: u32,
     /// Flushes completed.
     pub(crate) flushes: u64,
     /// Time in which nothing completed although operations were in flight, without the final flush.
@@ -72,6 +74,7 @@ impl Digest {
             temperature: m.temperature,
             cpu_share: m.cpu_ns as f64 / threads_ns as f64,
             findings: m.findings.clone(),
+            block_bytes: workload.blocks.max(),
             flushes: m.kind(OpKind::Flush).map_or(0, |k| k.ops),
             stalled_s: stalled_ns(workload, m) as f64 / 1e9,
             throttled_s: (m.throttled_ns.min(m.elapsed_ns)) as f64 / 1e9,
@@ -88,6 +91,12 @@ impl Digest {
     /// Bytes per second of the faster direction, because a link carries both at once.
     pub(crate) fn throughput(&self) -> f64 {
         let bytes = self.bytes[0].max(self.bytes[1]);
+        if self.seconds > 0.0 { bytes as f64 / self.seconds } else { 0.0 }
+    }
+
+    /// Bytes per second of both directions.
+    pub(crate) fn both_ways(&self) -> f64 {
+        let bytes = self.bytes[0] + self.bytes[1];
         if self.seconds > 0.0 { bytes as f64 / self.seconds } else { 0.0 }
     }
 

@@ -13,6 +13,7 @@ mod answer;
 mod authentic;
 mod by_hand;
 mod catalog;
+mod causes;
 mod cell;
 mod command;
 mod digest;

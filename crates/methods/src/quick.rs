@@ -9,6 +9,7 @@ use record::{Safety, Unit};
 use workload::OpKind::{Read, Write};
 
 use crate::authentic;
+use crate::causes;
 use crate::cell::Cell;
 use crate::schedule;
 use crate::session::Session;
@@ -20,7 +21,8 @@ const SECONDS: f64 = 60.0;
 
 /// Shares of the time; the rest is for the cells.
 const FILL_SHARE: f64 = 1.0 / 6.0;
-const CHECKS_SHARE: f64 = 0.2;
+const CHECKS_SHARE: f64 = 0.16;
+const CAUSES_SHARE: f64 = 0.08;
 
 /// The method.
 pub(crate) struct Quick;
@@ -32,7 +34,9 @@ static INFO: MethodInfo = MethodInfo {
             and writes it past the page cache: 1 MiB blocks in order with 8 and 1 in flight, 4 KiB \
             blocks at random with 32 and 1 in flight, and a mix of 70% reads and 30% writes. Every \
             workload is repeated four times in alternating order, which gives each figure a 95% \
-            interval; writes include the flush that makes them durable. Then the checks of \
+            interval; writes include the flush that makes them durable. Figures \
+            that nothing explains yet are then tested with one thing changed: more in flight, \
+            larger blocks, the same blocks in order. Then the checks of \
             'authentic' in their short form: were reads served from memory, does the drive \
             compress, is a flush a flush, is there a cache in the drive, what bounds the speed. A \
             device that was not given away with --destroy is only read.",
@@ -87,6 +91,7 @@ impl Method for Quick {
 fn measure(session: &mut Session<'_>, mut test_region: TestRegion) -> Result<(), MethodError> {
     test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;
     schedule::run(session, &test_region, &mut cells(&test_region))?;
+    causes::run(session, &test_region, CAUSES_SHARE * test_region.seconds)?;
     authentic::run(session, &test_region, CHECKS_SHARE * test_region.seconds)
 }
 
@@ -104,5 +109,9 @@ fn cells(test_region: &TestRegion) -> Vec<Cell> {
         Cell::mixed(test_region, 32, 8),
     ];
     let fill = if test_region.writes { FILL_SHARE } else { 0.0 };
-    Cell::sharing(cells, test_region, (1.0 - fill - CHECKS_SHARE) * test_region.seconds)
+    Cell::sharing(
+        cells,
+        test_region,
+        (1.0 - fill - CAUSES_SHARE - CHECKS_SHARE) * test_region.seconds,
+    )
 }

@@ -269,6 +269,10 @@ kinds! {
         SaturatedByOthers = "SATURATED BY OTHERS",
         /// Writes of this run fitted into a cache of the drive.
         InsideCache = "INSIDE CACHE",
+        /// Small random writes are parts of a larger unit, which the drive rewrites whole.
+        MappingUnit = "MAPPING UNIT",
+        /// The drive takes a small number of commands at a time.
+        DeviceDepth = "DEVICE DEPTH",
         /// The drive slowed down because it was hot, or came near its warning temperature.
         Heat = "HEAT",
         /// The drive did not slow down for its temperature.

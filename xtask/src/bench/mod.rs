@@ -17,6 +17,7 @@ mod results;
 mod stall;
 mod store;
 mod tools;
+mod verdicts;
 
 use std::process::ExitCode;
 
@@ -42,7 +43,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
             "name a benchmark: cargo xtask bench compat|engine|model|nvme|plan|amplification|endurance|\
-             store [--tiny], or cargo xtask bench against REV"
+             store|verdicts [--tiny], or cargo xtask bench against REV"
         ),
     };
     match what {
@@ -51,10 +52,11 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "model" => model::run(effort),
         "nvme" => nvme::run(effort),
         "plan" => plan::run(effort),
+        "verdicts" => verdicts::run(effort),
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
             "there is no benchmark '{what}'; there are: against REV, compat, engine, model, nvme, plan, \
-             amplification, endurance, store"
+             amplification, endurance, store, verdicts"
         ),
     }
 }

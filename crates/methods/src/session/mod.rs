@@ -9,11 +9,12 @@ mod limits;
 use std::time::Duration;
 
 use record::{
-    Finding, FindingKind, Level, Metric, MetricKey, State, Statistic, TargetKind, Unit, Verdict,
+    Finding, FindingKind, Level, Metric, MetricKey, Order, State, Statistic, TargetKind, Unit,
+    Verdict,
 };
 use rig::{Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason, TargetInfo};
 use workload::units::binary;
-use workload::{Caching, Content, Region, Workload};
+use workload::{Caching, Content, OpKind, Region, Workload};
 
 use crate::test_region::TestRegion;
 use crate::verdict::{self, Checks};
@@ -293,6 +294,15 @@ impl<'a> Session<'a> {
             self.rig().note(Event::Progress { name: "fill".into(), done });
         }
         Ok(filled)
+    }
+
+    /// Whether a random figure of this kind is still unexplained. A plan has all of them.
+    pub(crate) fn is_open(&self, kind: OpKind) -> bool {
+        let open = |metric: &&str| {
+            let key = MetricKey::parse(metric);
+            key.as_cell().is_some_and(|c| c.order == Order::Random && c.op == Some(kind))
+        };
+        self.plans() || verdict::open_metrics(&self.digests, &self.out.verdicts).iter().any(open)
     }
 
     /// Takes the declaration of the method, which computes its answer from the outcome.

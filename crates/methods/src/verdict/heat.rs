@@ -15,6 +15,9 @@ const HOT_C: f64 = 70.0;
 /// A cause holds for a workload if it was seen in this share of the workload's time.
 const MOST: f64 = 0.5;
 
+/// Rates from this share of the highest are the same.
+const ONE_RATE: f64 = 0.9;
+
 /// The rate under a lasting load says more about heat than a temperature does.
 pub(crate) static RULE: Rule = Rule {
     role: Role::Cause,
@@ -45,13 +48,13 @@ pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
         }
         (Some(t), Some(warn_c)) if t.start_c >= warn_c => {
             let hot = |run: &Digest| run.temperature.is_some_and(|t| t.start_c >= warn_c);
-            let hot: Vec<_> = subjects.iter().filter(|s| in_most(s, &hot)).collect();
+            let held = at_one_rate(subjects.iter().filter(|s| in_most(s, &hot)).collect());
             let text = format!(
                 "The drive was at {:.0} C from the start; from {warn_c:.0} C on, its own warning \
                  level, it may be slowed down all the time.",
                 t.start_c
             );
-            Ruling::yes(VerdictKind::Heat, text).explaining_all(&hot)
+            Ruling::yes(VerdictKind::Heat, text).explaining_all(&held)
         }
         (Some(t), Some(warn_c)) if t.max_c >= warn_c => Ruling::yes(
             VerdictKind::Heat,
@@ -82,6 +85,20 @@ pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
     ruling.with("highest temperature", t.max_c, Unit::Celsius)
 }
 
+/// The workloads that a throttle of bytes holds down: reads and writes, in order and at random, all
+/// at one rate. Nothing else in a drive makes them equal. Empty if they are not.
+fn at_one_rate<'s, 'a>(hot: Vec<&'s Subject<'a>>) -> Vec<&'s Subject<'a>> {
+    let rate = |subject: &Subject<'_>| subject.median(Digest::both_ways);
+    let most = hot.iter().map(|s| rate(s)).fold(0.0, f64::max);
+    let held: Vec<_> = hot.into_iter().filter(|s| rate(s) >= ONE_RATE * most).collect();
+    let some = |is: &dyn Fn(&Digest) -> bool| held.iter().any(|s| is(s.first()));
+    let all_kinds = some(&|d| d.random)
+        && some(&|d| !d.random)
+        && some(&|d| d.mix.write == 0)
+        && some(&|d| d.mix.read == 0);
+    if all_kinds { held } else { Vec::new() }
+}
+
 /// From the first measurement to the last.
 fn course(seen: &[Digest]) -> Option<Temperature> {
     let all = seen.iter().filter_map(|d| d.temperature);
@@ -95,9 +112,10 @@ fn course(seen: &[Digest]) -> Option<Temperature> {
 #[cfg(test)]
 mod tests {
     use super::super::Answer;
-    use super::super::testing::{digest, target, with_drive};
+    use super::super::testing::{digest, named, target, with_drive};
     use super::*;
     use record::{Finding, Level};
+    use workload::{Mix, OpKind};
 
     fn at(start_c: f64, max_c: f64) -> Digest {
         let temperature = Some(Temperature { start_c, end_c: max_c, max_c });
@@ -136,12 +154,35 @@ mod tests {
         let limited = with_drive(|d| d.health.temperature_warn_c = Some(80.0));
         let ruling = heat(&limited, &hot);
         assert_eq!((ruling.answer, ruling.verdict.kind.name()), (Answer::Yes, "HEAT"));
-        assert!(ruling.verdict.explains("a"));
+        assert!(ruling.verdict.explains.is_empty(), "warm is not slowed down");
         // It reached the level only in the end: its heat is reported, and explains no figure.
         let late = heat(&limited, &[at(60.0, 70.0), at(70.0, 81.0)]);
         assert_eq!((late.answer, late.verdict.explains.len()), (Answer::Yes, 0));
         // Without a level of its own nobody can tell whether it was slowed down.
         assert_eq!(heat(&target(), &hot).answer, Answer::Unknown);
         assert_eq!(heat(&target(), &[at(69.0, 69.9)]).answer, Answer::No);
+    }
+
+    #[test]
+    fn one_rate_for_all_kinds_of_work_is_a_throttle() {
+        let limited = with_drive(|d| d.health.temperature_warn_c = Some(80.0));
+        let run = |name, kind, random, mb: u64| {
+            let bytes = if kind == OpKind::Read { [mb << 20, 0] } else { [0, mb << 20] };
+            named(name, Digest { mix: Mix::of(kind), random, bytes, ..at(110.0, 110.0) })
+        };
+        let seen = |random_read| {
+            [
+                run("seq-read", OpKind::Read, false, 200),
+                run("seq-write", OpKind::Write, false, 198),
+                run("rand-read", OpKind::Read, true, random_read),
+                run("rand-read-q1", OpKind::Read, true, 60),
+            ]
+        };
+        let explained = |mb| {
+            let verdict = heat(&limited, &seen(mb)).verdict;
+            verdict.explains.into_iter().map(|e| e.metric).collect::<Vec<_>>()
+        };
+        assert_eq!(explained(190), ["seq-read", "seq-write", "rand-read"]);
+        assert_eq!(explained(170), [""; 0], "random reads have a limit of their own");
     }
 }

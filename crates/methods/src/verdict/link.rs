@@ -1,7 +1,7 @@
 //! LINK: is the link the limit, and does it run at its best?
 
 use record::{Link, Unit, VerdictKind};
-use rig::TargetInfo;
+use rig::{Bus, TargetInfo};
 use workload::units::throughput;
 
 use super::rule::{Role, Rule};
@@ -31,7 +31,12 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
         return vec![Ruling::unknown("link speed")];
     };
     let subjects = Subject::reported(seen);
-    let rates = subjects.iter().map(|subject| (subject, subject.throughput()));
+    let half_duplex = matches!(target.bus, Bus::Sata | Bus::Sd | Bus::Emmc);
+    let used = |subject: &Subject<'_>| match half_duplex {
+        true => subject.median(Digest::both_ways),
+        false => subject.throughput(),
+    };
+    let rates = subjects.iter().map(|subject| (subject, used(subject)));
     let mut rates: Vec<_> = rates.filter(|(_, rate)| *rate > 0.0).collect();
     rates.sort_by(|a, b| b.1.total_cmp(&a.1));
     if rates.is_empty() {
@@ -129,6 +134,16 @@ mod tests {
         let explained = [Explained { metric: "seq".into(), share: Some(0.9) }];
         assert_eq!(yes.verdict.explains, explained);
         assert_eq!(no.verdict.text, "link at most 21% used");
+    }
+
+    #[test]
+    fn a_link_of_one_way_at_a_time_carries_the_sum() {
+        let seen = [Digest { bytes: [500_000_000, 400_000_000], ..digest("mixed") }];
+        let answers = |bus| {
+            let target = TargetInfo { bus, ..with_link(1e9) };
+            link(&target, &seen).iter().map(|ruling| ruling.answer).collect::<Vec<_>>()
+        };
+        assert_eq!((answers(Bus::Sata), answers(Bus::Nvme)), (vec![Answer::Yes], vec![Answer::No]));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! override which is said by each rule.
 
 mod cache_end;
+mod contenders;
 mod content;
 mod cpu;
 mod depth;
@@ -84,7 +85,7 @@ impl Checks {
 }
 
 /// The rules, in the order of their conclusions.
-static RULES: [&Rule; 26] = [
+static RULES: [&Rule; 27] = [
     &ram::RULE,
     &cache_end::RULE,
     &untrimmed::UNTRIMMED,
@@ -107,6 +108,7 @@ static RULES: [&Rule; 26] = [
     &link::RULE,
     &depth::RULE,
     &cpu::RULE,
+    &contenders::RULE,
     &heat::RULE,
     &link::DOWNGRADED,
     &full::RULE,
@@ -138,6 +140,13 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     let verdicts = rulings.into_iter().map(|ruling| ruling.verdict);
     let open = if explained { &open[..] } else { &[] };
     verdicts.chain(asked.then(|| undetermined(&bounds, open))).collect()
+}
+
+/// The metrics of reported workloads that none of these verdicts explains.
+pub(crate) fn open_metrics<'a>(seen: &'a [Digest], verdicts: &[Verdict]) -> Vec<&'a str> {
+    let metrics = Subject::reported(seen).into_iter().flat_map(|subject| subject.metrics());
+    let explained = |metric: &str| verdicts.iter().any(|verdict| verdict.explains(metric));
+    metrics.map(String::as_str).filter(|metric| !explained(metric)).collect()
 }
 
 /// The workloads whose speed no cause explains.

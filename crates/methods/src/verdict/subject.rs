@@ -48,6 +48,11 @@ impl<'a> Subject<'a> {
         self.median(Digest::throughput)
     }
 
+    /// Median operations per second, reads and writes together; 0 if none completed.
+    pub fn iops(&self) -> f64 {
+        self.median(|run| (run.ops[0] + run.ops[1]) as f64 / run.seconds.max(1e-9))
+    }
+
     /// Sum over all replicates.
     pub fn sum(&self, of: impl Fn(&Digest) -> f64) -> f64 {
         self.runs().map(of).sum()

@@ -65,6 +65,7 @@ pub(crate) fn digest(name: &str) -> Digest {
         temperature: None,
         cpu_share: 0.1,
         findings: Vec::new(),
+        block_bytes: 4096,
         flushes: 0,
         stalled_s: 0.0,
         throttled_s: 0.0,

@@ -1,0 +1,56 @@
+//! The small proving ground: what `quick` says about virtual drives with a known cause. All causes and
+//! ten specimens of each: `cargo xtask bench verdicts`.
+
+mod proving;
+
+use proving::{SCENARIOS, Scenario, judge, plain, quick};
+use record::{MetricKey, Order, VerdictKind};
+
+/// Virtual seconds: short, and long enough for every rule to have its data.
+const SECONDS: u64 = 3;
+
+fn scenario(name: &str) -> &'static Scenario {
+    SCENARIOS.iter().find(|scenario| scenario.name == name).expect("a scenario")
+}
+
+#[test]
+fn the_link_explains_no_random_access_that_something_else_holds_down() {
+    let causes = [
+        "mapping unit 64 KiB",
+        "one core of 40 us",
+        "host time of 100 us",
+        "device depth 2",
+        "cache ends inside the run",
+        "12 times the link",
+        "NAND-bound SATA drive",
+    ];
+    for name in causes {
+        let mut spec = plain();
+        (scenario(name).cause)(&mut spec);
+        let out = quick(&spec, 1, SECONDS);
+        let random = |metric: &str| {
+            MetricKey::parse(metric).as_cell().is_some_and(|c| c.order != Order::Sequential)
+        };
+        let links = out.verdicts.iter().filter(|verdict| verdict.kind == VerdictKind::Link);
+        for explained in links.flat_map(|verdict| &verdict.explains) {
+            assert!(!random(&explained.metric), "{name}: {explained:?}");
+        }
+    }
+}
+
+#[test]
+fn causes_are_named_and_no_other() {
+    let named = [
+        ("mapping unit 64 KiB", SECONDS, VerdictKind::MappingUnit),
+        ("one core of 100 us", SECONDS, VerdictKind::PerCommand),
+        ("device depth 2", SECONDS, VerdictKind::DeviceDepth),
+        // Cells of a tenth of a second have no temperature.
+        ("hot from the start", 4 * SECONDS, VerdictKind::Heat),
+        ("PCIe 1.0 x1", SECONDS, VerdictKind::Link),
+    ];
+    for (name, seconds, kind) in named {
+        let tally = judge(scenario(name), 1, seconds);
+        assert!(tally.slips.is_empty(), "{:?}", tally.slips);
+        assert!(tally.right.contains_key(kind.name()), "{name}: {tally:?}");
+    }
+}

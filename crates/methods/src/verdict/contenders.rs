@@ -1,0 +1,399 @@
+//! MAPPING UNIT, DEVICE DEPTH and PER-COMMAND: causes that a figure alone cannot tell apart.
+//!
+//! Each moves under another change of the same random work (`causes.rs` makes them):
+//!
+//! - Larger blocks: the rate of operations *rises* only where small writes are parts of a mapping unit.
+//! - More in flight: it stays where the drive takes a fixed number of commands. That number is whole,
+//!   and the same for blocks of another size, although they take longer.
+//! - Larger blocks, and the same blocks in order: both leave it where the command itself is the cost.
+//!
+//! At depth 1 the time of a command is its own part and that of its data; two sizes separate them.
+//! Where the changes do not agree on one cause, none is named.
+
+use record::{Order, Unit, VerdictKind};
+use workload::OpKind::{Read, Write};
+use workload::units::{binary, latency};
+use workload::{Mix, OpKind};
+
+use super::rule::{Role, Rule};
+use super::subject::Subject;
+use super::{Ruling, percent};
+use crate::Digest;
+use crate::causes::{DEEPER, DEPTH, LARGER};
+
+/// Rates within this share of each other are the same: rounds of half a second differ by less.
+const SAME: f64 = 0.08;
+
+/// A rate of larger blocks above this multiple is a gain, which only whole mapping units bring.
+const UNIT_GAIN_LEAST: f64 = 1.2;
+
+/// A device depth this far from a whole number is none.
+const WHOLE_WITHIN: f64 = 0.08;
+
+/// Drives of this depth and more are not told from others at [`DEPTH`].
+const DEVICE_DEPTH_MOST: f64 = 16.0;
+
+/// The command is the cost from this share of the time (methods.md: t0 x IOPS > 50%).
+const COMMAND_LEAST: f64 = 0.5;
+
+/// Time of a command that no flash takes to read or to accept 4 KiB, nanoseconds (model.md: 115 us).
+const SLOW_COMMAND_NS: f64 = 200_000.0;
+
+/// The rate is proportional to the depth from this share of the multiple.
+const LINEAR_LEAST: f64 = 0.8;
+
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Cause,
+    overridden_by: &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO],
+    judge: |facts| {
+        let direct = super::link::link(facts.target, facts.seen);
+        contenders(facts.seen, &direct)
+    },
+};
+
+/// At most one cause for each figure that has no direct one.
+pub(crate) fn contenders(seen: &[Digest], direct: &[Ruling]) -> Vec<Ruling> {
+    let subjects = Subject::all(seen);
+    let grid = Grid { subjects: &subjects };
+    let mut found: Vec<Ruling> = grid.mapping_unit().into_iter().collect();
+    // In such a drive reads transfer whole units, too: what a command costs is hidden.
+    if found.is_empty() {
+        let depth = grid.device_depth();
+        let commands = [Read, Write].map(|kind| grid.per_command(kind));
+        let alone = [Read, Write].map(|kind| grid.command_alone(kind));
+        let each = [depth].into_iter().chain(commands).chain(alone);
+        found = each.flatten().map(|ruling| grid.with_mix(ruling)).collect();
+    }
+    let mut explained: Vec<String> = Vec::new();
+    let of_direct = direct.iter().filter(|ruling| ruling.applies());
+    explained.extend(of_direct.flat_map(|r| r.verdict.explains.iter().map(|e| e.metric.clone())));
+    for ruling in &mut found {
+        ruling.verdict.explains.retain(|e| !explained.contains(&e.metric));
+        explained.extend(ruling.verdict.explains.iter().map(|e| e.metric.clone()));
+    }
+    found.retain(|ruling| !ruling.verdict.explains.is_empty());
+    found
+}
+
+/// The random work of a run and its changes.
+struct Grid<'s, 'a> {
+    subjects: &'s [Subject<'a>],
+}
+
+impl<'s, 'a> Grid<'s, 'a> {
+    /// The workload of this kind, blocks this many times the small ones, in no named state.
+    fn find(&self, kind: OpKind, order: Order, blocks: u32, depth: u32) -> Option<&'s Subject<'a>> {
+        let block = self.small()? * blocks;
+        self.subjects.iter().find(|subject| {
+            let first = subject.first();
+            let cell = record::MetricKey::parse(&first.name);
+            let plain = match cell.as_cell() {
+                Some(cell) => cell.words.is_empty(),
+                None => first.name.starts_with("cause-"),
+            };
+            plain
+                && first.mix == Mix::of(kind)
+                && first.random == (order == Order::Random)
+                && first.block_bytes == block
+                && first.depth_nominal == Some(depth)
+        })
+    }
+
+    /// The small block: that of the reported random work.
+    fn small(&self) -> Option<u32> {
+        let random = self.subjects.iter().filter(|s| s.first().random && !s.first().probe);
+        random.map(|s| s.first().block_bytes).min()
+    }
+
+    /// Operations per second.
+    fn rate(&self, kind: OpKind, order: Order, blocks: u32, depth: u32) -> Option<f64> {
+        let rate = self.find(kind, order, blocks, depth)?.iops();
+        (rate > 0.0).then_some(rate)
+    }
+
+    fn random(&self, kind: OpKind, blocks: u32, depth: u32) -> Option<f64> {
+        self.rate(kind, Order::Random, blocks, depth)
+    }
+
+    /// A cause of both deep reads and deep writes is that of their mix.
+    fn with_mix(&self, ruling: Ruling) -> Ruling {
+        let deep = |kind| self.find(kind, Order::Random, 1, DEPTH);
+        let both = [Read, Write].map(deep);
+        let mixed = self.subjects.iter().find(|subject| {
+            let first = subject.first();
+            let mix = first.mix.read > 0 && first.mix.write > 0;
+            mix && first.random && first.depth_nominal == Some(DEPTH) && !first.probe
+        });
+        match mixed.filter(|_| both.iter().all(|s| s.is_some_and(|s| ruling.explains(s)))) {
+            Some(mixed) => ruling.explaining(mixed, None),
+            None => ruling,
+        }
+    }
+
+    /// Small random writes are parts of larger units.
+    fn mapping_unit(&self) -> Option<Ruling> {
+        let subject = self.find(Write, Order::Random, 1, DEPTH)?;
+        let small = self.random(Write, 1, DEPTH)?;
+        let rates = LARGER.iter().filter_map(|n| Some((*n, self.random(Write, *n, DEPTH)?)));
+        let (blocks, rate) = rates.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let gain = rate / small;
+        if gain < UNIT_GAIN_LEAST {
+            return None;
+        }
+        let (unit, block) = (self.small()? * blocks, self.small()?);
+        let text = format!(
+            "Small random writes are parts of a larger unit that the drive rewrites whole: {} blocks \
+             are written {gain:.1} times as often per second as {} blocks.",
+            binary(u64::from(unit)),
+            binary(u64::from(block)),
+        );
+        let mut ruling = Ruling::yes(VerdictKind::MappingUnit, text)
+            .explaining(subject, Some(1.0 - 1.0 / gain))
+            .next_test("ssdyno io --rw randwrite with --bs 8k, 16k, 32k, ...: the unit's size")
+            .with("writes per second of larger blocks / of small ones", gain, Unit::Number);
+        // At depth 1 the same holds where the same gain shows.
+        let alone = self.random(Write, 1, 1).zip(self.random(Write, LARGER[1], 1));
+        if alone.is_some_and(|(small, large)| large / small >= UNIT_GAIN_LEAST)
+            && let Some(subject) = self.find(Write, Order::Random, 1, 1)
+        {
+            ruling = ruling.explaining(subject, None);
+        }
+        Some(ruling)
+    }
+
+    /// The drive takes a fixed number of commands at a time.
+    fn device_depth(&self) -> Option<Ruling> {
+        let (one, deep) = (self.random(Read, 1, 1)?, self.random(Read, 1, DEPTH)?);
+        let deeper = self.random(Read, 1, DEEPER)?;
+        let larger = self.random(Read, LARGER[0], DEPTH)? / self.random(Read, LARGER[0], 1)?;
+        let depth = deep / one;
+        let whole = depth.round();
+        let fixed = same(deep, deeper) && same(depth, larger);
+        let small = (1.0..=DEVICE_DEPTH_MOST).contains(&whole);
+        if !fixed || !small || !within(depth, whole, WHOLE_WITHIN) {
+            return None;
+        }
+        let reads = self.find(Read, Order::Random, 1, DEPTH)?;
+        let text = format!(
+            "The drive takes {whole:.0} command{} at a time: {DEPTH} in flight give {depth:.1} times \
+             the rate of one, and more give no more.",
+            if whole == 1.0 { "" } else { "s" }
+        );
+        let ruling = Ruling::yes(VerdictKind::DeviceDepth, text)
+            .explaining(reads, None)
+            .next_test("the drive on another controller or bridge: the depth may be theirs")
+            .with("rate at depth 32 / at depth 1", depth, Unit::Number)
+            .with("the same with larger blocks", larger, Unit::Number);
+        let writes = self.random(Write, 1, DEPTH).zip(self.random(Write, 1, 1));
+        let writes = writes.filter(|(deep, one)| within(deep / one, whole, WHOLE_WITHIN));
+        match writes.and_then(|_| self.find(Write, Order::Random, 1, DEPTH)) {
+            Some(writes) => Some(ruling.explaining(writes, None)),
+            None => Some(ruling),
+        }
+    }
+
+    /// The queue is full, and neither size nor order of the blocks matters.
+    fn per_command(&self, kind: OpKind) -> Option<Ruling> {
+        let deep = self.random(kind, 1, DEPTH)?;
+        let deeper = self.random(kind, 1, DEEPER)?;
+        let larger = self.random(kind, LARGER[0], DEPTH)?;
+        let in_order = self.rate(kind, Order::Sequential, 1, DEPTH)?;
+        if ![deeper, larger, in_order].into_iter().all(|rate| same(rate, deep)) {
+            return None;
+        }
+        let subject = self.find(kind, Order::Random, 1, DEPTH)?;
+        let text = format!(
+            "A {} command is the cost, not its data: {:.0} a second, whatever their size or order \
+             and however many are in flight.",
+            kind.name(),
+            deep
+        );
+        Some(
+            Ruling::yes(VerdictKind::PerCommand, text)
+                .explaining(subject, None)
+                .next_test("the drive in a faster machine: the command's cost may be the host's")
+                .with("operations per second, blocks 4 times as large", larger, Unit::Iops)
+                .with("operations per second, in order", in_order, Unit::Iops),
+        )
+    }
+
+    /// One command at a time: its own part of the time, from two sizes.
+    fn command_alone(&self, kind: OpKind) -> Option<Ruling> {
+        let subject = self.find(kind, Order::Random, 1, 1)?;
+        let small_ns = 1e9 / self.random(kind, 1, 1)?;
+        let large_ns = 1e9 / self.random(kind, LARGER[1], 1)?;
+        let data_ns = (large_ns - small_ns) / f64::from(LARGER[1] - 1);
+        let command_ns = (small_ns - data_ns).max(0.0);
+        let share = command_ns / small_ns;
+        // Larger blocks in less time: something else happens to small ones.
+        if data_ns < 0.0 || share <= COMMAND_LEAST {
+            return None;
+        }
+        let text = format!(
+            "One {} at a time takes {}, of which {} ({}) are the command's whatever its size.",
+            kind.name(),
+            latency(small_ns),
+            latency(command_ns),
+            percent(share)
+        );
+        let ruling = Ruling::yes(VerdictKind::PerCommand, text).explaining(subject, Some(share));
+        // Longer than flash takes to read, and nothing but more in flight makes it up.
+        let deep = self.find(kind, Order::Random, 1, DEPTH).filter(|deep| {
+            let linear = deep.iops() * small_ns / 1e9 >= LINEAR_LEAST * f64::from(DEPTH);
+            linear && command_ns >= SLOW_COMMAND_NS
+        });
+        let ruling = match deep {
+            Some(deep) => ruling.explaining(deep, Some(share)),
+            None => ruling,
+        };
+        Some(
+            ruling
+                .next_test("more in flight: --depth 4")
+                .with("time of the command", command_ns, Unit::Nanoseconds)
+                .with("share of the command", share, Unit::Number),
+        )
+    }
+}
+
+fn same(a: f64, b: f64) -> bool {
+    within(a, b, SAME)
+}
+
+fn within(a: f64, b: f64, share: f64) -> bool {
+    (a / b - 1.0).abs() <= share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{digest, named};
+    use super::*;
+
+    /// A run at this rate of operations. The small block is 4 KiB.
+    fn run(kind: OpKind, order: Order, blocks: u32, depth: u32, iops: f64) -> Digest {
+        let cell = record::CellKey::new(order, Some(kind), u64::from(blocks) << 12, depth);
+        let probe = blocks > 1 || depth == DEEPER || order == Order::Sequential;
+        let name = if probe { format!("cause-{cell}-x") } else { cell.to_string() };
+        let ops = (iops * 10.0) as u64;
+        let ops = if kind == Read { [ops, 0] } else { [0, ops] };
+        let (mix, random) = (Mix::of(kind), order == Order::Random);
+        let (block_bytes, depth_nominal) = (blocks << 12, Some(depth));
+        let x = digest("x");
+        named(
+            &name,
+            Digest { ops, mix, random, probe, block_bytes, depth_nominal, seconds: 10.0, ..x },
+        )
+    }
+
+    fn random(kind: OpKind, blocks: u32, depth: u32, iops: f64) -> Digest {
+        run(kind, Order::Random, blocks, depth, iops)
+    }
+
+    fn found(seen: &[Digest]) -> Vec<(VerdictKind, Vec<String>)> {
+        let each = contenders(seen, &[]).into_iter().map(|ruling| {
+            let metrics = ruling.verdict.explains.into_iter().map(|e| e.metric);
+            (ruling.verdict.kind, metrics.collect())
+        });
+        each.collect()
+    }
+
+    fn one(kind: VerdictKind, metric: &str) -> Vec<(VerdictKind, Vec<String>)> {
+        vec![(kind, vec![metric.to_string()])]
+    }
+
+    #[test]
+    fn larger_blocks_written_more_often_are_whole_units() {
+        let writes = |gain| [random(Write, 1, DEPTH, 17e3), random(Write, 16, DEPTH, 17e3 * gain)];
+        assert_eq!(found(&writes(2.0)), one(VerdictKind::MappingUnit, "rand-write-4KiB-q32"));
+        assert_eq!(found(&writes(1.21)).len(), 1);
+        assert_eq!(found(&writes(1.19)), []);
+        assert_eq!(found(&writes(0.1)), []);
+    }
+
+    /// Reads at depths 1, 32 and 128, and of larger blocks at 1 and 32.
+    fn reads(rates: [f64; 5]) -> Vec<Digest> {
+        let at = [(1, 1), (1, DEPTH), (1, DEEPER), (LARGER[0], 1), (LARGER[0], DEPTH)];
+        at.into_iter().zip(rates).map(|((n, depth), rate)| random(Read, n, depth, rate)).collect()
+    }
+
+    #[test]
+    fn a_whole_ratio_that_size_does_not_change_is_the_depth_of_the_device() {
+        let expected = one(VerdictKind::DeviceDepth, "rand-read-4KiB-q32");
+        assert_eq!(found(&reads([10e3, 20e3, 20e3, 8e3, 16e3])), expected);
+        assert_eq!(found(&reads([10e3, 10.2e3, 10e3, 8e3, 8e3])), expected);
+        assert_eq!(found(&reads([10e3, 20e3, 22e3, 8e3, 16e3])), [], "more in flight give more");
+        assert_eq!(found(&reads([10e3, 24e3, 24e3, 8e3, 19.2e3])), [], "2.4 is not whole");
+        assert_eq!(found(&reads([10e3, 20e3, 20e3, 8e3, 20e3])), [], "2.5 in larger blocks");
+        assert_eq!(found(&reads([10e3, 170e3, 170e3, 8e3, 136e3])), [], "as good as any");
+        // Writes follow where they show the same number.
+        let writes = |deep| [random(Write, 1, 1, 30e3), random(Write, 1, DEPTH, deep)];
+        let both = |deep| {
+            let seen = [reads([10e3, 20e3, 20e3, 8e3, 16e3]), writes(deep).to_vec()].concat();
+            found(&seen)[0].1.len()
+        };
+        assert_eq!((both(60e3), both(200e3)), (2, 1));
+    }
+
+    #[test]
+    fn a_rate_that_neither_size_nor_order_nor_depth_changes_is_the_commands() {
+        let seen = |deeper, larger, in_order| {
+            [
+                random(Read, 1, DEPTH, 25e3),
+                random(Read, 1, DEEPER, deeper),
+                random(Read, LARGER[0], DEPTH, larger),
+                run(Read, Order::Sequential, 1, DEPTH, in_order),
+            ]
+        };
+        let expected = one(VerdictKind::PerCommand, "rand-read-4KiB-q32");
+        assert_eq!(found(&seen(25.5e3, 24.5e3, 26e3)), expected);
+        for other in [seen(28e3, 25e3, 25e3), seen(25e3, 20e3, 25e3), seen(25e3, 25e3, 90e3)] {
+            assert_eq!(found(&other), []);
+        }
+    }
+
+    #[test]
+    fn at_depth_1_two_sizes_separate_the_command_from_its_data() {
+        // 100 us and 1 us for each KiB more, or 40 us and 15 us.
+        let seen = |small_us, large_us: f64| {
+            [random(Read, 1, 1, 1e6 / small_us), random(Read, LARGER[1], 1, 1e6 / large_us)]
+        };
+        assert_eq!(found(&seen(104.0, 164.0)), one(VerdictKind::PerCommand, "rand-read-4KiB-q1"));
+        assert_eq!(found(&seen(100.0, 860.0)), [], "half of the time is data");
+        assert_eq!(found(&seen(100.0, 90.0)), [], "larger blocks in less time");
+    }
+
+    #[test]
+    fn a_command_slower_than_flash_holds_down_the_deep_queue_too() {
+        // 350 us at depth 1, and 32 times the rate at depth 32.
+        let seen = |us: f64, deep: f64| {
+            let alone =
+                [random(Read, 1, 1, 1e6 / us), random(Read, LARGER[1], 1, 1e6 / (us + 60.0))];
+            [alone.to_vec(), vec![random(Read, 1, DEPTH, deep * 1e6 / us)]].concat()
+        };
+        let metrics = |seen: &[Digest]| found(seen)[0].1.len();
+        assert_eq!(metrics(&seen(350.0, 31.0)), 2);
+        assert_eq!(metrics(&seen(350.0, 20.0)), 1, "something else, too");
+        assert_eq!(metrics(&seen(150.0, 31.0)), 1, "flash may take as long");
+    }
+
+    #[test]
+    fn a_direct_cause_comes_first_and_a_mix_follows_its_two_sides() {
+        let mut seen = reads([10e3, 20e3, 20e3, 8e3, 16e3]);
+        seen.extend([random(Write, 1, 1, 30e3), random(Write, 1, DEPTH, 60e3)]);
+        let mix = Mix::read_percent(70);
+        seen.push(Digest { mix, ..named("mixed-4KiB-q32", random(Read, 1, DEPTH, 20e3)) });
+        assert_eq!(found(&seen)[0].1.len(), 3);
+        let subjects = Subject::reported(&seen);
+        let reads = subjects.iter().find(|s| s.name() == "rand-read-4KiB-q32").expect("measured");
+        let link = Ruling::yes(VerdictKind::Link, "").explaining(reads, None);
+        let left = contenders(&seen, &[link]);
+        assert!(!left[0].verdict.explains("rand-read-4KiB-q32"));
+        assert_eq!(left[0].verdict.explains.len(), 2);
+    }
+
+    #[test]
+    fn cells_in_a_named_state_are_not_the_figure() {
+        let state = "rand-read-just-written-4KiB-q1";
+        let just = named(state, random(Read, 1, 1, 1e6 / 104.0));
+        assert_eq!(found(&[just, random(Read, LARGER[1], 1, 1e6 / 164.0)]), []);
+    }
+}

@@ -1,0 +1,25 @@
+//! `cargo xtask bench verdicts`: how often `quick` names the cause of a figure, and how often a wrong
+//! one.
+//!
+//! The figures come from the example `verdicts` of `lab`, built for release: virtual drives with a
+//! known cause, several specimens of each, judged by lifting the cause. It fails if a goal is missed.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::{Effort, results};
+use crate::run::{capture, cargo};
+
+/// Runs the example, prints its table, and stores it.
+pub fn run(effort: Effort) -> Result<ExitCode> {
+    let whole = effort.repeats > 1;
+    let (seeds, seconds) = if whole { ("10", "20") } else { ("1", "2") };
+    let example = ["run", "--release", "-q", "-p", "lab", "--example", "verdicts", "--"];
+    let (met, text) = capture(cargo(&example).args([seeds, seconds]))?;
+    print!("{text}");
+    if whole {
+        results::write("verdicts", "cargo xtask bench verdicts", &text)?;
+    }
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
