@@ -92,7 +92,7 @@ pub(crate) struct State {
     /// When the status becomes this.
     changes: Option<(u64, u32)>,
     dark_until: u64,
-    /// Not counted again as a violation.
+    /// A buffer for the data of a command.
     block: Vec<u8>,
 }
 
@@ -167,11 +167,6 @@ impl Simulated {
     /// Cuts power for a while.
     pub fn cut_power(&self) {
         self.state().cut_power();
-    }
-
-    /// Gives a namespace to a function: the data as they are in the controller.
-    pub fn with_media<T>(&self, index: usize, look: impl FnOnce(&Media) -> T) -> Option<T> {
-        self.state().media.get(index).map(look)
     }
 }
 
@@ -482,7 +477,7 @@ impl State {
         }
     }
 
-    /// A buffer of a block, taken and given back.
+    /// A buffer for the data of a command, taken and given back.
     pub fn block(&mut self) -> &mut Vec<u8> {
         &mut self.block
     }

@@ -16,7 +16,6 @@ pub mod opcode {
     pub const IDENTIFY: u8 = 0x06;
     pub const ABORT: u8 = 0x08;
     pub const SET_FEATURES: u8 = 0x09;
-    pub const GET_FEATURES: u8 = 0x0a;
     pub const DOORBELL_BUFFER: u8 = 0x7c;
     pub const FORMAT: u8 = 0x80;
 
@@ -89,11 +88,6 @@ impl Command {
     pub fn set_feature(feature: u8, value: u32) -> Command {
         let cdw = [u32::from(feature), value, 0];
         Command { opcode: opcode::SET_FEATURES, nsid: 0, cdw }
-    }
-
-    /// Reads a feature; the result is in the completion.
-    pub fn feature(feature: u8) -> Command {
-        Command { opcode: opcode::GET_FEATURES, nsid: 0, cdw: [u32::from(feature), 0, 0] }
     }
 
     /// Creates a completion queue without interrupts, contiguous.

@@ -84,11 +84,6 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         &self.info
     }
 
-    /// Its capabilities.
-    pub fn capabilities(&self) -> Capabilities {
-        self.capabilities
-    }
-
     /// Bytes of the largest transfer; `None`: no limit.
     pub fn transfer_max(&self) -> Option<usize> {
         let bits = u32::from(self.info.transfer_max);

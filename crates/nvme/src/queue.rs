@@ -165,12 +165,6 @@ where
         self.counters
     }
 
-    /// Whether a command is in flight.
-    pub fn is_busy(&self) -> bool {
-        let trackers = &self.trackers.as_ref()[..self.layout.trackers()];
-        trackers.iter().any(|tracker| tracker.life != 0)
-    }
-
     /// Builds the lists of a slot before its first request from this place.
     pub fn prepare(&mut self, slot: usize, at: usize, bytes: usize) {
         let bytes = bytes.min(self.layout.request_bytes);
