@@ -1,4 +1,5 @@
 //! exFAT and FAT32 for a camera: mkfs, a recorder that preallocates, a reader and a checker.
+//! Beside them the boot block of FileCore, the file system of RISC OS.
 //!
 //! A recording never waits for metadata. Files are allocated as one run of clusters before their
 //! data arrive, so the recorder answers "which sector is next" from memory, and the caller moves
@@ -18,6 +19,7 @@ mod directory;
 mod drive;
 mod exfat;
 mod fat32;
+mod filecore;
 mod layout;
 mod mkfs;
 mod name;
@@ -28,6 +30,7 @@ mod table;
 pub use check::{Problem, check, check_room};
 pub use directory::Entry;
 pub use drive::{Drive, Error, SECTOR_BYTES_MAX};
+pub use filecore::{BOOT_BLOCK_AT, BOOT_BLOCK_BYTES, Filecore};
 pub use layout::{Kind, Layout};
 pub use mkfs::{Format, mkfs};
 pub use name::Name;
