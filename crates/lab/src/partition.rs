@@ -49,9 +49,33 @@ impl Disc {
             return Ok(());
         }
         let text =
-            format!("{} may only be read, and a new table loses everything on it", self.target);
+            format!("{} may only be read, and a wrong table loses everything on it", self.target);
         let advice = "--destroy with its serial number, or else its size in bytes, permits it";
         Err(LabError::new(ErrorKind::Refused, text).advise(advice))
+    }
+
+    /// The old numbers of the partitions in the order of the drive; `None` where they are in that
+    /// order.
+    pub fn order(&self) -> Result<Option<Vec<u32>>> {
+        let request = OpenRequest { size: None, wants: Safety::Reads, destroy: None };
+        let opened = drive::open(&self.target, &request)?;
+        partitions::order(&opened.file, self.sector_bytes).map_err(|e| self.failed("read", &e))
+    }
+
+    /// Brings the numbers of an MBR's partitions into the order of the drive. No data are lost.
+    /// Gives a warning where the kernel has not read the table yet.
+    pub fn renumber(&self) -> Result<Option<String>> {
+        self.check_writable()?;
+        let opened = drive::open(&self.target, &self.request)?;
+        opened.guard.check_again()?;
+        let done = partitions::renumber(&opened.file, self.sector_bytes);
+        done.map_err(|e| self.failed("write", &e))?;
+        Ok(self.reread(opened))
+    }
+
+    fn failed(&self, action: &str, error: &std::io::Error) -> LabError {
+        let text = format!("cannot {action} the table of {}: {error}", self.target);
+        LabError::new(ErrorKind::Io, text)
     }
 
     /// The table on the drive.
@@ -68,23 +92,24 @@ impl Disc {
     /// Writes a new table. Gives a warning where the kernel has not read it yet.
     pub fn write(&self, places: &[Planned]) -> Result<Option<String>> {
         self.check_writable()?;
-        let target = &self.target;
-        let failed = |e| {
-            let text = format!("cannot write the table of {target}: {e}");
-            LabError::new(ErrorKind::Io, text)
-        };
-        let opened = drive::open(target, &self.request)?;
+        let opened = drive::open(&self.target, &self.request)?;
         opened.guard.check_again()?;
         let size = (self.bytes, self.sector_bytes);
-        partitions::write(&opened.file, size, places, signature()).map_err(failed)?;
+        let done = partitions::write(&opened.file, size, places, signature());
+        done.map_err(|e| self.failed("write", &e))?;
+        Ok(self.reread(opened))
+    }
+
+    /// Makes the kernel read the new table; a warning where it does not.
+    fn reread(&self, opened: Opened) -> Option<String> {
         let Opened { info, guard, file, .. } = opened;
         // The kernel rereads the table only when nobody else has the drive open.
         drop((guard, file));
         if info.target.kind != TargetKind::Device {
-            return Ok(None);
+            return None;
         }
         let unread = |e| format!("the table is written; the kernel has not read it yet: {e}");
-        Ok(partitions::reread(target).err().map(unread))
+        partitions::reread(&self.target).err().map(unread)
     }
 }
 

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 pub use self::kind::PartitionType;
 pub use self::layout::{Layout, LayoutError, PartitionRequest, Planned};
-pub use self::write::write;
+pub use self::write::{order, renumber, write};
 
 use crate::image::Image;
 use crate::machine::Machine;

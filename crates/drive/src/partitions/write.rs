@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::{PartitionType, Planned};
+use super::{PartitionType, Planned, u32_at};
 
 /// Bytes zeroed at each position: ZFS labels, the farthest signatures from a start, end at 512 KiB.
 const WIPED: u64 = 1 << 20;
@@ -35,6 +35,48 @@ pub fn write(
     drive.sync_data()?;
     drive.write_all_at(&boot_record(places, sector, signature), 0)?;
     drive.sync_data()
+}
+
+/// Brings the partitions of an MBR into the order of the drive, durably; returns the old number of
+/// each, from the new number 1. Only the places of the entries in the table change. `None` where the
+/// order is right already or there is no table that could be changed.
+pub fn renumber(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>> {
+    let mut block = vec![0; sector.max(512) as usize];
+    drive.read_exact_at(&mut block, 0)?;
+    let Some(order) = bring_into_order(&mut block) else { return Ok(None) };
+    drive.write_all_at(&block, 0)?;
+    drive.sync_data()?;
+    Ok(Some(order))
+}
+
+/// The old numbers of the entries in the order of the drive, as [`renumber`] would give them.
+pub fn order(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>> {
+    let mut block = vec![0; sector.max(512) as usize];
+    drive.read_exact_at(&mut block, 0)?;
+    Ok(bring_into_order(&mut block))
+}
+
+/// Sorts the four entries of a boot record by their first sector, the unused ones last. A GPT's
+/// protective record is left alone: its numbers are elsewhere.
+fn bring_into_order(block: &mut [u8]) -> Option<Vec<u32>> {
+    const PROTECTIVE: u8 = 0xee;
+    if block[510..512] != [0x55, 0xaa] {
+        return None;
+    }
+    let first = |entry: &[u8]| u32_at(entry, 8).unwrap_or(0);
+    let is_used = |entry: &[u8]| entry[4] != 0 && u32_at(entry, 12).unwrap_or(0) > 0;
+    let mut entries: Vec<(u32, Vec<u8>)> =
+        (1..).zip(block[446..510].chunks_exact(16).map(<[u8]>::to_vec)).collect();
+    if entries.iter().any(|(_, entry)| entry[4] == PROTECTIVE || entry[0] & 0x7f != 0) {
+        return None;
+    }
+    entries.sort_by_key(|(_, entry)| (!is_used(entry), first(entry)));
+    let used = entries.iter().filter(|(_, entry)| is_used(entry));
+    let order: Vec<u32> = used.map(|(number, _)| *number).collect();
+    for ((_, entry), place) in entries.iter().zip(block[446..510].chunks_exact_mut(16)) {
+        place.copy_from_slice(entry);
+    }
+    (!order.iter().copied().eq(1..=order.len() as u32)).then_some(order)
 }
 
 /// The boot record in a block of the drive. It contains no boot code.
@@ -93,6 +135,31 @@ mod tests {
             assert_eq!(table.oddities(), Vec::<String>::new());
             assert!(crate::contents::part(&drive, places[0].start, places[0].bytes).is_empty());
         }
+    }
+
+    #[test]
+    fn partitions_are_renumbered_in_the_order_of_the_drive_and_keep_their_entries() {
+        let drive = tempfile::tempfile().expect("a file");
+        let bytes = 2 << 30;
+        drive.set_len(bytes).expect("sparse");
+        let layout = Layout::parse("loader,filecore=300M,fat32=600M,ext4").expect("words");
+        let mut places = layout.plan(bytes, 512).expect("it fits");
+        // As a partitioning tool leaves them after a deletion: the last number first, one unused.
+        places.remove(1);
+        places.rotate_right(1);
+        write(&drive, (bytes, 512), &places, 1).expect("written");
+        let table = || find(&drive, bytes, 512, false).expect("a table");
+        assert_eq!(table().oddities().len(), 1, "{:?}", table().oddities());
+        let mut sorted: Vec<_> = places.iter().map(|p| (p.start, p.bytes, p.kind)).collect();
+        sorted.sort_by_key(|place| place.0);
+        assert_eq!(order(&drive, 512).expect("read"), Some(vec![2, 3, 1]));
+        assert_eq!(renumber(&drive, 512).expect("written"), Some(vec![2, 3, 1]));
+        let read: Vec<_> = table().entries.iter().map(|e| (e.start, e.bytes, e.kind)).collect();
+        assert_eq!((read, table().oddities()), (sorted, Vec::<String>::new()));
+        assert_eq!(renumber(&drive, 512).expect("read"), None, "nothing is left to do");
+        drive.write_all_at(&[0xee], 446 + 4).expect("written");
+        drive.write_all_at(&[0xff; 4], 446 + 8).expect("written");
+        assert_eq!(renumber(&drive, 512).expect("read"), None, "a GPT has its own numbers");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Arguments of `partition`.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use workload::units;
 
 const EXAMPLES: &str = "\
@@ -9,13 +9,14 @@ Examples:
   ssdyno partition disc.img --sector 4096
   ssdyno partition /dev/sdb --layout loader,filecore=110G,fat32=20G,ext4 --dry-run
   ssdyno partition /dev/sdb --layout loader,filecore=110G,fat32=20G,ext4 --destroy=SERIAL
+  ssdyno partition /dev/sdb --renumber --destroy=SERIAL
 
 A layout is up to four of loader, filecore, fat32, fat16, exfat, ntfs, ext4, linux and swap, in the
 order of the drive; one without a size takes the rest, a loader 512 MiB. The table is an MBR.
 No file system is made.";
 
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("new_table").args(["layout", "renumber"]))]
 pub struct PartitionArgs {
     /// Whole block device, or an image of one
     #[arg(value_name = "TARGET")]
@@ -23,11 +24,14 @@ pub struct PartitionArgs {
     /// Write a new table: everything on the drive is lost
     #[arg(long, value_name = "PARTITIONS")]
     pub layout: Option<String>,
-    /// Permit overwriting it: its serial number, or else its size in bytes
-    #[arg(long, value_name = "SERIAL", requires = "layout")]
+    /// Number the partitions of an MBR in the order of the drive; no data are lost
+    #[arg(long, conflicts_with = "layout")]
+    pub renumber: bool,
+    /// Permit writing the table: the drive's serial number, or else its size in bytes
+    #[arg(long, value_name = "SERIAL", requires = "new_table")]
     pub destroy: Option<String>,
     /// Show the new table, and stop
-    #[arg(long, requires = "layout")]
+    #[arg(long, requires = "new_table")]
     pub dry_run: bool,
     /// Sector size of an image [default: 512]
     #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE")]

@@ -28,7 +28,9 @@ struct Shown<'a> {
 pub fn run(args: &PartitionArgs) -> Result {
     let layout = args.layout.as_deref().map(Layout::parse).transpose().map_err(LabError::from)?;
     let disc = Disc::plan(&args.target, args.destroy.clone(), args.sector)?;
-    let Some(layout) = layout else { return show(args, &disc) };
+    let Some(layout) = layout else {
+        return if args.renumber { renumber(args, &disc) } else { show(args, &disc) };
+    };
     let places = disc.lay_out(&layout)?;
     if args.dry_run {
         let text = match args.json {
@@ -44,6 +46,26 @@ pub fn run(args: &PartitionArgs) -> Result {
         screen::say(&format!("ssdyno: {warning}"));
     }
     show(args, &disc)
+}
+
+/// Brings the numbers into the order of the drive.
+fn renumber(args: &PartitionArgs, disc: &Disc) -> Result {
+    let Some(order) = disc.order()? else {
+        screen::say("nothing to renumber: the numbers of its partitions stay as they are");
+        return show(args, disc);
+    };
+    if !args.dry_run {
+        disc.check_writable()?;
+    }
+    for (number, old) in (1..).zip(&order).filter(|(number, old)| number != *old) {
+        screen::say(&format!("partition {old} becomes {number}"));
+    }
+    if !args.dry_run
+        && let Some(warning) = disc.renumber()?
+    {
+        screen::say(&format!("ssdyno: {warning}"));
+    }
+    show(args, disc)
 }
 
 fn show(args: &PartitionArgs, disc: &Disc) -> Result {

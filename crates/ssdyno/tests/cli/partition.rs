@@ -1,6 +1,7 @@
 //! The partition table: written by us and read by sfdisk, written by sfdisk and read by us.
 
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -58,6 +59,32 @@ fn sfdisk_reads_what_we_write_on_an_image() {
             or_skip!(tool("sfdisk", &["--verify", &image]));
         }
     }
+}
+
+#[test]
+fn numbers_are_brought_into_the_order_of_the_drive() {
+    let place = Place::new();
+    let image = place.file("image", 3 << 30);
+    let write = ["partition", &image, "--layout", LAYOUT, "--destroy=3221225472"];
+    place.ssdyno(&write).good();
+    let before = ours(&place, &[&image], 512);
+    // The first two entries of the table change places.
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(&image).expect("ours");
+    let mut entries = [0; 32];
+    file.read_exact_at(&mut entries, 446).expect("read");
+    entries.rotate_left(16);
+    file.write_all_at(&entries, 446).expect("written");
+    assert_ne!(ours(&place, &[&image], 512), before);
+    place.ssdyno(&["partition", &image, "--renumber"]).refuses(3, "may only be read");
+    place.ssdyno(&["partition", &image, "--renumber", "--dry-run"]).good();
+    assert_ne!(ours(&place, &[&image], 512), before, "a dry run");
+    let done = place.ssdyno(&["partition", &image, "--renumber", "--destroy=3221225472"]).good();
+    assert!(done.err.contains("partition 2 becomes 1"), "{}", done.err);
+    assert_eq!(ours(&place, &[&image], 512), before);
+    let again = place.ssdyno(&["partition", &image, "--renumber", "--destroy=3221225472"]).good();
+    assert!(again.err.contains("nothing to renumber"), "{}", again.err);
+    let both = place.ssdyno(&["partition", &image, "--renumber", "--layout", "ext4"]);
+    assert_eq!(both.code, 2, "{both:?}");
 }
 
 #[test]
