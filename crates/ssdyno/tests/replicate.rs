@@ -59,6 +59,16 @@ fn links_of_document_000_are_met_and_only_what_was_asked_for_is_shown() {
     assert!(text.contains("2 of 2 figures are within") && !text.contains("SATA on"), "{text}");
 }
 
+/// The recorder of document 001, over the whole of its 2 TB.
+#[test]
+fn the_recording_of_document_001_is_as_fast_as_published_and_as_the_raw_drive() {
+    let place = tempfile::tempdir().expect("a directory");
+    let output = replicate(place.path(), &["001", "--only", "980-pro-2t-exfat"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("3 of 3 figures are within"), "{text}");
+}
+
 const OWN: &str = r#"
 title = "A stick, and a claim of ten times its speed"
 about = "For a test."
