@@ -20,6 +20,7 @@ pub mod import;
 pub mod io;
 pub mod iozone;
 mod kept;
+mod like;
 pub mod machine;
 pub mod partition;
 mod prepare;

@@ -4,6 +4,7 @@
 //! the words they belong to: `io`, `iozone`, `prepare`, `replicate`; methods are here.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use methods::{Catalog, Declared, Method, MethodInfo, Options, Session};
 
@@ -93,7 +94,19 @@ pub fn options(
     typed: &[(String, Vec<String>)],
     common: Options,
 ) -> Result<Options> {
+    let typed = typed.iter().map(|(name, words)| Ok((name.clone(), read(name, words)?)));
+    let typed = typed.collect::<Result<Vec<_>>>()?;
     let chosen: Vec<&dyn Method> =
         chosen.iter().map(|name| methods::find(name)).collect::<std::result::Result<_, _>>()?;
-    Ok(Catalog::default().options(&chosen, typed, common)?)
+    Ok(Catalog::default().options(&chosen, &typed, common)?)
+}
+
+/// The words of an option, with the directory of `--like` replaced by the sizes of its files.
+fn read(name: &str, words: &[String]) -> Result<Vec<String>> {
+    match words {
+        [place] if name == "like" && Path::new(place).is_dir() => {
+            Ok(vec![crate::like::sizes(Path::new(place))?])
+        }
+        words => Ok(words.to_vec()),
+    }
 }

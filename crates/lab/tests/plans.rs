@@ -53,7 +53,8 @@ const SHORT: &str = "the passes are too short to show a cache, or the slowest hu
 
 /// Declared metrics that the NVMe drive of this test does not publish, and the reason. The tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 22] = [
+const ELSEWHERE: [(&str, &str); 23] = [
+    ("cluster-slack-{size}", "no files were named"),
     ("command.time", NO_PROGRAMS),
     ("command.{user,system}", NO_PROGRAMS),
     ("command.sync", NO_PROGRAMS),

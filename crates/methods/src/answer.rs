@@ -8,7 +8,7 @@ use record::{
     MetricKey, Order, Stamp, Statistic, Tile, Unit, Verdict, VerdictKind,
 };
 use workload::OpKind;
-use workload::units::{decimal, throughput};
+use workload::units::{binary, decimal, throughput};
 
 use crate::Outcome;
 use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
@@ -177,6 +177,44 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
         headline: headline(out, sentence, &[more, ".".into()]),
         stamp: Stamp::of(&out.warnings, &out.verdicts),
         tiles: tiles.take(6).collect(),
+        charts: vec![chart],
+        limits: Vec::new(),
+        peers: Vec::new(),
+    })
+}
+
+/// The answer of `cluster`: the knee, and the cost of the smallest unit.
+pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
+    let find = |name: &str| out.metrics.iter().find(|m| m.name == name && m.value.is_some());
+    let knee = find("cluster-knee-write")?;
+    let rates: Vec<&Metric> =
+        out.metrics.iter().filter(|m| m.name.starts_with("seq-write-unit-")).collect();
+    let best = rates.iter().filter_map(|m| m.value).reduce(f64::max)?;
+    let smallest = rates.first()?;
+    let unit = binary(knee.value? as u64);
+    let size = smallest.key().as_cell().map(|cell| binary(cell.block_bytes))?;
+    let sentence = format!("Units of {unit} write {} or nearly that", rate(best));
+    let more = format!("; {size} reach {:.0}% of it.", smallest.value? / best * 100.0);
+    let tiles = [
+        ("Unit for writes", find("cluster-knee-write"), Better::Lower),
+        ("Unit for reads", find("cluster-knee-read"), Better::Lower),
+        ("Smallest unit, writes", Some(*smallest), Better::Higher),
+        ("Largest unit, writes", rates.last().copied(), Better::Higher),
+    ];
+    let chart = Chart {
+        title: "Writes a unit at a time".into(),
+        kind: ChartKind::Bars,
+        x: Axis::Workload,
+        y: Unit::BytesPerSecond,
+        sources: rates.iter().map(|m| m.name.clone()).collect(),
+        marks: Vec::new(),
+    };
+    let tiles = tiles.into_iter().filter_map(|(label, m, better)| Some(tile(label, m?, better)));
+    Some(Answer {
+        question: "Which allocation unit should a file system have?".into(),
+        headline: headline(out, sentence, &[more, ".".into()]),
+        stamp: Stamp::of(&out.warnings, &out.verdicts),
+        tiles: tiles.collect(),
         charts: vec![chart],
         limits: Vec::new(),
         peers: Vec::new(),

@@ -15,6 +15,7 @@ mod by_hand;
 mod catalog;
 mod causes;
 mod cell;
+mod cluster;
 mod command;
 mod digest;
 #[cfg(test)]
@@ -76,6 +77,7 @@ static ALL: &[&dyn Method] = &[
     &speed::Speed,
     &lbaf::Lbaf,
     &stream::Stream,
+    &cluster::Cluster,
     &mark::Mark,
     &command::Command,
     &iozone::IozoneMethod,

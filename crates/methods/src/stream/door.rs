@@ -12,7 +12,7 @@ const WINDOWS: usize = 4;
 
 /// Metadata commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     pub reads: u64,
     pub writes: u64,
     pub bytes: u64,

@@ -19,7 +19,8 @@ use workload::{OpKind, Region};
 
 use self::camera::Camera;
 use self::door::{Door, Tally};
-use self::pass::{Plain, Sink, Take, Taken, of_fat};
+use self::pass::{Plain, Sink, of_fat};
+pub(crate) use self::pass::{Take, Taken};
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::whole::Whole;
@@ -52,9 +53,9 @@ static INFO: MethodInfo = MethodInfo {
     summary: "can a camera be recorded, and which buffer does it need",
     about: "Records frames of 1 MiB (--frame), 8 in flight. On a drive that was given away: over \
             the full drive through a new exFAT with clusters of 1 MiB (--fs, --cluster) in files \
-            of 16 GiB (--file), each allocated in one piece before its data; the same over the \
-            discarded drive; then over the discarded drive past any file system. In a \
-            directory: into one file, allocated beforehand. As fast as it goes, or at the rate of \
+            of 16 GiB (--file), each allocated in one piece before its data; then over the \
+            discarded drive past any file system, and over the discarded drive through the file \
+            system again, which stays there. In a directory: into one file, allocated beforehand. As fast as it goes, or at the rate of \
             a camera (--rate 2GB/s), whose frames arrive whether or not the drive is ready. What \
             comes out is the rate, the longest stall, the highest rate that a buffer (--buffer, 64 \
             MiB) carries without a lost frame; with --rate the buffer that it needs and the \
@@ -150,7 +151,7 @@ static FRAME: Opt<u64> = Opt::value(
     || 1 << 20,
 );
 
-static FS: Opt<Kind> = Opt::value(
+pub(crate) static FS: Opt<Kind> = Opt::value(
     "fs",
     "NAME",
     "file system made on a drive: exfat or fat32 (default exfat)",
@@ -212,21 +213,22 @@ impl Method for Stream {
 }
 
 /// The camera and the volume, from the options.
-struct Script {
-    frame_bytes: u64,
-    rate: Option<f64>,
-    buffer: u64,
-    checkpoint: Option<u64>,
-    kind: Kind,
-    cluster: u32,
-    file_bytes: u64,
+pub(crate) struct Script {
+    pub frame_bytes: u64,
+    pub rate: Option<f64>,
+    pub buffer: u64,
+    pub checkpoint: Option<u64>,
+    pub kind: Kind,
+    pub cluster: u32,
+    pub file_bytes: u64,
     /// Sector size and bytes of the region.
-    volume: (u32, u64),
-    seed: u64,
+    pub volume: (u32, u64),
+    /// Seed of the content.
+    pub seed: u64,
 }
 
 impl Script {
-    fn new(target: &TargetInfo, options: &Options, bytes: u64) -> Result<Script, MethodError> {
+    pub fn new(target: &TargetInfo, options: &Options, bytes: u64) -> Result<Script, MethodError> {
         let sector = target.logical_block_bytes.max(512);
         let kind = options.get(&FS);
         let usual = if kind == Kind::Exfat { 1 << 20 } else { 64 << 10 };
@@ -247,12 +249,12 @@ impl Script {
         })
     }
 
-    fn take(&self, rate: Option<f64>) -> Take {
+    pub fn take(&self, rate: Option<f64>) -> Take {
         let (frame_bytes, frames) = (self.frame_bytes, self.volume.1 / self.frame_bytes);
         Take { frame_bytes, frames, rate, volume: self.volume, seed: self.seed }
     }
 
-    fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self.kind {
             Kind::Exfat => "exfat",
             Kind::Fat32 => "fat32",
@@ -260,7 +262,7 @@ impl Script {
     }
 
     /// Most bytes that a pass through the file system writes.
-    fn written_max(&self) -> u64 {
+    pub fn written_max(&self) -> u64 {
         self.volume.1 + (self.volume.1 / METADATA_SHARE).max(METADATA_LEAST)
     }
 
@@ -294,25 +296,25 @@ fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<(), MethodEr
     let name = format!("stream-{}", script.name());
     session.fill_region(&whole, "fill", whole.test_region.region())?;
     through_volume(session, &script, &format!("{name}-full"))?;
-    // Both begin on a drive that was full and then discarded, so that their ratio is not that of two
-    // histories.
-    session.discard(&whole, "discard", whole.everything)?;
-    through_volume(session, &script, &name)?;
+    // What follows begins twice on a drive that was full and then discarded, so that the ratio is not
+    // that of two histories. The file system comes last and stays.
     session.discard(&whole, "discard", whole.everything)?;
     session.step(RAW, 0);
-    if planned(session, &script, script.volume.1)? {
-        return Ok(());
+    if !planned(session, &script, script.volume.1)? {
+        session.out.state_after = State::Used;
+        let take = script.take(None);
+        let taken = take.run(session, &mut script.plain())?;
+        publish(session, &script, RAW, &take, &taken);
+        session.checkpoint();
     }
-    session.out.state_after = State::Used;
-    let take = script.take(None);
-    let taken = take.run(session, &mut script.plain())?;
-    publish(session, &script, RAW, &take, &taken);
+    session.discard(&whole, "discard", whole.everything)?;
+    through_volume(session, &script, &name)?;
     if script.rate.is_none() {
         let rate = |name: &str| session.out.metrics.iter().find(|m| m.name == name)?.value;
         let ratio = rate(&name).zip(rate(RAW)).map(|(files, raw)| files / raw);
         session.put(MetricKey::parse(&name).with(Statistic::Ratio), Unit::Number, ratio);
+        session.checkpoint();
     }
-    session.checkpoint();
     Ok(())
 }
 
@@ -334,7 +336,7 @@ fn through_volume(
 }
 
 /// Whether the script is only planned; then the bytes of the pass are promised.
-fn planned(
+pub(crate) fn planned(
     session: &mut Session<'_>,
     script: &Script,
     written_max: u64,
@@ -352,7 +354,11 @@ fn planned(
 }
 
 /// Makes a file system, records into it, closes and checks it.
-fn recorded(session: &mut Session<'_>, script: &Script, take: &Take) -> Result<Taken, MethodError> {
+pub(crate) fn recorded(
+    session: &mut Session<'_>,
+    script: &Script,
+    take: &Take,
+) -> Result<Taken, MethodError> {
     session.out.state_after = State::Used;
     let mut room = vec![0; 1 << 20];
     let mut tally = Tally::default();

@@ -40,7 +40,7 @@ pub(super) struct Plain {
 }
 
 /// The frames of a recording.
-pub(super) struct Take {
+pub(crate) struct Take {
     /// Bytes of a frame.
     pub frame_bytes: u64,
     /// Most frames.
@@ -55,7 +55,7 @@ pub(super) struct Take {
 
 /// A recording that was made.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(crate) struct Taken {
     /// Completion of each frame, nanoseconds from the start, in their order.
     pub done_ns: Vec<u64>,
     /// Bytes of frames.
@@ -86,7 +86,11 @@ impl Take {
     }
 
     /// Records until the frames or the space end.
-    pub fn run(&self, session: &mut Session<'_>, sink: &mut Sink) -> Result<Taken, MethodError> {
+    pub(super) fn run(
+        &self,
+        session: &mut Session<'_>,
+        sink: &mut Sink,
+    ) -> Result<Taken, MethodError> {
         let depth = DEPTH.min(session.rig().blocks()?.depth()?);
         let start_ns = session.rig().elapsed_ns();
         let mut taken = Taken { start_ns, ..Taken::default() };

@@ -1,0 +1,61 @@
+//! The sizes of a user's files, for a method that cannot read a directory (`--like`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{LabError, Result};
+
+/// Most files that are counted: enough for any histogram.
+const FILES_MAX: u64 = 1_000_000;
+
+/// The sizes of the files below a directory as `SIZE:COUNT,...`. Links are not followed, and a
+/// directory that cannot be read is left out; the first one must be readable.
+pub(crate) fn sizes(directory: &Path) -> Result<String> {
+    let mut sizes = BTreeMap::new();
+    let (mut count, mut open) = (0, vec![directory.to_path_buf()]);
+    while let Some(next) = open.pop() {
+        let entries = match fs::read_dir(&next) {
+            Ok(entries) => entries,
+            Err(error) if next == directory => {
+                let text = format!("--like {}: {error}", directory.display());
+                return Err(LabError::usage(text).advise("a directory, or sizes such as 4k:1000"));
+            }
+            Err(_) => continue,
+        };
+        for entry in entries.flatten() {
+            let Ok(seen) = entry.metadata() else { continue };
+            let path: PathBuf = entry.path();
+            if seen.is_dir() && !path.is_symlink() {
+                open.push(path);
+            } else if seen.is_file() && count < FILES_MAX {
+                *sizes.entry(seen.len()).or_insert(0u64) += 1;
+                count += 1;
+            }
+        }
+    }
+    if sizes.is_empty() {
+        let text = format!("--like {}: there are no files", directory.display());
+        return Err(LabError::usage(text));
+    }
+    let pairs: Vec<String> = sizes.iter().map(|(size, count)| format!("{size}:{count}")).collect();
+    Ok(pairs.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_counted_by_size_and_links_are_not_followed() {
+        let place = tempfile::tempdir().expect("a directory");
+        let below = place.path().join("below");
+        fs::create_dir(&below).expect("made");
+        for (name, bytes) in [("a", 10), ("b", 10), ("below/c", 7), ("below/d", 0)] {
+            fs::write(place.path().join(name), vec![0; bytes]).expect("written");
+        }
+        std::os::unix::fs::symlink(place.path(), below.join("loop")).expect("linked");
+        assert_eq!(sizes(place.path()).expect("readable"), "0:1,7:1,10:2");
+        assert!(sizes(&place.path().join("none")).is_err());
+    }
+}
