@@ -1,13 +1,12 @@
 //! Percentiles of latency over replicates.
 //!
 //! The value comes from the merged histogram, because a tail needs all available samples, and
-//! requires at least ten beyond it. The interval comes from the replicates' own percentiles,
-//! because neighbours within a replicate are correlated; if one replicate has too few samples there
-//! is no interval. Replicates are added and not kept, so memory stays at one histogram.
+//! requires at least ten beyond it. The range is that of the replicates' own percentiles; if one
+//! replicate has too few samples there is none. Replicates are added and not kept, so memory stays at one histogram.
 
 use record::{Histogram, Metric, MetricKey, Statistic, Unit};
 
-use crate::estimate::estimate;
+use crate::estimate::metric;
 
 /// The percentiles that are reported.
 const PERCENTILES: [(f64, Statistic); 3] =
@@ -56,26 +55,20 @@ impl LatencyReplicates {
             high: None,
             n: self.max.len() as u32,
             samples: self.max.clone(),
+            covers: None,
+            runs: None,
         });
         percentiles.chain(max).collect()
     }
 }
 
-/// One replicate with a long tail moves the merged percentile more than their mean, so the interval
-/// is extended to contain the value beside it.
+/// The percentile of all samples with the range of the replicates, within which it lies.
 fn percentile_metric(name: String, value: f64, replicates: &[Option<f64>]) -> Metric {
     let samples: Vec<f64> = replicates.iter().copied().flatten().collect();
     let all = samples.len() == replicates.len();
-    let e = estimate(&samples);
-    Metric {
-        name,
-        unit: Unit::Nanoseconds,
-        value: Some(value),
-        low: e.low.filter(|_| all).map(|low| low.min(value)),
-        high: e.high.filter(|_| all).map(|high| high.max(value)),
-        n: replicates.len() as u32,
-        samples: if all { samples } else { Vec::new() },
-    }
+    let samples = if all { samples } else { Vec::new() };
+    let n = replicates.len() as u32;
+    Metric { value: Some(value), n, ..metric(name, Unit::Nanoseconds, samples) }
 }
 
 #[cfg(test)]
@@ -95,14 +88,14 @@ mod tests {
     #[test]
     fn a_tail_that_only_the_merged_samples_reach_has_a_value_and_no_interval() {
         let mut all = LatencyReplicates::default();
-        (0..3).for_each(|r| all.add(&histogram(4000, |i| 1000 + i + r)));
+        (0..3).for_each(|r| all.add(&histogram(4000, |i| 1000 + i + 100 * r)));
         let metrics = all.metrics(&MetricKey::parse("x"));
         let p50 = find(&metrics, "p50").expect("enough samples");
         assert!(p50.low.is_some() && p50.samples.len() == 3 && p50.n == 3);
         let tail = find(&metrics, "p99.9").expect("12,000 samples");
         assert_eq!((tail.low, tail.high, tail.n), (None, None, 3));
         let max = find(&metrics, "max").expect("always");
-        assert_eq!((max.value, max.low), (Some(5001.0), None));
+        assert_eq!((max.value, max.low), (Some(5199.0), None));
     }
 
     #[test]

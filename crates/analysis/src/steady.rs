@@ -1,4 +1,4 @@
-//! Steady state: where the warm-up of a series ends, and whether a window of rounds is steady.
+//! Steady state: whether a window of rounds is steady.
 //!
 //! The rule of the SNIA Solid State Storage Performance Test Specification (five rounds: range
 //! within 20% of the mean, fitted slope within 10%) also accepts a slow decay. A second, stricter
@@ -19,13 +19,6 @@ const EXCURSION_MOST: f64 = 0.1;
 /// A line that changes by less than this share is level, however certain the change: a virtual
 /// drive has no noise to hide it.
 const LEVEL_BELOW: f64 = 0.01;
-
-/// Values in a batch of MSER-5.
-const BATCH: usize = 5;
-
-/// Minimum batches left, and maximum correlation of neighbours (statistics: R6).
-const BATCHES_LEAST: usize = 10;
-const CORRELATION_MOST: f64 = 0.2;
 
 /// A line fitted to equidistant values, with its change from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,45 +70,6 @@ impl Slope {
             || self.excursion.abs() + self.half_width <= LEVEL_BELOW * self.mean.abs();
         self.is_pts_steady() && level
     }
-}
-
-/// Number of values that belong to the warm-up (MSER-5: the rest has the smallest error of its
-/// mean). `None` if it is more than half: the series never settled.
-pub fn warm_up(values: &[f64]) -> Option<usize> {
-    let batches: Vec<f64> =
-        values.chunks_exact(BATCH).map(|b| b.iter().sum::<f64>() / BATCH as f64).collect();
-    // The last few batches are similar by chance.
-    let last = batches.len().checked_sub(BATCH)?;
-    let error = |cut: usize| {
-        let left = &batches[cut..];
-        let mean = left.iter().sum::<f64>() / left.len() as f64;
-        left.iter().map(|b| (b - mean).powi(2)).sum::<f64>() / (left.len() as f64).powi(2)
-    };
-    let cut = (0..=last).min_by(|a, b| error(*a).total_cmp(&error(*b)))?;
-    (cut * 2 <= batches.len()).then_some(cut * BATCH)
-}
-
-/// Means of batches long enough for neighbours to be uncorrelated, from which an interval may be
-/// made. `None` if there are none: the series is not stationary.
-pub fn independent(values: &[f64]) -> Option<Vec<f64>> {
-    let mut size = 1;
-    while values.len() / size >= BATCHES_LEAST {
-        let means: Vec<f64> =
-            values.chunks_exact(size).map(|b| b.iter().sum::<f64>() / size as f64).collect();
-        if correlation(&means).abs() < CORRELATION_MOST {
-            return Some(means);
-        }
-        size *= 2;
-    }
-    None
-}
-
-/// Correlation of neighbours; 0 for values that are all equal.
-fn correlation(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let together: f64 = values.windows(2).map(|p| (p[0] - mean) * (p[1] - mean)).sum();
-    let alone: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-    if alone > 0.0 { together / alone } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -187,40 +141,5 @@ mod tests {
         assert!(level(&[100.0, 103.0, 98.0, 101.0, 99.0]));
         assert!(level(&[100.0, 100.1, 100.2, 100.3, 100.4]), "0.4% is of no consequence");
         assert!(!level(&[100.0, 101.0, 102.0, 103.0, 104.0]));
-    }
-
-    #[test]
-    fn warm_up_is_cut_and_an_unsettled_series_is_reported() {
-        let mut dice = Dice::new(8);
-        let mut values = dice.log_normal(300.0, 0.05, 40);
-        values.extend(dice.log_normal(100.0, 0.05, 160));
-        assert_eq!(warm_up(&values), Some(40));
-        assert_eq!(warm_up(&dice.log_normal(100.0, 0.0, 100)), Some(0));
-        let falling: Vec<f64> = (0..200).map(|i| 1000.0 - f64::from(i)).collect();
-        assert_eq!(warm_up(&falling), None);
-        assert_eq!(warm_up(&[1.0; 4]), None);
-    }
-
-    #[test]
-    fn the_correlation_of_neighbours_agrees_with_a_calculation_by_hand() {
-        assert_eq!(correlation(&[1.0, 2.0, 3.0, 4.0, 5.0]), 0.4);
-        assert_eq!(correlation(&[1.0, -1.0, 1.0, -1.0]), -0.75);
-        assert_eq!(correlation(&[7.0; 5]), 0.0);
-    }
-
-    #[test]
-    fn correlated_noise_is_batched_until_it_is_not() {
-        let mut dice = Dice::new(15);
-        let mut value = 0.0;
-        let mut drift = |keep: f64| {
-            value = keep * value + dice.normal();
-            100.0 + value
-        };
-        let noisy: Vec<f64> = (0..2000).map(|_| drift(0.7)).collect();
-        let means = independent(&noisy).expect("settles");
-        assert!(means.len() >= 10 && means.len() <= 500, "{}", means.len());
-        let walk: Vec<f64> = (0..400).map(|_| drift(1.0)).collect();
-        assert_eq!(independent(&walk), None);
-        assert!(independent(&[5.0; 20]).is_some());
     }
 }

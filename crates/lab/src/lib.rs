@@ -16,6 +16,7 @@ pub mod drives;
 mod error;
 pub mod fio;
 pub mod fit;
+mod history;
 pub mod import;
 pub mod io;
 pub mod iozone;

@@ -19,6 +19,7 @@ use store::{Point, Store, StoreError, new_id};
 use workload::units;
 
 use crate::error::{ErrorKind, LabError, Result};
+use crate::history;
 use crate::watcher::{Recorded, Watcher};
 
 /// A run that is being recorded.
@@ -34,11 +35,19 @@ pub(crate) struct Recording {
     watcher: Box<dyn Watcher>,
 }
 
+/// The test of a run.
+pub(crate) struct Test<'a> {
+    /// Name of the method.
+    pub method: &'a str,
+    /// Version of its protocol; `None`: the first.
+    pub protocol: Option<u32>,
+}
+
 impl Recording {
     /// Enters the run into the store.
     pub(crate) fn begin(
         store: Option<&Path>,
-        method: &str,
+        test: Test<'_>,
         info: &TargetInfo,
         plan: Plan,
         watcher: Box<dyn Watcher>,
@@ -50,7 +59,8 @@ impl Recording {
             environment: environment(&store),
             plan: Some(plan),
             state_before: info.state,
-            ..Run::new(method, info.target.clone())
+            protocol: test.protocol,
+            ..Run::new(test.method, info.target.clone())
         };
         let number = store.begin(&run)?;
         run.number = Some(number);
@@ -224,6 +234,9 @@ impl Recording {
     /// that the store does not take goes to a file.
     pub(crate) fn finish(&mut self, outcome: &Outcome, ended: Result<()>) -> Recorded {
         self.take(outcome);
+        if ended.is_ok() {
+            history::foresee(&self.store, self.number, &mut self.run);
+        }
         self.run.series.clone_from(&outcome.series);
         self.run.seconds = Some(self.began.elapsed().as_secs_f64());
         self.run.complete = ended.is_ok();

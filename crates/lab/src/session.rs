@@ -14,7 +14,7 @@ use rig::{Rig, TargetInfo};
 use workload::{Mix, Pattern, Region, Workload};
 
 use crate::error::Result;
-use crate::recording::{Recording, Shared};
+use crate::recording::{Recording, Shared, Test};
 use crate::request::Request;
 use crate::target::Stand;
 use crate::watcher::{Recorded, Watcher};
@@ -77,7 +77,8 @@ impl<'a> Planned<'a> {
     pub fn begin(self, watcher: Box<dyn Watcher>) -> Result<Begun<'a>> {
         let Planned { plan, request, work, info } = self;
         let store = request.store.as_deref();
-        let recording = Recording::begin(store, work.name(), &info, plan, watcher)?;
+        let test = Test { method: work.name(), protocol: work.protocol() };
+        let recording = Recording::begin(store, test, &info, plan, watcher)?;
         Ok(Begun { request, work, recording })
     }
 }

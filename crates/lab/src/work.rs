@@ -24,6 +24,10 @@ pub(crate) trait Script {
     fn wants_reference(&self) -> bool {
         false
     }
+    /// Version of its protocol; `None`: the first.
+    fn protocol(&self) -> Option<u32> {
+        None
+    }
 }
 
 impl<'a> Work<'a> {
@@ -51,6 +55,10 @@ impl<'a> Work<'a> {
     pub(crate) fn wants_reference(&self) -> bool {
         self.0.wants_reference()
     }
+
+    pub(crate) fn protocol(&self) -> Option<u32> {
+        self.0.protocol()
+    }
 }
 
 struct Scripted<'a> {
@@ -69,6 +77,10 @@ impl Script for Scripted<'_> {
 
     fn wants_reference(&self) -> bool {
         self.method.info().wants_reference
+    }
+
+    fn protocol(&self) -> Option<u32> {
+        Some(self.method.info().protocol).filter(|version| *version > 1)
     }
 }
 

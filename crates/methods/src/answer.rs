@@ -4,7 +4,7 @@
 //! always agrees with the record it stands in.
 
 use record::{
-    Answer, Axis, Better, Chart, ChartKind, Confidence, HEADLINE_MAX, Limit, Mark, Metric,
+    Answer, Axis, Better, CellKey, Chart, ChartKind, Confidence, HEADLINE_MAX, Limit, Mark, Metric,
     MetricKey, Order, Stamp, Statistic, Tile, Unit, Verdict, VerdictKind,
 };
 use workload::OpKind;
@@ -241,7 +241,8 @@ fn headline(out: &Outcome, sentence: String, more: &[String]) -> String {
 fn deepest(out: &Outcome, order: Order, op: OpKind) -> Option<&Metric> {
     let depth = |metric: &&Metric| {
         let key = metric.key();
-        let cell = key.as_cell().filter(|c| c.order == order && c.op == Some(op))?;
+        let primary = |c: &&CellKey| c.order == order && c.op == Some(op) && c.words.is_empty();
+        let cell = key.as_cell().filter(primary)?;
         key.statistic.is_none().then_some(cell.depth)
     };
     out.metrics.iter().filter(|m| depth(m).is_some()).max_by_key(depth)

@@ -75,19 +75,21 @@ impl Change {
     }
 }
 
-/// Runs the tests of the figures that are still unexplained, within `seconds`.
+/// Runs the tests of the figures of a kind that are still unexplained, within `seconds`: right after those
+/// figures, so that both find the drive in the same state.
 pub(crate) fn run(
     session: &mut Session<'_>,
     test_region: &TestRegion,
+    kind: OpKind,
     seconds: f64,
 ) -> Result<(), MethodError> {
-    let allowed = |change: &Change| test_region.writes || change.kind == Read;
-    let changes: Vec<Change> = CHANGES.into_iter().filter(allowed).collect();
+    let changes = (0..).zip(CHANGES).filter(|(_, change)| change.kind == kind);
+    let changes: Vec<(u32, Change)> = changes.collect();
     let each = seconds / changes.len() as f64;
     let bytes = (PASSES_MAX * 5.0 * test_region.bytes as f64) as u64;
     let budget = Budget { seconds, bytes, ..Budget::default() };
-    session.budget("causes", budget, |session| {
-        for (index, change) in (0..).zip(&changes) {
+    session.budget(&format!("causes-{}", kind.name()), budget, |session| {
+        for (index, change) in changes {
             let w = change.workload(test_region, index, each);
             session.rounds(1, None, |session, round| {
                 if session.is_open(change.kind) {

@@ -1,7 +1,7 @@
 //! A repeated workload and the metrics of its replicates: a cell of the grid.
 
-use analysis::LatencyReplicates;
-use record::{CellKey, LatencyProfile, MetricKey, Order, Unit};
+use analysis::{Amount, LatencyReplicates};
+use record::{CellKey, LatencyProfile, Metric, MetricKey, Order, Statistic, Unit};
 use rig::Measurement;
 use workload::{Mix, OpKind, Pattern, Workload};
 
@@ -12,7 +12,7 @@ use crate::test_region::TestRegion;
 /// Maximum passes of a write workload over its region per replicate, in order and at random, to
 /// bound the wear on a fast drive. Most replicates end by time.
 const PASSES_MAX: f64 = 2.0;
-const RANDOM_PASSES_MAX: f64 = 0.5;
+const RANDOM_PASSES_MAX: f64 = 1.0;
 
 /// Operations submitted in one call at high depth; with more, the first of a batch would wait for
 /// the last.
@@ -29,7 +29,8 @@ struct Part {
     kind: OpKind,
     metric: MetricKey,
     unit: Unit,
-    samples: Vec<f64>,
+    /// Bytes or operations of each replicate, and its seconds.
+    rounds: Vec<Amount>,
     latencies: LatencyReplicates,
 }
 
@@ -55,6 +56,23 @@ impl Cell {
         Cell::new(random(test_region, name, Mix::read_percent(70), depth, index), Unit::Iops)
     }
 
+    /// The same workload in a named state of the drive, as a cell of its own.
+    #[must_use]
+    pub fn in_state(mut self, state: &str) -> Cell {
+        let named = |key: MetricKey| match key.as_cell() {
+            Some(cell) => {
+                let words = state.split('-').map(String::from).collect();
+                CellKey { words, ..cell.clone() }.into()
+            }
+            None => key,
+        };
+        self.workload.name = named(MetricKey::of(&self.workload)).to_string();
+        for part in &mut self.parts {
+            part.metric = named(part.metric.clone());
+        }
+        self
+    }
+
     fn new(mut workload: Workload, unit: Unit) -> Cell {
         if workload.depth > 8 {
             workload.batch = BATCH;
@@ -70,21 +88,17 @@ impl Cell {
             kind,
             metric: MetricKey::of_direction(&workload, kind),
             unit,
-            samples: Vec::new(),
+            rounds: Vec::new(),
             latencies: LatencyReplicates::default(),
         });
         Cell { parts: parts.collect(), workload }
     }
 
-    /// The cells that the target allows, with equal shares of `seconds` for their replicates.
-    pub fn sharing(cells: Vec<Cell>, test_region: &TestRegion, seconds: f64) -> Vec<Cell> {
-        let allowed = |c: &Cell| test_region.writes || !c.workload.mix.changes_data();
-        let mut cells: Vec<Cell> = cells.into_iter().filter(allowed).collect();
-        let each = seconds / f64::from(test_region.rounds) / cells.len().max(1) as f64;
-        for cell in &mut cells {
-            cell.workload.stop.time_ns = Some((each * 1e9) as u64);
-        }
-        cells
+    /// The same cell with this time for each replicate, its warm-up included.
+    #[must_use]
+    pub fn lasting(mut self, seconds: f64) -> Cell {
+        self.workload.stop.time_ns = Some((seconds * 1e9) as u64);
+        self
     }
 
     /// Seconds per replicate.
@@ -94,13 +108,10 @@ impl Cell {
 
     /// Runs the replicate of this round and publishes the metrics so far.
     pub fn run(&mut self, session: &mut Session<'_>, round: u32) -> Result<(), MethodError> {
-        let m = session.measure(&TestRegion::replicate(&self.workload, round), round)?;
+        let m = session.measure_warm(&TestRegion::replicate(&self.workload, round), round)?;
         for part in &mut self.parts {
             part.add(&m);
-            let rate = analysis::metric(part.metric.clone(), part.unit, part.samples.clone());
-            let mut metrics = vec![rate];
-            metrics.extend(part.latencies.metrics(&part.metric));
-            session.out.put_metrics(&part.metric.to_string(), metrics);
+            session.out.put_metrics(&part.metric.to_string(), part.metrics());
             session.out.put_latency(LatencyProfile {
                 name: self.workload.name.clone(),
                 op: part.kind.name().to_string(),
@@ -116,14 +127,22 @@ impl Cell {
 impl Part {
     /// Adds one replicate. A kind without completions has a rate of zero.
     fn add(&mut self, m: &Measurement) {
-        let rate = match self.unit {
-            Unit::Iops => m.iops(Some(self.kind)),
-            _ => m.throughput(Some(self.kind)),
-        };
-        self.samples.push(rate.unwrap_or(0.0));
-        if let Some(kind) = m.kind(self.kind) {
+        let kind = m.kind(self.kind);
+        let amount = kind.map_or(0, |k| if self.unit == Unit::Iops { k.ops } else { k.bytes });
+        self.rounds.push((amount as f64, m.seconds()));
+        if let Some(kind) = kind {
             self.latencies.add(&kind.service);
         }
+    }
+
+    /// The rate, its best round, and the latencies.
+    fn metrics(&self) -> Vec<Metric> {
+        let rate = analysis::pooled(self.metric.clone(), self.unit, &self.rounds);
+        let best = rate.range().map(|(_, best)| {
+            Metric::single(self.metric.clone().with(Statistic::Undisturbed), self.unit, best)
+        });
+        let latencies = self.latencies.metrics(&self.metric);
+        std::iter::once(rate).chain(best).chain(latencies).collect()
     }
 }
 

@@ -29,6 +29,7 @@ mod metric_info;
 pub mod names;
 mod options;
 mod outcome;
+mod phase;
 mod planner;
 mod prepare;
 #[cfg(test)]

@@ -16,6 +16,9 @@ pub struct MethodInfo {
     pub about: &'static str,
     /// The most destructive action on the drive.
     pub safety: Safety,
+    /// Version of its protocol: raised when its phases, times or rules change so much that its values
+    /// are other quantities than before.
+    pub protocol: u32,
     /// Rough duration with the default options, in seconds.
     pub seconds: f64,
     /// Amount written, in words.
@@ -40,6 +43,7 @@ impl MethodInfo {
         summary: "",
         about: "",
         safety: Safety::Reads,
+        protocol: 1,
         seconds: 0.0,
         writes: "nothing",
         options: &[],

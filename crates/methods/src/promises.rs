@@ -273,7 +273,54 @@ fn quick_reads_and_writes_the_grid_it_describes() {
     let mixed = issued(&fake, "mixed-4KiB-q32");
     assert_eq!((mixed.len(), mixed[0].mix), (4, Mix::read_percent(70)));
     let plan = plan(method("quick"), &fake.info, &options(60)).expect("room");
-    assert!(plan.write_bytes_max <= (1 + 31) * fake.info.bytes, "31 times over at most");
+    assert!(plan.write_bytes_max <= (1 + 36) * fake.info.bytes, "36 times over at most");
+}
+
+/// The state that a cell finds depends on no other cell: reads come before writes, writes in order
+/// before random ones, and each cell after a warm-up of its own.
+#[test]
+fn quick_goes_through_its_phases_in_a_fixed_order() {
+    let mut fake = Fake::new(Traits::default());
+    let mut out = Outcome::default();
+    perform(method("quick"), &mut fake, &options(60), &mut out).expect("nothing is wrong");
+    let begun: Vec<&str> = fake.sequence.iter().map(String::as_str).collect();
+    let reads = ["seq-read-1MiB-q8", "seq-read-1MiB-q1", "rand-read-4KiB-q32", "rand-read-4KiB-q1"];
+    let written = reads.map(|name| name.replace("-read-", "-read-just-written-"));
+    let in_order = ["seq-write-1MiB-q8", "seq-write-1MiB-q1"];
+    let random = ["rand-write-4KiB-q32", "rand-write-4KiB-q1", "mixed-4KiB-q32"];
+    let mut phases = vec!["fill"];
+    phases.extend(written.iter().map(String::as_str));
+    phases.push("rest");
+    phases.extend((0..4).flat_map(|_| reads));
+    phases.extend((0..4).flat_map(|_| in_order));
+    phases.extend((0..4).flat_map(|_| random));
+    phases.push("seq-read-scattered-1MiB-q8");
+    assert_eq!(begun[..phases.len()], phases);
+    assert!(begun[phases.len()].starts_with("check-"), "{}", begun[phases.len()]);
+    for pair in
+        fake.issued.iter().filter(|w| !w.name.starts_with("check-")).collect::<Vec<_>>().chunks(2)
+    {
+        let [warm, kept] = pair else { panic!("{pair:?}") };
+        assert_eq!(warm.name, format!("{}-warm-up", kept.name));
+        let ns = |w: &Workload| w.stop.time_ns.expect("timed") as f64;
+        assert!((ns(kept) / ns(warm) - 3.0).abs() < 1e-6, "a quarter is discarded");
+        assert!((0.74e9..0.78e9).contains(&(ns(warm) + ns(kept))), "{}", kept.name);
+    }
+    assert!(out.warnings.iter().all(|w| w.kind.name() != "rest-cut"), "a minute has the full rest");
+}
+
+#[test]
+fn more_rounds_of_quick_are_the_same_rounds() {
+    let lengths = |replicates| {
+        let mut fake = Fake::new(Traits::default());
+        let many = Options { replicates: Some(replicates), ..Options::default() };
+        perform(method("quick"), &mut fake, &many, &mut Outcome::default()).expect("ok");
+        let cells = issued(&fake, "rand-read-4KiB-q1");
+        (cells.len(), cells[0].stop.time_ns)
+    };
+    let (two, twelve) = (lengths(2), lengths(12));
+    assert_eq!((two.0, twelve.0), (2, 12));
+    assert_eq!(two.1, twelve.1, "a cell does not get shorter");
 }
 
 #[test]

@@ -1,17 +1,21 @@
-//! `quick`, the default: the common figures in about a minute, with intervals.
+//! `quick`, the default: the common figures in about a minute, each in a named state of the drive.
 //!
-//! One replicate of every cell makes a round. Rounds alternate in order, so that drift of the drive
-//! affects all cells alike and the scatter between rounds is an honest interval. A scratch file is
-//! filled first, because unwritten blocks are not read from the drive. A short form of the checks
-//! of `authentic` then shows whether the figures can be trusted.
+//! What a cell measures depends on the state that the one before it left: after random writes
+//! sequential reads can run at half the rate, and data just written reads several times as fast as
+//! data at rest. So the cells are in phases of a fixed order: what was just written is read first,
+//! under its own names; after a rest the same cells are read again, which are the primary figures;
+//! then it is written in order, then at random; at last the scattered data are read in order, again
+//! under a name of their own. A short form of the checks of `authentic` then shows whether the
+//! figures can be trusted. Ratios between phases mean nothing.
 
-use record::{Safety, Unit};
+use record::{Finding, FindingKind, Level, Safety, Unit};
 use workload::OpKind::{Read, Write};
+use workload::units::{binary, span};
 
 use crate::authentic;
 use crate::causes;
 use crate::cell::Cell;
-use crate::schedule;
+use crate::phase::{self, Rounds};
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
@@ -20,9 +24,28 @@ use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 const SECONDS: f64 = 60.0;
 
 /// Shares of the time; the rest is for the cells.
-const FILL_SHARE: f64 = 1.0 / 6.0;
-const CHECKS_SHARE: f64 = 0.16;
+const FILL_SHARE: f64 = 0.1;
+const CHECKS_SHARE: f64 = 0.14;
 const CAUSES_SHARE: f64 = 0.08;
+const REST_SHARE: f64 = 1.0 / 6.0;
+
+/// A rest that is long enough for the drives known: one with QLC flash stays slow for 7 s and then
+/// changes at once, so a probe that ends early would be fooled.
+const REST_SECONDS: f64 = 10.0;
+
+/// Cells in a phase: four of reads, two of writes in order, three of random writes and mixes.
+const ROUND_CELLS: u32 = 4 + 2 + 3;
+
+/// Cells that run once: reads of what was just written, and of the scattered data.
+const SINGLE_CELLS: u32 = 4 + 1;
+
+/// Seeds of the cells that run once, apart from those of the others.
+const FRESH_SEEDS: u32 = 10;
+const SCATTERED_SEED: u32 = 9;
+
+/// The states that have names of their own.
+const JUST_WRITTEN: &str = "just-written";
+const SCATTERED: &str = "scattered";
 
 /// The method.
 pub(crate) struct Quick;
@@ -30,19 +53,24 @@ pub(crate) struct Quick;
 static INFO: MethodInfo = MethodInfo {
     name: "quick",
     summary: "how fast is the drive, and can the numbers be believed",
-    about: "Fills a scratch file of 1 GiB (or --size, or what fits) with random content, then reads \
-            and writes it past the page cache: 1 MiB blocks in order with 8 and 1 in flight, 4 KiB \
-            blocks at random with 32 and 1 in flight, and a mix of 70% reads and 30% writes. Every \
-            workload is repeated four times in alternating order, which gives each figure a 95% \
-            interval; writes include the flush that makes them durable. Figures \
-            that nothing explains yet are then tested with one thing changed: more in flight, \
-            larger blocks, the same blocks in order. Then the checks of \
-            'authentic' in their short form: were reads served from memory, does the drive \
-            compress, is a flush a flush, is there a cache in the drive, what bounds the speed. A \
-            device that was not given away with --destroy is only read.",
+    about: "Fills a scratch file of 1 GiB (or --size, or what fits) with random content and works on \
+            it past the page cache, in phases: (1) the fill; (2) reads of what was just written, \
+            once; (3) a rest of 10 s; (4) reads at rest; (5) writes in order; (6) random writes, \
+            and a mix of 70% reads and 30% writes; (7) a sequential read of the scattered data, \
+            once; (8) the checks of 'authentic' in their short form. Random reads and writes that \
+            nothing explains yet are measured again after phases 4 and 6 with one thing changed: \
+            more in flight, larger blocks, the same blocks in order. Reads and writes are 1 MiB \
+            blocks in order with 8 and 1 in flight and 4 KiB blocks at random with 32 and 1 in \
+            flight. Phases 4 to 6 have four rounds (--replicates) of cells of 0.75 s, the first \
+            quarter of which is discarded; a value is all operations over all time, writes with \
+            the flush that makes them durable. --time scales fill, cells and checks, and below a \
+            minute the rest. A device that was not given away with --destroy is only read: phases \
+            4 and 8. A drive much slower than expected gets fewer rounds, at least two, and a \
+            smaller file.",
     safety: Safety::Scratch,
+    protocol: 2,
     seconds: SECONDS,
-    writes: "the scratch file once, then at most 31 times over on a drive fast enough for that",
+    writes: "the scratch file once, then at most 36 times over on a drive fast enough for that",
     primary: &[
         "seq-{read,write}-{size}-q8",
         "rand-{read,write}-{size}-q{32,1}",
@@ -53,16 +81,16 @@ static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-const GRID: [MetricInfo; 4] = [
+const GRID: [MetricInfo; 8] = [
     MetricInfo::new(
         "seq-{read,write}-{size}-q{8,1}",
         Unit::BytesPerSecond,
-        "blocks in order, so many in flight",
+        "blocks in order, so many in flight; reads of data at rest",
     ),
     MetricInfo::new(
         "rand-{read,write}-{size}-q{32,1}",
         Unit::Iops,
-        "blocks at random, so many in flight",
+        "blocks at random, so many in flight; reads of data at rest",
     ),
     MetricInfo::new(
         "mixed-{read,write}-{size}-q32",
@@ -70,7 +98,27 @@ const GRID: [MetricInfo; 4] = [
         "the two sides of a mix of 70% reads",
     ),
     MetricInfo::new(
-        "{seq,rand,mixed}-{read,write}-{size}-q{depth}.{p50,p99,p99.9,max}",
+        "seq-read-{just-written,scattered}-{size}-q{8,1}",
+        Unit::BytesPerSecond,
+        "the same reads right after the fill; at the end, after random writes",
+    ),
+    MetricInfo::new(
+        "rand-read-just-written-{size}-q{32,1}",
+        Unit::Iops,
+        "the same reads right after the fill",
+    ),
+    MetricInfo::new(
+        "seq-{read,write}-{size}-q{depth}.undisturbed",
+        Unit::BytesPerSecond,
+        "the best round",
+    ),
+    MetricInfo::new(
+        "{rand,mixed}-{read,write}-{size}-q{depth}.undisturbed",
+        Unit::Iops,
+        "the best round",
+    ),
+    MetricInfo::new(
+        "{seq,rand,mixed}-{read,write,read-just-written,read-scattered}-{size}-q{depth}.{p50,p99,p99.9,max}",
         Unit::Nanoseconds,
         "latencies of these",
     ),
@@ -84,34 +132,109 @@ impl Method for Quick {
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
         session.declare(&INFO);
         let test_region = TestRegion::new(session.target(), options, SECONDS)?;
-        measure(session, test_region)
+        let times = Times::of(&test_region, options.time.is_some());
+        measure(session, test_region, &times)
     }
 }
 
-fn measure(session: &mut Session<'_>, mut test_region: TestRegion) -> Result<(), MethodError> {
-    test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;
-    schedule::run(session, &test_region, &mut cells(&test_region))?;
-    causes::run(session, &test_region, CAUSES_SHARE * test_region.seconds)?;
-    authentic::run(session, &test_region, CHECKS_SHARE * test_region.seconds)
+/// The seconds of each part.
+struct Times {
+    fill: f64,
+    rest: f64,
+    cell: f64,
+    causes: f64,
+    checks: f64,
 }
 
-/// The grid, in reading order.
-fn cells(test_region: &TestRegion) -> Vec<Cell> {
-    let cells = vec![
-        Cell::sequential(test_region, Read, 8, 0),
-        Cell::sequential(test_region, Write, 8, 1),
-        Cell::sequential(test_region, Read, 1, 2),
-        Cell::sequential(test_region, Write, 1, 3),
-        Cell::random(test_region, Read, 32, 4),
+impl Times {
+    /// The time that the user gave is shared by all rounds. Without one a cell lasts as long as ever,
+    /// so that more rounds are more time and the same measurement.
+    fn of(test_region: &TestRegion, given: bool) -> Times {
+        let seconds = test_region.seconds;
+        let (fill, checks) = (FILL_SHARE * seconds, CHECKS_SHARE * seconds);
+        let rest = (REST_SHARE * seconds).min(REST_SECONDS);
+        let rounds = if given { test_region.rounds } else { crate::test_region::ROUNDS };
+        let cells = f64::from(SINGLE_CELLS + rounds * ROUND_CELLS);
+        let causes = CAUSES_SHARE * seconds;
+        let cell = (seconds - fill - rest - causes - checks) / cells;
+        Times { fill, rest, cell, causes, checks }
+    }
+}
+
+fn measure(
+    session: &mut Session<'_>,
+    mut test_region: TestRegion,
+    times: &Times,
+) -> Result<(), MethodError> {
+    test_region.bytes = session.begin(&test_region, times.fill)?;
+    let rounds = Rounds { most: test_region.rounds, all: test_region.rounds_given };
+    let once = Rounds { most: 1, all: true };
+    let phase = |session: &mut Session<'_>, rounds, cells: Vec<Cell>| {
+        let mut cells: Vec<Cell> = cells.into_iter().map(|c| c.lasting(times.cell)).collect();
+        phase::run(session, rounds, &mut cells)
+    };
+    if test_region.writes {
+        let fresh = reads(&test_region, FRESH_SEEDS).into_iter();
+        phase(session, once, fresh.map(|cell| cell.in_state(JUST_WRITTEN)).collect())?;
+        rest(session, times)?;
+    }
+    let mut run = vec![("reads", phase(session, rounds, reads(&test_region, 0))?)];
+    causes::run(session, &test_region, Read, times.causes / 2.0)?;
+    if test_region.writes {
+        run.push(("writes in order", phase(session, rounds, writes(&test_region))?));
+        run.push(("random writes", phase(session, rounds, random_writes(&test_region))?));
+        causes::run(session, &test_region, Write, times.causes / 2.0)?;
+        let scattered = Cell::sequential(&test_region, Read, 8, SCATTERED_SEED);
+        phase(session, once, vec![scattered.in_state(SCATTERED)])?;
+        note_cache(session, &test_region);
+    }
+    phase::note_cut(session, rounds.most, &run);
+    authentic::run(session, &test_region, times.checks)
+}
+
+fn reads(test_region: &TestRegion, seeds: u32) -> Vec<Cell> {
+    vec![
+        Cell::sequential(test_region, Read, 8, seeds),
+        Cell::sequential(test_region, Read, 1, seeds + 2),
+        Cell::random(test_region, Read, 32, seeds + 4),
+        Cell::random(test_region, Read, 1, seeds + 6),
+    ]
+}
+
+fn writes(test_region: &TestRegion) -> Vec<Cell> {
+    vec![Cell::sequential(test_region, Write, 8, 1), Cell::sequential(test_region, Write, 1, 3)]
+}
+
+fn random_writes(test_region: &TestRegion) -> Vec<Cell> {
+    vec![
         Cell::random(test_region, Write, 32, 5),
-        Cell::random(test_region, Read, 1, 6),
         Cell::random(test_region, Write, 1, 7),
         Cell::mixed(test_region, 32, 8),
-    ];
-    let fill = if test_region.writes { FILL_SHARE } else { 0.0 };
-    Cell::sharing(
-        cells,
-        test_region,
-        (1.0 - fill - CAUSES_SHARE - CHECKS_SHARE) * test_region.seconds,
-    )
+    ]
+}
+
+/// Lets the drive finish the work that the fill left it. A rest cut short is said.
+fn rest(session: &mut Session<'_>, times: &Times) -> Result<(), MethodError> {
+    session.rest("rest", times.rest)?;
+    if times.rest < REST_SECONDS {
+        let (had, full) = (span(times.rest), span(REST_SECONDS));
+        let text = format!(
+            "there was time to rest for {had}, not {full}: the reads may be of data that the drive \
+             still holds in its write cache"
+        );
+        let finding = Finding::new(FindingKind::RestCut, Level::Note, text);
+        session.out.note(finding.advise("--time 60s has the full rest"));
+    }
+    Ok(())
+}
+
+/// Most drives have a write cache larger than the region, and no method of a minute sees its end.
+fn note_cache(session: &mut Session<'_>, test_region: &TestRegion) {
+    let text = format!(
+        "the writes stayed within {}, which the write cache of most drives holds: they do not show \
+         a lasting rate",
+        binary(test_region.bytes)
+    );
+    let finding = Finding::new(FindingKind::InsideCache, Level::Note, text);
+    session.out.note(finding.advise("-m sustain shows how long the speed lasts"));
 }

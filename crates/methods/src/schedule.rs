@@ -1,44 +1,11 @@
 //! The order of workloads within a round, chosen so that drift affects all of them alike.
 //!
+//! For comparisons among workloads that leave the drive in the same state. Where each changes the
+//! state that the next one finds, phases in a fixed order are used instead: see `phase.rs`.
+//!
 //! Rounds come in pairs, forwards and backwards. Over a pair every workload has the same mean
 //! position, so a steadily slowing drive changes no ratio between them. The start moves on from
 //! pair to pair, so that a workload does not always follow the same one.
-
-use record::{Finding, FindingKind, Level};
-
-use crate::cell::Cell;
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::{MethodError, Patience, Round};
-
-/// No round is begun that would end later than this multiple of the planned time ...
-const PATIENCE: f64 = 1.5;
-
-/// ... but this many are run for the sake of an interval, however slow the drive.
-const ROUNDS_LEAST: u32 = 3;
-
-/// Runs all cells, round after round. A drive much slower than planned gets fewer rounds.
-pub(crate) fn run(
-    session: &mut Session<'_>,
-    test_region: &TestRegion,
-    cells: &mut [Cell],
-) -> Result<(), MethodError> {
-    let each: f64 = cells.iter().map(Cell::seconds).sum();
-    let seconds = PATIENCE * each * f64::from(test_region.rounds);
-    let patience = Patience { rounds_least: ROUNDS_LEAST, seconds };
-    let patience = (!test_region.rounds_given).then_some(patience);
-    let run = session.rounds(test_region.rounds, patience, |session, round| {
-        for index in order(cells.len(), round) {
-            cells[index].run(session, round)?;
-        }
-        Ok(Round::Again)
-    })?;
-    if run < test_region.rounds {
-        let text = format!("the drive is slow: {run} rounds were run, not {}", test_region.rounds);
-        session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
-    }
-    Ok(())
-}
 
 /// Positions of `count` workloads in round `round`.
 pub(crate) fn order(count: usize, round: u32) -> Vec<usize> {

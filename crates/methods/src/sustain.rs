@@ -5,7 +5,7 @@
 //! rate. A ladder of rests, each followed by a burst, then shows how fast the cache is regained.
 //! The size of the cache comes from the measured time series alone.
 
-use record::{Metric, MetricKey, Statistic, Unit};
+use record::{Covers, Metric, MetricKey, Statistic, Unit};
 use workload::OpKind::Write;
 use workload::Workload;
 
@@ -205,7 +205,7 @@ fn put_cache(session: &mut Session<'_>, found: &Sustained) {
     let Some(cache) = found.cache else { return };
     let size = Metric::single(of_fresh(Statistic::Cache), Unit::Bytes, cache.bytes);
     let (low, high) = (Some(cache.low), Some(cache.high));
-    session.out.put_metric(Metric { low, high, ..size });
+    session.out.put_metric(Metric { low, high, covers: Some(Covers::Mean), ..size });
     session.put(of_fresh(Statistic::Inside), Unit::BytesPerSecond, Some(cache.before));
     session.put(of_fresh(Statistic::After), Unit::BytesPerSecond, Some(cache.after));
 }

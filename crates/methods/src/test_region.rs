@@ -20,9 +20,8 @@ const WRITE_BYTES: u64 = 1 << 30;
 /// A smaller region has too few large blocks.
 pub(crate) const LEAST_BYTES: u64 = 4 << 20;
 
-/// Even, so that rounds form pairs forwards and backwards; the interval is already one third
-/// narrower than with three (3.18 / sqrt 4 against 4.30 / sqrt 3).
-const ROUNDS: u32 = 4;
+/// Even, so that rounds in alternating order form pairs forwards and backwards.
+pub(crate) const ROUNDS: u32 = 4;
 
 /// A larger number would be a typing error.
 const ROUNDS_MAX: u32 = 1000;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use record::{Metric, Safety, State, TargetKind, Verdict, VerdictKind};
+use record::{Covers, Metric, Safety, State, TargetKind, Verdict, VerdictKind};
 use rig::Rig;
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
@@ -79,7 +79,7 @@ fn names_are_unique_and_every_method_explains_itself() {
 }
 
 #[test]
-fn quick_measures_the_grid_with_intervals_around_the_truth() {
+fn quick_measures_the_truth_with_the_range_of_its_rounds() {
     let out = done(Traits::default(), "quick");
     // One command at a time of 80 us plus 4 KiB at 500 MB/s, or eight in parallel.
     let command_s = 80e-6 + 4096.0 / 500e6;
@@ -93,8 +93,11 @@ fn quick_measures_the_grid_with_intervals_around_the_truth() {
     for (name, truth) in truths {
         let m = metric(&out, name);
         assert_eq!((m.n, m.samples.len()), (4, 4), "{name}");
-        let (low, high) = (m.low.expect("n > 1"), m.high.expect("n > 1"));
-        assert!(low < truth * 1.01 && truth * 0.99 < high, "{name}: {truth} not in {m:?}");
+        let value = m.value.expect("measured");
+        assert!((value / truth - 1.0).abs() < 0.025, "{name}: {truth}, not {m:?}");
+        assert_eq!((m.low.zip(m.high), m.covers), (m.range(), Some(Covers::Rounds)), "{name}");
+        assert!(m.low < m.value && m.value < m.high, "{m:?}");
+        assert_eq!(metric(&out, &format!("{name}.undisturbed")).value, m.high);
     }
     for cell in ["seq-write-1MiB-q8", "seq-write-1MiB-q1", "rand-write-4KiB-q32"] {
         assert_eq!(metric(&out, cell).n, 4);
@@ -102,10 +105,16 @@ fn quick_measures_the_grid_with_intervals_around_the_truth() {
     assert_eq!(metric(&out, "rand-write-4KiB-q1").unit, record::Unit::Iops);
     metric(&out, "rand-read-4KiB-q32.p99");
     metric(&out, "mixed-write-4KiB-q32.max");
-    assert_eq!(out.series.len(), 9 * 4);
+    // Nine cells of four rounds, and five that run once, each in a state of its own.
+    assert_eq!(out.series.len(), 9 * 4 + 5);
+    for once in ["seq-read-just-written-1MiB-q1", "seq-read-scattered-1MiB-q8"] {
+        assert_eq!((metric(&out, once).n, metric(&out, once).covers), (1, None));
+    }
     assert_eq!(out.series.iter().map(|s| s.replicate).max(), Some(3));
     assert!(out.latencies.iter().any(|l| l.name == "mixed-4KiB-q32" && l.op == "write"));
-    assert!(out.errors.is_empty() && out.warnings.is_empty(), "{:?}", out.warnings);
+    let notes: Vec<_> = out.warnings.iter().map(|w| w.kind.name()).collect();
+    assert_eq!(notes, ["rest-cut", "inside-cache"], "of 12 s there are 2 s of rest");
+    assert!(out.errors.is_empty());
 }
 
 #[test]
@@ -240,8 +249,10 @@ fn a_slow_card_gets_a_smaller_file_and_fewer_rounds_and_both_are_said() {
     result.expect("slow is no error");
     assert_eq!(fake.filled, 32 << 20);
     let names: Vec<_> = out.warnings.iter().map(|w| w.kind.name()).collect();
-    assert_eq!(names, ["region-cut", "rounds-cut"]);
-    assert_eq!(metric(&out, "seq-write-1MiB-q8").n, 3);
+    assert_eq!(names, ["region-cut", "rest-cut", "inside-cache", "rounds-cut"]);
+    assert_eq!(metric(&out, "seq-write-1MiB-q8").n, 2);
+    let said = &out.warnings[3].text;
+    assert!(said.contains("2 of writes in order") && said.ends_with("not 4"), "{said}");
     // An explicit size or number is kept.
     let mut fake = Fake::new(slow);
     let insist = Options { size: Some(64 << 20), replicates: Some(4), ..options() };
@@ -363,8 +374,8 @@ fn an_interrupted_replicate_is_no_sample_but_its_course_is_kept() {
     let (out, _) = run(&mut fake, "quick");
     let samples: usize =
         out.metrics.iter().filter(|m| !m.name.contains('.')).map(|m| m.samples.len()).sum();
-    // Nine cells, one of which, the mixed one, has two metrics.
-    assert_eq!((samples, out.series.len()), (10, 10));
+    // Each cell is a warm-up and its replicate: the four of what was just written, and half a fifth.
+    assert_eq!((samples, out.series.len()), (4, 5));
 }
 
 #[test]
@@ -384,10 +395,12 @@ fn no_two_replicates_do_the_same() {
     run(&mut fake, "quick").1.expect("nothing is wrong");
     let random = fake.issued.iter().filter(|w| w.pattern.is_random() && !w.name.starts_with("c"));
     let mut seeds: Vec<u64> = random.map(|w| w.seed).collect();
-    assert_eq!(seeds.len(), 5 * 4);
+    // Four rounds of five cells and one of two, each with its warm-up.
+    let count = 2 * (4 * 5 + 2);
+    assert_eq!(seeds.len(), count);
     seeds.sort_unstable();
     seeds.dedup();
-    assert_eq!(seeds.len(), 5 * 4);
+    assert_eq!(seeds.len(), count);
 }
 
 #[test]

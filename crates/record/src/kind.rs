@@ -189,6 +189,10 @@ kinds! {
         ContentChanged = "content-changed",
         /// The test region is smaller than asked for.
         RegionCut = "region-cut",
+        /// The drive rested for less time than the test needs to tell rested data from fresh data.
+        RestCut = "rest-cut",
+        /// The writes fit the write cache of most drives: they do not show a lasting rate.
+        InsideCache = "inside-cache",
         /// Some zones could not be read.
         ZonesUnread = "zones-unread",
         /// A file system that was just recorded does not agree with itself.

@@ -35,7 +35,7 @@ pub use histogram::Histogram;
 pub use history::HistoryKey;
 pub use key::{CellKey, Clock, MetricKey, Order, Subject, size_word};
 pub use kind::{FindingKind, VerdictKind};
-pub use metric::{Metric, Unit};
+pub use metric::{Covers, Metric, Unit};
 pub use origin::{Origin, OriginKind};
 pub use plan::{Plan, Safety, Step};
 pub use run::{LatencyProfile, Run, SCHEMA, State};

@@ -1,6 +1,6 @@
 //! A named value with its unit, its replicates, and an interval where there are enough replicates.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::MetricKey;
 
@@ -41,6 +41,42 @@ impl Unit {
     }
 }
 
+/// The claim that `low` and `high` of a metric make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Covers {
+    /// The range of the replicates within this run. It says nothing about another run.
+    Rounds,
+    /// The value of the next run of the same test on the same drive, in 95 of 100 cases.
+    NextRun,
+    /// The quantity itself in 95 of 100 cases: the mean that more replicates would approach, or a
+    /// place in a series.
+    Mean,
+    /// The value that was read from a coarse clock or counter, one unit more or less.
+    Resolution,
+}
+
+impl Covers {
+    /// All of them.
+    pub const ALL: [Covers; 4] =
+        [Covers::Rounds, Covers::NextRun, Covers::Mean, Covers::Resolution];
+
+    /// Its name in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Covers::Rounds => "rounds",
+            Covers::NextRun => "next-run",
+            Covers::Mean => "mean",
+            Covers::Resolution => "resolution",
+        }
+    }
+
+    /// The claim of that name.
+    pub fn named(name: &str) -> Option<Covers> {
+        Covers::ALL.into_iter().find(|covers| covers.name() == name)
+    }
+}
+
 /// One measured quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
@@ -50,26 +86,79 @@ pub struct Metric {
     pub unit: Unit,
     /// The estimate; `null` when it could not be measured.
     pub value: Option<f64>,
-    /// Lower end of the 95% interval; `null` with fewer than two replicates.
+    /// Lower end of the interval that `covers` names; `null` with fewer than two replicates.
     pub low: Option<f64>,
-    /// Upper end of the 95% interval.
+    /// Upper end of that interval.
     pub high: Option<f64>,
     /// Number of replicates (runs of the workload), not of operations.
     pub n: u32,
     /// The replicates, in the order they were run.
     #[serde(default, deserialize_with = "crate::null::numbers")]
     pub samples: Vec<f64>,
+    /// What `low` and `high` cover; absent in records of earlier versions, where it is the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known")]
+    pub covers: Option<Covers>,
+    /// Runs of this drive that an interval for the next run rests on, this one included. With 1, its
+    /// width is assumed from the class of the drive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u32>,
+}
+
+/// A claim of a later version is unknown, as if it were absent; the record keeps its text.
+fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Covers>, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    Ok(name.and_then(|name| Covers::named(&name)))
 }
 
 impl Metric {
     /// A value that was measured once: no interval.
     pub fn single(name: impl Into<String>, unit: Unit, value: f64) -> Metric {
         let samples = vec![value];
-        Metric { name: name.into(), unit, value: Some(value), low: None, high: None, n: 1, samples }
+        let (value, name) = (Some(value), name.into());
+        let (low, high, covers, runs) = (None, None, None, None);
+        Metric { name, unit, value, low, high, n: 1, samples, covers, runs }
+    }
+
+    /// The least and the greatest replicate; `None` with fewer than two.
+    pub fn range(&self) -> Option<(f64, f64)> {
+        let all = self.samples.iter().copied();
+        let (least, most) = (all.clone().reduce(f64::min)?, all.reduce(f64::max)?);
+        (self.samples.len() > 1).then_some((least, most))
     }
 
     /// Its key.
     pub fn key(&self) -> MetricKey {
         MetricKey::parse(&self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_claim_of_a_later_version_does_not_make_a_record_unreadable() {
+        let metric = Metric {
+            covers: Some(Covers::NextRun),
+            runs: Some(3),
+            ..Metric::single("x", Unit::Iops, 1.0)
+        };
+        let json = serde_json::to_string(&metric).expect("plain data");
+        assert!(json.contains(r#""covers":"next-run","runs":3"#), "{json}");
+        assert_eq!(serde_json::from_str::<Metric>(&json).ok().as_ref(), Some(&metric));
+        let later = json.replace("next-run", "next-week");
+        let read: Metric = serde_json::from_str(&later).expect("still a metric");
+        assert_eq!((read.covers, read.runs), (None, Some(3)));
+        let bare =
+            serde_json::to_string(&Metric::single("x", Unit::Iops, 1.0)).expect("plain data");
+        assert!(!bare.contains("covers") && !bare.contains("runs"), "{bare}");
+    }
+
+    #[test]
+    fn the_range_of_one_replicate_is_none() {
+        let mut metric = Metric::single("x", Unit::Iops, 2.0);
+        assert_eq!(metric.range(), None);
+        metric.samples = vec![3.0, 1.0, 2.0];
+        assert_eq!(metric.range(), Some((1.0, 3.0)));
     }
 }

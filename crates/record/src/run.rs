@@ -57,6 +57,10 @@ pub struct Run {
     pub seconds: Option<f64>,
     /// Name of the method, or `io`.
     pub method: String,
+    /// Version of the method's protocol: phases, times and rules that give its values. Absent: 1.
+    /// Values of two versions are not the same quantity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<u32>,
     /// The target.
     pub target: Target,
     /// The machine around the drive.
@@ -111,6 +115,7 @@ impl Run {
             started: String::new(),
             seconds: None,
             method: method.to_string(),
+            protocol: None,
             target,
             environment: Environment::default(),
             plan: None,

@@ -114,6 +114,8 @@ statistics! {
     TimeToThrottle = "time-to-throttle",
 
     // Rounds.
+    /// The best round, which interference of other work affects least.
+    Undisturbed = "undisturbed",
     /// Value of the first round.
     FirstRound = "first-round",
     /// Mean over the first window that is steady by the rule of SNIA PTS.

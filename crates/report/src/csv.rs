@@ -3,11 +3,11 @@
 //! Every row names its run, so that tables of several runs can be put one under the other. Numbers
 //! are as exact as in the record; an unknown value is an empty field.
 
-use record::{Metric, Run, Series};
+use record::{Covers, Metric, Run, Series};
 
 /// The metrics, a row each; `samples` holds the replicates, blanks between.
 pub fn csv(run: &Run) -> String {
-    let mut text = "run,method,target,metric,unit,value,low,high,n,samples\n".to_string();
+    let mut text = "run,method,target,metric,unit,value,low,high,n,samples,covers\n".to_string();
     for metric in &run.metrics {
         text.push_str(&row(&[&run.id, &run.method, &run.target.spec, &metric.name]));
         text.push_str(&numbers(metric));
@@ -17,9 +17,10 @@ pub fn csv(run: &Run) -> String {
 
 fn numbers(metric: &Metric) -> String {
     let samples: Vec<String> = metric.samples.iter().map(f64::to_string).collect();
-    let Metric { value, low, high, n, .. } = metric;
+    let Metric { value, low, high, n, covers, .. } = metric;
+    let covers = covers.map_or("", Covers::name);
     let fields = [metric.unit.name(), &number(*value), &number(*low), &number(*high)];
-    format!(",{},{n},{}\n", row(&fields), samples.join(" "))
+    format!(",{},{n},{},{covers}\n", row(&fields), samples.join(" "))
 }
 
 /// The series, a row for each value that is known: time and value of one quantity of one workload.

@@ -9,7 +9,7 @@ use record::{
 };
 use workload::units::{binary, decimal, latency, span};
 
-use crate::quantity::UNKNOWN;
+use crate::quantity::{self, UNKNOWN};
 
 /// `run 192`, or the id of a run that is in no store.
 pub(crate) fn run_name(run: &Run) -> String {
@@ -205,6 +205,12 @@ pub(crate) fn host(run: &Run) -> Vec<String> {
 
 fn nothing_known(ssdyno: &str) -> Environment {
     Environment { ssdyno: ssdyno.to_string(), ..Environment::default() }
+}
+
+/// The grounds of the intervals for the next run: `next time (from 4 runs)`.
+pub(crate) fn next_time(run: &Run) -> Option<String> {
+    let grounds = run.metrics.iter().rev().find_map(|metric| quantity::grounds(metric, run));
+    grounds.map(|grounds| format!("next time ({grounds})"))
 }
 
 /// How far the numbers can be believed, in words.

@@ -147,6 +147,13 @@ impl<'a> Grid<'a> {
     }
 }
 
+/// The rates of some rows.
+pub(crate) fn rates_of<'a>(
+    rows: impl Iterator<Item = &'a Row<'a>>,
+) -> impl Iterator<Item = &'a Metric> {
+    rows.flat_map(|row| row.sides.iter().map(|side| side.rate).chain([row.both])).flatten()
+}
+
 /// The statistics of a histogram; a percentile without ten samples beyond it is left out.
 fn latencies(profile: &LatencyProfile) -> Latency {
     let histogram = &profile.service;

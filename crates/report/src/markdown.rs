@@ -7,7 +7,7 @@ use record::{Metric, Run};
 use workload::units::{amount, latency};
 
 use crate::facts;
-use crate::grid::{Grid, Row};
+use crate::grid::{Grid, Row, rates_of};
 use crate::names::{DIRECTIONS, STATISTICS};
 use crate::quantity;
 use crate::style::Style;
@@ -51,7 +51,8 @@ fn rates(text: &mut String, grid: &Grid<'_>) {
     if rows.is_empty() {
         return;
     }
-    head(text, &["", "read MB/s", "IOPS", "95%", "write MB/s", "IOPS", "95%"]);
+    let interval = quantity::interval_heading(rates_of(rows.iter().copied()));
+    head(text, &["", "read MB/s", "IOPS", interval, "write MB/s", "IOPS", interval]);
     for row in rows {
         let [read, write] = DIRECTIONS.map(|d| rate(row, row.side(d).rate));
         let cells = match row.both {
@@ -93,7 +94,7 @@ fn others(text: &mut String, metrics: &[&Metric]) {
     if metrics.is_empty() {
         return;
     }
-    head(text, &["metric", "value", "95% interval"]);
+    head(text, &["metric", "value", "interval"]);
     for metric in metrics {
         let value = quantity::show_or_dash(metric, &STYLE);
         line(text, [metric.name.clone(), value, quantity::interval_words(metric)]);

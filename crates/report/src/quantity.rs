@@ -1,6 +1,6 @@
 //! Numbers with units, for display. Unknown is a word, never 0.
 
-use record::{Metric, Unit};
+use record::{Covers, HistoryKey, Metric, Run, Unit};
 use workload::units::{amount, decimal, latency, significant, throughput};
 
 use crate::style::Style;
@@ -46,20 +46,32 @@ fn trimmed(value: f64) -> String {
     }
 }
 
-/// The 95% interval in the unit of [`bare`]: `[6952, 7010]`; `no interval` for a single replicate.
-pub(crate) fn interval(metric: &Metric) -> String {
-    match (metric.low, metric.high) {
-        (Some(low), Some(high)) => {
-            format!("[{}, {}]", bare(metric.unit, low), bare(metric.unit, high))
-        }
-        _ => no_interval(metric),
+/// The heading of a column of intervals: the claim they make, where all make the same.
+pub(crate) fn interval_heading<'a>(metrics: impl Iterator<Item = &'a Metric>) -> &'static str {
+    let mut claims: Vec<Option<Covers>> =
+        metrics.filter(|m| m.low.is_some()).map(|m| m.covers).collect();
+    claims.dedup();
+    match claims[..] {
+        [Some(Covers::NextRun)] => "next time",
+        [Some(Covers::Rounds)] => "rounds",
+        [Some(Covers::Resolution)] => "one tick",
+        [Some(Covers::Mean) | None] => "95% interval",
+        _ => "interval",
     }
 }
 
-/// The 95% interval as the larger of its two distances from the value: `±1.2%`.
+/// The interval in the unit of [`bare`]: `6952-7010`; `n=1` for a single replicate.
+pub(crate) fn interval(metric: &Metric) -> String {
+    match ends(metric) {
+        Some((low, high)) => format!("{}-{}", bare(metric.unit, low), bare(metric.unit, high)),
+        None => no_interval(metric),
+    }
+}
+
+/// The interval as the larger of its two distances from the value: `±1.2%`.
 pub(crate) fn interval_percent(metric: &Metric, style: &Style) -> String {
-    match (metric.value, metric.low, metric.high) {
-        (Some(value), Some(low), Some(high)) if value > 0.0 => {
+    match (metric.value, ends(metric)) {
+        (Some(value), Some((low, high))) if value > 0.0 => {
             let percent = 100.0 * (high - value).max(value - low) / value;
             let digits = usize::from(percent < 9.95);
             format!("{}{percent:.digits$}%", style.either("±", "+-"))
@@ -68,15 +80,34 @@ pub(crate) fn interval_percent(metric: &Metric, style: &Style) -> String {
     }
 }
 
-/// The 95% interval with its unit: `3420 to 3510 MB/s`.
+/// The interval with its unit and its claim: `next time 3420 to 3510 MB/s`.
 pub(crate) fn interval_words(metric: &Metric) -> String {
-    match (metric.low, metric.high) {
-        (Some(low), Some(high)) => {
-            format!("{} to {}", show(metric.unit, low), show(metric.unit, high))
+    match ends(metric) {
+        Some((low, high)) => {
+            let claim = interval_heading(std::iter::once(metric));
+            format!("{claim} {} to {}", show(metric.unit, low), show(metric.unit, high))
         }
-        _ if metric.value.is_none() => String::new(),
-        _ => "no interval".to_string(),
+        None if metric.value.is_none() => String::new(),
+        None if metric.n > 1 => "no spread".to_string(),
+        None => "no interval".to_string(),
     }
+}
+
+/// The ends of the interval; none if they would print as one number.
+fn ends(metric: &Metric) -> Option<(f64, f64)> {
+    let (low, high) = metric.low.zip(metric.high)?;
+    (show(metric.unit, low) != show(metric.unit, high)).then_some((low, high))
+}
+
+/// The grounds of an interval for the next run: `assumed: first run of this drive`, `from 4 runs`.
+pub(crate) fn grounds(metric: &Metric, run: &Run) -> Option<String> {
+    let runs = metric.runs.filter(|_| metric.covers == Some(Covers::NextRun))?;
+    let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref());
+    Some(match (runs, key.is_some_and(|key| !key.weak)) {
+        (2.., _) => format!("from {runs} runs"),
+        (_, true) => "assumed: first run of this drive".into(),
+        (_, false) => "assumed: this drive cannot be recognised".into(),
+    })
 }
 
 /// A metric's value. A percentile with too few samples beyond it has none and is shown as a dash.
@@ -126,10 +157,34 @@ mod tests {
         assert_eq!(interval(&metric), "n=1");
         assert_eq!(interval_percent(&metric, &Style::PLAIN), "n=1");
         (metric.low, metric.high, metric.n) = (Some(0.99e9), Some(1.02e9), 3);
-        assert_eq!(interval(&metric), "[990, 1020]");
+        assert_eq!(interval(&metric), "990-1020");
         assert_eq!(interval_percent(&metric, &Style::PLAIN), "+-2.0%");
         metric.value = None;
         (metric.low, metric.high) = (None, None);
         assert_eq!(interval(&metric), "");
+    }
+
+    #[test]
+    fn an_interval_is_called_by_its_claim_and_none_is_of_width_0() {
+        let mut metric = Metric::single("x", Unit::BytesPerSecond, 1e9);
+        (metric.low, metric.high, metric.n) = (Some(0.99e9), Some(1.02e9), 3);
+        let table = [
+            (None, "95% interval 990 MB/s to 1020 MB/s"),
+            (Some(Covers::Mean), "95% interval 990 MB/s to 1020 MB/s"),
+            (Some(Covers::Rounds), "rounds 990 MB/s to 1020 MB/s"),
+            (Some(Covers::NextRun), "next time 990 MB/s to 1020 MB/s"),
+            (Some(Covers::Resolution), "one tick 990 MB/s to 1020 MB/s"),
+        ];
+        for (covers, words) in table {
+            metric.covers = covers;
+            assert_eq!(interval_words(&metric), words);
+        }
+        let rounds = Metric { covers: Some(Covers::Rounds), ..metric.clone() };
+        assert_eq!(interval_heading([&metric, &rounds].into_iter()), "interval");
+        metric.high = Some(0.9904e9);
+        assert_eq!(
+            (interval(&metric), interval_words(&metric)),
+            ("n=3".into(), "no spread".into())
+        );
     }
 }

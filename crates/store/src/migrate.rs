@@ -45,6 +45,8 @@ pub fn on_migration(progress: Progress) {
 
 /// Moves the runs.
 pub(crate) fn rows_to_2(conn: &Connection) -> rusqlite::Result<()> {
+    // Rows are written in the newest form.
+    columns_of_3(conn)?;
     let sql = "SELECT number FROM run_1 ORDER BY number";
     let numbers: Vec<i64> =
         conn.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -61,6 +63,17 @@ pub(crate) fn rows_to_2(conn: &Connection) -> rusqlite::Result<()> {
         "DELETE FROM sqlite_sequence WHERE name = 'run';
          UPDATE sqlite_sequence SET name = 'run' WHERE name = 'run_1';
          DROP TABLE metric_1; DROP TABLE piece_1; DROP TABLE run_1;",
+    )
+}
+
+/// Adds the columns of version 3, unless the step before it needed them: the claim that a metric's
+/// interval makes.
+pub(crate) fn columns_of_3(conn: &Connection) -> rusqlite::Result<()> {
+    if conn.prepare("SELECT covers FROM metric").is_ok() {
+        return Ok(());
+    }
+    conn.execute_batch(
+        "ALTER TABLE metric ADD COLUMN covers TEXT; ALTER TABLE metric ADD COLUMN runs INTEGER;",
     )
 }
 
@@ -167,7 +180,8 @@ fn metrics(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Metric>> {
         let unit = unit.ok_or_else(|| rows::torn("no such unit"))?;
         let samples = unpack_values(row.get_ref(6)?.as_blob()?).map_err(rows::torn)?;
         let (value, low, high) = (row.get(2)?, row.get(3)?, row.get(4)?);
-        Ok(Metric { name: row.get(0)?, unit, value, low, high, n: row.get(5)?, samples })
+        let (name, n, covers, runs) = (row.get(0)?, row.get(5)?, None, None);
+        Ok(Metric { name, unit, value, low, high, n, samples, covers, runs })
     })?;
     rows.collect()
 }

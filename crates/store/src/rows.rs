@@ -7,7 +7,7 @@
 
 use std::fmt::Display;
 
-use record::{Document, Metric, RecordHash, Run, Series};
+use record::{Covers, Document, Metric, RecordHash, Run, Series};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -65,6 +65,7 @@ fn without_bulk(run: &Run) -> Run {
         started: run.started.clone(),
         seconds: run.seconds,
         method: run.method.clone(),
+        protocol: run.protocol,
         target: run.target.clone(),
         environment: run.environment.clone(),
         plan: run.plan.clone(),
@@ -172,8 +173,9 @@ pub(crate) fn put_metrics(
     metrics: &[Metric],
 ) -> rusqlite::Result<()> {
     conn.prepare_cached("DELETE FROM metric WHERE run = ?")?.execute([number])?;
-    let sql = "INSERT INTO metric (run, position, name, unit, value, low, high, n, samples)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO metric
+                 (run, position, name, unit, value, low, high, n, samples, covers, runs)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let mut statement = conn.prepare_cached(sql)?;
     for (position, m) in (0i64..).zip(metrics) {
         // Like JSON, SQLite has no number that is not finite.
@@ -183,7 +185,11 @@ pub(crate) fn put_metrics(
         let samples = (!alone).then(|| pack_values(&m.samples));
         let name = words::put(conn, &m.name)?;
         let unit = words::put(conn, &unit_text(m.unit))?;
-        statement.execute(params![number, position, name, unit, value, low, high, m.n, samples])?;
+        let covers = m.covers.map(Covers::name);
+        let Metric { n, runs, .. } = m;
+        statement.execute(params![
+            number, position, name, unit, value, low, high, n, samples, covers, runs
+        ])?;
     }
     Ok(())
 }
@@ -264,6 +270,33 @@ pub(crate) fn read(conn: &Connection, number: i64) -> rusqlite::Result<Option<St
     Ok(Some(stored))
 }
 
+/// Finished runs of a drive by a method before run `number`, latest first: metrics, but neither
+/// series nor histograms. One that cannot be read is left out.
+pub(crate) fn earlier(
+    conn: &Connection,
+    drive_key: &str,
+    method: &str,
+    number: i64,
+    most: u32,
+) -> rusqlite::Result<Vec<Run>> {
+    let sql = "SELECT number, body FROM run JOIN place ON place.id = run.place
+                                            JOIN record ON record.run = run.number
+               WHERE drive_key = ? AND method = ? AND number < ? AND complete
+                 AND kind <> 'imported'
+               ORDER BY number DESC LIMIT ?";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query(params![drive_key, method, number, most])?;
+    let mut runs = Vec::new();
+    while let Some(row) = rows.next()? {
+        let number: i64 = row.get(0)?;
+        let body = expand(row.get_ref(1)?.as_blob()?).ok();
+        let run = body.and_then(|body| serde_json::from_slice::<Run>(&body).ok());
+        let metrics = metrics(conn, number).ok();
+        runs.extend(run.zip(metrics).map(|(run, metrics)| Run { metrics, ..run }));
+    }
+    Ok(runs)
+}
+
 fn stored(row: &Row<'_>, number: i64) -> rusqlite::Result<Stored> {
     let blob = |column| expand(row.get_ref(column)?.as_blob()?).map_err(torn);
     let body = String::from_utf8(blob(5)?).map_err(torn)?;
@@ -292,7 +325,8 @@ pub(crate) fn writer(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Writer
     Ok(Some(Writer { pid, start: row.get(at + 1)?, boot: row.get(at + 2)? }))
 }
 
-const METRIC: &str = "SELECT name.text, unit.text, value, low, high, n, samples, position
+const METRIC: &str = "SELECT name.text, unit.text, value, low, high, n, samples, position,
+                             covers, runs
                       FROM metric JOIN word AS name ON name.id = metric.name
                                   JOIN word AS unit ON unit.id = metric.unit";
 
@@ -338,7 +372,9 @@ fn metric(row: &Row<'_>) -> rusqlite::Result<Metric> {
         None => own.into_iter().collect(),
         Some(packed) => unpack_values(packed).map_err(|e| self::torn(position(e)))?,
     };
-    Ok(Metric { name: row.get(0)?, unit, value: own, low, high, n: row.get(5)?, samples })
+    let covers = row.get_ref(8)?.as_str_or_null()?.and_then(Covers::named);
+    let (name, n, runs) = (row.get(0)?, row.get(5)?, row.get(9)?);
+    Ok(Metric { name, unit, value: own, low, high, n, samples, covers, runs })
 }
 
 fn series(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Series>> {

@@ -31,6 +31,7 @@ impl Step {
 pub(crate) const STEPS: &[Step] = &[
     Step::sql(include_str!("schema_1.sql")),
     Step { sql: migrate::TO_2, rows: migrate::rows_to_2 },
+    Step { sql: "", rows: migrate::columns_of_3 },
 ];
 
 /// Version of a fully migrated store.

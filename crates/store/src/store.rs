@@ -249,6 +249,22 @@ impl Store {
         })
     }
 
+    /// Finished runs of a drive by a method before run `number`, latest first, `most` at most. They
+    /// have their metrics, but neither series nor histograms. A weak key has no history: it may be
+    /// another drive by now.
+    pub fn earlier(
+        &self,
+        drive: &HistoryKey,
+        method: &str,
+        number: i64,
+        most: u32,
+    ) -> Result<Vec<Run>, StoreError> {
+        if drive.weak {
+            return Ok(Vec::new());
+        }
+        self.read(|conn| rows::earlier(conn, &drive.text, method, number, most))
+    }
+
     /// The runs that match the filter, latest first.
     pub fn runs(&self, filter: &Filter) -> Result<Vec<RunSummary>, StoreError> {
         self.read(|conn| find::list(conn, filter))

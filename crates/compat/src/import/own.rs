@@ -1,7 +1,7 @@
 //! Output of `ssdyno export --csv`: metrics alone, so it is an import. Records as JSON are the
 //! same ones everywhere and go through `pieces.rs`.
 
-use record::{Metric, Run, SCHEMA, Unit};
+use record::{Covers, Metric, Run, SCHEMA, Unit};
 
 use super::found::run;
 use super::lines::{ImportError, Lines};
@@ -10,7 +10,10 @@ use super::lines::{ImportError, Lines};
 const HEADING: &str = "run,method,target,metric,unit,value,low,high,n,samples";
 
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
-    lines.peek().is_some_and(|line| line == HEADING)
+    // Later versions have more columns.
+    lines.peek().is_some_and(|line| {
+        line.strip_prefix(HEADING).is_some_and(|more| more.is_empty() || more.starts_with(','))
+    })
 }
 
 /// Whether the text of an object is a record: its schema is a member, wherever it stands.
@@ -39,7 +42,8 @@ fn table(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         lines.next();
         let wrong = || lines.wrong("not a row of ssdyno's metrics");
         let fields = fields(line);
-        let [id, method, target, name, unit, value, low, high, n, samples] = fields.as_slice()
+        let [id, method, target, name, unit, value, low, high, n, samples, covers @ ..] =
+            fields.as_slice()
         else {
             return Err(wrong());
         };
@@ -59,6 +63,9 @@ fn table(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             high: optional(high).ok_or_else(wrong)?,
             n: n.parse().map_err(|_| wrong())?,
             samples: samples.split(' ').filter_map(|s| s.parse().ok()).collect(),
+            // Tables of earlier versions end before it.
+            covers: covers.first().and_then(|name| Covers::named(name)),
+            runs: None,
         };
         if let Some((_, run)) = runs.last_mut() {
             run.metrics.push(metric);

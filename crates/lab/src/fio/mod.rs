@@ -17,7 +17,7 @@ use record::{Health, Plan, Safety, Step, TargetKind};
 use rig::TargetInfo;
 
 use crate::error::{ErrorKind, LabError, Result};
-use crate::recording::{Recording, Shared};
+use crate::recording::{Recording, Shared, Test};
 use crate::watcher::{Recorded, Watcher};
 use target::FioTarget;
 
@@ -77,7 +77,8 @@ impl<'p> Planned<'p> {
     /// Enters the run into the store.
     pub fn begin(self, watcher: Box<dyn Watcher>) -> Result<Begun<'p>> {
         let Planned { plan, store, target, info, prepared } = self;
-        let recording = Recording::begin(store.as_deref(), "fio", &info, plan, watcher)?;
+        let test = Test { method: "fio", protocol: None };
+        let recording = Recording::begin(store.as_deref(), test, &info, plan, watcher)?;
         Ok(Begun { target, prepared, recording })
     }
 }

@@ -89,12 +89,20 @@ fn before(run: &Run, workload: &Workload) -> Option<Before> {
             // Reads of unwritten blocks never reach the flash: their rate is the link's.
             (workload.mix == Mix::WRITE).then_some(Before::Fresh)
         }
-        // Cells of the grid run on a region written once in order.
-        () if key.as_cell().is_some_and(|c| apart.contains(&c.order)) => Some(Before::LaidOut),
+        () if key.as_cell().is_some_and(|c| apart.contains(&c.order)) => laid_out(run, workload),
         () if FULL.contains(&workload.name.as_str()) => Some(Before::Full),
         () if workload.name == ReachedState::Fresh.name() => Some(Before::Fresh),
         () => None,
     }
+}
+
+/// Cells of the grid run on a region written once in order. Since `quick` has phases, its primary reads
+/// find the data after a rest, which a fit would have to repeat for every trial; those of what was just
+/// written are the ones to use.
+fn laid_out(run: &Run, workload: &Workload) -> Option<Before> {
+    let phases = run.method == "quick" && run.protocol >= Some(2);
+    let usable = !phases || workload.mix.read == 0 || workload.name.contains("-just-written-");
+    usable.then_some(Before::LaidOut)
 }
 
 /// Bytes per second of a workload the first time it ran: random writes between the rounds change the
@@ -155,6 +163,7 @@ mod tests {
             plan: Some(plan),
             state_before: State::Fresh,
             state_after: State::Used,
+            protocol: None,
             state_as_of: None,
             health_after: None,
             answer: None,
@@ -181,11 +190,15 @@ mod tests {
             ["rand-read-4KiB-q1", "states-filled", "states-file-deleted", "rand-unmeasured"];
         let workloads = names.map(|name| workload(name, Mix::READ)).to_vec();
         let run = run("quick", workloads, names[..3].iter().map(|name| rate(name)).collect());
-        let cells = observe("x", &[run]).cells;
+        let cells = observe("x", std::slice::from_ref(&run)).cells;
         let found: Vec<_> =
             cells.iter().map(|c| (c.workload.name.as_str(), c.before, c.rate)).collect();
         let rate = 4_096_000.0;
         assert_eq!(found, [(names[0], Before::LaidOut, rate), (names[1], Before::Full, rate)]);
+        // With phases the primary reads are of data at rest.
+        let phases = Run { protocol: Some(2), ..run };
+        let cells = observe("x", &[phases]).cells;
+        assert_eq!(cells.iter().map(|c| &c.workload.name).collect::<Vec<_>>(), [names[1]]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use rig::RigError;
 use workload::OpKind::Read;
 
 use crate::cell::Cell;
-use crate::schedule;
+use crate::phase::{self, Rounds};
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
@@ -48,7 +48,7 @@ static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-const CELLS: [MetricInfo; 3] = [
+const CELLS: [MetricInfo; 5] = [
     MetricInfo::new(
         "seq-read-{size}-q8",
         Unit::BytesPerSecond,
@@ -59,6 +59,12 @@ const CELLS: [MetricInfo; 3] = [
         Unit::Iops,
         "blocks at random, for the verdicts on depth and processor",
     ),
+    MetricInfo::new(
+        "seq-read-{size}-q8.undisturbed",
+        Unit::BytesPerSecond,
+        "the best round of these",
+    ),
+    MetricInfo::new("rand-read-{size}-q32.undisturbed", Unit::Iops, "the best round of these"),
     MetricInfo::new(
         "{seq,rand}-read-{size}-q{8,32}.{p50,p99,p99.9,max}",
         Unit::Nanoseconds,
@@ -103,15 +109,17 @@ impl Method for Authentic {
 
 fn measure(session: &mut Session<'_>, mut test_region: TestRegion) -> Result<(), MethodError> {
     test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;
-    schedule::run(session, &test_region, &mut cells(&test_region))?;
+    let rounds = Rounds { most: test_region.rounds, all: test_region.rounds_given };
+    let done = phase::run(session, rounds, &mut cells(&test_region))?;
+    phase::note_cut(session, rounds.most, &[("reads", done)]);
     run(session, &test_region, checks_seconds(&test_region))
 }
 
 /// Cells for the rules on memory, link, processor and depth.
 fn cells(test_region: &TestRegion) -> Vec<Cell> {
-    let cells =
-        vec![Cell::sequential(test_region, Read, 8, 0), Cell::random(test_region, Read, 32, 4)];
-    Cell::sharing(cells, test_region, CELLS_SHARE * test_region.seconds)
+    let each = CELLS_SHARE * test_region.seconds / 2.0 / f64::from(test_region.rounds);
+    let cells = [Cell::sequential(test_region, Read, 8, 0), Cell::random(test_region, Read, 32, 4)];
+    cells.map(|cell| cell.lasting(each)).into()
 }
 
 fn checks_seconds(test_region: &TestRegion) -> f64 {

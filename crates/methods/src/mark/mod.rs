@@ -11,7 +11,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use record::{Finding, FindingKind, Level, Metric, MetricKey, Statistic, Unit};
+use record::{Covers, Finding, FindingKind, Level, Metric, MetricKey, Statistic, Unit};
 use rig::{Measurement, Preparation, TargetInfo};
 use workload::{Caching, Calls, Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
@@ -282,7 +282,8 @@ fn legacy_score(m: &Measurement) -> Option<Score> {
 fn legacy_metric(key: MetricKey, score: Score) -> Metric {
     let bytes = |kib: u64| kib as f64 * 1024.0;
     let metric = Metric::single(key, Unit::BytesPerSecond, bytes(score.kib));
-    Metric { low: Some(bytes(score.low)), high: Some(bytes(score.high)), ..metric }
+    let (low, high) = (Some(bytes(score.low)), Some(bytes(score.high)));
+    Metric { low, high, covers: Some(Covers::Resolution), ..metric }
 }
 
 /// Runs a workload on the RAM disc.

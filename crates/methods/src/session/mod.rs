@@ -9,7 +9,7 @@ mod limits;
 use std::time::Duration;
 
 use record::{
-    Finding, FindingKind, Level, Metric, MetricKey, Order, State, Statistic, TargetKind, Unit,
+    Covers, Finding, FindingKind, Level, Metric, MetricKey, Order, State, Statistic, TargetKind, Unit,
     Verdict,
 };
 use rig::{Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason, TargetInfo};
@@ -170,13 +170,43 @@ impl<'a> Session<'a> {
 
     /// Runs a workload whose figures are reported; keeps its time series and every finding.
     pub fn measure(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
-        let mut measurement = self.execute(w, replicate)?;
+        let measurement = self.execute(w, Some(replicate))?;
+        self.report(w, replicate, measurement)
+    }
+
+    fn report(
+        &mut self,
+        w: &Workload,
+        replicate: u32,
+        mut measurement: Measurement,
+    ) -> Result<Measurement, MethodError> {
         let series = std::mem::take(&mut measurement.series);
         if !series.t_ns.is_empty() {
             self.out.series.push(record::Series { replicate, ..series });
         }
         self.out.keep_doubts(&w.name, &measurement);
         complete(self.rig(), measurement)
+    }
+
+    /// [`Session::measure`] after a warm-up of a quarter of the workload's time and bytes, which is
+    /// not reported: the drive, its buffers and its queue then are as they stay.
+    pub(crate) fn measure_warm(
+        &mut self,
+        w: &Workload,
+        replicate: u32,
+    ) -> Result<Measurement, MethodError> {
+        let (warm, kept) = warmed(w);
+        let warm = self.limited(&warm)?;
+        self.step(&w.name, replicate);
+        let m = self.rig().measure(&warm)?;
+        self.spend(&warm, &m);
+        if m.stop == StopReason::Errors {
+            self.out.issued(&warm);
+            self.out.keep_doubts(&warm.name, &m);
+        }
+        complete(self.rig(), m)?;
+        let measurement = self.execute(&kept, None)?;
+        self.report(&kept, replicate, measurement)
     }
 
     /// Runs a workload used only by a rule. It is short, and rules allow for scatter, so only
@@ -187,7 +217,7 @@ impl<'a> Session<'a> {
         w: &Workload,
         replicate: u32,
     ) -> Result<Measurement, MethodError> {
-        let mut measurement = self.execute(w, replicate)?;
+        let mut measurement = self.execute(w, Some(replicate))?;
         if let Some(digest) = self.digests.last_mut().filter(|digest| digest.name == w.name) {
             digest.probe = true;
         }
@@ -226,17 +256,21 @@ impl<'a> Session<'a> {
         let Some(c) = analysis::compare(&base[..n], &rates[..n]) else { return };
         let metric = Metric::single(subject.with(Statistic::Ratio), Unit::Number, c.ratio);
         let samples = base.iter().zip(rates).map(|(base, rate)| rate / base).collect();
-        self.out.put_metric(Metric { low: c.low, high: c.high, n: c.n, samples, ..metric });
+        let covers = c.low.map(|_| Covers::Mean);
+        self.out.put_metric(Metric { low: c.low, high: c.high, n: c.n, samples, covers, ..metric });
     }
 
-    /// Runs a workload and keeps its digest for the rules, complete or not.
+    /// Runs a workload and keeps its digest for the rules, complete or not. It is a step of the plan
+    /// if it is a replicate of its own.
     pub(crate) fn execute(
         &mut self,
         w: &Workload,
-        replicate: u32,
+        replicate: Option<u32>,
     ) -> Result<Measurement, MethodError> {
         let limited = self.limited(w)?;
-        self.step(&w.name, replicate);
+        if let Some(replicate) = replicate {
+            self.step(&w.name, replicate);
+        }
         self.out.issued(&limited);
         self.mark_written(w.mix.changes_data() && w.content != Content::Original);
         let measurement = self.rig().measure(&limited)?;
@@ -342,6 +376,21 @@ pub(crate) fn complete(rig: &mut dyn Rig, m: Measurement) -> Result<Measurement,
         StopReason::Errors => Err(MethodError::Errors { workload: m.name }),
         StopReason::Time | StopReason::Amount | StopReason::TraceEnd => Ok(m),
     }
+}
+
+/// The warm-up of a workload, and the rest of it. The warm-up has addresses of its own.
+fn warmed(w: &Workload) -> (Workload, Workload) {
+    let mut warm = w.clone();
+    warm.name = format!("{}-warm-up", w.name);
+    warm.seed = w.seed.wrapping_add(1 << 31);
+    let mut kept = w.clone();
+    let block = u64::from(w.blocks.max()) * u64::from(w.jobs);
+    warm.stop.time_ns = w.stop.time_ns.map(|ns| ns / 4);
+    warm.stop.bytes = w.stop.bytes.map(|bytes| (bytes / 4 / block).max(1) * block);
+    kept.stop.time_ns = w.stop.time_ns.zip(warm.stop.time_ns).map(|(all, warm)| all - warm);
+    let bytes = w.stop.bytes.zip(warm.stop.bytes);
+    kept.stop.bytes = bytes.map(|(all, warm)| all.saturating_sub(warm).max(block));
+    (warm, kept)
 }
 
 fn cut_short(filled: u64, wanted: u64) -> Finding {

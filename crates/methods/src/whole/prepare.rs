@@ -60,7 +60,7 @@ impl Session<'_> {
     /// Runs a long workload and stores its time series, reduced to a drawable size, even if it is
     /// cut short.
     pub(crate) fn course(&mut self, w: &Workload, replicate: u32) -> Result<Course, MethodError> {
-        let mut measurement = self.execute(w, replicate)?;
+        let mut measurement = self.execute(w, Some(replicate))?;
         let course = Course::of(&measurement);
         let start_ns = measurement.series.start_ns;
         self.out.series.extend(course.series(&w.name, replicate, start_ns, BINS));

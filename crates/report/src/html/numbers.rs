@@ -5,7 +5,7 @@ use record::{Metric, Run, Unit};
 use workload::units::amount;
 
 use super::sheet::{head, latency_cell, sheet};
-use crate::grid::{Grid, Row};
+use crate::grid::{Grid, Row, rates_of};
 use crate::names::{DIRECTIONS, STATISTICS};
 use crate::quantity;
 use crate::style::Style;
@@ -26,8 +26,8 @@ pub(super) fn numbers(run: &Run) -> Markup {
             @if grid.rows.iter().any(Row::has_rate) {
                 (rates(&grid))
                 p.note {
-                    "In brackets: 95% interval over the replicates of a workload. "
-                    "n=1: measured once, which gives no interval. Bars: MB/s, all to one scale."
+                    (claim(&grid, run)) "n=1: measured once, which gives no interval. "
+                    "Bars: MB/s, all to one scale."
                 }
             }
             @let (_, others) = Times::of(grid.others.iter().copied());
@@ -37,6 +37,18 @@ pub(super) fn numbers(run: &Run) -> Markup {
             }
         }
     }
+}
+
+/// The sentence about the intervals under the rates.
+fn claim(grid: &Grid<'_>, run: &Run) -> String {
+    let rates = || rates_of(grid.rows.iter());
+    if rates().all(|metric| metric.low.is_none()) {
+        return String::new();
+    }
+    let heading = quantity::interval_heading(rates());
+    let grounds = rates().find_map(|metric| quantity::grounds(metric, run));
+    let grounds = grounds.map(|grounds| format!(" ({grounds})")).unwrap_or_default();
+    format!("Below a rate: {heading}{grounds}. ")
 }
 
 fn rates(grid: &Grid<'_>) -> Markup {
@@ -89,7 +101,7 @@ fn rate(row: &Row<'_>, metric: &Metric, fastest: f64) -> Markup {
 }
 
 fn plain(metrics: &[&Metric]) -> Markup {
-    let headings = [("Metric", Left), ("Value", Right), ("95% interval", Left), ("n", Right)];
+    let headings = [("Metric", Left), ("Value", Right), ("Interval", Left), ("n", Right)];
     let rows = markup! {
         @for metric in metrics {
             tr {

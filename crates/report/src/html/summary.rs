@@ -12,9 +12,6 @@ use crate::facts;
 use crate::grid::{self, Grid, Row};
 use crate::names::DIRECTIONS;
 use crate::quantity;
-use crate::style::Style;
-
-const STYLE: Style = Style { colour: false, width: 120, unicode: true };
 
 /// Tiles shown at most: two rows on a phone, one on a desk.
 const TILES_MAX: usize = 6;
@@ -131,7 +128,7 @@ fn tiles(run: &Run) -> Vec<Tile> {
     let mut tiles = match &run.answer {
         Some(answer) => of_answer(answer, run),
         None if grid.rows.is_empty() => leading(run),
-        None => of_grid(&grid),
+        None => of_grid(&grid, run),
     };
     tiles.truncate(TILES_MAX);
     tiles
@@ -140,7 +137,7 @@ fn tiles(run: &Run) -> Vec<Tile> {
 /// The tiles of the answer, in its order. The metric adds the number of repeats.
 fn of_answer(answer: &Answer, run: &Run) -> Vec<Tile> {
     let tile = |tile: &record::Tile| match run.metric(&tile.metric) {
-        Some(metric) => of_metric(tile.label.clone(), metric),
+        Some(metric) => of_metric(tile.label.clone(), metric, run),
         None => Tile {
             label: tile.label.clone(),
             value: quantity::show_known(tile.unit, tile.value),
@@ -151,13 +148,13 @@ fn of_answer(answer: &Answer, run: &Run) -> Vec<Tile> {
 }
 
 /// The deepest sequential and random rows in both directions, then the median latency at depth 1.
-fn of_grid(grid: &Grid<'_>) -> Vec<Tile> {
+fn of_grid(grid: &Grid<'_>, run: &Run) -> Vec<Tile> {
     let mut tiles = Vec::new();
     for order in [Order::Sequential, Order::Random] {
         let Some(row) = grid.rows.iter().find(|r| r.key.order == order) else { continue };
         for direction in DIRECTIONS {
             let Some(rate) = row.side(direction).rate else { continue };
-            tiles.push(of_metric(format!("{} {}", row.label(), direction.name()), rate));
+            tiles.push(of_metric(format!("{} {}", row.label(), direction.name()), rate, run));
         }
     }
     let alone = |r: &&Row<'_>| r.key.order == Order::Random && r.key.depth == 1;
@@ -188,14 +185,15 @@ fn leading(run: &Run) -> Vec<Tile> {
     let named = order.iter().filter_map(|key| run.metric(&key.to_string()));
     let known: Vec<&Metric> = named.filter(|m| m.value.is_some()).collect();
     let metrics = if known.is_empty() { run.metrics.iter().collect() } else { known };
-    metrics.into_iter().map(|m| of_metric(m.name.replace('_', " "), m)).collect()
+    metrics.into_iter().map(|m| of_metric(m.name.replace('_', " "), m, run)).collect()
 }
 
-fn of_metric(label: String, metric: &Metric) -> Tile {
+fn of_metric(label: String, metric: &Metric, run: &Run) -> Tile {
     let value = quantity::show_known(metric.unit, metric.value);
-    let below = match metric.low {
-        Some(_) => format!("{} (95%, n={})", quantity::interval_percent(metric, &STYLE), metric.n),
-        None => "no interval".to_string(),
+    let words = quantity::interval_words(metric);
+    let below = match quantity::grounds(metric, run) {
+        Some(grounds) => format!("{words} ({grounds})"),
+        None => words,
     };
     Tile { label, value, below }
 }

@@ -38,7 +38,9 @@ pub fn terminal(run: &Run, style: &Style) -> String {
     if let Some(answer) = &run.answer {
         page.blank();
         page.labelled("answer", Ink::Strong, &answer.headline);
-        page.labelled("stamp", stamp_ink(&answer.stamp), &facts::stamp(&answer.stamp));
+        let stamp = [Some(facts::stamp(&answer.stamp)), facts::next_time(run)];
+        let stamp: Vec<String> = stamp.into_iter().flatten().collect();
+        page.labelled("stamp", stamp_ink(&answer.stamp), &stamp.join("; "));
     }
     page.blank();
     let mut left_out = 0;

@@ -1,9 +1,9 @@
 //! The numbers of a screen: the grid, the latencies under it, and whatever else was measured.
 
-use record::Metric;
+use record::{CellKey, Metric};
 
 use super::page::Page;
-use crate::grid::{Grid, Latency, Row};
+use crate::grid::{Grid, Latency, Row, rates_of};
 use crate::names::{DIRECTIONS, STATISTICS};
 use crate::quantity;
 use crate::style::{Ink, Style};
@@ -42,7 +42,7 @@ fn roomy(style: &Style, table: impl Fn(bool) -> Table) -> Table {
     if roomy.width() <= style.columns() { roomy } else { table(false) }
 }
 
-/// Workloads down; MB/s, IOPS and the 95% interval of each direction across.
+/// Workloads down; MB/s, IOPS and the interval of each direction across.
 fn rates(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
     let rows: Vec<_> = grid.rows.iter().filter(|row| row.has_rate()).collect();
     // A mix that was measured as a whole stands in the columns of reads.
@@ -50,11 +50,11 @@ fn rates(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
     let sides = directions(|d| grid.has_rate(d) || mixes(d));
     let mut columns = vec![Align::Left];
     let mut heading = vec![replicates(&rows)];
+    let interval = interval(&rows, roomy);
     for side in &sides {
         columns.extend([Align::Right, Align::Right]);
         columns.push(if roomy { Align::Left } else { Align::Right });
-        let interval = if roomy { "95% interval" } else { "95%" };
-        heading.extend([format!("{} MB/s", side.name()), "IOPS".into(), interval.into()]);
+        heading.extend([format!("{} MB/s", side.name()), "IOPS".into(), interval.clone()]);
     }
     // The words of a mix stand past the last column when there are no writes.
     columns.push(Align::Left);
@@ -66,10 +66,17 @@ fn rates(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
     table
 }
 
-/// `3 repeats`, where all rates have that many replicates.
+/// The heading of the intervals; in a tight table its first word.
+fn interval(rows: &[&Row<'_>], roomy: bool) -> String {
+    let heading = quantity::interval_heading(rates_of(rows.iter().copied()));
+    let first = heading.split(' ').next().unwrap_or(heading);
+    if roomy { heading.into() } else { first.into() }
+}
+
+/// `3 repeats`, where all rates have that many replicates, apart from those of named states.
 fn replicates(rows: &[&Row<'_>]) -> String {
-    let rates = rows.iter().flat_map(|r| r.sides.iter().map(|s| s.rate).chain([r.both])).flatten();
-    let counts: Vec<u32> = rates.map(|rate| rate.n).collect();
+    let primary = rows.iter().filter(|row| row.key.words.is_empty());
+    let counts: Vec<u32> = rates_of(primary.copied()).map(|rate| rate.n).collect();
     match counts.first() {
         Some(&n) if n > 1 && counts.iter().all(|c| *c == n) => format!("{n} repeats"),
         _ => String::new(),
@@ -121,7 +128,7 @@ fn latencies(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
         .chain(std::iter::repeat_n(Align::Right, heading.len() - 1))
         .collect();
     let mut table = Table::new(&columns).gap(if roomy { 2 } else { 1 });
-    let rows: Vec<_> = grid.rows.iter().filter(|row| row.has_latency()).collect();
+    let rows: Vec<_> = grid.rows.iter().filter(|row| shows_latency(grid, row)).collect();
     if !rows.is_empty() {
         table.heading(heading.iter().map(String::as_str));
     }
@@ -130,6 +137,13 @@ fn latencies(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
         table.row(std::iter::once(Cell::from(row.label())).chain(cells));
     }
     table
+}
+
+/// A row that is another one in a named state has its rate alone, to keep the screen one page.
+fn shows_latency(grid: &Grid<'_>, row: &Row<'_>) -> bool {
+    let plain = CellKey { words: Vec::new(), ..row.key.clone() };
+    let stateful = !row.key.words.is_empty() && grid.rows.iter().any(|row| row.key == plain);
+    row.has_latency() && !stateful
 }
 
 fn latency_cells(values: &Latency, style: &Style, roomy: bool) -> Vec<Cell> {
@@ -143,7 +157,7 @@ fn latency_cells(values: &Latency, style: &Style, roomy: bool) -> Vec<Cell> {
 pub(super) fn others(metrics: &[&Metric], style: &Style) -> Table {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]).elastic(0);
     if !metrics.is_empty() {
-        table.heading(["metric", "value", "95% interval"]);
+        table.heading(["metric", "value", "interval"]);
     }
     for metric in metrics {
         let value = Cell::new(Ink::Strong, quantity::show_or_dash(metric, style));

@@ -252,6 +252,8 @@ pub fn metric(name: &str, unit: Unit, samples: &[f64]) -> Metric {
         high: Some(mean + half),
         n: samples.len() as u32,
         samples: samples.to_vec(),
+        covers: Some(Covers::NextRun),
+        runs: Some(1),
     }
 }
 
@@ -477,6 +479,7 @@ pub fn empty() -> Run {
         }),
         state_before: State::Used,
         state_after: State::Unknown,
+        protocol: None,
         state_as_of: None,
         health_after: None,
         answer: None,

@@ -37,6 +37,7 @@ pub fn run(method: &str, model: &str, serial: &str) -> Run {
         plan: Some(plan()),
         state_before: State::Unknown,
         state_after: State::Unknown,
+        protocol: None,
         state_as_of: None,
         health_after: None,
         answer: None,
@@ -159,8 +160,9 @@ fn unit() -> impl Strategy<Value = Unit> {
 
 fn metric() -> impl Strategy<Value = Metric> {
     let interval = (of(number()), of(number()), of(number()));
-    (text(), unit(), interval, any::<u32>(), vec(number(), 0..4)).prop_map(
-        |(name, unit, (value, low, high), n, samples)| Metric {
+    let covers = (of(prop::sample::select(Covers::ALL.to_vec())), of(any::<u32>()));
+    (text(), unit(), interval, any::<u32>(), vec(number(), 0..4), covers).prop_map(
+        |(name, unit, (value, low, high), n, samples, (covers, runs))| Metric {
             name,
             unit,
             value,
@@ -168,6 +170,8 @@ fn metric() -> impl Strategy<Value = Metric> {
             high,
             n,
             samples,
+            covers,
+            runs,
         },
     )
 }

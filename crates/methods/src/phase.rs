@@ -1,0 +1,52 @@
+//! A phase: cells that leave the drive in the state in which they find it, round after round in the
+//! same order.
+//!
+//! On some drives random writes halve the rate of later sequential reads, and freshly written data
+//! reads several times as fast as rested data. Cells that alternate would mix such states; a fixed
+//! order of phases keeps each figure in one of them.
+
+use record::{Finding, FindingKind, Level};
+
+use crate::cell::Cell;
+use crate::session::Session;
+use crate::{MethodError, Patience, Round};
+
+/// No round is begun that would end later than this multiple of the planned time ...
+const PATIENCE: f64 = 1.5;
+
+/// ... but this many are run, for the sake of a range.
+const ROUNDS_LEAST: u32 = 2;
+
+/// Rounds of a phase.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rounds {
+    /// Their number.
+    pub most: u32,
+    /// Whether a slow drive gets all of them.
+    pub all: bool,
+}
+
+/// Runs the cells. A drive much slower than planned gets fewer rounds; returns their number.
+pub(crate) fn run(
+    session: &mut Session<'_>,
+    rounds: Rounds,
+    cells: &mut [Cell],
+) -> Result<u32, MethodError> {
+    let each: f64 = cells.iter().map(Cell::seconds).sum();
+    let seconds = PATIENCE * each * f64::from(rounds.most);
+    let patience = Patience { rounds_least: ROUNDS_LEAST, seconds };
+    session.rounds(rounds.most, (!rounds.all).then_some(patience), |session, round| {
+        cells.iter_mut().try_for_each(|cell| cell.run(session, round))?;
+        Ok(Round::Again)
+    })
+}
+
+/// The note about phases that were too slow for all rounds; none if all of them ran.
+pub(crate) fn note_cut(session: &mut Session<'_>, most: u32, run: &[(&str, u32)]) {
+    let cut = run.iter().filter(|(_, rounds)| *rounds < most);
+    let cut: Vec<String> = cut.map(|(name, rounds)| format!("{rounds} of {name}")).collect();
+    if !cut.is_empty() {
+        let text = format!("the drive is slow: rounds run were {}, not {most}", cut.join(", "));
+        session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
+    }
+}
