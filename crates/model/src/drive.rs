@@ -58,6 +58,10 @@ struct Costs {
     rmw: u64,
     piece: u64,
     idle_after: u64,
+    sleep_after: u64,
+    wake: u64,
+    /// Read and write without variation.
+    usual: [u64; 2],
 }
 
 impl Costs {
@@ -73,6 +77,9 @@ impl Costs {
             rmw: ns(*spec.map.rmw_us),
             piece: ns(*spec.map.piece_us),
             idle_after: ns(*spec.collect.idle_after_ms * 1e3),
+            sleep_after: ns(*spec.command.sleep_after_ms * 1e3),
+            wake: ns(*spec.command.wake_us),
+            usual: [ns(*spec.command.read_us), ns(*spec.command.write_us)],
         }
     }
 }
@@ -88,6 +95,7 @@ pub struct Drive {
     pub(crate) protected: bool,
     discards: bool,
     discard_zeros: bool,
+    flush_ignored: bool,
     pub(crate) endurance: u32,
     costs: Costs,
     pub(crate) links: Links,
@@ -104,12 +112,14 @@ pub struct Drive {
     pub(crate) counters: Counters,
     /// End of the last command; also the time up to which idle time has been used.
     pub(crate) busy_until: u64,
+    /// When the drive goes to sleep, unless a command comes.
+    awake_until: u64,
     pub(crate) arrived: u64,
 }
 
 impl Drive {
-    /// Creates a drive from its description, fully discarded and idle at time 0. `seed` decides all
-    /// random choices.
+    /// Creates a drive from its description, fully discarded and idle at time 0. `seed` is the
+    /// specimen; the session is in the description.
     pub fn new(spec: &DriveSpec, seed: u64) -> Drive {
         let mut spec = spec.clone();
         spec.seed.value = seed;
@@ -127,6 +137,7 @@ impl Drive {
             protected: *spec.buffer.protected,
             discards: *spec.discard.honoured,
             discard_zeros: *spec.discard.zeros,
+            flush_ignored: *spec.command.flush_ignored,
             endurance: *spec.wear.endurance,
             costs: Costs::new(&spec),
             links: Links::new(&spec.link),
@@ -140,6 +151,7 @@ impl Drive {
             forgetful: false,
             counters: Counters::default(),
             busy_until: 0,
+            awake_until: 0,
             arrived: 0,
         }
     }
@@ -159,9 +171,15 @@ impl Drive {
     #[inline]
     pub fn submit(&mut self, now: u64, op: &Op) -> Completion {
         self.arrived = self.arrived.max(now);
-        let now = self.arrived;
+        let mut now = self.arrived;
+        if self.media.vary.is_due(now) {
+            self.drift(now);
+        }
         if now > self.busy_until + self.costs.idle_after {
             self.use_idle_time(now);
+        }
+        if now > self.awake_until {
+            now += self.costs.wake;
         }
         self.heat.pass(now, self.media.traffic());
         if !self.is_valid(op) {
@@ -179,7 +197,16 @@ impl Drive {
         self.links.leave(place, done);
         self.counters.commands[op.kind as usize] += 1;
         self.busy_until = self.busy_until.max(done);
-        Completion { done_ns: done + self.costs.host, status }
+        self.awake_until = done + self.costs.sleep_after;
+        Completion { done_ns: self.media.vary.seen_by_host(done + self.costs.host), status }
+    }
+
+    /// The controller drifts with the flash.
+    #[cold]
+    fn drift(&mut self, now: u64) {
+        let pace = self.media.vary.drift(now);
+        let [read, write] = self.costs.usual.map(|usual| (usual as f64 * pace) as u64);
+        (self.costs.read, self.costs.write) = (read, write);
     }
 
     #[inline]
@@ -373,7 +400,7 @@ impl Drive {
 
     fn flush(&mut self, at: u64) -> (u64, Status) {
         let at = self.cores.take(at, self.costs.write);
-        if self.protected {
+        if self.protected || self.flush_ignored {
             return (at, Status::Ok);
         }
         let (done, status) = self.make_durable(at);

@@ -35,6 +35,7 @@ mod presets;
 mod ranges;
 mod shape;
 mod spec;
+mod vary;
 
 pub use content::Held;
 pub use drive::{Completion, Drive, Status};

@@ -16,6 +16,7 @@ use crate::ftl::superblock::Layout;
 use crate::ftl::{Cause, Flash};
 use crate::shape::Shape;
 use crate::spec::{DriveSpec, MapKind};
+use crate::vary::Vary;
 
 /// Converts microseconds to nanoseconds.
 pub fn ns(us: f64) -> u64 {
@@ -84,6 +85,7 @@ pub struct Media {
     /// When each unit of host data was or will be in flash, from unit `log_start` on, if kept.
     log: Option<VecDeque<u64>>,
     log_start: u64,
+    pub(crate) vary: Vary,
 }
 
 impl Media {
@@ -121,6 +123,7 @@ impl Media {
             ),
             log: None,
             log_start: 0,
+            vary: Vary::new(spec, (*nand.dies).max(1) as usize),
         }
     }
 
@@ -146,11 +149,15 @@ impl Media {
     fn sense(&mut self, at: u64, ppn: u32, pages: u32, slc: bool) -> (u64, u64) {
         let index = self.die_of(ppn, slc);
         let channel = index % self.channels.len();
-        let time = self.cells[usize::from(slc)].read;
         let die = &mut self.dies[index];
         if die.unit_done > at && ppn.wrapping_sub(die.unit) < self.cells[0].unit_pages {
             // Still in the buffer.
             return (at, at);
+        }
+        let time = self.cells[usize::from(slc)].read;
+        let mut time = self.vary.flash(time, ppn >> self.stride_bits, index, 0);
+        if self.vary.retries() {
+            time *= 2;
         }
         let begin = match self.suspend {
             Some(after) if die.free > at => {
@@ -257,6 +264,7 @@ impl Flash for Media {
         self.channels[channel] = moved;
         let die = &mut self.dies[index];
         let program = if cause == Cause::Fold { self.fold_program } else { cell.program };
+        let program = self.vary.flash(program, ppn >> self.stride_bits, index, 1);
         let done = moved.max(die.free) + program;
         *die = Die { free: done, read_free: die.read_free, unit: ppn, unit_done: done };
         self.row = (u32::MAX, 0);
@@ -269,6 +277,10 @@ impl Flash for Media {
             }
         }
         done
+    }
+
+    fn backlog(&self) -> u64 {
+        self.quiet_at().saturating_sub(self.fold_program.max(self.cells[0].program))
     }
 
     fn erase(&mut self, at: u64, sb: u32) -> u64 {

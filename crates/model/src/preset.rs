@@ -46,7 +46,7 @@ pub struct FigureLine {
 }
 
 /// Short names for overrides.
-const SHORT: [(&str, &str); 12] = [
+const SHORT: [(&str, &str); 15] = [
     ("temperature", "heat.ambient_c"),
     ("cooled", "heat.cooled"),
     ("format", "block_bytes"),
@@ -59,6 +59,9 @@ const SHORT: [(&str, &str); 12] = [
     ("unit", "map.unit_bytes"),
     ("trim", "discard.honoured"),
     ("endurance", "wear.endurance"),
+    ("vary", "vary.amount"),
+    ("flush_ignored", "command.flush_ignored"),
+    ("depth", "link.0.depth"),
 ];
 
 impl DriveSpec {
@@ -175,7 +178,10 @@ fn leaf<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
     let (head, rest) = key.split_once('.').unwrap_or((key, ""));
     match (table.get_mut(head)?, rest) {
         (Value::Table(inner), "") if !inner.contains_key("value") => None,
-        (Value::Array(_), _) => None,
+        (Value::Array(items), rest) => {
+            let (index, rest) = rest.split_once('.')?;
+            leaf(items.get_mut(index.parse::<usize>().ok()?)?.as_table_mut()?, rest)
+        }
         (place, "") => Some(place),
         (Value::Table(inner), rest) => leaf(inner, rest),
         _ => None,
@@ -298,6 +304,20 @@ mod tests {
         assert_eq!((*spec.heat.ambient_c, spec.heat.ambient_c.from), (40.0, Origin::Given));
         let spec = spec.with_overrides(&[("link", "pcie-2x1")]).expect("known");
         assert_eq!(*spec.link[0].bus, "pcie-2x1");
+    }
+
+    #[test]
+    fn a_link_or_a_throttle_step_is_overridden_by_its_number() {
+        let drive = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
+        let with = |key, value| drive.with_overrides(&[(key, value)]).map_err(|e| e.to_string());
+        let slower = with("link.0.bus", "pcie-2x1").expect("its link");
+        assert_eq!((&**slower.link[0].bus, slower.link[0].bus.from), ("pcie-2x1", Origin::Given));
+        assert_eq!(*with("depth", "2").expect("its depth").link[0].depth, 2);
+        let error = with("link.0.bus", "x").expect_err("no bus");
+        assert!(error.starts_with("link.bus: 'x' is not one of"), "{error}");
+        let error = with("link.7.bus", "pcie-2x1").expect_err("no such link");
+        assert!(error.starts_with("link.7.bus: no such parameter"), "{error}");
+        assert!(with("link.0", "pcie-2x1").is_err());
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub struct DriveSpec {
     pub block_bytes: Figure<u32>,
     /// Logical block sizes the drive can be formatted to, in bytes.
     pub formats: Vec<u32>,
-    /// Seed of all random choices of the drive.
+    /// Seed of this specimen: which drive of the model it is.
     pub seed: Figure<u64>,
     /// The host, as far as it affects measurements.
     pub host: HostSpec,
@@ -54,6 +54,8 @@ pub struct DriveSpec {
     pub wear: WearSpec,
     /// Heat.
     pub heat: HeatSpec,
+    /// Variation between drives, sessions and operations.
+    pub vary: VarySpec,
 }
 
 impl Default for DriveSpec {
@@ -78,6 +80,7 @@ impl Default for DriveSpec {
             nand: NandSpec::default(),
             wear: WearSpec::default(),
             heat: HeatSpec::default(),
+            vary: VarySpec::default(),
         }
     }
 }
@@ -129,6 +132,12 @@ pub struct CommandSpec {
     pub latency_us: Figure<f64>,
     /// Time of a flush besides the data, us.
     pub flush_us: Figure<f64>,
+    /// Whether a flush is acknowledged at once and does nothing.
+    pub flush_ignored: Figure<bool>,
+    /// A command after this time without any wakes the drive, ms.
+    pub sleep_after_ms: Figure<f64>,
+    /// Time to wake up, us; 0: it never sleeps.
+    pub wake_us: Figure<f64>,
 }
 
 impl Default for CommandSpec {
@@ -139,6 +148,9 @@ impl Default for CommandSpec {
             write_us: guess(4.0),
             latency_us: guess(8.0),
             flush_us: guess(100.0),
+            flush_ignored: guess(false),
+            sleep_after_ms: guess(100.0),
+            wake_us: guess(0.0),
         }
     }
 }
@@ -412,6 +424,50 @@ impl Default for HeatSpec {
             cooled: guess(true),
             bare_s: guess(180.0),
             throttle: Vec::new(),
+        }
+    }
+}
+
+/// Variation. Standard deviations are shares of a time. The model is deterministic in itself: without
+/// `amount` every drive, session and operation is the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct VarySpec {
+    /// Factor of everything below; 0: no variation. Virtual drives that a user names have 1.
+    pub amount: Figure<f64>,
+    /// Flash times between drives of the model.
+    pub specimen: Figure<f64>,
+    /// Flash times between the dies of a drive.
+    pub die: Figure<f64>,
+    /// Flash times between erase blocks.
+    pub block: Figure<f64>,
+    /// All times between sessions.
+    pub session: Figure<f64>,
+    /// Slow drift of all times within a session.
+    pub drift: Figure<f64>,
+    /// Time constant of the drift, s.
+    pub drift_s: Figure<f64>,
+    /// Share of page reads that are repeated.
+    pub retry: Figure<f64>,
+    /// Mean delay of a completion on the host, us; the latency of commands contains it.
+    pub jitter_us: Figure<f64>,
+    /// Seed of the session.
+    pub session_seed: Figure<u64>,
+}
+
+impl Default for VarySpec {
+    fn default() -> Self {
+        VarySpec {
+            amount: guess(0.0),
+            specimen: guess(0.01),
+            die: guess(0.02),
+            block: guess(0.02),
+            session: guess(0.003),
+            drift: guess(0.002),
+            drift_s: guess(20.0),
+            retry: guess(0.001),
+            jitter_us: guess(0.5),
+            session_seed: guess(1),
         }
     }
 }

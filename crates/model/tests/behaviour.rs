@@ -212,6 +212,92 @@ fn idle_time_empties_the_cache() {
     assert!(fresh > 2200.0 && next < 600.0 && rested > 2100.0, "{fresh} {next} {rested}");
 }
 
+/// Folding filled the queues of the dies for as long as idle time had lasted, and the next command waited
+/// for all of it: 2.9 s on this QLC drive.
+#[test]
+fn a_command_after_a_rest_does_not_wait_for_the_work_of_the_rest() {
+    for name in ["qlc-1t", "samsung-970-evo-plus-250", "crucial-mx500-1t"] {
+        let mut bench = Bench::preset(name);
+        let part = 64 << 20;
+        bench.sweep(Write, 0, 4 << 30, 1 << 20, 1);
+        let before = bench.sweep(Write, 4 << 30, (4 << 30) + part, 1 << 20, 1)[0];
+        bench.idle(1.0);
+        let after = bench.sweep(Write, 5 << 30, (5 << 30) + part, 1 << 20, 1)[0];
+        let held_up_s = part as f64 / after - part as f64 / before;
+        assert!(held_up_s < 0.1, "{name}: {held_up_s} s, {before} before, {after} after");
+    }
+}
+
+#[test]
+fn an_ignored_flush_is_quick_and_keeps_nothing() {
+    for (ignored, lost) in [("true", true), ("false", false)] {
+        let pairs = [("capacity", "4GiB"), ("flush_ignored", ignored)];
+        let mut drive = Drive::new(&spec("samsung-980-pro-1t", &pairs), 1);
+        drive.remember();
+        let written = drive.submit(0, &op(Write, 0, 4096)).done_ns;
+        let flushed = drive.submit(written, &Op::FLUSH).done_ns;
+        assert_eq!(flushed - written < 30_000, lost, "{} ns", flushed - written);
+        drive.power_cut(flushed);
+        assert_eq!(drive.health().counters.lost_blocks > 0, lost, "ignored {ignored}");
+    }
+}
+
+#[test]
+fn a_drive_that_sleeps_takes_its_time_to_wake() {
+    let pairs = [("capacity", "4GiB"), ("command.wake_us", "5000")];
+    let mut drive = Drive::new(&spec("samsung-980-pro-1t", &pairs), 1);
+    let first = drive.submit(0, &op(Write, 0, 4096)).done_ns;
+    let mut took = |rest_ms: u64, from: u64| {
+        let at = from + rest_ms * 1_000_000;
+        drive.submit(at, &op(Write, 0, 4096)).done_ns - at
+    };
+    let (awake, asleep) = (took(50, first), took(150, first + 60_000_000));
+    assert!(awake < 1_000_000 && asleep > 5_000_000, "{awake} {asleep}");
+}
+
+/// Times of single reads at depth 1, ns, ascending.
+fn read_times(pairs: &[(&str, &str)]) -> Vec<u64> {
+    let mut bench = Bench::new(&spec("samsung-980-pro-1t", pairs));
+    bench.sweep(Write, 0, 1 << 30, 1 << 20, 1);
+    bench.idle(20.0);
+    let mut times: Vec<u64> = (0..4000)
+        .map(|_| {
+            let offset = bench.below(1 << 18) * 4096;
+            let done = bench.drive.submit(bench.now, &op(Read, offset, 4096)).done_ns;
+            done - std::mem::replace(&mut bench.now, done)
+        })
+        .collect();
+    times.sort_unstable();
+    times
+}
+
+#[test]
+fn with_variation_no_two_reads_are_alike_and_their_mean_stays() {
+    let (bare, varied) = (read_times(&[]), read_times(&[("vary", "1")]));
+    let mean = |times: &[u64]| times.iter().sum::<u64>() as f64 / times.len() as f64;
+    assert_eq!(bare[400], bare[3600], "without it all of them are");
+    assert!(varied[2000] < varied[3600] && varied[3600] < varied[3960], "a tail");
+    assert!(varied[3999] > varied[2000] * 3 / 2, "a read that was repeated");
+    assert!((mean(&varied) / mean(&bare) - 1.0).abs() < 0.03, "{} {}", mean(&varied), mean(&bare));
+    assert_eq!(varied, read_times(&[("vary", "1")]), "the same seeds, the same times");
+    assert_ne!(varied, read_times(&[("vary", "1"), ("vary.session_seed", "2")]));
+}
+
+/// Presets are fitted without variation, and hold with it.
+#[test]
+fn variation_keeps_the_rate_of_a_fill() {
+    for name in ["samsung-970-evo-plus-250", "qlc-1t"] {
+        let rate = |amount| {
+            let pairs = [("capacity", "16GB"), ("vary", amount), ("slc", "4GB")];
+            let mut bench = Bench::new(&spec(name, &pairs));
+            let bytes = bench.drive.bytes();
+            bench.sweep(Write, 0, bytes / (1 << 20) * (1 << 20), 1 << 20, 1)[0]
+        };
+        let (bare, varied) = (rate("0"), rate("1"));
+        assert!((varied / bare - 1.0).abs() < 0.03, "{name}: {bare} bare, {varied} varied");
+    }
+}
+
 #[test]
 fn links_can_be_put_before_any_drive() {
     let mut bench = Bench::new(&spec("samsung-980-pro-1t", &[("link", "pcie-2x1")]));

@@ -17,7 +17,8 @@ const LEVEL_EVERY: u64 = 16;
 
 impl PageMapped {
     /// Uses idle time from `from` to `until` to empty the SLC cache and to free and erase
-    /// superblocks.
+    /// superblocks. A die gets one program after the present one at most, so the next command of the
+    /// host does not wait for more than that.
     pub fn idle(&mut self, from: u64, until: u64, flash: &mut impl Flash) {
         let mut at = from;
         while at < until && self.idle_job() {
@@ -25,7 +26,7 @@ impl PageMapped {
             if self.collect(self.batch, at, flash).is_err() {
                 return;
             }
-            at = self.ready.max(at + 1);
+            at = self.ready.max(at + 1).max(flash.backlog());
         }
         while at < until
             && let Some(sb) = self.blocks.erase_ahead()

@@ -34,6 +34,10 @@ pub trait Flash {
     fn program(&mut self, at: u64, ppn: u32, slc: bool, cause: Cause) -> u64;
     /// Erases a superblock.
     fn erase(&mut self, at: u64, sb: u32) -> u64;
+    /// Time before which more background work would only wait behind other work of its die.
+    fn backlog(&self) -> u64 {
+        0
+    }
 }
 
 /// Flash that takes no time.
