@@ -40,6 +40,11 @@ impl Session {
         known.then(|| Session { log: value.ln(), within, half_range: 0.0 })
     }
 
+    /// The value; of a range, its geometric mean.
+    pub fn value(&self) -> f64 {
+        self.log.exp()
+    }
+
     /// A value printed as a range. `None` unless both ends are positive and in order.
     pub fn in_range(low: f64, high: f64) -> Option<Session> {
         let (low, high) = (Session::new(low, &[])?.log, Session::new(high, &[])?.log);

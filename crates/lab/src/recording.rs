@@ -41,6 +41,8 @@ pub(crate) struct Test<'a> {
     pub method: &'a str,
     /// Version of its protocol; `None`: the first.
     pub protocol: Option<u32>,
+    /// Seed of everything random; `None` where jobs have seeds of their own.
+    pub seed: Option<u64>,
 }
 
 impl Recording {
@@ -60,6 +62,7 @@ impl Recording {
             plan: Some(plan),
             state_before: info.state,
             protocol: test.protocol,
+            seed: test.seed,
             ..Run::new(test.method, info.target.clone())
         };
         let number = store.begin(&run)?;

@@ -42,6 +42,8 @@ pub struct Instrument {
     pub pin: bool,
     /// How long the drive may leave everything unanswered before the run is ended.
     pub patience: Option<Duration>,
+    /// Seed of the session: of everything random in the run, and of the session of a virtual drive.
+    pub seed: u64,
 }
 
 impl Request {

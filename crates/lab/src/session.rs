@@ -77,7 +77,8 @@ impl<'a> Planned<'a> {
     pub fn begin(self, watcher: Box<dyn Watcher>) -> Result<Begun<'a>> {
         let Planned { plan, request, work, info } = self;
         let store = request.store.as_deref();
-        let test = Test { method: work.name(), protocol: work.protocol() };
+        let seed = Some(request.instrument.seed);
+        let test = Test { method: work.name(), protocol: work.protocol(), seed };
         let recording = Recording::begin(store, test, &info, plan, watcher)?;
         Ok(Begun { request, work, recording })
     }

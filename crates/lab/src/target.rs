@@ -37,7 +37,7 @@ impl Target {
         if self.spec == NULL {
             return Ok(Planned { info: self.null(), destroys: None });
         }
-        if let Some(spec) = virtual_drive::described(&self.spec) {
+        if let Some(spec) = virtual_drive::described(&self.spec, 0) {
             return Ok(Planned { info: Simulator::info(&spec?, &self.spec), destroys: None });
         }
         let planned = drive::plan_open(&self.spec, &self.open_request())?;
@@ -83,7 +83,8 @@ impl Stand {
         observer: Box<dyn Observer>,
     ) -> Result<Stand> {
         let (target, interrupt) = (&request.target, Arc::clone(interrupt));
-        if let Some(spec) = virtual_drive::described(&target.spec) {
+        let seed = request.instrument.seed;
+        if let Some(spec) = virtual_drive::described(&target.spec, seed) {
             let simulator = Simulator::new(spec?, &target.spec, interrupt, observer);
             return Ok(Stand::Virtual(Box::new(simulator)));
         }
@@ -135,7 +136,7 @@ impl Stand {
 }
 
 fn options(request: &Request) -> Result<Options> {
-    let Instrument { backend, pin, patience } = request.instrument;
+    let Instrument { backend, pin, patience, .. } = request.instrument;
     let journal = request.target.borrow.then(|| request.target.place()).transpose()?;
     let usual = Options::default();
     let patience = patience.unwrap_or(usual.patience);

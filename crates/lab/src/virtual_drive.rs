@@ -2,16 +2,27 @@
 
 use std::fs;
 
-use model::DriveSpec;
+use model::{DriveSpec, Origin};
 
 use crate::error::{LabError, Result};
 
 /// Begins the name of every virtual drive.
 pub const PREFIX: &str = "sim:";
 
-/// The drive named by a target, or `None` when the target is no virtual drive.
-pub(crate) fn described(target: &str) -> Option<Result<DriveSpec>> {
-    target.strip_prefix(PREFIX).map(parse)
+/// The drive named by a target, in a session of this seed; `None` when the target is no virtual drive.
+/// It varies as its description says, or by the default if that says nothing: a drive on which every
+/// operation takes the same time teaches the wrong lesson.
+pub(crate) fn described(target: &str, session_seed: u64) -> Option<Result<DriveSpec>> {
+    let spec = target.strip_prefix(PREFIX).map(parse)?;
+    Some(spec.map(|mut spec| {
+        if spec.vary.amount.from == Origin::Guessed {
+            spec.vary.amount.value = 1.0;
+        }
+        if spec.vary.session_seed.from == Origin::Guessed {
+            spec.vary.session_seed.value = session_seed;
+        }
+        spec
+    }))
 }
 
 /// The drive of that name, with or without the prefix.
@@ -42,11 +53,15 @@ mod tests {
 
     #[test]
     fn names_files_and_overrides() {
-        assert!(described("/dev/sda").is_none());
-        let known = |spec: &str| described(spec).expect("virtual").map_err(|e| e.to_string());
+        assert!(described("/dev/sda", 1).is_none());
+        let known = |spec: &str| described(spec, 7).expect("virtual").map_err(|e| e.to_string());
         let drive = known("sim:samsung-970-pro-1t?capacity=64GiB").expect("a preset");
         assert_eq!(drive.capacity.0, 64 << 30);
-        assert_eq!(named("samsung-970-pro-1t?capacity=64GiB").ok().as_ref(), Some(&drive));
+        assert_eq!((*drive.vary.amount, *drive.vary.session_seed), (1.0, 7));
+        let bare = known("sim:samsung-970-pro-1t?vary=0&vary.session_seed=2").expect("a preset");
+        assert_eq!((*bare.vary.amount, *bare.vary.session_seed), (0.0, 2));
+        let named = named("samsung-970-pro-1t?capacity=64GiB").expect("a preset");
+        assert_eq!((named.capacity.0, *named.vary.amount), (64 << 30, 0.0));
         assert!(known("sim:samsung-970-pro-1t?capacity").is_err_and(|e| e.contains("key=value")));
         assert!(known("sim:no-such-drive").is_err_and(|e| e.contains("no such drive")));
         assert!(known("sim:./none.toml").is_err());

@@ -61,6 +61,9 @@ pub struct Run {
     /// Values of two versions are not the same quantity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<u32>,
+    /// Seed of everything random in the run, given or drawn; absent where jobs have their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// The target.
     pub target: Target,
     /// The machine around the drive.
@@ -116,6 +119,7 @@ impl Run {
             seconds: None,
             method: method.to_string(),
             protocol: None,
+            seed: None,
             target,
             environment: Environment::default(),
             plan: None,

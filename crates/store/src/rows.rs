@@ -66,6 +66,7 @@ fn without_bulk(run: &Run) -> Run {
         seconds: run.seconds,
         method: run.method.clone(),
         protocol: run.protocol,
+        seed: run.seed,
         target: run.target.clone(),
         environment: run.environment.clone(),
         plan: run.plan.clone(),

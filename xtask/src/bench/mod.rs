@@ -7,6 +7,7 @@
 
 mod against;
 mod compat;
+mod coverage;
 mod engine;
 mod goals;
 mod model;
@@ -42,7 +43,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         // So short that it only tests the benchmark itself; nothing is stored.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
-            "name a benchmark: cargo xtask bench compat|engine|model|nvme|plan|amplification|endurance|\
+            "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|plan|amplification|endurance|\
              store|verdicts [--tiny], or cargo xtask bench against REV"
         ),
     };
@@ -52,10 +53,11 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "model" => model::run(effort),
         "nvme" => nvme::run(effort),
         "plan" => plan::run(effort),
+        "coverage" => coverage::run(effort),
         "verdicts" => verdicts::run(effort),
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
-            "there is no benchmark '{what}'; there are: against REV, compat, engine, model, nvme, plan, \
+            "there is no benchmark '{what}'; there are: against REV, compat, coverage, engine, model, nvme, plan, \
              amplification, endurance, store, verdicts"
         ),
     }

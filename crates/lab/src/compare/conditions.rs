@@ -38,6 +38,8 @@ fn conditions(run: &Run) -> Conditions {
         ("page cache", run.target.direct.map(|d| if d { "bypassed" } else { "used" }.into())),
         ("size", run.plan.as_ref().map(|p| workload::units::binary(p.region_bytes))),
         ("method", Some(run.method.clone())),
+        // Values of two protocols are not the same quantity.
+        ("protocol", run.protocol.map(|version| format!("version {version}"))),
         ("tool", tool.unwrap_or_else(|| Some(format!("ssdyno {}", machine.ssdyno)))),
         ("backend", machine.backend.clone()),
         ("machine", machine.board.clone().or(machine.host.clone())),

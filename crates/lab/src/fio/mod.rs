@@ -77,7 +77,7 @@ impl<'p> Planned<'p> {
     /// Enters the run into the store.
     pub fn begin(self, watcher: Box<dyn Watcher>) -> Result<Begun<'p>> {
         let Planned { plan, store, target, info, prepared } = self;
-        let test = Test { method: "fio", protocol: None };
+        let test = Test { method: "fio", protocol: None, seed: None };
         let recording = Recording::begin(store.as_deref(), test, &info, plan, watcher)?;
         Ok(Begun { target, prepared, recording })
     }

@@ -26,6 +26,10 @@ enum Kind {
     Virtual(Box<Simulator>, Box<DriveSpec>),
 }
 
+/// Seed of the session of a virtual drive: jobs have seeds of their own, and the same jobs give the same
+/// run.
+const SESSION: u64 = 1;
+
 impl FioTarget {
     /// The target that the plan's files name. `given` are the words that give targets away
     /// (`--destroy`).
@@ -37,7 +41,7 @@ impl FioTarget {
             let text = format!("{name}: there is no driver for such a drive");
             LabError::usage(text).advise("sim:NAME, a virtual drive; or a file or device")
         };
-        let spec = virtual_drive::described(&name).ok_or_else(unknown)??;
+        let spec = virtual_drive::described(&name, SESSION).ok_or_else(unknown)??;
         let (never, quiet) = (Arc::new(AtomicBool::new(false)), Box::new(|_: &Event| {}));
         let simulator = Simulator::new(spec.clone(), &name, never, quiet);
         Ok(FioTarget(Kind::Virtual(Box::new(simulator), Box::new(spec))))

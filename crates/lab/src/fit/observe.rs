@@ -164,6 +164,7 @@ mod tests {
             state_before: State::Fresh,
             state_after: State::Used,
             protocol: None,
+            seed: None,
             state_as_of: None,
             health_after: None,
             answer: None,

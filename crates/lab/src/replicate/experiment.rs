@@ -15,9 +15,10 @@ use crate::work::{Script, Work};
 pub type ReadIo<'a> = &'a dyn Fn(&str) -> std::result::Result<Io, String>;
 
 impl Experiment {
-    /// The target it runs on.
+    /// The target it runs on: the drive as it was fitted, without variation.
     pub fn target(&self) -> String {
-        format!("{PREFIX}{}", self.drive)
+        let separator = if self.drive.contains('?') { '&' } else { '?' };
+        format!("{PREFIX}{}{separator}vary=0", self.drive)
     }
 }
 

@@ -9,8 +9,8 @@ mod limits;
 use std::time::Duration;
 
 use record::{
-    Covers, Finding, FindingKind, Level, Metric, MetricKey, Order, State, Statistic, TargetKind, Unit,
-    Verdict,
+    Covers, Finding, FindingKind, Level, Metric, MetricKey, Order, State, Statistic, TargetKind,
+    Unit, Verdict,
 };
 use rig::{Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason, TargetInfo};
 use workload::units::binary;

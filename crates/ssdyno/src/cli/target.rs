@@ -1,6 +1,8 @@
 //! Arguments that all measuring commands share: target, instrument, output, store.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use clap::Args;
@@ -52,6 +54,13 @@ pub struct BorrowArgs {
     pub journal: Option<PathBuf>,
 }
 
+/// A seed from the standard library's own randomness, in the range that every reader of JSON keeps
+/// exactly. One is drawn for the process, so that all its runs can be repeated with one `--seed`.
+fn drawn() -> u64 {
+    static SEED: OnceLock<u64> = OnceLock::new();
+    *SEED.get_or_init(|| RandomState::new().build_hasher().finish() >> 11)
+}
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Instrument")]
 pub struct InstrumentArgs {
@@ -61,8 +70,8 @@ pub struct InstrumentArgs {
     /// Bind every job to a processor
     #[arg(long)]
     pub pin: bool,
-    /// Seed of everything random
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    /// Seed of everything random; on a virtual drive also of the session [default: drawn]
+    #[arg(long, default_value_t = drawn(), hide_default_value = true, value_name = "N")]
     pub seed: u64,
     /// End the run when the drive has answered nothing for this long [default: 5m]
     #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
@@ -88,7 +97,7 @@ pub struct OutputArgs {
 
 impl From<&TargetArgs> for Request {
     fn from(args: &TargetArgs) -> Request {
-        let InstrumentArgs { backend, pin, patience, .. } = args.instrument;
+        let InstrumentArgs { backend, pin, patience, seed } = args.instrument;
         Request {
             target: Target {
                 spec: args.target.clone(),
@@ -97,7 +106,7 @@ impl From<&TargetArgs> for Request {
                 borrow: args.borrow.allowed,
                 journal: args.borrow.journal.clone(),
             },
-            instrument: Instrument { backend, pin, patience },
+            instrument: Instrument { backend, pin, patience, seed },
             store: args.store.store.clone(),
             command: std::env::args().collect(),
         }

@@ -1,0 +1,40 @@
+//! A small form of the example `coverage`: the interval for the next run holds it, on a drive that
+//! varies and whose variation is not that of the assumption.
+
+#[path = "../examples/coverage/sample.rs"]
+mod sample;
+
+use methods::Options;
+use sample::{Count, PRESETS, coverage, primary};
+
+#[test]
+fn the_next_run_of_a_drive_that_varies_falls_into_the_interval() {
+    let mut pooled = Count::default();
+    for preset in [PRESETS[2], PRESETS[8]] {
+        for ((_, runs), count) in coverage(preset, 2, 32 << 20) {
+            if runs > 1 {
+                (pooled.hits, pooled.trials) =
+                    (pooled.hits + count.hits, pooled.trials + count.trials);
+            }
+        }
+    }
+    assert_eq!(pooled.trials, 2 * 2 * 2 * 10, "presets, specimens, numbers of runs, cells");
+    assert!(pooled.share() >= 0.85, "{pooled:?}");
+}
+
+/// Alternating cells gave 7092 or 3235 MB/s of sequential reads, by the number of rounds.
+#[test]
+fn the_value_of_a_cell_does_not_depend_on_the_number_of_rounds() {
+    for preset in ["samsung-980-pro-1t", "crucial-mx500-1t", "dramless-hmb-1t"] {
+        let with = |rounds| {
+            let replicates = Some(rounds);
+            let options = Options { replicates, size: Some(256 << 20), ..Options::default() };
+            primary(preset, &[("vary", "0")], &options)
+        };
+        for (few, many) in with(2).into_iter().zip(with(8)) {
+            assert_eq!((&few.name, few.n, many.n), (&many.name, 2, 8));
+            let ratio = many.value.zip(few.value).map_or(0.0, |(many, few)| many / few);
+            assert!((ratio - 1.0).abs() < 0.03, "{preset}: {ratio}, {few:?}, {many:?}");
+        }
+    }
+}
