@@ -19,7 +19,7 @@ pub struct Difference {
 /// Name of the condition that `--by title` groups by. A difference of titles says nothing by itself.
 const TITLE: &str = "title";
 
-type Conditions = [(&'static str, Option<String>); 18];
+type Conditions = [(&'static str, Option<String>); 19];
 
 fn conditions(run: &Run) -> Conditions {
     let drive = run.target.drive.as_ref();
