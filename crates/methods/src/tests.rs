@@ -386,6 +386,8 @@ fn every_replicate_is_shown_as_soon_as_it_is_there() {
     let mut session = Session::new(&mut fake).with_checkpoints(|o| seen.push(samples(o)));
     find("quick").expect("exists").run(&mut session, &options()).expect("ok");
     session.finish();
+    // The tests of causes report nothing.
+    seen.dedup();
     assert!(seen.len() >= 9 * 4 && seen[..9 * 4].windows(2).all(|w| w[0] < w[1]), "{seen:?}");
 }
 
