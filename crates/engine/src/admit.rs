@@ -3,7 +3,7 @@
 
 use record::Safety;
 use rig::{Job, Result, RigError, TargetInfo};
-use workload::{Caching, Content, Workload};
+use workload::{Caching, Content, IN_FLIGHT_MAX, Workload, WorkloadError};
 
 /// Whether the workload may and can run on a target like this. Whether the file
 /// system supports O_DIRECT is unknown until it is opened; until then it is assumed to.
@@ -30,6 +30,16 @@ pub(crate) fn admit_sources(job: &Job) -> Result<()> {
     }
     let text = format!("{} needs a source for each of its jobs", job.name());
     Err(RigError::Unsupported(text))
+}
+
+/// Whether the jobs of a performance have few enough operations in flight, all together.
+pub(crate) fn admit_depth(jobs: &[Job]) -> Result<()> {
+    let each = jobs.iter().map(|job| &job.workload);
+    let operations = each.map(|w| u64::from(w.depth) * u64::from(w.jobs)).sum();
+    if operations > IN_FLIGHT_MAX {
+        return Err(WorkloadError::TooDeep { operations }.into());
+    }
+    Ok(())
 }
 
 /// Whether data may be changed at all.

@@ -88,11 +88,22 @@ impl<'a> Conductor<'a> {
     }
 
     /// Runs all jobs to the end of the last and returns the time. `between` is called with the time
-    /// after each step; with `stops`, no step passes the end of an interval.
-    pub(crate) fn run(&mut self, stops: bool, mut between: impl FnMut(u64)) -> io::Result<u64> {
+    /// after each step; with `stops`, no step passes the end of an interval. At `limit`, in
+    /// nanoseconds of the drive's clock, all jobs are stopped.
+    pub(crate) fn run(
+        &mut self,
+        stops: bool,
+        limit: u64,
+        mut between: impl FnMut(u64),
+    ) -> io::Result<u64> {
+        let mut limit = limit;
         while let Some(Reverse((at, number))) = self.wakes.pop() {
             let now = self.turn_to(at, number);
-            let next = self.wakes.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
+            if now >= limit {
+                self.halt.end_all();
+                limit = u64::MAX;
+            }
+            let next = self.wakes.peek().map_or(limit, |Reverse((at, _))| limit.min(*at));
             let interval_end = match stops {
                 true => now - (now - self.origin) % self.interval_ns + self.interval_ns,
                 false => u64::MAX,

@@ -37,7 +37,7 @@ pub(crate) struct Case<'a> {
 
 /// Everything that casts doubt on a measurement.
 pub(crate) fn examine(case: &Case<'_>) -> Vec<Finding> {
-    let rules: [fn(&Case<'_>) -> Option<Finding>; 12] = [
+    let rules: [fn(&Case<'_>) -> Option<Finding>; 13] = [
         failed,
         served_from_ram,
         not_direct,
@@ -50,6 +50,7 @@ pub(crate) fn examine(case: &Case<'_>) -> Vec<Finding> {
         too_hot,
         others,
         stood_still,
+        thinned,
     ];
     let findings = rules.into_iter().filter_map(|rule| rule(case));
     findings
@@ -246,6 +247,21 @@ fn stood_still(case: &Case<'_>) -> Option<Finding> {
     let evidence = Evidence::new("time that was not the drive's", seconds * 1e9, Unit::Nanoseconds);
     let finding = Finding::new(FindingKind::StoodStill, Level::Warn, text).with(evidence);
     (seconds > 0.0).then(|| finding.advise("run it again without a pause"))
+}
+
+fn thinned(case: &Case<'_>) -> Option<Finding> {
+    let Seen { grain, by_job, .. } = case.seen;
+    let dropped = by_job.iter().any(|job| job.forgotten > 0);
+    if *grain == 1 && !dropped {
+        return None;
+    }
+    let rows = "a row of its series covers up to";
+    let mut text = format!("a long workload: {rows} {grain} intervals");
+    if dropped {
+        text += ", and extremes of bandwidth are those of the latest intervals";
+    }
+    let evidence = Evidence::new("intervals in a row", *grain as f64, Unit::Number);
+    Some(Finding::new(FindingKind::SeriesThinned, Level::Note, text).with(evidence))
 }
 
 fn others(case: &Case<'_>) -> Option<Finding> {

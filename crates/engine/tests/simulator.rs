@@ -124,3 +124,41 @@ fn the_user_ends_a_run_in_virtual_time_too() {
     assert!(measured.kind(OpKind::Write).is_some_and(|k| k.ops > 0));
     assert!(matches!(drive.measure(&endless), Err(RigError::Interrupted)));
 }
+
+#[test]
+fn a_long_run_costs_no_more_rows_than_an_hour() {
+    // The slowest drive there is: 10 s an operation, 2 million intervals.
+    let mut drive = drive(&[("capacity", "8GiB"), ("command.read_us", "10000000")]);
+    let ops = 20_000;
+    let slow = reads(Stop { ops: Some(ops), ..Stop::default() });
+    let measured = drive.measure(&slow).expect("measured");
+    let series = &measured.series;
+    let rows = series.t_ns.len();
+    assert!((16_384..=32_768).contains(&rows), "{rows} rows");
+    let values = |name: &str| series.column(name).expect("a column").values.clone();
+    let spans = series.t_ns.iter().scan(0, |from, t| Some(t - std::mem::replace(from, *t)));
+    let bytes: f64 =
+        values("read").iter().zip(spans).map(|(v, ns)| v.unwrap_or(0.0) * ns as f64 / 1e9).sum();
+    let moved = ops as f64 * 4096.0;
+    assert!((bytes / moved - 1.0).abs() < 0.001, "{bytes} of {moved} bytes");
+    let found = |name: &str| values(name).into_iter().flatten().reduce(f64::max);
+    assert_eq!((found("read.low"), found("read.high")), (Some(0.0), Some(40_960.0)));
+    let thinned = |f: &record::Finding| f.kind == record::FindingKind::SeriesThinned;
+    assert!(measured.findings.iter().any(thinned), "{:?}", measured.findings);
+}
+
+#[test]
+fn virtual_time_has_an_end() {
+    let mut drive = drive(&[("capacity", "8GiB"), ("command.read_us", "10000000")]);
+    drive.idle(Duration::from_secs(20 * 365 * 86_400 - 1000)).expect("idles");
+    let measured = drive.measure(&reads(Stop::default())).expect("what was measured");
+    assert_eq!(measured.stop, StopReason::Interrupted);
+    let ops = measured.kind(OpKind::Read).map_or(0, |k| k.ops);
+    assert!((90..=110).contains(&ops), "{ops} operations in 1000 s");
+    let error = drive.idle(Duration::from_nanos(1)).expect_err("the limit");
+    assert!(error.to_string().contains("its limit of 20 years"), "{error}");
+    // Beyond what a clock can count.
+    let mut other = self::drive(&[("capacity", "8GiB")]);
+    other.idle(Duration::MAX).expect("idles to the limit");
+    assert!(other.idle(Duration::from_nanos(1)).is_err());
+}

@@ -22,6 +22,12 @@ use crate::error::{ErrorKind, LabError, Result};
 use crate::history;
 use crate::watcher::{Recorded, Watcher};
 
+/// The most findings, and the most kinds of errors, in a record.
+const MESSAGES_MAX: usize = 1000;
+
+/// The longest text of a finding, bytes.
+const TEXT_MAX: usize = 4096;
+
 /// A run that is being recorded.
 pub(crate) struct Recording {
     store: Store,
@@ -213,7 +219,8 @@ impl Recording {
         if let Some(plan) = &mut self.run.plan {
             plan.workloads.clone_from(&outcome.workloads);
         }
-        self.run.warnings = self.notes.iter().chain(&outcome.warnings).cloned().collect();
+        self.run.warnings = bounded(self.notes.iter().chain(&outcome.warnings));
+        self.run.errors.truncate(MESSAGES_MAX);
         // The stamp covers the findings about the machine too, which the method does not see.
         let stamp = Stamp::of(&self.run.warnings, &self.run.verdicts);
         self.run.answer = outcome.answer.clone().map(|answer| Answer { stamp, ..answer });
@@ -257,6 +264,26 @@ impl Recording {
     }
 }
 
+/// The findings of a record, within its limits: a drive that misbehaves must not make it unusable.
+fn bounded<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Finding> {
+    let mut findings = findings.cloned();
+    let mut kept: Vec<Finding> = findings.by_ref().take(MESSAGES_MAX).collect();
+    for finding in &mut kept {
+        if finding.text.len() > TEXT_MAX {
+            finding.text.truncate(finding.text.floor_char_boundary(TEXT_MAX));
+            finding.text.push_str(" ...");
+        }
+    }
+    match findings.count() {
+        0 => {}
+        more => {
+            let text = format!("{more} more findings are not in the record");
+            kept.push(Finding::new(FindingKind::LimitPassed, Level::Warn, text));
+        }
+    }
+    kept
+}
+
 /// A recording that the observer and the session both reach, never at the same time.
 #[derive(Clone)]
 pub(crate) struct Shared(Arc<Mutex<Recording>>);
@@ -291,4 +318,20 @@ fn environment(store: &Store) -> Environment {
     let version = env!("CARGO_PKG_VERSION").to_string();
     let machine_id = store.machine_id();
     Environment { ssdyno: version, machine_id, ..drive::host::environment() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_are_bounded_and_the_bound_is_named() {
+        let long = Finding::new(FindingKind::Load, Level::Note, "\u{e9}".repeat(TEXT_MAX));
+        let kept = bounded(std::iter::repeat_n(&long, MESSAGES_MAX + 5));
+        assert_eq!(kept.len(), MESSAGES_MAX + 1);
+        assert!(kept[0].text.len() <= TEXT_MAX + 4 && kept[0].text.ends_with(" ..."));
+        assert_eq!(kept[MESSAGES_MAX].text, "5 more findings are not in the record");
+        let short = Finding::new(FindingKind::Load, Level::Note, "short");
+        assert_eq!(bounded([&short].into_iter()), [short.clone()]);
+    }
 }

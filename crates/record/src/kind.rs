@@ -115,6 +115,8 @@ kinds! {
         NoHost = "no-host",
         /// The drive did not answer.
         NoAnswer = "no-answer",
+        /// The workload was long: rows of its series cover several intervals each.
+        SeriesThinned = "series-thinned",
 
         // Raised by `lab`, about a stored record.
         /// Measured by ssdyno on another machine, or read from an export.

@@ -1,4 +1,7 @@
 //! Values over time, stored column by column: compact in JSON, and ready for charts.
+//!
+//! A series can be thinned to half its rows: rates become means over time, so that their integral
+//! stays the bytes moved, and columns `.low` and `.high` keep the extremes.
 
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +62,86 @@ impl Series {
             column.values.resize(past + 1, None);
         }
     }
+
+    /// Merges the rows in pairs; of an odd number the last stays as it is.
+    ///
+    /// Rates become means weighted by time. Columns of bytes per second get companions `NAME.low` and
+    /// `NAME.high`, the extremes of the intervals merged so far. Of latencies and temperatures the
+    /// greater value stays, so that a percentile is an upper bound.
+    pub fn thin(&mut self) {
+        self.add_extremes();
+        let starts = std::iter::once(0).chain(self.t_ns.iter().copied());
+        let spans: Vec<u64> =
+            self.t_ns.iter().zip(starts).map(|(t, s)| t.saturating_sub(s)).collect();
+        for column in &mut self.columns {
+            let merge = Merge::of(column);
+            let pairs = column.values.chunks(2).zip(spans.chunks(2));
+            column.values = pairs.map(|(values, spans)| merge.row(values, spans)).collect();
+        }
+        self.t_ns = self.t_ns.chunks(2).filter_map(|pair| pair.last().copied()).collect();
+    }
+
+    fn add_extremes(&mut self) {
+        let whole = |c: &&Column| c.unit == Unit::BytesPerSecond && !c.is_extreme();
+        let rates: Vec<Column> = self.columns.iter().filter(whole).cloned().collect();
+        for rate in rates {
+            for end in [LOW, HIGH] {
+                let name = format!("{}{end}", rate.name);
+                match self.columns.iter_mut().find(|c| c.name == name) {
+                    // Rows from before the column have one interval.
+                    Some(known) => known.values.iter_mut().zip(&rate.values).for_each(|(k, r)| {
+                        *k = k.or(*r);
+                    }),
+                    None => self.columns.push(Column { name, ..rate.clone() }),
+                }
+            }
+        }
+    }
+}
+
+/// End of the name of a column with the least rates of merged intervals.
+const LOW: &str = ".low";
+/// End of the name of a column with the greatest rates of merged intervals.
+const HIGH: &str = ".high";
+
+impl Column {
+    /// Whether it holds the extremes of another column.
+    pub fn is_extreme(&self) -> bool {
+        self.name.ends_with(LOW) || self.name.ends_with(HIGH)
+    }
+}
+
+/// How the values of two rows become one.
+enum Merge {
+    Mean,
+    Least,
+    Greatest,
+}
+
+impl Merge {
+    fn of(column: &Column) -> Merge {
+        match column.unit {
+            _ if column.name.ends_with(LOW) => Merge::Least,
+            _ if column.name.ends_with(HIGH) => Merge::Greatest,
+            Unit::BytesPerSecond | Unit::Iops => Merge::Mean,
+            _ => Merge::Greatest,
+        }
+    }
+
+    /// The value of merged rows; unknown values do not count.
+    fn row(&self, values: &[Option<f64>], spans: &[u64]) -> Option<f64> {
+        let known = || values.iter().zip(spans).filter_map(|(v, span)| Some(((*v)?, *span)));
+        match self {
+            Merge::Least => known().map(|(v, _)| v).reduce(f64::min),
+            Merge::Greatest => known().map(|(v, _)| v).reduce(f64::max),
+            Merge::Mean => {
+                let time: u64 = known().map(|(_, span)| span).sum();
+                let sum: f64 = known().map(|(v, span)| v * span as f64).sum();
+                let mean = if time > 0 { sum / time as f64 } else { known().next()?.0 };
+                known().next().map(|_| mean)
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -73,5 +156,42 @@ mod tests {
         let values = |name| series.column(name).map(|c| c.values.clone());
         assert_eq!(values("read"), Some(vec![Some(1.0), None]));
         assert_eq!(values("temperature"), Some(vec![None, Some(40.0)]));
+    }
+
+    #[test]
+    fn thinning_keeps_the_bytes_and_the_extremes() {
+        let mut series = Series::new("x", 0, 0);
+        for (t, rate, p99) in
+            [(1, 10.0, 5.0), (2, 30.0, 9.0), (3, 0.0, 1.0), (5, 60.0, 2.0), (6, 7.0, 3.0)]
+        {
+            let row = [
+                ("read", Unit::BytesPerSecond, Some(rate)),
+                ("read.p99", Unit::Nanoseconds, Some(p99)),
+            ];
+            series.push(t, &row);
+        }
+        let values = |s: &Series, name: &str| -> Vec<f64> {
+            s.column(name).into_iter().flat_map(|c| c.values.iter().flatten().copied()).collect()
+        };
+        let bytes = |s: &Series| -> f64 {
+            let starts = [0].iter().chain(&s.t_ns);
+            let spans = s.t_ns.iter().zip(starts).map(|(t, s)| (t - s) as f64);
+            values(s, "read").iter().zip(spans).map(|(rate, span)| rate * span).sum()
+        };
+        let moved = bytes(&series);
+        series.thin();
+        assert_eq!(series.t_ns, [2, 5, 6]);
+        assert_eq!(values(&series, "read"), [20.0, 40.0, 7.0]);
+        assert_eq!(values(&series, "read.p99"), [9.0, 2.0, 3.0]);
+        assert_eq!(values(&series, "read.low"), [10.0, 0.0, 7.0]);
+        assert_eq!(values(&series, "read.high"), [30.0, 60.0, 7.0]);
+        series.thin();
+        assert_eq!(series.t_ns, [5, 6]);
+        assert_eq!(
+            (values(&series, "read.low"), values(&series, "read.high")),
+            (vec![0.0, 7.0], vec![60.0, 7.0])
+        );
+        assert!((bytes(&series) - moved).abs() < 1e-9);
+        assert_eq!(series.columns.len(), 4, "extremes have no extremes of their own");
     }
 }

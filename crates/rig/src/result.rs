@@ -50,8 +50,10 @@ pub struct JobResult {
 pub struct JobSeen {
     /// Statistics by `OpKind as usize`; `None` for kinds that did not occur.
     pub kinds: Kinds,
-    /// The intervals with activity, in order.
+    /// The intervals with activity, in order. Of a very long job only the latest are kept.
     pub intervals: Vec<JobInterval>,
+    /// Number of earlier intervals with activity that are no longer kept.
+    pub forgotten: u64,
     /// Intervals below this number are final. 0 before its first report, `u64::MAX` after its end.
     pub closed: u64,
 }

@@ -31,7 +31,9 @@ pub use op::{Op, OpKind};
 pub use pace::{Closed, Open, Pace, Pacing};
 pub use pattern::{Pattern, Zone};
 pub use source::{After, BATCH_MAX, Source};
-pub use spec::{BlockSizes, Caching, Calls, Mix, Region, Stop, Workload, WorkloadError};
+pub use spec::{
+    BlockSizes, Caching, Calls, IN_FLIGHT_MAX, Mix, Region, Stop, Workload, WorkloadError,
+};
 pub use stream::OpStream;
 pub use think::{Think, Thinking};
 pub use zipf::Zipf;

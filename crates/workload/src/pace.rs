@@ -176,7 +176,7 @@ impl Open {
     /// Converts time within bursts to time since the start.
     fn wall(&self, due: u64) -> u64 {
         match self.bursts {
-            Some((on, off)) => due + due / on * off,
+            Some((on, off)) => due.saturating_add((due / on).saturating_mul(off)),
             None => due,
         }
     }
@@ -188,8 +188,8 @@ impl Pace for Open {
     #[inline]
     fn next_due(&mut self, now: u64) -> Option<u64> {
         if let (Step::Asap, Some((on, off))) = (&self.step, self.bursts) {
-            let phase = now % (on + off);
-            self.due = if phase < on { now } else { now - phase + on + off };
+            let phase = now % on.saturating_add(off);
+            self.due = if phase < on { now } else { (now - phase + on).saturating_add(off) };
             return (phase < on).then_some(now);
         }
         let due = self.wall(self.due);
@@ -254,6 +254,17 @@ mod tests {
         assert_eq!(open.wake_at(), Some(1_000_000));
         let late: Vec<u64> = std::iter::from_fn(|| open.next_due(5_500_000)).collect();
         assert_eq!(late, [1, 2, 3, 4, 5].map(|ms| ms * 1_000_000));
+    }
+
+    #[test]
+    fn a_silence_longer_than_any_clock_does_not_overflow() {
+        for rate in [None, Some(0.001)] {
+            let pacing = Pacing::OnOff { on_ns: 1000, off_ns: u64::MAX, rate };
+            let mut open = Open::new(&pacing, 0, 1, 1);
+            assert_eq!(open.next_due(0), Some(0));
+            assert_eq!(open.next_due(1 << 62), None);
+            assert_eq!(open.wake_at(), Some(u64::MAX));
+        }
     }
 
     #[test]

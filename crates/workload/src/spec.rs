@@ -308,6 +308,10 @@ impl Workload {
         if self.depth == 0 || self.batch == 0 || self.jobs == 0 {
             return Err(E::Zero("depth, batch and jobs"));
         }
+        let operations = u64::from(self.depth) * u64::from(self.jobs);
+        if operations > IN_FLIGHT_MAX {
+            return Err(E::TooDeep { operations });
+        }
         if self.blocks.min() == 0 {
             return Err(E::Zero("block size"));
         }
@@ -328,6 +332,10 @@ impl Workload {
         self.pacing.check()
     }
 }
+
+/// The most operations in flight of all jobs together; each takes some 100 bytes. No drive has
+/// a queue of this depth.
+pub const IN_FLIGHT_MAX: u64 = 1 << 20;
 
 /// An invalid description.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -353,6 +361,12 @@ pub enum WorkloadError {
     Synchronous {
         /// The requested queue depth.
         depth: u32,
+    },
+    /// More operations in flight than memory is kept for.
+    #[error("{operations} operations in flight over all jobs, at most {IN_FLIGHT_MAX}")]
+    TooDeep {
+        /// Depth times jobs.
+        operations: u64,
     },
     /// A parameter out of its range.
     #[error("{what} is {value}, must be {range}")]

@@ -26,8 +26,11 @@ use crate::halt::Halt;
 use crate::patience::{Patience, Pulse};
 use crate::recorder::{JobEnd, Report};
 use host::{kernel_worker_cpu_ns, own_read_bytes, traffic};
-use series::push_row;
+use series::{ROWS_MAX, Row, push_row};
 pub(crate) use standstill::Standstills;
+
+/// The latest intervals that are kept of a job: 3 hours of 100 ms each, 18 MB.
+const JOB_INTERVALS: u64 = 1 << 17;
 
 /// The performance that a sampler watches.
 pub(crate) struct Subject<'a> {
@@ -60,6 +63,8 @@ pub(crate) struct Seen {
     /// By job, if requested.
     pub by_job: Vec<JobSeen>,
     pub series: Series,
+    /// Intervals in a row of the series; more than 1 once it was thinned.
+    pub grain: u64,
     pub ends: Vec<JobEnd>,
     pub device: Option<DeviceTraffic>,
     pub temperature: Option<Temperature>,
@@ -86,7 +91,10 @@ pub(crate) struct Sampler<'a> {
     /// Intervals below this index are closed, per job.
     closed: Vec<u64>,
     open: BTreeMap<u64, Kinds>,
+    /// Intervals in the rows of the series so far.
     emitted: u64,
+    /// Final intervals of the row that is not full yet.
+    row: Row,
     /// Intervals whose end on the wall clock has passed.
     ticks: u64,
     /// The time on a virtual clock.
@@ -125,6 +133,7 @@ impl<'a> Sampler<'a> {
             totals: [const { None }; 4],
             by_job: vec![JobSeen::default(); if subject.by_job { jobs } else { 0 }],
             series,
+            grain: 1,
             ends: Vec::new(),
             device: None,
             temperature: None,
@@ -148,6 +157,7 @@ impl<'a> Sampler<'a> {
             closed,
             open,
             emitted: 0,
+            row: Row::default(),
             ticks: 0,
             virtual_ns: None,
             reported_c: None,
@@ -337,24 +347,40 @@ impl<'a> Sampler<'a> {
         self.seen.too_hot |= self.subject.hot_c.is_some_and(|limit| now >= limit);
     }
 
-    /// Emits every interval below `upto`, including silent ones: a stall is a row of zeros.
+    /// Emits every row that ends at interval `upto` or before, including silent ones: a stall is a row
+    /// of zeros.
     fn emit_until(&mut self, upto: u64) {
-        while self.emitted < upto {
-            let index = self.emitted;
-            let end = (index + 1) * self.subject.interval_ns;
-            self.emit(index, end);
-            self.emitted += 1;
+        loop {
+            let end = self.emitted + self.seen.grain;
+            self.gather(end.min(upto));
+            if end > upto {
+                return;
+            }
+            self.emit(end, end * self.subject.interval_ns);
+            if self.seen.series.t_ns.len() >= ROWS_MAX {
+                self.seen.series.thin();
+                self.seen.grain *= 2;
+            }
         }
     }
 
-    fn emit(&mut self, index: u64, end_ns: u64) {
-        let start_ns = index * self.subject.interval_ns;
-        let kinds = self.open.remove(&index).unwrap_or_default();
-        let before = match index {
+    /// Moves the intervals below `upto`, which are final, into the row.
+    fn gather(&mut self, upto: u64) {
+        while let Some(first) = self.open.first_entry().filter(|first| *first.key() < upto) {
+            self.row.add(first.remove());
+        }
+    }
+
+    /// Emits the row of the intervals up to `upto`, which ends at `end_ns`.
+    fn emit(&mut self, upto: u64, end_ns: u64) {
+        let start_ns = self.emitted * self.subject.interval_ns;
+        let Row { kinds, extremes, .. } = self.row.take(upto - self.emitted);
+        let before = match self.emitted {
             0 => self.first,
-            _ => self.samples.remove(&(index - 1)),
+            from => self.samples.remove(&(from - 1)),
         };
-        let sample = self.samples.get(&index).copied();
+        self.samples = self.samples.split_off(&(upto - 1));
+        let sample = self.samples.get(&(upto - 1)).copied();
         let device = before.zip(sample).map(|(a, b)| traffic(&a, &b));
         let side = |kind: OpKind| kinds[kind as usize].as_ref();
         let both = [side(OpKind::Read), side(OpKind::Write)];
@@ -369,7 +395,11 @@ impl<'a> Sampler<'a> {
             device_bytes: device.map(|d| [d.read_bytes, d.written_bytes]),
             temperature_c: sample.and_then(|s| s.temperature_c).or(self.reported_c),
         };
-        push_row(&mut self.seen.series, &interval, &self.seen.totals);
+        let rate = |bytes: u64| bytes as f64 * 1e9 / self.subject.interval_ns as f64;
+        let rates = extremes.map(|(least, most)| (rate(least), rate(most)));
+        let rates = (self.seen.grain > 1).then_some(rates);
+        push_row(&mut self.seen.series, &interval, &self.seen.totals, rates);
+        self.emitted = upto;
         self.observer.event(&Event::Interval {
             workload: self.subject.name.to_string(),
             replicate: self.subject.replicate,
@@ -385,7 +415,8 @@ impl<'a> Sampler<'a> {
         self.emit_until(end / interval);
         // A short last interval gives a noisy rate; its counts are in the totals.
         if end.saturating_sub(self.emitted * interval) > interval / 2 {
-            self.emit(self.emitted, end);
+            self.gather(u64::MAX);
+            self.emit(end.div_ceil(interval), end);
         }
         let last = self.watch.and_then(Device::watch);
         self.feel(last.and_then(|s| s.temperature_c));
@@ -426,6 +457,12 @@ fn add_interval(seen: &mut JobSeen, index: u64, kinds: &Kinds) {
         Some(interval) => add_sums(&mut interval.kinds, &sums),
         None => seen.intervals.push(JobInterval { index, kinds: sums }),
     }
+    let first = seen.intervals.first().map_or(index, |interval| interval.index);
+    if index.saturating_sub(first) >= 2 * JOB_INTERVALS {
+        let old = seen.intervals.partition_point(|kept| kept.index + JOB_INTERVALS < index);
+        seen.intervals.drain(..old);
+        seen.forgotten += old as u64;
+    }
 }
 
 /// Adds the counts of another thread of the job in the same interval.
@@ -442,6 +479,7 @@ impl Seen {
             totals,
             by_job: Vec::new(),
             series: Series::default(),
+            grain: 1,
             ends: vec![end],
             device: None,
             temperature: None,

@@ -1,10 +1,57 @@
-//! One row of a time series for each interval.
+//! The rows of a time series, one for each interval at first.
+//!
+//! A run of a year must not cost more than one of an hour: a series that has grown to [`ROWS_MAX`]
+//! rows is thinned to half of them, and from then on a row covers twice as many intervals.
 
 use record::{Series, Unit};
 use rig::{Interval, Kinds};
 
-/// One row of the series; a direction that never occurred gets no columns.
-pub(super) fn push_row(series: &mut Series, interval: &Interval, totals: &Kinds) {
+/// The longest series, rows: almost an hour of intervals of 100 ms.
+pub(super) const ROWS_MAX: usize = 32_768;
+
+/// The intervals that will be one row.
+#[derive(Debug, Default)]
+pub(super) struct Row {
+    pub kinds: Kinds,
+    /// Bytes of the interval that moved least and of the one that moved most, read and written.
+    pub extremes: [(u64, u64); 2],
+    /// Intervals that had operations.
+    busy: u64,
+}
+
+impl Row {
+    /// Adds an interval that had operations.
+    pub fn add(&mut self, kinds: Kinds) {
+        for (side, (least, most)) in self.extremes.iter_mut().enumerate() {
+            let bytes = kinds[side].as_ref().map_or(0, |kind| kind.bytes);
+            *least = if self.busy == 0 { bytes } else { bytes.min(*least) };
+            *most = bytes.max(*most);
+        }
+        match self.busy {
+            0 => self.kinds = kinds,
+            _ => super::add(&mut self.kinds, &kinds),
+        }
+        self.busy += 1;
+    }
+
+    /// The row of so many intervals, and the next one.
+    pub fn take(&mut self, intervals: u64) -> Row {
+        let mut row = std::mem::take(self);
+        if row.busy < intervals {
+            row.extremes.iter_mut().for_each(|(least, _)| *least = 0);
+        }
+        row
+    }
+}
+
+/// Adds a row to the series; a direction that never occurred gets no columns. `extremes` are the
+/// least and the greatest rates of its intervals, in bytes per second, if it has several.
+pub(super) fn push_row(
+    series: &mut Series,
+    interval: &Interval,
+    totals: &Kinds,
+    extremes: Option<[(f64, f64); 2]>,
+) {
     let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
     let ns = |value: Option<u64>| value.map(|v| v as f64);
     let mut row = Vec::with_capacity(12);
@@ -12,6 +59,7 @@ pub(super) fn push_row(series: &mut Series, interval: &Interval, totals: &Kinds)
         ["read", "read.ops", "read.p50", "read.p99", "read.max", "device.read"],
         ["write", "write.ops", "write.p50", "write.p99", "write.max", "device.write"],
     ];
+    let ends = [["read.low", "read.high"], ["write.low", "write.high"]];
     for (side, [bytes, ops, p50, p99, max, device]) in names.into_iter().enumerate() {
         if let Some(seen) = interval.device_bytes {
             row.push((device, Unit::BytesPerSecond, Some(seen[side] as f64 / seconds)));
@@ -24,6 +72,10 @@ pub(super) fn push_row(series: &mut Series, interval: &Interval, totals: &Kinds)
         row.push((p50, Unit::Nanoseconds, ns(interval.p50_ns[side])));
         row.push((p99, Unit::Nanoseconds, ns(interval.p99_ns[side])));
         row.push((max, Unit::Nanoseconds, ns(interval.max_ns[side])));
+        if let Some(rates) = extremes {
+            row.push((ends[side][0], Unit::BytesPerSecond, Some(rates[side].0)));
+            row.push((ends[side][1], Unit::BytesPerSecond, Some(rates[side].1)));
+        }
     }
     if interval.temperature_c.is_some() {
         row.push(("temperature", Unit::Celsius, interval.temperature_c));

@@ -26,6 +26,10 @@ use workload::Region;
 use blocks::Stored;
 use files::Regions;
 
+/// The longest virtual time of a run, nanoseconds: 20 years, which leaves clocks of 64 bits ample
+/// room.
+const TIME_MAX_NS: u64 = 20 * 365 * 86_400 * 1_000_000_000;
+
 /// A virtual drive under test.
 pub struct Simulator {
     spec: DriveSpec,
@@ -101,6 +105,10 @@ impl Simulator {
     }
 
     fn goes_on(&self) -> Result<()> {
+        if self.now >= TIME_MAX_NS {
+            let text = "the run ends here: virtual time has reached its limit of 20 years";
+            return Err(RigError::usage(text, "fewer operations, or a faster drive"));
+        }
         let ended = self.interrupted || self.stopped();
         if ended { Err(RigError::Interrupted) } else { Ok(()) }
     }
@@ -115,6 +123,7 @@ impl Rig for Simulator {
         self.goes_on()?;
         let jobs: Vec<Job> =
             jobs.into_iter().map(|job| self.admit_job(job)).collect::<Result<_>>()?;
+        crate::admit::admit_depth(&jobs)?;
         let changes = jobs.iter().any(|job| job.workload.mix.changes_data());
         let performance = self.run(jobs, stage)?;
         if changes {
@@ -129,7 +138,8 @@ impl Rig for Simulator {
 
     fn idle(&mut self, time: Duration) -> Result<()> {
         self.goes_on()?;
-        self.now += time.as_nanos() as u64;
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.now = self.now.saturating_add(time).min(TIME_MAX_NS);
         self.drive.idle(self.now);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::thread;
 
 use model::{Drive, Health};
@@ -14,7 +14,7 @@ use rig::{
 };
 use workload::{Caching, Pacing, Workload};
 
-use super::Simulator;
+use super::{Simulator, TIME_MAX_NS};
 use crate::admit::{admit, admit_sources};
 use crate::backend::FileMap;
 use crate::clock::Clock;
@@ -27,6 +27,10 @@ use crate::sampler::{Sampler, Seen, Subject};
 
 /// Approximate number of intervals of a workload that ends by time.
 const INTERVALS: u64 = 600;
+
+/// Reports that the drive's thread may be ahead of the one that merges them. Each holds histograms
+/// of 30 KB.
+const REPORTS_AHEAD: usize = 64;
 
 /// Minimum length of an interval, also used without a time limit, nanoseconds.
 const INTERVAL_NS: u64 = 100_000_000;
@@ -87,15 +91,15 @@ impl Simulator {
         };
         let observed = stage.observer.is_some();
         let sampler = Sampler::new(subject, self.observer.as_mut(), None).observed(stage.observer);
-        let (sender, reports) = channel();
-        let players = players(&kept, moved, interval_ns, &sender);
-        drop(sender);
+        let (outlet, reports) = outlet(observed);
+        let players = players(&kept, moved, interval_ns, &outlet);
+        drop(outlet);
         let score = Score { start: self.now, interval_ns, halt: &halt, observed };
         let drive = &mut self.drive;
         let done = score.play(drive, players, sampler, &reports);
         let (mut seen, end) =
             done.map_err(|source| RigError::Io { context: name.clone(), source })?;
-        self.now = self.now.max(end);
+        self.now = self.now.max(end.min(TIME_MAX_NS));
         // The processor time is the simulator's and says nothing about the drive.
         seen.ends.iter_mut().for_each(|end| end.usage = Default::default());
         seen.device = Some(moved_since(&before, &self.drive.health()));
@@ -157,11 +161,21 @@ fn describe((_, issue): &(Workload, Issue)) -> Description {
     Description { backend: None, direct: true, ramp_ns: issue.ramp_ns, written_share: None }
 }
 
+/// The way of reports: with an observer, both ends are on one thread, which must not wait for itself.
+fn outlet(observed: bool) -> (Outlet, Receiver<Report>) {
+    if observed {
+        let (sender, reports) = channel();
+        return (Outlet::Unbounded(sender), reports);
+    }
+    let (sender, reports) = sync_channel(REPORTS_AHEAD);
+    (Outlet::Bounded(sender), reports)
+}
+
 fn players<'a>(
     kept: &'a [(Workload, Issue)],
     moved: Vec<Moved>,
     interval_ns: u64,
-    sender: &Sender<Report>,
+    outlet: &Outlet,
 ) -> Vec<(usize, Player<'a>)> {
     let mut players = Vec::new();
     let flows = shares(kept);
@@ -170,7 +184,7 @@ fn players<'a>(
         let Moved { sources, files, start, mut control } = moved;
         let mut flow = flow;
         for (lane, sources) in (0..).zip(sources) {
-            let out = (Outlet::Unbounded(sender.clone()), Pulse::default());
+            let out = (outlet.clone(), Pulse::default());
             let open = workload.pacing.is_open();
             let worker = players.len() as u32;
             let ramp_ns = issue.ramp_ns;
@@ -208,7 +222,8 @@ impl Score<'_> {
             let drive = RefCell::new(drive);
             let mut sampler = sampler;
             let mut conductor = Conductor::new(&drive, self.halt, times, players);
-            let end = conductor.run(true, |now| sampler.take_all(reports, now - self.start))?;
+            let end = conductor
+                .run(true, TIME_MAX_NS, |now| sampler.take_all(reports, now - self.start))?;
             drop(conductor);
             return Ok((sampler.finish(), end));
         }
@@ -216,7 +231,7 @@ impl Score<'_> {
         thread::scope(|scope| {
             let play = move || {
                 let drive = RefCell::new(drive);
-                Conductor::new(&drive, self.halt, times, players).run(false, |_| {})
+                Conductor::new(&drive, self.halt, times, players).run(false, TIME_MAX_NS, |_| {})
             };
             let worker = thread::Builder::new().spawn_scoped(scope, play)?;
             let seen = sampler.watch_virtual(reports);

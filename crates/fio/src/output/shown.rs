@@ -218,7 +218,12 @@ pub(super) fn windows(run: &JobRun<'_>, window_ns: u64) -> Vec<[(u64, u64, u64, 
     let per_window = (window_ns / run.interval_ns).max(1);
     let intervals = &run.did.seen.intervals;
     let first = intervals.first().map_or(0, |interval| interval.index);
-    let whole = run.did.end_ns.saturating_sub(run.did.begin_ns) / (per_window * run.interval_ns);
+    let mut whole =
+        run.did.end_ns.saturating_sub(run.did.begin_ns) / (per_window * run.interval_ns);
+    if run.did.seen.forgotten > 0 {
+        let last = intervals.last().map_or(0, |interval| interval.index);
+        whole = whole.min((last + 1 - first) / per_window);
+    }
     let mut sums = vec![[(0, 0, 0, 0); 4]; whole as usize];
     for interval in intervals {
         let at = (interval.index - first) / per_window;

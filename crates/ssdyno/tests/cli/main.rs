@@ -2,6 +2,7 @@
 //! is linked once. What needs root, loop devices or a tool says `skipped: why` where it is missing.
 
 mod bad_input;
+mod bounds;
 mod common;
 mod devices;
 mod elsewhere;
