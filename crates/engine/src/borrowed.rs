@@ -2,13 +2,10 @@
 //! journal on another drive where they are the user's.
 
 use drive::ErrorKind;
-use journal::{Borrowed, Journal, JournalError, Storage};
+use journal::{BYTES_MAX, Borrowed, Journal, JournalError, Storage};
 use record::{Safety, TargetKind};
 use rig::{Result, RigError, TargetInfo};
 use workload::{Region, Workload};
-
-/// The most that is borrowed at once, bytes: it is kept in memory, too.
-const BYTES_MOST: u64 = 1 << 30;
 
 /// All blocks borrowed now.
 #[derive(Default)]
@@ -29,7 +26,7 @@ impl BorrowedBlocks {
         place: Option<&journal::Place>,
     ) -> Result<()> {
         let sum: u64 = self.0.iter().map(|entry| entry.borrowed.region().bytes).sum();
-        if sum + region.bytes > BYTES_MOST {
+        if sum + region.bytes > BYTES_MAX {
             let text = format!("borrowing {} bytes at once", sum + region.bytes);
             return Err(RigError::Unsupported(text));
         }

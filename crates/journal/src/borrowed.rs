@@ -15,6 +15,9 @@ use xxhash_rust::xxh3::xxh3_64;
 /// the pages and smaller than the transfers of most drives (arbitrary within that).
 pub const BLOCK: usize = 64 << 10;
 
+/// The most that is borrowed at once, bytes: it is kept in memory, too.
+pub const BYTES_MAX: u64 = 1 << 30;
+
 /// A drive whose blocks are borrowed: a block device of the kernel, or anything else that holds
 /// bytes.
 pub trait Storage {

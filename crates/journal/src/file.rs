@@ -13,7 +13,7 @@
 //! the kernel releases when the run dies.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use drive::DriveKey;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use workload::Region;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{BLOCK, Borrowed, JournalError};
+use crate::{BLOCK, BYTES_MAX, Borrowed, Disk, JournalError};
 
 const MAGIC: &[u8; 8] = b"SSDYNOJ1";
 
@@ -59,6 +59,7 @@ impl Header {
         let blocks = self.region.bytes.div_ceil(BLOCK as u64);
         let end = self.region.start.checked_add(self.region.bytes);
         match () {
+            () if self.region.bytes > BYTES_MAX => Err("its region is too large".into()),
             () if self.block_bytes != BLOCK as u64 => Err("its blocks are of another size".into()),
             () if self.checksums.len() as u64 != blocks => Err("checksums are missing".into()),
             () if end.is_none_or(|end| end > self.drive.bytes) => {
@@ -70,12 +71,17 @@ impl Header {
 }
 
 /// Writes a journal. The caller syncs and renames it.
-pub(crate) fn write(file: &mut File, header: &Header, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write(
+    disk: &dyn Disk,
+    (file, path): (&mut File, &Path),
+    header: &Header,
+    bytes: &[u8],
+) -> io::Result<()> {
     let header = serde_json::to_vec(header)?;
     let head = [&MAGIC[..], &(header.len() as u64).to_le_bytes(), &xxh3_64(&header).to_le_bytes()];
-    file.write_all(&head.concat())?;
-    file.write_all(&header)?;
-    file.write_all(bytes)
+    disk.append(file, path, &head.concat())?;
+    disk.append(file, path, &header)?;
+    disk.append(file, path, bytes)
 }
 
 /// Reads the header of a journal, and leaves the file at the first original byte.
@@ -107,12 +113,6 @@ pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
         Err(Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(JournalError::io("lock", path, error)),
     }
-}
-
-/// Makes the entries of a directory durable.
-pub(crate) fn sync(dir: &Path) -> io::Result<()> {
-    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-    File::open(dir)?.sync_all()
 }
 
 /// A journal that an earlier run left, read and locked.

@@ -10,12 +10,14 @@
 #![forbid(unsafe_code)]
 
 mod borrowed;
+mod disk;
 mod error;
 mod file;
 mod place;
 mod registry;
 
-pub use borrowed::{BLOCK, Borrowed, Storage};
+pub use borrowed::{BLOCK, BYTES_MAX, Borrowed, Storage};
+pub use disk::{Disk, Kernel};
 pub use error::JournalError;
 pub use file::{Header, Kept};
 pub use place::{Journal, Leftover, Place, State};

@@ -1,15 +1,16 @@
 //! The directory of journals: creates, lists and removes them.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use drive::{DriveKey, Separation, separation};
 
-use crate::file::{self, Header, Kept, sync};
+use crate::disk::{Disk, Kernel};
+use crate::file::{self, Header, Kept};
 use crate::registry::{self, Entry, Registered};
 use crate::{Borrowed, JournalError};
 
@@ -20,12 +21,22 @@ const PART: &str = "part";
 const WHOLE: &str = "journal";
 
 /// A directory for journals, and the one that has the registry of all journals.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Place {
     dir: PathBuf,
     /// The same directory where that is the default place.
     registry: PathBuf,
+    disk: Arc<dyn Disk>,
 }
+
+/// Places are equal if their directories are.
+impl PartialEq for Place {
+    fn eq(&self, other: &Place) -> bool {
+        (&self.dir, &self.registry) == (&other.dir, &other.registry)
+    }
+}
+
+impl Eq for Place {}
 
 /// A complete journal of this run.
 #[derive(Debug)]
@@ -95,12 +106,18 @@ impl Place {
         };
         // Absolute, because the registry outlives the working directory.
         let dir = std::path::absolute(dir).map_err(|e| JournalError::io("find", dir, e))?;
-        Ok(Place { registry: default.unwrap_or_else(|| dir.clone()), dir })
+        Ok(Place::at(&dir).registered_in(&default.unwrap_or(dir)))
     }
 
     /// A directory that has its own registry.
     pub fn at(dir: &Path) -> Place {
-        Place { dir: dir.to_path_buf(), registry: dir.to_path_buf() }
+        Place { dir: dir.into(), registry: dir.into(), disk: Arc::new(Kernel) }
+    }
+
+    /// The same place, changed by other operations than the system's.
+    #[must_use]
+    pub fn on(self, disk: Arc<dyn Disk>) -> Place {
+        Place { disk, ..self }
     }
 
     /// The same directory with the registry in another one.
@@ -137,7 +154,7 @@ impl Place {
             return Err(left.refusal(drive.path.clone()));
         }
         for dir in [&self.dir, &self.registry] {
-            make_durably(dir).map_err(|e| JournalError::io("make", dir, e))?;
+            make_durably(&*self.disk, dir).map_err(|e| JournalError::io("make", dir, e))?;
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let device = drive.path.trim_start_matches("/dev/").replace('/', "-");
@@ -150,8 +167,8 @@ impl Place {
         });
         if journal.is_err() {
             // No block was overwritten, so nothing depends on these files.
-            let _ = fs::remove_file(&part);
-            let _ = fs::remove_file(part.with_extension(WHOLE));
+            let _ = self.disk.remove(&part);
+            let _ = self.disk.remove(&part.with_extension(WHOLE));
         }
         journal
     }
@@ -169,19 +186,15 @@ impl Place {
             _ => JournalError::io("write", part, source),
         };
         // The bytes may be private: only the owner may read them.
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(part)
-            .map_err(failed)?;
+        let mut file = self.disk.create(part).map_err(failed)?;
         if !file::lock(&file, part)? {
             return Err(JournalError::Held { path: part.to_path_buf() });
         }
-        file::write(&mut file, header, borrowed.bytes()).map_err(failed)?;
-        file.sync_all().map_err(failed)?;
+        let disk = &*self.disk;
+        file::write(disk, (&mut file, part), header, borrowed.bytes()).map_err(failed)?;
+        disk.sync(&file, part).map_err(failed)?;
         let path = part.with_extension(WHOLE);
-        fs::rename(part, &path).and_then(|()| sync(&self.dir)).map_err(failed)?;
+        disk.rename(part, &path).and_then(|()| disk.sync_names(&self.dir)).map_err(failed)?;
         Ok(Journal { place: self.clone(), path, _file: file })
     }
 
@@ -191,14 +204,15 @@ impl Place {
             return Ok(());
         }
         let (path, drive, made_s) = (journal.path.clone(), header.drive.clone(), header.made_s);
-        registry::enter(&self.registry, &Entry { path, drive, made_s })
+        registry::enter(&*self.disk, &self.registry, &Entry { path, drive, made_s })
     }
 
     /// A complete journal of this drive whose run has ended, wherever it is.
     fn still_kept(&self, drive: &DriveKey) -> Result<Option<Leftover>, JournalError> {
         let mut all = self.unfinished()?;
         if self.dir != self.registry {
-            all.extend(Place::at(&self.registry).unfinished()?);
+            let registry = Place { dir: self.registry.clone(), ..self.clone() };
+            all.extend(registry.unfinished()?);
         }
         Ok(all.into_iter().find(|left| left.drive().is_some_and(|key| key.is(drive))))
     }
@@ -239,14 +253,15 @@ impl Place {
 
     /// Removes a journal whose blocks are restored, or were never overwritten, and its entry.
     pub fn remove(&self, path: &Path) -> Result<(), JournalError> {
-        registry::begin_closing(&self.registry, path)?;
-        match fs::remove_file(path) {
+        let disk = &*self.disk;
+        registry::begin_closing(disk, &self.registry, path)?;
+        match disk.remove(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             removed => removed
-                .and_then(|()| sync(path.parent().unwrap_or(Path::new("."))))
+                .and_then(|()| disk.sync_names(path.parent().unwrap_or(Path::new("."))))
                 .map_err(|e| JournalError::io("remove", path, e))?,
         }
-        registry::leave(&self.registry, path)
+        registry::leave(disk, &self.registry, path)
     }
 
     /// Forgets a journal whose blocks will never be restored: the file, if it is there, and its
@@ -302,10 +317,12 @@ fn look(path: &Path) -> Result<Option<Leftover>, JournalError> {
 }
 
 /// Makes a directory and its missing parents, and syncs the directories that list them.
-fn make_durably(dir: &Path) -> io::Result<()> {
+fn make_durably(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    missing.iter().filter_map(|dir| dir.parent()).try_for_each(sync)
+    missing.iter().rev().filter(|dir| !dir.as_os_str().is_empty()).try_for_each(|dir| {
+        disk.make_directory(dir)?;
+        disk.sync_names(dir.parent().unwrap_or(Path::new(".")))
+    })
 }
 
 /// The default by the XDG specification, which says to ignore relative paths.

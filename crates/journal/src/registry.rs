@@ -7,16 +7,13 @@
 //! and after it the entry. A journal that is missing behind an `.elsewhere` entry is therefore
 //! needed and out of reach, never done with.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use drive::DriveKey;
 use serde::{Deserialize, Serialize};
 
-use crate::JournalError;
-use crate::file::sync;
+use crate::{Disk, JournalError};
 
 /// Extension of an entry whose journal is needed.
 const NEEDED: &str = "elsewhere";
@@ -50,41 +47,44 @@ pub(crate) enum Registered {
 }
 
 /// Enters a journal. After it returns the entry survives a loss of power.
-pub(crate) fn enter(dir: &Path, entry: &Entry) -> Result<(), JournalError> {
+pub(crate) fn enter(disk: &dyn Disk, dir: &Path, entry: &Entry) -> Result<(), JournalError> {
     let path = of(dir, &entry.path).with_extension(NEEDED);
     let part = path.with_extension("entry-part");
     let text = serde_json::to_vec(entry).map_err(|e| JournalError::io("write", &part, e))?;
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&part)
-        .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&part, &path))
-        .and_then(|()| sync(dir));
+    let written = disk
+        .create(&part)
+        .and_then(|mut file| {
+            disk.append(&mut file, &part, &text).and_then(|()| disk.sync(&file, &part))
+        })
+        .and_then(|()| disk.rename(&part, &path))
+        .and_then(|()| disk.sync_names(dir));
     written.map_err(|e| {
-        let _ = fs::remove_file(&part);
+        let _ = disk.remove(&part);
         JournalError::io("write", &path, e)
     })
 }
 
 /// Notes that the blocks of a journal are verified, if it is registered.
-pub(crate) fn begin_closing(dir: &Path, journal: &Path) -> Result<(), JournalError> {
+pub(crate) fn begin_closing(
+    disk: &dyn Disk,
+    dir: &Path,
+    journal: &Path,
+) -> Result<(), JournalError> {
     let entry = of(dir, journal);
     let (needed, closing) = (entry.with_extension(NEEDED), entry.with_extension(CLOSING));
     if !needed.exists() {
         return Ok(());
     }
-    let moved = fs::rename(&needed, closing).and_then(|()| sync(dir));
+    let moved = disk.rename(&needed, &closing).and_then(|()| disk.sync_names(dir));
     moved.map_err(|e| JournalError::io("rename", &needed, e))
 }
 
 /// Removes the entry of a journal, in either state.
-pub(crate) fn leave(dir: &Path, journal: &Path) -> Result<(), JournalError> {
+pub(crate) fn leave(disk: &dyn Disk, dir: &Path, journal: &Path) -> Result<(), JournalError> {
     for extension in [NEEDED, CLOSING] {
         let entry = of(dir, journal).with_extension(extension);
         if entry.exists() {
-            let gone = fs::remove_file(&entry).and_then(|()| sync(dir));
+            let gone = disk.remove(&entry).and_then(|()| disk.sync_names(dir));
             gone.map_err(|e| JournalError::io("remove", &entry, e))?;
         }
     }

@@ -288,8 +288,8 @@ fn a_journal_is_durable_before_it_is_complete() {
         assert!(found.is_some(), "no {wanted:?} in its place:\n{trace}");
     };
     // The directories that were made are entries of these.
-    next(&["fsync(", &format!("<{state}>")]);
     next(&["fsync(", &format!("<{root}>")]);
+    next(&["fsync(", &format!("<{state}>")]);
     next(&["fsync(", &format!("<{state}/journal/"), ".part>"]);
     next(&["rename", ".part\"", ".journal\""]);
     next(&["fsync(", &format!("<{state}/journal>")]);

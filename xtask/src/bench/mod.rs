@@ -14,6 +14,7 @@ mod model;
 mod nvme;
 mod places;
 mod plan;
+mod promises;
 mod results;
 mod stall;
 mod store;
@@ -39,12 +40,14 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let (what, effort) = match words[..] {
         ["against", revision] => return against::run(revision),
         ["store", ref rest @ ..] => return store::run(rest),
+        ["cuts", ref rest @ ..] => return promises::run(&promises::CUTS, rest),
+        ["flips", ref rest @ ..] => return promises::run(&promises::FLIPS, rest),
         [what] => (what, Effort { seconds: 2, repeats: 5 }),
         // So short that it only tests the benchmark itself; nothing is stored.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
             "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|plan|amplification|endurance|\
-             store|verdicts [--tiny], or cargo xtask bench against REV"
+             store|verdicts|cuts|flips [--tiny], or cargo xtask bench against REV"
         ),
     };
     match what {
@@ -58,7 +61,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
             "there is no benchmark '{what}'; there are: against REV, compat, coverage, engine, model, nvme, plan, \
-             amplification, endurance, store, verdicts"
+             amplification, endurance, store, verdicts, cuts, flips"
         ),
     }
 }

@@ -1,0 +1,74 @@
+//! The operations that change a directory of journals, each of which a loss of power can undo or cut.
+//!
+//! Production code has one implementation, [`Kernel`]. The tests of power cuts record the operations
+//! instead, and replay every prefix of them as a drive may have kept it. Reading is not here: it
+//! changes nothing.
+
+use std::fmt::Debug;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+/// File operations. Nothing is durable before a sync: content after [`Disk::sync`] of its file, a name
+/// after [`Disk::sync_names`] of its directory.
+pub trait Disk: Debug + Send + Sync {
+    /// Creates a file for writing that only its owner may read.
+    fn create(&self, path: &Path) -> io::Result<File>;
+
+    /// Appends to a file that was created here.
+    fn append(&self, file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()>;
+
+    /// Makes the content of a file durable.
+    fn sync(&self, file: &File, path: &Path) -> io::Result<()>;
+
+    /// Renames a file within its directory.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes a directory that only its owner may read, in one that is there.
+    fn make_directory(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes the names in a directory durable.
+    fn sync_names(&self, directory: &Path) -> io::Result<()>;
+}
+
+/// The system's own operations.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel;
+
+impl Disk for Kernel {
+    fn create(&self, path: &Path) -> io::Result<File> {
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+    }
+
+    fn append(&self, file: &mut File, _path: &Path, bytes: &[u8]) -> io::Result<()> {
+        file.write_all(bytes)
+    }
+
+    fn sync(&self, file: &File, _path: &Path) -> io::Result<()> {
+        file.sync_all()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn make_directory(&self, path: &Path) -> io::Result<()> {
+        match fs::DirBuilder::new().mode(0o700).create(path) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            made => made,
+        }
+    }
+
+    fn sync_names(&self, directory: &Path) -> io::Result<()> {
+        let here = directory.as_os_str().is_empty();
+        File::open(if here { Path::new(".") } else { directory })?.sync_all()
+    }
+}
