@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz NAME`: fuzzes one parser of any room for a given time.
+//! `cargo xtask fuzz NAME`: fuzzes one parser of any room for a given time; `all` fuzzes every parser in
+//! turn, `--list` names them.
 //!
 //! A room with fuzz targets has an example `fuzz-ROOM`, which lists their names (`--names`) and runs
 //! one. Examples of one workspace share a directory, so each needs a name of its own.
@@ -10,22 +11,69 @@ use anyhow::{Context, Result};
 
 use crate::run::{cargo, metadata, output};
 
+/// A fuzz target and the room that has it.
+struct Target {
+    room: String,
+    name: String,
+}
+
+impl Target {
+    /// Fuzzes it; `words` are options of the runner. Returns whether it survived.
+    fn fuzz(&self, words: &[String]) -> Result<bool> {
+        let status = cargo(&fuzzer(&self.room, &example(&self.room)))
+            .arg(&self.name)
+            .args(words)
+            .status()
+            .context("cargo run")?;
+        Ok(status.success())
+    }
+}
+
 /// Runs the fuzzer of the room that has the target; without a name, lists all targets.
 pub fn run(words: &[String]) -> Result<ExitCode> {
+    let all = targets()?;
+    let (name, options) = words.split_first().map_or(("", words), |(n, rest)| (n.as_str(), rest));
+    match all.iter().find(|target| target.name == name) {
+        Some(target) => return Ok(code(target.fuzz(options)?)),
+        None if name == "all" => {
+            let mut survived = true;
+            for target in &all {
+                survived &= target.fuzz(options)?;
+            }
+            return Ok(code(survived));
+        }
+        None if name == "--list" => {
+            all.iter().for_each(|target| println!("{:<18} {}", target.name, target.room));
+            return Ok(ExitCode::SUCCESS);
+        }
+        None => {}
+    }
+    let names: Vec<_> = all.iter().map(|target| target.name.as_str()).collect();
+    let usage = "usage: cargo xtask fuzz NAME|all [--time 10m] [--seed N], or --list; names:";
+    eprintln!("{usage} {}", names.join(", "));
+    Ok(ExitCode::from(2))
+}
+
+fn code(survived: bool) -> ExitCode {
+    if survived { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The targets of all rooms.
+fn targets() -> Result<Vec<Target>> {
     let mut all = Vec::new();
     for room in rooms()? {
-        let example = format!("fuzz-{room}");
-        let fuzzer = ["run", "-q", "-p", &room, "--example", &example, "--"];
-        let names = output(cargo(&fuzzer).arg("--names"))?;
-        let names: Vec<_> = names.lines().map(str::to_string).collect();
-        if words.first().is_some_and(|word| names.contains(word)) {
-            let status = cargo(&fuzzer).args(words).status().context("cargo run")?;
-            return Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
-        }
-        all.extend(names);
+        let names = output(cargo(&fuzzer(&room, &example(&room))).arg("--names"))?;
+        all.extend(names.lines().map(|name| Target { room: room.clone(), name: name.into() }));
     }
-    eprintln!("usage: cargo xtask fuzz NAME [--time 10m] [--seed N]; names: {}", all.join(", "));
-    Ok(ExitCode::from(2))
+    Ok(all)
+}
+
+fn example(room: &str) -> String {
+    format!("fuzz-{room}")
+}
+
+fn fuzzer<'a>(room: &'a str, example: &'a str) -> [&'a str; 7] {
+    ["run", "-q", "-p", room, "--example", example, "--"]
 }
 
 /// The packages with an example `fuzz-ROOM`, as cargo reads the manifests.
@@ -34,7 +82,7 @@ fn rooms() -> Result<Vec<String>> {
     let fuzzes = |package: &serde_json::Value| {
         let targets = package["targets"].as_array()?;
         let room = package["name"].as_str()?;
-        let name = format!("fuzz-{room}");
+        let name = example(room);
         let example = |t: &&serde_json::Value| t["kind"][0] == "example" && t["name"] == name[..];
         targets.iter().find(example)?;
         Some(room.to_string())

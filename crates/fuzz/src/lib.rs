@@ -45,6 +45,26 @@ pub fn outcome(message: &str) -> u64 {
     hasher.finish()
 }
 
+/// Bytes for a parser of binary data, from text that the mutator changes well: each line is an offset
+/// and hexadecimal digits (`510 55aa`); what no line names is zero. At most `most` bytes.
+pub fn bytes(input: &[u8], most: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    for line in String::from_utf8_lossy(input).lines() {
+        let mut words = line.split_whitespace();
+        let Some(at) = words.next().and_then(|at| at.parse::<usize>().ok()) else { continue };
+        let digits: Vec<u32> =
+            words.flat_map(str::chars).filter_map(|digit| digit.to_digit(16)).collect();
+        for (index, pair) in digits.chunks(2).enumerate().take(most.saturating_sub(at)) {
+            let place = at + index;
+            if out.len() <= place {
+                out.resize(place + 1, 0);
+            }
+            out[place] = pair.iter().fold(0, |byte, digit| byte << 4 | *digit as u8);
+        }
+    }
+    out
+}
+
 /// Tries `inputs` inputs on each target, the same ones in every run.
 ///
 /// # Panics
@@ -113,6 +133,12 @@ mod tests {
         };
         assert_eq!(inputs(3), inputs(3));
         assert_ne!(inputs(3), inputs(4));
+    }
+
+    #[test]
+    fn bytes_are_where_their_lines_say() {
+        assert_eq!(bytes(b"2 0a ff\n0 1\nx 12\n", 8), [1, 0, 0x0a, 0xff]);
+        assert_eq!(bytes(b"6 010203\n99999999999 1\n", 8), [0, 0, 0, 0, 0, 0, 1, 2]);
     }
 
     #[test]

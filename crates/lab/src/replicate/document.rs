@@ -286,7 +286,8 @@ pub fn document(name: &str) -> Result<Document> {
     parse(&format!("published/{name}.toml"), text)
 }
 
-fn parse(file: &str, text: &str) -> Result<Document> {
+/// The document in a text; `file` is for errors.
+pub fn parse(file: &str, text: &str) -> Result<Document> {
     toml::from_str(text).map_err(|e| LabError::usage(format!("{file}: {e}")))
 }
 

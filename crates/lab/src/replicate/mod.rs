@@ -12,7 +12,7 @@ pub mod here;
 mod reading;
 mod unit;
 
-pub use self::document::{Document, Experiment};
+pub use self::document::{Document, Experiment, parse};
 pub use self::reading::{Compared, Course, compare, difference};
 pub use self::unit::Unit;
 use crate::error::{LabError, Result};

@@ -1,0 +1,66 @@
+//! The parsers of foreign bytes, for the fuzz targets of this room: what a drive holds and what it
+//! answers, in words. Not used by a run.
+
+use crate::contents;
+use crate::image::Image;
+use crate::partitions;
+use crate::response::{ata, card, nvme, scsi, smart};
+
+/// The contents of an image of a drive with blocks of `block_bytes`.
+pub fn contents(image: &[u8], block_bytes: u32) -> String {
+    let bytes = image.len() as u64;
+    let found = contents::scan(image, bytes, block_bytes);
+    let table = partitions::find::<[u8]>(image, bytes, block_bytes, false);
+    let oddities = table.map(|table| table.oddities().join(" ")).unwrap_or_default();
+    // A part that cannot be read is no part.
+    assert!(image.look(bytes, 1).is_none());
+    format!("{} {oddities}", contents::in_words(&found))
+}
+
+/// Bytes taken for the answer to each command in turn.
+pub fn answers(page: &[u8]) -> String {
+    let ata = ata::Identify::parse(page).map(|page| {
+        let names = (page.serial(), page.firmware(), page.model(), page.security());
+        let trim = (page.trims(), page.after_trim().words(), page.trim_ranges());
+        let sizes = (page.sectors(), page.alignment_bytes(), page.rotation());
+        format!("{names:?} {trim:?} {sizes:?} {:?}", (page.generation_max(), page.smart()))
+    });
+    let attributes = smart::attributes(page);
+    let statistic = [7, 32, 56].map(|bits| ata::statistic(page, 1, 8, bits));
+    let smart = (smart::health(&attributes, "ACME"), statistic);
+    let card = (
+        card::Cid::of_sd(page).map(|c| c.date()),
+        card::Cid::of_mmc(page, Some(6)).map(|c| c.date()),
+    );
+    let registers =
+        (card::Csd::of_sd(page), card::SdStatus::parse(page), card::ExtCsd::parse(page));
+    let nvme = (nvme::health(page), nvme::firmware_slots(page));
+    let scsi = (scsi::Inquiry::parse(page), scsi::unit_serial(page), scsi::world_wide_name(page));
+    let pages = (
+        scsi::limits(page),
+        scsi::rotation(page),
+        scsi::provisioning(page),
+        scsi::Sense::parse(page),
+    );
+    let shape =
+        |known: &[bool]| known.iter().map(|k| if *k { 'y' } else { 'n' }).collect::<String>();
+    shape(&[
+        ata.is_some(),
+        !attributes.is_empty(),
+        smart.0.wear_percent.is_some(),
+        card.0.is_some(),
+        card.1.is_some(),
+        registers.0.is_some(),
+        registers.1.is_some(),
+        registers.2.is_some(),
+        nvme.0.is_some(),
+        nvme.1.is_some(),
+        scsi.0.is_some(),
+        scsi.1.is_some(),
+        scsi.2.is_some(),
+        pages.0.is_some(),
+        pages.1.is_some(),
+        pages.2.is_some(),
+        pages.3.is_some(),
+    ])
+}
