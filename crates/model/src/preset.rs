@@ -161,9 +161,8 @@ impl DriveSpec {
                 return Err((key.into(), format!("{value} is not a power of two")));
             }
         }
-        if self.capacity.0 / u64::from(*self.map.unit_bytes) > 1 << 31 {
-            return Err(("capacity".into(), "more than 2^31 mapping units".into()));
-        }
+        let units = self.capacity.0 / u64::from(*self.map.unit_bytes);
+        admit_units(units, usize::BITS).map_err(|why| ("capacity".into(), why))?;
         match self.link.iter().find(|link| bus(&link.bus, 0).is_none()) {
             Some(link) => {
                 Err(("link.bus".into(), format!("'{}' is not one of {BUSES}", *link.bus)))
@@ -185,6 +184,20 @@ fn leaf<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
         (place, "") => Some(place),
         (Value::Table(inner), rest) => leaf(inner, rest),
         _ => None,
+    }
+}
+
+/// Whether memory can address a map of so many units. Both directions take 4 bytes a unit, in one
+/// piece each: on a system of 32 bits 2 GiB of its 3 are as much as it can give.
+fn admit_units(units: u64, pointer_bits: u32) -> Result<(), String> {
+    let (most, system) = match pointer_bits {
+        64.. => (31, ""),
+        _ => (28, ", which a system of 32 bits cannot address"),
+    };
+    if units > 1 << most {
+        Err(format!("more than 2^{most} mapping units{system}"))
+    } else {
+        Ok(())
     }
 }
 
@@ -343,5 +356,15 @@ mod tests {
         }
         let error = DriveSpec::preset("samsung-980-pro-1").expect_err("no such").to_string();
         assert!(error.ends_with("did you mean 'samsung-980-pro-1t'?"), "{error}");
+    }
+
+    #[test]
+    fn a_map_that_memory_cannot_address_is_refused() {
+        let units = 2_000_000_000_000 / 4096;
+        assert_eq!(admit_units(units, 64), Ok(()));
+        let why = admit_units(units, 32).expect_err("2 TB");
+        assert_eq!(why, "more than 2^28 mapping units, which a system of 32 bits cannot address");
+        assert_eq!(admit_units(units / 2, 32), Ok(()), "1 TB");
+        assert!(admit_units(1 << 32, 64).is_err());
     }
 }
