@@ -1,10 +1,10 @@
 //! Checks during a run that the target is still the drive the user named and that nothing else has
 //! begun to use it.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::DriveError;
 use crate::identity;
@@ -20,9 +20,62 @@ pub struct Guard(Kind);
 #[derive(Debug)]
 enum Kind {
     Nothing,
+    File(Box<OpenFile>),
     /// A scratch file that had to keep its name.
     Scratch(PathBuf),
     Device(Box<Held>),
+}
+
+/// A file of the user and its identity when it was planned for.
+#[derive(Debug)]
+pub(crate) struct OpenFile {
+    pub path: PathBuf,
+    pub file: File,
+    /// It is only read.
+    pub reads: bool,
+    pub identity: FileIdentity,
+}
+
+impl OpenFile {
+    pub fn check(&self) -> Result<(), DriveError> {
+        self.identity.check(&self.path, &self.file, self.reads)
+    }
+}
+
+/// The properties that distinguish a file from another one under the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileIdentity {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+}
+
+impl FileIdentity {
+    /// That of a file with this metadata.
+    pub fn of(meta: &Metadata) -> FileIdentity {
+        FileIdentity { device: meta.dev(), inode: meta.ino(), bytes: meta.len() }
+    }
+
+    /// Whether both are of one file, whatever its size is now.
+    pub fn is_same_file(&self, other: &FileIdentity) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+
+    /// Checks that an open file is this one; one that is only read may have grown. `path` is for the
+    /// error.
+    fn check(&self, path: &Path, file: &File, reads: bool) -> Result<(), DriveError> {
+        let failed = |e| DriveError::io(format!("cannot query {}", path.display()), e);
+        let now = FileIdentity::of(&file.metadata().map_err(failed)?);
+        let changed = |what| DriveError::Changed { path: path.display().to_string(), what };
+        if !self.is_same_file(&now) {
+            return Err(changed("it was replaced by another file".into()));
+        }
+        let grown = reads && now.bytes > self.bytes;
+        if self.bytes != now.bytes && !grown {
+            return Err(changed(format!("it had {} bytes, now {}", self.bytes, now.bytes)));
+        }
+        Ok(())
+    }
 }
 
 /// A block device and its identity when it was opened.
@@ -44,6 +97,8 @@ pub(crate) struct Identity {
     serial: Option<String>,
     /// Attachment count of the disk (Linux 5.15): changes with another card in the same reader.
     sequence: Option<u64>,
+    /// Size of the file under a loop device: reads past its end give zeros, and no error.
+    backing_bytes: Option<u64>,
 }
 
 impl Identity {
@@ -54,6 +109,7 @@ impl Identity {
             bytes: node.bytes()?,
             serial: identity::identify(machine, &disk, false).serial,
             sequence: disk.value("diskseq"),
+            backing_bytes: backing_bytes(&disk),
         })
     }
 
@@ -70,6 +126,11 @@ impl Guard {
     /// The guard of a target that needs none.
     pub fn none() -> Guard {
         Guard(Kind::Nothing)
+    }
+
+    /// Guards an open file of the user.
+    pub(crate) fn file(open: OpenFile) -> Guard {
+        Guard(Kind::File(Box::new(open)))
     }
 
     /// Removes the file on drop.
@@ -99,7 +160,7 @@ impl Guard {
     pub(crate) fn held(&self) -> Option<&Held> {
         match &self.0 {
             Kind::Device(held) => Some(held),
-            Kind::Nothing | Kind::Scratch(_) => None,
+            Kind::Nothing | Kind::File(..) | Kind::Scratch(_) => None,
         }
     }
 
@@ -108,6 +169,7 @@ impl Guard {
     pub fn check_again(&self) -> Result<(), DriveError> {
         match &self.0 {
             Kind::Device(held) => held.check(),
+            Kind::File(open) => open.check(),
             Kind::Nothing | Kind::Scratch(_) => Ok(()),
         }
     }
@@ -163,6 +225,11 @@ impl Held {
     }
 }
 
+/// Size of the file under a loop device, where it can be seen from here.
+fn backing_bytes(disk: &Node) -> Option<u64> {
+    disk.backing_file()?.metadata().ok().filter(Metadata::is_file).map(|meta| meta.len())
+}
+
 /// Whether a drive is disappearing: the kernel no longer reports properties it reported before. A
 /// replacement would report its own.
 fn fading(then: &Identity, now: &Identity) -> bool {
@@ -176,6 +243,11 @@ fn difference(then: &Identity, now: &Identity) -> String {
     let shown = |serial: &Option<String>| serial.clone().unwrap_or_else(|| "none".into());
     match () {
         () if then.bytes != now.bytes => format!("it had {} bytes, now {}", then.bytes, now.bytes),
+        () if then.backing_bytes != now.backing_bytes => {
+            let bytes = |bytes: Option<u64>| bytes.map_or("no".into(), |b: u64| b.to_string());
+            let [then, now] = [then, now].map(|of| bytes(of.backing_bytes));
+            format!("the file under it had {then} bytes, now {now}")
+        }
         () if then.serial != now.serial => {
             format!("its serial number was {}, now {}", shown(&then.serial), shown(&now.serial))
         }
@@ -189,7 +261,13 @@ mod tests {
 
     fn drive() -> Identity {
         let number = DevNumber::of(rustix::fs::makedev(8, 16));
-        Identity { number, bytes: 4096, serial: Some("S1".into()), sequence: Some(7) }
+        Identity {
+            number,
+            bytes: 4096,
+            serial: Some("S1".into()),
+            sequence: Some(7),
+            backing_bytes: None,
+        }
     }
 
     #[test]

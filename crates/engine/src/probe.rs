@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use record::{Finding, FindingKind, Level};
-use rig::BackendKind;
+use rig::{BackendKind, Result, RigError};
 use workload::Calls;
 
 use crate::backend::{Aio, Files};
@@ -17,6 +17,14 @@ pub(crate) fn making(kind: BackendKind, calls: Calls) -> BackendKind {
         (BackendKind::Null, _) | (_, Calls::Best) => kind,
         (_, Calls::Plain | Calls::Bytes { .. }) => BackendKind::Psync,
     }
+}
+
+/// Whether there is io_uring here: it may be disabled for everybody, or for this user.
+pub(crate) fn uring() -> Result<()> {
+    let refused = |why| {
+        RigError::usage(format!("io_uring is not available here: {why}"), "--backend aio, or psync")
+    };
+    sys::ring::make(1).map(drop).map_err(refused)
 }
 
 /// The best backend that works for `file`, with a finding if it is not io_uring.

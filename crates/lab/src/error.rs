@@ -148,6 +148,7 @@ impl From<StoreError> for LabError {
             NoHome
             | Missing { .. }
             | Foreign { .. }
+            | NotAFile { .. }
             | Newer { .. }
             | TooLarge
             | NoSuchRun(_)

@@ -32,7 +32,7 @@ impl Disc {
     pub fn plan(target: &str, destroy: Option<String>, sector: Option<u64>) -> Result<Disc> {
         let wants = if destroy.is_some() { Safety::Destroys } else { Safety::Reads };
         let request = OpenRequest { size: None, wants, destroy };
-        let drive::Planned { info, destroys } = drive::plan_open(target, &request)?;
+        let drive::Planned { info, destroys, .. } = drive::plan_open(target, &request)?;
         let sector_bytes = sector_bytes(target, &info, sector)?;
         let (target, bytes) = (target.to_string(), info.bytes);
         Ok(Disc { target, bytes, sector_bytes, destroys, info, request })

@@ -4,7 +4,6 @@
 //! A store that fails in the middle does not cost the measurement: the record is then written to a
 //! file. Events reach the caller's watcher after they are recorded.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -311,7 +310,7 @@ fn keep_as_file(run: &Run) -> Option<PathBuf> {
     let json = report::json(run, false).ok()?;
     let name = format!("ssdyno-{}.json", run.id);
     let places = [std::env::temp_dir(), std::env::current_dir().ok()?];
-    places.into_iter().map(|dir| dir.join(&name)).find(|path| fs::write(path, &json).is_ok())
+    places.into_iter().map(|dir| dir.join(&name)).find(|path| emit::replace(path, &json).is_ok())
 }
 
 fn environment(store: &Store) -> Environment {
@@ -332,6 +331,6 @@ mod tests {
         assert!(kept[0].text.len() <= TEXT_MAX + 4 && kept[0].text.ends_with(" ..."));
         assert_eq!(kept[MESSAGES_MAX].text, "5 more findings are not in the record");
         let short = Finding::new(FindingKind::Load, Level::Note, "short");
-        assert_eq!(bounded([&short].into_iter()), [short.clone()]);
+        assert_eq!(bounded(std::iter::once(&short)), [short]);
     }
 }

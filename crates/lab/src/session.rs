@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use drive::FileIdentity;
 use engine::Machine;
 use methods::{Outcome, Planner, Session};
 use record::{Health, Plan, Safety, Target, TargetKind};
@@ -30,6 +31,8 @@ pub struct Planned<'a> {
     request: &'a Request,
     work: &'a Work<'a>,
     info: TargetInfo,
+    /// The file that is the target, if it is one.
+    file: Option<FileIdentity>,
 }
 
 /// A run that has a number in the store, and has not moved a byte.
@@ -37,6 +40,7 @@ pub struct Begun<'a> {
     request: &'a Request,
     work: &'a Work<'a>,
     recording: Recording,
+    file: Option<FileIdentity>,
 }
 
 impl Request {
@@ -46,7 +50,7 @@ impl Request {
         let mut plan = Planner::plan(&planned.info, |session| work.run(session))?;
         plan.command.clone_from(&self.command);
         plan.destroys = plan.destroys.and(planned.destroys);
-        Ok(Planned { plan, request: self, work, info: planned.info })
+        Ok(Planned { plan, request: self, work, info: planned.info, file: planned.file })
     }
 }
 
@@ -75,12 +79,12 @@ impl<'a> Planned<'a> {
 
     /// Enters the run into the store.
     pub fn begin(self, watcher: Box<dyn Watcher>) -> Result<Begun<'a>> {
-        let Planned { plan, request, work, info } = self;
+        let Planned { plan, request, work, info, file } = self;
         let store = request.store.as_deref();
         let seed = Some(request.instrument.seed);
         let test = Test { method: work.name(), protocol: work.protocol(), seed };
         let recording = Recording::begin(store, test, &info, plan, watcher)?;
-        Ok(Begun { request, work, recording })
+        Ok(Begun { request, work, recording, file })
     }
 }
 
@@ -92,11 +96,11 @@ impl Begun<'_> {
 
     /// Opens the target and runs the work. Whatever happens then is in the record.
     pub fn run(self, interrupt: &Arc<AtomicBool>) -> Recorded {
-        let Begun { request, work, recording } = self;
+        let Begun { request, work, recording, file } = self;
         let shared = Shared::new(recording);
         let mut outcome = Outcome::default();
         let observer = Box::new(shared.clone());
-        let ended = Stand::open(request, interrupt, observer).and_then(|mut stand| {
+        let ended = Stand::open(request, interrupt, observer, file).and_then(|mut stand| {
             describe(&shared, &mut stand)?;
             if work.wants_reference() {
                 stand = stand.with_reference(interrupt);
@@ -108,7 +112,8 @@ impl Begun<'_> {
             outcome = session.finish();
             // A run that was cut short has worn the drive, too.
             shared.lock().note_health(stand.health());
-            ended
+            // Nor is one that was measured on another target than the one it names.
+            ended.and_then(|()| stand.check_again())
         });
         shared.lock().finish(&outcome, ended)
     }

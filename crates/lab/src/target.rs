@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use drive::{OpenRequest, Planned};
+use drive::{FileIdentity, OpenRequest, Planned};
 use engine::{Machine, Options, Simulator};
 use journal::Place;
 use record::{Health, Safety, State};
@@ -35,10 +35,14 @@ impl Target {
     /// Makes every check that opening makes, and touches nothing.
     pub(crate) fn plan(&self) -> Result<Planned> {
         if self.spec == NULL {
-            return Ok(Planned { info: self.null(), destroys: None });
+            return Ok(Planned { info: self.null(), destroys: None, file: None });
         }
         if let Some(spec) = virtual_drive::described(&self.spec, 0) {
-            return Ok(Planned { info: Simulator::info(&spec?, &self.spec), destroys: None });
+            return Ok(Planned {
+                info: Simulator::info(&spec?, &self.spec),
+                destroys: None,
+                file: None,
+            });
         }
         let planned = drive::plan_open(&self.spec, &self.open_request())?;
         if planned.info.allowed == Safety::Borrows {
@@ -76,11 +80,12 @@ pub(crate) enum Stand {
 }
 
 impl Stand {
-    /// Opens the target of a request.
+    /// Opens the target of a request; a file must be the one that was planned for.
     pub(crate) fn open(
         request: &Request,
         interrupt: &Arc<AtomicBool>,
         observer: Box<dyn Observer>,
+        planned: Option<FileIdentity>,
     ) -> Result<Stand> {
         let (target, interrupt) = (&request.target, Arc::clone(interrupt));
         let seed = request.instrument.seed;
@@ -92,7 +97,7 @@ impl Stand {
         let machine = match target.spec == NULL {
             true => Machine::null(target.null(), options, interrupt, observer),
             false => {
-                let opened = drive::open(&target.spec, &target.open_request())?;
+                let opened = drive::open_planned(&target.spec, &target.open_request(), planned)?;
                 Machine::new(opened, options, interrupt, observer)?
             }
         };
@@ -111,6 +116,14 @@ impl Stand {
     pub(crate) fn assume(&mut self, state: State) {
         if let Stand::Real(machine) = self {
             machine.assume(state);
+        }
+    }
+
+    /// Whether the target is still the one that was opened. A virtual drive stays what it is.
+    pub(crate) fn check_again(&self) -> Result<()> {
+        match self {
+            Stand::Real(machine) => Ok(machine.check_again()?),
+            Stand::Virtual(_) => Ok(()),
         }
     }
 

@@ -53,17 +53,14 @@ fn row(fields: &[&str]) -> String {
     fields.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(",")
 }
 
-/// A field in quotes where it needs them. A field that a spreadsheet would run as a formula gets an
+/// A field in quotes where it needs them, on one line and without control characters. A field that a spreadsheet would run as a formula gets an
 /// apostrophe in front: names of drives and files are foreign text.
 fn quoted(field: &str) -> String {
-    let formula = field.starts_with(['=', '+', '@', '\t', '\r'])
+    let field = emit::plain(field);
+    let formula = field.starts_with(['=', '+', '@'])
         || (field.starts_with('-') && field.parse::<f64>().is_err());
-    let field = if formula { format!("'{field}") } else { field.to_string() };
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field
-    }
+    let field = if formula { format!("'{field}") } else { field.into_owned() };
+    if field.contains([',', '"']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
 }
 
 #[cfg(test)]
@@ -76,6 +73,6 @@ mod tests {
             row(&["a", "b,c", "say \"x\"", "-1.5", ""]),
             "a,\"b,c\",\"say \"\"x\"\"\",-1.5,"
         );
-        assert_eq!(row(&["=1+1", "-rf", "two\nlines"]), "'=1+1,'-rf,\"two\nlines\"");
+        assert_eq!(row(&["=1+1", "-rf", "two\nlines"]), "'=1+1,'-rf,two?lines");
     }
 }

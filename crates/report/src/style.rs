@@ -2,7 +2,7 @@
 //!
 //! The caller decides (a terminal or a pipe, `NO_COLOR`, the locale) and passes a [`Style`];
 //! nothing here looks at the environment. All external text reaches the screen through
-//! [`Style::paint`], which removes control characters: a model name must not move the cursor.
+//! [`Style::paint`], which makes it [`emit::plain`]: a model name must not move the cursor.
 
 /// Capabilities of a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Style {
 
     /// The text in an ink, free of control characters.
     pub fn paint(&self, ink: Ink, text: &str) -> String {
-        let text = printable(text);
+        let text = emit::plain(text).into_owned();
         match (self.colour, ink.code()) {
             (true, Some(code)) if !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
             _ => text,
@@ -73,22 +73,6 @@ impl Ink {
             Ink::Bad => Some("1;31"),
         }
     }
-}
-
-/// The text with every control character replaced by `?`.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if steers(c) { '?' } else { c }).collect()
-}
-
-/// Whether a character affects the text around it: escape sequences, line breaks, direction
-/// overrides.
-pub(crate) fn steers(c: char) -> bool {
-    let direction = '\u{202a}'..='\u{202e}';
-    let isolate = '\u{2066}'..='\u{2069}';
-    c.is_control()
-        || direction.contains(&c)
-        || isolate.contains(&c)
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]

@@ -68,7 +68,8 @@ impl Failure {
 
 /// Messages of the system may have several lines; a failure has one.
 fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
+    let lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
+    emit::plain(&lines.collect::<Vec<_>>().join("; ")).into_owned()
 }
 
 impl From<LabError> for Failure {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
 use crate::failure::INTERRUPTED;
@@ -17,4 +17,12 @@ pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
         flag::register(signal, Arc::clone(&asked))?;
     }
     Ok(asked)
+}
+
+/// Makes a write beyond the limit of file sizes (`ulimit -f`) an error of that write, which has a
+/// path and a reason, rather than the end of the process.
+pub fn survive_file_limit() {
+    // A handler that does nothing else keeps the signal from its default; programs started from here
+    // get that back.
+    let _ = flag::register(SIGXFSZ, Arc::default());
 }

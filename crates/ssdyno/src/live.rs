@@ -76,6 +76,7 @@ impl Live {
         self.bar.set_position(if self.seconds > 0.0 { (share * 1000.0) as u64 } else { 0 });
         // The most important first: a narrow terminal cuts off the end.
         let message = format!("{eta:<11}  {:<22}  {what}", self.step);
+        let message = emit::plain(&message).into_owned();
         if let Some((every, last)) = &mut self.lines
             && last.elapsed() >= *every
         {
@@ -165,7 +166,7 @@ fn line(event: &Event) -> String {
             "temperature_c": interval.temperature_c,
         }),
     };
-    value.to_string()
+    emit::json(&value.to_string()).into_owned()
 }
 
 #[cfg(test)]

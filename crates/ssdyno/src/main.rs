@@ -23,10 +23,12 @@ use crate::cli::{Cli, Command};
 use crate::failure::Result;
 
 fn main() -> ExitCode {
+    interrupt::survive_file_limit();
     store::on_migration(|done, of| {
         screen::say(&format!("converting the store to a new version: {done} of {of} runs"));
     });
-    let result = Cli::try_parse().map_err(|e| usage::failure(&e)).and_then(run);
+    let words = cli::under_other_names(std::env::args_os().collect());
+    let result = Cli::try_parse_from(words).map_err(|e| usage::failure(&e)).and_then(run);
     result.unwrap_or_else(|failure| failure.report())
 }
 

@@ -1,7 +1,7 @@
 //! A record on its way to the user: on the screen or as JSON, and as a page with charts.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -16,10 +16,24 @@ use crate::cli::OutputArgs;
 use crate::failure::{CHECK_FAILED, Failure, IO, Result};
 use crate::screen;
 
-/// Prints to stdout. A reader that went away ends the process without an error.
+/// Prints to stdout, without anything that could steer a terminal. A reader that went away ends the
+/// process without an error.
 pub fn print(text: &str) -> Result<()> {
+    print_bytes(emit::screen(text).as_bytes())
+}
+
+/// Prints records as JSON lines: to a terminal without steering characters, to a file or a pipe
+/// byte for byte.
+pub fn print_records(text: &str) -> Result<()> {
+    match io::stdout().is_terminal() {
+        true => print_bytes(emit::json(text).as_bytes()),
+        false => print_bytes(text.as_bytes()),
+    }
+}
+
+fn print_bytes(bytes: &[u8]) -> Result<()> {
     let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(bytes).and_then(|()| out.flush());
     match written {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         other => Ok(other?),
@@ -29,12 +43,14 @@ pub fn print(text: &str) -> Result<()> {
 /// A value as one line of JSON.
 pub fn json(value: &impl Serialize) -> Result<String> {
     let json = serde_json::to_string(value);
-    Ok(json.map_err(|e| Failure::new(IO, e))? + "\n")
+    let json = json.map_err(|e| Failure::new(IO, e))?;
+    Ok(emit::json(&json).into_owned() + "\n")
 }
 
 /// The record as JSON, on one line or indented for people.
 pub fn record_json(run: &Run, pretty: bool) -> Result<String> {
-    Ok(report::json(run, pretty).map_err(|e| Failure::new(IO, e))? + "\n")
+    let json = report::json(run, pretty).map_err(|e| Failure::new(IO, e))?;
+    Ok(emit::json(&json).into_owned() + "\n")
 }
 
 /// A stored record as indented JSON: in the order of the schema, or by name if it has fields that
@@ -47,7 +63,8 @@ pub fn document_json(document: &Document) -> Result<String> {
     }
     let value: serde_json::Value =
         document.text().and_then(|text| serde_json::from_str(&text)).map_err(failed)?;
-    Ok(serde_json::to_string_pretty(&value).map_err(failed)? + "\n")
+    let json = serde_json::to_string_pretty(&value).map_err(failed)?;
+    Ok(emit::json(&json).into_owned() + "\n")
 }
 
 /// The directory for reports beside a store.
@@ -68,7 +85,7 @@ pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<Pa
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     let made = parent.map_or(Ok(()), fs::create_dir_all);
     let page = report::html(run).map_err(|e| Failure::new(IO, e))?;
-    made.and_then(|()| fs::write(&path, page))
+    made.and_then(|()| emit::replace(&path, page))
         .map_err(|e| Failure::new(IO, format!("cannot write {}: {e}", path.display())))?;
     Ok(path)
 }
@@ -123,7 +140,7 @@ pub fn exit_code(run: &Run) -> ExitCode {
 
 /// The cost of a run in one line, and its losses in one more.
 pub fn announce(method: &str, target: &str, plan: &Plan, health: Option<&Health>) -> String {
-    let mut line = format!("{method} on {target}   ");
+    let mut line = format!("{method} on {}   ", emit::plain(target));
     if plan.seconds > 0.0 {
         line += &format!("about {}, ", units::span(plan.seconds));
     }
@@ -138,7 +155,7 @@ pub fn announce(method: &str, target: &str, plan: &Plan, health: Option<&Health>
         }
     };
     if let Some(loss) = &plan.destroys {
-        line += &format!("\ndestroys  {loss}");
+        line += &format!("\ndestroys  {}", emit::plain(loss));
     }
     line
 }

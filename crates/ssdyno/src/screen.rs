@@ -24,8 +24,9 @@ pub fn uncut() -> Style {
 }
 
 /// Prints a line to stderr. A closed stderr is no error.
+/// Prints a line to stderr, or several. A closed stderr is no error.
 pub fn say(line: &str) {
-    let _ = writeln!(stderr(), "{line}");
+    let _ = writeln!(stderr(), "{}", emit::screen(line));
 }
 
 /// Columns of the terminal; `COLUMNS` overrides.

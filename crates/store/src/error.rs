@@ -29,6 +29,14 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The path names no regular file. Nothing was opened.
+    #[error("{}: {what}, and a store is a regular file", .path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// What is there.
+        what: &'static str,
+    },
     /// A newer ssdyno wrote the file. It was not changed.
     #[error(
         "{}: written by a newer ssdyno (store version {found}, this one knows up to {known})",

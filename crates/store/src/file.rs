@@ -103,12 +103,25 @@ fn is_shared(magic: u32) -> bool {
 /// of every SQLite file (sqlite.org/fileformat.html, section 1.3).
 fn inspect(path: &Path) -> Result<bool, StoreError> {
     let io_error = |source| StoreError::Io { path: path.to_path_buf(), source };
-    let mut header = Vec::new();
-    match fs::File::open(path) {
-        Ok(file) => file.take(100).read_to_end(&mut header).map_err(io_error)?,
+    let kind = match path.symlink_metadata() {
+        Ok(meta) => meta.file_type(),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(e) => return Err(io_error(e)),
     };
+    let what = match () {
+        () if kind.is_file() => None,
+        // SQLite would create a store wherever it leads.
+        () if kind.is_symlink() => Some("a symbolic link"),
+        () if kind.is_dir() => Some("a directory"),
+        // Opening it would wait for its other end.
+        () => Some("a pipe or a device"),
+    };
+    if let Some(what) = what {
+        return Err(StoreError::NotAFile { path: path.to_path_buf(), what });
+    }
+    let mut header = Vec::new();
+    let file = fs::File::open(path).map_err(io_error)?;
+    file.take(100).read_to_end(&mut header).map_err(io_error)?;
     // A process was killed after creating the file and before writing to it.
     if header.is_empty() {
         return Ok(false);

@@ -11,7 +11,7 @@ use record::{Safety, TargetKind};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::{Facts, OpenRequest, Plan, first_bytes};
+use super::{Expected, Facts, OpenRequest, Plan, first_bytes};
 use crate::contents;
 use crate::error::DriveError;
 use crate::guard::{Guard, Identity};
@@ -53,7 +53,7 @@ pub(super) fn plan(
         discard: given_away && can_discard(&node),
     };
     let info = facts.info(machine, &stack);
-    Ok(Plan { info, stack, identity: Some(identity), destroys })
+    Ok(Plan { info, stack, identity: Some(Expected::Device(identity)), destroys })
 }
 
 fn usable_bytes(

@@ -1,15 +1,19 @@
 //! Files of the user: opened for reading, or for writing if their size was given as confirmation.
-//! Never truncated, never extended.
+//! Never truncated, never extended. A file is what was looked at, not what its name means later: it is
+//! opened by the descriptor whose device, inode and size were checked.
 
 use std::fs::{File, Metadata, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use record::{Safety, TargetKind};
-use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat};
 
 use super::scratch::direct_bytes;
-use super::{Facts, OpenRequest, Plan, first_bytes};
+use super::{Expected, Facts, OpenRequest, Plan, first_bytes};
 use crate::error::DriveError;
+use crate::guard::{FileIdentity, Guard, OpenFile};
 use crate::machine::Machine;
 use crate::usage;
 
@@ -23,6 +27,9 @@ pub(super) fn plan(
     let block_bytes = direct_bytes(&location.filesystem, &location.stack);
     let allowed = allowed(spec, meta.len(), request)?;
     check_access(&location.path, allowed)?;
+    // The location is of the file that was looked at, even if the name is moved meanwhile.
+    let identity = FileIdentity::of(meta);
+    pinned(&location.path, allowed == Safety::Reads, identity)?;
     let bytes = first_bytes(spec, meta.len(), block_bytes, request.size)?;
     if allowed == Safety::Destroys {
         check_unused(machine, spec, &location.path)?;
@@ -41,7 +48,17 @@ pub(super) fn plan(
     };
     let info = facts.info(machine, &stack);
     let destroys = (allowed == Safety::Destroys).then_some(destroys);
-    Ok(Plan { info, stack, identity: None, destroys })
+    Ok(Plan { info, stack, identity: Some(Expected::File(identity)), destroys })
+}
+
+/// A descriptor of the file, if its name still means that one. It opens nothing: whatever the name
+/// means by now, nothing happens to it.
+fn pinned(path: &Path, reads: bool, identity: FileIdentity) -> Result<OpenFile, DriveError> {
+    let flags = OFlags::PATH.bits() as i32;
+    let found = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = found.map_err(|e| DriveError::of("read", path, e))?;
+    let open = OpenFile { path: path.to_path_buf(), file, reads, identity };
+    open.check().map(|()| open)
 }
 
 fn allowed(spec: &str, bytes: u64, request: &OpenRequest) -> Result<Safety, DriveError> {
@@ -73,8 +90,20 @@ fn check_unused(machine: &Machine, spec: &str, path: &Path) -> Result<(), DriveE
     Err(DriveError::InUse { path: spec.into(), reasons })
 }
 
-pub(super) fn open(path: &Path, allowed: Safety) -> Result<File, DriveError> {
+/// Opens the file as planned, by the descriptor that was checked.
+pub(super) fn open(
+    machine: &Machine,
+    path: &Path,
+    allowed: Safety,
+    identity: FileIdentity,
+) -> Result<(File, Guard), DriveError> {
     let write = allowed == Safety::Destroys;
-    let file = OpenOptions::new().read(true).write(write).open(path);
-    file.map_err(|e| DriveError::of(if write { "write" } else { "read" }, path, e))
+    let open = pinned(path, !write, identity)?;
+    let again = format!("/proc/self/fd/{}", open.file.as_raw_fd());
+    if write {
+        check_unused(machine, &path.to_string_lossy(), Path::new(&again))?;
+    }
+    let file = OpenOptions::new().read(true).write(write).open(again);
+    let file = file.map_err(|e| DriveError::of(if write { "write" } else { "read" }, path, e))?;
+    Ok((file, Guard::file(open)))
 }

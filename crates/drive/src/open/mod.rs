@@ -15,7 +15,7 @@ use record::{DriveIdentity, FileSystem, Safety, State, Target, TargetKind};
 use rig::{Bus, Limits, TargetInfo};
 
 use crate::error::DriveError;
-use crate::guard::{Guard, Identity};
+use crate::guard::{FileIdentity, Guard, Identity};
 use crate::host;
 use crate::machine::Machine;
 use crate::query;
@@ -44,6 +44,8 @@ pub struct Planned {
     pub info: TargetInfo,
     /// The data that would be lost, in words: contents found on a confirmed drive.
     pub destroys: Option<String>,
+    /// The file itself, where the target is one.
+    pub file: Option<FileIdentity>,
 }
 
 /// A target ready for I/O.
@@ -70,37 +72,64 @@ pub use scratch::{NamedScratch, room_in as room};
 
 /// Opens a directory, file or block device of this machine.
 pub fn open(spec: &str, request: &OpenRequest) -> Result<Opened, DriveError> {
+    open_planned(spec, request, None)
+}
+
+/// Like [`open`]; a file must be the one that was planned for, if one was.
+pub fn open_planned(
+    spec: &str,
+    request: &OpenRequest,
+    planned: Option<FileIdentity>,
+) -> Result<Opened, DriveError> {
     let machine = Machine::here();
-    plan(&machine, spec, request)?.carry_out(&machine, request)
+    let plan = plan(&machine, spec, request)?;
+    if planned.is_some_and(|file| !plan.file().is_some_and(|now| now.is_same_file(&file))) {
+        let what = "its name means something else since the run was planned".into();
+        return Err(DriveError::Changed { path: spec.into(), what });
+    }
+    plan.carry_out(&machine, request)
 }
 
 /// Makes all checks of [`open`]; creates nothing and opens nothing for writing.
 pub fn plan_open(spec: &str, request: &OpenRequest) -> Result<Planned, DriveError> {
     let plan = plan(&Machine::here(), spec, request)?;
-    Ok(Planned { info: plan.info, destroys: plan.destroys })
+    Ok(Planned { file: plan.file(), info: plan.info, destroys: plan.destroys })
 }
 
 /// A target that may be opened, and its mode.
 struct Plan {
     info: TargetInfo,
     stack: Stack,
-    /// For a block device.
-    identity: Option<Identity>,
+    /// The target itself; `None` for a directory, whose scratch file is new.
+    identity: Option<Expected>,
     destroys: Option<String>,
 }
 
+/// The identity of the target that was planned for.
+enum Expected {
+    Device(Identity),
+    File(FileIdentity),
+}
+
 impl Plan {
+    fn file(&self) -> Option<FileIdentity> {
+        match self.identity {
+            Some(Expected::File(identity)) => Some(identity),
+            _ => None,
+        }
+    }
+
     fn carry_out(self, machine: &Machine, request: &OpenRequest) -> Result<Opened, DriveError> {
         let path = Path::new(self.info.target.path.as_deref().unwrap_or_default());
         let mut orphans_removed = 0;
         let allowed = self.info.allowed;
-        let (file, guard) = match (self.info.target.kind, self.identity) {
-            (TargetKind::Directory, _) => {
+        let (file, guard) = match self.identity {
+            None => {
                 orphans_removed = scratch::remove_orphans(path);
                 scratch::create(path)?
             }
-            (_, Some(identity)) => device::open(machine, path, allowed, identity)?,
-            _ => (file::open(path, allowed)?, Guard::none()),
+            Some(Expected::Device(identity)) => device::open(machine, path, allowed, identity)?,
+            Some(Expected::File(identity)) => file::open(machine, path, allowed, identity)?,
         };
         let watch = Watch::on(&self.stack.disks);
         let (info, destroys) = (self.info, self.destroys);

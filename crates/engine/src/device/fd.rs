@@ -240,7 +240,10 @@ fn issue<U: UseBackend>(ask: &IoAsk<'_>, files: Files<'_>, user: U) -> U::Out {
         BackendKind::Null => user.with(arena.map(|arena| Null::new(clock, arena))),
         BackendKind::Uring => {
             let mut ring = sys::ring::make(depth);
-            let ring = ring.as_mut().map_err(|e| io::Error::new(e.kind(), e.to_string()));
+            let absent = |e: &mut io::Error| {
+                io::Error::new(e.kind(), format!("io_uring is not available here: {e}"))
+            };
+            let ring = ring.as_mut().map_err(absent);
             let uring = ring.and_then(|r| Ok(Uring::new(r, clock, files, arena?, priorities())));
             serialized(issue, uring, user)
         }

@@ -1,8 +1,8 @@
 //! Laying a file out: its length, its space and, where it is read before it is written, its content.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 
 use rig::{Allocation, FilePlan};
 use rustix::fs::{FallocateFlags, fallocate};
@@ -11,12 +11,9 @@ use workload::{Content, Filler};
 /// Files are laid out in writes of this size, bytes.
 pub(super) const BLOCK: u64 = 1 << 20;
 
-/// Creates a file or makes it longer, as planned.
-pub(super) fn lay_out(plan: &FilePlan, seed: u64) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false).mode(0o644);
-    let file = options.open(&plan.path)?;
-    allocate(&file, plan.allocation, plan.end)?;
+/// Makes a file longer, as planned.
+pub(super) fn lay_out(file: &File, plan: &FilePlan, seed: u64) -> io::Result<()> {
+    allocate(file, plan.allocation, plan.end)?;
     if !plan.content {
         return Ok(());
     }

@@ -12,8 +12,7 @@ const NAME: &str = "user.ssdyno";
 
 /// Marks a file as ours in its present state. Where the file system has no extended attributes, the
 /// next run asks for --destroy.
-pub(super) fn mark(path: &Path) -> io::Result<()> {
-    let file = File::open(path)?;
+pub(super) fn mark(file: File) -> io::Result<()> {
     let stamp = stamp(&file.metadata()?);
     Ok(fsetxattr(&file, NAME, stamp.as_bytes(), XattrFlags::empty())?)
 }
@@ -22,8 +21,11 @@ pub(super) fn mark(path: &Path) -> io::Result<()> {
 pub(super) fn is_marked(path: &Path, meta: &Metadata) -> bool {
     let mut found = [0u8; 64];
     let Ok(file) = File::open(path) else { return false };
+    // The name may by now mean another file.
+    let same = |now: Metadata| (now.dev(), now.ino()) == (meta.dev(), meta.ino());
     let length = fgetxattr(&file, NAME, &mut found);
-    length.is_ok_and(|length| found.get(..length) == Some(stamp(meta).as_bytes()))
+    file.metadata().is_ok_and(same)
+        && length.is_ok_and(|length| found.get(..length) == Some(stamp(meta).as_bytes()))
 }
 
 /// The time of a file's last change.

@@ -4,24 +4,27 @@
 //! A missing file is created; a file that is long enough is kept as it is; files stay afterwards
 //! unless they are removed. A file created here carries a mark, so that the next run may overwrite
 //! it. Any other data are overwritten only if the user gave them away: a file by its size, a device
-//! by its serial number.
+//! by its serial number. A file is the one that was looked at, whatever its name means later.
 
 mod disks;
 mod layout;
 mod mark;
 mod open;
+mod same;
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use drive::{DriveError, ErrorKind, Guard, OpenRequest, Opened, Watch};
-use record::Safety;
+use drive::{DriveError, ErrorKind, FileIdentity, OpenRequest, Opened, Watch};
+use record::{Safety, TargetKind};
 use rig::{DiskUse, Fault, FilePlan, FileSeen, Files, Result, RigError, TargetInfo};
 use workload::units;
 
 use crate::device::{AnyDevice, FdDevice};
+use same::SameFiles;
 
 /// A file or device of the run.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ struct Known {
     seen: FileSeen,
     /// Created by an earlier run and unchanged since, or empty.
     ours: bool,
+    /// The file itself; `None` for a device, and for a file that was not there.
+    identity: Option<FileIdentity>,
     /// What jobs will do with it, once that is known.
     plan: Option<FilePlan>,
 }
@@ -51,9 +56,13 @@ impl Known {
 pub struct FileSet {
     /// Words that give targets away (`--destroy`).
     given: Vec<String>,
+    /// Regular files are given away (`--overwrite-files`).
+    overwrites: bool,
     known: BTreeMap<PathBuf, Known>,
     /// Devices, files that were given away and files that are only read, with their guards.
     opened: HashMap<PathBuf, Opened>,
+    /// The files themselves.
+    same: SameFiles,
     info: TargetInfo,
     watch: Option<Watch>,
     before: Option<disks::Before>,
@@ -66,13 +75,28 @@ impl FileSet {
     pub fn new(given: &[String]) -> FileSet {
         FileSet {
             given: given.to_vec(),
+            overwrites: false,
             known: BTreeMap::new(),
             opened: HashMap::new(),
+            same: SameFiles::default(),
             info: TargetInfo::null(0),
             watch: None,
             before: None,
             touched: false,
         }
+    }
+
+    /// The same with every regular file given away, if `files` says so. Devices stay guarded.
+    #[must_use]
+    pub fn overwriting(mut self, files: bool) -> FileSet {
+        self.overwrites = files;
+        self
+    }
+
+    /// The words that give a file away.
+    fn given(&self, seen: &FileSeen) -> Vec<String> {
+        let bytes = seen.bytes.filter(|_| self.overwrites && !seen.device);
+        self.given.iter().cloned().chain(bytes.map(|bytes| bytes.to_string())).collect()
     }
 
     /// The drive under the first file, once files were admitted.
@@ -87,10 +111,10 @@ impl FileSet {
             .map_or_else(AnyDevice::null, |watch| AnyDevice::files(FdDevice::watching(watch)))
     }
 
-    /// Asks every guard again.
+    /// Asks the guard of every device again. Files grow as jobs write to them.
     pub(crate) fn check_again(&self) -> Result<()> {
-        let check = |opened: &Opened| Guard::check_again(&opened.guard);
-        self.opened.values().try_for_each(check).map_err(refused)
+        let mut devices = self.opened.values().filter(|o| o.info.target.kind == TargetKind::Device);
+        devices.try_for_each(|opened| opened.guard.check_again()).map_err(refused)
     }
 
     /// Whether one file may be treated as planned; opens it where it is guarded.
@@ -98,13 +122,16 @@ impl FileSet {
         let Some(known) = self.known.get(path) else { return Ok(()) };
         let there = known.seen.bytes.unwrap_or(0);
         let opened = if there > 0 && !known.ours && known.overwrites() {
-            given_away(path, &known.seen, &self.given)?
+            given_away(path, &known.seen, &self.given(&known.seen))?
         } else if known.seen.device || (there > 0 && !known.overwrites()) {
             let request = OpenRequest { size: None, wants: Safety::Reads, destroy: None };
             drive::open(&path.to_string_lossy(), &request).map_err(refused)?
         } else {
             return Ok(());
         };
+        if let Some(identity) = known.identity {
+            same::check(&identity, &opened.file).map_err(|e| failed("open", path, e))?;
+        }
         self.opened.insert(path.to_path_buf(), opened);
         Ok(())
     }
@@ -164,6 +191,9 @@ impl Files for FileSet {
         }
         let known = look_at(path)?;
         let seen = known.seen.clone();
+        if let Some(identity) = known.identity {
+            self.same.insert(path, identity);
+        }
         self.known.insert(path.to_path_buf(), known);
         Ok(seen)
     }
@@ -199,7 +229,9 @@ impl Files for FileSet {
                 return Err(RigError::Interrupted);
             }
             if plan.content || !plan.on_open {
-                layout::lay_out(plan, seed).map_err(|e| failed("lay out", path, e))?;
+                let file = self.same.open(path, OpenOptions::new().write(true), true);
+                let laid = file.and_then(|file| layout::lay_out(&file, plan, seed));
+                laid.map_err(|e| failed("lay out", path, e))?;
             }
         }
         self.before = Some(disks::look(self.known.keys()));
@@ -207,7 +239,10 @@ impl Files for FileSet {
     }
 
     fn remove(&mut self, path: &Path) -> Result<()> {
-        std::fs::remove_file(path).map_err(|e| failed("remove", path, e))
+        let removed = self.same.check(path).and_then(|()| std::fs::remove_file(path));
+        self.same.forget(path);
+        self.opened.remove(path);
+        removed.map_err(|e| failed("remove", path, e))
     }
 
     fn left(&self) -> Vec<(PathBuf, u64)> {
@@ -230,14 +265,15 @@ impl Drop for FileSet {
         if self.touched {
             for (path, _) in self.known.iter().filter(|(_, known)| ours(known)) {
                 // It may be gone by now (unlink), or the file system has no marks.
-                let _ = mark::mark(path);
+                let _ =
+                    self.same.open(path, OpenOptions::new().read(true), false).and_then(mark::mark);
             }
         }
     }
 }
 
 fn look_at(path: &Path) -> Result<Known> {
-    let mut known = Known { seen: FileSeen::default(), ours: false, plan: None };
+    let mut known = Known { seen: FileSeen::default(), ours: false, identity: None, plan: None };
     let meta = match path.metadata() {
         Ok(meta) => meta,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -257,6 +293,7 @@ fn look_at(path: &Path) -> Result<Known> {
         known.seen.bytes = Some(planned.info.bytes);
     } else if meta.is_file() {
         known.seen.bytes = Some(meta.len());
+        known.identity = Some(FileIdentity::of(&meta));
         known.ours = meta.len() == 0 || mark::is_marked(path, &meta);
         // Two names of one file would be laid out twice.
         known.ours &= meta.nlink() == 1;
@@ -288,16 +325,19 @@ fn given_away(path: &Path, seen: &FileSeen, given: &[String]) -> Result<Opened> 
         return drive::open(&spec, &request(word)).map_err(refused);
     }
     let (kind, word) = match seen.device {
-        true => ("a device", "SERIAL, its serial number or else its size in bytes".to_string()),
+        true => {
+            let word = "SERIAL, its serial number or else its size in bytes, gives it away";
+            ("a device", word.to_string())
+        }
         false => {
-            let bytes = seen.bytes.unwrap_or(0);
-            ("not a file that ssdyno made", format!("{bytes}, its size in bytes"))
+            let word = "its size in bytes, gives it away, and --overwrite-files every such file";
+            ("not a file that ssdyno made", format!("{}, {word}", seen.bytes.unwrap_or(0)))
         }
     };
     Err(RigError::Target {
         fault: Fault::Refused,
         text: format!("{spec} holds data and is {kind}: the job would overwrite it"),
-        advice: Some(format!("--destroy={word}, gives it away; or name another")),
+        advice: Some(format!("--destroy={word}; or name another")),
     })
 }
 

@@ -6,7 +6,6 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use record::TargetKind;
 use rig::{Advice as Order, BackendKind, FileUse, Job, Result, RigError, SyncWrites};
 use rustix::fs::{Advice, OFlags, fadvise};
 use workload::Caching;
@@ -50,11 +49,10 @@ impl FileSet {
         let asked = job.issue.open;
         let mut options = OpenOptions::new();
         options.read(asked.read).write(asked.write).custom_flags(flags(job));
-        let device = self.opened.get(path).filter(|o| o.info.target.kind == TargetKind::Device);
-        match device {
-            // By way of the descriptor that was checked: the name may by now mean another device.
+        match self.opened.get(path) {
+            // By way of the descriptor that was checked: the name may by now mean something else.
             Some(opened) => options.open(format!("/proc/self/fd/{}", opened.file.as_raw_fd())),
-            None => options.create(asked.write).truncate(false).mode(0o644).open(path),
+            None => self.same.open(path, &options, asked.write),
         }
     }
 }

@@ -90,6 +90,9 @@ impl Machine {
         observer: Box<dyn Observer>,
     ) -> Result<Machine> {
         let (info, orphans) = (opened.info.clone(), opened.orphans_removed);
+        if options.backend == Some(BackendKind::Uring) {
+            crate::probe::uring()?;
+        }
         let device = AnyDevice::of(opened).map_err(|source| io_error(&info, "open", source))?;
         let mut machine = Machine::on(device, info, options, interrupt, observer);
         if orphans > 0 {

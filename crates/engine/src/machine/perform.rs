@@ -37,8 +37,9 @@ impl Machine {
         if workload.mix.changes_data() { self.check_again() } else { Ok(()) }
     }
 
-    /// Whether the target is still the one that may be changed; checked before each phase.
-    pub(super) fn check_again(&self) -> Result<()> {
+    /// Whether the target is still the one that was opened; checked before each phase that changes
+    /// it, and after the last.
+    pub fn check_again(&self) -> Result<()> {
         self.device.check().map_err(|e| match e.kind() {
             drive::ErrorKind::Io => {
                 io_error(&self.info, "look at the drive", std::io::Error::other(e))

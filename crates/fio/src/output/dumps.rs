@@ -17,7 +17,7 @@ pub fn write_dumps(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> 
             for (what, content) in contents {
                 let Some(content) = content else { continue };
                 let path = directory.join(format!("{name}.{at}.{what}"));
-                std::fs::write(&path, content)?;
+                emit::replace(&path, content)?;
                 written.push(path);
             }
         }

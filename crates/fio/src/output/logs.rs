@@ -4,8 +4,6 @@
 //! KiB/s, latency in ns, direction 0 for reads, 1 for writes, 2 for trims. The names are fio's:
 //! `PREFIX_bw.N.log`, clones counted from 1 over the whole plan.
 
-use std::collections::HashSet;
-use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -40,7 +38,7 @@ struct Line {
 /// Writes the logs that the jobs asked for into `directory`, and gives their paths.
 pub fn write_logs(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
-    let mut begun = HashSet::new();
+    let mut begun: Vec<BufWriter<emit::Replacement>> = Vec::new();
     for (number, run) in (1..).zip(&ran.jobs) {
         for (name, value, prefix) in wanted(run) {
             let file = match run.job.logs.shared_file {
@@ -48,19 +46,19 @@ pub fn write_logs(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
                 false => format!("{prefix}_{name}.{number}.log"),
             };
             let path = directory.join(file);
-            let first = begun.insert(path.clone());
-            let mut options = OpenOptions::new();
-            match first {
-                true => options.create(true).write(true).truncate(true),
-                false => options.append(true),
-            };
-            let mut out = BufWriter::new(options.open(&path)?);
-            write_log(run, value, &mut out)?;
-            out.flush()?;
-            if first {
+            let position = written.iter().position(|known| *known == path);
+            let position = position.unwrap_or_else(|| {
                 written.push(path);
+                written.len() - 1
+            });
+            if begun.len() == position {
+                begun.push(BufWriter::new(emit::Replacement::create(&written[position])?));
             }
+            write_log(run, value, &mut begun[position])?;
         }
+    }
+    for log in begun {
+        log.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
     }
     Ok(written)
 }

@@ -17,7 +17,7 @@ mod terse;
 pub use dumps::write_dumps;
 pub use json::json;
 pub use logs::write_logs;
-pub use normal::{announce, normal};
+pub use normal::{announce, normal, remarks};
 pub use record::{latencies, metrics};
 pub(crate) use shown::Shown;
 pub use terse::terse;

@@ -28,7 +28,7 @@ pub fn announce(plan: &Plan) -> String {
         let _ = writeln!(
             text,
             "{}: (g={}): rw={}, bs=(R) {}, (W) {}, (T) {}, ioengine={}, iodepth={}",
-            job.name,
+            emit::plain(&job.name),
             job.group,
             job.access.rw.name(),
             sizes(0),
@@ -48,7 +48,7 @@ pub fn announce(plan: &Plan) -> String {
     text
 }
 
-/// All results of a plan.
+/// All results of a plan, in fio's form to the last line.
 pub fn normal(ran: &Ran<'_>) -> String {
     let results = shown(ran);
     let mut text = String::new();
@@ -58,7 +58,13 @@ pub fn normal(ran: &Ran<'_>) -> String {
     }
     groups(&mut text, &results);
     disks(&mut text, ran);
-    doubts(&mut text, ran, &results);
+    text
+}
+
+/// The findings about the results, and the files that stay; empty if there are none.
+pub fn remarks(ran: &Ran<'_>) -> String {
+    let mut text = String::new();
+    doubts(&mut text, ran, &shown(ran));
     text
 }
 
@@ -69,7 +75,7 @@ fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
     let _ = writeln!(
         text,
         "{}: (groupid={}, jobs={}): err={}: pid={}: {}",
-        job.name,
+        emit::plain(&job.name),
         job.group,
         shown.runs.len(),
         ended::error(shown),
@@ -77,7 +83,7 @@ fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
         ended.strftime("%a %b %e %H:%M:%S %Y"),
     );
     if let Some(description) = &job.description {
-        let _ = writeln!(text, "  Description  : [{description}]");
+        let _ = writeln!(text, "  Description  : [{}]", emit::plain(description));
     }
     for side in shown.reported() {
         direction(text, job, &side);
@@ -408,6 +414,7 @@ fn notes(shown: &Shown<'_>, real: bool) -> Vec<String> {
 /// Errors of a kind, with the place of the first.
 fn failed(run: &JobRun<'_>, error: &IoErrors) -> String {
     let (path, at) = run.place(error.first_offsets.first().copied().unwrap_or(0));
-    let (name, count, op, kind) = (&run.job.name, error.count, &error.op, &error.kind);
+    let (name, path) = (emit::plain(&run.job.name), emit::plain(&path));
+    let (count, op, kind) = (error.count, &error.op, &error.kind);
     format!("!! {name}: {op}: {count} {kind}, the first at byte {at} of {path}")
 }

@@ -37,7 +37,7 @@ pub fn terse(ran: &Ran<'_>, version: u32) -> String {
             fields.extend([count.to_string(), first.to_string()]);
         }
         fields.extend(shown.job.description.clone());
-        fields.join(";") + "\n"
+        emit::plain(&fields.join(";")).into_owned() + "\n"
     });
     lines.collect()
 }

@@ -28,6 +28,8 @@ pub struct Request<'p> {
     pub jobs: &'p fio::Plan,
     /// The words by which the user lets targets be overwritten: serial numbers, or sizes in bytes.
     pub destroy: Vec<String>,
+    /// Lets every regular file be overwritten, but no device.
+    pub overwrite_files: bool,
     /// The store of records; `None`: the user's own.
     pub store: Option<PathBuf>,
     /// The words of the command line, for the record.
@@ -54,8 +56,8 @@ pub struct Begun<'p> {
 impl<'p> Request<'p> {
     /// Checks everything that can be checked without touching the target, and plans the jobs.
     pub fn plan(self) -> Result<Planned<'p>> {
-        let Request { jobs, destroy, store, command } = self;
-        let mut target = FioTarget::of(jobs, &destroy)?;
+        let Request { jobs, destroy, overwrite_files, store, command } = self;
+        let mut target = FioTarget::of(jobs, &destroy, overwrite_files)?;
         let prepared = run::prepare(jobs, target.files())?;
         let info = target.info(&prepared);
         let plan = Plan { command, ..plan(jobs, &prepared, &info) };

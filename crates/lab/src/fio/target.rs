@@ -32,10 +32,10 @@ const SESSION: u64 = 1;
 
 impl FioTarget {
     /// The target that the plan's files name. `given` are the words that give targets away
-    /// (`--destroy`).
-    pub(super) fn of(plan: &Plan, given: &[String]) -> Result<FioTarget> {
+    /// (`--destroy`); with `files`, every regular file is given away.
+    pub(super) fn of(plan: &Plan, given: &[String], files: bool) -> Result<FioTarget> {
         let Some(name) = plan.drive().map_err(RunError::from)? else {
-            return Ok(FioTarget(Kind::Real(Box::new(FileSet::new(given)))));
+            return Ok(FioTarget(Kind::Real(Box::new(FileSet::new(given).overwriting(files)))));
         };
         let unknown = || {
             let text = format!("{name}: there is no driver for such a drive");

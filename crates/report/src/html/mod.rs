@@ -15,7 +15,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use record::Run;
 
 use crate::facts;
-use crate::style::steers;
+use emit::steers;
 
 /// Draws the charts, and switches between dark and light.
 const SCRIPT: &str = concat!(
@@ -68,18 +68,9 @@ pub fn html(run: &Run) -> serde_json::Result<String> {
     Ok(steady(page.into_string()))
 }
 
-/// JSON that can neither end its element nor change the direction of the text around it. Such
-/// characters occur only inside strings, where an escape replaces them.
+/// JSON that can neither end its element nor change the direction of the text around it.
 fn embedded(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        match c {
-            '<' => out.push_str("\\u003c"),
-            _ if steers(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            _ => out.push(c),
-        }
-    }
-    out
+    emit::json(json).replace('<', "\\u003c")
 }
 
 /// The page without characters that change the direction of the text after them.
@@ -96,7 +87,7 @@ fn head(run: &Run) -> Markup {
             meta http-equiv="Content-Security-Policy" content=(POLICY);
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
-            title { (title) }
+            title { (emit::plain(&title)) }
             link rel="icon" href="data:,";
             (PreEscaped(format!("<!-- Charts by uPlot 1.6.32:\n\n{UPLOT_LICENCE}\n-->\n")))
             style { (PreEscaped(UPLOT_LOOK)) }

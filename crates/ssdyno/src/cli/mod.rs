@@ -12,7 +12,8 @@ mod recover;
 mod run;
 mod target;
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
@@ -106,4 +107,32 @@ pub enum Command {
         /// Directory for ssdyno.1 and a page for every command
         directory: Option<PathBuf>,
     },
+}
+
+/// The words of the command line; called by a link of the name `fio` or `iozone`, those of that
+/// command, whose output then has the tool's form to its last line.
+pub fn under_other_names(words: Vec<OsString>) -> Vec<OsString> {
+    let name = words.first().and_then(|word| Path::new(word).file_name()?.to_str());
+    let Some(tool @ ("fio" | "iozone")) = name else { return words };
+    let command = ["ssdyno", tool, "--as-is"].map(OsString::from);
+    command.into_iter().chain(words.into_iter().skip(1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_of_a_tools_name_is_that_command_as_it_is() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let table = [
+            ("/usr/bin/fio --name=a", "ssdyno fio --as-is --name=a"),
+            ("iozone -e -I", "ssdyno iozone --as-is -e -I"),
+            ("ssdyno fio --name=a", "ssdyno fio --name=a"),
+            ("./ssdyno-1 run .", "./ssdyno-1 run ."),
+        ];
+        for (typed, meant) in table {
+            assert_eq!(under_other_names(words(typed)), words(meant));
+        }
+    }
 }

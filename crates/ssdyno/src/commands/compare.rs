@@ -161,6 +161,9 @@ fn heading(side: &Side, title: &str) -> String {
     let word = if run.origin.is_some() { "not measured by ssdyno" } else { "" };
     let parts = [title.to_string(), names, run.method.clone(), subject, word.into()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("   ")
+    let word = if run.origin.is_some() { "   not measured by ssdyno" } else { "" };
+    let (name, subject) = (emit::plain(&name), emit::plain(&subject));
+    format!("{name}   {}   {subject}{word}", emit::plain(&run.method))
 }
 
 fn values(comparison: &Comparison, all: bool, letter: char, style: &Style) -> String {

@@ -1,7 +1,6 @@
 //! `ssdyno fio ...`: fio's command lines, run and shown by ssdyno.
 //!
-//! The crate `fio` parses the words, except for ssdyno's own, which are removed first: `--destroy`,
-//! `--store` and `--dry-run`, as in all commands.
+//! The crate `fio` parses the words, except for ssdyno's own, which are removed first.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -24,8 +23,11 @@ use crate::{interrupt, present, screen};
 const OWN_HELP: &str = "
 ssdyno's own options:
   --destroy=SERIAL   allow a device to be overwritten, or a file, by its size in bytes
+  --overwrite-files  allow every file that another program made to be overwritten, but no device
   --store=FILE       the store that keeps the record
   --dry-run          show the plan and stop
+  --as-is            nothing but fio's own output on stdout, to its last line; remarks on stderr.
+                     Also when ssdyno is called by a link of the name fio
 
 Files are laid out and kept as in fio. Below fio's figures are those that fio hides: response time,
 a queue depth that is a fiction, reads that never left RAM. filename=sim:NAME or directory=sim:NAME
@@ -52,8 +54,10 @@ pub fn run(args: &FioArgs) -> Result {
 #[derive(Debug, Default, PartialEq)]
 struct Own {
     destroy: Vec<String>,
+    overwrite_files: bool,
     store: Option<PathBuf>,
     dry_run: bool,
+    as_is: bool,
 }
 
 impl Own {
@@ -63,7 +67,9 @@ impl Own {
             match word.name {
                 "--destroy" => own.destroy.push(word.value()?),
                 "--store" => own.store = Some(word.value()?.into()),
+                "--overwrite-files" => own.overwrite_files = true,
                 "--dry-run" => own.dry_run = true,
+                "--as-is" => own.as_is = true,
                 _ => return Ok(false),
             }
             Ok(true)
@@ -83,6 +89,7 @@ fn execute(own: &Own, plan: &Plan) -> Result {
     let planned = lab::fio::Request {
         jobs: plan,
         destroy: own.destroy.clone(),
+        overwrite_files: own.overwrite_files,
         store: own.store.clone(),
         command: std::env::args().collect(),
     };
@@ -98,7 +105,7 @@ fn execute(own: &Own, plan: &Plan) -> Result {
     let how = How { seen: &seen(plan), lines: plan.globals.eta_newline, speaks: speaks(plan) };
     let (ran, recorded) = record(planned, &how, &interrupt)?;
     if let Ok(ran) = &ran {
-        write_results(plan, ran, recorded.run.number)?;
+        write_results(own, plan, ran, recorded.run.number)?;
     }
     recorded.kept?;
     Ok(ExitCode::from(code(&ran?)))
@@ -165,7 +172,7 @@ fn code(ran: &Ran<'_>) -> u8 {
 }
 
 /// Writes the results in every form asked for, to the place asked for.
-fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> {
+fn write_results(own: &Own, plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> {
     let globals = &plan.globals;
     let mut text = String::new();
     if globals.output.is_some() && globals.formats.contains(&Format::Normal) {
@@ -175,8 +182,13 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> 
         match format {
             Format::Normal => {
                 text += &output::normal(ran);
+                let mut ours = output::remarks(ran);
                 if let Some(number) = number {
-                    text += &format!("\nKept as run {number}: ssdyno show {number}\n");
+                    ours += &format!("\nKept as run {number}: ssdyno show {number}\n");
+                }
+                match own.as_is {
+                    true => screen::say(ours.trim()),
+                    false => text += &ours,
                 }
             }
             Format::Terse => text += &output::terse(ran, globals.terse_version),
@@ -199,7 +211,7 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> 
     }
     match &globals.output {
         None => present::print(&text),
-        Some(path) => std::fs::write(path, text)
+        Some(path) => emit::replace(Path::new(path), emit::screen(&text).as_bytes())
             .map_err(|e| Failure::new(IO, format!("{path} cannot be written: {e}"))),
     }
 }

@@ -1,6 +1,5 @@
 //! `ssdyno drives fit`: a description fitted to records of a drive, and how well it predicts them.
 
-use std::fs;
 use std::process::ExitCode;
 
 use lab::fit::{Fitted, Measurements, Prediction};
@@ -32,7 +31,7 @@ pub fn run(args: &FitArgs) -> Result {
     let fitted = measurements.fit(args.base.as_deref())?;
     if let Some(path) = &args.output {
         let cannot = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
-        fs::write(path, &fitted.toml).map_err(cannot)?;
+        emit::replace(path, &fitted.toml).map_err(cannot)?;
     }
     present::print(&match args.json {
         true => as_json(&fitted)?,

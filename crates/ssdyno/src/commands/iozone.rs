@@ -3,7 +3,7 @@
 //! `compat` parses the words, except for ssdyno's own, which all begin with two dashes and are removed
 //! first.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use compat::iozone::{self, Command, Request};
@@ -23,6 +23,8 @@ ssdyno's own options:
   --json             the record as JSON, no table
   --quiet            no progress on stderr
   --dry-run          show the plan and stop
+  --as-is            nothing but iozone's own output on stdout, to its last line; remarks on stderr.
+                     Also when ssdyno is called by a link of the name iozone
 ";
 
 /// Runs an iozone command line.
@@ -47,6 +49,7 @@ struct Own {
     json: bool,
     quiet: bool,
     dry_run: bool,
+    as_is: bool,
 }
 
 impl Own {
@@ -60,6 +63,7 @@ impl Own {
                 "--json" => own.json = true,
                 "--quiet" => own.quiet = true,
                 "--dry-run" => own.dry_run = true,
+                "--as-is" => own.as_is = true,
                 _ => return Ok(false),
             }
             Ok(true)
@@ -97,10 +101,13 @@ fn execute(own: &Own, command: &Command) -> Result {
         present::print(&present::record_json(&run, false)?)?;
     } else {
         present::print(&iozone::table(command, &run, &run.started))?;
-        present::print(&beside(&run))?;
+        match own.as_is {
+            true => screen::say(beside(&run).trim()),
+            false => present::print(&beside(&run))?,
+        }
     }
     if let Some(path) = &command.csv {
-        std::fs::write(path, iozone::csv(&command.run, &run))
+        emit::replace(Path::new(path), iozone::csv(&command.run, &run))
             .map_err(|e| Failure::new(IO, format!("-b: {path} cannot be written: {e}")))?;
     }
     ended?;

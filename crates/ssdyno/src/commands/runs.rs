@@ -133,7 +133,10 @@ pub fn export(args: &ExportArgs) -> Result {
             true => report::csv(document.run()),
             false => document.text().map_err(|e| Failure::new(IO, e))? + "\n",
         };
-        present::print(&text)?;
+        match args.csv {
+            true => present::print(&text)?,
+            false => present::print_records(&text)?,
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -35,7 +35,7 @@ pub struct Said {
 }
 
 impl Said {
-    fn of(output: Output) -> Said {
+    pub fn of(output: Output) -> Said {
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         let code = output.status.code().unwrap_or(-1);
         Said { code, out: text(output.stdout), err: text(output.stderr) }

@@ -1,6 +1,7 @@
 //! The command end to end, on this machine's own files and on loop devices. One binary, so that it
 //! is linked once. What needs root, loop devices or a tool says `skipped: why` where it is missing.
 
+mod as_is;
 mod bad_input;
 mod bounds;
 mod common;
@@ -12,9 +13,11 @@ mod fio_examples;
 mod fio_virtual;
 mod fit;
 mod guard;
+mod hostile;
 mod io_words;
 mod kill;
 mod no_answer;
+mod outputs;
 mod own_drive;
 mod partition;
 mod prepare;

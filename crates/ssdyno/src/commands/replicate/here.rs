@@ -129,6 +129,7 @@ impl Runner<'_> {
             return Ok(Outcome::LeftOut("it writes, and the target may only be read"));
         }
         let request = lab::fio::Request {
+            overwrite_files: false,
             jobs: &plan,
             destroy: here.destroy.iter().cloned().collect(),
             store: self.request.store.clone(),

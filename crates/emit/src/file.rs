@@ -1,0 +1,182 @@
+//! Files that the user asked for by name.
+//!
+//! A regular file is written beside its place and moved there when it is complete. A name that is a
+//! symbolic link is refused: in a directory of several users it may be another's trap. Links of the
+//! kernel (`/dev/stdout`, `/dev/fd/63`) lead to descriptors of this process and are followed; pipes
+//! and devices are written as they are.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+/// Attempts to find a free name beside the file.
+const ATTEMPTS: u32 = 16;
+
+/// Replaces the content of a file, or creates it.
+pub fn replace(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let mut file = Replacement::create(path)?;
+    file.write_all(content.as_ref())?;
+    file.finish()
+}
+
+/// A file being written. Without [`Replacement::finish`] its place keeps what it had.
+#[derive(Debug)]
+pub struct Replacement {
+    file: File,
+    /// Where it is until it is complete, and where it belongs; `None` for what is written in place.
+    way: Option<(PathBuf, PathBuf)>,
+}
+
+impl Replacement {
+    /// Begins a file. The error names a symbolic link, but not the path.
+    pub fn create(path: &Path) -> io::Result<Replacement> {
+        let there = match path.symlink_metadata() {
+            Ok(meta) => Some(meta),
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(e) => return Err(e),
+        };
+        let kind = there.as_ref().map(fs::Metadata::file_type);
+        match kind {
+            Some(kind) if kind.is_symlink() && !is_of_kernel(path) => Err(linked()),
+            Some(kind) if !kind.is_file() => Replacement::in_place(path, kind.is_symlink()),
+            _ => Replacement::beside(path, there.map(|meta| meta.permissions())),
+        }
+    }
+
+    fn in_place(path: &Path, follow: bool) -> io::Result<Replacement> {
+        let flags = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
+        let file = OpenOptions::new().write(true).custom_flags(flags.bits() as i32).open(path)?;
+        Ok(Replacement { file, way: None })
+    }
+
+    fn beside(path: &Path, mode: Option<Permissions>) -> io::Result<Replacement> {
+        let denied = |e: &io::Error| e.kind() == ErrorKind::PermissionDenied;
+        match draft(path) {
+            Ok((file, draft)) => {
+                let made = Replacement { file, way: Some((draft, path.to_path_buf())) };
+                mode.map_or(Ok(()), |mode| made.file.set_permissions(mode))?;
+                Ok(made)
+            }
+            // A file that may be written in a directory that may not: there is no place beside it.
+            Err(e) if denied(&e) && mode.is_some_and(|mode| mode.mode() & 0o222 != 0) => {
+                let made = Replacement::in_place(path, false)?;
+                made.file.set_len(0)?;
+                Ok(made)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Puts the file in its place, complete and durable.
+    pub fn finish(mut self) -> io::Result<()> {
+        let Some((draft, path)) = self.way.take() else { return self.file.flush() };
+        let placed = self.file.sync_all().and_then(|()| fs::rename(&draft, path));
+        placed.inspect_err(|_| drop(fs::remove_file(&draft)))
+    }
+}
+
+impl Write for Replacement {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if let Some((draft, _)) = &self.way {
+            // A draft that stays does no harm.
+            let _ = fs::remove_file(draft);
+        }
+    }
+}
+
+/// A new file beside `path`.
+fn draft(path: &Path) -> io::Result<(File, PathBuf)> {
+    let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    for attempt in 0..ATTEMPTS {
+        let mut draft = OsString::from(".");
+        draft.push(name);
+        draft.push(format!(".{}-{attempt}.part", std::process::id()));
+        let draft = path.with_file_name(draft);
+        match options.open(&draft) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            made => return Ok((made?, draft)),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+/// Whether a link is one of those that the kernel makes for open descriptors.
+fn is_of_kernel(path: &Path) -> bool {
+    ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"].iter().any(|start| path.starts_with(start))
+}
+
+fn linked() -> io::Error {
+    io::Error::other("it is a symbolic link, and nothing is written through one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).expect("a directory").flatten();
+        let mut names: Vec<_> =
+            entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_or_not_at_all() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("report.html");
+        replace(&path, "one").expect("created");
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("set");
+        let reader = File::open(&path).expect("there");
+        let mut half = Replacement::create(&path).expect("begun");
+        half.write_all(b"tw").expect("written");
+        assert_eq!(fs::read(&path).expect("there"), b"one", "not finished");
+        drop(half);
+        assert_eq!(names(dir.path()), ["report.html"], "the draft is gone");
+        replace(&path, "two").expect("replaced");
+        assert_eq!(fs::read(&path).expect("there"), b"two");
+        assert_eq!(path.metadata().expect("there").permissions().mode() & 0o777, 0o640);
+        assert_eq!(io::read_to_string(reader).expect("read"), "one", "a reader has all of it");
+        assert_eq!(names(dir.path()), ["report.html"]);
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (link, other) = (dir.path().join("link"), dir.path().join("other"));
+        symlink(&other, &link).expect("a link");
+        let refused = replace(&link, "mine").expect_err("dangling");
+        assert!(refused.to_string().contains("symbolic link"), "{refused}");
+        assert!(!other.exists());
+        fs::write(&other, "theirs").expect("a file");
+        replace(&link, "mine").expect_err("refused");
+        assert_eq!(fs::read(&other).expect("there"), b"theirs");
+        assert_eq!(names(dir.path()), ["link", "other"]);
+    }
+
+    #[test]
+    fn devices_and_directories_are_no_files_to_replace() {
+        replace(Path::new("/dev/null"), "nothing").expect("swallowed");
+        assert!(replace(Path::new("/"), "x").is_err());
+        let dir = tempfile::tempdir().expect("a directory");
+        assert!(replace(dir.path(), "x").is_err());
+        assert!(replace(&dir.path().join("none/file"), "x").is_err());
+    }
+}

@@ -1,0 +1,15 @@
+//! The way out: text for people, and files they asked for.
+//!
+//! Foreign text (of drives, file names, job files, records) passes [`plain`] before it reaches a
+//! terminal, a CSV file or a page, so that it cannot steer what shows it. Files are replaced as a
+//! whole by [`replace`], so that a reader, a full disk or a kill never sees half of one, and nothing
+//! is written through a symbolic link that somebody else may have placed. Nothing here knows what the
+//! text or the file is about.
+
+#![forbid(unsafe_code)]
+
+mod file;
+mod text;
+
+pub use file::{Replacement, replace};
+pub use text::{json, plain, screen, steers};

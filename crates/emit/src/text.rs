@@ -1,0 +1,100 @@
+//! Text without control over its surroundings.
+
+use std::borrow::Cow;
+
+/// Replaces every character that [`steers`] by `?`; the result is one line.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    match text.contains(steers) {
+        true => text.chars().map(|c| if steers(c) { '?' } else { c }).collect(),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// JSON in which no character [`steers`] but the line feeds between values. Such characters occur
+/// only inside strings, where an escape says the same.
+pub fn json(text: &str) -> Cow<'_, str> {
+    let outside = |c: char| c == '\n' || !steers(c);
+    if text.chars().all(outside) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match outside(c) {
+            true => out.push(c),
+            false => {
+                let units = c.encode_utf16(&mut [0; 2]).to_vec();
+                out.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Text of several lines on its way to a terminal: line feeds and tabs stay, and so do the weights and colours
+/// of ssdyno's own style (`ESC [ digits m`). Everything else that [`steers`] becomes `?`.
+pub fn screen(text: &str) -> Cow<'_, str> {
+    if !text.contains(|c| !matches!(c, '\n' | '\t') && steers(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(steers) {
+        out.push_str(&rest[..at]);
+        let kept = kept(&rest[at..]);
+        out.push_str(&rest[at..at + kept]);
+        rest = &rest[at + kept..];
+        if kept == 0 {
+            out.push('?');
+            rest = rest.split_at(rest.chars().next().map_or(0, char::len_utf8)).1;
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// Length of the part of a text that begins with a steering character and may stay.
+fn kept(text: &str) -> usize {
+    /// The codes of `report::Style`: reset, bold, dim, red, green, yellow.
+    const OWN: [&str; 6] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[1;31m"];
+    if text.starts_with(['\n', '\t']) {
+        return 1;
+    }
+    OWN.iter().find(|code| text.starts_with(**code)).map_or(0, |code| code.len())
+}
+
+/// Whether a character affects the text around it: escape sequences, line breaks, direction
+/// overrides, and marks that are invisible.
+pub fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{61c}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_cannot_steer() {
+        let hostile = "ACME\x1b[2J\n\u{202e}evil\u{9b}\u{7f}\u{feff}";
+        assert_eq!(plain(hostile), "ACME?[2J??evil???");
+        assert!(matches!(plain("an ordinary name, \u{fc}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn json_says_the_same_without_steering() {
+        let text = "{\"a\":\"\u{9b}2J\u{202e}\u{e0041}\"}\n";
+        assert_eq!(json(text), "{\"a\":\"\\u009b2J\\u202e\\udb40\\udc41\"}\n");
+        assert!(matches!(json("{}\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_screen_keeps_lines_and_own_colours_only() {
+        let text =
+            "\x1b[1mrun\x1b[0m\n\x1b]0;title\x07\x1b[31mred\x1b[8m\r\x1b[\x1b[1;31mbad\x1b[0m";
+        let kept = "\x1b[1mrun\x1b[0m\n?]0;title??[31mred?[8m??[\x1b[1;31mbad\x1b[0m";
+        assert_eq!(screen(text), kept);
+        assert!(matches!(screen("two\nlines"), Cow::Borrowed(_)));
+    }
+}

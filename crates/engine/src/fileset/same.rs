@@ -1,0 +1,103 @@
+//! Files by what they are, not by what their names mean at the moment.
+//!
+//! A name can be moved to another file between two system calls. Here a name is first pinned, by a
+//! descriptor that opens nothing; the file is opened through that descriptor, if it is the one that
+//! was looked at. A file that was not there is created anew and through no link.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use drive::FileIdentity;
+use rustix::fs::OFlags;
+
+/// The files of a run by name.
+#[derive(Debug, Default)]
+pub(super) struct SameFiles(Mutex<HashMap<PathBuf, FileIdentity>>);
+
+impl SameFiles {
+    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, FileIdentity>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers the file of a name.
+    pub fn insert(&self, path: &Path, identity: FileIdentity) {
+        self.known().insert(path.to_path_buf(), identity);
+    }
+
+    /// The name has no file any more.
+    pub fn forget(&self, path: &Path) {
+        self.known().remove(path);
+    }
+
+    /// Whether the name still means its file.
+    pub fn check(&self, path: &Path) -> io::Result<()> {
+        match self.known().get(path) {
+            Some(identity) => pin(path, identity).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Opens the file of a name; one that was not there is created, if `create` says so.
+    pub fn open(&self, path: &Path, options: &OpenOptions, create: bool) -> io::Result<File> {
+        let mut known = self.known();
+        if let Some(identity) = known.get(path) {
+            let pinned = pin(path, identity)?;
+            return options.open(format!("/proc/self/fd/{}", pinned.as_raw_fd()));
+        }
+        if !create {
+            return options.open(path);
+        }
+        let file = options.clone().create_new(true).mode(0o644).open(path)?;
+        known.insert(path.to_path_buf(), FileIdentity::of(&file.metadata()?));
+        Ok(file)
+    }
+}
+
+/// A descriptor of the file, which opens nothing.
+fn pin(path: &Path, identity: &FileIdentity) -> io::Result<File> {
+    let flags = OFlags::PATH.bits() as i32;
+    let pinned = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    check(identity, &pinned).map(|()| pinned)
+}
+
+/// Whether an open file is that one.
+pub(super) fn check(identity: &FileIdentity, file: &File) -> io::Result<()> {
+    match identity.is_same_file(&FileIdentity::of(&file.metadata()?)) {
+        true => Ok(()),
+        false => Err(io::Error::other("it was replaced by another file meanwhile")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_name_that_means_another_file_is_refused() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let [mine, other, link] = ["mine", "other", "link"].map(|name| dir.path().join(name));
+        fs::write(&mine, "mine").expect("a file");
+        fs::write(&other, "other").expect("a file");
+        let same = SameFiles::default();
+        same.insert(&mine, FileIdentity::of(&mine.metadata().expect("there")));
+        let write = OpenOptions::new().write(true).clone();
+        same.open(&mine, &write, true).expect("the same");
+        fs::rename(&mine, dir.path().join("away")).expect("moved");
+        std::os::unix::fs::symlink(&other, &mine).expect("a link");
+        let error = same.open(&mine, &write, true).expect_err("another");
+        assert!(error.to_string().contains("replaced by another file"), "{error}");
+        assert!(same.check(&mine).is_err());
+        // A new file is not created through a link, dangling or not.
+        std::os::unix::fs::symlink(dir.path().join("nowhere"), &link).expect("a link");
+        assert!(same.open(&link, &write, true).is_err());
+        let new = dir.path().join("new");
+        same.open(&new, &write, true).expect("created");
+        same.open(&new, &write, true).expect("the same again");
+    }
+}

@@ -1,0 +1,45 @@
+//! In the place of fio or iozone: scripts that take the last lines of the output find the tool's own.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use crate::common::{Place, Said};
+
+fn called(place: &Place, name: &str, words: &[&str]) -> Said {
+    let link = place.path(name);
+    if !link.exists() {
+        symlink(env!("CARGO_BIN_EXE_ssdyno"), &link).expect("a link");
+    }
+    let output = place.command_of(Path::new(&link), words).output().expect("starts");
+    Said::of(output)
+}
+
+#[test]
+fn stdout_ends_as_the_tools_does() {
+    let place = Place::new();
+    let words = ["--name=a", "--rw=read", "--size=64k", "--ioengine=null", "--disk_util=0"];
+    let said = called(&place, "fio", &words).good();
+    let last = said.out.lines().rev().find(|line| !line.is_empty()).unwrap_or_default();
+    assert!(last.trim_start().starts_with("READ: bw="), "{said:?}");
+    assert!(said.err.contains("Kept as run 1"), "{said:?}");
+    let same = place.ssdyno(&[&["fio", "--as-is"], &words[..]].concat()).good();
+    assert_eq!(same.out.lines().count(), said.out.lines().count(), "{same:?}");
+    let words = ["-s", "256k", "-r", "64k", "-i", "0", "-f", "target"];
+    let said = called(&place, "iozone", &words).good();
+    assert!(said.out.ends_with("\niozone test complete.\n"), "{said:?}");
+    assert!(said.err.contains("Kept as run 3"), "{said:?}");
+}
+
+#[test]
+fn files_of_other_programs_are_overwritten_where_that_was_allowed() {
+    let place = Place::new();
+    let file = place.file("laid-out", 1 << 20);
+    let filename = format!("--filename={file}");
+    let words = ["fio", "--name=a", "--rw=randwrite", "--bs=4k", "--number_ios=8", &filename];
+    let said = place.ssdyno(&words);
+    said.refuses(3, "is not a file that ssdyno made");
+    assert!(said.err.contains("--overwrite-files"), "{said:?}");
+    assert!(std::fs::read(&file).expect("there").iter().all(|byte| *byte == 0));
+    place.ssdyno(&[&words[..], &["--overwrite-files"]].concat()).good();
+    assert!(std::fs::read(&file).expect("there").iter().any(|byte| *byte != 0));
+}

@@ -1,0 +1,149 @@
+//! Hostile text in every place that foreign text comes from, driven through every output: nothing that
+//! could steer a terminal, a spreadsheet or a browser gets through.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::{Place, Said};
+
+/// Sets the title, clears the screen, moves the cursor; the same with one-byte codes; turns the
+/// direction of text; hides; breaks lines; ends an element; a formula.
+const HOSTILE: [&str; 7] = [
+    "\u{1b}]0;owned\u{7}",
+    "\u{1b}[2J\u{1b}[1;1H",
+    "\u{9b}31m\u{90}q",
+    "\u{202e}gnp.exe\u{2066}",
+    "\u{200b}\u{feff}\u{7f}\u{8}",
+    "\r\nrun 7 verified\n",
+    "</title><script>alert(1)</script>",
+];
+
+fn steers(c: char) -> bool {
+    let invisible = matches!(c,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    (c.is_control() && !matches!(c, '\n' | '\t')) || invisible
+}
+
+fn is_clean(what: &str, text: &str) {
+    let found = text.char_indices().find(|(_, c)| steers(*c));
+    let around = |at: usize| {
+        let from = text[..at].char_indices().rev().nth(60).map_or(0, |(at, _)| at);
+        text[from..at].to_string()
+    };
+    assert_eq!(found.map(|(at, c)| (c, around(at))), None, "{what}");
+}
+
+fn says_nothing_hostile(what: &str, said: &Said) {
+    is_clean(what, &said.out);
+    is_clean(what, &said.err);
+    for text in [&said.out, &said.err] {
+        assert!(!text.contains("\nrun 7 verified"), "{what}: a line of its own:\n{text}");
+    }
+    assert!(!said.err.contains("panicked"), "{what}: {said:?}");
+}
+
+/// Keys whose text is one of a few words, or that a record is known by.
+const FIXED: [&str; 13] = [
+    "schema",
+    "id",
+    "unit",
+    "kind",
+    "level",
+    "safety",
+    "state_before",
+    "state_after",
+    "started",
+    "as_of",
+    "op",
+    "side",
+    "state_as_of",
+];
+
+/// Puts hostile text behind every text of a record.
+fn poison(value: &mut Value, key: &str, hostile: &str) {
+    match value {
+        Value::String(text) if !FIXED.contains(&key) => text.push_str(hostile),
+        Value::Array(list) => list.iter_mut().for_each(|value| poison(value, key, hostile)),
+        Value::Object(fields) => {
+            fields.iter_mut().for_each(|(key, value)| poison(value, key, hostile));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn records_of_others_are_shown_without_what_steers() {
+    let place = Place::new();
+    let mut record = place.io(". --rw randrw --size 1MiB --time 300ms");
+    let drive = serde_json::json!({"path": "/dev/sdx", "model": "ACME", "vendor": "V",
+        "serial": "S", "firmware": "F", "bus": "nvme"});
+    if record["target"]["drive"].is_null() {
+        record["target"]["drive"] = drive;
+    }
+    let mut imported = 0;
+    for (number, hostile) in HOSTILE.into_iter().enumerate() {
+        let mut record = record.clone();
+        poison(&mut record, "", hostile);
+        record["id"] = format!("2026-01-01T00:00:0{number}-00000000").into();
+        let file = place.text(&format!("hostile-{number}.json"));
+        fs::write(&file, record.to_string()).expect("a file");
+        let said = place.ssdyno(&["import", &file]);
+        says_nothing_hostile("import", &said);
+        imported += u32::from(said.code == 0);
+    }
+    assert!(imported >= 5, "{imported} records were taken");
+    let runs = place.runs();
+    assert!(runs.len() as u32 > imported);
+    for number in (1..=runs.len()).map(|n| n.to_string()) {
+        for option in ["--json", "--markdown", "--csv", "--series"] {
+            let said = place.ssdyno(&["show", &number, option]);
+            says_nothing_hostile(&format!("show {number} {option}"), &said);
+        }
+        says_nothing_hostile("show", &place.ssdyno(&["show", &number]));
+        let page = place.text("page.html");
+        let said = place.ssdyno(&["show", &number, &format!("--html={page}")]);
+        says_nothing_hostile("show --html", &said);
+        let page = fs::read_to_string(&page).expect("a page");
+        is_clean("the page", &page);
+        assert!(!page.contains("<script>alert"), "the page has an element of others");
+        for words in [&["compare", "1", &number][..], &["compare", "1", &number, "--json"]] {
+            says_nothing_hostile("compare", &place.ssdyno(words));
+        }
+    }
+    for words in [&["runs"][..], &["runs", "--json"], &["export", "--csv"]] {
+        says_nothing_hostile(&format!("{words:?}"), &place.ssdyno(words));
+    }
+}
+
+#[test]
+fn words_and_files_of_others_are_quoted_without_what_steers() {
+    let place = Place::new();
+    for hostile in HOSTILE {
+        let named = format!("--name={hostile}");
+        let preset = place.text("hostile.toml");
+        fs::write(&preset, format!("description = {:?}\n{hostile} = 1\n", "x")).expect("a file");
+        let job = place.text("hostile.fio");
+        fs::write(&job, format!("[{hostile}]\nrw=read{hostile}\nsize=64k\n")).expect("a file");
+        let (sim, odd) = (format!("sim:{preset}"), format!("sim:usb-16k?{hostile}=1"));
+        let commands: [&[&str]; 13] = [
+            &["run", hostile],
+            &["io", hostile, "--ops", "1"],
+            &["io", &sim, "--ops", "1"],
+            &["io", &odd, "--ops", "1"],
+            &["io", ".", "--bs", hostile],
+            &["run", ".", "-m", hostile],
+            &["show", hostile],
+            &["compare", hostile, "1"],
+            &["import", hostile],
+            &["import", &job],
+            &["fio", &job],
+            &["fio", &named, "--rw=read", "--size=64k", "--ioengine=null"],
+            &["fio", &named, "--rw=read", "--size=64k", "--ioengine=null", "--minimal"],
+        ];
+        for words in commands {
+            says_nothing_hostile(&format!("{words:?}"), &place.ssdyno(words));
+        }
+        place.clear();
+    }
+}
