@@ -23,7 +23,6 @@ pub fn uncut() -> Style {
     Style { width, ..style() }
 }
 
-/// Prints a line to stderr. A closed stderr is no error.
 /// Prints a line to stderr, or several. A closed stderr is no error.
 pub fn say(line: &str) {
     let _ = writeln!(stderr(), "{}", emit::screen(line));

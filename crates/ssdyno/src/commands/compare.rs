@@ -160,10 +160,8 @@ fn heading(side: &Side, title: &str) -> String {
     let subject = if subject.is_empty() { run.target.spec.clone() } else { subject };
     let word = if run.origin.is_some() { "not measured by ssdyno" } else { "" };
     let parts = [title.to_string(), names, run.method.clone(), subject, word.into()];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("   ")
-    let word = if run.origin.is_some() { "   not measured by ssdyno" } else { "" };
-    let (name, subject) = (emit::plain(&name), emit::plain(&subject));
-    format!("{name}   {}   {subject}{word}", emit::plain(&run.method))
+    let parts = parts.iter().filter(|part| !part.is_empty()).map(|part| emit::plain(part));
+    parts.collect::<Vec<_>>().join("   ")
 }
 
 fn values(comparison: &Comparison, all: bool, letter: char, style: &Style) -> String {
