@@ -26,6 +26,11 @@ const SSD: f64 = 0.03;
 /// Gives the cells of the grid the interval for the next run, in place of the range of their rounds,
 /// which their samples keep. A store that cannot be read has no earlier runs.
 pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
+    let assumed = assumed(run);
+    if assumed <= 0.0 {
+        // Every run is the same.
+        return;
+    }
     let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref());
     let earlier = key.and_then(|key| store.earlier(&key, &run.method, number, RUNS_MOST).ok());
     let mut earlier = earlier.unwrap_or_default();
@@ -35,7 +40,7 @@ pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
         let others = earlier.iter().filter_map(|other| other.metric(&metric.name));
         let runs: Vec<Session> =
             std::iter::once(&*metric).chain(others).filter_map(session).collect();
-        if let Some(outlook) = outlook(&runs, assumed(run), ceiling(run, metric)) {
+        if let Some(outlook) = outlook(&runs, assumed, ceiling(run, metric)) {
             put(metric, outlook);
         }
     }

@@ -82,3 +82,11 @@ fn it_rests_on_the_comparable_runs_of_the_drive() {
     };
     assert!(width(&third) < 0.7 * width(&first), "three runs that agree narrow it");
 }
+
+#[test]
+fn a_drive_without_variation_has_no_next_time() {
+    let place = tempfile::tempdir().expect("a directory");
+    let run = quick(&format!("{SMALL}&vary=0"), 6, 1, &place.path().join("runs"));
+    assert!(run.metrics.iter().all(|metric| metric.runs.is_none()));
+    assert!(run.metrics.iter().all(|metric| metric.covers != Some(Covers::NextRun)));
+}

@@ -73,6 +73,9 @@ pub(crate) fn interval_percent(metric: &Metric, style: &Style) -> String {
     match (metric.value, ends(metric)) {
         (Some(value), Some((low, high))) if value > 0.0 => {
             let percent = 100.0 * (high - value).max(value - low) / value;
+            if percent < 0.05 {
+                return no_interval(metric);
+            }
             let digits = usize::from(percent < 9.95);
             format!("{}{percent:.digits$}%", style.either("±", "+-"))
         }
@@ -181,6 +184,8 @@ mod tests {
         }
         let rounds = Metric { covers: Some(Covers::Rounds), ..metric.clone() };
         assert_eq!(interval_heading([&metric, &rounds].into_iter()), "interval");
+        let close = Metric { low: Some(0.9998e9), high: Some(1.0004e9), ..metric.clone() };
+        assert_eq!(interval_percent(&close, &Style::PLAIN), "n=3", "not +-0.0%");
         metric.high = Some(0.9904e9);
         assert_eq!(
             (interval(&metric), interval_words(&metric)),

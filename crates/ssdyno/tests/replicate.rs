@@ -39,7 +39,7 @@ fn cards_and_sticks_of_document_004_are_met_and_recorded() {
     show.args(["show", "last", "--json", "--store"]).arg(place.path().join("s.sqlite"));
     let record = json(&show.output().expect("it starts"));
     assert_eq!(record["method"], "replicate");
-    assert_eq!(record["target"]["spec"], "sim:usb-16k");
+    assert_eq!(record["target"]["spec"], "sim:usb-16k?vary=0", "as it was fitted");
     assert_eq!(record["complete"], true);
     let names: Vec<_> =
         record["series"].as_array().expect("series").iter().map(|s| &s["name"]).collect();

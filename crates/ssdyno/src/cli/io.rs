@@ -181,7 +181,7 @@ impl From<&IoArgs> for Io {
             repeats: place.repeats,
             zipf: place.zipf,
             hot: place.hot.clone(),
-            seed: on.instrument.seed,
+            seed: on.instrument.content_seed(),
         }
     }
 }

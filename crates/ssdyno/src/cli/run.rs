@@ -33,7 +33,7 @@ impl From<&RunArgs> for Options {
         Options {
             size: args.on.size,
             time: args.time,
-            seed: args.on.instrument.seed,
+            seed: args.on.instrument.session_seed(),
             replicates: args.replicates,
             ..Options::default()
         }

@@ -70,12 +70,24 @@ pub struct InstrumentArgs {
     /// Bind every job to a processor
     #[arg(long)]
     pub pin: bool,
-    /// Seed of everything random; on a virtual drive also of the session [default: drawn]
-    #[arg(long, default_value_t = drawn(), hide_default_value = true, value_name = "N")]
-    pub seed: u64,
+    /// Seed of everything random; on a virtual drive also of the session [default: drawn; of content 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// End the run when the drive has answered nothing for this long [default: 5m]
     #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
     pub patience: Option<Duration>,
+}
+
+impl InstrumentArgs {
+    /// The seed of this session: given, or drawn once for the process.
+    pub fn session_seed(&self) -> u64 {
+        self.seed.unwrap_or_else(drawn)
+    }
+
+    /// The seed of content that a later run has to know in order to verify it.
+    pub fn content_seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
 }
 
 #[derive(Clone, Debug, Args)]
@@ -97,7 +109,8 @@ pub struct OutputArgs {
 
 impl From<&TargetArgs> for Request {
     fn from(args: &TargetArgs) -> Request {
-        let InstrumentArgs { backend, pin, patience, seed } = args.instrument;
+        let InstrumentArgs { backend, pin, patience, .. } = args.instrument;
+        let seed = args.instrument.session_seed();
         Request {
             target: Target {
                 spec: args.target.clone(),

@@ -12,8 +12,12 @@ use crate::interrupt;
 pub fn run(args: PrepareArgs) -> Result {
     let target = Request::from(&args.on).target.to_prepare();
     let on = TargetArgs { size: target.size, ..args.on };
-    let options =
-        Options { size: on.size, time: args.time, seed: on.instrument.seed, ..Options::default() };
+    let options = Options {
+        size: on.size,
+        time: args.time,
+        seed: on.instrument.content_seed(),
+        ..Options::default()
+    };
     let work = Work::prepare(state(args.to), erase(&args.by), &options);
     session::run(&on, &work, &interrupt::flag()?)
 }
