@@ -1,13 +1,22 @@
 //! The spread between runs before any was repeated, and the runs that count as repeats of another.
+//!
+//! A run is comparable if drive, method, protocol, machine, backend, file system, state and workloads
+//! are the same. Some things differ by nature and do not count: seeds, the size of a region that a
+//! slow drive fills as far as it gets, checks and the search for causes.
 
 use record::{Run, Target, TargetKind};
+use serde_json::Value;
 
 /// Standard deviation between runs, as a share: virtual drives, SSDs in a machine, cards and sticks,
-/// disks of virtual machines. The last was measured over 50 sessions, the others are assumed.
+/// disks of virtual machines. The last was measured over 50 sessions, the others are assumed, and
+/// runs of the drive itself outweigh them.
 const VIRTUAL: f64 = 0.005;
 const SSD: f64 = 0.03;
 const CARD: f64 = 0.05;
 const VIRTUAL_MACHINE: f64 = 0.15;
+
+/// Regions that differ by less than this factor are of one size.
+const SIZE_FACTOR: f64 = 1.25;
 
 /// The spread to assume between runs like this one.
 pub(crate) fn prior(run: &Run) -> f64 {
@@ -18,6 +27,8 @@ pub(crate) fn prior(run: &Run) -> f64 {
 pub(crate) fn assumed(target: &Target, virtual_machine: bool) -> f64 {
     let bus = target.drive.as_ref().map(|drive| drive.bus.as_str());
     match target.kind {
+        // Without variation every run is the same.
+        TargetKind::Virtual if target.spec.contains("vary=0") => 0.0,
         TargetKind::Virtual => VIRTUAL,
         _ if virtual_machine => VIRTUAL_MACHINE,
         // The machine of another tool's record, or of a publication, is unknown.
@@ -29,19 +40,37 @@ pub(crate) fn assumed(target: &Target, virtual_machine: bool) -> f64 {
 }
 
 /// Whether both ran the same way on one drive, so that they differ by chance alone.
-pub(crate) fn comparable(a: &Run, b: &Run) -> bool {
-    let conditions = |run: &Run| {
-        let machine = &run.environment;
-        (
-            run.method.clone(),
-            run.state_before,
-            run.plan.as_ref().map(|plan| plan.region_bytes),
-            run.target.filesystem.as_ref().map(|f| f.kind.clone()),
-            run.target.direct,
-            machine.machine_id.clone(),
-            machine.backend.clone(),
-            machine.ssdyno.clone(),
-        )
+pub(crate) fn comparable(run: &Run, other: &Run) -> bool {
+    let test = |run: &Run| {
+        let (machine, target) = (&run.environment, &run.target);
+        let system = target.filesystem.as_ref().map(|system| system.kind.clone());
+        let (id, backend) = (machine.machine_id.clone(), machine.backend.clone());
+        let way = (run.method.clone(), run.protocol, id, backend, target.direct);
+        (way, target.kind, system, run.state_before)
     };
-    a.complete && b.complete && conditions(a) == conditions(b)
+    let size = |run: &Run| workloads(run).find_map(|w| w["region"]["bytes"].as_f64());
+    let near = |a: f64, b: f64| a.max(b) <= SIZE_FACTOR * a.min(b);
+    let sized = size(run).zip(size(other)).is_none_or(|(a, b)| near(a, b));
+    test(run) == test(other) && sized && workloads(run).map(bare).eq(workloads(other).map(bare))
+}
+
+/// The workloads without the checks and the search for causes, which depend on the results.
+fn workloads(run: &Run) -> impl Iterator<Item = &Value> {
+    let fixed = |workload: &&Value| {
+        let name = workload["name"].as_str().unwrap_or_default();
+        !name.starts_with("check-") && !name.starts_with("cause-")
+    };
+    run.plan.iter().flat_map(|plan| &plan.workloads).filter(fixed)
+}
+
+/// A workload without seed and sizes.
+fn bare(workload: &Value) -> Value {
+    let mut bare = workload.clone();
+    if let Some(fields) = bare.as_object_mut() {
+        fields.retain(|name, _| name != "seed" && name != "region");
+        if let Some(stop) = fields.get_mut("stop").and_then(Value::as_object_mut) {
+            stop.retain(|name, _| name != "bytes" && name != "ops");
+        }
+    }
+    bare
 }

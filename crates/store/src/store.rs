@@ -234,21 +234,6 @@ impl Store {
         self.read(|conn| state::last(conn, drive, number))
     }
 
-    /// The numbers of the complete runs of a method on one drive, latest first, at most `limit`.
-    pub fn of_drive(
-        &self,
-        drive: &HistoryKey,
-        method: &str,
-        limit: u32,
-    ) -> Result<Vec<i64>, StoreError> {
-        let sql = "SELECT number FROM run JOIN place ON place.id = run.place
-                   WHERE drive_key = ? AND method = ? AND complete ORDER BY number DESC LIMIT ?";
-        self.read(|conn| {
-            let row = |row: &rusqlite::Row<'_>| row.get(0);
-            conn.prepare(sql)?.query_map((&drive.text, method, limit), row)?.collect()
-        })
-    }
-
     /// Finished runs of a drive by a method before run `number`, latest first, `most` at most. They
     /// have their metrics, but neither series nor histograms. A weak key has no history: it may be
     /// another drive by now.

@@ -118,15 +118,12 @@ pub struct Comparison {
 pub fn repeats(store: &Store, runs: &[Run]) -> Result<Vec<Run>> {
     let Some(first) = runs.first() else { return Ok(Vec::new()) };
     let key = HistoryKey::of(&first.target, first.environment.machine_id.as_deref());
-    let Some(key) = key.filter(|key| !key.weak) else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
-    for number in store.of_drive(&key, &first.method, REPEATS_MAX)? {
-        let run = store.load(number)?;
+    let Some(key) = key else { return Ok(Vec::new()) };
+    let mut found = store.earlier(&key, &first.method, i64::MAX, REPEATS_MAX)?;
+    found.retain(|run| {
         let known = runs.iter().any(|known| known.id == run.id);
-        if !known && spread::comparable(first, &run) {
-            found.push(run);
-        }
-    }
+        !known && spread::comparable(first, run)
+    });
     Ok(found)
 }
 
