@@ -142,7 +142,10 @@ impl Live<'_> {
         let seed = self.options.seed.wrapping_add(u64::from(pair) * 2 + side as u64);
         let options = Options { seed, ..self.options.clone() };
         let work = Work::method(self.method, &options)?;
-        let planned = self.requests[side].plan(&work)?;
+        // A virtual drive has another session in every run, as a real one has.
+        let mut request = self.requests[side].clone();
+        request.instrument.seed = seed;
+        let planned = request.plan(&work)?;
         let watcher = audience.begins(side, pair, &planned);
         let recorded = planned.begin(watcher)?.run(interrupt);
         audience.ended();
