@@ -2,7 +2,7 @@
 //!
 //! The document writes sequentially in blocks of 64 KiB and more; random blocks of 4 KiB at depth 1
 //! show the driver's cost of a command. Each workload has a fixed time, after the region was written
-//! once: what a drive never wrote, it reads faster.
+//! once: a drive reads unwritten blocks faster.
 
 use nvme::{Kind, Request};
 

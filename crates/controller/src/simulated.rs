@@ -22,7 +22,7 @@ const TWICE_NS: u64 = 20_000;
 /// The longest step in time. A host that waits sees time pass even if nothing happens.
 const STEP_NS: u64 = 20_000;
 
-/// What the controller claims to be.
+/// The capabilities that the controller reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     /// Maximum entries of a queue.

@@ -1,5 +1,5 @@
-//! The parsers of foreign bytes, for the fuzz targets of this room: what a drive holds and what it
-//! answers, in words. Not used by a run.
+//! The parsers of foreign bytes, for the fuzz targets of this room: contents and answers of drives.
+//! Not used by a run.
 
 use crate::contents;
 use crate::image::Image;

@@ -36,7 +36,7 @@ const REST_SECONDS: f64 = 10.0;
 /// Cells in a phase: four of reads, two of writes in order, three of random writes and mixes.
 const ROUND_CELLS: u32 = 4 + 2 + 3;
 
-/// Cells that run once: reads of what was just written, and of the scattered data.
+/// Cells that run once: reads of just-written data, and of the scattered data.
 const SINGLE_CELLS: u32 = 4 + 1;
 
 /// Seeds of the cells that run once, apart from those of the others.
@@ -54,7 +54,7 @@ static INFO: MethodInfo = MethodInfo {
     name: "quick",
     summary: "how fast is the drive, and can the numbers be believed",
     about: "Fills a scratch file of 1 GiB (or --size, or what fits) with random content and works on \
-            it past the page cache, in phases: (1) the fill; (2) reads of what was just written, \
+            it past the page cache, in phases: (1) the fill; (2) reads of just-written data, \
             once; (3) a rest of 10 s; (4) reads at rest; (5) writes in order; (6) random writes, \
             and a mix of 70% reads and 30% writes; (7) a sequential read of the scattered data, \
             once; (8) the checks of 'authentic' in their short form. Random reads and writes that \

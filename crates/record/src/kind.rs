@@ -273,8 +273,6 @@ kinds! {
         Stall = "STALL",
         /// Other programs kept the drive busy.
         SaturatedByOthers = "SATURATED BY OTHERS",
-        /// Writes of this run fitted into a cache of the drive.
-        InsideCache = "INSIDE CACHE",
         /// Small random writes are parts of a larger unit, which the drive rewrites whole.
         MappingUnit = "MAPPING UNIT",
         /// The drive takes a small number of commands at a time.

@@ -48,7 +48,7 @@ pub struct Outcome {
     pub turns: u64,
 }
 
-/// What a block may hold: versions of writes, 0 for zeros.
+/// The versions that a block may hold; 0 stands for zeros.
 #[derive(Clone)]
 struct Block {
     /// The version that must be read, if it is certain.
@@ -318,7 +318,7 @@ impl Torture {
         }
     }
 
-    /// A flush: what was written before it was pushed is durable.
+    /// A flush: writes completed before it was pushed are durable.
     fn settle(&mut self, flush: &Flying) {
         for block in &mut self.blocks[flush.namespace] {
             if let Some(current) = block.current
@@ -352,7 +352,7 @@ impl Torture {
         }
     }
 
-    /// After a power cut, only what was flushed is certain.
+    /// After a power cut, only flushed writes are certain.
     fn notice_cuts(&mut self) {
         let cuts = self.simulated.counters().cuts;
         if std::mem::replace(&mut self.cuts, cuts) != cuts {
@@ -366,7 +366,7 @@ impl Torture {
         }
     }
 
-    /// Aborts what is overdue; resets the controller where that is the only way.
+    /// Aborts overdue commands; resets the controller where nothing else helps.
     fn attend(&mut self) {
         let healthy = |lane: &mut Lane, controller: &mut Controller<Arc<Host>>| {
             matches!(controller.attend(&mut lane.queue), Ok(None))

@@ -1,6 +1,6 @@
 //! Files of the user: opened for reading, or for writing if their size was given as confirmation.
-//! Never truncated, never extended. A file is what was looked at, not what its name means later: it is
-//! opened by the descriptor whose device, inode and size were checked.
+//! Never truncated, never extended. A name may mean another file later, so a file is opened by the
+//! descriptor whose device, inode and size were checked.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::os::fd::AsRawFd;

@@ -30,7 +30,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn depth(seen: &[Digest]) -> Ruling {
-    let subjects = Subject::all(seen);
+    let subjects = Subject::reported(seen);
     let deep = subjects.iter().filter(|s| s.first().depth_nominal.is_some_and(|n| n > 1));
     let judged: Vec<Seen<'_, '_>> = deep.map(Seen::of).filter(Seen::enough).collect();
     let Some(worst) = judged.iter().min_by(|a, b| a.share().total_cmp(&b.share())) else {

@@ -14,11 +14,11 @@ mod content;
 mod cpu;
 mod depth;
 mod device_cache;
+mod fallen;
 mod flush;
 mod full;
 mod group;
 mod heat;
-mod inside_cache;
 mod link;
 mod misaligned;
 mod mix;
@@ -100,7 +100,7 @@ static RULES: [&Rule; 27] = [
     &flush::RULE,
     &content::RULE,
     &device_cache::RULE,
-    &inside_cache::RULE,
+    &fallen::RULE,
     &group::QUOTA,
     &group::IO,
     &stall::RULE,

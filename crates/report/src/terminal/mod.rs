@@ -128,7 +128,7 @@ fn conclusions(page: &mut Page, run: &Run) {
         // A cause that was found needs no further test on one screen.
         let open = verdict.kind == VerdictKind::Undetermined;
         if let Some(test) = verdict.next_test.as_ref().filter(|_| open) {
-            page.labelled("try", Ink::Dim, test);
+            page.indented_text(Ink::Dim, &format!("try: {test}"));
         }
     }
     let doubts = facts::doubts(run);

@@ -1,12 +1,12 @@
-//! INSIDE CACHE: are the write figures those of a cache in the drive?
+//! CACHE END in short writes: did a cache of the drive end while the writes of a cell were measured?
 //!
-//! Most SSDs write the first gigabytes fast, into flash used at one bit per cell. A run that ends
-//! before such a cache is full shows nothing of the flash behind it, and cannot know that; a run in
-//! which it ends gives a figure that is a mixture. The sign of the second is a rate that falls for
-//! good, so that every late interval is below every early one.
+//! Most SSDs write the first gigabytes fast, into flash used at one bit per cell. Where that cache
+//! ends inside a cell, the figure is a mixture. The sign is a rate that falls for good, so that every
+//! late interval is below every early one. A run that ends before the cache is full cannot know
+//! that; `quick` says so in a finding.
 
 use record::{Unit, VerdictKind};
-use workload::units::{decimal, throughput};
+use workload::units::throughput;
 
 use super::Ruling;
 use super::rule::{Role, Rule};
@@ -24,30 +24,15 @@ pub(crate) static RULE: Rule = Rule {
     overridden_by: &[&super::ram::RULE, &super::cache_end::RULE],
     judge: |facts| match facts.checks.sustained {
         Some(_) => Vec::new(),
-        None => inside_cache(facts.seen),
+        None => fallen(facts.seen),
     },
 };
 
-pub(crate) fn inside_cache(seen: &[Digest]) -> Vec<Ruling> {
+pub(crate) fn fallen(seen: &[Digest]) -> Vec<Ruling> {
     let subjects = Subject::reported(seen);
     let writes = |s: &&Subject<'_>| s.first().mix.read == 0 && !s.first().random;
-    let writes: Vec<_> = subjects.iter().filter(writes).collect();
-    let written: f64 = seen.iter().map(|run| run.bytes[1] as f64).sum();
-    if writes.is_empty() || written == 0.0 {
-        return Vec::new();
-    }
-    let falls = writes.iter().filter_map(|subject| Some((*subject, fall(subject)?)));
-    let ended: Vec<Ruling> = falls.map(|(subject, fall)| end(subject, fall)).collect();
-    if !ended.is_empty() {
-        return ended;
-    }
-    let text = format!(
-        "Whether the {} written fitted a fast cache of the drive was not tested: longer writes may \
-         be slower.",
-        decimal(written as u64)
-    );
-    let open = Ruling::unknown(text).with("written", written, Unit::Bytes);
-    vec![open.next_test("ssdyno run -m sustain writes until the speed falls")]
+    let falls = subjects.iter().filter(writes).filter_map(|s| Some((s, fall(s)?)));
+    falls.map(|(subject, fall)| end(subject, fall)).collect()
 }
 
 /// Rates at the beginning and at the end, bytes per second.
@@ -86,7 +71,6 @@ fn fall(subject: &Subject<'_>) -> Option<Fall> {
 mod tests {
     use workload::Mix;
 
-    use super::super::Answer;
     use super::super::testing::digest;
     use super::*;
 
@@ -100,7 +84,7 @@ mod tests {
     fn a_rate_that_falls_for_good_is_the_end_of_a_cache() {
         let seen =
             [writes(&[900.0; 5]), writes(&[880.0, 900.0, 500.0, 410.0]), writes(&[400.0; 4])];
-        let found = inside_cache(&seen);
+        let found = fallen(&seen);
         let [ruling] = &found[..] else { panic!("{found:?}") };
         assert_eq!(ruling.verdict.kind, VerdictKind::CacheEnd);
         assert!(ruling.verdict.explains("seq-write-1MiB-q8"));
@@ -108,18 +92,13 @@ mod tests {
     }
 
     #[test]
-    fn without_a_fall_it_was_not_tested_and_without_writes_it_is_moot() {
-        let quiet = |course: &[f64]| {
-            let found = inside_cache(&[writes(course)]);
-            let [ruling] = &found[..] else { panic!("{found:?}") };
-            assert_eq!(ruling.answer, Answer::Unknown);
-            assert!(ruling.verdict.text.contains("the 2.00 GB written"), "{}", ruling.verdict.text);
-        };
+    fn scatter_and_reads_are_no_end_of_a_cache() {
+        let quiet = |course: &[f64]| assert!(fallen(&[writes(course)]).is_empty());
         quiet(&[900.0; 12]);
         quiet(&[900.0, 900.0, 900.0, 700.0, 700.0, 700.0, 640.0, 640.0, 640.0]);
         // It came back in between: scatter, not an end.
         quiet(&[900.0, 300.0, 900.0, 300.0, 900.0, 300.0, 300.0, 350.0, 300.0]);
         quiet(&[900.0, 900.0, 400.0, 400.0]);
-        assert!(inside_cache(&[digest("reads")]).is_empty());
+        assert!(fallen(&[digest("reads")]).is_empty());
     }
 }
