@@ -228,7 +228,7 @@ fn limited_by(part: &str, which: &str) -> Vec<String> {
 
 /// The sentence, with the first continuation that fits. Figures of memory are said to be none of the
 /// drive's.
-fn headline(out: &Outcome, sentence: String, more: &[String]) -> String {
+pub(crate) fn headline(out: &Outcome, sentence: String, more: &[String]) -> String {
     if let Stamp::NotTheDrive(_) = Stamp::of(&out.warnings, &out.verdicts) {
         return "These are not figures of the drive: see the first reason to distrust them.".into();
     }
@@ -264,7 +264,7 @@ fn part(cause: &VerdictKind) -> Option<&'static str> {
     }
 }
 
-fn tile(label: &str, metric: &Metric, better: Better) -> Tile {
+pub(crate) fn tile(label: &str, metric: &Metric, better: Better) -> Tile {
     Tile {
         label: label.into(),
         metric: metric.name.clone(),
@@ -277,7 +277,7 @@ fn tile(label: &str, metric: &Metric, better: Better) -> Tile {
 }
 
 /// `3.4 GB/s`, `12.6 MB/s`.
-fn rate(bytes_per_s: f64) -> String {
+pub(crate) fn rate(bytes_per_s: f64) -> String {
     match bytes_per_s {
         r if r >= 9.95e9 => format!("{:.1} GB/s", r / 1e9),
         r if r >= 0.9995e9 => format!("{:.2} GB/s", r / 1e9),
@@ -286,7 +286,7 @@ fn rate(bytes_per_s: f64) -> String {
 }
 
 /// `640`, `88k`, `1.2M`.
-fn count(value: f64) -> String {
+pub(crate) fn count(value: f64) -> String {
     match value {
         v if v >= 999_500.0 => format!("{:.1}M", v / 1e6),
         v if v >= 9_950.0 => format!("{:.0}k", v / 1e3),

@@ -17,6 +17,7 @@ mod causes;
 mod cell;
 mod cluster;
 mod command;
+mod curve;
 mod digest;
 #[cfg(test)]
 mod fake;
@@ -75,6 +76,7 @@ static ALL: &[&dyn Method] = &[
     &zones::Zones,
     &align::Align,
     &heat::HeatMethod,
+    &curve::Curve,
     &speed::Speed,
     &lbaf::Lbaf,
     &stream::Stream,

@@ -329,6 +329,8 @@ kinds! {
         PerCommand = "PER-COMMAND",
         /// Data take most of the time, not the commands.
         DataBound = "DATA-BOUND",
+        /// The load up to which the drive keeps up.
+        Knee = "KNEE",
         /// The scores of RISCOSMark.
         Mark = "MARK",
         /// The time of a command.

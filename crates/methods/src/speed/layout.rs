@@ -21,11 +21,9 @@ const CHUNK_LEAST: u32 = 4 << 10;
 /// Maximum sizes in the sweep: more would leave less time for each.
 const SIZES_MOST: usize = 6;
 
-/// Seconds per size and direction in one round of the sweep, with the default time.
-const CHUNK_SECONDS: f64 = 0.5;
-
-/// The default time, which `--time` scales.
-const USUAL_SECONDS: f64 = super::SECONDS;
+/// A drive of at least this many bytes per second reads and writes the whole place in chunks of every
+/// size; a slower one divides the place among the sizes.
+const WHOLE_PLACE: f64 = 64e6;
 
 /// Label of the place that the old tool reads.
 const START: &str = "start";
@@ -101,12 +99,20 @@ impl Layout {
         self.in_order(place.key(kind), kind, self.chunk, place.region)
     }
 
-    /// A short run in chunks of another size, at the start.
-    pub fn chunk(&self, kind: OpKind, size: u32) -> Workload {
-        let mut w = self.in_order(chunk_key(kind, size), kind, size, self.places[0].region);
-        let seconds = CHUNK_SECONDS * self.seconds / USUAL_SECONDS;
-        w.stop.time_ns = Some((seconds * 1e9) as u64);
-        w
+    /// A run in chunks of another size, at the start. A slow drive gets the part of the place that
+    /// follows the one before, and the last of `turn` ends with the place: a card that goes back before
+    /// an erase block is full copies the rest of it, which would be the cost of the sweep and not that
+    /// of a chunk.
+    pub fn chunk(&self, kind: OpKind, size: u32, turn: usize, rate: f64) -> Workload {
+        let place = self.places[0].region;
+        let parts = if rate >= WHOLE_PLACE { 1 } else { self.sizes.len() as u64 };
+        let grid = u64::from(self.chunk);
+        let part = (place.bytes / parts / grid).max(1) * grid;
+        let (turn, last) = (turn as u64 % parts, parts - 1);
+        let start = (turn * part).min(place.bytes - part);
+        let bytes = if turn == last { place.bytes - start } else { part };
+        let region = Region { start: place.start + start, bytes };
+        self.in_order(chunk_key(kind, size), kind, size, region)
     }
 
     fn in_order(&self, key: MetricKey, kind: OpKind, block: u32, region: Region) -> Workload {

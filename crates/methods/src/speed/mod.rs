@@ -45,7 +45,8 @@ static INFO: MethodInfo = MethodInfo {
     about: "Reads the first 32 MiB in chunks of the largest transfer, one at a time, and writes the \
             same bytes back, flush included; so do the middle and the end of a drive, four times in \
             alternating order. Then chunks from 4 KiB up to the largest transfer are read and \
-            written: a fit of T = t0 + size/B tells what a command costs beside its data. What comes \
+            written, with their flush (below 64 MB/s each size gets a part of the 32 MiB, one after \
+            the other): a fit of T = t0 + size/B tells what a command costs beside its data. What comes \
             out is the number as .speed printed it, in decimal MB/s, as a range where passes differ, \
             and beside it the rate with flush and interval. In a directory a scratch file is used. A \
             device is only read, unless it is lent with --borrow (or given away with --destroy): then \
@@ -53,6 +54,7 @@ static INFO: MethodInfo = MethodInfo {
             another drive (--journal DIR), and compared in the end. After a kill or a loss of power \
             'ssdyno recover' compares them and puts back what differs.",
     safety: record::Safety::Borrows,
+    protocol: 2,
     seconds: SECONDS,
     writes: "32 MiB at three places, four times and a little more, with the bytes that were there",
     primary: &["speed-{read,write}"],
@@ -79,7 +81,7 @@ const METRICS: [MetricInfo; 6] = [
     MetricInfo::new(
         "speed-{read,write}-{size}",
         Unit::BytesPerSecond,
-        "chunks of that size at the start: size over the median time of one",
+        "chunks of that size at the start: all bytes over the time of all chunks and their flush",
     ),
     MetricInfo::new(
         "speed-{read,write}.command-time",
@@ -120,8 +122,8 @@ fn measure(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError
             session.rig().prepare(Preparation::Fill { region, content: Content::Random, seed })?;
         }
     }
-    passes(session, layout)?;
-    chunks(session, layout)
+    let rates = passes(session, layout)?;
+    chunks(session, layout, rates)
 }
 
 /// Rates of one direction at one place.
@@ -134,20 +136,39 @@ struct Passes {
 
 impl Passes {
     fn add(&mut self, kind: OpKind, m: &Measurement) {
-        let Some(moved) = m.kind(kind) else { return };
-        // At depth 1 the sum of the operation times is the whole time; the processor time between
-        // them is not the drive's.
-        let (bytes, ns) = (moved.bytes as f64, moved.service.sum());
-        let flush_ns = m.kind(OpKind::Flush).map_or(0, |flush| flush.service.sum());
-        self.legacy.push(bytes * 1e9 / ns.max(1) as f64);
-        self.honest.push(bytes * 1e9 / (ns + flush_ns).max(1) as f64);
+        let Some(times) = Times::of(kind, m) else { return };
+        self.legacy.push(times.bytes * 1e9 / times.commands_ns.max(1.0));
+        self.honest.push(times.bytes * 1e9 / times.whole_ns());
     }
 }
 
-fn passes(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError> {
+/// The time of all commands of a measurement, and of its flush. At depth 1 the sum of the operation
+/// times is the whole time; the processor time between them is not the drive's.
+struct Times {
+    bytes: f64,
+    ops: f64,
+    commands_ns: f64,
+    flush_ns: f64,
+}
+
+impl Times {
+    fn of(kind: OpKind, m: &Measurement) -> Option<Times> {
+        let moved = m.kind(kind).filter(|moved| moved.ops > 0)?;
+        let flush_ns = m.kind(OpKind::Flush).map_or(0, |flush| flush.service.sum()) as f64;
+        let (bytes, ops) = (moved.bytes as f64, moved.ops as f64);
+        Some(Times { bytes, ops, commands_ns: moved.service.sum() as f64, flush_ns })
+    }
+
+    /// Nanoseconds, at least 1.
+    fn whole_ns(&self) -> f64 {
+        (self.commands_ns + self.flush_ns).max(1.0)
+    }
+}
+
+/// Returns the slowest rates of reads and writes at the start.
+fn passes(session: &mut Session<'_>, layout: &Layout) -> Result<[f64; 2], MethodError> {
     let mut rates = vec![[Passes::default(), Passes::default()]; layout.places.len()];
-    let patience = Patience { rounds_least: 1, seconds: PATIENCE * PASSES_SHARE * layout.seconds };
-    let patience = (!layout.rounds_given).then_some(patience);
+    let patience = patience(layout, PASSES_SHARE);
     let run = session.rounds(layout.rounds, patience, |session, round| {
         for index in schedule::order(layout.places.len(), round) {
             let place = &layout.places[index];
@@ -169,7 +190,16 @@ fn passes(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError>
         let text = format!("the drive is slow: {run} passes were run, not {}", layout.rounds);
         session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
     }
-    Ok(())
+    let slowest =
+        |kind: OpKind| rates[0][kind as usize].honest.iter().copied().fold(f64::INFINITY, f64::min);
+    Ok([OpKind::Read, OpKind::Write].map(slowest))
+}
+
+/// No round is begun that would end later than the share of the time allows, unless the user gave
+/// their number.
+fn patience(layout: &Layout, share: f64) -> Option<Patience> {
+    let patience = Patience { rounds_least: 1, seconds: PATIENCE * share * layout.seconds };
+    (!layout.rounds_given).then_some(patience)
 }
 
 fn put_passes(session: &mut Session<'_>, layout: &Layout, rates: &[[Passes; 2]]) {
@@ -195,25 +225,30 @@ fn put_passes(session: &mut Session<'_>, layout: &Layout, rates: &[[Passes; 2]])
     session.checks.places = places.collect();
 }
 
-fn chunks(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError> {
+fn chunks(session: &mut Session<'_>, layout: &Layout, speeds: [f64; 2]) -> Result<(), MethodError> {
     let cells: Vec<(OpKind, u32)> = layout
         .kinds()
         .into_iter()
         .flat_map(|kind| layout.sizes.iter().map(move |size| (kind, *size)))
         .collect();
-    // Times in nanoseconds and rates, per cell and round. The median, because the delays of one
-    // command in a hundred are not the cost of a command.
+    // Times in nanoseconds and rates, per cell and round: of all chunks and their flush. A drive
+    // that buffers takes most chunks in no time and the rest of them late, so that no quantile is the
+    // cost of one.
     let mut times = vec![Vec::new(); cells.len()];
     let mut rates = vec![Vec::new(); cells.len()];
-    session.rounds(layout.rounds, None, |session, round| {
+    let patience = patience(layout, 1.0 - PASSES_SHARE);
+    session.rounds(layout.rounds, patience, |session, round| {
+        let mut turns = [0; 2];
         for index in schedule::order(cells.len(), round) {
             let (kind, size) = cells[index];
-            let m =
-                session.moment(&TestRegion::replicate(&layout.chunk(kind, size), round), round)?;
-            let median = m.kind(kind).and_then(|k| k.service.quantile(0.5));
-            let median = median.map_or(f64::NAN, |ns| ns as f64);
-            times[index].push(median);
-            rates[index].push(f64::from(size) * 1e9 / median);
+            let speed = session.assume(speeds[kind as usize], f64::INFINITY);
+            let w = layout.chunk(kind, size, turns[kind as usize], speed);
+            turns[kind as usize] += 1;
+            let m = session.moment(&TestRegion::replicate(&w, round), round)?;
+            let sums = Times::of(kind, &m);
+            times[index].push(sums.as_ref().map_or(f64::NAN, |sums| sums.whole_ns() / sums.ops));
+            let rate = sums.map_or(f64::NAN, |sums| sums.bytes * 1e9 / sums.whole_ns());
+            rates[index].push(rate);
         }
         for ((kind, size), rates) in cells.iter().zip(&rates) {
             session.put_rates(layout::chunk_key(*kind, *size), rates);

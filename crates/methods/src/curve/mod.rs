@@ -1,0 +1,390 @@
+//! `curve`: response time against offered load.
+//!
+//! Operations arrive at random moments at a given rate, whether or not the drive is ready, as they do
+//! in a server. The response time counts from the moment an operation was due, so the time in the
+//! queue is part of it. The loads are shares of the rate in a closed loop. Between the last load that
+//! the drive keeps up with and the first one that it does not lies the knee, which is searched; so is
+//! the highest load that keeps a response time asked for. The search is in `search.rs`, the answer in
+//! `summary.rs`.
+
+mod search;
+mod summary;
+
+use std::time::Duration;
+
+use analysis::LatencyReplicates;
+use record::{LatencyProfile, Metric, MetricKey, Statistic, Unit};
+use rig::Measurement;
+use workload::units::parse_duration;
+use workload::{Mix, OpKind, Pacing, Pattern, Workload};
+
+use crate::schedule;
+use crate::session::Session;
+use crate::test_region::TestRegion;
+use crate::{Budget, Method, MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
+
+use search::Search;
+
+/// Default duration in seconds.
+const SECONDS: f64 = 150.0;
+
+/// Share of the time for the fill.
+const FILL_SHARE: f64 = 0.15;
+
+/// Seconds of rest after the fill, at most this share of the time: the reads are of data at rest.
+const REST_SECONDS: f64 = 10.0;
+const REST_SHARE: f64 = 0.08;
+
+/// Offered loads, percent of the rate in a closed loop.
+const LOADS: [u32; 9] = [10, 25, 50, 70, 80, 90, 95, 100, 110];
+
+/// Rounds of the loads: forwards and backwards.
+const ROUNDS: u32 = 2;
+
+/// Halvings in the search for the knee: from a gap of 10% of the load to about 1%.
+const KNEE_STEPS: u32 = 3;
+
+/// Halvings in the search for the highest load that keeps a response time: from 15% to about 1%.
+const KEPT_STEPS: u32 = 4;
+
+/// Operations in flight at most: more than any of the drives that are known works on at once, so that
+/// the drive and not the queue is the limit.
+const DEPTH: u32 = 128;
+
+/// A load of writes ends after this share (1/n) of the region: more would wear a fast drive.
+const WRITE_SHARE: u64 = 4;
+
+/// Rate in operations per second that no drive exceeds, for the plan.
+const FASTEST: f64 = 1e8;
+
+/// The method.
+pub(crate) struct Curve;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "curve",
+    summary: "how much load before the response time breaks away",
+    about: "Random 4 KiB blocks (all reads, or --reads PERCENT of them) first run in a closed loop with \
+            128 in flight. Then they arrive at random moments at 10, 25, 50, 70, 80, 90, 95, 100 and \
+            110% of that rate, whether or not the drive is ready: twice, upwards and downwards. Response \
+            times count from the moment an operation was due. What comes out is the rate and the \
+            response time of each load, the knee, which is the highest load that the drive keeps up \
+            with, searched to about 1%, and with --p99 TIME the highest load at which 99 of 100 \
+            operations keep that time.",
+    safety: record::Safety::Scratch,
+    seconds: SECONDS,
+    writes: "a scratch file of up to 1 GiB; with --reads below 100 a quarter of it more in each load",
+    options: &[&P99, &READS],
+    primary: &["curve-knee", "curve-kept", "curve-{10,50,90}.{p50,p99}"],
+    metrics: &[&METRICS],
+    answer: summary::answer,
+    ..MethodInfo::EMPTY
+};
+
+const METRICS: [MetricInfo; 6] = [
+    MetricInfo::new(
+        "curve-closed",
+        Unit::Iops,
+        "the closed loop with 128 in flight, of which the loads are shares",
+    ),
+    MetricInfo::new(
+        "curve-{percent}",
+        Unit::Iops,
+        "operations per second completed at an offered load of this share of `curve-closed`",
+    ),
+    MetricInfo::new(
+        "curve-{percent}.{p50,p99,p99.9,max}",
+        Unit::Nanoseconds,
+        "response times at that load, from the moment an operation was due",
+    ),
+    MetricInfo::new(
+        "curve-knee",
+        Unit::Iops,
+        "highest load that the drive kept up with, within the interval",
+    ),
+    MetricInfo::new(
+        "curve-kept",
+        Unit::Iops,
+        "highest load whose p99 kept the time of --p99, within the interval",
+    ),
+    MetricInfo::new("curve-kept.p99", Unit::Nanoseconds, "the time of --p99"),
+];
+
+static P99: Opt<Option<Duration>> = Opt::value(
+    "p99",
+    "TIME",
+    "the response time that 99 of 100 operations must keep, such as 1ms",
+    |words| {
+        let text = words.first().map_or("", String::as_str);
+        let time = parse_duration(text).ok().filter(|time| !time.is_zero());
+        time.map(Some).ok_or_else(|| "a time such as 1ms or 500us".into())
+    },
+    || None,
+);
+
+static READS: Opt<u32> = Opt::value(
+    "reads",
+    "PERCENT",
+    "share of reads in the load (default 100)",
+    |words| {
+        let percent = words.first().and_then(|text| text.trim_end_matches('%').parse().ok());
+        percent.filter(|percent| *percent <= 100).ok_or_else(|| "0 to 100".into())
+    },
+    || 100,
+);
+
+impl Method for Curve {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        session.declare(&INFO);
+        session.conclude(Vec::new());
+        let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;
+        test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;
+        session.rest("rest", REST_SECONDS.min(REST_SHARE * test_region.seconds))?;
+        let reads = if test_region.writes { options.get(&READS) } else { 100 };
+        let mut loads = Loads::new(test_region, reads, options.get(&P99));
+        loads.measure(session)
+    }
+}
+
+/// The loads and their results.
+struct Loads {
+    test_region: TestRegion,
+    mix: Mix,
+    /// The response time asked for, nanoseconds.
+    limit_ns: Option<u64>,
+    rounds: u32,
+    /// Seconds of each measurement.
+    each: f64,
+    /// Operations per second in a closed loop.
+    closed: f64,
+    points: Vec<Point>,
+    /// Measurements so far: each has addresses of its own.
+    count: u32,
+}
+
+/// An offered load and its replicates.
+struct Point {
+    percent: u32,
+    /// Operations and seconds of each replicate.
+    amounts: Vec<analysis::Amount>,
+    latencies: LatencyReplicates,
+}
+
+impl Point {
+    fn key(&self) -> MetricKey {
+        MetricKey::of_words(&[&"curve", &self.percent])
+    }
+}
+
+impl Loads {
+    fn new(test_region: TestRegion, reads: u32, p99: Option<Duration>) -> Loads {
+        let rounds = if test_region.rounds_given { test_region.rounds } else { ROUNDS };
+        let points = LOADS.map(|percent| Point {
+            percent,
+            amounts: Vec::new(),
+            latencies: LatencyReplicates::default(),
+        });
+        let measurements = rounds * (LOADS.len() as u32 + 1) + KNEE_STEPS + KEPT_STEPS;
+        let share = 1.0 - FILL_SHARE - REST_SHARE;
+        Loads {
+            each: share * test_region.seconds / f64::from(measurements),
+            mix: Mix::read_percent(reads),
+            limit_ns: p99.map(|time| time.as_nanos() as u64),
+            test_region,
+            rounds,
+            closed: 0.0,
+            points: points.into(),
+            count: 0,
+        }
+    }
+
+    fn measure(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+        self.closed_loop(session)?;
+        session.rounds(self.rounds, None, |session, round| {
+            for index in schedule::order(self.points.len(), round) {
+                let offered = self.offered(f64::from(self.points[index].percent));
+                let name = self.points[index].key().to_string();
+                let m = self.open_loop(session, &name, offered, round)?;
+                self.points[index].add(&m);
+            }
+            self.publish(session);
+            Ok(Round::Again)
+        })?;
+        self.search_knee(session)?;
+        if self.limit_ns.is_some() {
+            self.search_kept(session)?;
+        }
+        Ok(())
+    }
+
+    fn closed_loop(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+        let key = MetricKey::parse("curve-closed");
+        let mut amounts = Vec::new();
+        session.rounds(self.rounds, None, |session, round| {
+            let w = self.workload(&key.to_string(), Pacing::Closed);
+            let m = session.probe(&w, round)?;
+            amounts.push((operations(&m), m.seconds()));
+            session.put_metric(analysis::pooled(key.clone(), Unit::Iops, &amounts));
+            Ok(Round::Again)
+        })?;
+        let (ops, seconds) = amounts.iter().fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+        self.closed = session.assume(ops / seconds.max(1e-9), FASTEST);
+        match self.closed {
+            rate if rate > 0.0 => Ok(()),
+            _ => Err(MethodError::Unfinished { part: key.to_string() }),
+        }
+    }
+
+    /// Operations per second at a share of the closed loop, in percent.
+    fn offered(&self, percent: f64) -> f64 {
+        (self.closed * percent / 100.0).max(0.001)
+    }
+
+    fn workload(&mut self, name: &str, pacing: Pacing) -> Workload {
+        let region = self.test_region.region();
+        let small = self.test_region.small;
+        let mut w = Workload::new(name, Pattern::Uniform, self.mix, small, region);
+        (w.depth, w.pacing) = (DEPTH, pacing);
+        w.stop.time_ns = Some((self.each * 1e9) as u64);
+        if w.mix.changes_data() {
+            w.stop.bytes = Some(region.bytes / WRITE_SHARE);
+            w.flush_at_end = true;
+        }
+        w.seed = self.test_region.seed_of(self.count);
+        self.count += 1;
+        w
+    }
+
+    fn open_loop(
+        &mut self,
+        session: &mut Session<'_>,
+        name: &str,
+        rate: f64,
+        replicate: u32,
+    ) -> Result<Measurement, MethodError> {
+        let w = self.workload(name, Pacing::Poisson { rate });
+        session.probe(&w, replicate)
+    }
+
+    fn publish(&self, session: &mut Session<'_>) {
+        for point in &self.points {
+            let key = point.key();
+            let rate = analysis::pooled(key.clone(), Unit::Iops, &point.amounts);
+            let metrics = std::iter::once(rate).chain(point.latencies.metrics(&key)).collect();
+            session.out.put_metrics(&key.to_string(), metrics);
+            session.out.put_latency(LatencyProfile {
+                name: key.to_string(),
+                op: "response".into(),
+                service: point.latencies.merged().clone(),
+                response: None,
+            });
+        }
+        session.checkpoint();
+    }
+
+    /// The knee: between the last load that was kept up with and the first that was not.
+    fn search_knee(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+        let kept_up = |point: &Point| {
+            let offered = self.offered(f64::from(point.percent));
+            let (ops, seconds) =
+                point.amounts.iter().fold((0.0, 0.0), |s, a| (s.0 + a.0, s.1 + a.1));
+            search::kept_up(offered, ops, seconds)
+        };
+        let judged: Vec<_> = self.points.iter().map(|p| (p.percent, Some(kept_up(p)))).collect();
+        let search = Search::between(&judged);
+        // Whoever is offered too much completes as much as is possible: that is the knee itself, and
+        // the searched gap only its neighbourhood.
+        let mut full: Vec<analysis::Amount> = Vec::new();
+        for (point, (_, kept)) in self.points.iter().zip(&judged) {
+            full.extend(point.amounts.iter().filter(|_| *kept == Some(false)));
+        }
+        let found = self.narrow(session, "curve-knee", KNEE_STEPS, search, |_, offered, m| {
+            let kept = search::kept_up(offered, operations(m), m.seconds());
+            if !kept {
+                full.push((operations(m), m.seconds()));
+            }
+            Some(kept)
+        })?;
+        let (ops, seconds) = full.iter().fold((0.0, 0.0), |sum, a| (sum.0 + a.0, sum.1 + a.1));
+        self.put_found(session, "curve-knee", found, (seconds > 0.0).then_some(ops / seconds));
+        session.conclude(summary::verdicts(&session.out));
+        session.checkpoint();
+        Ok(())
+    }
+
+    /// The highest load whose 99th percentile keeps the limit.
+    fn search_kept(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+        let Some(limit_ns) = self.limit_ns else { return Ok(()) };
+        let keeps = |p: &Point| p.latencies.merged().percentile(0.99).map(|ns| ns <= limit_ns);
+        let judged: Vec<_> = self.points.iter().map(|p| (p.percent, keeps(p))).collect();
+        let search = Search::between(&judged);
+        let found = self.narrow(session, "curve-kept", KEPT_STEPS, search, |_, _, m| {
+            responses(m).percentile(0.99).map(|ns| ns <= limit_ns)
+        })?;
+        let asked = MetricKey::parse("curve-kept").with(Statistic::P99);
+        session.put(asked, Unit::Nanoseconds, Some(limit_ns as f64));
+        self.put_found(session, "curve-kept", found, None);
+        session.checkpoint();
+        Ok(())
+    }
+
+    /// Halves the gap of a search, as one step of the plan.
+    fn narrow(
+        &mut self,
+        session: &mut Session<'_>,
+        name: &str,
+        steps: u32,
+        mut search: Search,
+        mut judge: impl FnMut(&Loads, f64, &Measurement) -> Option<bool>,
+    ) -> Result<Search, MethodError> {
+        let budget = Budget { seconds: 2.0 * f64::from(steps) * self.each, ..Budget::default() };
+        session.budget(name, budget, |session| {
+            for step in 0..steps {
+                let Some(percent) = session.assume(search.middle(), Some(100.0)) else { break };
+                let offered = self.offered(percent);
+                let m = self.open_loop(session, name, offered, step)?;
+                match judge(self, offered, &m) {
+                    Some(kept) => search.narrow(percent, kept),
+                    None => break,
+                }
+            }
+            Ok(())
+        })?;
+        Ok(search)
+    }
+
+    /// Publishes what was found in the gap that is left, or its middle, with its ends as interval.
+    fn put_found(&self, session: &mut Session<'_>, name: &str, gap: Search, value: Option<f64>) {
+        let Some((low, high)) = gap.gap() else { return };
+        let (low, high) = (self.offered(low), self.offered(high));
+        let (low, high) = (value.map_or(low, |v| low.min(v)), value.map_or(high, |v| high.max(v)));
+        let metric = Metric::single(name, Unit::Iops, value.unwrap_or((low + high) / 2.0));
+        let covers = Some(record::Covers::Resolution);
+        session.put_metric(Metric { low: Some(low), high: Some(high), covers, ..metric });
+    }
+}
+
+impl Point {
+    fn add(&mut self, m: &Measurement) {
+        self.amounts.push((operations(m), m.seconds()));
+        self.latencies.add(&responses(m));
+    }
+}
+
+/// Reads and writes completed.
+fn operations(m: &Measurement) -> f64 {
+    let kinds = [OpKind::Read, OpKind::Write].into_iter().filter_map(|kind| m.kind(kind));
+    kinds.map(|kind| kind.ops).sum::<u64>() as f64
+}
+
+/// Response times of reads and writes together.
+fn responses(m: &Measurement) -> record::Histogram {
+    let mut all = record::Histogram::default();
+    for kind in [OpKind::Read, OpKind::Write].into_iter().filter_map(|kind| m.kind(kind)) {
+        all.merge(kind.response.as_ref().unwrap_or(&kind.service));
+    }
+    all
+}
