@@ -5,6 +5,7 @@ pub use model::FigureLine;
 
 use crate::error::{LabError, Result};
 use crate::virtual_drive;
+pub use crate::virtual_drive::PREFIX;
 
 /// A virtual drive.
 #[derive(Clone, Debug)]

@@ -60,6 +60,11 @@ impl<'a> Planned<'a> {
         self.work.name()
     }
 
+    /// The target as the user named it.
+    pub fn spec(&self) -> &str {
+        &self.request.target.spec
+    }
+
     /// Wear and errors of the drive before the run, as it reported them.
     pub fn health(&self) -> Option<&Health> {
         self.info.target.drive.as_ref().map(|drive| &drive.health)

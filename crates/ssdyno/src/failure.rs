@@ -66,10 +66,19 @@ impl Failure {
     }
 }
 
-/// Messages of the system may have several lines; a failure has one.
+/// Longest line, bytes: a word of the user's may be a file by mistake.
+const LINE_MAX: usize = 600;
+
+/// Messages of the system may have several lines; a failure has one. The middle of a very long one
+/// is left out: the cause stands at its end.
 fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
-    emit::plain(&lines.collect::<Vec<_>>().join("; ")).into_owned()
+    let line = emit::plain(&lines.collect::<Vec<_>>().join("; ")).into_owned();
+    if line.len() <= LINE_MAX {
+        return line;
+    }
+    let from = line.ceil_char_boundary(line.len() - LINE_MAX / 2);
+    format!("{} ... {}", &line[..line.floor_char_boundary(LINE_MAX / 2)], &line[from..])
 }
 
 impl From<LabError> for Failure {
@@ -111,6 +120,16 @@ mod tests {
     fn a_message_of_several_lines_becomes_one() {
         let failure = Failure::new(IO, "first\n\n  second\n").advise("a\nb");
         assert_eq!(parts(failure), (IO, "first; second".into(), Some("a; b".into())));
+    }
+
+    #[test]
+    fn a_line_of_any_length_fits_a_screen_and_keeps_its_cause() {
+        let failure =
+            Failure::new(IO, format!("cannot read {}: too long", "\u{e9}".repeat(50_000)));
+        assert!(failure.text().len() < LINE_MAX + 10, "{}", failure.text().len());
+        assert!(
+            failure.text().starts_with("cannot read ") && failure.text().ends_with(": too long")
+        );
     }
 
     #[test]

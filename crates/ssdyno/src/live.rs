@@ -7,7 +7,7 @@ use std::io::{Write, stdout};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::{Event, Interval, Recorded, Watcher};
+use lab::{Event, Interval, Recorded, Watcher, drives};
 use record::Plan;
 use serde_json::json;
 use workload::units;
@@ -23,6 +23,8 @@ pub struct Live {
     output: OutputArgs,
     began: Instant,
     seconds: f64,
+    /// Simulated seconds so far; `None` where time is real.
+    simulated: Option<f64>,
     events: bool,
     step: String,
     repeats: Vec<(String, u32)>,
@@ -31,15 +33,15 @@ pub struct Live {
 }
 
 impl Live {
-    /// A watcher for a run of that plan.
-    pub fn new(plan: &Plan, output: &OutputArgs) -> Live {
+    /// A watcher for a run of that plan on a target, whose time is simulated if it is a virtual drive.
+    pub fn new(plan: &Plan, target: &str, output: &OutputArgs) -> Live {
         let hidden = output.quiet || output.events;
-        let target = if hidden {
+        let drawn = if hidden {
             ProgressDrawTarget::hidden()
         } else {
             ProgressDrawTarget::stderr_with_hz(8)
         };
-        let bar = ProgressBar::with_draw_target(Some(1000), target);
+        let bar = ProgressBar::with_draw_target(Some(1000), drawn);
         if let Ok(style) = ProgressStyle::with_template("{bar:16.cyan/dim} {wide_msg}") {
             bar.set_style(style.progress_chars("━━─"));
         }
@@ -48,6 +50,7 @@ impl Live {
             output: output.clone(),
             began: Instant::now(),
             seconds: plan.seconds,
+            simulated: target.starts_with(drives::PREFIX).then_some(0.0),
             events: output.events,
             step: String::new(),
             repeats: plan.steps.iter().map(|s| (s.name.clone(), s.repeats)).collect(),
@@ -67,13 +70,14 @@ impl Live {
 
     fn show(&mut self, what: &str) {
         let elapsed = self.began.elapsed().as_secs_f64();
-        let share = (elapsed / self.seconds.max(elapsed)).min(0.99);
-        let eta = match self.seconds - elapsed {
-            _ if self.seconds == 0.0 => units::span(elapsed),
-            left if left > 1.0 => format!("{} left", units::span(left.round())),
-            _ => "nearly done".to_string(),
+        let done = self.simulated.unwrap_or(elapsed);
+        let eta = match left(elapsed, done, self.seconds) {
+            None => units::span(elapsed),
+            Some(left) if left > 1.0 => format!("{} left", units::span(left.round())),
+            Some(_) => "nearly done".to_string(),
         };
-        self.bar.set_position(if self.seconds > 0.0 { (share * 1000.0) as u64 } else { 0 });
+        let share = if self.seconds > 0.0 { (done / self.seconds).min(0.99) } else { 0.0 };
+        self.bar.set_position((share * 1000.0) as u64);
         // The most important first: a narrow terminal cuts off the end.
         let message = format!("{eta:<11}  {:<22}  {what}", self.step);
         let message = emit::plain(&message).into_owned();
@@ -98,6 +102,11 @@ impl Live {
 
 impl Watcher for Live {
     fn event(&mut self, event: &Event) {
+        if let (Some(now), Event::Interval { start_ns, interval, .. }) =
+            (&mut self.simulated, event)
+        {
+            *now = (start_ns + interval.end_ns) as f64 / 1e9;
+        }
         match event {
             Event::Step { name, replicate } => self.begin_step(name, *replicate),
             Event::Interval { interval, .. } => self.show(&rates(interval)),
@@ -118,6 +127,12 @@ impl Watcher for Live {
         let _ = present::conclude(recorded, &self.output);
         std::process::exit(i32::from(IO));
     }
+}
+
+/// Real seconds that are left of a run of `seconds`, of which `done` took `elapsed` real ones; `None`
+/// where the plan knows no duration, or a simulation has shown nothing of its pace yet.
+fn left(elapsed: f64, done: f64, seconds: f64) -> Option<f64> {
+    (seconds > 0.0 && done > 0.0).then(|| (seconds - done) * elapsed / done)
 }
 
 /// The rates of an interval, in the units people expect.
@@ -174,6 +189,14 @@ mod tests {
     use record::{Finding, Level};
 
     use super::*;
+
+    #[test]
+    fn a_simulation_has_its_own_pace() {
+        assert_eq!(left(20.0, 20.0, 60.0), Some(40.0), "real time");
+        assert_eq!(left(1.0, 1200.0, 3600.0), Some(2.0), "an hour simulated in three seconds");
+        assert_eq!(left(1.0, 0.0, 3600.0), None);
+        assert_eq!(left(5.0, 5.0, 0.0), None);
+    }
 
     fn parsed(event: &Event) -> serde_json::Value {
         let line = line(event);

@@ -17,12 +17,15 @@ mod words;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use clap_complete::CompleteEnv;
 
 use crate::cli::{Cli, Command};
 use crate::failure::Result;
 
 fn main() -> ExitCode {
+    // Answers the shell and ends, where the shell asked for completions.
+    CompleteEnv::with_factory(Cli::command).complete();
     interrupt::survive_file_limit();
     store::on_migration(|done, of| {
         screen::say(&format!("converting the store to a new version: {done} of {of} runs"));

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lab::Recorded;
+use lab::{Recorded, drives};
 use record::{Document, Health, IoErrors, Plan, Run, Safety};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
@@ -81,9 +81,9 @@ pub fn page_name(number: i64) -> String {
 pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<PathBuf> {
     let file = |id: &str| format!("{}.html", id.replace([':', '/'], "-"));
     let name = run.number.map_or_else(|| file(&run.id), page_name);
+    // Only the directory of our own is made; a misspelt one of the user's is an error.
+    let made = if path.is_none() { fs::create_dir_all(directory) } else { Ok(()) };
     let path = path.map_or_else(|| directory.join(name), Path::to_path_buf);
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
-    let made = parent.map_or(Ok(()), fs::create_dir_all);
     let page = report::html(run).map_err(|e| Failure::new(IO, e))?;
     made.and_then(|()| emit::replace(&path, page))
         .map_err(|e| Failure::new(IO, format!("cannot write {}: {e}", path.display())))?;
@@ -99,7 +99,7 @@ pub fn conclude(recorded: Recorded, output: &OutputArgs) -> Result {
         Ok(()) => show(&run, output, &reports)?,
         Err(error) => {
             let code = Failure::from(error).report();
-            if !run.metrics.is_empty() || output.json {
+            if !run.metrics.is_empty() || output.is_json() {
                 show(&run, output, &reports)?;
             }
             code
@@ -112,13 +112,13 @@ pub fn conclude(recorded: Recorded, output: &OutputArgs) -> Result {
 /// Shows the record of a run that has ended, and gives its exit code.
 fn show(run: &Run, output: &OutputArgs, reports: &Path) -> Result {
     let page = write_page(run, output.html.as_deref(), reports);
-    if output.json {
+    if output.is_json() {
         print(&record_json(run, false)?)?;
     } else {
         print(&report::terminal(run, &screen::style()))?;
     }
     match page {
-        Ok(path) if !output.json => print(&format!("report    {}\n", path.display()))?,
+        Ok(path) if !output.is_json() => print(&format!("report    {}\n", path.display()))?,
         Ok(_) => {}
         // The record is safe in the store, and the page can be made again.
         Err(failure) => drop(failure.report()),
@@ -142,7 +142,11 @@ pub fn exit_code(run: &Run) -> ExitCode {
 pub fn announce(method: &str, target: &str, plan: &Plan, health: Option<&Health>) -> String {
     let mut line = format!("{method} on {}   ", emit::plain(target));
     if plan.seconds > 0.0 {
-        line += &format!("about {}, ", units::span(plan.seconds));
+        let time = units::span(plan.seconds);
+        line += &match target.starts_with(drives::PREFIX) {
+            true => format!("{time} simulated, "),
+            false => format!("about {time}, "),
+        };
     }
     line += &match plan.write_bytes_max {
         // The user's own program does the I/O.

@@ -37,7 +37,7 @@ fn advice(error: &Error) -> String {
         (Some(arg), Some(value)) => {
             format!("{} {value}", arg.split(' ').next().unwrap_or_default())
         }
-        _ => help(&std::env::args().collect::<Vec<_>>()),
+        _ => help(&crate::cli::typed()),
     }
 }
 

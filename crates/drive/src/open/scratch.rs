@@ -3,8 +3,8 @@
 //! It has no name if the file system supports that (O_TMPFILE). Otherwise it is named, locked and
 //! unlinked at once, so that a kill leaves nothing. On file systems that cannot use an unlinked
 //! file it keeps its name until the guard is dropped; a kill in between leaves an orphan, a name of
-//! our pattern without a lock, which the next run removes. Rule 5 of safety: 10% and 1 GiB of the
-//! file system stay free.
+//! our pattern without a lock, which the next run removes. Rule 5 of safety: 10% of the file system
+//! stay free, which is more than 1 GiB on one larger than 10 GiB.
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
@@ -26,9 +26,8 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 /// On a file of this size `quick` distinguishes a drive from its cache and takes about a minute.
 const DEFAULT_BYTES: u64 = GIB;
-/// On file systems smaller than this, less than 1 GiB may stay free if a size is given: a card of 2
-/// GB must be testable.
-const SMALL_BYTES: u64 = 10 * GIB;
+/// The least that a run takes by default: on a smaller file the times of single erase blocks decide.
+const DEFAULT_BYTES_MIN: u64 = 16 * MIB;
 /// Maximum file size on FAT, in whole MiB.
 const FAT_BYTES_MAX: u64 = 4 * GIB - MIB;
 const PREFIX: &str = ".ssdyno-scratch-";
@@ -78,12 +77,12 @@ pub(super) fn direct_bytes(filesystem: &FileSystem, stack: &Stack) -> u32 {
 fn size(spec: &str, filesystem: &FileSystem, requested: Option<u64>) -> Result<u64, DriveError> {
     let (total, free) = (filesystem.bytes.unwrap_or(0), filesystem.free_bytes.unwrap_or(0));
     let largest = if filesystem.kind == "vfat" { FAT_BYTES_MAX } else { u64::MAX };
-    let fits = |by_name| room(total, free, by_name).min(largest);
+    let fits = room(total, free).min(largest);
     let wanted = match requested {
         Some(bytes) => whole_mib(bytes).max(MIB),
-        None => DEFAULT_BYTES.min(fits(false)).max(MIB),
+        None => fits.clamp(DEFAULT_BYTES_MIN, DEFAULT_BYTES),
     };
-    if wanted <= fits(requested.is_some()) {
+    if wanted <= fits {
         return Ok(wanted);
     }
     if total == 0 {
@@ -93,30 +92,29 @@ fn size(spec: &str, filesystem: &FileSystem, requested: Option<u64>) -> Result<u
         );
         return Err(DriveError::NoRoom { text, fits: 0 });
     }
-    let kept = units::decimal(kept_free(total, requested.is_some()));
+    let kept = units::decimal(kept_free(total));
     let text = format!(
         "no room in {spec} for a scratch file of {}: {} of {} are free, and {kept} must stay free",
         units::binary(wanted),
         units::decimal(free),
         units::decimal(total),
     );
-    Err(DriveError::NoRoom { text, fits: fits(true) })
+    Err(DriveError::NoRoom { text, fits })
 }
 
 /// Maximum size of a scratch file, in whole MiB.
-fn room(total: u64, free: u64, by_name: bool) -> u64 {
-    whole_mib(free.saturating_sub(kept_free(total, by_name)))
+fn room(total: u64, free: u64) -> u64 {
+    whole_mib(free.saturating_sub(kept_free(total)))
 }
 
-fn kept_free(total: u64, by_name: bool) -> u64 {
-    let tenth = total.div_ceil(10);
-    if by_name && total < SMALL_BYTES { tenth } else { tenth.max(GIB) }
+fn kept_free(total: u64) -> u64 {
+    total.div_ceil(10)
 }
 
 /// Space available to files in a directory's file system, less the part to keep free, in whole MiB.
 pub fn room_in(directory: &Path) -> Result<u64, DriveError> {
     let filesystem = Machine::here().locate(directory)?.filesystem;
-    Ok(room(filesystem.bytes.unwrap_or(0), filesystem.free_bytes.unwrap_or(0), true))
+    Ok(room(filesystem.bytes.unwrap_or(0), filesystem.free_bytes.unwrap_or(0)))
 }
 
 fn whole_mib(bytes: u64) -> u64 {
@@ -252,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_percent_and_one_gibibyte_stay_free() {
+    fn ten_percent_stay_free() {
         let size = |total, free, requested| {
             size("d", &filesystem("ext4", total * GIB, free * GIB), requested)
                 .map_err(|e| e.to_string())
@@ -262,14 +260,22 @@ mod tests {
         assert!(size(100, 50, Some(40 * GIB + MIB)).is_err());
         assert!(size(100, 10, None).is_err(), "less than 10% is free");
         assert_eq!(size(5, 2, None), Ok(GIB));
-        assert!(size(2, 1, None).is_err(), "1 GiB stays free unless a size is given");
         assert_eq!(size(2, 1, Some(512 * MIB)), Ok(512 * MIB));
+    }
+
+    #[test]
+    fn a_small_file_system_gives_what_fits_down_to_16_mib() {
+        let size = |total, free| size("d", &filesystem("tmpfs", total * MIB, free * MIB), None);
+        assert_eq!(size(600, 600).ok(), Some(540 * MIB), "a RAM disc of 600 MiB");
+        assert_eq!(size(2048, 1024).ok(), Some(819 * MIB));
+        assert_eq!(size(100, 26).ok(), Some(16 * MIB));
+        assert!(size(100, 25).is_err(), "15 MiB would be left");
     }
 
     #[test]
     fn the_advised_size_is_accepted() {
         let small = filesystem("ext4", 2 * GIB, GIB);
-        let Err(DriveError::NoRoom { fits, .. }) = size("d", &small, None) else {
+        let Err(DriveError::NoRoom { fits, .. }) = size("d", &small, Some(GIB)) else {
             panic!("no room")
         };
         assert_eq!(size("d", &small, Some(fits)).ok(), Some(fits));
@@ -283,13 +289,10 @@ mod tests {
     /// In bytes, so that no constant of this file decides.
     #[test]
     fn the_limits_hold_to_the_byte() {
-        let kept = |total, by_name| kept_free(total, by_name);
-        assert_eq!(kept(100_000_000_000, false), 10_000_000_000);
-        assert_eq!(kept(100_000_000_000, true), 10_000_000_000);
-        assert_eq!(kept(9_000_000_000, false), 1_073_741_824);
-        assert_eq!(kept(9_000_000_000, true), 900_000_000);
-        assert_eq!(kept(10_737_418_231, true), 1_073_741_824, "1 GiB, rounded up from a tenth");
-        let free = |free| room(100_000_000_000, free, false);
+        assert_eq!(kept_free(100_000_000_000), 10_000_000_000);
+        assert_eq!(kept_free(9_000_000_000), 900_000_000);
+        assert_eq!(kept_free(10_737_418_231), 1_073_741_824, "1 GiB, rounded up from a tenth");
+        let free = |free| room(100_000_000_000, free);
         assert_eq!(free(10_000_000_000 + 1_048_576), 1_048_576);
         assert_eq!(free(10_000_000_000 + 1_048_575), 0);
         assert_eq!(free(9_999_999_999), 0);

@@ -174,14 +174,14 @@ impl From<&IoArgs> for Io {
             coverage: end.coverage,
             ops: end.ops,
             offset: place.offset,
-            size: on.size,
+            size: on.measure.size,
             shift: place.shift,
             stride: place.stride,
             backwards: place.backwards,
             repeats: place.repeats,
             zipf: place.zipf,
             hot: place.hot.clone(),
-            seed: on.instrument.content_seed(),
+            seed: on.measure.instrument.content_seed(),
         }
     }
 }

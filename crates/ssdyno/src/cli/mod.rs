@@ -1,5 +1,6 @@
 //! The command line and its help.
 
+mod complete;
 mod drives;
 mod fio;
 mod import;
@@ -28,7 +29,7 @@ pub use self::prepare::{EraseArgs, PrepareArgs, StateWanted};
 pub use self::records::{CompareArgs, ExportArgs, RmArgs, RunsArgs, ShowArgs};
 pub use self::recover::RecoverArgs;
 pub use self::run::{DoctorArgs, ListArgs, MethodsArgs, RunArgs};
-pub use self::target::{OutputArgs, StoreArgs, TargetArgs};
+pub use self::target::{MeasureArgs, OutputArgs, StoreArgs, TargetArgs};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -107,6 +108,12 @@ pub enum Command {
         /// Directory for ssdyno.1 and a page for every command
         directory: Option<PathBuf>,
     },
+}
+
+/// The words of the command line as they are shown and recorded; bytes that are not UTF-8 are
+/// replaced.
+pub fn typed() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// The words of the command line; called by a link of the name `fio` or `iozone`, those of that

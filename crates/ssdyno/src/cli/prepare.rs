@@ -15,31 +15,31 @@ Examples:
   sudo ssdyno prepare /mnt --to trimmed                       free space only; nothing is lost
   ssdyno prepare sim:samsung-980-pro-2t?capacity=8GiB --to used
 
+States: fresh is everything discarded; filled, written once in order; used, filled and then written at
+random until the rate is steady; trimmed, used and then everything discarded (of a directory: its
+free space).
+
 Later runs know the state the drive was left in. A virtual drive forgets: each of its runs begins
 fresh.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StateWanted {
-    /// Everything discarded
     Fresh,
-    /// Written once, in order
     Filled,
-    /// Filled, then written at random until the rate is steady
     Used,
-    /// Used, then everything discarded; of a directory: its free space
     Trimmed,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PrepareArgs {
-    /// The state wanted
-    #[arg(long, value_enum, value_name = "STATE")]
+    /// The state wanted: fresh, filled, used or trimmed
+    #[arg(long, value_enum, value_name = "STATE", hide_possible_values = true)]
     pub to: StateWanted,
     #[command(flatten)]
     pub by: EraseArgs,
     /// Longest time for ageing: 30s, 5m
-    #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
+    #[arg(long, help_heading = "Test", value_parser = units::parse_duration, value_name = "TIME")]
     pub time: Option<Duration>,
     #[command(flatten)]
     pub on: TargetArgs,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use workload::units;
 
-use super::StoreArgs;
+use super::{StoreArgs, complete};
 
 #[derive(Debug, Args)]
 pub struct RunsArgs {
@@ -14,7 +14,7 @@ pub struct RunsArgs {
     #[arg(long, value_name = "TEXT")]
     pub drive: Option<String>,
     /// Only this method
-    #[arg(long, short, value_name = "METHOD")]
+    #[arg(long, short, value_name = "METHOD", add = complete::methods())]
     pub method: Option<String>,
     /// Started on or after this day: 2026-11-21, or a time
     #[arg(long, value_name = "DATE")]
@@ -41,15 +41,15 @@ pub struct RunsArgs {
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// Number, start of the id, `last`, or a published one: `pub:003/m225-fresh`
-    #[arg(default_value = "last")]
+    #[arg(default_value = "last", add = complete::runs())]
     pub run: String,
     /// Write a page with charts, to FILE or beside the store
     // Without require_equals, `show --html 3` would write a page of the last run to a file called 3.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(conflicts_with_all = ["json", "markdown", "csv"])]
     pub html: Option<Option<PathBuf>>,
-    /// Open the page in a browser
-    #[arg(long, requires = "html")]
+    /// Write the page and open it in a browser
+    #[arg(long, conflicts_with_all = ["json", "markdown", "csv", "series"])]
     pub open: bool,
     /// Print JSON
     #[arg(long, conflicts_with_all = ["markdown", "csv"])]
@@ -78,7 +78,7 @@ Examples:
 pub struct CompareArgs {
     /// Groups of runs, the first is A: `12`, `3,4`, `7-9`, an id, `last`, `pub:003/m225-fresh`;
     /// with -m two targets
-    #[arg(required = true, value_name = "RUNS")]
+    #[arg(required = true, value_name = "RUNS", add = complete::runs())]
     pub runs: Vec<String>,
     #[command(flatten)]
     pub live: LiveArgs,
@@ -104,6 +104,7 @@ pub struct CompareArgs {
 pub struct LiveArgs {
     /// Measure two targets in turns with this method: AB, BA, AB ...
     #[arg(long, short, value_name = "METHOD", conflicts_with_all = ["by", "all"])]
+    #[arg(add = complete::methods())]
     pub method: Option<String>,
     /// End when a difference of this size would have been found: 3%
     #[arg(long, value_name = "PERCENT", requires = "method", value_parser = parse_share)]
@@ -133,6 +134,7 @@ fn parse_share(text: &str) -> Result<f64, String> {
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// Numbers, starts of ids, or `last`; all when none is given
+    #[arg(add = complete::runs())]
     pub runs: Vec<String>,
     /// Metrics as CSV instead of records as JSON lines
     #[arg(long)]
@@ -144,7 +146,7 @@ pub struct ExportArgs {
 #[derive(Debug, Args)]
 pub struct RmArgs {
     /// Numbers, starts of ids, or `last`
-    #[arg(required = true)]
+    #[arg(required = true, add = complete::runs())]
     pub runs: Vec<String>,
     #[command(flatten)]
     pub store: StoreArgs,

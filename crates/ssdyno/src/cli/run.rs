@@ -7,13 +7,17 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use lab::{Declared, Form, Options, work};
 use workload::units;
 
-use super::TargetArgs;
+use super::{MeasureArgs, complete};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test", after_help = RUN_EXAMPLES)]
 pub struct RunArgs {
-    /// Methods to run, in order: see `ssdyno methods`
-    #[arg(long, short, value_name = "METHOD", default_value = "quick")]
+    /// Directories, files or block devices, measured in turns
+    #[arg(value_name = "TARGET", help_heading = None, required = true, add = complete::targets())]
+    pub targets: Vec<String>,
+    /// Methods to run, in order: quick,sustain (see `ssdyno methods`)
+    #[arg(long, short, value_name = "METHOD", default_value = "quick", value_delimiter = ',')]
+    #[arg(add = complete::methods())]
     pub method: Vec<String>,
     /// Approximate duration: 30s, 5m
     #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
@@ -22,7 +26,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N")]
     pub replicates: Option<u32>,
     #[command(flatten)]
-    pub on: TargetArgs,
+    pub measure: MeasureArgs,
     // After the target: the words after `--` are the last.
     #[command(flatten)]
     pub own: MethodArgs,
@@ -31,9 +35,9 @@ pub struct RunArgs {
 impl From<&RunArgs> for Options {
     fn from(args: &RunArgs) -> Options {
         Options {
-            size: args.on.size,
+            size: args.measure.size,
             time: args.time,
-            seed: args.on.instrument.session_seed(),
+            seed: args.measure.instrument.session_seed(),
             replicates: args.replicates,
             ..Options::default()
         }
@@ -103,13 +107,17 @@ Examples:
   ssdyno run . --time 10s --size 256MiB     a short look
   ssdyno run /dev/sdb                       a whole drive, reads only
   ssdyno run /dev/sdb --destroy=S6Z1NJ0W    also writes: everything on it is lost
+  ssdyno run /mnt/a /mnt/b -m quick,sustain two drives in turns, two methods
   ssdyno run . -m command -- make -j4       a program, timed, with its I/O
   ssdyno run . --json | jq .metrics         for programs";
 
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Only the drive that holds this path
+    /// Only the drive that holds this path, with all that is known of it
     pub path: Option<PathBuf>,
+    /// All that is known of each drive
+    #[arg(long, short)]
+    pub verbose: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -118,6 +126,7 @@ pub struct ListArgs {
 #[derive(Debug, Args)]
 pub struct MethodsArgs {
     /// Show this method in full
+    #[arg(add = complete::methods())]
     pub name: Option<String>,
     /// Print JSON
     #[arg(long)]

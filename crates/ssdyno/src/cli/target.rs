@@ -9,6 +9,8 @@ use clap::Args;
 use lab::{BackendKind, Instrument, Request, Target};
 use workload::units;
 
+use super::complete;
+
 #[derive(Clone, Debug, Args)]
 pub struct StoreArgs {
     /// File that holds the records [default: in the XDG data directory]
@@ -16,18 +18,25 @@ pub struct StoreArgs {
     pub store: Option<PathBuf>,
 }
 
-/// Arguments of every command that measures a target.
+/// Arguments of a command that measures one target.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Target")]
 pub struct TargetArgs {
     /// Directory, file or block device
-    #[arg(value_name = "TARGET", help_heading = None)]
+    #[arg(value_name = "TARGET", help_heading = None, add = complete::targets())]
     pub target: String,
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Arguments of every command that measures.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Target")]
+pub struct MeasureArgs {
     /// Bytes to work on: 1GiB, 500M [default: 1GiB or what fits; all of a file or device]
     #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE")]
     pub size: Option<u64>,
     /// Permit overwriting it: the serial number of a device, or else its size in bytes
-    #[arg(long, value_name = "SERIAL")]
+    #[arg(long, value_name = "SERIAL", add = complete::confirmations())]
     pub destroy: Option<String>,
     #[command(flatten)]
     pub borrow: BorrowArgs,
@@ -96,8 +105,8 @@ pub struct OutputArgs {
     /// Print the record as one line of JSON
     #[arg(long)]
     pub json: bool,
-    /// Also print a JSON line for every step and interval as it happens
-    #[arg(long, requires = "json")]
+    /// Print JSON: a line for every step and interval as it happens, then the record
+    #[arg(long)]
     pub events: bool,
     /// File for the HTML report [default: beside the store]
     #[arg(long, value_name = "FILE")]
@@ -107,21 +116,29 @@ pub struct OutputArgs {
     pub quiet: bool,
 }
 
-impl From<&TargetArgs> for Request {
-    fn from(args: &TargetArgs) -> Request {
-        let InstrumentArgs { backend, pin, patience, .. } = args.instrument;
-        let seed = args.instrument.session_seed();
+impl OutputArgs {
+    /// Whether stdout gets JSON: a record, events, or both.
+    pub fn is_json(&self) -> bool {
+        self.json || self.events
+    }
+}
+
+impl MeasureArgs {
+    /// The request to measure a target in this way.
+    pub fn request(&self, target: &str) -> Request {
+        let InstrumentArgs { backend, pin, patience, .. } = self.instrument;
+        let seed = self.instrument.session_seed();
         Request {
             target: Target {
-                spec: args.target.clone(),
-                size: args.size,
-                destroy: args.destroy.clone(),
-                borrow: args.borrow.allowed,
-                journal: args.borrow.journal.clone(),
+                spec: target.to_string(),
+                size: self.size,
+                destroy: self.destroy.clone(),
+                borrow: self.borrow.allowed,
+                journal: self.borrow.journal.clone(),
             },
             instrument: Instrument { backend, pin, patience, seed },
-            store: args.store.store.clone(),
-            command: std::env::args().collect(),
+            store: self.store.store.clone(),
+            command: super::typed(),
         }
     }
 }

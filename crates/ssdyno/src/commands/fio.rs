@@ -15,7 +15,7 @@ use lab::Recorded;
 use lab::fio::Planned;
 
 use super::words;
-use crate::cli::{FioArgs, OutputArgs};
+use crate::cli::{self, FioArgs, OutputArgs};
 use crate::failure::{Failure, INTERRUPTED, IO, Result, USAGE};
 use crate::live::Live;
 use crate::{interrupt, present, screen};
@@ -91,7 +91,7 @@ fn execute(own: &Own, plan: &Plan) -> Result {
         destroy: own.destroy.clone(),
         overwrite_files: own.overwrite_files,
         store: own.store.clone(),
-        command: std::env::args().collect(),
+        command: cli::typed(),
     };
     let planned = planned.plan()?;
     if own.dry_run {
@@ -134,7 +134,7 @@ pub fn record<'p>(
     interrupt: &Arc<AtomicBool>,
 ) -> Result<(lab::Result<Ran<'p>>, Recorded)> {
     let lines = how.lines.filter(|_| !how.seen.quiet);
-    let live = Live::new(&planned.plan, how.seen).with_lines(lines);
+    let live = Live::new(&planned.plan, planned.target(), how.seen).with_lines(lines);
     let bar = live.bar();
     let done = planned.begin(Box::new(live))?.run(interrupt, &mut |path, bytes| {
         if how.speaks {

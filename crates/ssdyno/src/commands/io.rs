@@ -14,7 +14,7 @@ pub fn run(args: &IoArgs) -> Result {
     let io = Io::from(args);
     // Before the target is looked at, so that a mistake costs nothing.
     io.check()?;
-    session::run(&args.on, &Work::io(&io), &interrupt::flag()?)
+    session::run(&args.on.target, &args.on.measure, &Work::io(&io), &interrupt::flag()?)
 }
 
 /// Reads the options of a workload, as they are written in published documents.

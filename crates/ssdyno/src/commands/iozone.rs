@@ -11,7 +11,7 @@ use lab::{Recorded, Request as LabRequest};
 use record::{Level, Run};
 
 use super::{session, words};
-use crate::cli::{IozoneArgs, OutputArgs};
+use crate::cli::{self, IozoneArgs, OutputArgs};
 use crate::failure::{Failure, IO, Result, USAGE};
 use crate::{interrupt, present, screen};
 
@@ -86,7 +86,7 @@ fn execute(own: &Own, command: &Command) -> Result {
     let request = LabRequest {
         target: lab::iozone::target(command, own.destroy.clone()),
         store: own.store.clone(),
-        command: std::env::args().collect(),
+        command: cli::typed(),
         ..LabRequest::default()
     };
     let quiet = own.quiet || own.json;

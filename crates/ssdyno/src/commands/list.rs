@@ -1,4 +1,5 @@
-//! `ssdyno list`: the drives of this machine, their content, and the permissions on them.
+//! `ssdyno list`: the drives of this machine, their content, and the permissions on them; one line
+//! a drive, or with `--verbose` everything that is known of each.
 
 use std::process::ExitCode;
 
@@ -24,16 +25,70 @@ pub fn run(args: &ListArgs) -> Result {
         present::print(&present::json(&drives)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let style = screen::style();
-    let in_full = args.path.is_some();
-    let blocks = drives.iter().map(|drive| block(drive, in_full, &style));
-    let text = blocks.collect::<Vec<_>>().join("\n");
+    let text = match args.verbose || args.path.is_some() {
+        true => {
+            let style = screen::style();
+            drives.iter().map(|drive| block(drive, &style)).collect::<Vec<_>>().join("\n")
+        }
+        false => lines(&drives).render(&screen::uncut()),
+    };
     recover::mention(None);
-    present::print(if text.is_empty() { "no block devices here\n" } else { &text })?;
+    present::print(if drives.is_empty() { "no block devices here\n" } else { &text })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn block(device: &BlockDevice, in_full: bool, style: &Style) -> String {
+/// A line for each drive; a wide table is cut in the uses.
+fn lines(drives: &[BlockDevice]) -> Table {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[Left, Right, Left, Left, Left, Left]).elastic(5);
+    table.heading(["drive", "size", "model", "link", "may be", "used for"]);
+    for device in drives {
+        let id = &device.drive;
+        table.row([
+            Cell::new(Ink::Strong, id.path.as_deref().unwrap_or(&id.name)),
+            Cell::from(id.bytes.map_or_else(|| "unknown".to_string(), units::decimal)),
+            Cell::from(model(id).unwrap_or_else(|| "unknown".to_string())),
+            Cell::from(link_now(id)),
+            permission(device),
+            Cell::dim(uses(device)),
+        ]);
+    }
+    table
+}
+
+/// The link as it runs, or the bus.
+fn link_now(id: &DriveIdentity) -> String {
+    let Some(link) = &id.link else { return id.bus.clone() };
+    let now = link.now.clone().unwrap_or_else(|| id.bus.clone());
+    if link.downgraded == Some(true) { format!("{now} DOWNGRADED") } else { now }
+}
+
+/// The most that a run may do, in one word.
+fn permission(device: &BlockDevice) -> Cell {
+    match device.allowance.most {
+        None => Cell::new(Ink::Bad, "nothing"),
+        Some(Safety::Destroys) => Cell::new(Ink::Warn, "overwritten"),
+        Some(_) => Cell::new(Ink::Good, "read"),
+    }
+}
+
+/// Where the drive and its partitions are mounted, or else their content.
+fn uses(device: &BlockDevice) -> String {
+    let parts =
+        || [&device.inside].into_iter().chain(device.partitions.iter().map(|part| &part.inside));
+    let mut mounts: Vec<String> =
+        parts().flat_map(|inside| &inside.mounts).map(|mount| mount.mount.clone()).collect();
+    mounts.extend(parts().filter(|inside| inside.swap).map(|_| "swap".to_string()));
+    mounts.extend(parts().flat_map(|inside| &inside.holders).cloned());
+    if mounts.is_empty() {
+        mounts.extend(parts().filter_map(|inside| inside.contents.as_ref()).flatten().map(content));
+    }
+    mounts.dedup();
+    let file = device.backing_file.as_ref().map(|file| format!("stands on {file}"));
+    mounts.into_iter().chain(file).collect::<Vec<_>>().join(", ")
+}
+
+fn block(device: &BlockDevice, style: &Style) -> String {
     let id = &device.drive;
     let mut text = title(device, style);
     let mut table = Table::new(&[Align::Left, Align::Left]).gap(2);
@@ -47,9 +102,7 @@ fn block(device: &BlockDevice, in_full: bool, style: &Style) -> String {
     row("blocks", blocks(id));
     row("state", state(id));
     row("life", life(id));
-    if in_full {
-        reported(id, style, &mut row);
-    }
+    reported(id, style, &mut row);
     for missing in &id.missing {
         row("missing", vec![missing.clone()]);
     }
@@ -68,12 +121,16 @@ fn block(device: &BlockDevice, in_full: bool, style: &Style) -> String {
 fn title(device: &BlockDevice, style: &Style) -> String {
     let id = &device.drive;
     let name = id.path.as_deref().unwrap_or(&id.name);
-    let model = [id.vendor.as_deref(), id.model.as_deref()].into_iter().flatten();
-    let model = model.collect::<Vec<_>>().join(" ");
-    let model = if model.is_empty() { "unknown model".to_string() } else { model };
+    let model = model(id).unwrap_or_else(|| "unknown model".to_string());
     let size = id.bytes.map_or_else(|| "unknown size".to_string(), sizes);
     let name = style.paint(Ink::Strong, name);
     format!("{name}   {}   {size}\n", style.paint(Ink::Strong, &model))
+}
+
+fn model(id: &DriveIdentity) -> Option<String> {
+    let words: Vec<&str> =
+        [id.vendor.as_deref(), id.model.as_deref()].into_iter().flatten().collect();
+    (!words.is_empty()).then(|| words.join(" "))
 }
 
 fn sizes(bytes: u64) -> String {

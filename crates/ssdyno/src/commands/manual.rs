@@ -4,33 +4,104 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
-use clap_complete::{Shell, generate};
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+use clap_complete::env::Shells;
+use clap_mangen::Man;
 
 use crate::cli::Cli;
-use crate::failure::Result;
+use crate::failure::{Failure, Result, USAGE};
 use crate::present;
 
-/// Prints the completions of a shell.
+/// Sections that every page ends with, in roff.
+const SECTIONS: &str = r#".SH "EXIT STATUS"
+.TP
+0
+Done; every check passed.
+.TP
+1
+A check failed: wrong content was read, or a verdict is negative.
+.TP
+2
+Bad usage.
+.TP
+3
+Refused for safety: nothing was written.
+.TP
+4
+An I/O error on the target or on a file of the user's.
+.TP
+130
+Ended by Ctrl\-C; the record holds the part that was measured.
+.SH FILES
+.TP
+.I $XDG_DATA_HOME/ssdyno/runs.sqlite
+The records; ~/.local/share where the variable is not set. \fB\-\-store\fR names another file.
+.TP
+.I $XDG_DATA_HOME/ssdyno/reports/
+A page for every run.
+.TP
+.I $XDG_STATE_HOME/ssdyno/journal/
+Copies of borrowed blocks while a run goes on; ~/.local/state where the variable is not set.
+.TP
+.I .ssdyno\-scratch\-*
+A scratch file on a file system that cannot use one without a name. The next run removes it.
+.SH ENVIRONMENT
+.TP
+.B COLUMNS
+The width of the output, also into a pipe.
+.TP
+.B NO_COLOR
+Any value: no colour.
+.TP
+.BR LC_ALL ", " LC_CTYPE ", " LANG
+A locale without UTF\-8 gets ASCII.
+.TP
+.BR XDG_DATA_HOME ", " XDG_STATE_HOME
+See FILES.
+"#;
+
+/// Prints the script that lets a shell ask this program for completions.
 pub fn completions(shell: Shell) -> Result {
+    let name = shell.to_string();
+    let builtins = Shells::builtins();
+    let completer = builtins.completer(&name);
+    let completer =
+        completer.ok_or_else(|| Failure::new(USAGE, format!("no completions for {name}")))?;
     let mut text = Vec::new();
-    generate(shell, &mut Cli::command(), "ssdyno", &mut text);
+    if shell == Shell::Bash {
+        // Bash splits words at colons, and virtual drives are called sim:NAME.
+        text.extend_from_slice(b"COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n");
+    }
+    completer.write_registration("COMPLETE", "ssdyno", "ssdyno", "ssdyno", &mut text)?;
     present::print(&String::from_utf8_lossy(&text))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the manual page, or writes it and one for every command into a directory.
 pub fn man(directory: Option<&Path>) -> Result {
-    match directory {
-        None => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
-            present::print(&String::from_utf8_lossy(&page))?;
-        }
-        Some(directory) => {
-            fs::create_dir_all(directory)?;
-            clap_mangen::generate_to(Cli::command(), directory)?;
-        }
-    }
+    let mut command = Cli::command();
+    command.build();
+    let Some(directory) = directory else {
+        present::print(&String::from_utf8_lossy(&page(&command)?))?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    fs::create_dir_all(directory)?;
+    write_pages(&command, directory)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The page of a command and those of its subcommands: `ssdyno-drives-fit.1`.
+fn write_pages(command: &Command, directory: &Path) -> Result<()> {
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    fs::write(directory.join(format!("{name}.1")), page(command)?)?;
+    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+    shown.into_iter().try_for_each(|command| write_pages(command, directory))
+}
+
+fn page(command: &Command) -> Result<Vec<u8>> {
+    let (mut text, man) = (Vec::new(), Man::new(command.clone()));
+    man.render(&mut text)?;
+    text.extend_from_slice(SECTIONS.as_bytes());
+    Ok(text)
 }

@@ -1,25 +1,26 @@
 //! `ssdyno prepare`: brings a drive into a state and records that.
 
-use lab::{Erase, Options, Request, Work};
+use lab::{Erase, Options, Work};
 use record::State;
 
 use super::session;
-use crate::cli::{EraseArgs, PrepareArgs, StateWanted, TargetArgs};
+use crate::cli::{EraseArgs, MeasureArgs, PrepareArgs, StateWanted, TargetArgs};
 use crate::failure::Result;
 use crate::interrupt;
 
 /// Prepares the target.
 pub fn run(args: PrepareArgs) -> Result {
-    let target = Request::from(&args.on).target.to_prepare();
-    let on = TargetArgs { size: target.size, ..args.on };
+    let TargetArgs { target, measure } = args.on;
+    let size = measure.request(&target).target.to_prepare().size;
+    let measure = MeasureArgs { size, ..measure };
     let options = Options {
-        size: on.size,
+        size: measure.size,
         time: args.time,
-        seed: on.instrument.content_seed(),
+        seed: measure.instrument.content_seed(),
         ..Options::default()
     };
     let work = Work::prepare(state(args.to), erase(&args.by), &options);
-    session::run(&on, &work, &interrupt::flag()?)
+    session::run(&target, &measure, &work, &interrupt::flag()?)
 }
 
 fn state(wanted: StateWanted) -> State {

@@ -1,4 +1,4 @@
-//! `ssdyno run`: the methods, one record each.
+//! `ssdyno run`: methods on targets, one record each.
 
 use std::process::ExitCode;
 
@@ -6,20 +6,43 @@ use lab::{Options, Work, work};
 
 use super::session;
 use crate::cli::RunArgs;
-use crate::failure::Result;
-use crate::interrupt;
+use crate::failure::{Failure, Result, USAGE};
+use crate::{interrupt, present};
 
-/// Runs the methods in order, up to the first that fails.
+/// Runs the methods in order, each on the targets in turns, up to the first run that fails.
 pub fn run(args: &RunArgs) -> Result {
+    check_several(args)?;
     let options = work::options(&args.method, &args.own.typed, Options::from(args))?;
     let works = args.method.iter().map(|name| Ok(Work::method(name, &options)?));
     let works = works.collect::<Result<Vec<_>>>()?;
     let interrupt = interrupt::flag()?;
-    for work in works {
-        let code = session::run(&args.on, &work, &interrupt)?;
-        if code != ExitCode::SUCCESS {
-            return Ok(code);
+    let mut first = true;
+    for work in &works {
+        for target in &args.targets {
+            if args.measure.dry_run && !args.measure.output.is_json() && !first {
+                present::print("\n")?;
+            }
+            first = false;
+            let code = session::run(target, &args.measure, work, &interrupt)?;
+            if code != ExitCode::SUCCESS {
+                return Ok(code);
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses options that belong to a single run or a single drive when there are several.
+fn check_several(args: &RunArgs) -> Result<()> {
+    let refused = |text: &str, advice: &str| Err(Failure::new(USAGE, text).advise(advice));
+    if args.targets.len() > 1 && args.measure.destroy.is_some() {
+        return refused(
+            "--destroy names one drive, not several",
+            "one `ssdyno run` for each drive",
+        );
+    }
+    if args.targets.len() * args.method.len() > 1 && args.measure.output.html.is_some() {
+        return refused("--html=FILE holds one run, not several", "ssdyno show RUN --html=FILE");
+    }
+    Ok(())
 }

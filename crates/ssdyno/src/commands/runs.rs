@@ -95,8 +95,9 @@ pub fn load(selector: &str, args: &StoreArgs) -> Result<Loaded> {
 /// Shows one record.
 pub fn show(args: &ShowArgs) -> Result {
     let Loaded { run, document, reports } = load(&args.run, &args.store)?;
-    if let Some(path) = &args.html {
-        let page = present::write_page(&run, path.as_deref(), &reports)?;
+    if args.html.is_some() || args.open {
+        let path = args.html.as_ref().and_then(Option::as_deref);
+        let page = present::write_page(&run, path, &reports)?;
         present::print(&format!("{}\n", page.display()))?;
         return if args.open { open_page(&page) } else { Ok(ExitCode::SUCCESS) };
     }

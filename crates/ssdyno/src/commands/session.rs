@@ -8,14 +8,19 @@ use lab::{Planned, Recorded, Request, Work};
 use workload::units;
 
 use super::recover;
-use crate::cli::{OutputArgs, TargetArgs};
+use crate::cli::{MeasureArgs, OutputArgs};
 use crate::failure::Result;
 use crate::live::Live;
 use crate::{present, screen};
 
 /// Runs work on a target and shows its record, or its plan for a dry run.
-pub fn run(args: &TargetArgs, work: &Work<'_>, interrupt: &Arc<AtomicBool>) -> Result {
-    let request = Request::from(args);
+pub fn run(
+    target: &str,
+    args: &MeasureArgs,
+    work: &Work<'_>,
+    interrupt: &Arc<AtomicBool>,
+) -> Result {
+    let request = args.request(target);
     if args.dry_run {
         show_plan(&request, &args.output, work)?;
         return Ok(ExitCode::SUCCESS);
@@ -27,7 +32,7 @@ pub fn run(args: &TargetArgs, work: &Work<'_>, interrupt: &Arc<AtomicBool>) -> R
 pub fn show_plan(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Result<()> {
     let planned = request.plan(work)?;
     let (target, style) = (&request.target.spec, screen::style());
-    present::print(&match output.json {
+    present::print(&match output.is_json() {
         true => present::json(&planned.plan)?,
         false => present::plan(planned.name(), target, &planned.plan, planned.health(), &style),
     })
@@ -41,7 +46,7 @@ pub fn record(
     interrupt: &Arc<AtomicBool>,
 ) -> Result<Recorded> {
     let planned = request.plan(work)?;
-    let live = Live::new(&planned.plan, output);
+    let live = Live::new(&planned.plan, planned.spec(), output);
     let bar = live.bar();
     let announcement = announcement(request, &planned);
     let begun = planned.begin(Box::new(live))?;

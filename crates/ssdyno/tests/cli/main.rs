@@ -1,6 +1,7 @@
 //! The command end to end, on this machine's own files and on loop devices. One binary, so that it
 //! is linked once. What needs root, loop devices or a tool says `skipped: why` where it is missing.
 
+mod arguments;
 mod as_is;
 mod bad_input;
 mod bounds;

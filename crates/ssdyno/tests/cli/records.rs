@@ -196,7 +196,7 @@ fn the_manual_has_every_command() {
     assert!(place.ssdyno(&["man"]).good().out.contains(".TH ssdyno"));
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = place.ssdyno(&["completions", shell]).good().out;
-        assert!(names.iter().all(|name| script.contains(name)), "{shell}");
+        assert!(script.contains("COMPLETE"), "{shell}: the program is asked: {script}");
     }
 }
 

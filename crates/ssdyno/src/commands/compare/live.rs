@@ -8,7 +8,7 @@ use lab::{Options, Planned, Request, Watcher};
 use workload::units;
 
 use super::{as_json, page};
-use crate::cli::{CompareArgs, OutputArgs};
+use crate::cli::{self, CompareArgs, OutputArgs};
 use crate::failure::{Failure, INTERRUPTED, Result, USAGE};
 use crate::{interrupt, live, present, screen};
 
@@ -26,7 +26,7 @@ pub fn run(args: &CompareArgs, method: &str) -> Result {
         let mut request = Request::on(spec.clone());
         request.target.size = args.live.size;
         request.store.clone_from(&args.store.store);
-        request.command = std::env::args().collect();
+        request.command = cli::typed();
         request
     };
     let (size, time) = (args.live.size, args.live.time);
@@ -80,7 +80,7 @@ impl Audience for Screen {
         if !self.quiet {
             screen::say(&format!("pair {}   {}", pair + 1, super::letter(side)));
         }
-        let live = live::Live::new(&planned.plan, &output);
+        let live = live::Live::new(&planned.plan, planned.spec(), &output);
         self.bar = Some(live.bar());
         Box::new(live)
     }

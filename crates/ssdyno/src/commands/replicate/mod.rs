@@ -17,7 +17,7 @@ use serde_json::json;
 
 use self::page::Done;
 use super::{io, session};
-use crate::cli::{OutputArgs, ReplicateArgs};
+use crate::cli::{self, OutputArgs, ReplicateArgs};
 use crate::failure::{CHECK_FAILED, Result};
 use crate::{interrupt, present, screen};
 
@@ -63,7 +63,7 @@ fn experiments(document: &Document, args: &ReplicateArgs) -> Result<Vec<Done>> {
 
 /// A request for a target, with defaults for the instrument.
 fn request(target: String, args: &ReplicateArgs) -> Request {
-    let (store, command) = (args.store.store.clone(), std::env::args().collect());
+    let (store, command) = (args.store.store.clone(), cli::typed());
     Request { store, command, ..Request::on(target) }
 }
 

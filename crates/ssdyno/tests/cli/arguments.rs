@@ -1,0 +1,123 @@
+//! Arguments as people and scripts get them wrong: of every command, one line and the right exit code,
+//! and never a panic. Several targets and methods in one command.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::process::Output;
+
+use crate::common::{Place, Said};
+
+/// Bytes that are not UTF-8, huge, empty, dashes, escapes, numbers out of range, names of nothing.
+fn hostile() -> Vec<OsString> {
+    let bytes =
+        [&b"\xff\xfe"[..], b"sim:\xff", b"\x1b[2J"].map(|b| OsStr::from_bytes(b).to_owned());
+    let huge = ["a".repeat(100_000), format!("sim:{}", "b?".repeat(20_000))].map(OsString::from);
+    let words =
+        ["", "--", "-", "sim:", "sim:sd-150x?capacity=", "pub:", "-1", "99999999999999999999"];
+    let others =
+        ["--size=99999999999999999999EiB", "--time=-1s", "--seed=x", "--store=/proc/x/y", "a\nb"];
+    let words = words.into_iter().chain(others).map(OsString::from);
+    bytes.into_iter().chain(huge).chain(words).collect()
+}
+
+/// The commands of `ssdyno --help`.
+fn commands(place: &Place) -> Vec<String> {
+    let help = place.ssdyno(&["--help"]).good().out;
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = listed
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next());
+    names.map(String::from).collect()
+}
+
+#[test]
+fn every_command_refuses_hostile_arguments_in_one_line() {
+    let place = Place::new();
+    let commands = commands(&place);
+    assert!(commands.len() > 15, "{commands:?}");
+    for command in &commands {
+        for word in hostile() {
+            // `man` makes the directory it is given.
+            let twice = command != "man";
+            for words in [vec![&word], vec![&word, &word]].into_iter().take(1 + usize::from(twice))
+            {
+                let mut process = place
+                    .command_of("timeout".as_ref(), &["30", env!("CARGO_BIN_EXE_ssdyno"), command]);
+                let output = process.args(&words).output().expect("starts");
+                is_a_refusal_or_a_result(command, &words, &output);
+            }
+        }
+    }
+}
+
+fn is_a_refusal_or_a_result(command: &str, words: &[&OsString], output: &Output) {
+    let err: String = String::from_utf8_lossy(&output.stderr).chars().take(2000).collect();
+    let shown: Vec<String> =
+        words.iter().map(|w| w.to_string_lossy().chars().take(40).collect()).collect();
+    let code = output.status.code();
+    assert!(matches!(code, Some(0..=4)), "{command} {shown:?}: {code:?} {err}");
+    assert!(!err.contains("panicked"), "{command} {shown:?}: {err}");
+    if code != Some(0) {
+        let lines: Vec<&str> = err.lines().collect();
+        let is_failure = |line: &&str| line.starts_with("ssdyno: ") && line.len() < 1000;
+        assert!(lines.iter().any(is_failure), "{command} {shown:?}: {err}");
+        assert!(lines.len() <= 3, "{command} {shown:?}: {err}");
+    }
+}
+
+fn records(said: &Said) -> Vec<(String, String)> {
+    let line = |line: &str| {
+        let record: serde_json::Value = serde_json::from_str(line).expect("a record");
+        let text = |key: &str| record[key].as_str().unwrap_or_default().to_string();
+        (text("method"), record["target"]["spec"].as_str().unwrap_or_default().to_string())
+    };
+    said.out.lines().map(line).collect()
+}
+
+#[test]
+fn several_targets_are_measured_in_turns_by_several_methods() {
+    let place = Place::new();
+    let (a, b) = ("sim:sd-150x?capacity=256MiB", "sim:sd-class2?capacity=256MiB");
+    let run = ["run", a, b, "-m", "align,zones", "--json", "--quiet"];
+    let records = records(&place.ssdyno(&run).good());
+    let expected = [("align", a), ("align", b), ("zones", a), ("zones", b)];
+    assert_eq!(records, expected.map(|(m, t)| (m.to_string(), t.to_string())));
+    assert_eq!(place.runs().len(), 4);
+    place.ssdyno(&["run", a, b, "--destroy=1"]).refuses(2, "--destroy names one drive");
+    place.ssdyno(&["run", a, b, "--html=x.html"]).refuses(2, "holds one run");
+    place.ssdyno(&["run", a, "-m", "align,zones", "--html=x.html"]).refuses(2, "holds one run");
+}
+
+#[test]
+fn options_that_imply_others_do_not_ask_for_them() {
+    let place = Place::new();
+    let events =
+        place.ssdyno(&["run", "sim:sd-150x?capacity=256MiB", "-m", "align", "--events"]).good();
+    let lines: Vec<serde_json::Value> =
+        events.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.last().expect("a record")["method"], "align");
+    assert!(lines.len() > 5, "{}", lines.len());
+    let page = place.path("no/such/x.html");
+    let page = format!("--html={}", page.display());
+    place.ssdyno(&["show", "1", &page]).refuses(4, "cannot write");
+    assert!(!place.path("no").exists(), "the directory of a misspelt path was made");
+}
+
+#[test]
+fn the_shell_completes_methods_virtual_drives_and_records() {
+    let place = Place::new();
+    let complete = |words: &[&str]| {
+        let mut command = place.command(&[&["--", "ssdyno"], words].concat());
+        command.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+        command.env("_CLAP_IFS", "\n").env("_CLAP_COMPLETE_COMP_TYPE", "9");
+        let said = Said::of(command.output().expect("starts")).good();
+        said.out.lines().map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(complete(&["run", "-m", "susta"]), ["sustain"]);
+    assert_eq!(complete(&["run", "-m", "quick,susta"]), ["quick,sustain"]);
+    assert_eq!(complete(&["run", "sim:sd-c"]), ["sim:sd-class2"]);
+    assert_eq!(complete(&["run", "can"]), ["canary"]);
+    assert_eq!(complete(&["methods", "snia-h"]), ["snia-hir"]);
+    place.io("sim:sd-150x --size 1MiB --ops 1");
+    assert_eq!(complete(&["show", ""])[..2], ["1", "last"]);
+}
