@@ -24,7 +24,13 @@ pub fn kept(store: &Store, number: i64) -> Result<(Run, Document), StoreError> {
         findings.push(Finding::new(FindingKind::Carried, Level::Note, text));
     }
     run.warnings.splice(0..0, findings);
-    Ok((run, document))
+    Ok((answered(run), document))
+}
+
+/// The record with its answer, which is computed where it was stored without one: imports,
+/// publications, runs of earlier versions, runs that were killed.
+pub fn answered(run: Run) -> Run {
+    Run { answer: Some(methods::answer(&run)), ..run }
 }
 
 /// The way of a record that was not measured here, in a sentence.

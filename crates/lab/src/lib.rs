@@ -38,11 +38,11 @@ mod watcher;
 pub mod work;
 
 pub use engine::BackendKind;
-pub use methods::{Declared, Form, MethodInfo, MetricInfo, Options};
+pub use methods::{Declared, Form, MethodInfo, MetricInfo, Options, headline_of};
 pub use rig::{Erase, Event, Interval};
 
 pub use self::error::{ErrorKind, LabError, Result};
-pub use self::kept::kept;
+pub use self::kept::{answered, kept};
 pub use self::request::{Instrument, Request, Target};
 pub use self::session::{Begun, Planned};
 pub use self::watcher::{Recorded, Watcher};

@@ -156,6 +156,7 @@ impl Recording {
         }
         self.run.seconds = Some(self.began.elapsed().as_secs_f64());
         self.run.cut_short = Some(why.clone());
+        self.run.answer = Some(methods::answer(&self.run));
         let kept = self.store.finish(&self.run);
         // The store has the intervals up to the silence.
         if let Ok(run) = self.store.load(self.number) {
@@ -250,6 +251,9 @@ impl Recording {
         self.run.seconds = Some(self.began.elapsed().as_secs_f64());
         self.run.complete = ended.is_ok();
         self.run.cut_short = ended.as_ref().err().map(ToString::to_string);
+        if self.run.answer.is_none() || !self.run.complete {
+            self.run.answer = Some(methods::answer(&self.run));
+        }
         let kept = self.store.finish(&self.run).map_err(|error| {
             // Under its number the store has at most a part of it.
             self.run.number = None;

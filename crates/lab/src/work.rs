@@ -72,7 +72,7 @@ impl Script for Scripted<'_> {
     }
 
     fn run(&self, session: &mut Session<'_>) -> Result<()> {
-        Ok(self.method.run(session, &self.options)?)
+        Ok(session.run(self.method, &self.options)?)
     }
 
     fn wants_reference(&self) -> bool {

@@ -64,6 +64,7 @@ static INFO: MethodInfo = MethodInfo {
         ),
         MetricInfo::new("align-{bytes}.ratio", Unit::Number, "that rate over `align-0`"),
     ]],
+    answer: crate::answer::align,
     ..MethodInfo::EMPTY
 };
 

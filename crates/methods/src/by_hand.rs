@@ -13,6 +13,7 @@ use crate::{Digest, MethodError, Session};
 pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), MethodError> {
     session.step(&workload.name, 0);
     session.out.issued(workload);
+    session.answer_by(crate::answer::by_hand);
     session.conclude(Vec::new());
     let mut measurement = session.rig().measure(workload)?;
     session.out.state_after = session.target().state;

@@ -124,7 +124,6 @@ impl Method for Cluster {
     }
 
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.declare(&INFO);
         let size = options.size.unwrap_or(REGION).min(session.target().bytes);
         let part = Options { size: Some(size), ..options.clone() };
         let whole = Whole::new(&INFO, session.target(), &part)?;

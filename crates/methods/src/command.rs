@@ -38,6 +38,7 @@ static INFO: MethodInfo = MethodInfo {
     options: &[&COMMAND],
     primary: &["command.time"],
     metrics: &[&METRICS],
+    answer: crate::answer::command,
     ..MethodInfo::EMPTY
 };
 

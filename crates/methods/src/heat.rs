@@ -83,6 +83,7 @@ static INFO: MethodInfo = MethodInfo {
             "a minute of work after the drive has cooled",
         ),
     ]],
+    answer: crate::answer::heat,
     ..MethodInfo::EMPTY
 };
 

@@ -53,6 +53,7 @@ static INFO: MethodInfo = MethodInfo {
             "the rate in blocks of 4096 bytes over the rate in 512",
         ),
     ]],
+    answer: crate::answer::lbaf,
     ..MethodInfo::EMPTY
 };
 

@@ -51,6 +51,7 @@ pub mod verdict;
 mod whole;
 mod zones;
 
+pub use answer::{headline_of, of_record as answer};
 pub use by_hand::by_hand;
 pub use catalog::Catalog;
 pub use digest::Digest;

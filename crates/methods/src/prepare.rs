@@ -36,6 +36,7 @@ static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: 60.0,
     writes: "nothing to fresh, the whole drive once to filled, up to four times to used and trimmed",
+    answer: crate::answer::prepare,
     ..MethodInfo::EMPTY
 };
 
@@ -52,6 +53,7 @@ impl Prepare {
     /// Runs it. The session has the progress, even after an error.
     pub fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
         let mut seen = Vec::new();
+        session.declare(&INFO);
         session.conclude(Vec::new());
         let result = match session.target().target.kind {
             TargetKind::Directory => self.trim(session, &mut seen),

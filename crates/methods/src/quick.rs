@@ -130,7 +130,6 @@ impl Method for Quick {
     }
 
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.declare(&INFO);
         let test_region = TestRegion::new(session.target(), options, SECONDS)?;
         let times = Times::of(&test_region, options.time.is_some());
         measure(session, test_region, &times)

@@ -57,6 +57,7 @@ static INFO: MethodInfo = MethodInfo {
         "states-{write,read}-{fresh,used}",
     ],
     metrics: &[&METRICS],
+    answer: crate::answer::states,
     ..MethodInfo::EMPTY
 };
 

@@ -111,7 +111,6 @@ impl Method for Sustain {
     }
 
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.declare(&INFO);
         let whole = Whole::new(&INFO, session.target(), options)?;
         measure(session, &whole)
     }

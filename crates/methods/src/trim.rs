@@ -85,6 +85,7 @@ static INFO: MethodInfo = MethodInfo {
             "random 4 KiB writes, 3 outstanding, on a full and used drive; after a full discard",
         ),
     ]],
+    answer: crate::answer::trim,
     ..MethodInfo::EMPTY
 };
 

@@ -58,6 +58,7 @@ static INFO: MethodInfo = MethodInfo {
         "zones-read.slowest",
     ],
     metrics: &[&METRICS],
+    answer: crate::answer::zones,
     ..MethodInfo::EMPTY
 };
 

@@ -1,12 +1,11 @@
 //! The answer of a run: the sentence, the tiles, the charts and the stamp that a person sees first.
 //!
 //! A method declares how its answer follows from its measurements; terminal, HTML, Markdown and the
-//! list of runs draw from this one type. Charts name metrics and series of the record and hold no
-//! data of their own.
+//! list of runs draw from this one type. Its charts are in `chart.rs`.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Finding, FindingKind, Level, Unit, Verdict, VerdictKind};
+use crate::{Chart, Finding, FindingKind, Level, Metric, Unit, Verdict, VerdictKind};
 
 /// Characters of a headline at most.
 pub const HEADLINE_MAX: usize = 90;
@@ -110,55 +109,19 @@ pub struct Tile {
     pub better: Better,
 }
 
-/// The form of a chart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChartKind {
-    /// A bar with an interval for each source, which is a metric.
-    Bars,
-    /// A line for each source, which is a series.
-    Lines,
-}
-
-/// The horizontal axis of a chart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Axis {
-    /// One place for each source.
-    Workload,
-    /// Time since the beginning.
-    Time,
-    /// Bytes written since the beginning.
-    BytesWritten,
-    /// Address on the drive.
-    Address,
-}
-
-/// A place on the horizontal axis worth a label.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Mark {
-    /// Its label.
-    pub label: String,
-    /// Its place, in the unit of the axis (bytes, seconds).
-    pub at: f64,
-}
-
-/// A chart of metrics or series of the record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Chart {
-    /// Its title as a person says it.
-    pub title: String,
-    /// Its form.
-    pub kind: ChartKind,
-    /// The horizontal axis.
-    pub x: Axis,
-    /// Unit of the vertical axis.
-    pub y: Unit,
-    /// Keys of metrics, or names of series.
-    pub sources: Vec<String>,
-    /// Marks on the horizontal axis.
-    #[serde(default)]
-    pub marks: Vec<Mark>,
+impl Tile {
+    /// The tile of a metric.
+    pub fn of(label: impl Into<String>, metric: &Metric, better: Better) -> Tile {
+        Tile {
+            label: label.into(),
+            metric: metric.name.clone(),
+            unit: metric.unit,
+            value: metric.value,
+            low: metric.low,
+            high: metric.high,
+            better,
+        }
+    }
 }
 
 /// How sure a limit is.

@@ -8,6 +8,7 @@
 
 mod answer;
 mod canonical;
+mod chart;
 mod document;
 mod environment;
 mod finding;
@@ -24,10 +25,8 @@ mod series;
 mod statistic;
 mod target;
 
-pub use answer::{
-    Answer, Axis, Better, Chart, ChartKind, Confidence, HEADLINE_MAX, Limit, Mark, Peer, Stamp,
-    Tile,
-};
+pub use answer::{Answer, Better, Confidence, HEADLINE_MAX, Limit, Peer, Stamp, Tile};
+pub use chart::{Axis, Band, Chart, ChartKind, FittedLine, Mark};
 pub use document::{Document, RecordHash};
 pub use environment::{Cpu, Environment};
 pub use finding::{Evidence, Explained, Finding, IoErrors, Level, Verdict};

@@ -45,6 +45,7 @@ static INFO: MethodInfo = MethodInfo {
     writes: "the scratch file once, then at most 9 times over on a drive fast enough for that",
     primary: &["seq-read-{size}-q8", "rand-read-{size}-q32"],
     metrics: &[&CELLS, &CHECKS],
+    answer: crate::answer::authentic,
     ..MethodInfo::EMPTY
 };
 

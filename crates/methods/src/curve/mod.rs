@@ -138,7 +138,6 @@ impl Method for Curve {
     }
 
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.declare(&INFO);
         session.conclude(Vec::new());
         let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;
         test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;

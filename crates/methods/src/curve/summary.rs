@@ -1,13 +1,12 @@
 //! The conclusion and the answer of `curve`.
 
 use record::{
-    Answer, Axis, Better, Chart, ChartKind, Evidence, Explained, Metric, Stamp, Unit, Verdict,
-    VerdictKind,
+    Answer, Axis, Better, Chart, Evidence, Explained, Metric, Unit, Verdict, VerdictKind,
 };
 use workload::units::latency;
 
 use crate::Outcome;
-use crate::answer::{count, headline, tile};
+use crate::answer::{Draft, count};
 
 /// KNEE: the load that the drive keeps up with, and the response time on the way there.
 pub(super) fn verdicts(out: &Outcome) -> Vec<Verdict> {
@@ -53,36 +52,29 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             None => ".".into(),
         },
     };
-    let tiles = [
-        ("Knee", Some(knee), Better::Higher),
-        ("Keeps the time asked for", kept, Better::Higher),
-        ("p50 at a tenth", find(out, "curve-10.p50"), Better::Lower),
-        ("p99 at half", find(out, "curve-50.p99"), Better::Lower),
-        ("p99 at nine tenths", find(out, "curve-90.p99"), Better::Lower),
-    ];
-    let tiles = tiles.into_iter().filter_map(|(label, m, better)| Some(tile(label, m?, better)));
-    let chart = Chart {
-        title: "Response time of 99 in 100 operations, by offered load".into(),
-        kind: ChartKind::Bars,
-        x: Axis::Workload,
-        y: Unit::Nanoseconds,
-        sources: out
-            .metrics
-            .iter()
-            .map(|m| m.name.clone())
-            .filter(|name| name.ends_with(".p99") && name != "curve-kept.p99")
-            .collect(),
-        marks: Vec::new(),
-    };
-    Some(Answer {
-        question: "How much load can the drive take before the response time breaks away?".into(),
-        headline: headline(out, sentence, &[more, ".".into()]),
-        stamp: Stamp::of(&out.warnings, &out.verdicts),
-        tiles: tiles.collect(),
-        charts: vec![chart].into_iter().filter(|chart| !chart.sources.is_empty()).collect(),
-        limits: Vec::new(),
-        peers: Vec::new(),
-    })
+    let mut chart = Chart::points("Response time by offered load", Axis::Demand, Unit::Nanoseconds);
+    for (word, group) in [("p99", "99 in 100 within"), ("p50", "half within")] {
+        for metric in &out.metrics {
+            let load = metric.name.strip_suffix(word).and_then(|name| name.strip_suffix('.'));
+            let load = load.filter(|name| *name != "curve-kept");
+            let offered = load.and_then(|name| find(out, name)).and_then(|m| m.value);
+            if let Some(offered) = offered {
+                chart = chart.point(group, &metric.name, offered);
+            }
+        }
+    }
+    if let Some(at) = find(out, "curve-knee").and_then(|m| m.value) {
+        chart = chart.mark("knee", at);
+    }
+    let question = "How much load can the drive take before the response time breaks away?";
+    Draft::new(out, question)
+        .tile("Knee", &knee.name, Better::Higher)
+        .tile("Keeps the time asked for", "curve-kept", Better::Higher)
+        .tile("p50 at a tenth", "curve-10.p50", Better::Lower)
+        .tile("p99 at half", "curve-50.p99", Better::Lower)
+        .tile("p99 at nine tenths", "curve-90.p99", Better::Lower)
+        .chart(chart)
+        .say(sentence, &[more, ".".into()])
 }
 
 fn find<'o>(out: &'o Outcome, name: &str) -> Option<&'o Metric> {

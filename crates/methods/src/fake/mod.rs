@@ -492,7 +492,7 @@ pub(crate) fn perform(
     out: &mut Outcome,
 ) -> std::result::Result<(), MethodError> {
     let mut session = Session::new(rig);
-    let result = method.run(&mut session, options);
+    let result = session.run(method, options);
     *out = session.finish();
     for metric in &out.metrics {
         let declared = method.info().declaration(&metric.key()).map(|declared| declared.unit);

@@ -67,6 +67,7 @@ static INFO: MethodInfo = MethodInfo {
             "the rewrite with content that no drive can compress, including its flush",
         ),
     ]],
+    answer: crate::answer::iozone,
     ..MethodInfo::EMPTY
 };
 

@@ -76,6 +76,7 @@ static INFO: MethodInfo = MethodInfo {
     primary: &["mark-{hd,fs}-{read,write}"],
     metrics: &[&METRICS],
     wants_reference: true,
+    answer: crate::answer::mark,
     ..MethodInfo::EMPTY
 };
 

@@ -18,7 +18,7 @@ use workload::{Caching, Content, OpKind, Region, Workload};
 
 use crate::test_region::TestRegion;
 use crate::verdict::{self, Checks};
-use crate::{Digest, MethodError, MethodInfo, Outcome, Planner};
+use crate::{Digest, Method, MethodError, MethodInfo, Options, Outcome, Planner};
 use limits::Limit;
 pub use limits::{Budget, Patience, Round};
 
@@ -342,6 +342,17 @@ impl<'a> Session<'a> {
     /// Takes the declaration of the method, which computes its answer from the outcome.
     pub(crate) fn declare(&mut self, info: &MethodInfo) {
         self.answer = info.answer;
+    }
+
+    /// The answer follows from the outcome in this way.
+    pub(crate) fn answer_by(&mut self, answer: fn(&Outcome) -> Option<record::Answer>) {
+        self.answer = answer;
+    }
+
+    /// Runs a method, whose answer then follows from the outcome.
+    pub fn run(&mut self, method: &dyn Method, options: &Options) -> Result<(), MethodError> {
+        self.declare(method.info());
+        method.run(self, options)
     }
 
     /// Sets the conclusions, overriding the rules.

@@ -57,6 +57,7 @@ pub(crate) static DIRTH: Snia = Snia {
                 Unit::Iops,
             ),
         ],
+        answer: crate::answer::dirth,
         ..MethodInfo::EMPTY
     },
     parts,

@@ -62,6 +62,7 @@ pub(crate) static HIR: Snia = Snia {
                 Unit::Iops,
             ),
         ],
+        answer: crate::answer::hir,
         ..MethodInfo::EMPTY
     },
     parts,

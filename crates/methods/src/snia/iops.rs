@@ -49,6 +49,7 @@ pub(crate) static IOPS: Snia = Snia {
                 Unit::Iops,
             ),
         ],
+        answer: crate::answer::iops,
         ..MethodInfo::EMPTY
     },
     parts,

@@ -65,6 +65,7 @@ pub(crate) static LATENCY: Snia = Snia {
                 Unit::Nanoseconds,
             ),
         ],
+        answer: crate::answer::latency,
         ..MethodInfo::EMPTY
     },
     parts,

@@ -42,6 +42,7 @@ pub(crate) static THROUGHPUT: Snia = Snia {
                 Unit::BytesPerSecond,
             ),
         ],
+        answer: crate::answer::snia_throughput,
         ..MethodInfo::EMPTY
     },
     parts,

@@ -41,6 +41,7 @@ pub(crate) static WSAT: Snia = Snia {
                 Unit::Iops,
             ),
         ],
+        answer: crate::answer::wsat,
         ..MethodInfo::EMPTY
     },
     parts,

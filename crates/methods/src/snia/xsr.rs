@@ -58,6 +58,7 @@ pub(crate) static XSR: Snia = Snia {
                 "until the last part is as fast as the first was at its end",
             ),
         ]],
+        answer: crate::answer::xsr,
         ..MethodInfo::EMPTY
     },
     parts,

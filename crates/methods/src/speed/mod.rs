@@ -59,6 +59,7 @@ static INFO: MethodInfo = MethodInfo {
     writes: "32 MiB at three places, four times and a little more, with the bytes that were there",
     primary: &["speed-{read,write}"],
     metrics: &[&METRICS],
+    answer: crate::answer::speed,
     ..MethodInfo::EMPTY
 };
 

@@ -202,7 +202,6 @@ impl Method for Stream {
     }
 
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.declare(&INFO);
         session.conclude(Vec::new());
         let scratch = session.target().target.kind == TargetKind::Directory;
         match scratch {

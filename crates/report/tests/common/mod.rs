@@ -422,14 +422,11 @@ pub fn answered() -> Run {
             high: None,
             better: Better::Higher,
         }],
-        charts: vec![Chart {
-            title: "Large blocks in order".into(),
-            kind: ChartKind::Bars,
-            x: Axis::Workload,
-            y: rate.1,
-            sources: vec![rate.0.clone()],
-            marks: vec![Mark { label: "ceiling of the link".into(), at: 3.56e9 }],
-        }],
+        charts: vec![
+            Chart::bars("Large blocks in order", rate.1)
+                .source(&rate.0, "sequential reads")
+                .mark("ceiling of the link", 3.56e9),
+        ],
         limits: vec![Limit {
             metric: rate.0.clone(),
             by: VerdictKind::Link,

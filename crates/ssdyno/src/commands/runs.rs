@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use lab::published;
-use record::{Document, Metric, Run};
+use record::{Document, Run};
 use report::Ink;
 use report::table::{Align, Cell, Table};
 use serde_json::json;
@@ -83,7 +83,8 @@ pub struct Loaded {
 pub fn load(selector: &str, args: &StoreArgs) -> Result<Loaded> {
     if selector.starts_with(published::PREFIX) {
         let store = args.store.clone().map_or_else(store::default_path, Ok)?;
-        let (run, reports) = (published::find(selector)?, present::reports_beside(&store));
+        let run = lab::answered(published::find(selector)?);
+        let reports = present::reports_beside(&store);
         return Ok(Loaded { run, document: None, reports });
     }
     let store = open(args)?;
@@ -171,14 +172,15 @@ fn runs_table(runs: &[RunSummary]) -> String {
     let mut table = Table::new(&[Align::Right, left, left, left, left, left]);
     table.heading(["run", "started", "method", "drive", "target", "result"]);
     for run in runs {
+        let answer = run.answer.clone().or_else(|| lab::headline_of(&run.method, &run.headline));
         let (ink, result) = match (run.complete, run.running, &run.cut_short) {
-            (true, ..) => {
-                let answer = run.answer.clone();
-                (Ink::Plain, answer.unwrap_or_else(|| headline(&run.headline)))
-            }
+            (true, ..) => (Ink::Plain, answer.unwrap_or_else(|| "nothing was measured".into())),
             (_, true, _) => (Ink::Good, "running".to_string()),
-            (_, _, Some(why)) => (Ink::Warn, format!("cut short: {why}")),
-            _ => (Ink::Warn, "cut short".to_string()),
+            (_, _, Some(why)) => {
+                let why = || format!("cut short: {why}");
+                (Ink::Warn, answer.map_or_else(why, |a| after_all(&a)))
+            }
+            _ => (Ink::Warn, answer.map_or("cut short".into(), |a| after_all(&a))),
         };
         // Two contents of one run are worth more than either of them.
         let (ink, result) = match run.conflict {
@@ -209,7 +211,7 @@ fn published_table(runs: &[Run]) -> String {
             Cell::dim(year),
             Cell::from(run.method.as_str()),
             Cell::from(drive),
-            Cell::from(headline(&run.metrics)),
+            Cell::from(lab::answered(run.clone()).answer.map_or(String::new(), |a| a.headline)),
         ]);
     }
     rendered(&table, runs.is_empty())
@@ -224,13 +226,12 @@ fn minute(started: &str) -> String {
     started.get(..16).unwrap_or(started).replace('T', " ")
 }
 
-/// The first metrics in a few words.
-fn headline(metrics: &[Metric]) -> String {
-    let words = metrics.iter().filter_map(|metric| {
-        let value = metric.value?;
-        Some(format!("{} {}", metric.name, report::quantity(metric.unit, value)))
-    });
-    words.take(2).collect::<Vec<_>>().join(", ")
+/// The answer of a run that ended early, which says so.
+fn after_all(answer: &str) -> String {
+    match answer.starts_with("Cut short") || answer.starts_with("Failed") {
+        true => answer.to_string(),
+        false => format!("cut short: {answer}"),
+    }
 }
 
 fn runs_json(runs: &[RunSummary]) -> Result<String> {

@@ -1,0 +1,155 @@
+//! The answer of a record as it is shown: stored, or computed where the record has none; of a run
+//! that ended early, with the amount that it did.
+
+use record::{Answer, HEADLINE_MAX, Run, Series, Stamp, Unit};
+use workload::units::decimal;
+
+use super::{by_hand, duration, general, prepare};
+use crate::{Outcome, find};
+
+/// The answer to the question of a run. Every run has one, also one that measured nothing.
+pub fn of_record(run: &Run) -> Answer {
+    let stored = run.answer.clone();
+    let answer = stored.or_else(|| computed(run)).unwrap_or_else(|| nothing(run));
+    match run.complete || run.origin.is_some() || begins_as_ended(&answer.headline) {
+        true => answer,
+        false => Answer { headline: ended(run, &answer.headline), ..answer },
+    }
+}
+
+/// The first words of runs that ended early.
+const CUT: &str = "Cut short";
+const FAILED: &str = "Failed";
+
+fn begins_as_ended(headline: &str) -> bool {
+    headline.starts_with(CUT) || headline.starts_with(FAILED)
+}
+
+fn computed(run: &Run) -> Option<Answer> {
+    let mut out = Outcome::default();
+    out.metrics.clone_from(&run.metrics);
+    out.series.clone_from(&run.series);
+    out.latencies.clone_from(&run.latencies);
+    out.verdicts.clone_from(&run.verdicts);
+    out.warnings.clone_from(&run.warnings);
+    out.state_after = run.state_after;
+    let declared = match run.method.as_str() {
+        "io" | "fio" => by_hand(&out),
+        "prepare" => prepare(&out),
+        name => find(name).ok().and_then(|method| (method.info().answer)(&out)),
+    };
+    declared.or_else(|| general(&out))
+}
+
+/// The answer of a run without a measurement.
+fn nothing(run: &Run) -> Answer {
+    let question = find(&run.method).map_or(String::new(), |method| method.info().summary.into());
+    Answer {
+        question,
+        headline: NOTHING.into(),
+        stamp: Stamp::of(&run.warnings, &run.verdicts),
+        tiles: Vec::new(),
+        charts: Vec::new(),
+        limits: Vec::new(),
+        peers: Vec::new(),
+    }
+}
+
+const NOTHING: &str = "Nothing was measured.";
+
+/// `Cut short after 41 GB: 5.00 GB/s from end to end.`
+fn ended(run: &Run, headline: &str) -> String {
+    let stopped = run.cut_short.as_deref().is_none_or(|why| why.contains("interrupt"));
+    let written: f64 = run.series.iter().map(written).sum();
+    let after = match (written >= 1e6, run.seconds) {
+        (true, _) => format!(" after {} written", decimal(written as u64)),
+        (false, Some(seconds)) => format!(" after {}", duration(seconds)),
+        (false, None) => String::new(),
+    };
+    let begin = format!("{}{after}: ", if stopped { CUT } else { FAILED });
+    let headline = match headline {
+        NOTHING => "nothing was measured.",
+        known => known,
+    };
+    let room = HEADLINE_MAX.saturating_sub(begin.chars().count());
+    let clauses = headline.match_indices(['.', ';', ',']).map(|(at, _)| &headline[..at]);
+    // A point between digits ends no clause.
+    let whole = |part: &&str| {
+        let rest = &headline[part.len()..];
+        !rest[1..].starts_with(|c: char| c.is_ascii_digit())
+    };
+    let fits = |part: &&str| part.chars().count() < room;
+    let longest = clauses.filter(whole).rfind(fits);
+    match (headline.chars().count() <= room, longest) {
+        (true, _) => begin + headline,
+        (false, Some(clause)) => format!("{begin}{clause}."),
+        (false, None) => begin.trim_end_matches(": ").to_string() + ".",
+    }
+}
+
+/// Bytes that a series wrote.
+fn written(series: &Series) -> f64 {
+    let column = series.column("write").filter(|column| column.unit == Unit::BytesPerSecond);
+    let Some(column) = column else { return 0.0 };
+    let starts = std::iter::once(&0).chain(&series.t_ns);
+    let spans = series.t_ns.iter().zip(starts).map(|(end, start)| end.saturating_sub(*start));
+    let moved = column.values.iter().zip(spans).filter_map(|(v, ns)| Some((*v)? * ns as f64 / 1e9));
+    moved.sum()
+}
+
+/// The headline of figures alone, for a list that holds no whole records.
+pub fn headline_of(method: &str, metrics: &[record::Metric]) -> Option<String> {
+    let mut out = Outcome::default();
+    out.metrics = metrics.to_vec();
+    let declared = find(method).ok().and_then(|method| (method.info().answer)(&out));
+    Some(declared.or_else(|| general(&out))?.headline)
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Metric, Target, TargetKind};
+
+    use super::*;
+
+    fn run(cut_short: &str) -> Run {
+        let target = Target {
+            spec: String::new(),
+            kind: TargetKind::Virtual,
+            path: None,
+            bytes: None,
+            drive: None,
+            layers: Vec::new(),
+            filesystem: None,
+            direct: None,
+        };
+        let cut_short = Some(cut_short.to_string());
+        Run { cut_short, seconds: Some(3.0), ..Run::new("quick", target) }
+    }
+
+    #[test]
+    fn a_run_that_ended_early_says_after_how_much() {
+        let mut run = run("interrupted");
+        assert_eq!(of_record(&run).headline, "Cut short after 3.0 s: nothing was measured.");
+        let rate = |name: &str, v| Metric::single(name, Unit::BytesPerSecond, v);
+        run.metrics = vec![rate("seq-read-1MiB-q8", 3.4e9), rate("seq-write-1MiB-q8", 2.9e9)];
+        let mut series = Series::new("fill", 0, 0);
+        series.push(1_000_000_000, &[("write", Unit::BytesPerSecond, Some(41e9))]);
+        run.series.push(series);
+        let headline = of_record(&run).headline;
+        assert_eq!(headline, "Cut short after 41.0 GB written: Reads 3.40 GB/s, writes 2.90 GB/s.");
+        run.cut_short = Some("I/O error: EIO".into());
+        assert!(of_record(&run).headline.starts_with("Failed after 41.0 GB"));
+        run.complete = true;
+        assert_eq!(of_record(&run).headline, "Reads 3.40 GB/s, writes 2.90 GB/s.");
+    }
+
+    #[test]
+    fn a_record_from_elsewhere_has_an_answer_of_its_figures_in_words() {
+        let mut run = Run { complete: true, ..run("") };
+        run.method = "text".into();
+        run.metrics = vec![Metric::single("rand-read-4KiB-q32", Unit::Iops, 88_000.0)];
+        let answer = of_record(&run);
+        assert_eq!(answer.headline, "Random 4 KiB reads, 32 in flight: 88k IOPS.");
+        assert_eq!((answer.tiles.len(), answer.charts.len()), (1, 1));
+    }
+}

@@ -1,0 +1,81 @@
+//! The promises of every answer: a run of each registered method on a small drive has one that a
+//! person can read.
+
+use record::{Answer, ChartKind, HEADLINE_MAX, TargetKind};
+
+use crate::fake::{Fake, FlashTraits, Traits, perform};
+use crate::{Method, Options, Outcome, all};
+
+const MIB: u64 = 1 << 20;
+
+/// A run on a small drive that supports everything.
+fn ran(method: &dyn Method) -> Outcome {
+    let flash = FlashTraits { cache_bytes: 8 * MIB, cache_gain: 3.0, ..FlashTraits::default() };
+    let traits =
+        Traits { rate: 10e6, command_ns: 1_000_000, noise: 0.01, flash, ..Traits::default() };
+    let mut fake = Fake::given_away(traits, 128 * MIB).that_formats();
+    if method.info().name == "command" {
+        fake.info.target.kind = TargetKind::Directory;
+    }
+    let mut options =
+        Options { time: Some(std::time::Duration::from_secs(200)), ..Options::default() };
+    let words = vec!["true".to_string()];
+    if let Some(command) = method.info().options.iter().find(|o| o.name() == "command") {
+        options.parse(*command, &words).expect("a command");
+    }
+    let mut out = Outcome::default();
+    let result = perform(method, &mut fake, &options, &mut out);
+    assert!(result.is_ok(), "{}: {result:?}", method.info().name);
+    out
+}
+
+/// Everything about an answer that a person could not read.
+fn faults(out: &Outcome, answer: &Answer) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut demand = |kept: bool, fault: String| faults.extend((!kept).then_some(fault));
+    let keys = || out.metrics.iter().filter(|m| m.name.contains(['-', '.']));
+    let plain = |text: &str| keys().all(|m| !text.contains(m.name.as_str()));
+    let headline = &answer.headline;
+    let length = headline.chars().count();
+    demand((10..=HEADLINE_MAX).contains(&length), format!("{length} characters: {headline}"));
+    demand(headline.ends_with('.') && !headline.contains('\n'), format!("no sentence: {headline}"));
+    demand(plain(headline), format!("a key: {headline}"));
+    demand(answer.question.ends_with('?'), answer.question.clone());
+    let tiles = out.metrics.len().min(3)..=6;
+    demand(tiles.contains(&answer.tiles.len()), format!("{} tiles", answer.tiles.len()));
+    for tile in &answer.tiles {
+        demand(plain(&tile.label), format!("a key: {}", tile.label));
+        demand(tile.value.is_some() && tile.label.len() <= 40, format!("{tile:?}"));
+    }
+    demand(!answer.charts.is_empty(), "no chart".into());
+    for chart in &answer.charts {
+        let title = &chart.title;
+        demand(title.split(' ').count() >= 2 && title.len() <= 70, format!("title: {title}"));
+        demand(!chart.sources.is_empty(), format!("{title}: nothing to draw"));
+        let n = chart.sources.len();
+        let counts = [chart.labels.len(), chart.groups.len(), chart.places.len()];
+        demand(counts.iter().all(|c| *c == 0 || *c == n), format!("{title}: {counts:?} of {n}"));
+        let points = chart.kind == ChartKind::Points;
+        demand(points != chart.places.is_empty(), format!("{title}: places"));
+        for label in chart.labels.iter().chain(&chart.groups) {
+            demand(plain(label), format!("{title}: a key: {label}"));
+        }
+    }
+    faults
+}
+
+#[test]
+fn every_method_answers_its_question_in_a_sentence_with_tiles_and_a_chart() {
+    let mut all_faults = Vec::new();
+    for method in all() {
+        let name = method.info().name;
+        let out = ran(*method);
+        let Some(answer) = &out.answer else {
+            all_faults.push(format!("{name}: no answer"));
+            continue;
+        };
+        println!("{name}: {}", answer.headline);
+        all_faults.extend(faults(&out, answer).into_iter().map(|fault| format!("{name}: {fault}")));
+    }
+    assert_eq!(all_faults, Vec::<String>::new());
+}

@@ -1,0 +1,151 @@
+//! Answers about block sizes: `lbaf` and `cluster`.
+
+use record::{Answer, Better, Chart, Metric, MetricKey, Order, Statistic, Unit};
+use workload::OpKind;
+use workload::units::binary;
+
+use super::{Draft, rate, times};
+use crate::Outcome;
+
+/// A ratio closer to 1 is called the same.
+const SAME: f64 = 0.05;
+
+/// The cells of `lbaf`, the most telling first.
+const CELLS: [(Order, OpKind, &str); 4] = [
+    (Order::Random, OpKind::Write, "random writes"),
+    (Order::Random, OpKind::Read, "random reads"),
+    (Order::Sequential, OpKind::Write, "sequential writes"),
+    (Order::Sequential, OpKind::Read, "sequential reads"),
+];
+
+/// A workload of `lbaf` as its metrics spell it, without the format.
+struct Cell {
+    stem: String,
+    order: Order,
+    op: OpKind,
+    depth: u32,
+    ratio: Option<f64>,
+}
+
+fn cells(out: &Outcome) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = Vec::new();
+    for metric in &out.metrics {
+        let Some(stem) = metric.name.strip_suffix("-in-512") else { continue };
+        let key = MetricKey::parse(stem.trim_start_matches("lbaf-"));
+        let Some((cell, op)) = key.as_cell().and_then(|cell| Some((cell, cell.op?))) else {
+            continue;
+        };
+        let ratio = MetricKey::parse(stem).with(Statistic::Ratio).to_string();
+        let ratio = out.metrics.iter().find(|m| m.name == ratio).and_then(|m| m.value);
+        cells.push(Cell { stem: stem.into(), order: cell.order, op, depth: cell.depth, ratio });
+    }
+    cells
+}
+
+/// The answer of `lbaf`: which workloads gain from blocks of 4096 bytes.
+pub(crate) fn lbaf(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "Is the drive faster with blocks of 4096 bytes than of 512?");
+    let cells = cells(out);
+    let ratio = |order: Order, op: OpKind| {
+        let of = cells.iter().filter(|c| c.order == order && c.op == op);
+        of.max_by_key(|c| c.depth).and_then(|c| c.ratio)
+    };
+    let changed: Vec<String> = CELLS
+        .into_iter()
+        .filter_map(|(order, op, name)| {
+            let ratio = ratio(order, op)?;
+            match ratio {
+                r if r > 1.0 + SAME => Some(format!("{name} {} as fast", times_as(r))),
+                r if r < 1.0 - SAME => Some(format!("{name} {:.0}% slower", 100.0 * (1.0 - r))),
+                _ => None,
+            }
+        })
+        .collect();
+    let compared = cells.iter().any(|c| c.ratio.is_some());
+    let sentence = match (compared, changed.first()) {
+        (true, Some(first)) => format!("4096-byte blocks: {first}"),
+        (true, None) => "4096-byte blocks: as fast as 512-byte blocks".into(),
+        (false, _) => "Only one of the two formats was measured".into(),
+    };
+    let more = match changed.len() {
+        0 => vec![".".into()],
+        1 => vec![", all else the same.".into(), ".".into()],
+        _ => vec![
+            format!(", {}.", changed[1..].join(", ")),
+            format!(", {}.", changed[1]),
+            ".".into(),
+        ],
+    };
+    let chart = |title: &str, order: Order| {
+        let of = cells.iter().filter(|cell| cell.order == order);
+        of.fold(Chart::bars(title, Unit::BytesPerSecond), |chart, cell| {
+            let op = if cell.op == OpKind::Read { "reads" } else { "writes" };
+            let group = format!("{op}, {} at a time", cell.depth);
+            let side = |block: u32| MetricKey::of_words(&[&cell.stem, &"in", &block]).to_string();
+            let chart = chart.grouped(&group, side(512), "512-byte blocks");
+            chart.grouped(&group, side(4096), "4096-byte blocks")
+        })
+    };
+    let mut draft = draft
+        .chart(chart("Random 4 KiB in both formats", Order::Random))
+        .chart(chart("Large blocks in order in both formats", Order::Sequential));
+    for (order, op, name) in CELLS {
+        let of = cells.iter().filter(|c| c.order == order && c.op == op);
+        if let Some(cell) = of.max_by_key(|c| c.depth) {
+            let key = MetricKey::parse(&cell.stem).with(Statistic::Ratio).to_string();
+            draft = draft.tile(&format!("{}, 4096 over 512", capital(name)), &key, Better::Higher);
+        }
+    }
+    for cell in &cells {
+        let name = CELLS.iter().find(|c| (c.0, c.1) == (cell.order, cell.op)).map_or("", |c| c.2);
+        let key = MetricKey::of_words(&[&cell.stem, &"in", &512]).to_string();
+        draft = draft.tile(&format!("{}, 512", capital(name)), &key, Better::Higher);
+    }
+    (!cells.is_empty()).then(|| draft.say(sentence, &more)).flatten()
+}
+
+fn times_as(ratio: f64) -> String {
+    if ratio < 1.95 { format!("{ratio:.2} times") } else { times(ratio) }
+}
+
+fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
+}
+
+/// The answer of `cluster`: the knee, and the cost of the smallest unit.
+pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "Which allocation unit should a file system have?");
+    let knee = draft.value("cluster-knee-write")?;
+    let of = |op: &str| -> Vec<&Metric> {
+        let stem = format!("seq-{op}-unit-");
+        out.metrics.iter().filter(|m| m.name.starts_with(&stem)).collect()
+    };
+    let (reads, writes) = (of("read"), of("write"));
+    let best = writes.iter().filter_map(|m| m.value).reduce(f64::max)?;
+    let smallest = writes.first()?;
+    let unit = binary(knee as u64);
+    let size = |m: &Metric| m.key().as_cell().map(|cell| binary(cell.block_bytes));
+    let sentence = format!("Units of {unit} write {} or nearly that", rate(best));
+    let more = format!("; {} reach {:.0}% of it.", size(smallest)?, smallest.value? / best * 100.0);
+    let mut chart = Chart::bars("Reads and writes a unit at a time", Unit::BytesPerSecond);
+    for write in &writes {
+        let Some(size) = size(write) else { continue };
+        let read = reads.iter().find(|read| self::size_of(read) == self::size_of(write));
+        if let Some(read) = read {
+            chart = chart.grouped(&size, &read.name, "reads");
+        }
+        chart = chart.grouped(&size, &write.name, "writes");
+    }
+    draft
+        .tile("Unit for writes", "cluster-knee-write", Better::Lower)
+        .tile("Unit for reads", "cluster-knee-read", Better::Lower)
+        .tile("Smallest unit, writes", &smallest.name, Better::Higher)
+        .tile("Largest unit, writes", &writes.last()?.name, Better::Higher)
+        .chart(chart)
+        .say(sentence, &[more, ".".into()])
+}
+
+fn size_of(metric: &Metric) -> Option<u64> {
+    metric.key().as_cell().map(|cell| cell.block_bytes)
+}

@@ -1,0 +1,166 @@
+//! Answers where no method declares one: a workload by hand, jobs of fio, results of other tools,
+//! records of a later or earlier version.
+
+use record::{Answer, Axis, Better, Chart, Clock, Metric, MetricKey, Statistic, Subject, Unit};
+use workload::OpKind;
+use workload::units::{amount, decimal, latency};
+
+use super::{Draft, count, rate};
+use crate::Outcome;
+
+/// Most bars of a chart of metrics that nobody has chosen.
+const BARS_MAX: usize = 16;
+
+/// The answer of `io` and of fio's jobs: rate and latency.
+pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "How fast is this workload, and how long does one I/O take?");
+    let main = |m: &&Metric| {
+        let key = m.key();
+        key.statistic == Some(Statistic::Throughput) && key.op.is_none() && m.value.is_some()
+    };
+    let jobs: Vec<&Metric> = out.metrics.iter().filter(main).collect();
+    let first = jobs.first()?;
+    let subject = first.key().without_statistic().to_string();
+    let key = |statistic| {
+        let key = MetricKey::of_run(statistic);
+        if subject.is_empty() { key } else { key.within(&subject) }
+    };
+    let of = |statistic| key(statistic).to_string();
+    let time = |clock, statistic: Statistic| {
+        let key = MetricKey::of_run(statistic).clocked(clock);
+        let key = if subject.is_empty() { key } else { key.within(&subject) };
+        key.to_string()
+    };
+    let service = |statistic| time(Clock::Service, statistic);
+    let iops = draft.value(&of(Statistic::Iops)).map(|v| format!(", {} IOPS", count(v)));
+    let speed = rate(first.value?);
+    let sentence = format!("{speed}{}", iops.unwrap_or_default());
+    let tail = draft.value(&time(Clock::Response, Statistic::P99));
+    let tail = tail.or(draft.value(&service(Statistic::P99)));
+    let more = match (jobs.len(), tail) {
+        (1, Some(ns)) => format!("; 99% of operations within {}.", latency(ns)),
+        (1, None) => ".".into(),
+        (n, _) => format!(" in the first of {n} jobs."),
+    };
+    let title = "How long the operations took";
+    let bars = [
+        (Statistic::P50, "half"),
+        (Statistic::P90, "90%"),
+        (Statistic::P99, "99%"),
+        (Statistic::P999, "99.9%"),
+        (Statistic::Max, "longest"),
+    ];
+    let bars = bars.into_iter().fold(Chart::bars(title, Unit::Nanoseconds), |chart, (s, label)| {
+        chart.source(service(s), label)
+    });
+    let of_jobs = jobs.iter().take(BARS_MAX).fold(
+        Chart::bars("Speed of each job", Unit::BytesPerSecond),
+        |chart, job| {
+            let name = job.key().without_statistic().to_string();
+            chart.source(&job.name, if name.is_empty() { "all".into() } else { name })
+        },
+    );
+    let course = Chart::lines("Speed over time", Axis::Time, Unit::BytesPerSecond);
+    let course = out.series.iter().fold(course, |chart, series| {
+        if chart.sources.contains(&series.name) || chart.sources.len() >= 8 {
+            return chart;
+        }
+        chart.source(&series.name, &series.name)
+    });
+    let draft = draft
+        .tile("Speed", &first.name, Better::Higher)
+        .tile("Operations a second", &of(Statistic::Iops), Better::Higher)
+        .tile("Half within", &service(Statistic::P50), Better::Lower)
+        .tile("99% within", &service(Statistic::P99), Better::Lower)
+        .tile("99% within, from when due", &time(Clock::Response, Statistic::P99), Better::Lower)
+        .tile("In flight", &of(Statistic::EffectiveDepth), Better::Neither);
+    let draft = if jobs.len() > 1 { draft.chart(of_jobs) } else { draft };
+    draft.chart_of_column(course).chart(bars).say(sentence, &[more, ".".into()])
+}
+
+/// The answer of any record: its main figures.
+pub(crate) fn general(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "What was measured?");
+    let known = |m: &&Metric| m.value.is_some();
+    let main: Vec<&Metric> =
+        out.metrics.iter().filter(known).filter(|m| m.key().is_main()).collect();
+    let metrics = if main.is_empty() { out.metrics.iter().filter(known).collect() } else { main };
+    let [first, ..] = metrics[..] else { return None };
+    let said = |m: &Metric| format!("{}: {}", spoken(m), shown(m));
+    let sentence = capital(&said(first));
+    let other = metrics.iter().skip(1).find(|m| m.unit == first.unit).map(|m| said(m));
+    let more: Vec<String> = other.map(|other| format!(", {other}.")).into_iter().collect();
+    let bars = metrics.iter().filter(|m| m.unit == first.unit).take(BARS_MAX);
+    let chart = bars.fold(Chart::bars(title(first.unit), first.unit), |chart, m| {
+        chart.source(&m.name, spoken(m))
+    });
+    let draft = metrics.iter().fold(draft, |draft, metric| {
+        draft.tile(&capital(&spoken(metric)), &metric.name, Better::Neither)
+    });
+    draft.chart(chart).say(short(&sentence), &[more, vec![".".into()]].concat())
+}
+
+/// A sentence that fits a headline.
+fn short(sentence: &str) -> String {
+    sentence.chars().take(record::HEADLINE_MAX - 1).collect()
+}
+
+fn title(unit: Unit) -> &'static str {
+    match unit {
+        Unit::BytesPerSecond => "Speed of each workload",
+        Unit::Iops => "Operations a second of each workload",
+        Unit::Nanoseconds => "Time of each figure",
+        Unit::Bytes => "Bytes of each figure",
+        Unit::Celsius => "Temperatures",
+        Unit::Number => "Figures",
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
+}
+
+/// The value with its unit.
+fn shown(metric: &Metric) -> String {
+    let value = metric.value.unwrap_or_default();
+    match metric.unit {
+        Unit::BytesPerSecond => rate(value),
+        Unit::Iops => format!("{} IOPS", count(value)),
+        Unit::Nanoseconds => latency(value),
+        Unit::Bytes => decimal(value.max(0.0) as u64),
+        Unit::Celsius => format!("{value:.0} C"),
+        Unit::Number => amount(value),
+    }
+}
+
+/// A metric in words: `random 4 KiB reads, 32 in flight`, `cluster knee write`.
+pub(super) fn spoken(metric: &Metric) -> String {
+    let key = metric.key();
+    let part = key.statistic.map(|s| format!(", {}", s.name().replace('-', " ")));
+    let part = part.unwrap_or_default();
+    match &key.subject {
+        Subject::Cell(cell) => {
+            let op = key.direction().map_or("I/O", |op| match op {
+                OpKind::Read => "reads",
+                OpKind::Write => "writes",
+                OpKind::Flush => "flushes",
+                OpKind::Discard => "discards",
+            });
+            let size = workload::units::binary(cell.block_bytes);
+            let order = match cell.order {
+                record::Order::Sequential => "sequential",
+                record::Order::Random => "random",
+                record::Order::Mixed => "mixed",
+            };
+            let words: String = cell.words.iter().map(|word| format!(" {word}")).collect();
+            format!("{order} {size} {op}{words}, {} in flight{part}", cell.depth)
+        }
+        Subject::Named(name) => {
+            let op = key.op.map(|op| format!(" {}", op.name())).unwrap_or_default();
+            let name = name.replace(['-', '_', '.'], " ");
+            let text = format!("{name}{op}{part}");
+            text.trim_start_matches([',', ' ']).to_string()
+        }
+    }
+}

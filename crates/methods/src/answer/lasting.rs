@@ -1,0 +1,201 @@
+//! Answers about work that lasts: `sustain`, `heat`, `stream`.
+
+use record::Statistic::{
+    After, Average, Buffer, Cache, Cold, Hot, Hottest, Inside, LongestStall, LosslessRate,
+    LostFrames, MetadataWrites, Ratio, TimeToThrottle, WorstPercent,
+};
+use record::{Answer, Axis, Better, Chart, Mark, Metric, MetricKey, Statistic, Unit, VerdictKind};
+use workload::units::decimal;
+
+use super::{Draft, duration, name_of, rate};
+use crate::Outcome;
+use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
+
+/// The answer of `sustain`: the cache, the rates inside and after it, and over a full drive.
+pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "How long does the speed last?");
+    let average = draft.part(FRESH, Average)?;
+    let cache = draft.find(&name_of(FRESH, Cache));
+    let levels = [draft.part(FRESH, Inside), draft.part(FRESH, After)];
+    let first = match (cache.and_then(|m| m.value), levels) {
+        (Some(bytes), [Some(inside), Some(after)]) => {
+            format!("{} at {}, then {}", decimal(bytes as u64), rate(inside), rate(after))
+        }
+        _ => format!("{} from end to end, no cache ended", rate(average)),
+    };
+    let full = draft.part(FULL, Average);
+    let full = full.map(|r| format!("; {} over the full drive", rate(r)));
+    let tiles = [
+        ("Cache", FRESH, Cache),
+        ("Inside the cache", FRESH, Inside),
+        ("After the cache", FRESH, After),
+        ("Fresh drive, all of it", FRESH, Average),
+        ("Full drive, all of it", FULL, Average),
+        ("Slowest hundredth", FRESH, WorstPercent),
+        ("Slowest hundredth, full", FULL, WorstPercent),
+        ("Hottest", FULL, Hottest),
+    ];
+    let draft = tiles.into_iter().fold(draft, |draft, (label, pass, statistic)| {
+        let better = if statistic == Hottest { Better::Lower } else { Better::Higher };
+        draft.tile(label, &name_of(pass, statistic), better)
+    });
+    let draft = out.metrics.iter().fold(draft, |draft, metric| {
+        let rest = metric.name.strip_prefix("sustain-idle-").and_then(seconds);
+        match rest {
+            Some(s) => draft.tile(&format!("After {s:.0} s of rest"), &metric.name, Better::Higher),
+            None => draft,
+        }
+    });
+    let passes = |title: &str, unit| {
+        let chart = Chart::lines(title, Axis::BytesWritten, unit);
+        chart.source(FRESH, "fresh drive").source(FULL, "full drive")
+    };
+    let mut speed = passes("Write speed while the drive fills", Unit::BytesPerSecond);
+    if let Some((cache, at)) = cache.and_then(|m| Some((m, m.value?))) {
+        let label = "end of the cache".into();
+        speed.marks.push(Mark { label, at, low: cache.low, high: cache.high });
+        let [inside, after] = levels;
+        if let Some(inside) = inside {
+            speed = speed.level(rate(inside), inside, Some([0.0, at]));
+        }
+        if let Some(after) = after {
+            speed = speed.level(rate(after), after, Some([at, 2.0 * at]));
+        }
+    }
+    draft
+        .chart(speed)
+        .chart_of_column(passes("Temperature while the drive fills", Unit::Celsius))
+        .chart(recovery(out))
+        .limit(&name_of(FRESH, After), VerdictKind::CacheEnd)
+        .say(first, &[full.unwrap_or_default() + ".", ".".to_string()])
+}
+
+/// The part of the cache that a rest regained.
+fn recovery(out: &Outcome) -> Chart {
+    let title = "Cache regained by a rest";
+    let chart = Chart::points(title, Axis::Rest, Unit::Bytes);
+    out.metrics.iter().fold(chart, |chart, metric| {
+        let rest = metric.name.strip_prefix("sustain-idle-").and_then(|m| m.strip_suffix(".cache"));
+        match rest.and_then(seconds) {
+            Some(seconds) => chart.point("", &metric.name, seconds),
+            None => chart,
+        }
+    })
+}
+
+/// The time in the name of a metric: `30s`, `75ms`.
+pub(super) fn seconds(word: &str) -> Option<f64> {
+    match word.strip_suffix("ms") {
+        Some(ms) => ms.parse::<f64>().ok().map(|ms| ms / 1e3),
+        None => word.strip_suffix('s')?.parse().ok(),
+    }
+}
+
+/// The lasting work of `heat`, and the minute after the drive has cooled.
+const LOAD: &str = "heat-load";
+const COOLED: &str = "heat-cooled";
+
+/// The answer of `heat`: whether and when the drive slowed down for its temperature.
+pub(crate) fn heat(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "How warm does it get, and does it slow down?");
+    let average = draft.value(LOAD)?;
+    let [cold, hot] = [Cold, Hot].map(|statistic| draft.part(LOAD, statistic));
+    let hottest = draft.part(LOAD, Hottest);
+    let throttled = draft.part(LOAD, TimeToThrottle).map(|ns| ns / 1e9);
+    let heat = draft.concluded(&VerdictKind::Heat);
+    let at = hottest.map(|c| format!(" at {c:.0} C")).unwrap_or_default();
+    let sentence = match (throttled, cold.zip(hot)) {
+        (Some(seconds), Some((cold, hot))) if heat => format!(
+            "Throttles after {}{at}, from {} to {}",
+            duration(seconds),
+            rate(cold),
+            rate(hot)
+        ),
+        (Some(seconds), Some((cold, hot))) => {
+            format!("Slows down after {}, from {} to {}", duration(seconds), rate(cold), rate(hot))
+        }
+        _ => match hottest {
+            Some(c) => format!("No throttling: {} held, {c:.0} C at most", rate(average)),
+            None => format!("No slowdown: {} held, temperature unknown", rate(average)),
+        },
+    };
+    let again = draft.value(COOLED).map(|cooled| format!("; {} once cooled.", rate(cooled)));
+    let work = |title: &str, unit| {
+        let chart = Chart::lines(title, Axis::Time, unit);
+        chart.source(LOAD, "lasting work").source(COOLED, "after cooling")
+    };
+    let mark = |chart: Chart| match throttled {
+        Some(at) => chart.mark(if heat { "throttled" } else { "slows down" }, at),
+        None => chart,
+    };
+    let draft = draft
+        .tile("Lasting work", LOAD, Better::Higher)
+        .tile("Cold", &name_of(LOAD, Cold), Better::Higher)
+        .tile("Hot", &name_of(LOAD, Hot), Better::Higher)
+        .tile("Hottest", &name_of(LOAD, Hottest), Better::Lower)
+        .tile("Time to slow down", &name_of(LOAD, TimeToThrottle), Better::Higher)
+        .tile("Once cooled", COOLED, Better::Higher);
+    draft
+        .chart(mark(work("Write speed under lasting work", Unit::BytesPerSecond)))
+        .chart_of_column(mark(work("Temperature under lasting work", Unit::Celsius)))
+        .limit(&name_of(LOAD, Hot), VerdictKind::Heat)
+        .say(sentence, &[again.unwrap_or(".".into()), ".".into()])
+}
+
+/// The answer of `stream`: the rate, and the camera that a buffer carries or the buffer a camera
+/// needs.
+pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
+    let find = |name: &str| out.metrics.iter().find(|m| m.name == name && m.value.is_some());
+    let passes = [
+        ("stream-exfat-full", "exFAT, full drive"),
+        ("stream-fat32-full", "FAT32, full drive"),
+        ("stream-exfat", "exFAT"),
+        ("stream-fat32", "FAT32"),
+        ("stream-file", "file"),
+        ("stream-raw", "past any file system"),
+    ];
+    let shown: Vec<_> = passes.into_iter().filter(|(pass, _)| find(pass).is_some()).collect();
+    let metric = |pass: &str, statistic| find(&MetricKey::parse(pass).with(statistic).to_string());
+    // The figure of the worst state decides whether a camera can rely on the drive.
+    let worst = |statistic: Statistic, sign: f64| {
+        let found = shown.iter().filter(|(pass, _)| *pass != "stream-raw");
+        let found = found.filter_map(|(pass, _)| metric(pass, statistic));
+        let rank = |m: &&Metric| m.value.map_or(f64::NEG_INFINITY, |value| sign * value);
+        found.max_by(|a, b| rank(a).total_cmp(&rank(b)))
+    };
+    let first = shown.iter().rev().find(|(pass, _)| *pass != "stream-raw").or(shown.first())?;
+    let sustained = find(first.0)?;
+    let sentence = format!("Records {} on average", rate(sustained.value?));
+    let buffer = worst(Buffer, 1.0).and_then(|m| m.value);
+    let lossless = worst(LosslessRate, -1.0).and_then(|m| m.value);
+    let more = match (buffer, lossless) {
+        (Some(bytes), _) => format!("; that camera needs a buffer of {}.", decimal(bytes as u64)),
+        (None, Some(r)) => format!("; no frame is lost up to {} with that buffer.", rate(r)),
+        (None, None) => ".".into(),
+    };
+    let tiles = [
+        ("Recorded", Some(sustained), Better::Higher),
+        ("Longest stall", worst(LongestStall, 1.0), Better::Lower),
+        ("Lossless rate", worst(LosslessRate, -1.0), Better::Higher),
+        ("Buffer needed", worst(Buffer, 1.0), Better::Lower),
+        ("Frames lost", worst(LostFrames, 1.0), Better::Lower),
+        ("Share of raw", worst(Ratio, -1.0), Better::Higher),
+        ("Metadata writes per GiB", worst(MetadataWrites, 1.0), Better::Lower),
+    ];
+    let draft = Draft::new(out, "Can a camera be recorded, and which buffer does it need?");
+    let draft = tiles.into_iter().fold(draft, |draft, (label, metric, better)| match metric {
+        Some(metric) => draft.tile(label, &metric.name, better),
+        None => draft,
+    });
+    let title = "Recording speed while the drive fills";
+    let chart = Chart::lines(title, Axis::BytesWritten, Unit::BytesPerSecond);
+    let chart = shown.iter().rev().fold(chart, |chart, (pass, label)| chart.source(*pass, *label));
+    let title = "Speed of each recording";
+    let bars = Chart::bars(title, Unit::BytesPerSecond);
+    let bars = shown.iter().rev().fold(bars, |chart, (pass, label)| chart.source(*pass, *label));
+    let draft = match shown.iter().any(|(pass, _)| draft.series(pass).is_some()) {
+        true => draft.chart_of_column(chart),
+        false => draft.chart(bars),
+    };
+    draft.say(sentence, &[more, ".".into()])
+}

@@ -1,0 +1,192 @@
+//! Answers: how the sentence, the main numbers and the chart of a method follow from its outcome.
+//!
+//! Pure: everything comes from the metrics, series, verdicts and findings of the outcome, so that
+//! the answer always agrees with the record it stands in, and can be computed for a record that
+//! was stored without one ([`of_record`]). A method names its function in
+//! [`crate::MethodInfo::answer`] and builds the answer with a [`Draft`].
+
+mod ended;
+#[cfg(test)]
+mod every;
+mod formats;
+mod general;
+mod lasting;
+mod places;
+mod quick;
+mod snia;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod trust;
+mod used;
+
+use record::{
+    Answer, Better, Chart, Confidence, HEADLINE_MAX, Limit, Metric, MetricKey, Series, Stamp,
+    Statistic, Tile, VerdictKind,
+};
+use workload::units::throughput;
+
+use crate::Outcome;
+
+pub use ended::{headline_of, of_record};
+pub(crate) use formats::{cluster, lbaf};
+pub(crate) use general::{by_hand, general};
+pub(crate) use lasting::{heat, stream, sustain};
+pub(crate) use places::{align, speed, zones};
+pub(crate) use quick::quick;
+pub(crate) use snia::{dirth, hir, iops, latency, throughput as snia_throughput, wsat, xsr};
+pub(crate) use tools::{command, iozone, mark, prepare};
+pub(crate) use trust::authentic;
+pub(crate) use used::{states, trim};
+
+/// Most tiles of an answer.
+const TILES_MAX: usize = 6;
+
+/// An answer under construction. Tiles and sources of charts that the outcome does not have are
+/// left out.
+pub(crate) struct Draft<'o> {
+    out: &'o Outcome,
+    answer: Answer,
+}
+
+impl<'o> Draft<'o> {
+    /// An answer to this question, without a headline yet.
+    pub(crate) fn new(out: &'o Outcome, question: &str) -> Draft<'o> {
+        let answer = Answer {
+            question: question.into(),
+            headline: String::new(),
+            stamp: Stamp::of(&out.warnings, &out.verdicts),
+            tiles: Vec::new(),
+            charts: Vec::new(),
+            limits: Vec::new(),
+            peers: Vec::new(),
+        };
+        Draft { out, answer }
+    }
+
+    /// The metric of that name, if its value is known.
+    pub(crate) fn find(&self, name: &str) -> Option<&'o Metric> {
+        self.out.metrics.iter().find(|m| m.name == name && m.value.is_some())
+    }
+
+    /// The value of a metric.
+    pub(crate) fn value(&self, name: &str) -> Option<f64> {
+        self.find(name).and_then(|m| m.value)
+    }
+
+    /// The value of a figure of a subject.
+    pub(crate) fn part(&self, subject: &str, statistic: Statistic) -> Option<f64> {
+        self.value(&name_of(subject, statistic))
+    }
+
+    /// The series of that name.
+    pub(crate) fn series(&self, name: &str) -> Option<&'o Series> {
+        self.out.series.iter().find(|series| series.name == name)
+    }
+
+    /// Whether a conclusion of this kind was drawn.
+    pub(crate) fn concluded(&self, kind: &VerdictKind) -> bool {
+        self.out.verdicts.iter().any(|verdict| verdict.kind == *kind)
+    }
+
+    /// Adds a main number.
+    #[must_use]
+    pub(crate) fn tile(mut self, label: &str, name: &str, better: Better) -> Draft<'o> {
+        let tile = self.find(name).map(|metric| Tile::of(label, metric, better));
+        self.answer.tiles.extend(tile);
+        self
+    }
+
+    /// Adds a chart of the sources that there are.
+    #[must_use]
+    pub(crate) fn chart(mut self, mut chart: Chart) -> Draft<'o> {
+        chart.retain(|key| self.find(key).is_some() || self.series(key).is_some());
+        if !chart.is_empty() {
+            self.answer.charts.push(chart);
+        }
+        self
+    }
+
+    /// Adds a chart of the series that have a column of its unit; a drive without a sensor has no
+    /// course of its temperature.
+    #[must_use]
+    pub(crate) fn chart_of_column(self, mut chart: Chart) -> Draft<'o> {
+        let known = |series: &Series| {
+            let columns = series.columns.iter().filter(|column| column.unit == chart.y);
+            columns.flat_map(|column| &column.values).any(Option::is_some)
+        };
+        let kept: Vec<&str> =
+            self.out.series.iter().filter(|s| known(s)).map(|s| s.name.as_str()).collect();
+        chart.retain(|key| kept.contains(&key));
+        self.chart(chart)
+    }
+
+    /// Adds the bound of a metric, where that conclusion was drawn.
+    #[must_use]
+    pub(crate) fn limit(mut self, metric: &str, by: VerdictKind) -> Draft<'o> {
+        if self.concluded(&by) {
+            let confidence = Confidence::Measured;
+            self.answer.limits.push(Limit { metric: metric.into(), by, confidence });
+        }
+        self
+    }
+
+    /// The answer with this sentence and the first continuation that fits.
+    pub(crate) fn say(self, sentence: impl Into<String>, more: &[String]) -> Option<Answer> {
+        let mut answer = self.answer;
+        answer.tiles.truncate(TILES_MAX);
+        answer.headline = headline(self.out, sentence.into(), more);
+        Some(answer)
+    }
+}
+
+/// The name of a figure of a subject: `align-512.ratio`.
+pub(crate) fn name_of(subject: &str, statistic: Statistic) -> String {
+    MetricKey::parse(subject).with(statistic).to_string()
+}
+
+/// The sentence, with the first continuation that fits. Figures of memory are said to be none of the
+/// drive's.
+pub(crate) fn headline(out: &Outcome, sentence: String, more: &[String]) -> String {
+    if let Stamp::NotTheDrive(_) = Stamp::of(&out.warnings, &out.verdicts) {
+        return "These are not figures of the drive: see the first reason to distrust them.".into();
+    }
+    let room = HEADLINE_MAX.saturating_sub(sentence.chars().count());
+    let fits = more.iter().find(|more| more.chars().count() <= room);
+    sentence + fits.map_or("", String::as_str)
+}
+
+/// `3.40 GB/s`, `12.6 MB/s`.
+pub(crate) fn rate(bytes_per_s: f64) -> String {
+    match bytes_per_s {
+        r if r >= 9.95e9 => format!("{:.1} GB/s", r / 1e9),
+        r if r >= 0.9995e9 => format!("{:.2} GB/s", r / 1e9),
+        r => throughput(r),
+    }
+}
+
+/// `640`, `88k`, `1.2M`.
+pub(crate) fn count(value: f64) -> String {
+    match value {
+        v if v >= 999_500.0 => format!("{:.1}M", v / 1e6),
+        v if v >= 9_950.0 => format!("{:.0}k", v / 1e3),
+        v if v >= 999.5 => format!("{:.1}k", v / 1e3),
+        v if v >= 9.95 => format!("{v:.0}"),
+        v => format!("{v:.1}"),
+    }
+}
+
+/// `3.1 times`, `12 times`: a factor of at least 1.
+pub(crate) fn times(factor: f64) -> String {
+    if factor >= 9.95 { format!("{factor:.0} times") } else { format!("{factor:.1} times") }
+}
+
+/// `0.9 s`, `41 s`, `6 min`, `2.3 h`.
+pub(crate) fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 9.95 => format!("{s:.1} s"),
+        s if s < 119.5 => format!("{s:.0} s"),
+        s if s < 7170.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}

@@ -1,0 +1,147 @@
+//! Answers about places on the drive: `zones`, `align`, `speed`.
+
+use record::Statistic::{
+    CommandTime, FirstThird, LastTenth, Legacy, Mapped, Middle, Ratio, Slowest, TransferRate,
+    UnmappedShare,
+};
+use record::{Answer, Axis, Better, Chart, FittedLine, MetricKey, Unit, VerdictKind};
+use workload::units::{binary, latency, parse_bytes};
+
+use super::{Draft, name_of, rate, times};
+use crate::Outcome;
+use crate::names::{ZONES_ASCENDING, ZONES_READ as READ};
+
+/// Parts of the addresses that differ by less than this are even.
+const EVEN: f64 = 0.1;
+
+/// The answer of `zones`: even or not, and where it is slow.
+pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "Is the drive equally fast everywhere?");
+    let all = draft.value(READ)?;
+    let parts = [("first third", FirstThird), ("middle", Middle), ("last tenth", LastTenth)];
+    let parts = parts.map(|(name, statistic)| (name, draft.part(READ, statistic)));
+    let known: Vec<(&str, f64)> = parts.iter().filter_map(|(n, r)| Some((*n, (*r)?))).collect();
+    let slowest = known.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
+    let fastest = known.iter().map(|(_, rate)| *rate).reduce(f64::max);
+    let unwritten = draft.part(READ, UnmappedShare);
+    let sentence = match (slowest, fastest) {
+        (Some((part, slow)), Some(fast)) if slow < (1.0 - EVEN) * fast => {
+            let factor = fast / slow;
+            format!("The {part} is {} slower", times(factor))
+        }
+        (Some((_, slow)), Some(fast)) => {
+            let spread = 100.0 * (fast - slow) / (2.0 * all);
+            format!("Even over all addresses (±{}%), {}", spread.ceil(), rate(all))
+        }
+        _ => format!("Reads {} over all addresses", rate(all)),
+    };
+    let unwritten = unwritten.map(|share| {
+        format!("; {:.0}% of it holds no data, which says nothing of the flash.", 100.0 * share)
+    });
+    let chart = Chart::lines("Read speed by address", Axis::Address, Unit::BytesPerSecond)
+        .source(format!("{ZONES_ASCENDING}-profile"), "in order")
+        .source("zones-read-shuffled-profile", "shuffled");
+    let writes = Chart::lines("Write speed by address", Axis::Address, Unit::BytesPerSecond)
+        .source("zones-write", "writes in order");
+    draft
+        .tile("All addresses", READ, Better::Higher)
+        .tile("First third", &name_of(READ, FirstThird), Better::Higher)
+        .tile("Middle", &name_of(READ, Middle), Better::Higher)
+        .tile("Last tenth", &name_of(READ, LastTenth), Better::Higher)
+        .tile("Slowest zone", &name_of(READ, Slowest), Better::Higher)
+        .tile("Where data are", &name_of(READ, Mapped), Better::Higher)
+        .chart(chart)
+        .chart_of_column(writes)
+        .say(sentence, &[unwritten.unwrap_or(".".into()), ".".into()])
+}
+
+/// The answer of `align`: the cost of the worst distance.
+pub(crate) fn align(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "What do misaligned writes cost?");
+    let aligned = draft.value("align-0")?;
+    let offset = |name: &str| name.strip_prefix("align-")?.strip_suffix(".ratio")?.parse().ok();
+    let ratios: Vec<(u64, f64)> =
+        out.metrics.iter().filter_map(|m| Some((offset(&m.name)?, m.value?))).collect();
+    let worst = ratios.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
+    let sentence = match worst {
+        Some((_, ratio)) if ratio < 1.0 - EVEN => {
+            format!("Misaligned 4 KiB writes are {} slower", times(1.0 / ratio))
+        }
+        Some((_, ratio)) => {
+            let within = (100.0 * (1.0 - ratio)).abs().ceil();
+            format!("Alignment makes no difference to 4 KiB writes (within {within}%)")
+        }
+        None => format!("Aligned 4 KiB writes reach {}", rate(aligned)),
+    };
+    let again = ratios
+        .iter()
+        .rev()
+        .find(|(_, ratio)| worst.is_some_and(|w| *ratio < 1.0 - EVEN && w.1 < 1.0 - EVEN));
+    let at = match (worst, again) {
+        (Some((bytes, ratio)), Some(_)) if ratio < 1.0 - EVEN => {
+            format!(", {} off their boundary.", binary(bytes))
+        }
+        _ => ".".into(),
+    };
+    let chart = Chart::bars("Speed at each distance from the boundary, aligned = 1", Unit::Number)
+        .level("aligned", 1.0, None);
+    let chart = ratios.iter().fold(chart, |chart, (bytes, _)| {
+        chart.source(name_of(&format!("align-{bytes}"), Ratio), binary(*bytes))
+    });
+    let rates = Chart::bars("Aligned writes", Unit::BytesPerSecond).source("align-0", "aligned");
+    let mut draft = draft.tile("Aligned", "align-0", Better::Higher);
+    for bytes in [512, 2048, 4096] {
+        let label = format!("{} off", binary(bytes));
+        draft = draft.tile(&label, &format!("align-{bytes}"), Better::Higher);
+    }
+    if let Some((bytes, _)) = worst {
+        let name = name_of(&format!("align-{bytes}"), Ratio);
+        draft = draft.tile("Worst, share of aligned", &name, Better::Higher);
+    }
+    let chart = if chart.is_empty() { rates } else { chart };
+    draft.limit("align-512", VerdictKind::Misaligned).chart(chart).say(sentence, &[at, ".".into()])
+}
+
+/// The answer of `speed`: the two rates, and the cost of a command.
+pub(crate) fn speed(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "What does .speed say, and what does a command cost?");
+    let reads = draft.value("speed-read")?;
+    let writes = draft.value("speed-write");
+    let writes = writes.map(|r| format!(", writes {}", rate(r))).unwrap_or_default();
+    let sentence = format!("Reads {}{writes}", rate(reads));
+    let cost = draft.part("speed-read", CommandTime);
+    let cost = cost.filter(|ns| *ns > 0.0).map(|ns| format!("; a command costs {}.", latency(ns)));
+    let draft = draft
+        .tile("Reads", "speed-read", Better::Higher)
+        .tile("Writes", "speed-write", Better::Higher)
+        .tile("As .speed prints reads", &name_of("speed-read", Legacy), Better::Higher)
+        .tile("As .speed prints writes", &name_of("speed-write", Legacy), Better::Higher)
+        .tile("Cost of a read command", &name_of("speed-read", CommandTime), Better::Lower)
+        .tile("Cost of a write command", &name_of("speed-write", CommandTime), Better::Lower);
+    let title = "Time of a command by the size of its data";
+    let mut chart = Chart::points(title, Axis::BlockSize, Unit::Nanoseconds);
+    for metric in &out.metrics {
+        for (side, group) in [("speed-read-", "reads"), ("speed-write-", "writes")] {
+            let size = metric.name.strip_prefix(side).and_then(|word| parse_bytes(word).ok());
+            if let Some(bytes) = size {
+                chart = chart.point(group, &metric.name, bytes as f64);
+            }
+        }
+    }
+    for (subject, label) in [("speed-read", "reads"), ("speed-write", "writes")] {
+        let parts = [CommandTime, TransferRate].map(|statistic| draft.part(subject, statistic));
+        if let [Some(at_zero), Some(rate)] = parts {
+            let slope = 1e9 / rate;
+            chart.fits.push(FittedLine { label: label.into(), at_zero, slope });
+        }
+    }
+    let places = [("", "start"), ("-middle", "middle"), ("-end", "end")];
+    let mut bars = Chart::bars("Speed at three places", Unit::BytesPerSecond);
+    for (word, place) in places {
+        for (side, label) in [("speed-read", "reads"), ("speed-write", "writes")] {
+            let key = MetricKey::parse(&format!("{side}{word}")).to_string();
+            bars = bars.grouped(place, key, label);
+        }
+    }
+    draft.chart(chart).chart(bars).say(sentence, &[cost.unwrap_or(".".into()), ".".into()])
+}

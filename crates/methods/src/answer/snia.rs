@@ -1,0 +1,348 @@
+//! Answers of the SNIA tests: the steady figure, and the round in which it was reached.
+
+use record::Statistic::{
+    End, FirstRound, Max, P99, Plateau, PlateauRound, Pts, PtsRound, Recovery,
+};
+use record::{Answer, Axis, Band, Better, Chart, Metric, MetricKey, Statistic, Unit, size_word};
+use workload::units::{binary, latency as time, parse_bytes};
+
+use super::lasting::seconds;
+use super::{Draft, count, duration, name_of, rate};
+use crate::Outcome;
+
+/// Values of a window that is steady by the specification stay within this share of their mean.
+const PTS_BAND: f64 = 0.1;
+
+/// The round in which the test was steady: on a plateau, else by the specification.
+fn reached(draft: &Draft<'_>, test: &str) -> Option<f64> {
+    draft.part(test, PlateauRound).or(draft.part(test, PtsRound))
+}
+
+/// `, reached in round 14.`
+fn when(draft: &Draft<'_>, test: &str) -> String {
+    match reached(draft, test) {
+        Some(round) => format!(", reached in round {round:.0}."),
+        None => ", not steady when the rounds ended.".into(),
+    }
+}
+
+/// The smallest size of 4 KiB or more that the test measured with this share of reads.
+fn cell(out: &Outcome, test: &str, reads: u32) -> Option<(u64, String)> {
+    let of = |name: &str| {
+        let (size, share) = name.strip_prefix(test)?.strip_prefix('-')?.rsplit_once("-r")?;
+        (share.parse() == Ok(reads)).then_some(())?;
+        parse_bytes(size).ok()
+    };
+    let sizes = out.metrics.iter().filter_map(|m| Some((of(&m.name)?, m.name.clone())));
+    sizes.filter(|(bytes, _)| *bytes >= 4096).min()
+}
+
+/// Rounds of tracked cells, with the window of the last one and its band.
+fn rounds(
+    draft: &Draft<'_>,
+    test: &str,
+    title: &str,
+    unit: Unit,
+    cells: &[(String, String)],
+) -> Chart {
+    let chart = Chart::lines(title, Axis::Round, unit);
+    let mut chart = cells
+        .iter()
+        .fold(chart, |chart, (key, label)| chart.source(format!("{key}-rounds"), label));
+    let window = analysis::WINDOW as f64;
+    if let Some(end) = reached(draft, test) {
+        let x = Some([end - window + 0.5, end + 0.5]);
+        chart.bands.push(Band { label: "steady window".into(), x, y: None });
+        for (key, _) in cells {
+            let mean = draft.part(key, Plateau).or(draft.part(key, Pts));
+            let range = mean.map(|m| [m * (1.0 - PTS_BAND), m * (1.0 + PTS_BAND)]);
+            let one = cells.len() == 1;
+            let label = if one { "±10% of the steady mean".into() } else { String::new() };
+            chart.bands.extend(range.map(|y| Band { label, x, y: Some(y) }));
+        }
+    }
+    chart
+}
+
+/// The figures by size and share of reads.
+fn matrix(out: &Outcome, test: &str, title: &str, unit: Unit) -> Chart {
+    let of = |m: &Metric| {
+        let (size, reads) = m.name.strip_prefix(test)?.strip_prefix('-')?.rsplit_once("-r")?;
+        Some((parse_bytes(size).ok()?, reads.parse::<u32>().ok()?, m.name.clone()))
+    };
+    let mut cells: Vec<(u64, u32, String)> = out.metrics.iter().filter_map(of).collect();
+    cells.sort_by_key(|(bytes, reads, _)| (*bytes, std::cmp::Reverse(*reads)));
+    let chart = Chart::heatmap(title, Axis::ReadShare, unit);
+    cells.into_iter().fold(chart, |chart, (bytes, reads, key)| {
+        chart.grouped(binary(bytes), key, format!("{reads}% reads"))
+    })
+}
+
+/// The answer of `snia-iops`.
+pub(crate) fn iops(out: &Outcome) -> Option<Answer> {
+    const TEST: &str = "snia-iops";
+    let draft = Draft::new(out, "How many operations a second in steady state?");
+    let (bytes, writes) = cell(out, TEST, 0)?;
+    let sentence = format!("{} steady random-write IOPS", count(draft.value(&writes)?));
+    let more = when(&draft, TEST);
+    let tracked: Vec<(String, String)> = [(0, 4 << 10), (65, 64 << 10), (100, 1 << 20)]
+        .into_iter()
+        .map(|(reads, size): (u32, u64)| {
+            let key = MetricKey::of_words(&[&TEST, &size_word(size), &format_args!("r{reads}")]);
+            (key.to_string(), format!("{}, {reads}% reads", binary(size)))
+        })
+        .collect();
+    let chart = rounds(&draft, TEST, "Operations a second, round by round", Unit::Iops, &tracked);
+    let label = |share: &str| format!("{} {share}", binary(bytes));
+    let mut draft = draft.tile(&label("writes"), &writes, Better::Higher);
+    for (reads, words) in [(100, "reads"), (65, "65% reads")] {
+        if let Some((_, key)) = cell(out, TEST, reads) {
+            draft = draft.tile(&label(words), &key, Better::Higher);
+        }
+    }
+    draft
+        .tile("64 KiB, 65% reads", &tracked[1].0, Better::Higher)
+        .tile("1 MiB reads", &tracked[2].0, Better::Higher)
+        .tile("Writes, first round", &name_of(&writes, FirstRound), Better::Neither)
+        .chart(chart)
+        .chart(matrix(out, TEST, "Operations a second by size and share of reads", Unit::Iops))
+        .say(sentence, &[more, ".".into()])
+}
+
+/// The answer of `snia-throughput`.
+pub(crate) fn throughput(out: &Outcome) -> Option<Answer> {
+    const TEST: &str = "snia-throughput";
+    let draft = Draft::new(out, "How fast are large blocks in steady state?");
+    let largest = |reads: u32| {
+        let suffix = format!("-r{reads}");
+        let of = |m: &Metric| {
+            let size = m.name.strip_prefix(TEST)?.strip_prefix('-')?.strip_suffix(&suffix)?;
+            Some((parse_bytes(size).ok()?, m.name.clone()))
+        };
+        out.metrics.iter().filter_map(of).max()
+    };
+    let (size, writes) = largest(0)?;
+    let reads = largest(100).map(|(_, key)| key);
+    let both = reads.as_deref().and_then(|key| draft.value(key));
+    let both = both.map(|r| format!("Reads {}, writes ", rate(r))).unwrap_or("Writes ".into());
+    let sentence = format!("{both}{} in steady state", rate(draft.value(&writes)?));
+    let mut draft = draft.tile(&format!("{} writes", binary(size)), &writes, Better::Higher);
+    if let Some(reads) = &reads {
+        draft = draft.tile(&format!("{} reads", binary(size)), reads, Better::Higher);
+    }
+    let draft = draft.tile("Writes, first round", &name_of(&writes, FirstRound), Better::Neither);
+    let draft = draft.tile("Steady in round", &name_of(TEST, PtsRound), Better::Lower);
+    let cells: Vec<(String, String)> = out
+        .series
+        .iter()
+        .filter_map(|series| series.name.strip_suffix("-rounds"))
+        .filter_map(|key| {
+            let (size, reads) = key.strip_prefix(TEST)?.strip_prefix('-')?.rsplit_once("-r")?;
+            let side = if reads == "0" { "writes" } else { "reads" };
+            Some((key.to_string(), format!("{} {side}", binary(parse_bytes(size).ok()?))))
+        })
+        .collect();
+    let unit = Unit::BytesPerSecond;
+    let chart = rounds(&draft, TEST, "Speed, round by round", unit, &cells);
+    let more = when(&draft, TEST);
+    let matrix = matrix(out, TEST, "Speed by size and direction", unit);
+    draft.chart(chart).chart(matrix).say(sentence, &[more, ".".into()])
+}
+
+/// The answer of `snia-latency`.
+pub(crate) fn latency(out: &Outcome) -> Option<Answer> {
+    const TEST: &str = "snia-latency";
+    const DISTRIBUTION: &str = "snia-latency-distribution";
+    let draft = Draft::new(out, "How long does a single operation take in steady state?");
+    let (bytes, writes) = cell(out, TEST, 0)?;
+    let reads = cell(out, TEST, 100).map(|(_, key)| key);
+    let size = binary(bytes);
+    let read = reads.as_deref().and_then(|key| draft.value(key));
+    let read = read.map(|ns| format!(", a read {}", time(ns))).unwrap_or_default();
+    let sentence = format!("A {size} write takes {}{read}", time(draft.value(&writes)?));
+    let tail = draft.part(DISTRIBUTION, P99);
+    let more = tail.map(|ns| format!("; 1 write in 100 takes over {}.", time(ns)));
+    let cells: Vec<(String, String)> = [(0, "writes"), (65, "65% reads"), (100, "reads")]
+        .into_iter()
+        .filter_map(|(reads, label)| Some((cell(out, TEST, reads)?.1, label.to_string())))
+        .collect();
+    let unit = Unit::Nanoseconds;
+    let chart = rounds(&draft, TEST, &format!("Mean time of {size}, round by round"), unit, &cells);
+    let mut draft = draft.tile(&format!("{size} write"), &writes, Better::Lower);
+    if let Some(reads) = &reads {
+        draft = draft.tile(&format!("{size} read"), reads, Better::Lower);
+    }
+    draft
+        .tile("99% of writes within", &name_of(DISTRIBUTION, P99), Better::Lower)
+        .tile("99.9% of writes within", &name_of(DISTRIBUTION, Statistic::P999), Better::Lower)
+        .tile("Longest write", &name_of(DISTRIBUTION, Max), Better::Lower)
+        .tile("Write, first round", &name_of(&writes, FirstRound), Better::Neither)
+        .chart(chart)
+        .chart(matrix(out, TEST, "Mean time by size and share of reads", unit))
+        .say(sentence, &[more.unwrap_or(".".into()), ".".into()])
+}
+
+/// The answer of `snia-wsat`.
+pub(crate) fn wsat(out: &Outcome) -> Option<Answer> {
+    const TEST: &str = "snia-wsat";
+    let draft = Draft::new(out, "What is left of random writes when the drive is saturated?");
+    let (_, key) = cell(out, TEST, 0)?;
+    let steady = draft.value(&key)?;
+    let first = draft.part(&key, FirstRound);
+    let sentence = match first {
+        Some(first) if first > 1.1 * steady => {
+            format!("Falls from {} to {} random-write IOPS", count(first), count(steady))
+        }
+        _ => format!("{} random-write IOPS from the first minute on", count(steady)),
+    };
+    let round = match reached(&draft, TEST) {
+        Some(round) => format!(", steady in round {round:.0}."),
+        None => ", not steady when the rounds ended.".into(),
+    };
+    let title = "Random writes while the drive fills";
+    let chart = Chart::lines(title, Axis::BytesWritten, Unit::Iops)
+        .source(format!("{key}-rounds"), "random writes")
+        .level(format!("{} IOPS", count(steady)), steady, None);
+    draft
+        .tile("Saturated", &key, Better::Higher)
+        .tile("First minute", &name_of(&key, FirstRound), Better::Higher)
+        .tile("Steady by the specification", &name_of(&key, Pts), Better::Higher)
+        .tile("Plateau", &name_of(&key, Plateau), Better::Higher)
+        .tile("Round of the plateau", &name_of(TEST, PlateauRound), Better::Lower)
+        .chart(chart)
+        .say(sentence, &[round, ".".into()])
+}
+
+/// The answer of `snia-hir`.
+pub(crate) fn hir(out: &Outcome) -> Option<Answer> {
+    const STEADY: &str = "snia-hir-steady";
+    let draft = Draft::new(out, "What does the drive make of short rests?");
+    let steady = draft.value(STEADY)?;
+    let wait = |m: &Metric| seconds(m.name.strip_prefix("snia-hir-wait-")?);
+    let waits: Vec<(f64, &Metric)> =
+        out.metrics.iter().filter_map(|m| Some((wait(m)?, m))).collect();
+    let best = waits.iter().filter_map(|(s, m)| Some((*s, m.value?)));
+    let best = best.max_by(|a, b| a.1.total_cmp(&b.1));
+    let sentence = match best {
+        Some((seconds, iops)) if iops > 1.1 * steady => format!(
+            "Rests of {} raise random writes from {} to {} IOPS",
+            duration(seconds),
+            count(steady),
+            count(iops)
+        ),
+        Some(_) => format!("Rests change nothing: {} random-write IOPS", count(steady)),
+        None => format!("{} steady random-write IOPS", count(steady)),
+    };
+    let title = "Random writes after each rest";
+    let chart = Chart::points(title, Axis::Rest, Unit::Iops).level("without rests", steady, None);
+    let chart =
+        waits.iter().fold(chart, |chart, (at, m)| chart.point("after a rest", &m.name, *at));
+    let chart = waits.iter().fold(chart, |chart, (at, m)| {
+        chart.point("without a rest, afterwards", format!("{}-then-none", m.name), *at)
+    });
+    let draft = draft.tile("Without rests", STEADY, Better::Higher);
+    let draft = waits.iter().fold(draft, |draft, (at, metric)| {
+        draft.tile(&format!("Rests of {at:.0} s"), &metric.name, Better::Higher)
+    });
+    let steady = vec![(STEADY.to_string(), "random writes".to_string())];
+    let title = "Random writes without rests, round by round";
+    let rounds = rounds(&draft, "snia-hir", title, Unit::Iops, &steady);
+    draft.chart(chart).chart(rounds).say(sentence, &[".".into()])
+}
+
+/// The answer of `snia-xsr`.
+pub(crate) fn xsr(out: &Outcome) -> Option<Answer> {
+    const PARTS: [(&str, &str); 3] = [
+        ("snia-xsr-sequential-before", "in order, before"),
+        ("snia-xsr-random", "at random"),
+        ("snia-xsr-sequential-after", "in order, after"),
+    ];
+    let draft = Draft::new(out, "How does the drive recover from another kind of work?");
+    let before = draft.value(PARTS[0].0)?;
+    let recovery = draft.part(PARTS[2].0, Recovery).map(|ns| ns / 1e9);
+    let after = draft.value(PARTS[2].0);
+    let sentence = match (recovery, after) {
+        (Some(s), Some(_)) if s < 1.0 => {
+            "Writes in order are as fast as before at once".to_string()
+        }
+        (Some(s), Some(_)) => {
+            format!("Writes in order are as fast as before {} after random ones", duration(s))
+        }
+        (None, Some(after)) => {
+            format!("Writes in order stay at {} after random ones", rate(after))
+        }
+        _ => "Writes in order before random ones".to_string(),
+    };
+    let more = match after {
+        Some(_) => format!(" ({} before).", rate(before)),
+        None => format!(": {}.", rate(before)),
+    };
+    let title = "Write speed in each part";
+    let chart = Chart::lines(title, Axis::BytesWritten, Unit::BytesPerSecond);
+    let chart = PARTS.into_iter().fold(chart, |chart, (key, label)| chart.source(key, label));
+    let bars = Chart::bars("Average of each part", Unit::BytesPerSecond);
+    let bars = PARTS.into_iter().fold(bars, |chart, (key, label)| chart.source(key, label));
+    draft
+        .tile("In order, before", PARTS[0].0, Better::Higher)
+        .tile("At random", PARTS[1].0, Better::Higher)
+        .tile("In order, after", PARTS[2].0, Better::Higher)
+        .tile("Until as fast as before", &name_of(PARTS[2].0, Recovery), Better::Lower)
+        .tile("End of the part at random", &name_of(PARTS[1].0, End), Better::Higher)
+        .chart_of_column(chart)
+        .chart(bars)
+        .say(sentence, &[more, ".".into()])
+}
+
+/// The answer of `snia-dirth`.
+pub(crate) fn dirth(out: &Outcome) -> Option<Answer> {
+    const STEADY: &str = "snia-dirth-steady";
+    let draft = Draft::new(out, "What do more jobs and deeper queues give, and what do they cost?");
+    let cells: Vec<(u32, u32, String)> = out
+        .metrics
+        .iter()
+        .filter_map(|m| {
+            let (jobs, depth) = m.name.strip_prefix("snia-dirth-t")?.split_once("-q")?;
+            Some((jobs.parse().ok()?, depth.parse().ok()?, m.name.clone()))
+        })
+        .collect();
+    let most =
+        cells.iter().filter_map(|(jobs, depth, key)| Some((*jobs * *depth, draft.value(key)?)));
+    let most = most.max_by(|a, b| a.1.total_cmp(&b.1));
+    let steady = draft.value(STEADY)?;
+    let response = draft.value("snia-dirth-t1-q1.response");
+    let sentence = match most {
+        Some((flying, iops)) => format!("{} IOPS at most, with {flying} in flight", count(iops)),
+        None => format!("{} IOPS with 1024 in flight", count(steady)),
+    };
+    let alone = draft.value("snia-dirth-t1-q1").zip(response);
+    let alone = alone.map(|(iops, ns)| format!("; alone {} at {}.", count(iops), time(ns)));
+    let map = |title: &str, unit, suffix: &str| {
+        cells.iter().fold(
+            Chart::heatmap(title, Axis::QueueDepth, unit),
+            |chart, (jobs, depth, key)| {
+                let s = if *jobs == 1 { "" } else { "s" };
+                chart.grouped(
+                    format!("{jobs} job{s}"),
+                    format!("{key}{suffix}"),
+                    format!("{depth} each"),
+                )
+            },
+        )
+    };
+    draft
+        .tile("32 jobs, 32 in flight each", "snia-dirth-t32-q32", Better::Higher)
+        .tile("One at a time", "snia-dirth-t1-q1", Better::Higher)
+        .tile("Response, one at a time", "snia-dirth-t1-q1.response", Better::Lower)
+        .tile("Response, 32 by 32", "snia-dirth-t32-q32.response", Better::Lower)
+        .tile("Steady rounds", STEADY, Better::Higher)
+        .chart(map("Operations a second by jobs and depth", Unit::Iops, ""))
+        .chart(map("Mean response time by jobs and depth", Unit::Nanoseconds, ".response"))
+        .chart(rounds(
+            &Draft::new(out, ""),
+            "snia-dirth",
+            "Operations a second, round by round",
+            Unit::Iops,
+            &[(STEADY.to_string(), "32 jobs, 32 in flight each".to_string())],
+        ))
+        .say(sentence, &[alone.unwrap_or(".".into()), ".".into()])
+}

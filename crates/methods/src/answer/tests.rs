@@ -1,0 +1,105 @@
+//! Sentences of single answers. The promises of all of them are in `every.rs`.
+
+use record::{
+    Explained, Finding, FindingKind, HEADLINE_MAX, Level, Metric, Stamp, Unit, Verdict, VerdictKind,
+};
+
+use super::*;
+use crate::Outcome;
+
+fn outcome(metrics: &[(&str, Unit, f64)]) -> Outcome {
+    let metrics = metrics.iter().map(|(name, unit, v)| Metric::single(*name, *unit, *v));
+    let mut out = Outcome::default();
+    out.metrics = metrics.collect();
+    out
+}
+
+fn verdict(kind: VerdictKind, workload: Option<&str>) -> Verdict {
+    let explained = |name: &str| Explained { metric: name.into(), share: None };
+    Verdict { explains: workload.map(explained).into_iter().collect(), ..Verdict::new(kind, "") }
+}
+
+fn measured() -> Outcome {
+    outcome(&[
+        ("seq-read-1MiB-q1", Unit::BytesPerSecond, 9e9),
+        ("seq-read-1MiB-q8", Unit::BytesPerSecond, 3.4e9),
+        ("seq-read-1MiB-q8.p50", Unit::Nanoseconds, 9e9),
+        ("seq-write-1MiB-q8", Unit::BytesPerSecond, 12.6e6),
+        ("rand-read-4KiB-q32", Unit::Iops, 88_400.0),
+        ("rand-write-4KiB-q32", Unit::Iops, 1_240.0),
+    ])
+}
+
+#[test]
+fn quick_reports_the_deepest_queues_and_the_bound_of_its_workload() {
+    let mut out = measured();
+    let answer = quick(&out).expect("measured");
+    assert_eq!(answer.headline, "Reads 3.40 GB/s, writes 12.6 MB/s; 88k/1.2k random IOPS.");
+    assert_eq!((answer.tiles.len(), answer.limits.len()), (4, 0));
+    let limited = |out: &mut Outcome, kind, workload| {
+        out.verdicts = vec![verdict(VerdictKind::Drive, None), verdict(kind, workload)];
+        let answer = quick(out).expect("measured");
+        let limits: Vec<_> = answer.limits.into_iter().map(|l| (l.metric, l.by)).collect();
+        (answer.headline.split_once("IOPS.").expect("rates").1.to_string(), limits)
+    };
+    let table = [
+        (VerdictKind::Link, "seq-read-1MiB-q8", " The link limits sequential reads."),
+        // The exact sentence is one character too long.
+        (VerdictKind::Link, "seq-write-1MiB-q8", " The link is one limit."),
+        (VerdictKind::Cpu, "rand-read-4KiB-q32", " The processor is one limit."),
+        (VerdictKind::Depth, "rand-write-4KiB-q32", ""),
+    ];
+    for (kind, name, words) in table {
+        let limits = vec![(name.to_string(), kind.clone())];
+        assert_eq!(limited(&mut out, kind, Some(name)), (words.to_string(), limits));
+    }
+    // The bound of a workload without a tile is none of the tiles' bounds.
+    let none = (String::new(), Vec::new());
+    assert_eq!(limited(&mut out, VerdictKind::Cpu, Some("mixed-4KiB-q32")), none);
+    let heat = limited(&mut out, VerdictKind::Heat, None);
+    assert_eq!(heat, (" The drive slowed down in heat.".to_string(), Vec::new()));
+}
+
+#[test]
+fn a_device_that_is_only_read_has_an_answer_about_reads() {
+    let out = outcome(&[
+        ("seq-read-1MiB-q8", Unit::BytesPerSecond, 5.2e8),
+        ("rand-read-4KiB-q32", Unit::Iops, 640.0),
+    ]);
+    assert_eq!(quick(&out).expect("measured").headline, "Reads 520 MB/s; 640 random IOPS.");
+    assert!(quick(&Outcome::default()).is_none() && sustain(&Outcome::default()).is_none());
+}
+
+#[test]
+fn memory_is_not_praised() {
+    let mut out = measured();
+    out.warnings = vec![Finding::new(FindingKind::ServedFromRam, Level::Bad, "")];
+    let answer = quick(&out).expect("measured");
+    assert_eq!(answer.stamp, Stamp::NotTheDrive(FindingKind::ServedFromRam));
+    assert!(answer.headline.starts_with("These are not figures of the drive"));
+    let mut out = measured();
+    out.verdicts = vec![verdict(VerdictKind::Ram, None)];
+    assert!(!quick(&out).expect("measured").headline.contains("GB/s"));
+}
+
+#[test]
+fn sustain_reports_the_cache_and_both_rates() {
+    let all = [
+        ("sustain-fresh.cache", Unit::Bytes, 170e9),
+        ("sustain-fresh.inside", Unit::BytesPerSecond, 5.0e9),
+        ("sustain-fresh.after", Unit::BytesPerSecond, 1.45e9),
+        ("sustain-fresh.average", Unit::BytesPerSecond, 1.9e9),
+        ("sustain-full.average", Unit::BytesPerSecond, 1.9e9),
+    ];
+    let mut out = outcome(&all);
+    out.series.push(record::Series::new("sustain-fresh", 0, 0));
+    let answer = sustain(&out).expect("measured");
+    let expected = "170 GB at 5.00 GB/s, then 1.45 GB/s; 1.90 GB/s over the full drive.";
+    assert_eq!(answer.headline, expected);
+    assert_eq!(answer.charts[0].marks[0].at, 170e9);
+    let level = sustain(&outcome(&all[3..4])).expect("measured").headline;
+    assert_eq!(level, "1.90 GB/s from end to end, no cache ended.");
+    let longest = all.map(|(name, unit, v)| (name, unit, v * 1.234e4));
+    let answer = sustain(&outcome(&longest)).expect("measured");
+    assert!(answer.headline.chars().count() <= HEADLINE_MAX, "{}", answer.headline);
+}

@@ -1,0 +1,169 @@
+//! Answers of methods that follow another tool or a user's program, and of `prepare`: `mark`,
+//! `iozone`, `command`.
+
+use record::Statistic::{
+    DeviceRead, DeviceWrittenSynced, Memory, Ram, Ratio, Sync, System, Time, User,
+};
+use record::{Answer, Better, Chart, Metric, MetricKey, State, Unit, VerdictKind};
+use workload::units::{binary, decimal, latency, parse_bytes};
+
+use super::{Draft, name_of, rate};
+use crate::Outcome;
+
+/// The figures of `mark` in the order of the published tables.
+const MARKS: [(&str, &str, &str); 4] = [
+    ("hd-read", "Load a file", "load"),
+    ("hd-write", "Save a file", "save"),
+    ("fs-read", "Read bytes", "read"),
+    ("fs-write", "Write bytes", "write"),
+];
+
+/// The answer of `mark`: the honest figures, else those of the old tool.
+pub(crate) fn mark(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "How fast are files and single bytes, against a RAM disc?");
+    let honest = out.metrics.iter().any(|m| m.name.starts_with("mark-"));
+    let kind = if honest { "mark" } else { "legacy" };
+    let key = |name: &str| MetricKey::of_words(&[&kind, &name]).to_string();
+    let value = |name: &str| draft.value(&key(name)).map(rate);
+    let load = value("hd-read")?;
+    let save = value("hd-write").map(|r| format!(", saves them at {r}")).unwrap_or_default();
+    let sentence = format!("Loads files at {load}{save}");
+    let bytes = [value("fs-read"), value("fs-write")];
+    let bytes = match bytes {
+        [Some(read), Some(write)] => format!("; bytes at {read} and {write}."),
+        [Some(read), None] => format!("; bytes at {read}."),
+        _ => ".".into(),
+    };
+    let bars = |title: &str, names: &[&str]| {
+        let chart = Chart::bars(title, Unit::BytesPerSecond);
+        MARKS.iter().filter(|(name, ..)| names.contains(name)).fold(
+            chart,
+            |chart, (name, _, verb)| {
+                let chart = chart.grouped(*verb, key(name), "drive");
+                chart.grouped(*verb, name_of(&key(name), Ram), "RAM disc")
+            },
+        )
+    };
+    let mut draft = MARKS
+        .iter()
+        .fold(draft, |draft, (name, label, _)| draft.tile(label, &key(name), Better::Higher));
+    for (name, label) in [("hd-read", "Load, share of RAM"), ("hd-write", "Save, share of RAM")] {
+        draft = draft.tile(label, &name_of(&key(name), Ratio), Better::Higher);
+    }
+    draft
+        .chart(bars("Whole files, drive and RAM disc", &["hd-read", "hd-write"]))
+        .chart(bars("A byte at a time, drive and RAM disc", &["fs-read", "fs-write"]))
+        .say(sentence, &[bytes, ".".into()])
+}
+
+/// The answer of `iozone`: the figures of the first row, and which came from memory.
+pub(crate) fn iozone(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "What does iozone say, and which of it can be believed?");
+    let row = out.metrics.iter().find_map(|m| {
+        let (row, _) = m.name.split_once('.')?;
+        row.starts_with("iozone-").then_some(row)
+    })?;
+    let key = |column: &str| format!("{row}.{column}");
+    let value = |column: &str| draft.value(&key(column)).map(rate);
+    let (cold, warm) = (value("cold-read"), value("read"));
+    let sentence = match (&cold, &warm, value("write")) {
+        (Some(cold), Some(warm), _) => {
+            format!("Reads {warm}, but {cold} after the cache is dropped")
+        }
+        (None, Some(warm), Some(write)) => format!("Reads {warm}, writes {write}"),
+        (Some(one), ..) | (_, Some(one), None) => format!("Reads {one}"),
+        (None, None, Some(write)) => format!("Writes {write}"),
+        (None, None, None) => return None,
+    };
+    let durable = value("rewrite-random-content").or(value("rewrite"));
+    let durable = durable.map(|r| format!("; durable writes {r}."));
+    let title = match sizes(row) {
+        Some((file, record)) => format!("iozone, {record} records in a file of {file}"),
+        None => "The columns of iozone".into(),
+    };
+    let columns = [
+        ("write", "write"),
+        ("rewrite", "rewrite"),
+        ("rewrite-random-content", "rewrite, random content"),
+        ("read", "read"),
+        ("reread", "reread"),
+        ("cold-read", "read, cache dropped"),
+        ("random-read", "random read"),
+        ("cold-random-read", "random read, cache dropped"),
+        ("random-write", "random write"),
+        ("backward-read", "backward read"),
+        ("record-rewrite", "record rewrite"),
+        ("strided-read", "strided read"),
+    ];
+    let chart = columns
+        .into_iter()
+        .fold(Chart::bars(title, Unit::BytesPerSecond), |chart, (column, label)| {
+            chart.source(key(column), label)
+        });
+    draft
+        .tile("Write", &key("write"), Better::Higher)
+        .tile("Read", &key("read"), Better::Higher)
+        .tile("Read, cache dropped", &key("cold-read"), Better::Higher)
+        .tile("Random write", &key("random-write"), Better::Higher)
+        .tile("Random read, cache dropped", &key("cold-random-read"), Better::Higher)
+        .tile("Rewrite, random content", &key("rewrite-random-content"), Better::Higher)
+        .chart(chart)
+        .say(sentence, &[durable.unwrap_or(".".into()), ".".into()])
+}
+
+/// File and record of a row, in words.
+fn sizes(row: &str) -> Option<(String, String)> {
+    let (file, record) = row.strip_prefix("iozone-")?.split_once('-')?;
+    let words = |size: &str| parse_bytes(size).ok().map(binary);
+    Some((words(file)?, words(record)?))
+}
+
+/// The answer of `command`: its time, and its traffic.
+pub(crate) fn command(out: &Outcome) -> Option<Answer> {
+    const SUBJECT: &str = "command";
+    let draft = Draft::new(out, "How long does the program take, and what I/O does it cause?");
+    let key = |statistic| name_of(SUBJECT, statistic);
+    let took = latency(draft.part(SUBJECT, Time)?);
+    let sentence = match draft.concluded(&VerdictKind::Failed) {
+        true => format!("The command failed after {took}"),
+        false => format!("Takes {took}"),
+    };
+    let moved = [DeviceRead, DeviceWrittenSynced].map(|s| draft.part(SUBJECT, s));
+    let more = match moved {
+        [Some(read), Some(written)] => {
+            let [read, written] = [read, written].map(|bytes| decimal(bytes as u64));
+            format!("; reads {read} and writes {written}, sync included.")
+        }
+        _ => "; the drive could not be watched.".into(),
+    };
+    let chart = Chart::bars("Where the time went", Unit::Nanoseconds)
+        .source(key(Time), "start to end")
+        .source(key(User), "processor, programs")
+        .source(key(System), "processor, kernel")
+        .source(key(Sync), "sync afterwards");
+    draft
+        .tile("Time", &key(Time), Better::Lower)
+        .tile("Sync afterwards", &key(Sync), Better::Lower)
+        .tile("Written, sync included", &key(DeviceWrittenSynced), Better::Lower)
+        .tile("Read", &key(DeviceRead), Better::Lower)
+        .tile("Largest memory", &key(Memory), Better::Lower)
+        .chart(chart)
+        .say(sentence, &[more, ".".into()])
+}
+
+/// The answer of `prepare`: the state that the drive is in.
+pub(crate) fn prepare(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "Which state is the drive in?");
+    let sentence = match out.state_after {
+        State::Fresh => "The drive is fresh: everything is discarded",
+        State::Filled => "The drive is full: everything was written once in order",
+        State::Used => "The drive is used: everything was written over at random",
+        State::Trimmed => "The drive is trimmed: used, then everything discarded",
+        State::Unknown => "The state of the drive is unknown",
+    };
+    let figures: Vec<&Metric> = out.metrics.iter().collect();
+    let draft = figures.iter().fold(draft, |draft, metric| {
+        draft.tile(&super::general::spoken(metric), &metric.name, Better::Neither)
+    });
+    draft.say(sentence, &[".".into()])
+}

@@ -1,0 +1,83 @@
+//! The answer of `authentic`: whether a cache, a compression or a flush that does nothing stands
+//! between the numbers and the drive.
+
+use record::{Answer, Axis, Better, Chart, Unit, VerdictKind};
+use workload::units::{latency, parse_bytes};
+
+use super::{Draft, rate, times};
+use crate::Outcome;
+
+/// See [`crate::MethodInfo::answer`].
+pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "Do the numbers come from the drive?");
+    if out.metrics.is_empty() {
+        return None;
+    }
+    let [random, zeros, direct] =
+        ["check-write-random", "check-write-zeros", "check-read-direct"].map(|k| draft.value(k));
+    let flush =
+        out.metrics.iter().find(|m| m.name.starts_with("check-flush-") && m.name.ends_with(".p50"));
+    let flush = flush.and_then(|m| Some((m.name.clone(), m.value?)));
+    let sentence = match () {
+        () if draft.concluded(&VerdictKind::Compressible) => match random.zip(zeros) {
+            Some((random, zeros)) if zeros > random => {
+                format!("Writes are compressed: zeros are {} as fast.", times(zeros / random))
+            }
+            _ => "Writes are compressed: content changes their speed.".into(),
+        },
+        () if draft.concluded(&VerdictKind::Flush) => match &flush {
+            Some((_, ns)) => format!("A flush takes {}: too fast to be one.", latency(*ns)),
+            None => "A flush is too fast to be one.".into(),
+        },
+        () if draft.concluded(&VerdictKind::DeviceCache) => {
+            "The drive answers small working sets from a cache of its own.".into()
+        }
+        () if random.is_none() => match direct {
+            Some(r) => format!("No tricks found in reads ({} past memory).", rate(r)),
+            None => "No tricks found in reads.".into(),
+        },
+        () => "No tricks found.".to_string(),
+    };
+    let checked = [
+        (direct.is_some(), "memory"),
+        (random.is_some(), "compression"),
+        (flush.is_some(), "flush"),
+        (out.metrics.iter().any(|m| m.name.starts_with("check-read-within-")), "read cache"),
+    ];
+    let checked: Vec<&str> = checked.into_iter().filter(|c| c.0).map(|c| c.1).collect();
+    let checked = (!checked.is_empty()).then(|| format!(" Checked: {}.", checked.join(", ")));
+    let contents = Chart::bars("Writes of different content", Unit::BytesPerSecond)
+        .source("check-write-random", "random")
+        .source("check-write-half", "half compressible")
+        .source("check-write-repeated", "repeated")
+        .source("check-write-zeros", "zeros");
+    let memory = Chart::bars("Reads past memory and from it", Unit::BytesPerSecond)
+        .source("check-read-direct", "past memory")
+        .source("check-read-cached", "from memory");
+    let title = "Time of a single read within working sets that grow";
+    let sets = out.metrics.iter().fold(
+        Chart::points(title, Axis::WorkingSet, Unit::Nanoseconds),
+        |chart, metric| {
+            let set = metric.name.strip_prefix("check-read-within-");
+            let set = set.and_then(|set| set.strip_suffix(".p50"));
+            match set.and_then(|set| parse_bytes(set).ok()) {
+                Some(bytes) => chart.point("", &metric.name, bytes as f64),
+                None => chart,
+            }
+        },
+    );
+    let mut draft = draft
+        .tile("Writes, random content", "check-write-random", Better::Higher)
+        .tile("Writes of zeros", "check-write-zeros", Better::Neither)
+        .tile("Reads past memory", "check-read-direct", Better::Higher)
+        .tile("Reads from memory", "check-read-cached", Better::Neither);
+    if let Some((name, _)) = &flush {
+        draft = draft.tile("Flush", name, Better::Lower);
+    }
+    if let Some(metric) =
+        out.metrics.iter().find(|m| m.name.ends_with("-q32") && m.unit == Unit::Iops)
+    {
+        draft = draft.tile("Random reads", &metric.name, Better::Higher);
+    }
+    draft.chart(contents).chart(memory).chart(sets).say(sentence, &[checked.unwrap_or_default()])
+}

@@ -1,0 +1,125 @@
+//! Answers about use and discard: `states`, `trim`.
+
+use record::{Answer, Axis, Better, Chart, Statistic, Unit, VerdictKind};
+
+use super::{Draft, name_of, rate, times};
+use crate::Outcome;
+
+/// A difference of less than this is none in a sentence: three random passes over one drive differ
+/// by that much (guess).
+const SAME: f64 = 0.1;
+
+/// States in the order of the document.
+const STATES: [(&str, &str); 6] = [
+    ("states-fresh", "fresh"),
+    ("states-filled", "full"),
+    ("states-partition-deleted", "partition deleted"),
+    ("states-file-deleted", "file deleted"),
+    ("states-formatted", "formatted"),
+    ("states-used-discarded", "used, discarded"),
+];
+
+/// The answer of `states`: what use costs, and what a discard brings back.
+pub(crate) fn states(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "What does use do to the drive, and what does discard restore?");
+    let [fresh, full, back] =
+        ["states-fresh", "states-filled", "states-used-discarded"].map(|key| draft.value(key));
+    let written = draft.value("states-write-fresh");
+    let sentence = match (fresh, full, written) {
+        (Some(fresh), Some(full), _) if full < (1.0 - SAME) * fresh => {
+            format!("Full, random writes fall from {} to {}", rate(fresh), rate(full))
+        }
+        (Some(_), Some(full), _) => format!("Full or fresh, random writes reach {}", rate(full)),
+        (None, Some(full), _) => format!("Full, random writes reach {}", rate(full)),
+        (.., Some(written)) => format!("Fresh, writes in order reach {}", rate(written)),
+        _ => return None,
+    };
+    let restored = fresh.zip(full).zip(back).and_then(|((fresh, full), back)| {
+        let lost = fresh - full;
+        let share = (back - full) / lost;
+        let words = match share {
+            _ if lost < SAME * fresh => return None,
+            s if s > 1.0 - SAME => "; discarding brings all of it back.".to_string(),
+            s if s < SAME => "; discarding brings nothing back.".to_string(),
+            s => format!("; discarding brings {:.0}% of it back.", 100.0 * s),
+        };
+        Some(words)
+    });
+    let bars = STATES.into_iter().fold(
+        Chart::bars("Random writes from each state", Unit::BytesPerSecond),
+        |chart, (key, label)| chart.source(key, label),
+    );
+    let profile = |title: &str, op: &str| {
+        let chart = Chart::lines(title, Axis::Address, Unit::BytesPerSecond);
+        ["fresh", "used", "restored"]
+            .into_iter()
+            .fold(chart, |chart, state| chart.source(format!("states-{op}-{state}"), state))
+    };
+    let draft = draft
+        .tile("Fresh", "states-fresh", Better::Higher)
+        .tile("Full", "states-filled", Better::Higher)
+        .tile("Used, then discarded", "states-used-discarded", Better::Higher)
+        .tile("Reads in order, fresh", "states-read-fresh", Better::Higher)
+        .tile("Reads in order, used", "states-read-used", Better::Higher)
+        .tile("Writes in order, fresh", "states-write-fresh", Better::Higher);
+    draft
+        .chart(bars)
+        .chart_of_column(profile("Writes in order by address", "write"))
+        .chart_of_column(profile("Reads in order by address", "read"))
+        .say(sentence, &[restored.unwrap_or(".".into()), ".".into()])
+}
+
+/// The answer of `trim`: whether a discard has an effect, and which.
+pub(crate) fn trim(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "Does TRIM reach the drive, and what does it do there?");
+    let ratio = |a: &str, b: &str| draft.value(a).zip(draft.value(b)).map(|(a, b)| a / b);
+    let reads = ratio("trim-read-discarded", "trim-read-mapped");
+    let writes = ratio("trim-write-restored", "trim-write-used");
+    let zeros = draft.part("trim-canary", Statistic::Zeros);
+    let works = draft.concluded(&VerdictKind::TrimWorks);
+    let refused = draft.concluded(&VerdictKind::NoTrim);
+    let sentence = match (works, refused) {
+        (true, _) => "TRIM works",
+        (_, true) if zeros.is_none() && reads.is_none() => "TRIM is refused",
+        (_, true) => "TRIM is accepted and does nothing",
+        _ if out.metrics.is_empty() && out.verdicts.is_empty() => return None,
+        _ => "Whether TRIM works could not be seen",
+    };
+    let effects = [
+        writes
+            .filter(|r| *r > 1.0 + SAME)
+            .map(|r| format!("a used drive writes {} as fast", times(r))),
+        reads
+            .filter(|r| *r > 1.0 + SAME)
+            .map(|r| format!("discarded blocks read {} as fast", times(r))),
+        zeros.filter(|share| *share > 1.0 - SAME).map(|_| "discarded blocks read as zeros".into()),
+    ];
+    let mut more: Vec<String> = effects
+        .into_iter()
+        .flatten()
+        .filter(|_| works)
+        .map(|effect| format!(": {effect}."))
+        .collect();
+    more.push(".".into());
+    let pairs = |title: &str, sides: [(&str, &str); 2]| {
+        let bars = Chart::bars(title, Unit::BytesPerSecond);
+        sides.into_iter().fold(bars, |chart, (key, label)| chart.source(key, label))
+    };
+    let blocks = Chart::bars("Discarded blocks", Unit::Number)
+        .source(name_of("trim-canary", Statistic::Zeros), "read as zeros")
+        .source(name_of("trim-canary", Statistic::Kept), "kept their content");
+    let draft = draft
+        .tile("Discarded blocks read as zeros", "trim-canary.zeros", Better::Neither)
+        .tile("Reads of data", "trim-read-mapped", Better::Neither)
+        .tile("Reads of discarded blocks", "trim-read-discarded", Better::Neither)
+        .tile("Random writes, used", "trim-write-used", Better::Higher)
+        .tile("Random writes, restored", "trim-write-restored", Better::Higher)
+        .tile("Discarded blocks kept", "trim-canary.kept", Better::Neither);
+    let reads = [("trim-read-mapped", "blocks with data"), ("trim-read-discarded", "discarded")];
+    let writes = [("trim-write-used", "used drive"), ("trim-write-restored", "after discarding")];
+    draft
+        .chart(pairs("Random writes, used and restored", writes))
+        .chart(pairs("Random reads of data and of discarded blocks", reads))
+        .chart(blocks)
+        .say(sentence, &more)
+}

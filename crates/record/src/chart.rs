@@ -1,0 +1,252 @@
+//! The chart of an answer: the form in which it shows the metrics and series of a record.
+//!
+//! A chart names its sources and holds no measured data of its own, so that it always agrees with
+//! the record it stands in. It adds what a reader needs: labels, places on the axis, marks, bands
+//! and a fitted line. Methods build it with [`Chart::bars`] and its siblings; `report` draws it.
+//!
+//! Fields that hold one value for each source (`labels`, `groups`, `places`) are empty where the
+//! chart does not need them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Unit;
+
+/// The form of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChartKind {
+    /// A bar with its interval for each source, which is a metric, in the order of the sources.
+    /// Sources with the same group stand together: reads beside writes, one format beside another.
+    Bars,
+    /// A line for each source, which is the name of a series, from its columns of the chart's unit.
+    Lines,
+    /// A point with its interval for each source, which is a metric, at its place on the axis. The
+    /// points of a group are joined.
+    Points,
+    /// A coloured cell for each source, which is a metric: its group is the row, its label the
+    /// column.
+    Heatmap,
+}
+
+/// The horizontal axis of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Axis {
+    /// One place for each source.
+    Workload,
+    /// Time since the beginning, seconds.
+    Time,
+    /// Bytes written since the beginning.
+    BytesWritten,
+    /// Address on the drive, bytes.
+    Address,
+    /// Operations in flight.
+    QueueDepth,
+    /// Bytes of an operation.
+    BlockSize,
+    /// Distance from the boundary of a block, bytes.
+    Offset,
+    /// Share of reads, percent.
+    ReadShare,
+    /// Round of a test, from 1.
+    Round,
+    /// Rest before the work, seconds.
+    Rest,
+    /// Operations per second that were asked for.
+    Demand,
+    /// Bytes that are used again and again.
+    WorkingSet,
+}
+
+/// A place on the horizontal axis worth a label.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Its label.
+    pub label: String,
+    /// Its place, in the unit of the axis (bytes, seconds).
+    pub at: f64,
+    /// Lower end of the interval of that place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end of the interval of that place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+}
+
+/// A part of the plane with a label: a level (both ends of `y` are equal), a window of rounds, a
+/// range that values should stay in. An end of `x` or `y` that is missing is the edge of the plot.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Band {
+    /// Its label; may be empty.
+    pub label: String,
+    /// Both ends on the horizontal axis, in its unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x: Option<[f64; 2]>,
+    /// Both ends on the vertical axis, in the chart's unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub y: Option<[f64; 2]>,
+}
+
+/// A straight line through points: `at_zero + slope * x`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FittedLine {
+    /// Its label.
+    pub label: String,
+    /// Value at the origin, in the chart's unit.
+    pub at_zero: f64,
+    /// Change of the value for each unit of the axis.
+    pub slope: f64,
+}
+
+/// A chart of metrics or series of the record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chart {
+    /// Its title as a person says it.
+    pub title: String,
+    /// Its form.
+    pub kind: ChartKind,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// Unit of the vertical axis.
+    pub y: Unit,
+    /// Keys of metrics, or names of series.
+    pub sources: Vec<String>,
+    /// Name of each source as a person says it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// Group of each source: sources that are compared with each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    /// Place of each source on the horizontal axis, in its unit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<f64>,
+    /// Marks on the horizontal axis.
+    #[serde(default)]
+    pub marks: Vec<Mark>,
+    /// Levels, windows and ranges.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bands: Vec<Band>,
+    /// Fitted lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fits: Vec<FittedLine>,
+}
+
+impl Chart {
+    fn new(title: impl Into<String>, kind: ChartKind, x: Axis, y: Unit) -> Chart {
+        Chart {
+            title: title.into(),
+            kind,
+            x,
+            y,
+            sources: Vec::new(),
+            labels: Vec::new(),
+            groups: Vec::new(),
+            places: Vec::new(),
+            marks: Vec::new(),
+            bands: Vec::new(),
+            fits: Vec::new(),
+        }
+    }
+
+    /// Bars of metrics; add them with [`Chart::source`] or [`Chart::grouped`].
+    pub fn bars(title: impl Into<String>, y: Unit) -> Chart {
+        Chart::new(title, ChartKind::Bars, Axis::Workload, y)
+    }
+
+    /// Lines of series; add them with [`Chart::source`].
+    pub fn lines(title: impl Into<String>, x: Axis, y: Unit) -> Chart {
+        Chart::new(title, ChartKind::Lines, x, y)
+    }
+
+    /// Points of metrics; add them with [`Chart::point`].
+    pub fn points(title: impl Into<String>, x: Axis, y: Unit) -> Chart {
+        Chart::new(title, ChartKind::Points, x, y)
+    }
+
+    /// A heat map of metrics; add them with [`Chart::grouped`]: the group is the row, the label the
+    /// column.
+    pub fn heatmap(title: impl Into<String>, x: Axis, y: Unit) -> Chart {
+        Chart::new(title, ChartKind::Heatmap, x, y)
+    }
+
+    /// Adds a metric or a series by its key, with its name for a person. Not to be mixed with the
+    /// other ways of adding one.
+    #[must_use]
+    pub fn source(mut self, key: impl Into<String>, label: impl Into<String>) -> Chart {
+        self.sources.push(key.into());
+        self.labels.push(label.into());
+        self
+    }
+
+    /// Adds a metric to a group.
+    #[must_use]
+    pub fn grouped(
+        mut self,
+        group: impl Into<String>,
+        key: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Chart {
+        self.groups.push(group.into());
+        self.source(key, label)
+    }
+
+    /// Adds a metric at a place on the horizontal axis; the points of a group are joined.
+    #[must_use]
+    pub fn point(mut self, group: impl Into<String>, key: impl Into<String>, at: f64) -> Chart {
+        self.groups.push(group.into());
+        self.places.push(at);
+        self.sources.push(key.into());
+        self
+    }
+
+    /// Marks a place on the horizontal axis, in its unit.
+    #[must_use]
+    pub fn mark(mut self, label: impl Into<String>, at: f64) -> Chart {
+        self.marks.push(Mark { label: label.into(), at, low: None, high: None });
+        self
+    }
+
+    /// Adds a level between two places, or over the whole width.
+    #[must_use]
+    pub fn level(mut self, label: impl Into<String>, value: f64, x: Option<[f64; 2]>) -> Chart {
+        self.bands.push(Band { label: label.into(), x, y: Some([value; 2]) });
+        self
+    }
+
+    /// Keeps the sources for which this holds.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
+        let kept: Vec<bool> = self.sources.iter().map(|source| keep(source)).collect();
+        fn filter<T>(values: &mut Vec<T>, kept: &[bool]) {
+            let mut at = kept.iter();
+            values.retain(|_| at.next().copied().unwrap_or(false));
+        }
+        filter(&mut self.sources, &kept);
+        filter(&mut self.labels, &kept);
+        filter(&mut self.groups, &kept);
+        filter(&mut self.places, &kept);
+    }
+
+    /// Whether it has anything to draw.
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_of_an_earlier_version_is_read_and_unused_fields_are_not_written() {
+        let json = r#"{"title":"t","kind":"lines","x":"bytes_written","y":"B/s",
+            "sources":["a"],"marks":[{"label":"end","at":3.0}]}"#;
+        let chart: Chart = serde_json::from_str(json).expect("as written by 0.1");
+        assert!(chart.labels.is_empty() && chart.marks[0].low.is_none());
+        let text = serde_json::to_string(&chart).expect("plain data");
+        assert_eq!(text, json.split_whitespace().collect::<String>());
+        let full = Chart::points("t", Axis::Offset, Unit::Number).point("g", "a", 512.0);
+        let full = full.mark("page", 4096.0).level("aligned", 1.0, None);
+        let text = serde_json::to_string(&full).expect("plain data");
+        assert_eq!(serde_json::from_str::<Chart>(&text).expect("the same"), full);
+    }
+}
