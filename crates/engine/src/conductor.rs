@@ -209,7 +209,7 @@ type Begin<'a> = (&'a RefCell<&'a mut Drive>, u64, u64, &'a Halt, usize);
 
 fn begin<'a>(player: Player<'a>, stage: Begin<'a>) -> Box<dyn Steps + 'a> {
     let (drive, now, ..) = stage;
-    let sim = Sim::new(drive, now, player.workload.calls, player.files.clone());
+    let sim = Sim::new(drive, now, player.workload, player.files.clone());
     match player.issue.serialize_overlap {
         true => paced(player, stage, SerializeOverlap::new(sim)),
         false => paced(player, stage, sim),

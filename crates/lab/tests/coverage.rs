@@ -4,19 +4,24 @@
 #[path = "../examples/coverage/sample.rs"]
 mod sample;
 
+use std::collections::BTreeMap;
+
 use methods::Options;
-use sample::{Count, PRESETS, coverage, primary};
+use sample::{Count, PRESETS, cover, false_claims, primary, sessions};
 
 #[test]
 fn the_next_run_of_a_drive_that_varies_falls_into_the_interval() {
     let mut pooled = Count::default();
     for preset in [PRESETS[2], PRESETS[8]] {
-        for ((_, runs), count) in coverage(preset, 2, 32 << 20) {
-            if runs > 1 {
-                (pooled.hits, pooled.trials) =
-                    (pooled.hits + count.hits, pooled.trials + count.trials);
-            }
+        let mut cells = BTreeMap::new();
+        for specimen in 1..=2 {
+            let runs = sessions(preset, specimen, 32 << 20);
+            cover(&runs, &mut cells);
+            let [pairs, splits] = false_claims(&runs);
+            assert_eq!((pairs.trials, splits.trials), (15, 10));
+            assert!(pairs.hits == 0 && splits.hits <= 1, "{preset}: {pairs:?} {splits:?}");
         }
+        cells.iter().filter(|((_, k), _)| *k > 1).for_each(|(_, count)| pooled.sum(*count));
     }
     assert_eq!(pooled.trials, 2 * 2 * 2 * 10, "presets, specimens, numbers of runs, cells");
     assert!(pooled.share() >= 0.85, "{pooled:?}");

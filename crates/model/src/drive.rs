@@ -6,9 +6,9 @@
 //! and collection when the next command arrives.
 
 use serde::{Deserialize, Serialize};
-use workload::{Op, OpKind};
+use workload::{Content, Op, OpKind};
 
-use crate::content::Content;
+use crate::content::Content as Kept;
 use crate::firmware::{Cores, MapCache, Partials};
 use crate::ftl::au::{AuMapped, AuRules};
 use crate::ftl::page::{Full, PageMapped, Work};
@@ -16,6 +16,7 @@ use crate::health::{Counters, Health};
 use crate::heat::Heat;
 use crate::link::{Links, Way};
 use crate::media::{Media, ns};
+use crate::reduction::{ReadCache, Reduction};
 use crate::shape::Shape;
 use crate::spec::{DriveSpec, MapKind};
 
@@ -101,11 +102,15 @@ pub struct Drive {
     pub(crate) links: Links,
     pub(crate) cores: Cores,
     map_cache: MapCache,
+    pub(crate) read_cache: ReadCache,
+    reduction: Reduction,
+    /// Share of its endurance used before the first command, percent.
+    worn_percent: f64,
     pub(crate) partials: Partials,
     pub(crate) media: Media,
     pub(crate) translation: Translation,
     pub(crate) heat: Heat,
-    pub(crate) content: Option<Content>,
+    pub(crate) content: Option<Kept>,
     /// The write under way is not to be remembered.
     #[serde(skip)]
     pub(crate) forgetful: bool,
@@ -143,6 +148,9 @@ impl Drive {
             links: Links::new(&spec.link),
             cores: Cores::new(*spec.command.cores),
             map_cache: MapCache::new(spec.map.cache.0, ns(*spec.map.miss_us)),
+            read_cache: ReadCache::new(spec.buffer.read_cache.0, page_bytes),
+            reduction: Reduction::new(&spec.content),
+            worn_percent: *spec.wear.used * 100.0,
             partials: Partials::new(*spec.buffer.combine),
             translation: translation(&spec, &shape),
             media,
@@ -228,6 +236,16 @@ impl Drive {
         Completion { done_ns: done, status }
     }
 
+    /// Share of writes of this content that reaches flash, for [`Self::set_stored_share`].
+    pub fn stored_share(&self, content: &Content) -> f64 {
+        self.reduction.stored_share(content)
+    }
+
+    /// Sets the share of the data written from now on that reaches flash, above 0 to 1.
+    pub fn set_stored_share(&mut self, share: f64) {
+        self.media.set_host_share(share);
+    }
+
     /// Lets time pass without commands until `until`.
     pub fn idle(&mut self, until: u64) {
         self.arrived = self.arrived.max(until);
@@ -268,20 +286,27 @@ impl Drive {
         ready = self.map_cache.look_up(ready, lpn, end - lpn, false, &mut self.media);
         ready = self.find_pieces(ready, lpn, end - lpn);
         let (mut first, mut last) = (u64::MAX, ready);
-        let media = &mut self.media;
+        let (media, cache) = (&mut self.media, &mut self.read_cache);
         let mut fetch = |ppn: u32, n: u32, slc: bool| {
             let (a, b) = media.read_for_host(ready, ppn, n, slc);
             first = first.min(a);
             last = last.max(b);
         };
         match &self.translation {
-            Translation::Page(page) => page.map().pieces(lpn, end - lpn, |_, n, ppn| {
-                if !page.is_open(ppn) {
-                    fetch(ppn, n, page.is_slc(ppn));
+            Translation::Page(page) => page.map().pieces(lpn, end - lpn, |lpn, n, ppn| {
+                if page.is_open(ppn) {
+                    return;
+                }
+                if cache.is_off() {
+                    return fetch(ppn, n, page.is_slc(ppn));
+                }
+                for i in (0..n).filter(|i| !cache.take(lpn + i)) {
+                    fetch(ppn + i, 1, page.is_slc(ppn));
                 }
             }),
             Translation::Au(au) => {
-                let places = (lpn..end).filter_map(|lpn| au.get(lpn));
+                let missed = (lpn..end).filter(|lpn| cache.is_off() || !cache.take(*lpn));
+                let places = missed.filter_map(|lpn| au.get(lpn));
                 places.for_each(|ppn| fetch(ppn, 1, false));
             }
         }
@@ -364,6 +389,7 @@ impl Drive {
 
     #[inline]
     fn put(&mut self, at: u64, lpn: u32, n: u32) -> Result<(), Full> {
+        self.read_cache.keep(lpn, n);
         match &mut self.translation {
             Translation::Page(page) => page.write(at, lpn, n, &mut self.media),
             Translation::Au(au) => au.write(at, lpn, n, &mut self.media),
@@ -467,7 +493,8 @@ impl Drive {
         };
         Health {
             counters: self.counters,
-            wear_percent: mean_erases / f64::from(self.endurance.max(1)) * 100.0,
+            wear_percent: mean_erases / f64::from(self.endurance.max(1)) * 100.0
+                + self.worn_percent,
             mean_erases,
             spare_percent,
             programmed_bytes: traffic.programmed,

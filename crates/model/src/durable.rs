@@ -6,7 +6,7 @@ use crate::content::{Content, Held};
 use crate::drive::{Completion, Drive};
 
 /// Header of a saved drive; the number is incremented when the format changes.
-const MAGIC: &[u8; 8] = b"ssdyno-2";
+const MAGIC: &[u8; 8] = b"ssdyno-3";
 
 /// The bytes are not a drive saved by this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,6 +72,7 @@ impl Drive {
         while self.partials.take().is_some() {}
         self.media.reset(now);
         self.media.forget_log(u64::MAX);
+        self.read_cache.clear();
         self.links.reset(now);
         self.cores.reset(now);
         self.heat.reset(now);

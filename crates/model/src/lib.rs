@@ -33,6 +33,7 @@ mod media;
 mod preset;
 mod presets;
 mod ranges;
+mod reduction;
 mod shape;
 mod spec;
 mod vary;

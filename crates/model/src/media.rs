@@ -86,7 +86,12 @@ pub struct Media {
     log: Option<VecDeque<u64>>,
     log_start: u64,
     pub(crate) vary: Vary,
+    /// Share of host data that is programmed, of [`WHOLE`].
+    host_share: u64,
 }
+
+/// All host data are programmed.
+const WHOLE: u64 = 1 << 16;
 
 impl Media {
     /// The flash and buffer of a description.
@@ -124,12 +129,18 @@ impl Media {
             log: None,
             log_start: 0,
             vary: Vary::new(spec, (*nand.dies).max(1) as usize),
+            host_share: WHOLE,
         }
     }
 
     /// Bytes moved so far.
     pub fn traffic(&self) -> Traffic {
         self.traffic
+    }
+
+    /// Share of the host data written from now on that is programmed, 0 to 1.
+    pub fn set_host_share(&mut self, share: f64) {
+        self.host_share = (share * WHOLE as f64) as u64;
     }
 
     /// The write buffer.
@@ -260,15 +271,17 @@ impl Flash for Media {
         let cell = self.cells[usize::from(slc)];
         let index = self.die_of(ppn, slc);
         let channel = index % self.channels.len();
-        let moved = self.channels[channel].max(at) + cell.transfer;
+        let share = if cause == Cause::Host { self.host_share } else { WHOLE };
+        let moved = self.channels[channel].max(at) + ((cell.transfer * share) >> 16);
         self.channels[channel] = moved;
         let die = &mut self.dies[index];
         let program = if cause == Cause::Fold { self.fold_program } else { cell.program };
         let program = self.vary.flash(program, ppn >> self.stride_bits, index, 1);
+        let program = (program * share) >> 16;
         let done = moved.max(die.free) + program;
         *die = Die { free: done, read_free: die.read_free, unit: ppn, unit_done: done };
         self.row = (u32::MAX, 0);
-        self.traffic.programmed += u64::from(cell.unit_bytes);
+        self.traffic.programmed += (u64::from(cell.unit_bytes) * share) >> 16;
         if cause == Cause::Host {
             self.traffic.host_units += 1;
             self.buffer.push(cell.unit_bytes, done);

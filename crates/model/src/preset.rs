@@ -46,7 +46,7 @@ pub struct FigureLine {
 }
 
 /// Short names for overrides.
-const SHORT: [(&str, &str); 15] = [
+const SHORT: [(&str, &str); 26] = [
     ("temperature", "heat.ambient_c"),
     ("cooled", "heat.cooled"),
     ("format", "block_bytes"),
@@ -62,6 +62,17 @@ const SHORT: [(&str, &str); 15] = [
     ("vary", "vary.amount"),
     ("flush_ignored", "command.flush_ignored"),
     ("depth", "link.0.depth"),
+    ("turnaround", "link.0.turnaround_us"),
+    ("host", "host.command_us"),
+    ("wake", "command.wake_us"),
+    ("sleep_after", "command.sleep_after_ms"),
+    ("compression", "content.compression"),
+    ("dedupe", "content.dedupe"),
+    ("read_cache", "buffer.read_cache"),
+    ("map_cache", "map.cache"),
+    ("open_aus", "map.open_aus"),
+    ("bad_blocks", "wear.bad"),
+    ("wear", "wear.used"),
 ];
 
 impl DriveSpec {
@@ -342,6 +353,17 @@ mod tests {
         assert_eq!(error("dyes", "1"), "dyes: no such parameter; did you mean 'nand.dies'?");
         assert!(error("op", "much").starts_with("op: invalid type"));
         assert_eq!(error("op", "0"), "op: 0 is not between 0.01 and 10");
+    }
+
+    #[test]
+    fn short_names_are_documented_and_known() {
+        let page = include_str!("../../../docs/virtual-drives.md");
+        let known = DriveSpec::preset("sd-150x").expect("a preset").figures();
+        for (short, full) in SHORT {
+            let row = format!("\n| `{short}` | `{full}` |");
+            assert!(page.contains(&row), "docs/virtual-drives.md has no row of {short}");
+            assert!(known.iter().any(|line| line.key == full), "{full}");
+        }
     }
 
     #[test]

@@ -29,7 +29,10 @@ impl Shape {
         let bits = (*spec.nand.bits).max(1);
         let unit = row_pages * bits;
         let capacity = spec.capacity.0;
-        let spare = (capacity as f64 * *spec.op) as u64;
+        let flash = capacity as f64 * (1.0 + *spec.op);
+        // Of the spare flash at least an eighth is left: without any, a drive is dead.
+        let bad = (flash * *spec.wear.bad).min(0.875 * capacity as f64 * *spec.op);
+        let spare = (capacity as f64 * *spec.op - bad) as u64;
         let most = (spare / LEAST_SPARE).min(spec.collect.superblock.0) / page;
         let superblock_pages = match *spec.map.kind {
             MapKind::Page => (most as u32 / unit).max(1) * unit,

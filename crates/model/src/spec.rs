@@ -40,6 +40,8 @@ pub struct DriveSpec {
     pub command: CommandSpec,
     /// Write buffer.
     pub buffer: BufferSpec,
+    /// Data reduction.
+    pub content: ContentSpec,
     /// Mapping.
     pub map: MapSpec,
     /// SLC cache.
@@ -73,6 +75,7 @@ impl Default for DriveSpec {
             link: Vec::new(),
             command: CommandSpec::default(),
             buffer: BufferSpec::default(),
+            content: ContentSpec::default(),
             map: MapSpec::default(),
             slc: SlcSpec::default(),
             collect: CollectSpec::default(),
@@ -168,6 +171,8 @@ pub struct BufferSpec {
     /// Maximum partly written mapping units that wait for the rest; beyond it, the oldest is
     /// completed by read-modify-write.
     pub combine: Figure<u32>,
+    /// Read cache: data read or written last that are answered without flash, bytes; 0: none.
+    pub read_cache: Figure<Size>,
 }
 
 impl Default for BufferSpec {
@@ -177,7 +182,24 @@ impl Default for BufferSpec {
             intake_mb_s: guess(0.0),
             protected: guess(false),
             combine: guess(4),
+            read_cache: guess(Size(0)),
         }
+    }
+}
+
+/// Data reduction: how much of the written content reaches flash.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ContentSpec {
+    /// Share of the compressible part of the data that is not programmed, 0 (no compression) to 1.
+    pub compression: Figure<f64>,
+    /// Whether data that are stored already are not programmed again.
+    pub dedupe: Figure<bool>,
+}
+
+impl Default for ContentSpec {
+    fn default() -> Self {
+        ContentSpec { compression: guess(0.0), dedupe: guess(false) }
     }
 }
 
@@ -380,11 +402,25 @@ pub struct WearSpec {
     /// Difference in erases from the most erased blocks at which a block's data are moved (wear
     /// levelling); 0: never.
     pub level_lead: Figure<u32>,
+    /// Share of all flash in bad blocks from the start; it is missing from the spare flash.
+    pub bad: Figure<f64>,
+    /// Share of its endurance that the drive has used up before the first command.
+    pub used: Figure<f64>,
+    /// Share of page reads repeated at the end of the endurance; it grows with the square of
+    /// `used`.
+    pub retry: Figure<f64>,
 }
 
 impl Default for WearSpec {
     fn default() -> Self {
-        WearSpec { endurance: guess(1500), spares: guess(0.01), level_lead: guess(100) }
+        WearSpec {
+            endurance: guess(1500),
+            spares: guess(0.01),
+            level_lead: guess(100),
+            bad: guess(0.0),
+            used: guess(0.0),
+            retry: guess(0.3),
+        }
     }
 }
 

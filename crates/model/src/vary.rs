@@ -67,12 +67,14 @@ impl Vary {
         let least_us = *spec.command.latency_us + *spec.host.command_us;
         let host_us = (amount * *vary.jitter_us).min(least_us);
         let host = (0..ENTRIES).map(|i| (host_us * 1e3 * waiting(i)) as u32).collect::<Vec<_>>();
+        // Worn flash has to be read again more often; this is no variation and has no factor.
+        let retry = amount * *vary.retry + *spec.wear.retry * spec.wear.used.powi(2);
         let mut vary = Vary {
             on: amount > 0.0,
             specimen: (0..dies).map(die).collect(),
             dies: vec![[ONE as u32; 2]; dies],
             blocks: (0..ENTRIES).map(|i| block(i).map(fixed)).collect(),
-            retry_below: ((amount * *vary.retry).min(1.0) * f64::from(u32::MAX)) as u32,
+            retry_below: (retry.min(1.0) * f64::from(u32::MAX)) as u32,
             host_mean: host.iter().map(|&ns| u64::from(ns)).sum::<u64>() / ENTRIES as u64,
             host,
             session,

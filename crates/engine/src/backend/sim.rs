@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use model::{Drive, Status};
-use workload::{Calls, Op, OpKind};
+use workload::{Calls, Op, OpKind, Workload};
 
 use super::{Backend, Completion, Wait};
 
@@ -44,27 +44,35 @@ pub(crate) struct Sim<'d> {
     byte_ns: u64,
     /// Bytes read that the host has not yet taken from the stream.
     unread_bytes: u64,
+    /// Share of the content written that reaches flash.
+    stored_share: f64,
 }
 
 impl<'d> Sim<'d> {
-    /// A backend on a drive whose time is `now`, for a host that makes these calls.
+    /// A backend on a drive whose time is `now`, for the calls and the content of a workload.
     pub(crate) fn new(
         drive: &'d RefCell<&'d mut Drive>,
         now: u64,
-        calls: Calls,
+        workload: &Workload,
         files: FileMap,
     ) -> Sim<'d> {
-        let byte_ns = match calls {
+        let byte_ns = match workload.calls {
             Calls::Bytes { host_ns } => u64::from(host_ns),
             Calls::Best | Calls::Plain => 0,
         };
-        Sim { drive, files, now, in_flight: BinaryHeap::new(), byte_ns, unread_bytes: 0 }
+        let stored_share = drive.borrow().stored_share(&workload.content);
+        let in_flight = BinaryHeap::new();
+        Sim { drive, files, now, in_flight, byte_ns, unread_bytes: 0, stored_share }
     }
 
     #[inline]
     fn submit(&mut self, op: Op) -> (u64, i64) {
         let located = Op { offset: self.files.locate(op.offset), ..op };
-        let completion = self.drive.borrow_mut().submit(self.now, &located);
+        let mut drive = self.drive.borrow_mut();
+        if op.kind == OpKind::Write {
+            drive.set_stored_share(self.stored_share);
+        }
+        let completion = drive.submit(self.now, &located);
         let result = match completion.status {
             Status::Ok => i64::from(op.bytes),
             Status::Invalid => -i64::from(libc::EINVAL),

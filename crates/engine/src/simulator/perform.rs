@@ -100,6 +100,7 @@ impl Simulator {
         let (mut seen, end) =
             done.map_err(|source| RigError::Io { context: name.clone(), source })?;
         self.now = self.now.max(end.min(TIME_MAX_NS));
+        self.drive.set_stored_share(1.0);
         // The processor time is the simulator's and says nothing about the drive.
         seen.ends.iter_mut().for_each(|end| end.usage = Default::default());
         seen.device = Some(moved_since(&before, &self.drive.health()));

@@ -1,11 +1,11 @@
-//! Runs of `quick` on specimens of virtual drives in several sessions, and how many of the intervals
-//! for the next run hold it. Shared by the example `coverage` and its test.
+//! Runs of `quick` on specimens of virtual drives in several sessions: how many of the intervals for
+//! the next run hold it, and how many comparisons of the same drive claim a difference. Shared by the example `coverage` and its test.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use analysis::{Session, outlook};
+use analysis::{Outcome, Session, Sides, claims, outlook};
 use engine::Simulator;
 use methods::{Options, Session as Script, find};
 use model::DriveSpec;
@@ -16,6 +16,9 @@ pub const RUNS: [usize; 3] = [1, 3, 5];
 
 /// The spread between runs that `ssdyno run` assumes of a virtual drive.
 const ASSUMED: f64 = 0.005;
+
+/// The primary metrics of a method are eight at most.
+const FAMILY_MAX: usize = 8;
 
 /// Presets of all kinds: NVMe with TLC, MLC and QLC, SATA, without DRAM, eMMC, card.
 pub const PRESETS: [&str; 10] = [
@@ -45,8 +48,12 @@ impl Count {
     }
 
     pub fn add(&mut self, hit: bool) {
-        self.trials += 1;
-        self.hits += u32::from(hit);
+        self.sum(Count { hits: u32::from(hit), trials: 1 });
+    }
+
+    pub fn sum(&mut self, other: Count) {
+        self.hits += other.hits;
+        self.trials += other.trials;
     }
 }
 
@@ -77,23 +84,58 @@ fn session(preset: &str, specimen: u64, session: u64, size: u64) -> BTreeMap<Str
     metrics.into_iter().filter_map(value).collect()
 }
 
-/// Coverage of each cell of a preset for each number of [`RUNS`], over so many specimens.
-pub fn coverage(preset: &str, specimens: u64, size: u64) -> BTreeMap<(String, usize), Count> {
-    let mut counts: BTreeMap<(String, usize), Count> = BTreeMap::new();
-    let sessions = *RUNS.last().expect("some") as u64 + 1;
-    for specimen in 1..=specimens {
-        let all: Vec<_> =
-            (1..=sessions).map(|s| session(preset, specimen, 1000 * specimen + s, size)).collect();
-        for (cell, _) in all[0].iter() {
-            let values: Vec<Session> =
-                all.iter().filter_map(|run| run.get(cell).copied()).collect();
-            for k in RUNS.into_iter().filter(|k| values.len() > *k) {
-                let Some(found) = outlook(&values[..k], ASSUMED, None) else { continue };
-                let next = values[k].value();
-                let hit = (found.next[0]..=found.next[1]).contains(&next);
-                counts.entry((cell.clone(), k)).or_default().add(hit);
-            }
+/// The sessions of one specimen, one more than the largest of [`RUNS`].
+pub fn sessions(preset: &str, specimen: u64, size: u64) -> Vec<BTreeMap<String, Session>> {
+    let count = *RUNS.last().expect("some") as u64 + 1;
+    (1..=count).map(|s| session(preset, specimen, 1000 * specimen + s, size)).collect()
+}
+
+/// Adds the coverage of each cell by the intervals of one specimen, for each number of [`RUNS`].
+pub fn cover(runs: &[BTreeMap<String, Session>], counts: &mut BTreeMap<(String, usize), Count>) {
+    for cell in runs[0].keys() {
+        let values: Vec<Session> = runs.iter().filter_map(|run| run.get(cell).copied()).collect();
+        for k in RUNS.into_iter().filter(|k| values.len() > *k) {
+            let Some(found) = outlook(&values[..k], ASSUMED, None) else { continue };
+            let next = values[k].value();
+            let hit = (found.next[0]..=found.next[1]).contains(&next);
+            counts.entry((cell.clone(), k)).or_default().add(hit);
+        }
+    }
+}
+
+/// Comparisons of runs of one specimen that claim a difference: one against one, all pairs, and
+/// three against three, all splits.
+pub fn false_claims(runs: &[BTreeMap<String, Session>]) -> [Count; 2] {
+    let mut counts = [Count::default(); 2];
+    for mask in 0u32..1 << runs.len() {
+        let (ones, first) = (mask.count_ones(), mask & 1 == 1);
+        let side = |chosen: bool| {
+            (0..runs.len()).filter(move |i| ((mask >> i) & 1 == 1) == chosen).collect::<Vec<_>>()
+        };
+        if ones == 2 {
+            let [a, b] = side(true)[..] else { continue };
+            counts[0].add(differs(runs, &[a], &[b]));
+        } else if 2 * ones as usize == runs.len() && first {
+            counts[1].add(differs(runs, &side(true), &side(false)));
         }
     }
     counts
+}
+
+/// Whether a comparison of these runs claims that any cell became faster or slower. As in `compare`,
+/// the write side of a mix is not tested: it follows from the read side.
+fn differs(runs: &[BTreeMap<String, Session>], a: &[usize], b: &[usize]) -> bool {
+    let cells = runs[0].keys().filter(|cell| !cell.starts_with("mixed-write"));
+    let family: Vec<Sides> = cells
+        .map(|cell| {
+            let of = |side: &[usize]| -> Vec<Session> {
+                side.iter().filter_map(|i| runs[*i].get(cell).copied()).collect()
+            };
+            Sides { a: of(a), b: of(b), repeats: Vec::new(), prior: ASSUMED }
+        })
+        .take(FAMILY_MAX)
+        .collect();
+    let claims = claims(&family).into_iter().flatten();
+    let mut outcomes = claims.map(|claim| claim.outcome);
+    outcomes.any(|outcome| matches!(outcome, Outcome::Faster | Outcome::Slower))
 }

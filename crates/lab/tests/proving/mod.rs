@@ -213,7 +213,7 @@ pub struct Tally {
     /// Those about a figure that does not.
     pub wrong: BTreeMap<String, u32>,
     /// Figures held down by the cause that was put in, about which nothing was said.
-    pub open: u32,
+    pub open: Vec<String>,
     /// The wrong ones, for people.
     pub slips: Vec<String>,
 }
@@ -255,6 +255,10 @@ pub fn judge(scenario: &Scenario, seed: u64, seconds: u64) -> Tally {
     let lifted = without(scenario.lift);
     let said = |metric: &str| out.verdicts.iter().any(|verdict| verdict.explains(metric));
     let open = now.keys().filter(|metric| rises(&lifted, metric) && !said(metric));
-    tally.open = open.count() as u32;
+    let words = |metric: &String| {
+        let (held, free) = (now[metric], lifted[metric]);
+        format!("{}, seed {seed}: {metric}, {held:.4e} -> {free:.4e}", scenario.name)
+    };
+    tally.open = open.map(words).collect();
     tally
 }

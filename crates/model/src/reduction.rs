@@ -1,0 +1,114 @@
+//! Data reduction and the read cache: what keeps host data away from flash.
+//!
+//! A drive that compresses or deduplicates programs a share of the written bytes, so that content
+//! decides its speed. The share is applied to the program time of host data; the space that is saved,
+//! and what collection saves by it, are not modelled. A read cache answers mapping units that were
+//! read or written last without flash. Both are off unless a description turns them on.
+
+use serde::{Deserialize, Serialize};
+use workload::Content;
+
+use crate::spec::ContentSpec;
+
+/// References and headers of data that is not stored again: the least share that reaches flash. A
+/// guess; it only has to be small.
+const LEAST: f64 = 0.02;
+
+/// Data reduction of a drive.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Reduction {
+    compression: f64,
+    dedupe: bool,
+}
+
+impl Reduction {
+    /// The reduction of a description.
+    pub fn new(spec: &ContentSpec) -> Reduction {
+        Reduction { compression: *spec.compression, dedupe: *spec.dedupe }
+    }
+
+    /// Share of written bytes of this content that reach flash, above 0 to 1.
+    pub fn stored_share(&self, content: &Content) -> f64 {
+        let share = match content {
+            Content::Zeros if self.dedupe => 0.0,
+            Content::Zeros => 1.0 - self.compression,
+            Content::Compressible(share) => 1.0 - self.compression * share,
+            Content::Repeated if self.dedupe => 0.0,
+            Content::Random | Content::Repeated | Content::Original | Content::Blend(_) => 1.0,
+        };
+        share.max(LEAST)
+    }
+}
+
+/// Mapping units read or written last: direct-mapped, a number + 1 in each place.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReadCache {
+    places: Vec<u32>,
+}
+
+impl ReadCache {
+    /// Room for `bytes` in units of `unit` bytes; 0: no cache.
+    pub fn new(bytes: u64, unit: u32) -> ReadCache {
+        ReadCache { places: vec![0; (bytes / u64::from(unit)) as usize] }
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_off(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Whether it holds a unit; it does from now on.
+    pub fn take(&mut self, lpn: u32) -> bool {
+        let index = lpn as usize % self.places.len();
+        std::mem::replace(&mut self.places[index], lpn + 1) == lpn + 1
+    }
+
+    /// Holds `n` units from `lpn` on.
+    #[inline]
+    pub fn keep(&mut self, lpn: u32, n: u32) {
+        if self.is_off() {
+            return;
+        }
+        for lpn in lpn..lpn + n {
+            self.take(lpn);
+        }
+    }
+
+    /// Drops everything.
+    pub fn clear(&mut self) {
+        self.places.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DriveSpec;
+
+    #[test]
+    fn content_decides_the_share_that_is_stored() {
+        let shares = |pairs: &[(&str, &str)]| {
+            let spec = DriveSpec::default().with_overrides(pairs).expect("known");
+            let reduction = Reduction::new(&spec.content);
+            let contents = [Content::Random, Content::Compressible(0.5), Content::Repeated];
+            let all = contents.into_iter().chain([Content::Zeros]);
+            all.map(|content| reduction.stored_share(&content)).collect::<Vec<_>>()
+        };
+        assert_eq!(shares(&[]), [1.0; 4]);
+        assert_eq!(shares(&[("compression", "1")]), [1.0, 0.5, 1.0, LEAST]);
+        assert_eq!(shares(&[("compression", "60%")]), [1.0, 0.7, 1.0, 0.4]);
+        assert_eq!(shares(&[("dedupe", "true")]), [1.0, 1.0, LEAST, LEAST]);
+    }
+
+    #[test]
+    fn a_unit_is_held_until_another_takes_its_place() {
+        let mut cache = ReadCache::new(4 * 4096, 4096);
+        assert!(!cache.take(1) && cache.take(1) && !cache.take(5) && !cache.take(1));
+        cache.keep(6, 2);
+        assert!(cache.take(7) && cache.take(6));
+        cache.clear();
+        assert!(!cache.take(7));
+        assert!(ReadCache::new(0, 4096).is_off());
+    }
+}
