@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod chart;
 mod csv;
 mod describe;
 mod facts;

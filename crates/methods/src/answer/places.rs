@@ -25,6 +25,9 @@ pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
     let fastest = known.iter().map(|(_, rate)| *rate).reduce(f64::max);
     let unwritten = draft.part(READ, UnmappedShare);
     let sentence = match (slowest, fastest) {
+        _ if unwritten.is_some_and(|share| share > 0.99) => {
+            format!("Nothing is written here: {} is not the speed of the flash", rate(all))
+        }
         (Some((part, slow)), Some(fast)) if slow < (1.0 - EVEN) * fast => {
             let factor = fast / slow;
             format!("The {part} is {} slower", times(factor))
@@ -35,9 +38,8 @@ pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
         }
         _ => format!("Reads {} over all addresses", rate(all)),
     };
-    let unwritten = unwritten.map(|share| {
-        format!("; {:.0}% of it holds no data, which says nothing of the flash.", 100.0 * share)
-    });
+    let unwritten = unwritten.filter(|share| *share <= 0.99);
+    let unwritten = unwritten.map(|share| format!("; {:.0}% of it holds no data.", 100.0 * share));
     let chart = Chart::lines("Read speed by address", Axis::Address, Unit::BytesPerSecond)
         .source(format!("{ZONES_ASCENDING}-profile"), "in order")
         .source("zones-read-shuffled-profile", "shuffled");

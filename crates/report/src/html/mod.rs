@@ -14,6 +14,7 @@ mod summary;
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use record::Run;
 
+use crate::chart;
 use crate::facts;
 use emit::steers;
 
@@ -46,15 +47,20 @@ pub fn html(run: &Run) -> serde_json::Result<String> {
                 (top(run))
                 main {
                     (summary::summary(run))
-                    (numbers::numbers(run))
-                    (parts::conclusions(run))
-                    (figures::over_time(run))
-                    (figures::latencies(run))
-                    (parts::origin(run))
-                    (parts::drive(run))
-                    (parts::machine(run))
-                    (parts::plan(run))
-                    (parts::raw(run))
+                    (answer(run))
+                    (parts::limits(run))
+                    (parts::distrust(run))
+                    div.folded {
+                        (folded("All numbers", numbers::numbers(run)))
+                        (folded("Conclusions and their evidence", parts::conclusions(run)))
+                        (folded("Over time", figures::over_time(run)))
+                        (folded("Latency", figures::latencies(run)))
+                        (folded("Origin", parts::origin(run)))
+                        (folded("Drive", parts::drive(run)))
+                        (folded("Machine", parts::machine(run)))
+                        (folded("Plan", parts::plan(run)))
+                        (folded("Raw values", parts::raw(run)))
+                    }
                 }
                 footer {
                     "ssdyno " (run.environment.ssdyno) ". This page loads nothing from anywhere."
@@ -66,6 +72,23 @@ pub fn html(run: &Run) -> serde_json::Result<String> {
         }
     };
     Ok(steady(page.into_string()))
+}
+
+/// The charts that answer the method's question, at full width.
+fn answer(run: &Run) -> Markup {
+    let charts = chart::charts(run);
+    markup! {
+        @if !charts.is_empty() {
+            section { @for chart in &charts { (chart) } }
+        }
+    }
+}
+
+/// A part that is shown when it is asked for; nothing where it is empty.
+fn folded(title: &str, part: Markup) -> Markup {
+    markup! {
+        @if !part.0.is_empty() { details.more { summary { (title) } (part) } }
+    }
 }
 
 /// JSON that can neither end its element nor change the direction of the text around it.

@@ -13,7 +13,6 @@ use crate::table::Align::{Left, Right};
 use crate::wear;
 
 pub(super) fn conclusions(run: &Run) -> Markup {
-    let doubts = facts::doubts(run);
     markup! {
         @if !run.verdicts.is_empty() {
             section {
@@ -27,6 +26,42 @@ pub(super) fn conclusions(run: &Run) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// The bound of each main number, with its evidence.
+pub(super) fn limits(run: &Run) -> Markup {
+    let Some(answer) = run.answer.as_ref().filter(|answer| !answer.limits.is_empty()) else {
+        return markup! {};
+    };
+    let tile = |metric: &str| answer.tiles.iter().find(|tile| tile.metric == metric);
+    let verdict = |limit: &record::Limit| {
+        let of = |v: &&record::Verdict| v.kind == limit.by && v.explains(&limit.metric);
+        let any = |v: &&record::Verdict| v.kind == limit.by;
+        run.verdicts.iter().find(of).or_else(|| run.verdicts.iter().find(any))
+    };
+    markup! {
+        section {
+            h2 { "Limits" }
+            @for limit in &answer.limits {
+                @let name = tile(&limit.metric).map_or("This run", |tile| tile.label.as_str());
+                article.finding {
+                    @match verdict(limit) {
+                        Some(verdict) => {
+                            p { b { (name) } " " (verdict.text) }
+                            (evidence(&verdict.evidence))
+                        }
+                        None => p { b { (name) } " " (limit.by) },
+                    }
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn distrust(run: &Run) -> Markup {
+    let doubts = facts::doubts(run);
+    markup! {
         section #distrust {
             h2 { "What to distrust" }
             @if doubts.is_empty() && run.errors.is_empty() {

@@ -37,7 +37,7 @@ function tails() {
 }
 
 function drawTails(parent, op, lines, tables) {
-  const f = figure(parent, op, lines, `Share of operations (${op}) that took at least a time, both axes logarithmic`);
+  const f = figure(parent, `Times of ${op}s`, lines, `Share of operations (${op}) that took at least a time, both axes logarithmic`);
   draw(f.plot, {
     height: 300,
     scales: { x: { time: false, ...logScale(1.1) }, y: { distr: 3, range: (u, min) => [min / 1.3, 1.15] } },

@@ -47,6 +47,8 @@ addEventListener("resize", () => {
   width = innerWidth;
   fit();
 });
+// A chart in a closed part has no width until the part is opened.
+for (const part of document.querySelectorAll("details")) part.addEventListener("toggle", fit);
 document.getElementById("save").onclick = save;
 theme();
 drawAll();

@@ -21,6 +21,17 @@ function track(series, columns) {
   return out;
 }
 
+// A sensor is read less often than the rest: its value holds until the next one of the same workload, and
+// never through a rest.
+function held(t, unit) {
+  if (unit === "C") for (const { from, to } of t.segments) for (const column of t.columns) {
+    let last = to - 1;
+    while (last > from && column[last] === null) last--;
+    for (let i = from + 1; i < last; i++) column[i] ??= column[i - 1];
+  }
+  return t;
+}
+
 const known = (values) => values.filter((v) => v !== null).sort((a, b) => a - b);
 
 // Least, median and greatest of each column over buckets of the rows between two times. A bucket
@@ -60,13 +71,18 @@ function dashOf(name) {
   return /\.p\d\d+(\.\d+)?$/.test(name) && !name.endsWith(".p50") ? [6, 4] : undefined;
 }
 
+const PANELS = {
+  "B/s": "Throughput", "ns": "Latency", "C": "Temperature", "IOPS": "Operations a second", "B": "Place on the drive",
+  "1": "Counts and shares",
+};
+
 // Panels of the time axis: application throughput, device, latencies, temperature, and the rest.
 function panelsOf(series) {
   const panels = new Map();
   for (const { name, unit } of series.flatMap((s) => s.columns)) {
     if (name.endsWith(".ops")) continue; // the same course as the bytes
     const device = name.startsWith("device.");
-    const id = (device ? "At the device" : { "B/s": "Throughput", "ns": "Latency", "C": "Temperature" }[unit]) ?? unit;
+    const id = (device ? "At the device" : PANELS[unit]) ?? `In ${unit}`;
     if (!panels.has(id)) panels.set(id, { title: id, unit, columns: [] });
     if (!panels.get(id).columns.includes(name)) panels.get(id).columns.push(name);
   }
@@ -90,7 +106,7 @@ function timeline() {
   const series = run.series.filter((s) => s.t_ns.length).sort((a, b) => a.start_ns - b.start_ns);
   if (!parent || !series.length) return;
   parent.replaceChildren();
-  const panels = panelsOf(series).map((p) => ({ ...p, track: track(series, p.columns) }))
+  const panels = panelsOf(series).map((p) => ({ ...p, track: held(track(series, p.columns), p.unit) }))
     .filter((p) => p.track.columns.some((c) => c.some((v) => v !== null)));
   const all = panels[0].track.x;
   const view = (min, max) => panels.forEach((p) => {
@@ -112,7 +128,7 @@ function drawPanel(parent, panel, isLast, view, whole) {
   const { columns, unit } = panel;
   const lines = columns.map((name) => ({ name: name.replace("device.", ""), colour: paintOf(name), dash: dashOf(name) }));
   const unitName = UNIT_NAMES[unit] ?? unit;
-  const title = unitName && unit !== "ns" ? `${panel.title}, ${unitName}` : panel.title;
+  const title = unitName && !["ns", "IOPS", "1"].includes(unit) ? `${panel.title}, ${unitName}` : panel.title;
   const f = figure(parent, title, lines.length > 1 ? lines : [], `${panel.title} over the run: ${columns.join(", ")}`);
   panel.whole = element("button", "", "Whole run");
   panel.whole.hidden = true;
@@ -129,9 +145,7 @@ function drawPanel(parent, panel, isLast, view, whole) {
     ],
     series: [{}, ...lines.flatMap((l) => {
       const edge = line(l.name, l.colour, { stroke: "transparent", width: 0 });
-      // A sensor is read less often than the rest: its line goes on between its values.
-      const median = unit === "C" ? { spanGaps: true } : { paths: pieces };
-      return [edge, line(l.name, l.colour, { dash: l.dash, ...median }), edge];
+      return [edge, line(l.name, l.colour, { dash: l.dash, paths: pieces }), edge];
     })],
     bands: lines.map((l, i) => ({ series: [3 * i + 3, 3 * i + 1], fill: faint(l.colour, 0.22) })),
     cursor: {

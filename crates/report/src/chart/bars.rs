@@ -1,0 +1,132 @@
+//! Bars with whiskers, across: the name, the bar, the value at its end. On a phone the name stands
+//! above its bar.
+
+use record::{Chart, Run, Unit};
+
+use super::canvas::{Anchor, CHAR, Canvas};
+use super::scale::{Scale, shown};
+use super::{Drawn, Figure, NARROW, WIDE, class_of, figure_of, group_of, label_of};
+
+/// Height of a bar and of the gap to the next one; more between groups.
+const BAR: f64 = 16.0;
+const GAP: f64 = 6.0;
+const GROUP_GAP: f64 = 10.0;
+
+/// Room for the value at the end of a bar.
+const VALUE: f64 = 96.0;
+
+/// Height of a line of text.
+const LINE: f64 = 18.0;
+
+/// Most room for names on a desk.
+const NAMES_MAX: f64 = 250.0;
+
+struct Bar {
+    group: String,
+    label: String,
+    class: String,
+    figure: Figure,
+}
+
+pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
+    let grouped = chart.groups.iter().any(|group| !group.is_empty());
+    let mut names: Vec<String> = Vec::new();
+    let mut bars = Vec::new();
+    for (index, source) in chart.sources.iter().enumerate() {
+        let figure = run.metric(source).and_then(|m| figure_of(m, chart.y, 0.0));
+        let Some(figure) = figure else { continue };
+        let label = label_of(chart, index);
+        let color = names.iter().position(|name| *name == label).unwrap_or(names.len());
+        if color == names.len() {
+            names.push(label.clone());
+        }
+        let class = if grouped { class_of(&label, color) } else { class_of(&label, 0) };
+        bars.push(Bar { group: group_of(chart, index).to_string(), label, class, figure });
+    }
+    if bars.is_empty() {
+        return None;
+    }
+    let most = |bar: &Bar| bar.figure.high.unwrap_or(bar.figure.value).max(bar.figure.value);
+    let levels = chart.bands.iter().filter_map(|band| Some(band.y?[1]));
+    let most = bars.iter().map(most).chain(levels).fold(0.0, f64::max);
+    let scale = Scale::from_zero(most);
+    let key = match grouped {
+        true => {
+            let class = |i: usize| class_of(&names[i], i);
+            (0..names.len()).map(|i| (class(i), names[i].clone())).collect()
+        }
+        false => Vec::new(),
+    };
+    let said = bars.iter().map(|bar| {
+        let name = [bar.group.as_str(), bar.label.as_str()].into_iter().filter(|n| !n.is_empty());
+        let name = name.collect::<Vec<_>>().join(" ");
+        format!("{name} {}", shown(chart.y, bar.figure.value))
+    });
+    let said = said.collect();
+    Some(Drawn::of(key, said, |narrow| form(chart, &bars, &scale, grouped, narrow)))
+}
+
+fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool) -> Canvas {
+    let width = if narrow { NARROW } else { WIDE };
+    let name = |bar: &Bar| if grouped { bar.group.clone() } else { bar.label.clone() };
+    let widest = bars.iter().map(|bar| name(bar).chars().count()).max().unwrap_or(0) as f64 * CHAR;
+    let left = if narrow { 0.0 } else { (widest + 14.0).min(NAMES_MAX) };
+    let levels: Vec<_> =
+        chart.bands.iter().filter_map(|b| Some((b.label.as_str(), b.y?[1]))).collect();
+    let top = if levels.is_empty() { 2.0 } else { LINE };
+    // Places first: the height of the drawing follows from them.
+    let (mut y, mut places, mut headings) = (top, Vec::new(), Vec::new());
+    for (index, bar) in bars.iter().enumerate() {
+        let begins = index == 0 || !grouped || bars[index - 1].group != bar.group;
+        if begins && index > 0 {
+            y += if grouped { GROUP_GAP } else { 0.0 };
+        }
+        if begins && narrow && !name(bar).is_empty() {
+            headings.push((y + LINE / 2.0, name(bar)));
+            y += LINE;
+        } else if begins {
+            let count =
+                bars[index..].iter().take_while(|b| grouped && b.group == bar.group).count();
+            let lower = count.max(1) as f64 * (BAR + GAP) - GAP;
+            headings.push((y + lower / 2.0, name(bar)));
+        }
+        places.push(y);
+        y += BAR + GAP;
+    }
+    let mut canvas = Canvas::new(width, y + 4.0);
+    let room = width - left - VALUE;
+    let at = |value: f64| left + scale.share(value).clamp(0.0, 1.0) * room;
+    for (label, value) in levels {
+        canvas.line("level", [at(value), top - 4.0], [at(value), y]);
+        canvas.text("label", [at(value), 8.0], Anchor::Middle, label);
+    }
+    for (y, name) in headings {
+        match narrow {
+            true => canvas.text("name", [0.0, y], Anchor::Start, &name),
+            false => canvas.text("name", [left - 12.0, y], Anchor::End, &name),
+        }
+    }
+    for (bar, y) in bars.iter().zip(places) {
+        one(&mut canvas, chart.y, bar, y, &at);
+    }
+    if !narrow {
+        canvas.line("axis", [left, top - 2.0], [left, y]);
+    }
+    canvas
+}
+
+fn one(canvas: &mut Canvas, unit: Unit, bar: &Bar, y: f64, at: &impl Fn(f64) -> f64) {
+    let Figure { value, low, high } = bar.figure;
+    let (from, to, middle) = (at(0.0), at(value), y + BAR / 2.0);
+    canvas.rect(&format!("datum {}", bar.class), [from, y], [(to - from).max(1.0), BAR]);
+    let mut end = to;
+    if let (Some(low), Some(high)) = (low, high) {
+        let [low, high] = [at(low), at(high)];
+        canvas.line("whisker", [low, middle], [high, middle]);
+        for x in [low, high] {
+            canvas.line("whisker", [x, middle - 4.0], [x, middle + 4.0]);
+        }
+        end = end.max(high);
+    }
+    canvas.text("value", [end + 7.0, middle], Anchor::Start, &shown(unit, value));
+}

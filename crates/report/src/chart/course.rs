@@ -1,0 +1,186 @@
+//! Courses: the points of a series on the axis of its chart, in pieces between gaps, and reduced to
+//! what a screen can show.
+
+use record::{Axis, Chart, Column, Run, Series};
+
+/// Most buckets of a line: a point for every other pixel of a desk.
+const BUCKETS: usize = 500;
+
+/// A pause this many times longer than an interval is a gap.
+const GAP_INTERVALS: f64 = 3.0;
+
+/// A line of a chart.
+pub(super) struct Course {
+    /// Its name as a person says it.
+    pub(super) name: String,
+    /// Pieces without gaps.
+    pub(super) pieces: Vec<Vec<Bucket>>,
+    /// It shows blocks that hold no data.
+    pub(super) unmapped: bool,
+}
+
+/// Values around a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bucket {
+    pub(super) x: f64,
+    pub(super) low: f64,
+    pub(super) mid: f64,
+    pub(super) high: f64,
+}
+
+/// A point, and whether it begins a piece.
+#[derive(Clone, Copy)]
+struct Point {
+    x: f64,
+    y: f64,
+    begins: bool,
+    unmapped: bool,
+}
+
+/// The lines of a source.
+pub(super) fn courses(chart: &Chart, run: &Run, index: usize) -> Vec<Course> {
+    let label = super::label_of(chart, index);
+    let series: Vec<&Series> =
+        run.series.iter().filter(|s| s.name == chart.sources[index]).collect();
+    let shown = columns(chart, &series);
+    let mut courses = Vec::new();
+    for name in &shown {
+        let points = points(chart, run, &series, name);
+        let name = match (shown.len(), label.as_str()) {
+            (1, _) => label.clone(),
+            (_, label) => format!("{label}, {name}s"),
+        };
+        for unmapped in [false, true] {
+            let pieces = pieces(&points, unmapped);
+            if pieces.is_empty() {
+                continue;
+            }
+            let name = if unmapped { format!("{name}, no data there") } else { name.clone() };
+            courses.push(Course { name, pieces: reduced(pieces), unmapped });
+        }
+    }
+    courses
+}
+
+/// The columns that a chart shows: those of its unit, reads and writes first.
+fn columns(chart: &Chart, series: &[&Series]) -> Vec<String> {
+    let all = || series.iter().flat_map(|s| &s.columns);
+    let known = |c: &&Column| c.unit == chart.y && c.values.iter().any(Option::is_some);
+    let main =
+        ["read", "write"].into_iter().filter(|name| all().filter(known).any(|c| c.name == *name));
+    let main: Vec<String> = main.map(String::from).collect();
+    if !main.is_empty() {
+        return main;
+    }
+    let helps = |c: &&Column| {
+        !c.is_extreme()
+            && !c.name.starts_with("device.")
+            && !["position", "unmapped", "written"].contains(&c.name.as_str())
+    };
+    all().filter(known).find(helps).map(|c| c.name.clone()).into_iter().collect()
+}
+
+fn points(chart: &Chart, run: &Run, series: &[&Series], name: &str) -> Vec<Point> {
+    let shown = |s: &&Series| chart.sources.contains(&s.name);
+    let origin = run.series.iter().filter(shown).map(|s| s.start_ns).min().unwrap_or(0);
+    let mut points = Vec::new();
+    let (mut bytes, mut round, mut ended) = (0.0, 0.0, f64::NEG_INFINITY);
+    for series in series {
+        let Some(column) = series.column(name) else { continue };
+        let start = series.start_ns.saturating_sub(origin) as f64 / 1e9;
+        let place = Place::of(chart.x, series);
+        let (mut before, mut last) = (0.0, None::<f64>);
+        for (i, (t, value)) in series.t_ns.iter().zip(&column.values).enumerate() {
+            let t = *t as f64 / 1e9;
+            let (span, middle) = (t - before, start + (t + before) / 2.0);
+            let moved = place.moved(i, span);
+            round += 1.0;
+            let x = match chart.x {
+                Axis::Round => round,
+                Axis::BytesWritten | Axis::Address => place.known(i).unwrap_or(bytes + moved / 2.0),
+                _ => middle,
+            };
+            (bytes, before) = (bytes + moved, t);
+            let Some(y) = value.filter(|v| v.is_finite()) else { continue };
+            let pause = start + t - span - last.unwrap_or(ended);
+            // A sensor is read less often than the rest; its pauses are no gaps within a series.
+            let rare = chart.y == record::Unit::Celsius && last.is_some();
+            let begins = chart.x == Axis::Time && !rare && pause > GAP_INTERVALS * span;
+            last = Some(start + t);
+            points.push(Point { x, y, begins, unmapped: place.unmapped(i) });
+        }
+        ended = start + before;
+    }
+    points
+}
+
+/// Where the rows of a series lie on an axis of bytes.
+struct Place<'s> {
+    known: Option<&'s Column>,
+    unmapped: Option<&'s Column>,
+    rates: Vec<&'s Column>,
+}
+
+impl<'s> Place<'s> {
+    fn of(axis: Axis, series: &'s Series) -> Place<'s> {
+        let known = match axis {
+            Axis::Address => series.column("position"),
+            Axis::BytesWritten => series.column("written"),
+            _ => None,
+        };
+        let rates: &[&str] =
+            if axis == Axis::BytesWritten { &["write"] } else { &["read", "write"] };
+        let rates = rates.iter().filter_map(|name| series.column(name)).collect();
+        Place { known, unmapped: series.column("unmapped"), rates }
+    }
+
+    fn known(&self, row: usize) -> Option<f64> {
+        self.known?.values.get(row).copied().flatten()
+    }
+
+    /// Bytes that a row moved.
+    fn moved(&self, row: usize, seconds: f64) -> f64 {
+        let rates =
+            self.rates.iter().filter_map(|column| column.values.get(row).copied().flatten());
+        rates.sum::<f64>() * seconds
+    }
+
+    fn unmapped(&self, row: usize) -> bool {
+        self.unmapped.and_then(|column| column.values.get(row).copied().flatten()) == Some(1.0)
+    }
+}
+
+/// Runs of points of one kind without a gap.
+fn pieces(points: &[Point], unmapped: bool) -> Vec<Vec<Bucket>> {
+    let mut pieces: Vec<Vec<Bucket>> = Vec::new();
+    let mut open = false;
+    for point in points {
+        if point.unmapped != unmapped {
+            open = false;
+            continue;
+        }
+        let Point { x, y, begins, .. } = *point;
+        if begins || !open {
+            pieces.push(Vec::new());
+        }
+        open = true;
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(Bucket { x, low: y, mid: y, high: y });
+        }
+    }
+    pieces
+}
+
+/// Each bucket is the least, the median and the greatest of its points.
+fn reduced(pieces: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
+    let all: usize = pieces.iter().map(Vec::len).sum();
+    let each = all.div_ceil(BUCKETS).max(1);
+    let merge = |chunk: &[Bucket]| {
+        let mut values: Vec<f64> = chunk.iter().map(|b| b.mid).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let x = chunk.iter().map(|b| b.x).sum::<f64>() / chunk.len() as f64;
+        let (low, high) = (values[0], values[values.len() - 1]);
+        Bucket { x, low, mid: values[values.len() / 2], high }
+    };
+    pieces.into_iter().map(|piece| piece.chunks(each).map(merge).collect()).collect()
+}

@@ -1,0 +1,90 @@
+//! A heat map: rows are groups, columns are labels, and the colour is the logarithm of the value.
+
+use record::{Chart, Run, Unit};
+
+use super::canvas::{Anchor, CHAR, Canvas};
+use super::scale::{count, horizontal, shown, unit_of_axis};
+use super::{Drawn, NARROW, WIDE, figure_of, group_of, label_of};
+
+/// Height of a row, and of the headings.
+const ROW: f64 = 27.0;
+const TOP: f64 = 24.0;
+const BOTTOM: f64 = 24.0;
+
+/// Widest column: a map of seven columns need not fill a desk.
+const COLUMN_MAX: f64 = 118.0;
+
+struct Map {
+    rows: Vec<String>,
+    columns: Vec<String>,
+    cells: Vec<(usize, usize, f64)>,
+}
+
+pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
+    let mut map = Map { rows: Vec::new(), columns: Vec::new(), cells: Vec::new() };
+    for (index, source) in chart.sources.iter().enumerate() {
+        let figure = run.metric(source).and_then(|m| figure_of(m, chart.y, 0.0));
+        let Some(figure) = figure else { continue };
+        let row = entry(&mut map.rows, group_of(chart, index));
+        let column = entry(&mut map.columns, &label_of(chart, index));
+        map.cells.push((row, column, figure.value));
+    }
+    if map.cells.is_empty() {
+        return None;
+    }
+    let said = map.cells.iter().map(|(row, column, value)| {
+        format!("{} {} {}", map.rows[*row], map.columns[*column], shown(chart.y, *value))
+    });
+    let said = said.collect();
+    Some(Drawn::of(Vec::new(), said, |narrow| form(chart, &map, narrow)))
+}
+
+/// The index of a name, which is added where it is new.
+fn entry(names: &mut Vec<String>, name: &str) -> usize {
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.to_string());
+        names.len() - 1
+    })
+}
+
+fn form(chart: &Chart, map: &Map, narrow: bool) -> Canvas {
+    let width = if narrow { NARROW } else { WIDE };
+    let widest = map.rows.iter().map(|row| row.chars().count()).max().unwrap_or(0);
+    let left = widest as f64 * CHAR + 10.0;
+    let each = ((width - left) / map.columns.len() as f64).min(COLUMN_MAX);
+    let bottom = TOP + ROW * map.rows.len() as f64;
+    let mut canvas = Canvas::new(width, bottom + BOTTOM);
+    for (index, column) in map.columns.iter().enumerate() {
+        // On a phone there is room for a number only; the title of the axis says of what.
+        let fits = column.chars().count() as f64 * CHAR <= each;
+        let words = if fits { column } else { column.split(' ').next().unwrap_or(column) };
+        let middle = left + (index as f64 + 0.5) * each;
+        canvas.text("tick", [middle, TOP - 12.0], Anchor::Middle, words);
+    }
+    for (index, row) in map.rows.iter().enumerate() {
+        let y = TOP + (index as f64 + 0.5) * ROW;
+        canvas.text("name", [left - 8.0, y], Anchor::End, row);
+    }
+    let values = || map.cells.iter().map(|cell| cell.2).filter(|v| *v > 0.0);
+    let (least, most) = values().fold((f64::MAX, 0.0f64), |(a, b), v| (a.min(v), b.max(v)));
+    let (divisor, unit) = unit_of_axis(chart.y, most.max(f64::MIN_POSITIVE) / 20.0);
+    for &(row, column, value) in &map.cells {
+        let share = match most > least && value > 0.0 {
+            true => (value / least).ln() / (most / least).ln(),
+            false => 0.0,
+        };
+        let at = [left + column as f64 * each, TOP + row as f64 * ROW];
+        canvas.cell(share, at, [each - 2.0, ROW - 2.0]);
+        let words = match chart.y {
+            Unit::Iops | Unit::Number => count(value),
+            _ => count(value / divisor),
+        };
+        let middle = [at[0] + each / 2.0 - 1.0, at[1] + ROW / 2.0 - 1.0];
+        canvas.text("value", middle, Anchor::Middle, &words);
+    }
+    let (_, title) = horizontal(chart.x, 1.0);
+    let title = [title.as_str(), unit].into_iter().filter(|t| !t.is_empty());
+    let title = title.collect::<Vec<_>>().join("; cells in ");
+    canvas.text("title", [left, bottom + 12.0], Anchor::Start, &title);
+    canvas
+}

@@ -1,0 +1,115 @@
+//! The charts of an answer as SVG: drawn here and not by a script, so that they print, need no
+//! network and can be checked as text.
+//!
+//! A chart is drawn twice, for a desk and for a phone, because scaled text cannot be read; the style
+//! sheet shows one of them. Colours are classes of that sheet. Every figure is a `role="img"` with a
+//! text that says the same. Gaps in the data stay gaps.
+
+mod bars;
+mod canvas;
+mod course;
+mod heatmap;
+mod lines;
+mod plane;
+mod points;
+mod scale;
+
+use maud::{Markup, html as markup};
+use record::{Chart, ChartKind, Metric, Run, Unit};
+
+use canvas::Canvas;
+
+/// Widths of the two forms, in pixels: the page's text column, and a phone's.
+const WIDE: f64 = 1112.0;
+const NARROW: f64 = 358.0;
+
+/// All charts of the run's answer that have something to draw.
+pub(crate) fn charts(run: &Run) -> Vec<Markup> {
+    let charts = run.answer.iter().flat_map(|answer| &answer.charts);
+    charts.filter_map(|chart| figure(chart, run)).collect()
+}
+
+/// A chart as a figure; `None` where the record has none of its sources.
+fn figure(chart: &Chart, run: &Run) -> Option<Markup> {
+    let drawn = match chart.kind {
+        ChartKind::Bars => bars::draw(chart, run),
+        ChartKind::Lines => lines::draw(chart, run),
+        ChartKind::Points => points::draw(chart, run),
+        ChartKind::Heatmap => heatmap::draw(chart, run),
+    }?;
+    Some(markup! {
+        figure.answer {
+            figcaption {
+                b { (chart.title) }
+                @for (class, name) in &drawn.key { span.key.(class) { (name) } }
+            }
+            div role="img" aria-label=(emit::plain(&format!("{}: {}", chart.title, drawn.said))) {
+                (drawn.wide) (drawn.narrow)
+            }
+        }
+    })
+}
+
+/// A chart in both forms.
+struct Drawn {
+    wide: Markup,
+    narrow: Markup,
+    /// Classes and names of its parts; empty where there is one.
+    key: Vec<(String, String)>,
+    /// The content in words.
+    said: String,
+}
+
+impl Drawn {
+    fn of(key: Vec<(String, String)>, said: Vec<String>, draw: impl Fn(bool) -> Canvas) -> Drawn {
+        let key = if key.len() > 1 { key } else { Vec::new() };
+        let said = said.join("; ");
+        let (wide, narrow) = (draw(false).finish("wide"), draw(true).finish("narrow"));
+        Drawn { wide, narrow, key, said }
+    }
+}
+
+/// The class of a part of a chart: reads and writes have the page's own colours.
+fn class_of(label: &str, index: usize) -> String {
+    match label {
+        "reads" => "s-read".into(),
+        "writes" => "s-write".into(),
+        _ => format!("s{}", index % 8),
+    }
+}
+
+/// One value of a metric, in the unit of the chart.
+#[derive(Clone, Copy)]
+struct Figure {
+    value: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+/// The figure of a metric in a chart of that unit. A rate in a chart of times is the time of one
+/// operation of `bytes`.
+fn figure_of(metric: &Metric, unit: Unit, bytes: f64) -> Option<Figure> {
+    let finite = |v: Option<f64>| v.filter(|v| v.is_finite());
+    let Metric { value, low, high, .. } = metric;
+    let [value, low, high] = [*value, *low, *high].map(finite);
+    let value = value?;
+    if unit != Unit::Nanoseconds || metric.unit != Unit::BytesPerSecond {
+        return Some(Figure { value, low, high });
+    }
+    let time = |rate: f64| (rate > 0.0 && bytes > 0.0).then(|| bytes * 1e9 / rate);
+    Some(Figure { value: time(value)?, low: high.and_then(time), high: low.and_then(time) })
+}
+
+/// The name of a source as a person says it.
+fn label_of(chart: &Chart, index: usize) -> String {
+    let given = chart.labels.get(index).filter(|label| !label.is_empty());
+    given.cloned().unwrap_or_else(|| {
+        let key = record::MetricKey::parse(&chart.sources[index]);
+        crate::names::metric_label(&key)
+    })
+}
+
+/// The group of a source; empty where there is none.
+fn group_of(chart: &Chart, index: usize) -> &str {
+    chart.groups.get(index).map_or("", String::as_str)
+}

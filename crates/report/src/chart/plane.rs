@@ -1,0 +1,147 @@
+//! The plane of a chart with two axes: grid, ticks, titles, marks, bands.
+
+use record::{Axis, Chart, Unit};
+
+use super::canvas::{Anchor, CHAR, Canvas};
+use super::scale::{self, Base, Scale};
+use super::{NARROW, WIDE};
+
+/// Room for ticks and titles, pixels.
+const LEFT: f64 = 52.0;
+const RIGHT: f64 = 14.0;
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = 44.0;
+
+/// Height of the plot of a course, and of one that accompanies another.
+const HEIGHT: f64 = 260.0;
+const HEIGHT_OF_TEMPERATURE: f64 = 110.0;
+
+/// A plane with its scales.
+pub(super) struct Plane {
+    pub(super) canvas: Canvas,
+    pub(super) x: Scale,
+    pub(super) y: Scale,
+    axis: Axis,
+    unit: Unit,
+    narrow: bool,
+}
+
+impl Plane {
+    pub(super) fn new(chart: &Chart, x: Scale, y: Scale, narrow: bool) -> Plane {
+        let height = if chart.y == Unit::Celsius { HEIGHT_OF_TEMPERATURE } else { HEIGHT };
+        let width = if narrow { NARROW } else { WIDE };
+        let canvas = Canvas::new(width, TOP + height + BOTTOM);
+        Plane { canvas, x, y, axis: chart.x, unit: chart.y, narrow }
+    }
+
+    /// Pixels across the plot.
+    pub(super) fn across(&self) -> f64 {
+        self.canvas.width - LEFT - RIGHT
+    }
+
+    fn down(&self) -> f64 {
+        self.canvas.height - TOP - BOTTOM
+    }
+
+    /// The place of a point in pixels, kept inside the plot.
+    pub(super) fn at(&self, x: f64, y: f64) -> [f64; 2] {
+        let share = |scale: &Scale, v: f64| scale.share(v).clamp(0.0, 1.0);
+        [LEFT + share(&self.x, x) * self.across(), TOP + (1.0 - share(&self.y, y)) * self.down()]
+    }
+
+    /// Grid, ticks and titles.
+    pub(super) fn axes(&mut self, base: Base) {
+        let [right, bottom] = [self.canvas.width - RIGHT, self.canvas.height - BOTTOM];
+        let (divisor, unit) = scale::unit_of_axis(self.unit, self.y.value(1.0) / 1.08);
+        let in_unit = |v: f64| v / divisor;
+        let rows = if self.down() < 150.0 { 3 } else { 5 };
+        for tick in self.y.ticks(rows, Base::Ten) {
+            let y = self.at(0.0, tick)[1];
+            self.canvas.line("grid", [LEFT, y], [right, y]);
+            let words = match self.unit {
+                Unit::Iops => scale::count(tick),
+                _ => scale::plain(in_unit(tick)),
+            };
+            self.canvas.text("tick", [LEFT - 8.0, y], Anchor::End, &words);
+        }
+        self.canvas.text("title", [0.0, 9.0], Anchor::Start, unit);
+        let (divisor, title) = scale::horizontal(self.axis, self.x.value(1.0) / 1.3);
+        let most = (self.across() / if self.narrow { 62.0 } else { 84.0 }) as usize;
+        let scaled = self.x;
+        for tick in ticks_of(&scaled, divisor, most, base, self.axis) {
+            let x = self.at(tick, 0.0)[0];
+            self.canvas.line("grid", [x, TOP], [x, bottom]);
+            let words = scale::tick(self.axis, tick / divisor);
+            self.canvas.text("tick", [x, bottom + 14.0], Anchor::Middle, &words);
+        }
+        let middle = LEFT + self.across() / 2.0;
+        self.canvas.text("title", [middle, bottom + 33.0], Anchor::Middle, &title);
+    }
+
+    /// Bands and windows, under the data.
+    pub(super) fn bands(&mut self, chart: &Chart) {
+        for band in &chart.bands {
+            let [x0, x1] = band.x.unwrap_or([self.x.value(0.0), self.x.value(1.0)]);
+            let [y0, y1] = band.y.unwrap_or([self.y.value(0.0), self.y.value(1.0)]);
+            let ([left, low], [right, high]) = (self.at(x0, y0), self.at(x1, y1));
+            if band.y.is_some() && y0 == y1 {
+                continue;
+            }
+            self.canvas.rect("band", [left, high], [right - left, low - high]);
+        }
+    }
+
+    /// Levels, marks and the labels of bands, over the data.
+    pub(super) fn marks(&mut self, chart: &Chart) {
+        let [right, bottom] = [self.canvas.width - RIGHT, self.canvas.height - BOTTOM];
+        let width = |label: &str| CHAR * label.chars().count() as f64;
+        for mark in &chart.marks {
+            let x = self.at(mark.at, 0.0)[0];
+            if let (Some(low), Some(high)) = (mark.low, mark.high) {
+                let [left, right] = [self.at(low, 0.0)[0], self.at(high, 0.0)[0]];
+                self.canvas.rect("band", [left, TOP], [right - left, bottom - TOP]);
+            }
+            self.canvas.line("mark", [x, TOP - 4.0], [x, bottom]);
+            let right_of = x + 6.0 + width(&mark.label) <= right;
+            let (x, anchor) =
+                if right_of { (x + 6.0, Anchor::Start) } else { (x - 6.0, Anchor::End) };
+            self.canvas.text("label", [x, TOP + 4.0], anchor, &mark.label);
+        }
+        for band in chart.bands.iter().filter(|band| !band.label.is_empty()) {
+            let [x0, x1] = band.x.unwrap_or([self.x.value(0.0), self.x.value(1.0)]);
+            let (left, right) = (self.at(x0, 0.0)[0], self.at(x1, 0.0)[0]);
+            match band.y {
+                Some([y0, y1]) => {
+                    let y = self.at(x0, y0.max(y1))[1];
+                    if y0 == y1 {
+                        self.canvas.line("level", [left, y], [right, y]);
+                    }
+                    let above = if y - TOP > 30.0 { y - 9.0 } else { y + 12.0 };
+                    let fits = width(&band.label) <= right - left;
+                    let (x, anchor) = match fits {
+                        true => (right - 4.0, Anchor::End),
+                        false => (left + 4.0, Anchor::Start),
+                    };
+                    self.canvas.text("label", [x, above], anchor, &band.label);
+                }
+                None => {
+                    let middle = (left + right) / 2.0;
+                    self.canvas.text("label", [middle, bottom - 10.0], Anchor::Middle, &band.label);
+                }
+            }
+        }
+    }
+}
+
+/// Ticks at round values of the unit in which the axis is written.
+fn ticks_of(scale: &Scale, divisor: f64, most: usize, base: Base, axis: Axis) -> Vec<f64> {
+    let ticks = match divisor {
+        1.0 => scale.ticks(most, base),
+        _ => {
+            let inner = Scale::between(scale.value(0.0) / divisor, scale.value(1.0) / divisor);
+            inner.ticks(most, base).into_iter().map(|tick| tick * divisor).collect()
+        }
+    };
+    let whole = |tick: &f64| axis != Axis::Round || tick.fract() == 0.0;
+    ticks.into_iter().filter(whole).collect()
+}

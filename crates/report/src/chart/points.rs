@@ -1,0 +1,103 @@
+//! Points with whiskers at their places, joined within a group, with fitted lines.
+
+use record::{Axis, Chart, FittedLine, Run};
+
+use super::canvas::Canvas;
+use super::plane::Plane;
+use super::scale::{self, Base, Scale, shown};
+use super::{Drawn, Figure, class_of, figure_of, group_of};
+
+/// Values that span more than this factor are drawn on a logarithmic axis.
+const LOG_FROM: f64 = 12.0;
+
+/// Steps in which a fitted line is drawn: on a logarithmic axis it is a curve.
+const FIT_STEPS: u32 = 80;
+
+struct Group {
+    name: String,
+    class: String,
+    points: Vec<(f64, Figure)>,
+}
+
+pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (index, (source, place)) in chart.sources.iter().zip(&chart.places).enumerate() {
+        let figure = run.metric(source).and_then(|m| figure_of(m, chart.y, *place));
+        let Some(figure) = figure else { continue };
+        let name = group_of(chart, index);
+        let at = groups.iter().position(|group| group.name == name).unwrap_or_else(|| {
+            let class = class_of(name, groups.len());
+            groups.push(Group { name: name.into(), class, points: Vec::new() });
+            groups.len() - 1
+        });
+        groups[at].points.push((*place, figure));
+    }
+    groups.iter_mut().for_each(|group| group.points.sort_by(|a, b| a.0.total_cmp(&b.0)));
+    let all = || groups.iter().flat_map(|group| &group.points);
+    let (first, last) = bounds(all().map(|p| p.0))?;
+    let ends = |p: &(f64, Figure)| [p.1.low, p.1.high, Some(p.1.value)].into_iter().flatten();
+    let levels = chart.bands.iter().filter_map(|band| band.y).flatten();
+    let (low, high) = bounds(all().flat_map(ends).chain(levels))?;
+    let (least, most) = bounds(all().map(|p| p.1.value))?;
+    let y = match most > LOG_FROM * least && low > 0.0 {
+        true => Scale::log(low, high),
+        false => Scale::from_zero(high),
+    };
+    let x = match first > 0.0 && (base(chart.x) == Base::Two || last > LOG_FROM * first) {
+        true => Scale::log(first, last),
+        false => Scale::from_zero(last),
+    };
+    let key = groups.iter().map(|g| (g.class.clone(), g.name.clone())).collect();
+    let said = all().map(|(at, figure)| {
+        format!("{} {}", scale::tick(chart.x, *at), shown(chart.y, figure.value))
+    });
+    let said = said.collect();
+    Some(Drawn::of(key, said, |narrow| form(chart, &groups, x, y, narrow)))
+}
+
+fn base(axis: Axis) -> Base {
+    match axis {
+        Axis::BlockSize | Axis::WorkingSet | Axis::Offset | Axis::QueueDepth => Base::Two,
+        _ => Base::Ten,
+    }
+}
+
+fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |ends, v| match ends {
+        None => Some((v, v)),
+        Some((low, high)) => Some((f64::min(low, v), f64::max(high, v))),
+    })
+}
+
+fn form(chart: &Chart, groups: &[Group], x: Scale, y: Scale, narrow: bool) -> Canvas {
+    let mut plane = Plane::new(chart, x, y, narrow);
+    plane.bands(chart);
+    plane.axes(base(chart.x));
+    for (index, fit) in chart.fits.iter().enumerate() {
+        let line: Vec<[f64; 2]> = (0..=FIT_STEPS)
+            .map(|i| on_fit(&plane, fit, f64::from(i) / f64::from(FIT_STEPS)))
+            .collect();
+        plane.canvas.path(&format!("fit {}", class_of(&fit.label, index)), &line);
+    }
+    for group in groups {
+        let places: Vec<[f64; 2]> =
+            group.points.iter().map(|(at, figure)| plane.at(*at, figure.value)).collect();
+        if chart.fits.is_empty() {
+            plane.canvas.path(&format!("line {}", group.class), &places);
+        }
+        for ((at, figure), place) in group.points.iter().zip(&places) {
+            if let (Some(low), Some(high)) = (figure.low, figure.high) {
+                plane.canvas.line("whisker", plane.at(*at, low), plane.at(*at, high));
+            }
+            plane.canvas.dot(&format!("datum {}", group.class), *place);
+        }
+    }
+    plane.marks(chart);
+    plane.canvas
+}
+
+/// The point of a fitted line at a share of the axis.
+fn on_fit(plane: &Plane, fit: &FittedLine, share: f64) -> [f64; 2] {
+    let x = plane.x.value(share);
+    plane.at(x, fit.at_zero + fit.slope * x)
+}

@@ -1,0 +1,206 @@
+//! Scales: from values to pixels, with round ticks and their words.
+
+use record::{Axis, Unit};
+use workload::units::{amount, binary, decimal, latency, significant};
+
+/// A scale from values to shares of an axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    low: f64,
+    high: f64,
+    log: bool,
+}
+
+impl Scale {
+    /// From 0 to a little over the largest value.
+    pub(super) fn from_zero(high: f64) -> Scale {
+        Scale { low: 0.0, high: if high > 0.0 { high * 1.08 } else { 1.0 }, log: false }
+    }
+
+    /// From the least to the greatest value, exactly.
+    pub(super) fn between(low: f64, high: f64) -> Scale {
+        let high = if high > low { high } else { low + 1.0 };
+        Scale { low, high, log: false }
+    }
+
+    /// A logarithmic scale with a margin.
+    pub(super) fn log(low: f64, high: f64) -> Scale {
+        let low = low.max(f64::MIN_POSITIVE);
+        Scale { low: low / 1.3, high: high.max(low) * 1.3, log: true }
+    }
+
+    /// The place of a value, 0 to 1 on the axis.
+    pub(super) fn share(&self, value: f64) -> f64 {
+        match self.log {
+            true => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
+            false => (value - self.low) / (self.high - self.low),
+        }
+    }
+
+    /// The value at a place.
+    pub(super) fn value(&self, share: f64) -> f64 {
+        match self.log {
+            true => self.low * (self.high / self.low).powf(share),
+            false => self.low + share * (self.high - self.low),
+        }
+    }
+
+    /// Round values at most `most` apart from each other.
+    pub(super) fn ticks(&self, most: usize, base: Base) -> Vec<f64> {
+        match (self.log, base) {
+            (true, Base::Two) => self.powers(2.0, most),
+            (true, Base::Ten) => self.decades(most),
+            (false, _) => self.steps(most),
+        }
+    }
+
+    fn steps(&self, most: usize) -> Vec<f64> {
+        let rough = (self.high - self.low) / most.max(1) as f64;
+        let power = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|s| s * power).into_iter().find(|s| *s >= rough);
+        let step = step.unwrap_or(10.0 * power);
+        let first = (self.low / step).ceil();
+        let ticks = (0..).map(|i| (first + f64::from(i)) * step);
+        ticks.take_while(|tick| *tick <= self.high * (1.0 + 1e-9)).collect()
+    }
+
+    fn powers(&self, base: f64, most: usize) -> Vec<f64> {
+        let (from, to) = (self.low.log(base).ceil() as i32, self.high.log(base).floor() as i32);
+        let every = ((to - from + 1) as f64 / most.max(1) as f64).ceil().max(1.0) as usize;
+        (from..=to).step_by(every).map(|power| base.powi(power)).collect()
+    }
+
+    fn decades(&self, most: usize) -> Vec<f64> {
+        let all = |steps: &[f64]| -> Vec<f64> {
+            let (from, to) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
+            let ticks = (from..=to).flat_map(|p| steps.iter().map(move |s| s * 10f64.powi(p)));
+            ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect()
+        };
+        let choices = [&[1.0, 2.0, 5.0][..], &[1.0, 3.0], &[1.0]];
+        let fit = choices.into_iter().map(all).find(|ticks| ticks.len() <= most);
+        fit.unwrap_or_else(|| self.powers(10.0, most))
+    }
+}
+
+/// The number whose powers are round on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Base {
+    Two,
+    Ten,
+}
+
+/// A divisor and the name of the unit that a whole axis is written in.
+pub(super) fn unit_of_axis(unit: Unit, most: f64) -> (f64, &'static str) {
+    let of = |steps: &[(f64, &'static str)]| {
+        let fit = steps.iter().copied().find(|(scale, _)| most >= *scale);
+        fit.unwrap_or(*steps.last().unwrap_or(&(1.0, "")))
+    };
+    match unit {
+        Unit::BytesPerSecond => of(&[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]),
+        Unit::Iops => (1.0, "IOPS"),
+        Unit::Nanoseconds => of(&[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")]),
+        Unit::Bytes => bytes(most),
+        Unit::Celsius => (1.0, "°C"),
+        Unit::Number => (1.0, ""),
+    }
+}
+
+fn bytes(most: f64) -> (f64, &'static str) {
+    let steps = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    steps.into_iter().find(|(scale, _)| most >= *scale).unwrap_or((1.0, "B"))
+}
+
+/// Divisor, unit and title of a horizontal axis.
+pub(super) fn horizontal(axis: Axis, most: f64) -> (f64, String) {
+    let titled = |title: &str, (scale, unit): (f64, &str)| (scale, format!("{title}, {unit}"));
+    match axis {
+        Axis::BytesWritten => titled("written", bytes(most)),
+        Axis::Address => titled("address on the drive", bytes(most)),
+        Axis::Time if most >= 7200.0 => (3600.0, "time, hours".into()),
+        Axis::Time if most >= 300.0 => (60.0, "time, minutes".into()),
+        Axis::Time => (1.0, "time, seconds".into()),
+        Axis::Round => (1.0, "round".into()),
+        Axis::Rest => (1.0, "rest before the work, seconds".into()),
+        Axis::QueueDepth => (1.0, "in flight".into()),
+        Axis::ReadShare => (1.0, "share of reads".into()),
+        Axis::Demand => (1.0, "offered load, operations a second".into()),
+        Axis::BlockSize => (1.0, "size of one transfer".into()),
+        Axis::Offset => (1.0, "distance from the boundary".into()),
+        Axis::WorkingSet => (1.0, "size of the working set".into()),
+        Axis::Workload => (1.0, String::new()),
+    }
+}
+
+/// A tick of a horizontal axis in words.
+pub(super) fn tick(axis: Axis, value: f64) -> String {
+    match axis {
+        Axis::BlockSize | Axis::WorkingSet | Axis::Offset => binary(value as u64),
+        Axis::Demand => count(value),
+        _ => plain(value),
+    }
+}
+
+/// A number without needless decimals: `0.5`, `20`, `1200`.
+pub(super) fn plain(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+/// `640`, `88k`, `1.2M`, for the ticks of a count.
+pub(super) fn count(value: f64) -> String {
+    match value {
+        v if v >= 1e6 => format!("{}M", plain(three(v / 1e6))),
+        v if v >= 1e4 => format!("{}k", plain(three(v / 1e3))),
+        v => plain(three(v)),
+    }
+}
+
+/// Rounded to three digits.
+fn three(value: f64) -> f64 {
+    if value == 0.0 {
+        return 0.0;
+    }
+    let scale = 10f64.powf(2.0 - value.abs().log10().floor());
+    (value * scale).round() / scale
+}
+
+/// A value with its unit, as it stands beside a bar or in a cell.
+pub(super) fn shown(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::BytesPerSecond => {
+            let (scale, name) = unit_of_axis(unit, value.abs());
+            format!("{} {name}", significant(value / scale))
+        }
+        Unit::Iops => format!("{} IOPS", count(value)),
+        Unit::Nanoseconds => latency(value),
+        Unit::Bytes => decimal(value.max(0.0) as u64),
+        Unit::Celsius => format!("{value:.0} °C"),
+        Unit::Number if value.abs() >= 1000.0 => amount(value),
+        Unit::Number => plain(three(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_few() {
+        assert_eq!(Scale::from_zero(5.0).ticks(6, Base::Ten), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        let log = Scale::log(4096.0, 1048576.0);
+        let ticks = log.ticks(5, Base::Two);
+        assert!(ticks.len() <= 5 && ticks[0] == 4096.0, "{ticks:?}");
+        assert!(Scale::log(1.0, 1e6).ticks(5, Base::Ten).len() <= 5);
+        assert_eq!((log.share(4096.0 / 1.3), log.share(1048576.0 * 1.3)), (0.0, 1.0));
+        assert!((log.value(log.share(65536.0)) - 65536.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn values_have_three_digits_and_their_unit() {
+        assert_eq!(shown(Unit::BytesPerSecond, 5.0e9), "5.00 GB/s");
+        assert_eq!(shown(Unit::Iops, 88_412.0), "88.4k IOPS");
+        assert_eq!(shown(Unit::Number, 0.1234), "0.123");
+        assert_eq!(unit_of_axis(Unit::BytesPerSecond, 999e6).1, "MB/s");
+        assert_eq!(horizontal(Axis::Time, 3600.0), (60.0, "time, minutes".into()));
+    }
+}
