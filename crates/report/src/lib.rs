@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod chart;
+pub mod comparison;
 mod csv;
 mod describe;
 mod facts;
@@ -31,5 +32,5 @@ pub use markdown::markdown;
 pub use names::metric_label;
 pub use quantity::show as quantity;
 pub use spark::sparkline;
-pub use style::{Ink, Style};
+pub use style::{Ink, Style, wrap};
 pub use terminal::terminal;

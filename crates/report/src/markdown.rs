@@ -136,7 +136,7 @@ fn line(text: &mut String, cells: impl IntoIterator<Item = String>) {
 }
 
 /// The text on one line, without meaning to Markdown or HTML.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let text = STYLE.paint(crate::Ink::Plain, &text.replace('\n', " "));
     let mut out = String::new();
     let mut in_word = false;

@@ -44,6 +44,24 @@ impl Style {
     }
 }
 
+/// Breaks text between words into lines of at most `width` characters; a longer word is broken.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let letters: Vec<char> = word.chars().collect();
+        for (i, part) in letters.chunks(width.max(1)).enumerate() {
+            match lines.last_mut() {
+                Some(line) if i == 0 && line.chars().count() + 1 + part.len() <= width => {
+                    line.push(' ');
+                    line.extend(part);
+                }
+                _ => lines.push(part.iter().collect()),
+            }
+        }
+    }
+    lines
+}
+
 /// Role of a piece of text, which decides its colour. Meaning never depends on colour alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ink {
@@ -85,6 +103,13 @@ mod tests {
         assert_eq!(colour.paint(Ink::Warn, "hot"), "\x1b[33mhot\x1b[0m");
         assert_eq!(colour.paint(Ink::Plain, "hot"), "hot");
         assert_eq!(Style::PLAIN.paint(Ink::Warn, "hot"), "hot");
+    }
+
+    #[test]
+    fn wraps_between_words_and_breaks_only_what_is_too_long() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(wrap("", 4), Vec::<String>::new());
     }
 
     #[test]

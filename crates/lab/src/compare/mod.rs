@@ -45,6 +45,8 @@ pub struct Side {
 pub struct Pair {
     /// Its name in A.
     pub name: String,
+    /// Its name as a person says it.
+    pub label: String,
     /// Its name in B, where it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name_b: Option<String>,
@@ -188,6 +190,7 @@ impl Found {
 /// Names of one quantity on both sides.
 struct Matched {
     a: String,
+    label: String,
     b: String,
     unit: Unit,
     /// It was read from memory on one side: no claim about a drive.
@@ -208,7 +211,7 @@ impl Matched {
     }
 }
 
-fn matched(a: &Side, b: &Side) -> Vec<Matched> {
+fn matched(side_a: &Side, side_b: &Side) -> Vec<Matched> {
     let all = |side: &Side| {
         let each = |run: &Run| {
             let memory = |q: &Quantity| quantity::is_from_memory(run, &q.name);
@@ -217,8 +220,8 @@ fn matched(a: &Side, b: &Side) -> Vec<Matched> {
         };
         side.runs.iter().flat_map(each).collect::<Vec<_>>()
     };
-    let apart = is_published(a) != is_published(b);
-    let (ours, theirs) = (all(a), all(b));
+    let apart = is_published(side_a) != is_published(side_b);
+    let (ours, theirs) = (all(side_a), all(side_b));
     let (mut seen, mut taken, mut found) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for (names, memory, q) in ours.iter().filter(|(_, _, q)| seen.insert(q.name.clone())) {
         let same = |(other, _, o): &&(quantity::Names, bool, Quantity)| {
@@ -227,10 +230,20 @@ fn matched(a: &Side, b: &Side) -> Vec<Matched> {
         if let Some((_, memory_b, other)) = theirs.iter().find(same) {
             taken.insert(other.name.clone());
             let memory = *memory || *memory_b;
-            found.push(Matched { a: q.name.clone(), b: other.name.clone(), unit: q.unit, memory });
+            let (a, b) = (q.name.clone(), other.name.clone());
+            found.push(Matched { label: label(side_a, &a), a, b, unit: q.unit, memory });
         }
     }
     found
+}
+
+/// A quantity in words: the figure of a cell, the label of a tile, or else its key.
+fn label(side: &Side, name: &str) -> String {
+    let key = MetricKey::parse(name);
+    let answers = side.runs.iter().filter_map(|run| run.answer.as_ref());
+    let mut tiles = answers.flat_map(|answer| &answer.tiles);
+    let tile = tiles.find(|tile| tile.metric == name).filter(|_| key.as_cell().is_none());
+    tile.map_or_else(|| report::metric_label(&key), |tile| tile.label.clone())
 }
 
 fn is_published(side: &Side) -> bool {
@@ -293,6 +306,7 @@ impl Pair {
         let ratio = a.zip(b).filter(|(a, b)| *a > 0.0 && *b >= 0.0).map(|(a, b)| b / a);
         Pair {
             name: m.a.clone(),
+            label: m.label.clone(),
             name_b: (m.a != m.b).then(|| m.b.clone()),
             unit: m.unit,
             a,

@@ -26,7 +26,7 @@ pub(super) fn of(pairs: &[Pair], odd: &[Odd], like_for_like: Option<&Comparison>
     let widest = like_for_like.and_then(|like| widest(&like.pairs));
     if let Some((pair, _)) = widest {
         let change = percent(pair.ratio.unwrap_or(1.0));
-        sentences.push(format!("Like for like B differs by {change} in {}.", label(pair)));
+        sentences.push(format!("Like for like B differs by {change} in {}.", pair.label));
     }
     sentences.join(" ")
 }
@@ -52,10 +52,10 @@ fn conclusion(pairs: &[Pair]) -> String {
     }
     if !same.is_empty() {
         let what = match (same.len() == tested, same.len()) {
-            (true, 1) => label(same[0]),
+            (true, 1) => same[0].label.clone(),
             (true, n) => format!("all {n} figures"),
             (false, n) if n > LISTED => format!("{n} figures"),
-            _ => same.iter().map(|p| label(p)).collect::<Vec<_>>().join(", "),
+            _ => same.iter().map(|p| p.label.clone()).collect::<Vec<_>>().join(", "),
         };
         parts.push(format!("The same within 5%: {what}."));
     }
@@ -65,17 +65,32 @@ fn conclusion(pairs: &[Pair]) -> String {
     parts.join(" ")
 }
 
-/// `B is 1.31 times as fast at random 4 KiB reads q32 (1.24 to 1.38)`.
+/// `B is 1.31 times as fast at random 4 KiB reads q32 (1.24 to 1.38)`; below a half the other way
+/// round: `A is 4.20 times as fast as B at ...`.
 fn effect(pair: &Pair) -> String {
-    let (ratio, low, high) =
-        (pair.ratio.unwrap_or(1.0), pair.low.unwrap_or(1.0), pair.high.unwrap_or(1.0));
-    let rate = matches!(pair.unit, Unit::BytesPerSecond | Unit::Iops);
-    let [ratio, low, high] = [ratio, low, high].map(times);
+    let known = |value: Option<f64>| value.filter(|v| *v > 0.0).unwrap_or(1.0);
+    let mut figures = [known(pair.ratio), known(pair.low), known(pair.high)];
+    let turned = figures[0] < 0.5;
+    if turned {
+        figures = [1.0 / figures[0], 1.0 / figures[2], 1.0 / figures[1]];
+    }
+    let [ratio, low, high] = figures.map(times);
     // Virtual drives without variation have no interval.
     let interval = if low == high { String::new() } else { format!(" ({low} to {high})") };
-    match rate {
-        true => format!("B is {ratio} times as fast at {}{interval}", label(pair)),
-        false => format!("{} is {ratio} times as large in B{interval}", label(pair)),
+    let rate = matches!(pair.unit, Unit::BytesPerSecond | Unit::Iops);
+    let (who, whose) = if turned { ("A", " as B") } else { ("B", "") };
+    let cell = MetricKey::parse(&pair.name).as_cell().is_some();
+    match (rate, cell) {
+        (true, true) => {
+            format!("{who} is {ratio} times as fast{whose} at {}{interval}", pair.label)
+        }
+        (true, false) => {
+            format!("{}: {who} is {ratio} times as fast{whose}{interval}", pair.label)
+        }
+        (false, _) => {
+            let side = if turned { "A" } else { "B" };
+            format!("{} is {ratio} times as large in {side}{interval}", pair.label)
+        }
     }
 }
 
@@ -110,18 +125,19 @@ fn widest(pairs: &[Pair]) -> Option<(&Pair, f64)> {
     far.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// `+3.1%`, `-11.7%`; beyond a factor of two `2.4 times`.
+/// `+3.1%`, `-11.7%`; beyond a factor of two `2.4 times` or `1/2.4`.
 pub fn percent(ratio: f64) -> String {
     let change = (ratio - 1.0) * 100.0;
     match change {
         c if c > 100.0 => format!("{} times", times(ratio)),
+        c if c < -50.0 && ratio > 0.0 => format!("1/{}", times(1.0 / ratio)),
         c => format!("{}{}%", if c < 0.0 { "-" } else { "+" }, significant(c.abs())),
     }
 }
 
 /// `-12% to +3.1%`; beyond a factor of two `1.81 to 3.81 times`. Without a width it is none.
 pub fn interval([low, high]: [f64; 2]) -> String {
-    match high > 2.0 {
+    match high > 2.0 && low > 0.5 {
         _ if high / low < 1.0005 => String::new(),
         true => format!("{} to {} times", times(low), times(high)),
         false => format!("{} to {}", percent(low), percent(high)),
@@ -146,10 +162,6 @@ fn significant(percent: f64) -> String {
         p if p < 9999.5 => format!("{p:.0}"),
         _ => "9999".into(),
     }
-}
-
-fn label(pair: &Pair) -> String {
-    report::metric_label(&MetricKey::parse(&pair.name))
 }
 
 fn capital(text: &str) -> String {

@@ -217,7 +217,8 @@ fn runs_are_grouped_by_a_condition() {
 
 #[test]
 fn numbers_have_three_digits_at_most() {
-    let table = [(1.0, "+0.0%"), (0.8826, "-12%"), (1.031, "+3.1%"), (2.5, "2.50 times")];
+    let table =
+        [(1.0, "+0.0%"), (0.8826, "-12%"), (1.031, "+3.1%"), (2.5, "2.50 times"), (0.25, "1/4.00")];
     for (ratio, text) in table {
         assert_eq!(percent(ratio), text);
     }

@@ -91,6 +91,30 @@ fn folded(title: &str, part: Markup) -> Markup {
     }
 }
 
+/// A page of words alone: the same look, no script.
+pub(crate) fn document(title: &str, version: &str, body: &Markup) -> String {
+    let page = markup! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (emit::plain(title)) }
+                link rel="icon" href="data:,";
+                style { (PreEscaped(LOOK)) }
+            }
+            body {
+                header.top { span.brand { "ssdyno" } span { (title) } }
+                main { (body) }
+                footer { "ssdyno " (version) ". This page loads nothing from anywhere." }
+            }
+        }
+    };
+    steady(page.into_string())
+}
+
 /// JSON that can neither end its element nor change the direction of the text around it.
 fn embedded(json: &str) -> String {
     emit::json(json).replace('<', "\\u003c")

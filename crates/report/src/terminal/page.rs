@@ -1,6 +1,6 @@
 //! The page of a screen: a column of labels, with wrapped text beside it.
 
-use crate::style::{Ink, Style};
+use crate::style::{Ink, Style, wrap};
 
 /// Width of the labels, and indent of the text that belongs to them.
 const INDENT: usize = 9;
@@ -113,34 +113,9 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Breaks text between words into lines of at most `width` characters; a longer word is broken.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        let letters: Vec<char> = word.chars().collect();
-        for (i, part) in letters.chunks(width.max(1)).enumerate() {
-            match lines.last_mut() {
-                Some(line) if i == 0 && line.chars().count() + 1 + part.len() <= width => {
-                    line.push(' ');
-                    line.extend(part);
-                }
-                _ => lines.push(part.iter().collect()),
-            }
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn wraps_between_words_and_breaks_only_what_is_too_long() {
-        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrap("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
-        assert_eq!(wrap("", 4), Vec::<String>::new());
-    }
 
     #[test]
     fn a_label_is_written_once() {

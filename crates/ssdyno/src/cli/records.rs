@@ -91,8 +91,14 @@ pub struct CompareArgs {
     /// All quantities, also those without a claim
     #[arg(long)]
     pub all: bool,
+    /// Also write a page with charts to FILE
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print Markdown, for a forum or an issue
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with = "html")]
     pub json: bool,
     #[command(flatten)]
     pub store: StoreArgs,

@@ -8,8 +8,7 @@ use std::process::ExitCode;
 use lab::compare::{self, Comparison, Difference, Pair, Side};
 use lab::published;
 use record::Run;
-use report::table::{Align, Cell, Table};
-use report::{Ink, Style, forest, metric_label};
+use report::comparison::{self, Against, Comparison as View, Row};
 use serde_json::{Value, json};
 
 use crate::cli::CompareArgs;
@@ -24,9 +23,6 @@ const CONFOUNDED: &str = "not measured in alternation: drift between the sides (
 /// Runs of a side that are named in its heading.
 const NAMED: usize = 6;
 
-/// Lines of text are wrapped at this width at most.
-const TEXT_COLUMNS: usize = 100;
-
 /// Compares groups of records with the first of them, or two targets in turns.
 pub fn run(args: &CompareArgs) -> Result {
     if let Some(method) = &args.live.method {
@@ -34,11 +30,10 @@ pub fn run(args: &CompareArgs) -> Result {
     }
     let (titles, sides) = sides(args)?;
     let found = compare::compare(&sides, args.metric.as_deref())?;
-    let text = match args.json {
-        true => present::json(&as_json(&sides, &found, "confounded")?)?,
-        false => page(args, &titles, &sides, &found, CONFOUNDED),
-    };
-    present::print(&text)?;
+    match args.json {
+        true => present::print(&present::json(&as_json(&sides, &found, "confounded")?)?)?,
+        false => show(args, &view(args, &titles, &sides, &found, CONFOUNDED))?,
+    }
     match found.iter().all(|comparison| comparison.pairs.is_empty()) {
         true => Ok(ExitCode::from(CHECK_FAILED)),
         false => Ok(ExitCode::SUCCESS),
@@ -117,33 +112,46 @@ fn as_json(sides: &[Side], found: &[Comparison], order: &str) -> Result<Value> {
     Ok(if all.len() == 1 { all.remove(0) } else { json!({ "comparisons": all }) })
 }
 
-fn page(
+/// The comparison as people see it.
+fn view(
     args: &CompareArgs,
     titles: &[String],
     sides: &[Side],
     found: &[Comparison],
     caveat: &str,
-) -> String {
-    let style = &screen::uncut();
-    let columns = style.width.min(TEXT_COLUMNS);
-    let mut text = String::new();
-    for (i, (side, title)) in sides.iter().zip(titles).enumerate() {
-        text += &format!("{}  {}\n", letter(i), heading(side, title));
+) -> View {
+    let named = sides.iter().zip(titles).enumerate();
+    let first_runs: Vec<(char, &Run)> =
+        sides.iter().enumerate().filter_map(|(i, s)| Some((letter(i), s.runs.first()?))).collect();
+    let curves = comparison::overlay(&first_runs);
+    View {
+        sides: named
+            .map(|(i, (side, title))| comparison::Side {
+                letter: letter(i),
+                heading: heading(side, title),
+            })
+            .collect(),
+        against: found
+            .iter()
+            .enumerate()
+            .map(|(i, c)| against(c, args.all, letter(i + 1)))
+            .collect(),
+        caveat: caveat.to_string(),
+        curves,
     }
-    for (i, comparison) in found.iter().enumerate() {
-        let letter = letter(i + 1);
-        let sentence = comparison.sentence.replace("B is", &format!("{letter} is"));
-        let sentence = screen::wrap(&sentence, columns);
-        text += &format!("\n{}\n", style.paint_lines(Ink::Strong, &sentence));
-        if !comparison.pairs.is_empty() {
-            text += "\n";
-            text += &values(comparison, args.all, letter, style);
-        }
-        text += "\n";
-        text += &ledger(comparison, style, columns);
+}
+
+/// Shows it in the form asked for.
+fn show(args: &CompareArgs, view: &View) -> Result<()> {
+    let version = env!("CARGO_PKG_VERSION");
+    if let Some(path) = &args.html {
+        let failed = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
+        emit::replace(path, comparison::html(view, version)).map_err(failed)?;
     }
-    let caveat = screen::wrap(&format!("- {caveat}"), columns);
-    text + &style.paint_lines(Ink::Dim, &caveat) + "\n"
+    match args.markdown {
+        true => present::print(&comparison::markdown(view)),
+        false => present::print(&comparison::text(view, &screen::uncut())),
+    }
 }
 
 fn heading(side: &Side, title: &str) -> String {
@@ -164,42 +172,45 @@ fn heading(side: &Side, title: &str) -> String {
     parts.collect::<Vec<_>>().join("   ")
 }
 
-fn values(comparison: &Comparison, all: bool, letter: char, style: &Style) -> String {
-    let (left, right) = (Align::Left, Align::Right);
-    let mut table = Table::new(&[left, right, right, right, left, left, left]);
-    let over = format!("{letter}/A");
-    table.heading(["", "A", &letter.to_string(), &over, "interval", "", "claim"]);
+fn against(comparison: &Comparison, all: bool, letter: char) -> Against {
     let shown: Vec<&Pair> = comparison.pairs.iter().filter(|p| all || p.primary).collect();
     // Without a primary metric in common there is nothing to leave out.
     let shown = if shown.is_empty() { comparison.pairs.iter().collect() } else { shown };
-    let ends = |p: &&Pair| [p.low, p.high, p.ratio].into_iter().flatten().collect::<Vec<_>>();
-    let reach = forest::reach(shown.iter().flat_map(ends));
-    for pair in &shown {
-        let own = metric_label(&record::MetricKey::parse(&pair.name));
-        let name = pair.name_b.as_ref().map_or(own.clone(), |b| format!("{} | {b}", pair.name));
-        let interval = pair.low.zip(pair.high);
-        let words = interval.map(|(low, high)| compare::interval([low, high]));
-        let plot = pair
-            .ratio
-            .map(|ratio| forest::bar(ratio, interval.map(|(low, high)| [low, high]), reach, style));
-        let certain = pair.low.is_some() && pair.claim != "inconclusive";
-        let claim = pair.claim.replace('B', &letter.to_string());
-        table.row([
-            Cell::from(name),
-            Cell::from(value(pair, 0, pair.a)),
-            Cell::from(value(pair, 1, pair.b)),
-            Cell::new(Ink::Strong, pair.ratio.map_or(String::new(), compare::percent)),
-            Cell::dim(words.unwrap_or_default()),
-            Cell::dim(plot.unwrap_or_default()),
-            Cell::new(if certain { Ink::Strong } else { Ink::Dim }, claim),
-        ]);
+    let (warnings, notes) = ledger(comparison);
+    Against {
+        letter,
+        sentence: of_side(&comparison.sentence, letter),
+        left_out: comparison.pairs.len() - shown.len(),
+        rows: shown.into_iter().map(|pair| row(pair, letter)).collect(),
+        warnings,
+        notes,
     }
-    let left_out = comparison.pairs.len() - shown.len();
-    let more = match left_out {
-        0 => String::new(),
-        n => style.paint(Ink::Dim, &format!("{n} more without a claim: --all")) + "\n",
-    };
-    table.elastic(0).render(style) + &more
+}
+
+/// A sentence about B, said of another side.
+fn of_side(sentence: &str, letter: char) -> String {
+    let places = ["B is", "as B", "in B"];
+    places.iter().fold(sentence.to_string(), |text, place| {
+        text.replace(place, &place.replace('B', &letter.to_string()))
+    })
+}
+
+fn row(pair: &Pair, letter: char) -> Row {
+    let interval = pair.low.zip(pair.high).map(|(low, high)| [low, high]);
+    Row {
+        name: pair
+            .name_b
+            .as_ref()
+            .map_or_else(|| pair.label.clone(), |b| format!("{} | {b}", pair.name)),
+        a: value(pair, 0, pair.a),
+        b: value(pair, 1, pair.b),
+        ratio: pair.ratio,
+        ratio_words: pair.ratio.map_or(String::new(), compare::percent),
+        interval,
+        interval_words: interval.map(compare::interval).unwrap_or_default(),
+        claim: pair.claim.replace('B', &letter.to_string()),
+        certain: pair.low.is_some() && pair.claim != "inconclusive",
+    }
 }
 
 fn value(pair: &Pair, side: usize, value: Option<f64>) -> String {
@@ -214,32 +225,26 @@ fn value(pair: &Pair, side: usize, value: Option<f64>) -> String {
     }
 }
 
-/// Everything that differs or is doubtful.
-fn ledger(comparison: &Comparison, style: &Style, columns: usize) -> String {
+/// Everything that differs or is doubtful, and smaller remarks.
+fn ledger(comparison: &Comparison) -> (Vec<String>, Vec<String>) {
     let mut lines: Vec<String> = Vec::new();
     let known = |d: &&Difference| d.a.is_some() && d.b.is_some();
     let differ: Vec<_> = comparison.conditions_differ.iter().filter(known).collect();
     for Difference { what, a, b } in &differ {
         let shown = |side: &Option<String>| side.clone().unwrap_or_default();
-        lines.push(format!("! {what}: {} | {}", shown(a), shown(b)));
+        lines.push(format!("{what}: {} | {}", shown(a), shown(b)));
     }
     if differ.len() > 1 {
-        let text = "! more than one condition differs: the cause of a difference cannot be named";
+        let text = "more than one condition differs: the cause of a difference cannot be named";
         lines.push(text.into());
     }
-    for doubt in &comparison.doubts {
-        lines.push(format!("! {}: {}", doubt.side, doubt.text));
-    }
-    let mut text = String::new();
-    for line in lines {
-        text += &(style.paint_lines(Ink::Warn, &screen::wrap(&line, columns)) + "\n");
-    }
+    lines.extend(comparison.doubts.iter().map(|doubt| format!("{}: {}", doubt.side, doubt.text)));
     let unknown = |d: &&Difference| d.a.is_none() || d.b.is_none();
     let unknown: Vec<_> =
         comparison.conditions_differ.iter().filter(unknown).map(|d| d.what).collect();
-    if !unknown.is_empty() {
-        let line = format!("- known for only one of them: {}", unknown.join(", "));
-        text += &(style.paint_lines(Ink::Dim, &screen::wrap(&line, columns)) + "\n");
-    }
-    text
+    let notes = match unknown.as_slice() {
+        [] => Vec::new(),
+        some => vec![format!("known for only one of them: {}", some.join(", "))],
+    };
+    (lines, notes)
 }

@@ -249,6 +249,13 @@ fn a_difference_is_claimed_with_an_interval_or_not_at_all() {
     assert_eq!(json["pairs"][0]["claim"], "inconclusive");
     let text = json["sentence"].as_str().expect("a conclusion");
     assert!(text.contains("a claim about the drives needs more than"), "{text}");
+    let page = place.text("compared.html");
+    let forms =
+        ["compare", "pub:003/m225-fresh", "pub:003/m225-used", "--markdown", "--html", &page];
+    let said = place.ssdyno(&forms).good().out;
+    assert!(said.starts_with("### ssdyno compare\n") && said.contains("| B/A |"), "{said}");
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.contains("How many times as fast is B as A?") && page.contains("Crucial M225"));
     let same = ["compare", "pub:003/m225-used", "pub:003/m225-used"];
     place.ssdyno(&same).refuses(2, "is the same run");
     place.ssdyno(&["import", &place.text("fio.json")]).good();
@@ -313,7 +320,7 @@ fn two_targets_are_measured_in_turns_until_the_difference_is_clear() {
 
     let one = ["compare", "-m", "speed", "--metric", "speed-read", "-q", cards[0], cards[1]];
     let said = place.ssdyno(&one).good().out;
-    assert!(said.contains("The same within 5%: speed-read."), "{said}");
+    assert!(said.contains("The same within 5%: Reads."), "{said}");
     assert!(said.contains("another sitting may differ"), "{said}");
     let dry = ["compare", "-m", "speed", "--dry-run", "--detect", "3%", cards[0], cards[1]];
     let said = place.ssdyno(&dry).good().err;

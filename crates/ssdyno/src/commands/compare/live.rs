@@ -7,7 +7,7 @@ use lab::compare::live::{Audience, Cost, Ended, Finished, Live};
 use lab::{Options, Planned, Request, Watcher};
 use workload::units;
 
-use super::{as_json, page};
+use super::{as_json, show, view};
 use crate::cli::{self, CompareArgs, OutputArgs};
 use crate::failure::{Failure, INTERRUPTED, Result, USAGE};
 use crate::{interrupt, live, present, screen};
@@ -96,19 +96,18 @@ fn conclude(args: &CompareArgs, finished: Finished) -> Result {
     let Finished { comparison, sides, ended, failure } = finished;
     let pairs = sides[0].runs.len();
     let found = [comparison];
-    let text = match args.json {
+    match args.json {
         true => {
             let mut value = as_json(&sides, &found, "in turns")?;
             value["pairs_of_runs"] = pairs.into();
-            present::json(&value)?
+            present::print(&present::json(&value)?)?;
         }
-        false if pairs == 0 => String::new(),
+        false if pairs == 0 => {}
         false => {
             let titles = [&args.runs[0], &args.runs[1]].map(Clone::clone);
-            page(args, &titles, &sides, &found, SITTING)
+            show(args, &view(args, &titles, &sides, &found, SITTING))?;
         }
-    };
-    present::print(&text)?;
+    }
     match (failure, ended) {
         (Some(failure), _) => Err(failure.into()),
         (None, Ended::Stopped) => Ok(ExitCode::from(INTERRUPTED)),

@@ -1,0 +1,34 @@
+//! The comparison as Markdown, for a forum or an issue.
+
+use super::{Against, Comparison};
+use crate::markdown::escape;
+
+/// The comparison as Markdown, as GitHub and most forums draw it.
+pub fn markdown(comparison: &Comparison) -> String {
+    let mut text = "### ssdyno compare\n\n".to_string();
+    for side in &comparison.sides {
+        text += &format!("- **{}** {}\n", side.letter, escape(&side.heading));
+    }
+    for against in &comparison.against {
+        text += &format!("\n**{}**\n\n{}", escape(&against.sentence), table(against));
+        for line in against.warnings.iter().chain(&against.notes) {
+            text += &format!("- {}\n", escape(line));
+        }
+    }
+    text + &format!("- {}\n", escape(&comparison.caveat))
+}
+
+fn table(against: &Against) -> String {
+    if against.rows.is_empty() {
+        return String::new();
+    }
+    let letter = against.letter;
+    let mut text =
+        format!("| | A | {letter} | {letter}/A | interval | claim |\n|---|--:|--:|--:|---|---|\n");
+    for row in &against.rows {
+        let cells = [&row.name, &row.a, &row.b, &row.ratio_words, &row.interval_words, &row.claim];
+        let cells = cells.map(|cell| escape(cell));
+        text += &format!("| {} |\n", cells.join(" | "));
+    }
+    text + "\n"
+}

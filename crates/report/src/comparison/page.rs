@@ -1,0 +1,183 @@
+//! The comparison as a page: words, bars and lines, without a script.
+//!
+//! The forest plot and the overlay are drawn with places in percent, so that they fit a phone and a
+//! desk alike; text is never scaled.
+
+use maud::{Markup, html as markup};
+use workload::units::{decimal, throughput};
+
+use super::{Against, Comparison, Curve, Row};
+use crate::html::document;
+
+/// Lines of the vertical axis of the overlay.
+const LEVELS: usize = 4;
+
+/// The comparison as one HTML file that loads nothing. `version` is that of the program.
+pub fn html(comparison: &Comparison, version: &str) -> String {
+    let body = markup! {
+        section.summary {
+            h1 { "Comparison" }
+            @for against in &comparison.against { p.verdict { (against.sentence) } }
+            dl.sides {
+                @for side in &comparison.sides {
+                    div { dt { (side.letter) } dd { (side.heading) } }
+                }
+            }
+        }
+        @for against in &comparison.against { (forest(against)) }
+        (overlay(&comparison.curves))
+        @for against in &comparison.against { (ledger(against, &comparison.caveat)) }
+        @for against in &comparison.against { (values(against)) }
+    };
+    document(&format!("comparison of {}", letters(comparison)), version, &body)
+}
+
+fn letters(comparison: &Comparison) -> String {
+    comparison.sides.iter().map(|side| side.letter.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// The ratios on one logarithmic axis, 1 in its middle.
+fn forest(against: &Against) -> Markup {
+    let shown: Vec<&Row> = against.rows.iter().filter(|row| row.ratio.is_some()).collect();
+    if shown.is_empty() {
+        return markup! {};
+    }
+    let (letter, reach) = (against.letter, against.reach());
+    markup! {
+        section {
+            h2 { "How many times as fast is " (letter) " as A?" }
+            ul.forest aria-label={ "Ratios of " (letter) " over A, with their intervals" } {
+                @for row in shown {
+                    li {
+                        span.name { (row.name) }
+                        (bar(row, reach))
+                        span.ratio.good[row.certain] { (row.ratio_words) " " small { (row.interval_words) } }
+                        span.claim { (row.claim) }
+                    }
+                }
+                li.axis {
+                    span.name {}
+                    span.track { span { (times(1.0 / reach)) } span { "same" } span { (times(reach)) } }
+                    span.ratio {}
+                    span.claim {}
+                }
+            }
+        }
+    }
+}
+
+fn times(factor: f64) -> String {
+    format!("{} times", workload::units::significant(factor))
+}
+
+fn bar(row: &Row, reach: f64) -> Markup {
+    let place = |ratio: f64| {
+        let ratio = ratio.clamp(1.0 / reach, reach);
+        50.0 + 50.0 * ratio.ln() / reach.ln()
+    };
+    let span = row.interval.map(|[low, high]| (place(low), place(high)));
+    markup! {
+        span.track role="img" aria-label={ (row.name) ": " (row.ratio_words) " " (row.interval_words) } {
+            i.same {}
+            @if let Some((low, high)) = span {
+                i.interval style={ (format!("left:{low:.2}%;width:{:.2}%", (high - low).max(0.3))) } {}
+            }
+            @if let Some(ratio) = row.ratio {
+                i.point style={ (format!("left:{:.2}%", place(ratio))) } {}
+            }
+        }
+    }
+}
+
+/// The rates of all sides over the bytes written.
+fn overlay(curves: &[Curve]) -> Markup {
+    let [first, ..] = curves else { return markup! {} };
+    let all = || curves.iter().flat_map(|curve| &curve.points);
+    let most = |axis: usize| all().map(|point| point[axis]).fold(0.0, f64::max);
+    let (written, rate) = (most(0), most(1) * 1.05);
+    if written <= 0.0 || rate <= 0.0 {
+        return markup! {};
+    }
+    let path = |curve: &Curve| {
+        let at = |point: &[f64; 2]| {
+            let (x, y) = (1000.0 * point[0] / written, 300.0 - 300.0 * point[1] / rate);
+            format!("{x:.1},{y:.1}")
+        };
+        curve.points.iter().map(at).collect::<Vec<_>>().join(" ")
+    };
+    let levels = (0..=LEVELS).map(|i| rate * i as f64 / LEVELS as f64).rev();
+    markup! {
+        section {
+            h2 { "Write rate while the drive fills (" (first.workload) ")" }
+            p.status {
+                @for (i, curve) in curves.iter().enumerate() {
+                    span.key style={ "--colour:var(--c" (i % 8) ")" } { (curve.letter) }
+                }
+            }
+            div.overlay {
+                div.levels { @for level in levels { span { (throughput(level)) } } }
+                svg viewBox="0 0 1000 300" preserveAspectRatio="none" role="img"
+                    aria-label={ "Write rate of " (curves.len()) " drives over the bytes written" } {
+                    @for i in 0..=LEVELS {
+                        @let y = 300 * i / LEVELS;
+                        line x1="0" x2="1000" y1=(y) y2=(y) stroke="var(--line)" vector-effect="non-scaling-stroke" {}
+                    }
+                    @for (i, curve) in curves.iter().enumerate() {
+                        polyline points=(path(curve)) fill="none" stroke={ "var(--c" (i % 8) ")" }
+                            stroke-width="2" vector-effect="non-scaling-stroke" {}
+                    }
+                }
+                div.bytes { span { "0" } span { "written" } span { (decimal(written as u64)) } }
+            }
+        }
+    }
+}
+
+fn ledger(against: &Against, caveat: &str) -> Markup {
+    markup! {
+        section {
+            h2 { "What else differs between A and " (against.letter) }
+            @for warning in &against.warnings { div.finding.is-warning { p { (warning) } } }
+            @for note in against.notes.iter().map(String::as_str).chain([caveat]) {
+                div.finding { p { (note) } }
+            }
+        }
+    }
+}
+
+fn values(against: &Against) -> Markup {
+    if against.rows.is_empty() {
+        return markup! {};
+    }
+    let letter = against.letter;
+    markup! {
+        details {
+            summary { "Values of A and " (letter) }
+            div.scroll tabindex="0" {
+                table {
+                    thead { tr {
+                        th {}
+                        th.number { "A" }
+                        th.number { (letter) }
+                        th.number { (letter) "/A" }
+                        th { "interval" }
+                        th { "claim" }
+                    } }
+                    tbody {
+                        @for row in &against.rows {
+                            tr {
+                                th scope="row" { (row.name) }
+                                td.number { (row.a) }
+                                td.number { (row.b) }
+                                td.number { (row.ratio_words) }
+                                td { (row.interval_words) }
+                                td { (row.claim) }
+                            }
+                        }
+                    }
+                }
+            }
+            @if against.left_out > 0 { p.note { (against.left_out) " more without a claim: --all" } }
+        }
+    }
+}

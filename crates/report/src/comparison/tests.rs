@@ -1,0 +1,104 @@
+//! All forms of a comparison say the same, the conclusion first; charts have their axes.
+
+use record::{Run, Series, Target, TargetKind, Unit};
+
+use super::*;
+use crate::style::Style;
+
+fn comparison() -> Comparison {
+    let row = |name: &str, ratio: f64, interval, certain| Row {
+        name: name.into(),
+        a: "100 MB/s".into(),
+        b: "131 MB/s".into(),
+        ratio: Some(ratio),
+        ratio_words: "+31%".into(),
+        interval,
+        interval_words: "+24% to +38%".into(),
+        claim: "B faster".into(),
+        certain,
+    };
+    let rows = vec![
+        row("sequential write", 1.31, Some([1.24, 1.38]), true),
+        row("4K read <q1>", 1.0, Some([0.9, 1.1]), false),
+    ];
+    let side = |letter, heading: &str| Side { letter, heading: heading.into() };
+    let against = Against {
+        letter: 'B',
+        sentence: "B is 1.31 times as fast at sequential writes (1.24 to 1.38).".into(),
+        rows,
+        left_out: 3,
+        warnings: vec!["kernel: 6.1 | 6.8".into()],
+        notes: vec!["known for only one of them: firmware".into()],
+    };
+    Comparison {
+        sides: vec![side('A', "run 1   quick   old"), side('B', "run 2   quick   new")],
+        against: vec![against],
+        caveat: "not in turns".into(),
+        curves: Vec::new(),
+    }
+}
+
+#[test]
+fn every_form_begins_with_the_conclusion_and_has_every_row() {
+    let view = comparison();
+    let forms = [text(&view, &Style::PLAIN), markdown(&view), html(&view, "0")];
+    for form in &forms {
+        let conclusion = form.find("B is 1.31 times").expect("the conclusion");
+        for later in ["sequential write", "kernel: 6.1", "known for only one", "not in turns"] {
+            let at = form.rfind(later).unwrap_or_else(|| panic!("{later}: {form}"));
+            assert!(at > conclusion, "{later}: {form}");
+        }
+    }
+    assert!(forms[0].contains("3 more without a claim") && forms[2].contains("3 more"));
+    assert!(forms[1].contains("&lt;q1>") && forms[2].contains("&lt;q1&gt;"), "{}", forms[1]);
+}
+
+#[test]
+fn the_axis_of_the_page_has_one_in_its_middle() {
+    let page = html(&comparison(), "0");
+    assert!(page.contains("left:50.00%"), "the ratio of 1");
+    assert!(page.contains("0.72 times") && page.contains("1.38 times"), "the ends of the axis");
+    assert!(!page.contains("<script"));
+}
+
+fn run(series: &[(&str, &[(u64, f64)])]) -> Run {
+    let target = Target {
+        spec: "sim:a".into(),
+        kind: TargetKind::Virtual,
+        path: None,
+        bytes: None,
+        drive: None,
+        layers: Vec::new(),
+        filesystem: None,
+        direct: None,
+    };
+    let mut run = Run::new("sustain", target);
+    for (name, points) in series {
+        let mut one = Series::new(*name, 0, 0);
+        for (t_ns, rate) in *points {
+            one.push(*t_ns, &[("write", Unit::BytesPerSecond, Some(*rate))]);
+        }
+        run.series.push(one);
+    }
+    run
+}
+
+#[test]
+fn rates_of_the_longest_common_workload_stand_over_the_bytes_written() {
+    let steady = |rate: f64, n: u64| (1..=n).map(|i| (i * 1_000_000_000, rate)).collect::<Vec<_>>();
+    let (fast, slow, short) = (steady(200.0, 40), steady(100.0, 40), steady(500.0, 20));
+    let a = run(&[("fresh", &fast), ("short", &short), ("alone", &fast)]);
+    let b = run(&[("fresh", &slow), ("short", &short)]);
+    let curves = overlay(&[('A', &a), ('B', &b)]);
+    assert_eq!(
+        curves.iter().map(|c| (c.letter, c.workload.as_str())).collect::<Vec<_>>(),
+        [('A', "short"), ('B', "short")]
+    );
+    let curves = overlay(&[('A', &run(&[("fresh", &fast)])), ('B', &b)]);
+    assert_eq!(curves[0].points.last(), Some(&[8000.0, 200.0]));
+    assert_eq!(curves[1].points.last(), Some(&[4000.0, 100.0]));
+    let mut page = comparison();
+    page.curves = curves;
+    assert!(html(&page, "0").contains("Write rate while the drive fills (fresh)"));
+    assert_eq!(overlay(&[('A', &run(&[])), ('B', &b)]), []);
+}
