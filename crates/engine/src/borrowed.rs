@@ -42,7 +42,12 @@ impl BorrowedBlocks {
 
     /// Whether everything a workload writes is borrowed.
     pub(crate) fn cover(&self, workload: &Workload) -> bool {
-        let (start, end) = (workload.region.start, workload.region.end());
+        self.cover_region(workload.region)
+    }
+
+    /// Whether all of a region is borrowed.
+    pub(crate) fn cover_region(&self, region: Region) -> bool {
+        let (start, end) = (region.start, region.end());
         let covers = |r: Region| r.start <= start && end <= r.end();
         self.0.iter().any(|entry| covers(entry.borrowed.region()))
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::Simulator;
-use methods::{Options, Outcome, Session};
+use methods::{Method, Options, Outcome, Session};
 use model::DriveSpec;
 use rig::Event;
 use workload::{Op, OpKind};
@@ -20,10 +20,14 @@ fn run(method: &str, spec: &DriveSpec, seconds: u64, typed: &[(&str, &str)]) -> 
         let declared = method.info().options.iter().find(|o| o.name() == *name).expect("declared");
         options.parse(*declared, &[word.to_string()]).expect("a value");
     }
+    run_with(method, spec, &options)
+}
+
+fn run_with(method: &dyn Method, spec: &DriveSpec, options: &Options) -> Outcome {
     let never = Arc::new(AtomicBool::new(false));
     let mut rig = Simulator::new(spec.clone(), "sim:drive", never, Box::new(|_: &Event| {}));
     let mut session = Session::new(&mut rig);
-    method.run(&mut session, &options).expect("nothing is wrong");
+    method.run(&mut session, options).expect("nothing is wrong");
     session.finish()
 }
 
@@ -116,4 +120,99 @@ fn curve_finds_the_knee_at_the_capacity_of_the_model() {
         assert!(tenth.is_none() || tenth < near, "{name}: {tenth:?} and {near:?}");
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Verdict and real capacity found by `fake` on a card of 1 GiB with these parameters.
+fn fake(alias: &[(&str, &str)], seed: u64) -> (String, Option<(f64, f64)>, String) {
+    let card = [("capacity", "1GiB"), ("vary", "0")];
+    let spec = preset("sd-150x", &[&card[..], alias].concat());
+    let method = methods::find("fake").expect("a method");
+    let options = Options { seed, ..Options::default() };
+    let out = run_with(method, &spec, &options);
+    let capacity = out.metrics.iter().find(|m| m.name == "fake-capacity");
+    let range = capacity.and_then(|m| Some((m.low.or(m.value)?, m.high.or(m.value)?)));
+    let headline = out.answer.map_or(String::new(), |answer| answer.headline);
+    (out.verdicts[0].kind.to_string(), range, headline)
+}
+
+#[test]
+fn fake_finds_counterfeit_cards_of_three_kinds_and_clears_a_good_one() {
+    const MIB: f64 = 1048576.0;
+    for seed in [1, 2] {
+        let (verdict, range, headline) = fake(&[], seed);
+        assert_eq!(
+            (verdict.as_str(), range),
+            ("CAPACITY REAL", Some((1024.0 * MIB, 1024.0 * MIB)))
+        );
+        assert_eq!(headline, "The capacity of 1.07 GB is real.");
+        for (kind, real, cache) in [
+            ("wrap", "256MiB", "0"),
+            ("wrap", "317MiB", "0"),
+            ("wrap", "1000MiB", "0"),
+            ("black-hole", "256MiB", "0"),
+            ("black-hole", "1000MiB", "0"),
+            ("black-hole", "317MiB", "1MiB"),
+            ("black-hole", "960MiB", "8MiB"),
+        ] {
+            let alias = [("alias", kind), ("real", real), ("alias.cache", cache)];
+            let (verdict, range, headline) = fake(&alias, seed);
+            let truth = real.trim_end_matches("MiB").parse::<f64>().expect("a number") * MIB;
+            println!("{kind} {real} {cache}: {verdict} {range:?} {headline}");
+            assert_eq!(verdict, "ALIASING", "{kind} {real} {cache}");
+            let (low, high) = range.expect("a capacity");
+            assert!(low <= truth && truth <= high, "{kind} {real}: {low} to {high}");
+            assert!(headline.starts_with("Counterfeit: "), "{headline}");
+        }
+    }
+}
+
+/// The classes that `sdclass` finds: Speed, UHS, Video, application.
+fn classes(overrides: &[(&str, &str)]) -> ([f64; 4], Outcome) {
+    let drive = [("capacity", "1GiB"), ("vary", "0")];
+    let spec = preset("samsung-970-evo-plus-250", &[&drive[..], overrides].concat());
+    let out = run("sdclass", &spec, 0, &[]);
+    let classes = ["speed", "uhs", "video", "application"];
+    (classes.map(|name| value(&out, &format!("sdclass-{name}"))), out)
+}
+
+#[test]
+fn sdclass_grades_right_at_every_boundary() {
+    for (mb_s, below, above) in [
+        (2.0, [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]),
+        (4.0, [2.0, 0.0, 0.0], [4.0, 0.0, 0.0]),
+        (6.0, [4.0, 0.0, 0.0], [6.0, 0.0, 6.0]),
+        (10.0, [6.0, 0.0, 6.0], [10.0, 1.0, 10.0]),
+        (30.0, [10.0, 1.0, 10.0], [10.0, 3.0, 30.0]),
+        (60.0, [10.0, 3.0, 30.0], [10.0, 3.0, 60.0]),
+        (90.0, [10.0, 3.0, 60.0], [10.0, 3.0, 90.0]),
+    ] {
+        for (share, right) in [(0.95, below), (1.05, above)] {
+            let intake = (mb_s * share).to_string();
+            let (found, out) = classes(&[("buffer.intake_mb_s", &intake)]);
+            assert_eq!(found[..3], right, "{intake} MB/s: {:?}", out.verdicts[0].text);
+        }
+    }
+    // One core takes so long for a command that 32 in flight reach just this number.
+    let each = |iops: f64| (1e6 / iops).to_string();
+    for (key, bound, at_bound, number) in [
+        ("command.read_us", 4000.0, "command.write_us", 2.0),
+        ("command.write_us", 2000.0, "command.read_us", 2.0),
+    ] {
+        for (share, right) in [(0.95, number - 1.0), (1.05, number)] {
+            let slow = each(bound * share);
+            let (found, out) = classes(&[("command.cores", "1"), (key, &slow), (at_bound, "20")]);
+            assert_eq!(found[3], right, "{key} {slow}: {}", out.verdicts[0].text);
+        }
+    }
+    // One at a time, the whole time of a command counts.
+    let base = |out: &Outcome, kind: &str| 1e6 / value(out, &format!("sdclass-rand-{kind}-q1"));
+    let (_, plain) = classes(&[("command.cores", "1")]);
+    for (kind, bound) in [("read", 1500.0), ("write", 500.0)] {
+        for (share, right) in [(0.95, 0.0), (1.05, 1.0)] {
+            let more = 1e6 / (bound * share) - base(&plain, kind) + 4.0;
+            let key = format!("command.{kind}_us");
+            let (found, out) = classes(&[("command.cores", "1"), (&key, &more.to_string())]);
+            assert_eq!(found[3], right, "{kind} {share}: {}", out.verdicts[0].text);
+        }
+    }
 }

@@ -12,6 +12,7 @@ mod align;
 mod answer;
 mod authentic;
 mod by_hand;
+mod capacity;
 mod catalog;
 mod causes;
 mod cell;
@@ -37,6 +38,7 @@ mod prepare;
 mod promises;
 mod quick;
 mod schedule;
+mod sdclass;
 mod session;
 mod snia;
 mod speed;
@@ -79,6 +81,8 @@ static ALL: &[&dyn Method] = &[
     &heat::HeatMethod,
     &curve::Curve,
     &speed::Speed,
+    &capacity::Fake,
+    &sdclass::SdClass,
     &lbaf::Lbaf,
     &stream::Stream,
     &cluster::Cluster,

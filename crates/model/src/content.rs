@@ -68,16 +68,18 @@ impl Content {
         self.writes
     }
 
-    /// Records a write to `blocks`, durable once host unit `unit` is. Returns the number of the
-    /// write.
-    pub fn write(&mut self, blocks: Range<u64>, unit: u64) -> u64 {
+    /// Records a write, which is kept in these ranges of blocks and durable once host unit `unit` is.
+    /// Returns the number of the write.
+    pub fn write(&mut self, places: &[Range<u64>], unit: u64) -> u64 {
         self.writes += 1;
-        for block in self.carve(&blocks).into_iter().flatten() {
-            self.replace(block, ANYTHING);
-        }
-        for block in blocks {
-            let old = self.replace(block, self.writes);
-            self.undo.push_back(Undo { block, old, new: self.writes, unit });
+        for blocks in places {
+            for block in self.carve(blocks).into_iter().flatten() {
+                self.replace(block, ANYTHING);
+            }
+            for block in blocks.clone() {
+                let old = self.replace(block, self.writes);
+                self.undo.push_back(Undo { block, old, new: self.writes, unit });
+            }
         }
         self.writes
     }
@@ -176,14 +178,14 @@ mod tests {
     #[test]
     fn what_is_not_remembered_holds_anything_until_it_is_written_or_discarded() {
         let mut content = Content::default();
-        content.write(10..20, 1);
+        content.write(&[Range { start: 10, end: 20 }], 1);
         for start in [100, 0, 50, 150] {
             content.write_unkept(start..start + 50);
         }
         assert_eq!(content.unkept, BTreeMap::from([(0, 200)]), "one range");
         assert_eq!((content.held(15), content.held(199)), (Held::Anything, Held::Anything));
         assert_eq!(content.held(200), Held::Zeros);
-        let number = content.write(90..110, 9);
+        let number = content.write(&[Range { start: 90, end: 110 }], 9);
         assert_eq!((content.held(89), content.held(90)), (Held::Anything, Held::Write(number)));
         content.discard(0..12, true);
         assert_eq!((content.held(11), content.held(12)), (Held::Zeros, Held::Anything));

@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 use workload::{Content, Op, OpKind};
 
+use crate::alias::Alias;
 use crate::content::Content as Kept;
 use crate::firmware::{Cores, MapCache, Partials};
 use crate::ftl::au::{AuMapped, AuRules};
@@ -111,6 +112,7 @@ pub struct Drive {
     pub(crate) translation: Translation,
     pub(crate) heat: Heat,
     pub(crate) content: Option<Kept>,
+    pub(crate) alias: Alias,
     /// The write under way is not to be remembered.
     #[serde(skip)]
     pub(crate) forgetful: bool,
@@ -156,6 +158,7 @@ impl Drive {
             media,
             heat: Heat::new(&spec.heat),
             content: None,
+            alias: Alias::new(&spec.alias, *spec.block_bytes, spec.capacity.0),
             forgetful: false,
             counters: Counters::default(),
             busy_until: 0,
@@ -196,10 +199,13 @@ impl Drive {
         }
         let (at, place) = self.links.enter(now);
         let (done, status) = match op.kind {
-            OpKind::Read => (self.read(at, op), Status::Ok),
-            OpKind::Write => self.write(at, op),
+            OpKind::Read => (self.read(at, &self.alias.seen_by_memory(op)), Status::Ok),
+            OpKind::Write => self.written(at, op),
             OpKind::Flush => self.flush(at),
-            OpKind::Discard => (self.discard(at, op), Status::Ok),
+            OpKind::Discard if self.alias.is_beyond(op.offset) => {
+                (self.cores.take(at, self.costs.discard), Status::Ok)
+            }
+            OpKind::Discard => (self.discard(at, &self.alias.seen_by_memory(op)), Status::Ok),
         };
         let done = done + self.costs.latency;
         self.links.leave(place, done);
@@ -350,8 +356,16 @@ impl Drive {
             ready = ready.max(admitted);
             from = to;
         }
-        self.remember_write(op);
         (done, Status::Ok)
+    }
+
+    /// Writes, and remembers the content where it is kept.
+    fn written(&mut self, at: u64, op: &Op) -> (u64, Status) {
+        let (done, status) = self.write(at, &self.alias.seen_by_memory(op));
+        if status == Status::Ok {
+            self.remember_write(op);
+        }
+        (done, status)
     }
 
     /// Bytes `from..to` enter the buffer at `at`. Returns the time until which the command is held

@@ -2,6 +2,7 @@
 
 use workload::Op;
 
+use crate::alias::Place;
 use crate::content::{Content, Held};
 use crate::drive::{Completion, Drive};
 
@@ -37,10 +38,11 @@ impl Drive {
         // The last page is in the unit begun next, unless the previous unit is exactly full.
         let unit = self.media.traffic().host_units;
         let blocks = op.offset / grid..op.end() / grid;
+        let places = self.alias.written(blocks);
         match self.forgetful {
-            true => content.write_unkept(blocks),
+            true => places.into_iter().for_each(|blocks| content.write_unkept(blocks)),
             false => {
-                content.write(blocks, unit);
+                content.write(&places, unit);
             }
         }
         let (media, now) = (&self.media, self.arrived);
@@ -50,7 +52,20 @@ impl Drive {
 
     /// Content of a logical block; `None` unless the drive remembers.
     pub fn held(&self, block: u64) -> Option<Held> {
-        self.content.as_ref().map(|content| content.held(block))
+        let content = self.content.as_ref()?;
+        Some(match self.alias.place(block) {
+            Place::At(place) => content.held(place),
+            Place::Lost => Held::Anything,
+        })
+    }
+
+    /// The block in which the content of a block is kept: itself, unless the drive announces more
+    /// blocks than it has.
+    pub fn place(&self, block: u64) -> u64 {
+        match self.alias.place(block) {
+            Place::At(place) => place,
+            Place::Lost => block,
+        }
     }
 
     /// Number of writes since the drive began to remember.

@@ -19,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+mod alias;
 mod content;
 mod drive;
 mod durable;
@@ -38,6 +39,7 @@ mod shape;
 mod spec;
 mod vary;
 
+pub use alias::{AliasKind, AliasSpec};
 pub use content::Held;
 pub use drive::{Completion, Drive, Status};
 pub use durable::LoadError;

@@ -46,7 +46,7 @@ pub struct FigureLine {
 }
 
 /// Short names for overrides.
-const SHORT: [(&str, &str); 26] = [
+const SHORT: [(&str, &str); 28] = [
     ("temperature", "heat.ambient_c"),
     ("cooled", "heat.cooled"),
     ("format", "block_bytes"),
@@ -73,6 +73,8 @@ const SHORT: [(&str, &str); 26] = [
     ("open_aus", "map.open_aus"),
     ("bad_blocks", "wear.bad"),
     ("wear", "wear.used"),
+    ("alias", "alias.kind"),
+    ("real", "alias.real"),
 ];
 
 impl DriveSpec {

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::alias::AliasSpec;
 use crate::figure::{Figure, Size};
 use crate::ftl::collect::Policy;
 
@@ -58,6 +59,8 @@ pub struct DriveSpec {
     pub heat: HeatSpec,
     /// Variation between drives, sessions and operations.
     pub vary: VarySpec,
+    /// Counterfeit capacity.
+    pub alias: AliasSpec,
 }
 
 impl Default for DriveSpec {
@@ -84,6 +87,7 @@ impl Default for DriveSpec {
             wear: WearSpec::default(),
             heat: HeatSpec::default(),
             vary: VarySpec::default(),
+            alias: AliasSpec::default(),
         }
     }
 }

@@ -195,6 +195,8 @@ kinds! {
         RestCut = "rest-cut",
         /// The writes fit the write cache of most drives: they do not show a lasting rate.
         InsideCache = "inside-cache",
+        /// Content that was written did not come back.
+        ContentLost = "content-lost",
         /// Some zones could not be read.
         ZonesUnread = "zones-unread",
         /// A file system that was just recorded does not agree with itself.
@@ -329,6 +331,14 @@ kinds! {
         PerCommand = "PER-COMMAND",
         /// Data take most of the time, not the commands.
         DataBound = "DATA-BOUND",
+        /// All bytes that the drive announces are there, as far as was tested.
+        CapacityReal = "CAPACITY REAL",
+        /// The drive announces more bytes than it has.
+        Aliasing = "ALIASING",
+        /// The drive loses content at some places.
+        ContentLost = "CONTENT LOST",
+        /// The speed classes that a card meets on this host.
+        Grade = "GRADE",
         /// The load up to which the drive keeps up.
         Knee = "KNEE",
         /// The scores of RISCOSMark.

@@ -43,14 +43,14 @@ impl Stored {
     fn write(&mut self, drive: &Drive, offset: u64, bytes: &[u8]) {
         let (size, write) = (u64::from(drive.block_bytes()), drive.writes_remembered());
         for (number, block) in (offset / size..).zip(bytes.chunks(size as usize)) {
-            self.blocks.insert(number, (write, block.into()));
+            self.blocks.insert(drive.place(number), (write, block.into()));
         }
     }
 
     fn read(&self, drive: &Drive, offset: u64, bytes: &mut [u8]) {
         let size = u64::from(drive.block_bytes());
         for (number, block) in (offset / size..).zip(bytes.chunks_mut(size as usize)) {
-            match (drive.held(number), self.blocks.get(&number)) {
+            match (drive.held(number), self.blocks.get(&drive.place(number))) {
                 (Some(Held::Write(held)), Some((write, stored))) if held == *write => {
                     block.copy_from_slice(stored);
                 }

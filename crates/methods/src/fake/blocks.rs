@@ -35,11 +35,46 @@ impl Fake {
         self
     }
 
+    /// Takes a channel for a transfer; returns its end.
+    fn serve(&mut self, bytes: u64) -> u64 {
+        let traits = &self.traits;
+        self.door.channels.resize(traits.channels, 0);
+        let channel = self.door.channels.iter_mut().min().expect("at least one");
+        let service = traits.command_ns + (bytes as f64 / traits.rate * 1e9) as u64;
+        let done_ns = self.now_ns.max(*channel) + service;
+        *channel = done_ns;
+        done_ns
+    }
+
+    /// Reads what was kept; everything else is zero.
+    fn fetch(&mut self, mut request: BlockRequest) {
+        let done_ns = self.serve(request.bytes.len() as u64);
+        self.copy_content(request.offset, &mut request.bytes);
+        let submitted_ns = self.now_ns;
+        self.door.flight.push(BlockDone { request, submitted_ns, done_ns, result: Ok(()) });
+    }
+
+    fn copy_content(&self, offset: u64, buffer: &mut [u8]) {
+        let size = u64::from(self.info.logical_block_bytes);
+        for (number, block) in (offset / size..).zip(buffer.chunks_mut(size as usize)) {
+            match self.door.content.get(&number) {
+                Some(content) => block.copy_from_slice(content),
+                None => block.fill(0),
+            }
+        }
+    }
+
     fn accept(&mut self, request: BlockRequest, kept: bool) {
         let (size, bytes) = (u64::from(self.info.logical_block_bytes), request.bytes.len() as u64);
         let region = Region { start: request.offset, bytes };
         assert!(region.end() <= self.info.bytes && bytes.is_multiple_of(size), "{region:?}");
-        assert!(request.way == BlockWay::Write && self.info.allowed >= Safety::Scratch);
+        if request.way == BlockWay::Read {
+            return self.fetch(request);
+        }
+        assert!(self.info.allowed >= Safety::Scratch);
+        let covers = |r: &Region| r.start <= region.start && region.end() <= r.end();
+        let lent = self.info.allowed == Safety::Borrows;
+        assert!(!lent || self.borrowed.iter().any(covers), "{region:?} was not borrowed");
         let keeps = self.door.keeps.is_none_or(|left| left > 0) || !kept;
         if kept {
             self.door.keeps = self.door.keeps.map(|left| left.saturating_sub(1));
@@ -58,12 +93,8 @@ impl Fake {
         if stall > 0 {
             self.door.stalls.remove(0);
         }
+        let done_ns = self.serve(bytes);
         let traits = &self.traits;
-        self.door.channels.resize(traits.channels, 0);
-        let channel = self.door.channels.iter_mut().min().expect("at least one");
-        let service = traits.command_ns + (bytes as f64 / traits.rate * 1e9) as u64;
-        let done_ns = self.now_ns.max(*channel) + service;
-        *channel = done_ns;
         self.door.channels.iter_mut().for_each(|free| *free += stall);
         let done_ns = done_ns + stall;
         let gone = traits.vanishes_at_ns.is_some_and(|end| done_ns >= end);
@@ -106,13 +137,7 @@ impl Blocks for Fake {
     }
 
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        let size = u64::from(self.info.logical_block_bytes);
-        for (number, block) in (offset / size..).zip(buffer.chunks_mut(size as usize)) {
-            match self.door.content.get(&number) {
-                Some(content) => block.copy_from_slice(content),
-                None => block.fill(0),
-            }
-        }
+        self.copy_content(offset, buffer);
         self.now_ns += self.traits.command_ns;
         Ok(())
     }

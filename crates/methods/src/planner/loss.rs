@@ -57,6 +57,11 @@ impl Touched {
         join(&mut self.borrowed, region);
     }
 
+    /// Whether all of a region is borrowed.
+    pub fn is_borrowed(&self, region: Region) -> bool {
+        self.borrowed.iter().any(|r| r.start <= region.start && region.end() <= r.end())
+    }
+
     pub fn borrowed_bytes(&self) -> u64 {
         bytes(&self.borrowed)
     }

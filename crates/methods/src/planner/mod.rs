@@ -41,6 +41,8 @@ pub struct Planner {
     /// Index of the current step.
     current: usize,
     touched: Touched,
+    /// Bytes of borrowed blocks that were overwritten through the block door.
+    lent_bytes: u64,
     /// Requests of the block door that were not polled.
     completed: Vec<BlockDone>,
     /// A RAM disc, which costs time but no bytes of the drive.
@@ -65,6 +67,7 @@ impl Planner {
             steps: Vec::new(),
             current: 0,
             touched: Touched::default(),
+            lent_bytes: 0,
             completed: Vec::new(),
             reference: None,
         }
@@ -253,7 +256,11 @@ impl Rig for Planner {
                 self.touched.borrow(region);
                 self.read_back(region.bytes)
             }
-            Preparation::Restore => self.read_back(self.touched.borrowed_bytes()),
+            Preparation::Restore => {
+                let lent = std::mem::take(&mut self.lent_bytes);
+                self.add(lent, expect::fill(lent, &self.info), self.least_ns(lent));
+                self.read_back(self.touched.borrowed_bytes())
+            }
             Preparation::Discard { region } | Preparation::Release { region } => {
                 self.give_back(region)?
             }

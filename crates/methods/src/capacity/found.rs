@@ -1,0 +1,166 @@
+//! What the places held when they were read again, and the capacity that follows.
+
+use std::collections::BTreeMap;
+
+use workload::Region;
+use workload::stamp::{Layout, SECTOR, Stamp, read_sector};
+
+use super::layout::PLACE;
+
+/// Distances kept: more of them say no more.
+const DISTANCES_MAX: usize = 4096;
+
+/// The content of one place.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Held {
+    /// Bytes as they were written.
+    pub kept: u64,
+    /// Bytes of another place of this run.
+    pub misplaced: u64,
+    /// Anything else, or unreadable.
+    pub lost: u64,
+}
+
+/// Everything that was read, by address.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    places: BTreeMap<u64, Held>,
+    /// Distances between a misplaced stamp and the place that holds it.
+    distances: Vec<u64>,
+}
+
+/// The conclusion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Capacity {
+    /// Every place holds its content.
+    Real,
+    /// Places hold the content of others: addresses repeat, after so many bytes where that is clear.
+    Wrapped(Option<u64>),
+    /// Nothing is kept from some place on: at least the first and at most the second number of bytes
+    /// is real.
+    Ends(u64, u64),
+    /// Content is lost at places among others that keep it.
+    Holes,
+}
+
+impl Found {
+    /// Adds bytes read at an offset; `seed` is that of the stamps.
+    pub fn add(&mut self, offset: u64, bytes: &[u8], seed: u64) {
+        for (i, sector) in bytes.chunks_exact(SECTOR).enumerate() {
+            let at = offset + (i * SECTOR) as u64;
+            let held = self.places.entry(at / PLACE * PLACE).or_default();
+            match read_sector(sector, Layout::default().at) {
+                Some(stamp) if stamp.seed == seed && stamp.offset == at => {
+                    held.kept += SECTOR as u64
+                }
+                Some(stamp) if stamp.seed == seed => {
+                    held.misplaced += SECTOR as u64;
+                    if self.distances.len() < DISTANCES_MAX {
+                        self.distances.push(stamp.offset.abs_diff(at));
+                    }
+                }
+                _ => held.lost += SECTOR as u64,
+            }
+        }
+    }
+
+    /// Adds a region that could not be read.
+    pub fn unreadable(&mut self, region: Region) {
+        for at in (region.start..region.end()).step_by(SECTOR) {
+            self.places.entry(at / PLACE * PLACE).or_default().lost += SECTOR as u64;
+        }
+    }
+
+    /// All places together.
+    pub fn sum(&self) -> Held {
+        self.places.values().fold(Held::default(), |sum, held| Held {
+            kept: sum.kept + held.kept,
+            misplaced: sum.misplaced + held.misplaced,
+            lost: sum.lost + held.lost,
+        })
+    }
+
+    /// Places, and those that hold less than all of their content.
+    pub fn counts(&self) -> (usize, usize) {
+        let bad = self.places.values().filter(|held| held.misplaced + held.lost > 0);
+        (self.places.len(), bad.count())
+    }
+
+    /// The capacity that follows; `top` is the start of the last piece, of which a cache may hold the
+    /// end.
+    pub fn capacity(&self, top: u64) -> Capacity {
+        let sum = self.sum();
+        if sum.misplaced > 0 {
+            let step = self.distances.iter().copied().fold(0, gcd);
+            return Capacity::Wrapped((step >= PLACE).then_some(step));
+        }
+        if sum.lost == 0 {
+            return Capacity::Real;
+        }
+        let bad = |held: &Held| held.lost > 0;
+        let first_bad = self.places.iter().find(|(_, held)| bad(held)).map_or(0, |(at, _)| *at);
+        let below = self.places.range(..first_bad).next_back();
+        let kept_to = below.map_or(0, |(at, _)| at + PLACE);
+        let mut above = self.places.range(first_bad..top.max(first_bad));
+        match above.all(|(_, held)| bad(held)) {
+            true => Capacity::Ends(kept_to, first_bad + self.places[&first_bad].kept),
+            false => Capacity::Holes,
+        }
+    }
+}
+
+/// The stamp of the bytes at an offset.
+pub(super) fn stamp(offset: u64, seed: u64) -> Stamp {
+    Stamp { offset, sequence: 1, seed }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEED: u64 = 5;
+
+    fn written(offset: u64) -> Vec<u8> {
+        let mut bytes = vec![0; PLACE as usize];
+        workload::stamp::write(&mut bytes, stamp(offset, SEED), Layout::default());
+        bytes
+    }
+
+    /// Reads places of which some hold the content written at another offset, or nothing.
+    fn found(places: &[(u64, Option<u64>)]) -> Found {
+        let mut found = Found::default();
+        for (at, holds) in places {
+            let bytes = holds.map_or(vec![0xaa; PLACE as usize], written);
+            found.add(*at, &bytes, SEED);
+        }
+        found
+    }
+
+    #[test]
+    fn the_four_conclusions() {
+        let p = PLACE;
+        let real = found(&[(0, Some(0)), (8 * p, Some(8 * p))]);
+        assert_eq!((real.capacity(99 * p), real.counts()), (Capacity::Real, (2, 0)));
+        let wrapped = [(0, Some(0)), (8 * p, Some(0)), (20 * p, Some(4 * p))];
+        assert_eq!(found(&wrapped).capacity(99 * p), Capacity::Wrapped(Some(8 * p)));
+        let ends = [(0, Some(0)), (2 * p, Some(2 * p)), (4 * p, None), (9 * p, None)];
+        assert_eq!(found(&ends).capacity(99 * p), Capacity::Ends(3 * p, 4 * p));
+        // The end of the last piece may still be in a cache.
+        let cached = [(0, Some(0)), (4 * p, None), (9 * p, None), (10 * p, Some(10 * p))];
+        assert_eq!(found(&cached).capacity(9 * p), Capacity::Ends(p, 4 * p));
+        let holes = [(0, Some(0)), (4 * p, None), (8 * p, Some(8 * p))];
+        assert_eq!(found(&holes).capacity(99 * p), Capacity::Holes);
+    }
+
+    #[test]
+    fn the_stamps_of_another_run_are_no_content() {
+        let mut found = Found::default();
+        found.add(0, &written(0), SEED + 1);
+        found.unreadable(Region { start: PLACE, bytes: 4096 });
+        assert_eq!(found.sum(), Held { kept: 0, misplaced: 0, lost: PLACE + 4096 });
+    }
+}

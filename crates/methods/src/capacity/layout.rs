@@ -1,0 +1,136 @@
+//! The places that `fake` writes: few, and so that no false capacity escapes.
+//!
+//! A drive that ignores high address bits maps a place x to x mod R. Places at equal distances W
+//! therefore hit the first W bytes, whatever R is, and these are written whole afterwards. A drive
+//! that forgets what lies beyond its memory may hold the latest writes in a cache, so that the end of
+//! the drive is written in one piece larger than such a cache.
+
+use record::TargetKind;
+use rig::TargetInfo;
+use workload::Region;
+
+use crate::test_region::LEAST_BYTES;
+use crate::{MethodError, Options};
+
+/// Bytes of a place in the middle of the drive.
+pub(super) const PLACE: u64 = 128 << 10;
+
+/// Bytes of a request where much is written.
+const LARGE: u64 = 1 << 20;
+
+/// The piece at the end. f3's author reports caches of counterfeit sticks of about 1 MiB.
+pub(super) const TOP: u64 = 16 << 20;
+
+/// What is written at the start, at most: all of it is in a journal, with the other places.
+const LOW_MOST: u64 = 256 << 20;
+
+/// Most places in the middle.
+const PLACES_MOST: u64 = 2048;
+
+/// A place written in requests of `chunk` bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Place {
+    pub region: Region,
+    pub chunk: u64,
+}
+
+/// Everything that is written, in the order of writing.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    /// Announced bytes.
+    pub bytes: u64,
+    pub places: Vec<Place>,
+    /// Distance of the places in the middle.
+    pub spacing: u64,
+    /// Everything is written: a file.
+    pub whole: bool,
+    /// Blocks of the user, which get their content back.
+    pub borrows: bool,
+}
+
+impl Layout {
+    pub fn new(target: &TargetInfo, options: &Options) -> Result<Layout, MethodError> {
+        let asked = options.size.unwrap_or(target.bytes).min(target.bytes);
+        let bytes = asked / LARGE * LARGE;
+        if bytes < LEAST_BYTES {
+            return Err(MethodError::TooSmall { bytes: target.bytes, least: LEAST_BYTES });
+        }
+        let borrows = target.allowed == record::Safety::Borrows;
+        if target.target.kind == TargetKind::Directory {
+            let all = Place { region: Region::first(bytes), chunk: LARGE };
+            return Ok(Layout { bytes, places: vec![all], spacing: 0, whole: true, borrows });
+        }
+        let top = TOP.min(bytes / 4) / LARGE * LARGE;
+        // As much at the start as everywhere else together, which is least in all.
+        let root = ((bytes as f64 * LARGE as f64).sqrt() as u64).next_power_of_two();
+        let low = root.min(LOW_MOST).min(bytes / 4) / LARGE * LARGE;
+        let spacing = low.max(bytes.div_ceil(PLACES_MOST).next_multiple_of(PLACE));
+        // The same distance from the grid everywhere, but another one in each run.
+        let rooms = (low - PLACE) / PLACE + 1;
+        let shift = options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % rooms * PLACE;
+        let starts = (1..).map(|k| k * spacing + shift);
+        let starts = starts.take_while(|start| start + PLACE <= bytes - top);
+        let place = |start, bytes, chunk| Place { region: Region { start, bytes }, chunk };
+        let mut places: Vec<Place> = starts.map(|start| place(start, PLACE, PLACE)).collect();
+        places.push(place(bytes - top, top, LARGE));
+        places.push(place(0, low, LARGE));
+        Ok(Layout { bytes, places, spacing, whole: false, borrows })
+    }
+
+    /// Bytes written.
+    pub fn written(&self) -> u64 {
+        self.places.iter().map(|place| place.region.bytes).sum()
+    }
+
+    /// Share of false capacities, evenly spread, of which one place is sure to be wrong.
+    pub fn certainty(&self) -> f64 {
+        let low = self.places.last().map_or(0, |place| place.region.bytes);
+        if self.whole { 1.0 } else { (low as f64 / self.spacing as f64).min(1.0) }
+    }
+
+    /// Probability that a drive is found of which this share of places, anywhere, is bad.
+    pub fn detects(&self, share: f64) -> f64 {
+        1.0 - (1.0 - share).powi((self.written() / PLACE) as i32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::testing::target;
+
+    fn layout(bytes: u64, seed: u64) -> Layout {
+        let mut info = target();
+        (info.bytes, info.target.kind) = (bytes, TargetKind::Device);
+        Layout::new(&info, &Options { seed, ..Options::default() }).expect("room")
+    }
+
+    #[test]
+    fn places_do_not_touch_and_are_few() {
+        for (bytes, most) in [(4 << 20, 3 << 20), (4 << 30, 96 << 20), (1 << 40, 600 << 20)] {
+            let layout = layout(bytes, 7);
+            let mut regions: Vec<Region> = layout.places.iter().map(|p| p.region).collect();
+            regions.sort_by_key(|r| r.start);
+            assert!(regions.windows(2).all(|pair| pair[0].end() <= pair[1].start), "{bytes}");
+            assert!(regions[regions.len() - 1].end() == layout.bytes);
+            assert!(layout.written() <= most, "{bytes}: {}", layout.written());
+        }
+        assert_eq!(layout(64 << 30, 1).certainty(), 1.0);
+        assert!(layout(1 << 40, 1).certainty() < 1.0);
+    }
+
+    #[test]
+    fn any_wrapped_capacity_hits_the_start() {
+        for seed in 1..20 {
+            let layout = layout(4 << 30, seed);
+            let low = layout.places.last().expect("the start").region;
+            for real in (1..1024).map(|i| i * (layout.bytes - low.bytes) / 1024 / 4096 * 4096) {
+                let hits = |place: &Place| {
+                    let wrapped = place.region.start % real.max(4096);
+                    place.region.start >= real && low.start <= wrapped && wrapped < low.end()
+                };
+                assert!(layout.places.iter().any(hits) || real < low.bytes, "{seed}: {real}");
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! `fake`: is the capacity real? (f3)
+//!
+//! Stamped blocks are written at a few places (`layout.rs`) and read again after all of them were
+//! written. A stamp says for which address it was written, so that content in a wrong place gives
+//! away the address bits that a counterfeit drive ignores. What follows from the content is in
+//! `found.rs`. On a drive in use the places are borrowed: a journal of them is synced first, and they
+//! get their own content back, however the run ends.
+
+mod found;
+mod layout;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use record::{FindingKind, IoErrors, MetricKey, Safety, State, TargetKind, Unit};
+use rig::{BlockDone, BlockRequest, BlockWay, Preparation, RigError, TargetInfo};
+use workload::stamp;
+use workload::units::decimal;
+
+use crate::session::Session;
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
+
+use found::{Capacity, Found};
+use layout::{Layout, Place};
+
+/// Requests in flight.
+const DEPTH: u32 = 8;
+
+/// Default duration in seconds of a slow card of 32 GB.
+const SECONDS: f64 = 120.0;
+
+/// The seed of the stamps differs from those of other content of a run.
+const SALT: u64 = 0x6661_6b65_2d63_6170;
+
+/// The method.
+pub(crate) struct Fake;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "fake",
+    summary: "is the capacity real",
+    about: "Writes blocks that are stamped with their address and the seed of the run: at equal distances \
+            over all addresses, the last 16 MiB, and then the first bytes, as many as the distance (64 \
+            MiB on a card of 4 GB, at most 256 MiB). Then it reads all of them in that order. A drive \
+            that ignores high address bits shows the stamps of other addresses, whatever its real \
+            capacity; one that forgets what lies beyond its memory shows none, unless it has a cache of \
+            16 MiB or more. What comes out is the real capacity, and the probability of finding a drive \
+            on which one place in a hundred is bad. On a directory a scratch file is written and read as \
+            a whole, which says nothing about the space beside it. A device must be lent with --borrow \
+            (its blocks are in a journal first, and get their content back) or given away with --destroy.",
+    safety: Safety::Borrows,
+    seconds: SECONDS,
+    writes: "100 MB to 600 MB, at most 1 in 40 bytes of a card of 4 GB; a file in a directory",
+    primary: &["fake-capacity"],
+    metrics: &[&METRICS],
+    answer: summary::answer,
+    ..MethodInfo::EMPTY
+};
+
+const METRICS: [MetricInfo; 5] = [
+    MetricInfo::new(
+        "fake-capacity",
+        Unit::Bytes,
+        "bytes that are real: those announced, or as far as the content shows, within the interval",
+    ),
+    MetricInfo::new("fake-tested", Unit::Bytes, "bytes written and read again"),
+    MetricInfo::new(
+        "fake-lost",
+        Unit::Bytes,
+        "of these, bytes that held something else, or nothing",
+    ),
+    MetricInfo::new(
+        "fake-misplaced",
+        Unit::Bytes,
+        "of these, bytes with the stamp of another address",
+    ),
+    MetricInfo::new(
+        "fake-detection",
+        Unit::Number,
+        "probability of finding a drive on which one place in a hundred, anywhere, is bad",
+    ),
+];
+
+impl Method for Fake {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        session.declare(&INFO);
+        session.conclude(Vec::new());
+        admit(session.target())?;
+        let layout = Layout::new(session.target(), options)?;
+        if layout.borrows {
+            for place in &layout.places {
+                session.prepare("borrow", Preparation::Borrow { region: place.region })?;
+            }
+        }
+        let result = measure(session, &layout, options.seed ^ SALT);
+        // However it ended: a failure to restore data outweighs any earlier error.
+        let restored = match layout.borrows {
+            true => session.prepare("restore", Preparation::Restore).map(drop),
+            false => Ok(()),
+        };
+        restored.and(result)
+    }
+}
+
+/// A user's device or file is written only if it was lent or given away.
+fn admit(target: &TargetInfo) -> Result<(), MethodError> {
+    let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
+    if users && target.allowed < Safety::Borrows {
+        let spec = &target.target.spec;
+        let text = format!("fake writes to {spec}, which is for reads only");
+        let advice =
+            "--borrow puts everything back; --destroy with its serial number gives it away";
+        return Err(RigError::Target {
+            fault: rig::Fault::Refused,
+            text,
+            advice: Some(advice.into()),
+        }
+        .into());
+    }
+    Ok(())
+}
+
+fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<(), MethodError> {
+    session.step("fake-write", 0);
+    if !layout.borrows && session.target().target.kind != TargetKind::Directory {
+        session.out.state_after = State::Used;
+    }
+    for (index, place) in layout.places.iter().enumerate() {
+        transfer(session, place, BlockWay::Write, seed, &mut Found::default())?;
+        progress(session, "fake-write", index, layout);
+    }
+    session.rig().blocks()?.flush()?;
+    session.step("fake-read", 0);
+    session.rig().prepare(Preparation::DropCaches)?;
+    let mut found = Found::default();
+    for (index, place) in layout.places.iter().enumerate() {
+        transfer(session, place, BlockWay::Read, seed, &mut found)?;
+        progress(session, "fake-read", index, layout);
+    }
+    publish(session, layout, &found);
+    Ok(())
+}
+
+fn progress(session: &mut Session<'_>, name: &str, index: usize, layout: &Layout) {
+    let done = (index + 1) as f64 / layout.places.len() as f64;
+    session.rig().note(rig::Event::Progress { name: name.into(), done });
+}
+
+/// Writes stamps at a place, or reads and checks them.
+fn transfer(
+    session: &mut Session<'_>,
+    place: &Place,
+    way: BlockWay,
+    seed: u64,
+    found: &mut Found,
+) -> Result<(), MethodError> {
+    let plans = session.plans();
+    let depth = DEPTH.min(session.rig().blocks()?.depth()?);
+    let (mut flight, mut done) = (0, Vec::new());
+    let mut offset = place.region.start;
+    while offset < place.region.end() || flight > 0 {
+        if offset < place.region.end() && flight < depth {
+            let length = place.chunk.min(place.region.end() - offset);
+            let mut bytes = vec![0; length as usize];
+            if way == BlockWay::Write && !plans {
+                stamp::write(&mut bytes, found::stamp(offset, seed), stamp::Layout::default());
+            }
+            let request = BlockRequest { tag: offset, way, offset, bytes };
+            session.rig().blocks()?.submit(request)?;
+            (offset, flight) = (offset + length, flight + 1);
+            continue;
+        }
+        session.rig().blocks()?.poll(true, &mut done)?;
+        flight -= done.len() as u32;
+        done.drain(..).for_each(|one| take(session, &one, seed, found));
+    }
+    Ok(())
+}
+
+/// Takes a completed request. A failed one is an error of the drive, and its content is lost.
+fn take(session: &mut Session<'_>, one: &BlockDone, seed: u64, found: &mut Found) {
+    let request = &one.request;
+    match (&one.result, request.way) {
+        (Ok(()), BlockWay::Read) => found.add(request.offset, &request.bytes, seed),
+        (Ok(()), BlockWay::Write) => {}
+        (Err(error), way) => {
+            let op = if way == BlockWay::Read { "read" } else { "write" };
+            session.out.add_errors(&IoErrors {
+                op: op.into(),
+                kind: error.kind().to_string(),
+                workload: format!("fake-{op}"),
+                count: 1,
+                first_offsets: vec![request.offset],
+            });
+            if way == BlockWay::Read {
+                let bytes = request.bytes.len() as u64;
+                found.unreadable(workload::Region { start: request.offset, bytes });
+            }
+        }
+    }
+}
+
+fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
+    let (sum, top) = (found.sum(), layout.bytes - layout.bytes.min(layout::TOP));
+    let capacity = found.capacity(top);
+    let ends = match capacity {
+        Capacity::Real => Some((layout.bytes, layout.bytes)),
+        Capacity::Wrapped(real) => real.map(|real| (real, real)),
+        Capacity::Ends(low, high) => Some((low, high)),
+        Capacity::Holes => None,
+    };
+    if let Some((low, high)) = ends {
+        let value = low as f64 + (high - low) as f64 / 2.0;
+        let mut metric = record::Metric::single("fake-capacity", Unit::Bytes, value);
+        if low < high {
+            (metric.low, metric.high) = (Some(low as f64), Some(high as f64));
+            metric.covers = Some(record::Covers::Resolution);
+        }
+        session.put_metric(metric);
+    }
+    let figures = [
+        ("fake-tested", Unit::Bytes, (sum.kept + sum.misplaced + sum.lost) as f64),
+        ("fake-lost", Unit::Bytes, sum.lost as f64),
+        ("fake-misplaced", Unit::Bytes, sum.misplaced as f64),
+        ("fake-detection", Unit::Number, layout.detects(0.01)),
+    ];
+    for (name, unit, value) in figures {
+        session.put(MetricKey::parse(name), unit, Some(value));
+    }
+    if capacity != Capacity::Real && !session.plans() {
+        let text = format!(
+            "{} of {} written did not come back",
+            decimal(sum.lost + sum.misplaced),
+            decimal(layout.written())
+        );
+        let finding = record::Finding::new(FindingKind::ContentLost, record::Level::Bad, text);
+        session.out.note(finding.advise("copy what you need from this drive, and do not trust it"));
+    }
+    session.conclude(vec![summary::verdict(layout, found, capacity)]);
+    session.checkpoint();
+}

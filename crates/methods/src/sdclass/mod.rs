@@ -1,0 +1,231 @@
+//! `sdclass`: Speed Class, UHS and Video Speed Class, and A1/A2, as the SD specification measures them.
+//!
+//! The specification (Physical Layer Simplified Specification 4.10, section 4.13) counts the slowest
+//! average over an allocation unit, written in order in recording units, and the average of 256
+//! random reads of recording units. Bus clock and state of the card are those of this host, so that the
+//! grade is that of card and host together. The classes are in `classes.rs`.
+
+mod classes;
+mod summary;
+
+use record::{MetricKey, Safety, State, TargetKind, Unit};
+use rig::{BlockRequest, BlockWay, RigError};
+use workload::{Content, Filler, Mix, OpKind, Pattern, Region, Workload};
+
+use crate::session::Session;
+use crate::test_region::TestRegion;
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
+
+pub(crate) use classes::Measured;
+use classes::{LARGE_UNIT, SMALL_UNIT};
+
+/// Default duration in seconds, on a card of Class 4.
+const SECONDS: f64 = 150.0;
+
+/// Bytes of the area of random access: that of A1 and A2.
+const AREA: u64 = 256 << 20;
+
+/// An allocation unit, or the part of a larger one, over which the specification takes the average.
+const WINDOW: u64 = 4 << 20;
+
+/// Reads of recording units.
+const READS: u64 = 256;
+
+/// Seconds of random access each, with the default time.
+const RANDOM_SECONDS: f64 = 10.0;
+
+/// Random writes end after this share (1/n) of the area: more would show the garbage collection of a
+/// drive that is no card.
+const RANDOM_SHARE: u64 = 4;
+
+/// Queue depths of A1, and of A2, whose command queue holds 32.
+const DEPTHS: [u32; 2] = [1, 32];
+
+/// The method.
+pub(crate) struct SdClass;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "sdclass",
+    summary: "which SD speed class does the card meet on this host",
+    about: "Writes 128 MiB in order in recording units of 64 KiB and then the next 128 MiB in units of 512 \
+            KiB, one at a time: the slowest 4 MiB of each count, without the first, for which the \
+            specification grants preparation. Then 256 random reads of 512 KiB, and random 4 KiB reads \
+            and writes over these 256 MiB, one and 32 in flight. What comes out is the highest Speed \
+            Class (2 to 10), UHS class (U1, U3), Video class (V6 to V90) and application class (A1, A2) \
+            whose figures the card meets on this host. A class is met by a card in the state and at the \
+            bus clock that the specification names; a slow reader, or a card in use, can fail one that \
+            is printed on it.",
+    safety: Safety::Scratch,
+    seconds: SECONDS,
+    writes: "256 MiB, and up to a half of that at random",
+    primary: &["sdclass-write-{64KiB,512KiB}", "sdclass-read", "sdclass-rand-{read,write}-q{1,32}"],
+    metrics: &[&METRICS],
+    answer: summary::answer,
+    ..MethodInfo::EMPTY
+};
+
+const METRICS: [MetricInfo; 5] = [
+    MetricInfo::new(
+        "sdclass-write-{64KiB,512KiB}",
+        Unit::BytesPerSecond,
+        "the slowest 4 MiB written in order in units of that size",
+    ),
+    MetricInfo::new(
+        "sdclass-write-{64KiB,512KiB}.max",
+        Unit::Nanoseconds,
+        "the slowest of these units",
+    ),
+    MetricInfo::new("sdclass-read", Unit::BytesPerSecond, "256 random reads of 512 KiB"),
+    MetricInfo::new(
+        "sdclass-rand-{read,write}-q{1,32}",
+        Unit::Iops,
+        "random 4 KiB over 256 MiB, so many in flight",
+    ),
+    MetricInfo::new(
+        "sdclass-{speed,uhs,video,application}",
+        Unit::Number,
+        "number of the highest class met (10 for C10, 3 for U3, 30 for V30, 1 for A1); 0 for none",
+    ),
+];
+
+impl Method for SdClass {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        session.declare(&INFO);
+        session.conclude(Vec::new());
+        let size = options.size.unwrap_or(AREA).min(AREA);
+        let test_region = TestRegion::new(
+            session.target(),
+            &Options { size: Some(size), ..options.clone() },
+            SECONDS,
+        )?;
+        if !test_region.writes {
+            let spec = &session.target().target.spec;
+            return Err(RigError::Target {
+                fault: rig::Fault::Refused,
+                text: format!("sdclass writes to {spec}, which was not given away"),
+                advice: Some(
+                    "--destroy with the card's serial number, or a directory on it".into(),
+                ),
+            }
+            .into());
+        }
+        measure(session, &test_region, options)
+    }
+}
+
+fn measure(
+    session: &mut Session<'_>,
+    test_region: &TestRegion,
+    options: &Options,
+) -> Result<(), MethodError> {
+    let half = (test_region.bytes / 2 / WINDOW).max(1) * WINDOW;
+    if half < 2 * WINDOW || 2 * half > session.target().bytes {
+        let (bytes, least) = (session.target().bytes, 4 * WINDOW);
+        return Err(MethodError::TooSmall { bytes, least });
+    }
+    if session.target().target.kind != TargetKind::Directory {
+        session.out.state_after = State::Used;
+    }
+    let mut measured = Measured::default();
+    for (i, unit) in [SMALL_UNIT, LARGE_UNIT].into_iter().enumerate() {
+        let region = Region { start: i as u64 * half, bytes: half };
+        let key = MetricKey::of_words(&[&"sdclass", &"write", &record::size_word(unit)]);
+        let written = in_order(session, &key, region, unit, options.seed)?;
+        measured.write[i] = written.slowest_window;
+        measured.busy_ns[i] = written.slowest_unit_ns;
+        session.put(key.clone(), Unit::BytesPerSecond, Some(written.slowest_window));
+        let longest = key.with(record::Statistic::Max);
+        session.put(longest, Unit::Nanoseconds, Some(written.slowest_unit_ns as f64));
+    }
+    let area = Region::first(2 * half);
+    let mut reads =
+        Workload::new("sdclass-read", Pattern::Uniform, Mix::READ, LARGE_UNIT as u32, area);
+    (reads.stop.ops, reads.seed) = (Some(READS), test_region.seed_of(1));
+    reads.stop.bytes = Some(READS * LARGE_UNIT);
+    let m = session.probe(&reads, 0)?;
+    measured.read = m.throughput(None).unwrap_or(0.0);
+    session.put(MetricKey::parse("sdclass-read"), Unit::BytesPerSecond, Some(measured.read));
+    let seconds = RANDOM_SECONDS * test_region.seconds / SECONDS;
+    for (i, depth) in DEPTHS.into_iter().enumerate() {
+        for kind in [OpKind::Read, OpKind::Write] {
+            let w = random(kind, depth, area, seconds, test_region.seed_of(2 + i as u32));
+            let m = session.probe(&w, 0)?;
+            let iops = m.iops(Some(kind)).unwrap_or(0.0);
+            measured.random[i][usize::from(kind == OpKind::Write)] = iops;
+            session.put(MetricKey::parse(&w.name), Unit::Iops, Some(iops));
+        }
+    }
+    for (name, number) in measured.classes() {
+        let key = MetricKey::of_words(&[&"sdclass", &name]);
+        session.put(key, Unit::Number, Some(f64::from(number)));
+    }
+    session.conclude(vec![summary::verdict(&measured)]);
+    session.checkpoint();
+    Ok(())
+}
+
+fn random(kind: OpKind, depth: u32, area: Region, seconds: f64, seed: u64) -> Workload {
+    let name = format!("sdclass-rand-{}-q{depth}", kind.name());
+    let mut w = Workload::new(name, Pattern::Uniform, Mix::of(kind), 4096, area);
+    (w.depth, w.seed) = (depth, seed);
+    w.stop.time_ns = Some((seconds * 1e9) as u64);
+    if kind == OpKind::Write {
+        w.stop.bytes = Some(area.bytes / RANDOM_SHARE);
+        w.flush_at_end = true;
+    }
+    w
+}
+
+/// A region written in order.
+struct Written {
+    /// Bytes per second over the slowest window but the first.
+    slowest_window: f64,
+    slowest_unit_ns: u64,
+}
+
+/// Writes a region in order, one unit at a time.
+fn in_order(
+    session: &mut Session<'_>,
+    key: &MetricKey,
+    region: Region,
+    unit: u64,
+    seed: u64,
+) -> Result<Written, MethodError> {
+    session.step(&key.to_string(), 0);
+    let mut filler = Filler::new(Content::Random, seed);
+    let mut bytes = vec![0; unit as usize];
+    if !session.plans() {
+        filler.fill(&mut bytes, unit);
+    }
+    let mut before = session.rig().elapsed_ns();
+    let (mut window_began, mut slowest_unit_ns) = (before, 0);
+    let (mut windows, mut done) = (Vec::new(), Vec::new());
+    for offset in (region.start..region.end()).step_by(unit as usize) {
+        filler.touch(&mut bytes, offset);
+        let request = BlockRequest { tag: offset, way: BlockWay::Write, offset, bytes };
+        session.rig().blocks()?.submit_unkept(request)?;
+        session.rig().blocks()?.poll(true, &mut done)?;
+        let Some(one) = done.pop() else {
+            return Err(MethodError::Unfinished { part: key.to_string() });
+        };
+        one.result
+            .map_err(|source| RigError::Io { context: format!("write at {offset}"), source })?;
+        slowest_unit_ns = slowest_unit_ns.max(one.done_ns.saturating_sub(before));
+        before = one.done_ns;
+        bytes = one.request.bytes;
+        if (offset + unit - region.start).is_multiple_of(WINDOW) {
+            windows.push(before.saturating_sub(window_began));
+            window_began = before;
+        }
+    }
+    session.rig().blocks()?.flush()?;
+    // What is only in a buffer is not written yet.
+    let flushed = session.rig().elapsed_ns().saturating_sub(before);
+    windows.last_mut().into_iter().for_each(|last| *last += flushed);
+    let slowest = windows.iter().skip(1).copied().max().unwrap_or(0).max(1);
+    Ok(Written { slowest_window: WINDOW as f64 * 1e9 / slowest as f64, slowest_unit_ns })
+}
