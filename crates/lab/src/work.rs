@@ -8,7 +8,7 @@ use std::path::Path;
 
 use methods::{Catalog, Declared, Method, MethodInfo, Options, Session};
 
-use crate::error::Result;
+use crate::error::{LabError, Result};
 
 /// Something to run on a target.
 pub struct Work<'a>(Box<dyn Script + 'a>);
@@ -113,12 +113,32 @@ pub fn options(
     Ok(Catalog::default().options(&chosen, &typed, common)?)
 }
 
-/// The words of an option, with the directory of `--like` replaced by the sizes of its files.
+/// The words of an option, with the directory of `--like` replaced by the sizes of its files, and the
+/// file of `--icf` by its text.
 fn read(name: &str, words: &[String]) -> Result<Vec<String>> {
     match words {
         [place] if name == "like" && Path::new(place).is_dir() => {
             Ok(vec![crate::like::sizes(Path::new(place))?])
         }
+        [place] if name == "icf" => Ok(vec![icf(Path::new(place))?]),
         words => Ok(words.to_vec()),
     }
+}
+
+/// Longest configuration of IOMeter, bytes.
+const ICF_MOST: u64 = 1 << 20;
+
+/// The text of a configuration, which is checked by the option.
+fn icf(path: &Path) -> Result<String> {
+    let failed = |why: String| {
+        let text = format!("--icf {}: {why}", path.display());
+        LabError::usage(text).advise("a configuration that IOMeter saved (.icf)")
+    };
+    let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
+    if !size.is_file() || size.len() > ICF_MOST {
+        return Err(failed("no file of at most 1 MiB".into()));
+    }
+    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    // A file of one line is no configuration, but none of the option's names of files either.
+    Ok(String::from_utf8_lossy(&bytes).into_owned() + "\n")
 }

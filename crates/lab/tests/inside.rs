@@ -216,3 +216,34 @@ fn sdclass_grades_right_at_every_boundary() {
         }
     }
 }
+
+/// A configuration as IOMeter saves it.
+const ICF: &str = "Version 1.1.0 \n'Run Time\n'\thours      minutes    seconds\n\t0          0          5\n\
+    'Ramp Up Time (s)\n\t1\n'Test Type\n\tNORMAL\n'ACCESS SPECIFICATIONS ===\n\
+    'Access specification name,default assignment\n\t4K reads,NONE\n\
+    'size,% of size,% reads,% random,delay,burst,align,reply\n\t4096,100,100,100,0,1,0,0\n\
+    'Access specification name,default assignment\n\tmixed,NONE\n\
+    'size,% of size,% reads,% random,delay,burst,align,reply\n\t4096,60,67,100,0,1,0,0\n\t65536,40,0,0,0,1,0,0\n\
+    'Worker\n\tWorker 1\n'Worker type\n\tDISK\n\
+    'Number of outstanding IOs,test connection rate,transactions per connection\n\t16,DISABLED,1\n\
+    'Assigned access specs\n\t4K reads\n\tmixed\n'End assigned access specs\n'End worker\n\
+    'Worker\n\tWorker 2\n'Worker type\n\tDISK\n\
+    'Number of outstanding IOs,test connection rate,transactions per connection\n\t16,DISABLED,1\n\
+    'Assigned access specs\n\t4K reads\n\tmixed\n'End assigned access specs\n'End worker\nVersion 1.1.0 \n";
+
+#[test]
+fn a_configuration_of_iometer_runs_with_its_workers_and_shares() {
+    let spec = preset("samsung-970-evo-plus-250", &[("capacity", "2GiB"), ("vary", "0")]);
+    let out = run("iometer", &spec, 0, &[("icf", ICF)]);
+    let direct = run("curve", &spec, 30, &[]);
+    // Two workers with 16 I/Os each and the queue of 128 of `curve` differ by what the drive gains.
+    let (reads, most) = (value(&out, "iometer-1"), value(&direct, "curve-closed"));
+    assert!(reads < 1.02 * most && reads > 0.3 * most, "{reads} of {most}");
+    let [read, write] = ["read", "write"].map(|kind| value(&out, &format!("iometer-2-{kind}")));
+    let share = read / (read + write);
+    assert!((share - 0.6 * 0.67).abs() < 0.02, "{share}");
+    let bytes = value(&out, "iometer-2.throughput") / (read + write);
+    assert!((bytes / (0.6 * 4096.0 + 0.4 * 65536.0) - 1.0).abs() < 0.02, "{bytes}");
+    let notes: Vec<_> = out.warnings.iter().map(|finding| finding.kind.name()).collect();
+    assert_eq!(notes, ["laid-out", "alignment-forced"]);
+}

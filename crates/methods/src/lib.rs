@@ -23,6 +23,7 @@ mod digest;
 #[cfg(test)]
 mod fake;
 mod heat;
+mod iometer;
 mod iozone;
 mod lbaf;
 mod mark;
@@ -57,6 +58,7 @@ pub use answer::{headline_of, of_record as answer};
 pub use by_hand::by_hand;
 pub use catalog::Catalog;
 pub use digest::Digest;
+pub use iometer::icf::{AccessLine, AccessSpec, IcfError, IcfScript, parse as parse_icf};
 pub use iozone::{
     Figure as IozoneFigure, Honest as IozoneHonest, IOZONE, Iozone, Row as IozoneRow,
     metric as iozone_metric,
@@ -89,6 +91,7 @@ static ALL: &[&dyn Method] = &[
     &mark::Mark,
     &command::Command,
     &iozone::IozoneMethod,
+    &iometer::Iometer,
     &snia::IOPS,
     &snia::THROUGHPUT,
     &snia::LATENCY,

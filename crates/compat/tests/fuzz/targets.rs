@@ -1,5 +1,7 @@
 //! The fuzz targets of this room: every parser of text that others wrote.
 
+#[path = "icf.rs"]
+mod icf;
 #[path = "import.rs"]
 mod import;
 #[path = "iozone.rs"]
@@ -8,6 +10,7 @@ mod iozone;
 /// Every parser of this room.
 pub const TARGETS: &[fuzz::Target] = &[
     iozone::COMMAND_LINE,
+    icf::ICF,
     import::OWN,
     import::FIO_JSON,
     import::FIO,

@@ -90,11 +90,6 @@ impl Method for Fake {
         session.conclude(Vec::new());
         admit(session.target())?;
         let layout = Layout::new(session.target(), options)?;
-        if layout.borrows {
-            for place in &layout.places {
-                session.prepare("borrow", Preparation::Borrow { region: place.region })?;
-            }
-        }
         let result = measure(session, &layout, options.seed ^ SALT);
         // However it ended: a failure to restore data outweighs any earlier error.
         let restored = match layout.borrows {
@@ -124,6 +119,11 @@ fn admit(target: &TargetInfo) -> Result<(), MethodError> {
 }
 
 fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<(), MethodError> {
+    if layout.borrows {
+        for place in &layout.places {
+            session.prepare("borrow", Preparation::Borrow { region: place.region })?;
+        }
+    }
     session.step("fake-write", 0);
     if !layout.borrows && session.target().target.kind != TargetKind::Directory {
         session.out.state_after = State::Used;

@@ -1,15 +1,12 @@
 //! The conclusion and the answer of `fake`.
 
-use record::{
-    Answer, Axis, Better, Chart, ChartKind, Evidence, Explained, Metric, Stamp, Unit, Verdict,
-    VerdictKind,
-};
+use record::{Answer, Better, Chart, Evidence, Explained, Unit, Verdict, VerdictKind};
 use workload::units::{binary, decimal};
 
 use super::found::{Capacity, Found};
 use super::layout::{Layout, TOP};
 use crate::Outcome;
-use crate::answer::{headline, tile};
+use crate::answer::Draft;
 
 /// CAPACITY REAL, ALIASING or CONTENT LOST, with what escapes this test.
 pub(super) fn verdict(layout: &Layout, found: &Found, capacity: Capacity) -> Verdict {
@@ -90,41 +87,34 @@ fn real(layout: &Layout, places: usize) -> String {
 
 /// The answer: whether the announced bytes are there.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
-    let find = |name: &str| out.metrics.iter().find(|m: &&Metric| m.name == name);
-    let tested = find("fake-tested")?;
-    let capacity = find("fake-capacity");
-    let verdict = out.verdicts.first()?;
+    let draft = Draft::new(out, "Is the capacity real?");
+    draft.find("fake-tested")?;
+    let capacity = draft.find("fake-capacity");
+    let kind = out.verdicts.first().map(|verdict| &verdict.kind);
     let bytes = capacity.and_then(|m| m.value).map(|bytes| decimal(bytes as u64));
     let only = if capacity.is_some_and(|m| m.low.is_some()) { "about" } else { "only" };
-    let sentence = match (&verdict.kind, bytes) {
-        (VerdictKind::CapacityReal, Some(bytes)) => format!("The capacity of {bytes} is real."),
-        (VerdictKind::Aliasing, Some(bytes)) => format!("Counterfeit: {only} {bytes} are real."),
-        (VerdictKind::Aliasing, None) => "Counterfeit: addresses share their memory.".to_string(),
+    let sentence = match (kind, bytes) {
+        (Some(VerdictKind::CapacityReal), Some(bytes)) => {
+            format!("The capacity of {bytes} is real.")
+        }
+        (Some(VerdictKind::Aliasing), Some(bytes)) => {
+            format!("Counterfeit: {only} {bytes} are real.")
+        }
+        (Some(VerdictKind::Aliasing), None) => {
+            "Counterfeit: addresses share their memory.".to_string()
+        }
         _ => "The drive loses content.".to_string(),
     };
-    let tiles = [
-        ("Real capacity", capacity, Better::Higher),
-        ("Tested", Some(tested), Better::Neither),
-        ("Lost", find("fake-lost"), Better::Lower),
-        ("Misplaced", find("fake-misplaced"), Better::Lower),
-        ("Finds 1% of bad places", find("fake-detection"), Better::Higher),
-    ];
-    let tiles = tiles.into_iter().filter_map(|(label, m, better)| Some(tile(label, m?, better)));
-    let chart = Chart {
-        title: "What came back of the bytes written".into(),
-        kind: ChartKind::Bars,
-        x: Axis::Workload,
-        y: Unit::Bytes,
-        sources: ["fake-tested", "fake-lost", "fake-misplaced"].map(String::from).into(),
-        marks: Vec::new(),
-    };
-    Some(Answer {
-        question: "Is the capacity real?".into(),
-        headline: headline(out, sentence, &[]),
-        stamp: Stamp::of(&out.warnings, &out.verdicts),
-        tiles: tiles.collect(),
-        charts: vec![chart],
-        limits: Vec::new(),
-        peers: Vec::new(),
-    })
+    let chart = Chart::bars("Bytes that came back, of those written", Unit::Bytes)
+        .source("fake-tested", "written")
+        .source("fake-lost", "lost")
+        .source("fake-misplaced", "of another address");
+    draft
+        .tile("Real capacity", "fake-capacity", Better::Higher)
+        .tile("Tested", "fake-tested", Better::Neither)
+        .tile("Lost", "fake-lost", Better::Lower)
+        .tile("Misplaced", "fake-misplaced", Better::Lower)
+        .tile("Finds 1% of bad places", "fake-detection", Better::Higher)
+        .chart(chart)
+        .say(sentence, &[])
 }

@@ -1,13 +1,10 @@
 //! The conclusion and the answer of `sdclass`.
 
-use record::{
-    Answer, Axis, Better, Chart, ChartKind, Evidence, Explained, Metric, Stamp, Unit, Verdict,
-    VerdictKind,
-};
+use record::{Answer, Better, Chart, Evidence, Explained, Unit, Verdict, VerdictKind};
 
 use super::classes::Measured;
 use crate::Outcome;
-use crate::answer::{headline, tile};
+use crate::answer::Draft;
 
 /// GRADE: the classes met on this host, and the next ones that are not.
 pub(super) fn verdict(measured: &Measured) -> Verdict {
@@ -44,45 +41,28 @@ pub(super) fn verdict(measured: &Measured) -> Verdict {
 /// The answer: the classes as they are printed on cards.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let verdict = out.verdicts.iter().find(|verdict| verdict.kind == VerdictKind::Grade)?;
-    let find = |name: &str| out.metrics.iter().find(|m: &&Metric| m.name == name);
     let (sentence, more) = match verdict.text.split_once(". ") {
         Some((met, missed)) => (format!("{met}."), format!(" {missed}")),
         None => (verdict.text.clone(), String::new()),
     };
-    let tiles = [
-        ("Slowest 4 MiB written", "sdclass-write-512KiB"),
-        ("Same, in 64 KiB", "sdclass-write-64KiB"),
-        ("Random reads, one at a time", "sdclass-rand-read-q1"),
-        ("Random writes, one at a time", "sdclass-rand-write-q1"),
-        ("Random reads, 32", "sdclass-rand-read-q32"),
-        ("Random writes, 32", "sdclass-rand-write-q32"),
-    ];
-    let tiles =
-        tiles.into_iter().filter_map(|(label, m)| Some(tile(label, find(m)?, Better::Higher)));
-    let bars = |title: &str, y: Unit| Chart {
-        title: title.into(),
-        kind: ChartKind::Bars,
-        x: Axis::Workload,
-        y,
-        sources: out
-            .metrics
-            .iter()
-            .filter(|m| m.unit == y && m.name.starts_with("sdclass-"))
-            .map(|m| m.name.clone())
-            .collect(),
-        marks: Vec::new(),
-    };
-    let charts = vec![
-        bars("Rates that the Speed, UHS and Video classes count", Unit::BytesPerSecond),
-        bars("Operations that A1 and A2 count", Unit::Iops),
-    ];
-    Some(Answer {
-        question: "Which speed class does the card meet on this host?".into(),
-        headline: headline(out, sentence, &[more, String::new()]),
-        stamp: Stamp::of(&out.warnings, &out.verdicts),
-        tiles: tiles.collect(),
-        charts,
-        limits: Vec::new(),
-        peers: Vec::new(),
-    })
+    let rates =
+        Chart::bars("Rates that the Speed, UHS and Video classes count", Unit::BytesPerSecond)
+            .source("sdclass-write-64KiB", "written in 64 KiB")
+            .source("sdclass-write-512KiB", "written in 512 KiB")
+            .source("sdclass-read", "read in 512 KiB");
+    let operations = Chart::bars("Operations that A1 and A2 count", Unit::Iops)
+        .source("sdclass-rand-read-q1", "reads, one at a time")
+        .source("sdclass-rand-write-q1", "writes, one at a time")
+        .source("sdclass-rand-read-q32", "reads, 32 at a time")
+        .source("sdclass-rand-write-q32", "writes, 32 at a time");
+    Draft::new(out, "Which speed class does the card meet on this host?")
+        .tile("Slowest 4 MiB written", "sdclass-write-512KiB", Better::Higher)
+        .tile("Same, in 64 KiB", "sdclass-write-64KiB", Better::Higher)
+        .tile("Random reads, one at a time", "sdclass-rand-read-q1", Better::Higher)
+        .tile("Random writes, one at a time", "sdclass-rand-write-q1", Better::Higher)
+        .tile("Random reads, 32", "sdclass-rand-read-q32", Better::Higher)
+        .tile("Random writes, 32", "sdclass-rand-write-q32", Better::Higher)
+        .chart(rates)
+        .chart(operations)
+        .say(sentence, &[more, String::new()])
 }

@@ -5,6 +5,7 @@
 //! measured sizes also go through the session: see `limits.rs`.
 
 mod limits;
+mod play;
 
 use std::time::Duration;
 

@@ -1,0 +1,124 @@
+//! The operations of an access specification: lines drawn by their shares, reads and random addresses
+//! by their percentages; an address that is not random follows the access before it.
+
+use workload::{BATCH_MAX, Op, OpKind, Region, Source};
+
+use super::icf::AccessLine;
+
+/// The accesses of one worker.
+pub(super) struct Accesses {
+    lines: Vec<AccessLine>,
+    region: Region,
+    /// The least alignment that the drive takes, bytes.
+    block: u64,
+    /// Where the access before ended, from the start of the region.
+    next: u64,
+    state: u64,
+}
+
+impl Accesses {
+    pub fn new(lines: &[AccessLine], region: Region, block: u32, seed: u64) -> Accesses {
+        Accesses {
+            lines: lines.to_vec(),
+            region,
+            block: u64::from(block.max(1)),
+            next: 0,
+            state: seed,
+        }
+    }
+
+    /// A number below `most`, by splitmix64.
+    fn below(&mut self, most: u64) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((u128::from(mixed ^ mixed >> 31) * u128::from(most.max(1))) >> 64) as u64
+    }
+
+    fn line(&mut self) -> AccessLine {
+        let mut at = self.below(100) as u32;
+        for line in &self.lines {
+            match at.checked_sub(line.share) {
+                Some(left) => at = left,
+                None => return *line,
+            }
+        }
+        self.lines[self.lines.len() - 1]
+    }
+
+    fn next_op(&mut self) -> Op {
+        let line = self.line();
+        let size = u64::from(line.size);
+        let grid = alignment(&line).max(self.block);
+        let room = self.region.bytes.saturating_sub(size);
+        let random = self.below(100) < u64::from(line.random);
+        let at = match random {
+            true => self.below(room / grid + 1) * grid,
+            false => self.next.next_multiple_of(grid),
+        };
+        let at = if at > room { 0 } else { at };
+        self.next = at + size;
+        let reads = self.below(100) < u64::from(line.reads);
+        let kind = if reads { OpKind::Read } else { OpKind::Write };
+        Op { kind, offset: self.region.start + at, bytes: line.size }
+    }
+}
+
+impl Source for Accesses {
+    fn draw(&mut self, _now: u64, out: &mut Vec<Op>) {
+        out.extend((0..BATCH_MAX).map(|_| self.next_op()));
+    }
+}
+
+/// The alignment of a line in bytes: the one given, or the size of its transfers. IOMeter itself takes
+/// 512 bytes there, which document 003 shows to cost a factor of 8.
+pub(super) fn alignment(line: &AccessLine) -> u64 {
+    u64::from(if line.align > 0 { line.align } else { line.size })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: AccessLine = AccessLine {
+        size: 8192,
+        share: 75,
+        reads: 67,
+        random: 100,
+        delay_ms: 0,
+        burst: 1,
+        align: 0,
+    };
+
+    #[test]
+    fn shares_are_kept_and_addresses_are_aligned_and_inside() {
+        let stream = AccessLine { size: 65536, share: 25, reads: 0, random: 0, ..LINE };
+        let region = Region { start: 1 << 20, bytes: (10 << 20) + 4096 };
+        let mut accesses = Accesses::new(&[LINE, stream], region, 512, 7);
+        let mut ops = Vec::new();
+        while ops.len() < 20_000 {
+            accesses.draw(0, &mut ops);
+        }
+        let share = |of: &dyn Fn(&Op) -> bool| {
+            ops.iter().filter(|op| of(op)).count() as f64 / ops.len() as f64
+        };
+        assert!((share(&|op| op.bytes == 8192) - 0.75).abs() < 0.02);
+        assert!((share(&|op| op.kind == OpKind::Read) - 0.67 * 0.75).abs() < 0.02);
+        for op in &ops {
+            assert!(region.start <= op.offset && op.end() <= region.end());
+            assert!((op.offset - region.start).is_multiple_of(u64::from(op.bytes)));
+        }
+    }
+
+    #[test]
+    fn accesses_that_are_not_random_follow_each_other_and_begin_again_at_the_end() {
+        let line = AccessLine { share: 100, random: 0, ..LINE };
+        let mut accesses = Accesses::new(&[line], Region::first(20 << 10), 512, 1);
+        let offsets: Vec<u64> = (0..4).map(|_| accesses.next_op().offset).collect();
+        assert_eq!(offsets, [0, 8192, 0, 8192]);
+        let odd = AccessLine { align: 512, random: 100, share: 100, ..LINE };
+        let mut accesses = Accesses::new(&[odd], Region::first(1 << 20), 512, 1);
+        assert!((0..100).any(|_| accesses.next_op().offset % 4096 != 0));
+    }
+}

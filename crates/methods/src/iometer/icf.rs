@@ -1,0 +1,376 @@
+//! IOMeter's configuration files (`.icf`).
+//!
+//! A line that begins with an apostrophe names what the indented lines below it are; the rest follows
+//! from that. Only what decides the I/O is read: run time and ramp, access specifications, workers
+//! with their outstanding I/Os, their assigned specifications, and the extent of the disk. Anything
+//! that would change the I/O and cannot be served is an error with its line.
+
+use std::fmt;
+
+/// Bytes of a sector, in which the extent of a disk is counted.
+const SECTOR: u64 = 512;
+
+/// Most specifications, lines of one, and workers: more would be no configuration.
+const SPECS_MAX: usize = 1000;
+const LINES_MAX: usize = 100;
+const WORKERS_MAX: u32 = 256;
+
+/// Most outstanding I/Os of a worker.
+const OUTSTANDING_MAX: u32 = 4096;
+
+/// Largest transfer, bytes.
+const SIZE_MAX: u64 = 1 << 30;
+
+/// One line of an access specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessLine {
+    /// Bytes of a transfer.
+    pub size: u32,
+    /// Share of the accesses, percent.
+    pub share: u32,
+    /// Reads among them, percent.
+    pub reads: u32,
+    /// Random addresses among them, percent.
+    pub random: u32,
+    /// Pause after a burst, milliseconds.
+    pub delay_ms: u32,
+    /// Accesses of a burst, at least 1.
+    pub burst: u32,
+    /// Alignment of addresses in bytes; 0: not given.
+    pub align: u32,
+}
+
+/// An access specification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessSpec {
+    /// Its name.
+    pub name: String,
+    /// Its lines, whose shares add up to 100.
+    pub lines: Vec<AccessLine>,
+}
+
+/// A test: access specifications that run one after the other, and who issues them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IcfScript {
+    /// The specifications in the order of their runs.
+    pub specs: Vec<AccessSpec>,
+    /// Workers, each with I/Os of its own.
+    pub workers: u32,
+    /// Outstanding I/Os of each worker.
+    pub outstanding: u32,
+    /// Run time of each specification, seconds; `None`: until it is stopped.
+    pub seconds: Option<u64>,
+    /// Time before it that does not count, seconds.
+    pub ramp_seconds: u64,
+    /// Bytes of the disk that are used; 0: all.
+    pub bytes: u64,
+    /// First byte that is used.
+    pub start: u64,
+}
+
+/// A line that cannot be served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IcfError {
+    /// Its number, from 1.
+    pub line: usize,
+    /// Its text.
+    pub text: String,
+    /// What is wrong with it.
+    pub fault: String,
+}
+
+impl fmt::Display for IcfError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: '{}': {}", self.line, self.text, self.fault)
+    }
+}
+
+impl std::error::Error for IcfError {}
+
+/// The fields of a value line.
+struct Value<'a> {
+    line: usize,
+    text: &'a str,
+}
+
+impl<'a> Value<'a> {
+    fn error(&self, fault: impl Into<String>) -> IcfError {
+        let text = self.text.chars().filter(|c| !c.is_control()).take(60).collect();
+        IcfError { line: self.line, text, fault: fault.into() }
+    }
+
+    fn fields(&self) -> impl Iterator<Item = &'a str> {
+        self.text.split(',').map(str::trim)
+    }
+
+    fn number(&self, text: Option<&str>, what: &str, most: u64) -> Result<u64, IcfError> {
+        let number = text.and_then(|text| text.parse::<u64>().ok());
+        number
+            .filter(|number| *number <= most)
+            .ok_or_else(|| self.error(format!("{what} is no whole number up to {most}")))
+    }
+
+    fn access(&self) -> Result<AccessLine, IcfError> {
+        let fields: Vec<&str> = self.fields().collect();
+        if fields.len() != 8 {
+            return Err(self.error(format!("8 fields were expected, not {}", fields.len())));
+        }
+        let names = ["size", "share", "reads", "random", "delay", "burst", "alignment", "reply"];
+        let most = [SIZE_MAX, 100, 100, 100, 3_600_000, 1 << 20, SIZE_MAX, SIZE_MAX];
+        let mut numbers = [0u32; 8];
+        for (i, number) in numbers.iter_mut().enumerate() {
+            *number = self.number(fields.get(i).copied(), names[i], most[i])? as u32;
+        }
+        let [size, share, reads, random, delay_ms, burst, align, _] = numbers;
+        if size == 0 || burst == 0 {
+            return Err(self.error("size and burst are at least 1"));
+        }
+        Ok(AccessLine { size, share, reads, random, delay_ms, burst, align })
+    }
+}
+
+/// Reads a configuration.
+pub fn parse(text: &str) -> Result<IcfScript, IcfError> {
+    let mut reader = Reader::default();
+    let mut key = String::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim_end_matches(['\r', ' ', '\t']);
+        if let Some(named) = line.strip_prefix('\'') {
+            // Indented remarks are headings of columns.
+            if !named.starts_with(['\t', ' ']) {
+                key = named.trim_end_matches(['=', ' ']).to_ascii_lowercase();
+                reader.heading(&key);
+            }
+        } else if !line.trim().is_empty() && !line.starts_with("Version") {
+            let value = Value { line: number + 1, text: line.trim() };
+            reader.value(&key, &value)?;
+        }
+    }
+    reader.finish(text.lines().count())
+}
+
+/// A worker as it is read.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Worker {
+    outstanding: u32,
+    specs: Vec<String>,
+    bytes: u64,
+    start: u64,
+    network: bool,
+    line: usize,
+    name: String,
+}
+
+#[derive(Default)]
+struct Reader {
+    specs: Vec<AccessSpec>,
+    /// Line of the name of each specification.
+    places: Vec<(usize, String)>,
+    workers: Vec<Worker>,
+    seconds: u64,
+    ramp_seconds: u64,
+}
+
+impl Reader {
+    fn heading(&mut self, key: &str) {
+        if key == "worker" {
+            self.workers.push(Worker { outstanding: 1, ..Worker::default() });
+        }
+    }
+
+    fn value(&mut self, key: &str, value: &Value<'_>) -> Result<(), IcfError> {
+        let mut fields = value.fields();
+        match key {
+            "run time" => {
+                let mut parts = value.text.split_whitespace();
+                let names = [("hours", 3600), ("minutes", 60), ("seconds", 1)];
+                self.seconds = 0;
+                for (name, seconds) in names {
+                    self.seconds += value.number(parts.next(), name, 100_000)? * seconds;
+                }
+            }
+            "ramp up time (s)" => {
+                self.ramp_seconds = value.number(fields.next(), "the ramp", 100_000)?;
+            }
+            "test type" if value.text != "NORMAL" => {
+                return Err(value.error("only tests of the type NORMAL can be run"));
+            }
+            "access specification name,default assignment" => self.name(value)?,
+            "size,% of size,% reads,% random,delay,burst,align,reply" => self.access(value)?,
+            "worker" => {
+                if let Some(worker) = self.workers.last_mut() {
+                    (worker.line, worker.name) = (value.line, value.text.to_string());
+                }
+            }
+            "worker type" => self.worker(value)?.network = value.text != "DISK",
+            "assigned access specs" => {
+                let name = value.text.to_string();
+                self.worker(value)?.specs.push(name);
+            }
+            key if key.starts_with("number of outstanding ios") => {
+                let most = u64::from(OUTSTANDING_MAX);
+                let count = value.number(fields.next(), "outstanding I/Os", most)?;
+                self.worker(value)?.outstanding = (count as u32).max(1);
+            }
+            key if key.starts_with("disk maximum size,starting sector") => {
+                let bytes = value.number(fields.next(), "the maximum size", 1 << 50)? * SECTOR;
+                let start = value.number(fields.next(), "the starting sector", 1 << 50)? * SECTOR;
+                let worker = self.worker(value)?;
+                (worker.bytes, worker.start) = (bytes, start);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn worker(&mut self, value: &Value<'_>) -> Result<&mut Worker, IcfError> {
+        self.workers.last_mut().ok_or_else(|| value.error("there is no worker that it belongs to"))
+    }
+
+    fn name(&mut self, value: &Value<'_>) -> Result<(), IcfError> {
+        let name = value.text.rsplit_once(',').map_or(value.text, |(name, _)| name).trim();
+        if name.is_empty() || self.specs.len() == SPECS_MAX {
+            return Err(value.error(format!("a name was expected, of {SPECS_MAX} at most")));
+        }
+        self.specs.push(AccessSpec { name: name.to_string(), lines: Vec::new() });
+        self.places.push((value.line, value.text.to_string()));
+        Ok(())
+    }
+
+    fn access(&mut self, value: &Value<'_>) -> Result<(), IcfError> {
+        let line = value.access()?;
+        let Some(spec) = self.specs.last_mut() else {
+            return Err(value.error("there is no access specification that it belongs to"));
+        };
+        let alike = spec
+            .lines
+            .first()
+            .is_none_or(|first| (first.delay_ms, first.burst) == (line.delay_ms, line.burst));
+        if !alike {
+            return Err(value.error("delay and burst must be those of the lines above it"));
+        }
+        if spec.lines.len() == LINES_MAX {
+            return Err(value.error(format!("{LINES_MAX} lines are the most of a specification")));
+        }
+        spec.lines.push(line);
+        Ok(())
+    }
+
+    fn finish(mut self, lines: usize) -> Result<IcfScript, IcfError> {
+        let at =
+            |(line, text): &(usize, String), fault: &str| Value { line: *line, text }.error(fault);
+        for (spec, place) in self.specs.iter().zip(&self.places) {
+            let sum: u32 = spec.lines.iter().map(|line| line.share).sum();
+            if sum != 100 && spec.name != "Idle" {
+                return Err(at(place, &format!("its shares add up to {sum}%, not to 100%")));
+            }
+        }
+        let workers: Vec<Worker> = self.workers.drain(..).filter(|w| !w.network).collect();
+        let alike = |a: &Worker, b: &Worker| {
+            (a.outstanding, &a.specs, a.bytes, a.start)
+                == (b.outstanding, &b.specs, b.bytes, b.start)
+        };
+        if let [first, rest @ ..] = &workers[..]
+            && let Some(other) = rest.iter().find(|other| !alike(first, other))
+        {
+            let place = (other.line, other.name.clone());
+            return Err(at(&place, "all workers must have the same settings"));
+        }
+        let first =
+            workers.first().cloned().unwrap_or(Worker { outstanding: 1, ..Worker::default() });
+        let place = (first.line.max(1), first.name.clone());
+        let mut assigned = Vec::new();
+        for name in &first.specs {
+            match self.specs.iter().find(|spec| spec.name == *name) {
+                Some(spec) => assigned.push(spec.clone()),
+                None if name == "Idle" => {}
+                None => return Err(at(&place, &format!("there is no specification '{name}'"))),
+            }
+        }
+        let mut specs = if first.specs.is_empty() { self.specs } else { assigned };
+        specs.retain(|spec| !spec.lines.is_empty());
+        let count = workers.len().max(1) as u32;
+        if specs.is_empty() || count > WORKERS_MAX {
+            let fault = "no access specification to run, or too many workers";
+            return Err(IcfError { line: lines, text: "end of file".into(), fault: fault.into() });
+        }
+        Ok(IcfScript {
+            specs,
+            workers: count,
+            outstanding: first.outstanding,
+            seconds: Some(self.seconds).filter(|seconds| *seconds > 0),
+            ramp_seconds: self.ramp_seconds,
+            bytes: first.bytes,
+            start: first.start,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "Version 1.1.0 \n\
+        'TEST SETUP ====================================================================\n\
+        'Test Description\n\tan example\n\
+        'Run Time\n'\thours      minutes    seconds\n\t0          1          30\n\
+        'Ramp Up Time (s)\n\t5\n'Default Disk Workers to Spawn\n\tNUMBER_OF_CPUS\n\
+        'Worker Cycling\n'\tstart      step       step type\n\t1          1          LINEAR\n\
+        'Test Type\n\tNORMAL\n'END test setup\n\
+        'ACCESS SPECIFICATIONS =========================================================\n\
+        'Access specification name,default assignment\n\tdatabase, 8K,NONE\n\
+        'size,% of size,% reads,% random,delay,burst,align,reply\n\t8192,80,67,100,0,1,0,0\n\
+        \t65536,20,100,0,0,1,65536,0\n\
+        'Access specification name,default assignment\n\tstream,ALL\n\
+        'size,% of size,% reads,% random,delay,burst,align,reply\n\t1048576,100,0,0,10,4,0,0\n\
+        'END access specifications\n\
+        'MANAGER LIST ==================================================================\n\
+        'Manager ID, manager name\n\t1,HOST\n'Manager network address\n\t\n\
+        'Worker\n\tWorker 1\n'Worker type\n\tDISK\n\
+        'Default target settings for worker\n\
+        'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value\n\
+        \t3,DISABLED,1,DISABLED,0\n\
+        'Disk maximum size,starting sector,Data pattern\n\t2097152,64,0\n\
+        'End default target settings for worker\n\
+        'Assigned access specs\n\tstream\n\tdatabase, 8K\n'End assigned access specs\n\
+        'Target assignments\n'Target\n\tC: \"\"\n'Target type\n\tDISK\n'End target\n'End target assignments\n\
+        'End worker\n'End manager\n'END manager list\nVersion 1.1.0 \n";
+
+    #[test]
+    fn a_file_as_iometer_writes_it() {
+        let script = parse(FILE).expect("well formed");
+        let names: Vec<&str> = script.specs.iter().map(|spec| spec.name.as_str()).collect();
+        assert_eq!(names, ["stream", "database, 8K"], "in the order of assignment");
+        assert_eq!((script.workers, script.outstanding), (1, 3));
+        assert_eq!((script.seconds, script.ramp_seconds), (Some(90), 5));
+        assert_eq!((script.bytes, script.start), (1 << 30, 32 << 10));
+        let line = script.specs[1].lines[0];
+        assert_eq!(
+            (line.size, line.share, line.reads, line.random, line.align),
+            (8192, 80, 67, 100, 0)
+        );
+        let stream = script.specs[0].lines[0];
+        assert_eq!((stream.delay_ms, stream.burst), (10, 4));
+    }
+
+    #[test]
+    fn a_broken_line_is_quoted_with_its_number() {
+        let error = |from: &str, to: &str| {
+            let text = FILE.replace(from, to);
+            assert_ne!(text, FILE);
+            parse(&text).expect_err("broken").to_string()
+        };
+        let text = error("8192,80,67,100,0,1,0,0", "8192,80,67,100");
+        assert_eq!(text, "line 22: '8192,80,67,100': 8 fields were expected, not 4");
+        let text = error("8192,80,67", "8192,80,670");
+        assert!(text.starts_with("line 22: '8192,80,670,") && text.contains("reads"), "{text}");
+        let text = error("65536,20,", "65536,10,");
+        assert_eq!(text, "line 20: 'database, 8K,NONE': its shares add up to 90%, not to 100%");
+        assert!(error("\tNORMAL", "\tCYCLE_WORKERS").contains("only tests of the type NORMAL"));
+        assert!(error("\tstream\n", "\tstreams\n").contains("no specification 'streams'"));
+        assert!(error("65536,20,100,0,0,1", "65536,20,100,0,5,1").contains("delay and burst"));
+        let second = "'Worker\n\tWorker 2\n'Worker type\n\tDISK\n'End worker\n'End manager";
+        assert!(error("'End manager", second).contains("same settings"));
+        assert!(parse("").expect_err("empty").to_string().contains("no access specification"));
+    }
+}

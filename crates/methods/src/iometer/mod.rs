@@ -1,0 +1,360 @@
+//! `iometer`: IOMeter's access specifications.
+//!
+//! Every specification is lines of {size, share, reads, random, delay, burst, alignment}; workers issue
+//! them with a number of I/Os outstanding each. A configuration comes from a file of IOMeter's
+//! (`icf.rs`; the text is read by others, because methods read no files) or from `--access`. What
+//! document 003 found is mended: addresses are aligned to the size of the transfer unless the
+//! specification says otherwise.
+
+mod access;
+pub mod icf;
+mod summary;
+
+use record::{Finding, FindingKind, LatencyProfile, Level, MetricKey, Safety, Statistic, Unit};
+use rig::{Measurement, RigError};
+use workload::units::binary;
+use workload::{BlockSizes, Mix, OpKind, Pacing, Pattern, Region, Source, Workload};
+
+use crate::session::Session;
+use crate::test_region::TestRegion;
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
+
+use access::{Accesses, alignment};
+use icf::{AccessLine, AccessSpec, IcfScript};
+
+/// Seconds of each specification whose file names none.
+const EACH_SECONDS: f64 = 30.0;
+
+/// Seconds of ramp, of which the figures are not counted, at most.
+const RAMP_MOST: u64 = 600;
+
+/// Seconds for the fill.
+const FILL_SECONDS: f64 = 20.0;
+
+/// Seconds of rest after it, at most this share of the time.
+const REST_SECONDS: f64 = 10.0;
+const REST_SHARE: f64 = 0.1;
+
+/// Default duration in seconds, with one specification.
+const SECONDS: f64 = FILL_SECONDS + REST_SECONDS + EACH_SECONDS;
+
+/// Writes of a specification end after this many passes over the region.
+const PASSES_MOST: u64 = 1;
+
+/// The method.
+pub(crate) struct Iometer;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "iometer",
+    summary: "what do IOMeter's access specifications give",
+    about: "Runs access specifications of IOMeter one after the other: those of a file (--icf FILE), with its \
+            workers, outstanding I/Os, run time and ramp, or one by hand (--access SIZE,READS,RANDOM, in \
+            percent; the default is 4KiB,67,100) with --workers and --outstanding (3, as in document 003). \
+            What comes out is operations and bytes per second and service times of each, reads and writes \
+            apart. Where a specification names no alignment, addresses are aligned to the size of its \
+            transfers; IOMeter takes 512 bytes there, which can cost a factor of 8 (-m align). The file, or \
+            the region of a drive that was given away, is written once before, which leaves the drive \
+            in another state than it was: IOMeter does the same, and keeps its file.",
+    safety: Safety::Scratch,
+    seconds: SECONDS,
+    writes: "a file of up to 1 GiB, and as much again for each specification that writes",
+    options: &[&ICF, &ACCESS, &WORKERS, &OUTSTANDING],
+    primary: &["iometer-{number}"],
+    metrics: &[&METRICS],
+    answer: summary::answer,
+    ..MethodInfo::EMPTY
+};
+
+const METRICS: [MetricInfo; 5] = [
+    MetricInfo::new(
+        "iometer-{number}",
+        Unit::Iops,
+        "all accesses of the specification of that number",
+    ),
+    MetricInfo::new("iometer-{number}.throughput", Unit::BytesPerSecond, "their bytes"),
+    MetricInfo::new("iometer-{number}-{read,write}", Unit::Iops, "its reads, its writes"),
+    MetricInfo::new(
+        "iometer-{number}.mean",
+        Unit::Nanoseconds,
+        "mean service time, as IOMeter shows it",
+    ),
+    MetricInfo::new("iometer-{number}.{p50,p99,p99.9,max}", Unit::Nanoseconds, "service times"),
+];
+
+/// A configuration, or the name of a file that nobody has read yet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Icf {
+    /// None.
+    #[default]
+    Nothing,
+    /// A file.
+    File(String),
+    /// Its content.
+    Script(IcfScript),
+}
+
+static ICF: Opt<Icf> = Opt::value(
+    "icf",
+    "FILE",
+    "run the access specifications of IOMeter's configuration FILE",
+    |words| {
+        let text = words.first().map_or("", String::as_str);
+        match text.contains('\n') {
+            false => Ok(Icf::File(text.to_string())),
+            true => icf::parse(text)
+                .map(Icf::Script)
+                .map_err(|error| format!("a configuration of IOMeter: {error}")),
+        }
+    },
+    Icf::default,
+);
+
+static ACCESS: Opt<AccessLine> = Opt::value(
+    "access",
+    "SPEC",
+    "SIZE,READS,RANDOM[,ALIGN]: bytes of a transfer, percent, percent (default 4KiB,67,100)",
+    |words| access_line(words.first().map_or("", String::as_str)),
+    || AccessLine {
+        size: 4096,
+        share: 100,
+        reads: 67,
+        random: 100,
+        delay_ms: 0,
+        burst: 1,
+        align: 0,
+    },
+);
+
+static WORKERS: Opt<u32> = Opt::value(
+    "workers",
+    "N",
+    "workers that issue I/Os at the same time (default 1)",
+    |words| number(words, 256),
+    || 1,
+);
+
+static OUTSTANDING: Opt<u32> = Opt::value(
+    "outstanding",
+    "N",
+    "outstanding I/Os of each worker (default 3)",
+    |words| number(words, 4096),
+    || 3,
+);
+
+fn number(words: &[String], most: u32) -> Result<u32, String> {
+    let number = words.first().and_then(|text| text.parse().ok());
+    number.filter(|n| (1..=most).contains(n)).ok_or_else(|| format!("1 to {most}"))
+}
+
+fn access_line(text: &str) -> Result<AccessLine, String> {
+    let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+    let bytes = |at: usize| {
+        let bytes = fields.get(at).and_then(|text| workload::units::parse_bytes(text).ok());
+        bytes.filter(|bytes| (1..=1 << 30).contains(bytes)).map(|bytes| bytes as u32)
+    };
+    let percent = |at: usize| {
+        let percent = fields.get(at).and_then(|text| text.trim_end_matches('%').parse().ok());
+        percent.filter(|percent: &u32| *percent <= 100)
+    };
+    let align = if fields.len() > 3 { bytes(3) } else { Some(0) };
+    let line = || {
+        let (size, reads, random) = (bytes(0)?, percent(1)?, percent(2)?);
+        let line = AccessLine { size, reads, random, align: align?, ..(ACCESS_DEFAULT) };
+        (fields.len() <= 4).then_some(line)
+    };
+    line().ok_or_else(|| "SIZE,READS,RANDOM[,ALIGN] such as 4KiB,67,100".into())
+}
+
+const ACCESS_DEFAULT: AccessLine =
+    AccessLine { size: 4096, share: 100, reads: 67, random: 100, delay_ms: 0, burst: 1, align: 0 };
+
+impl Method for Iometer {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        session.declare(&INFO);
+        let script = script(options)?;
+        admit(session, &script)?;
+        let size = options.size.or((script.bytes > 0).then_some(script.start + script.bytes));
+        let options = Options { size, ..options.clone() };
+        let mut test_region = TestRegion::new(session.target(), &options, SECONDS)?;
+        test_region.bytes = session.begin(&test_region, FILL_SECONDS)?;
+        // Data that were just written read faster than they do later.
+        session.rest("rest", REST_SECONDS.min(REST_SHARE * test_region.seconds))?;
+        if test_region.writes {
+            let text = "the region was written before the first access: the drive is no longer in the \
+                        state it was in";
+            session.out.note(Finding::new(FindingKind::LaidOut, Level::Note, text));
+        }
+        note_alignment(session, &script);
+        let given = options.time.map(|_| {
+            (test_region.seconds - FILL_SECONDS - REST_SECONDS).max(1.0) / script.specs.len() as f64
+        });
+        let seconds = given.or(script.seconds.map(|s| s as f64)).unwrap_or(EACH_SECONDS);
+        for (index, spec) in script.specs.iter().enumerate() {
+            specification(session, &test_region, &script, (index, spec), seconds)?;
+        }
+        Ok(())
+    }
+}
+
+/// The configuration of a file, or the one by hand.
+fn script(options: &Options) -> Result<IcfScript, MethodError> {
+    match options.get(&ICF) {
+        Icf::Script(script) => Ok(script),
+        Icf::File(name) => {
+            let text = format!("the file {name} cannot be read");
+            Err(RigError::usage(text, "a configuration that IOMeter saved (.icf)").into())
+        }
+        Icf::Nothing => {
+            let line = options.get(&ACCESS);
+            let name = describe(&line);
+            Ok(IcfScript {
+                specs: vec![AccessSpec { name, lines: vec![line] }],
+                workers: options.get(&WORKERS),
+                outstanding: options.get(&OUTSTANDING),
+                seconds: None,
+                ramp_seconds: 0,
+                bytes: 0,
+                start: 0,
+            })
+        }
+    }
+}
+
+/// `4 KiB, 67% reads, 100% random`.
+fn describe(line: &AccessLine) -> String {
+    format!("{}, {}% reads, {}% random", binary(line.size.into()), line.reads, line.random)
+}
+
+/// Whether the target takes the sizes, the alignment and the writes.
+fn admit(session: &Session<'_>, script: &IcfScript) -> Result<(), MethodError> {
+    let target = session.target();
+    let block = u64::from(target.logical_block_bytes.max(1));
+    let all = || script.specs.iter().flat_map(|spec| spec.lines.iter().map(move |l| (spec, l)));
+    let odd = |line: &AccessLine| {
+        !u64::from(line.size).is_multiple_of(block) || !alignment(line).is_multiple_of(block)
+    };
+    if let Some((spec, line)) = all().find(|(_, line)| odd(line)) {
+        let (size, align) = (line.size, alignment(line));
+        let name = &spec.name;
+        let text = format!(
+            "'{name}' asks for transfers of {size} bytes aligned to {align}; the drive's blocks have {block}"
+        );
+        return Err(RigError::Unsupported(text).into());
+    }
+    let users = matches!(target.target.kind, record::TargetKind::File | record::TargetKind::Device);
+    let may = if users { Safety::Destroys } else { Safety::Scratch };
+    match all().find(|(_, line)| line.reads < 100) {
+        Some((spec, _)) if target.allowed < may => Err(RigError::Target {
+            fault: rig::Fault::Refused,
+            text: format!(
+                "'{}' writes to {}, which is for reads only",
+                spec.name, target.target.spec
+            ),
+            advice: Some("--access 4KiB,100,100 only reads; --destroy gives the drive away".into()),
+        }
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+/// Says where IOMeter would have aligned to 512 bytes.
+fn note_alignment(session: &mut Session<'_>, script: &IcfScript) {
+    let open = |spec: &AccessSpec| spec.lines.iter().any(|l| l.align == 0 && l.random > 0);
+    let count = script.specs.iter().filter(|spec| open(spec)).count();
+    if count > 0 {
+        let text = "addresses are aligned to the size of a transfer, where IOMeter takes 512 bytes";
+        let finding = Finding::new(FindingKind::AlignmentForced, Level::Note, text);
+        session
+            .out
+            .note(finding.advise("an alignment of 512 in the specification does as IOMeter"));
+    }
+}
+
+fn specification(
+    session: &mut Session<'_>,
+    test_region: &TestRegion,
+    script: &IcfScript,
+    (index, spec): (usize, &AccessSpec),
+    seconds: f64,
+) -> Result<(), MethodError> {
+    let key = MetricKey::of_words(&[&"iometer", &(index + 1)]);
+    let mut w = workload(test_region, script, spec, &key.to_string(), seconds);
+    let block = session.target().logical_block_bytes;
+    let sources = |seed: u64| -> Vec<Box<dyn Source>> {
+        let source = |worker: u32| {
+            let seed = seed.wrapping_add(u64::from(worker) << 8);
+            Box::new(Accesses::new(&spec.lines, w.region, block, seed)) as Box<dyn Source>
+        };
+        (0..script.workers).map(source).collect()
+    };
+    let (seed, ramp) = (test_region.seed_of(index as u32), script.ramp_seconds.min(RAMP_MOST));
+    let (first, rest) = (sources(seed ^ 1), sources(seed));
+    if ramp > 0 {
+        let mut warm = Workload { name: format!("{key}-ramp"), ..w.clone() };
+        warm.stop.time_ns = Some(ramp * 1_000_000_000);
+        session.play(&warm, first, 0)?;
+    }
+    w.seed = seed;
+    let m = session.play(&w, rest, 0)?;
+    publish(session, &key, &m);
+    session.checkpoint();
+    Ok(())
+}
+
+/// The description of a specification: its sizes, mix and pace. The addresses are those of the source.
+fn workload(
+    test_region: &TestRegion,
+    script: &IcfScript,
+    spec: &AccessSpec,
+    name: &str,
+    seconds: f64,
+) -> Workload {
+    let sum = |of: &dyn Fn(&AccessLine) -> u32| spec.lines.iter().map(of).sum::<u32>();
+    let reads = sum(&|line| line.share * line.reads) / 100;
+    let random = sum(&|line| line.share * line.random) / 100;
+    let pattern = if random >= 50 { Pattern::Uniform } else { Pattern::Sequential };
+    let start = script.start.min(test_region.bytes / 2) / (1 << 20) * (1 << 20);
+    let region = Region { start, bytes: test_region.bytes - start };
+    let first = &spec.lines[0];
+    let mut w = Workload::new(name, pattern, Mix::read_percent(reads), first.size, region);
+    if spec.lines.len() > 1 {
+        w.blocks = BlockSizes::Split(spec.lines.iter().map(|l| (l.size, l.share.max(1))).collect());
+    }
+    (w.depth, w.jobs) = (script.outstanding, script.workers);
+    if first.delay_ms > 0 {
+        let pause_ns = u64::from(first.delay_ms) * 1_000_000;
+        w.pacing = Pacing::Pauses { every: first.burst, pause_ns };
+    }
+    w.stop.time_ns = Some((seconds * 1e9) as u64);
+    if w.mix.changes_data() {
+        w.stop.bytes = Some(PASSES_MOST * region.bytes);
+        w.flush_at_end = true;
+    }
+    w
+}
+
+fn publish(session: &mut Session<'_>, key: &MetricKey, m: &Measurement) {
+    session.put(key.clone(), Unit::Iops, m.iops(None));
+    let of = |statistic| key.clone().with(statistic);
+    session.put(of(Statistic::Throughput), Unit::BytesPerSecond, m.throughput(None));
+    let mut all = record::Histogram::default();
+    for kind in [OpKind::Read, OpKind::Write] {
+        let Some(stats) = m.kind(kind) else { continue };
+        session.put(MetricKey::of_words(&[&key, &kind.name()]), Unit::Iops, m.iops(Some(kind)));
+        all.merge(&stats.service);
+        session.out.put_latency(LatencyProfile {
+            name: key.to_string(),
+            op: kind.name().to_string(),
+            service: stats.service.clone(),
+            response: None,
+        });
+    }
+    session.put(of(Statistic::Mean), Unit::Nanoseconds, all.mean());
+    let mut replicate = analysis::LatencyReplicates::default();
+    replicate.add(&all);
+    replicate.metrics(key).into_iter().for_each(|metric| session.put_metric(metric));
+}

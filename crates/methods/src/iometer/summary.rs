@@ -1,0 +1,33 @@
+//! The answer of `iometer`.
+
+use record::{Answer, Better, Chart, Unit};
+
+use crate::Outcome;
+use crate::answer::{Draft, count, rate};
+
+/// The rates of the first specification, and how many others there are.
+pub(super) fn answer(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "What do IOMeter's access specifications give on this drive?");
+    let (first, moved) = (draft.value("iometer-1")?, draft.value("iometer-1.throughput")?);
+    let names = (1..).map(|number| format!("iometer-{number}"));
+    let names: Vec<String> = names.take_while(|name| draft.find(name).is_some()).collect();
+    let sentence = format!("{} IOPS, {}", count(first), rate(moved));
+    let more = match names.len() {
+        1 => ".".to_string(),
+        n => format!(" in the first of {n} access specifications."),
+    };
+    let chart = Chart::bars("Operations per second of each specification", Unit::Iops);
+    let chart = names
+        .iter()
+        .enumerate()
+        .fold(chart, |chart, (i, name)| chart.source(name, &format!("specification {}", i + 1)));
+    draft
+        .tile("Accesses", "iometer-1", Better::Higher)
+        .tile("Bytes", "iometer-1.throughput", Better::Higher)
+        .tile("Reads", "iometer-1-read", Better::Higher)
+        .tile("Writes", "iometer-1-write", Better::Higher)
+        .tile("Mean service time", "iometer-1.mean", Better::Lower)
+        .tile("p99", "iometer-1.p99", Better::Lower)
+        .chart(chart)
+        .say(sentence, &[more, ".".into()])
+}
