@@ -119,6 +119,6 @@ mod tests {
         assert_eq!(offsets, [0, 8192, 0, 8192]);
         let odd = AccessLine { align: 512, random: 100, share: 100, ..LINE };
         let mut accesses = Accesses::new(&[odd], Region::first(1 << 20), 512, 1);
-        assert!((0..100).any(|_| accesses.next_op().offset % 4096 != 0));
+        assert!((0..100).any(|_| !accesses.next_op().offset.is_multiple_of(4096)));
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let chart = names
         .iter()
         .enumerate()
-        .fold(chart, |chart, (i, name)| chart.source(name, &format!("specification {}", i + 1)));
+        .fold(chart, |chart, (i, name)| chart.source(name, format!("specification {}", i + 1)));
     draft
         .tile("Accesses", "iometer-1", Better::Higher)
         .tile("Bytes", "iometer-1.throughput", Better::Higher)
