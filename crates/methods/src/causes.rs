@@ -1,12 +1,14 @@
-//! Interventions that tell causes apart: the same random work with one thing changed.
+//! Interventions that tell causes apart: the same work with one thing changed.
 //!
-//! A figure alone fits many causes. More in flight, larger blocks, or the same blocks in order move it
-//! under some of them and not under others; `verdict/contenders.rs` draws the conclusions. Only
-//! figures that no direct evidence explains are tested, within a budget declared in the plan.
+//! A figure alone fits many causes. More in flight, larger blocks, the same blocks in order, few of
+//! them, or a burst into an idle drive move it under some of them and not under others; the rules on
+//! [`crate::verdict`]'s grid draw the conclusions. Only figures that no direct evidence explains are
+//! tested, within a budget declared in the plan. The read after a rest is always made: no figure of
+//! busy work shows a power state.
 
-use record::Order;
+use record::{MetricKey, Unit};
 use workload::OpKind::{Read, Write};
-use workload::{Mix, OpKind, Pattern, Stop, Workload};
+use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use crate::session::{Budget, Session};
 use crate::test_region::TestRegion;
@@ -21,55 +23,91 @@ pub(crate) const DEEPER: u32 = 128;
 /// Larger blocks, as multiples of the small ones.
 pub(crate) const LARGER: [u32; 2] = [4, 16];
 
+/// Bytes that count as near each other: one allocation unit of a card, a few parts of a cached map,
+/// and still a stripe over all dies of a drive.
+pub(crate) const NEAR_BYTES: u64 = 4 << 20;
+
+/// The read after a rest.
+pub(crate) const AFTER_REST: &str = "check-read-after-rest";
+
 /// Seeds of the tests, apart from those of cells and checks.
 const SEED: u32 = 40;
 
 /// A test writes this share of the region at most.
 const PASSES_MAX: f64 = 0.125;
 
+/// Repetitions of tests that begin with a rest, and the share of the time that the rests take.
+const RESTS: u32 = 3;
+const REST_SHARE: f64 = 0.4;
+
+/// Share of the time for the other tests. The rest of it is for the work after each rest.
+const CHANGES_SHARE: f64 = 0.54;
+
+/// Bursts into an idle drive: a large block or small ones, how many, and how many in flight. Less
+/// than any write buffer holds.
+pub(crate) const BURSTS: [(bool, u64, u32); 3] =
+    [(true, 1, 1), (false, 128, DEPTH), (false, 64, 1)];
+
+/// Where the blocks of a test lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Random,
+    InOrder,
+    /// At random within [`NEAR_BYTES`].
+    Near,
+}
+
 /// One thing changed in the deep random cell of `kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Change {
     kind: OpKind,
-    order: Order,
+    place: Place,
     /// Multiple of the small block.
     blocks: u32,
     depth: u32,
 }
 
-const fn change(kind: OpKind, order: Order, blocks: u32, depth: u32) -> Change {
-    Change { kind, order, blocks, depth }
+const fn change(kind: OpKind, place: Place, blocks: u32, depth: u32) -> Change {
+    Change { kind, place, blocks, depth }
 }
 
 /// The tests, the most telling first.
-const CHANGES: [Change; 10] = [
-    change(Read, Order::Random, LARGER[0], DEPTH),
-    change(Write, Order::Random, LARGER[1], DEPTH),
-    change(Read, Order::Random, 1, DEEPER),
-    change(Write, Order::Sequential, 1, DEPTH),
-    change(Read, Order::Sequential, 1, DEPTH),
-    change(Write, Order::Random, LARGER[0], DEPTH),
-    change(Read, Order::Random, LARGER[0], 1),
-    change(Read, Order::Random, LARGER[1], 1),
-    change(Write, Order::Random, LARGER[1], 1),
-    change(Write, Order::Random, 1, DEEPER),
+const CHANGES: [Change; 13] = [
+    change(Read, Place::Random, LARGER[0], DEPTH),
+    change(Write, Place::Near, 1, DEPTH),
+    change(Read, Place::Random, 1, DEEPER),
+    change(Write, Place::Random, LARGER[1], DEPTH),
+    change(Read, Place::Random, LARGER[0], 1),
+    change(Write, Place::InOrder, 1, DEPTH),
+    change(Read, Place::Near, 1, DEPTH),
+    change(Write, Place::Random, LARGER[0], DEPTH),
+    change(Read, Place::InOrder, 1, DEPTH),
+    change(Write, Place::Random, LARGER[1], 1),
+    change(Read, Place::Random, LARGER[1], DEPTH),
+    change(Write, Place::Random, 1, DEEPER),
+    change(Read, Place::Random, LARGER[1], 1),
 ];
 
 impl Change {
     fn workload(self, test_region: &TestRegion, index: u32, seconds: f64) -> Workload {
         let block = test_region.small * self.blocks;
-        let (pattern, order) = match self.order {
-            Order::Sequential => (Pattern::Sequential, "in-order"),
-            Order::Random | Order::Mixed => (Pattern::UniformOnce, "random"),
+        let (pattern, place) = match self.place {
+            Place::Random => (Pattern::UniformOnce, "random"),
+            Place::InOrder => (Pattern::Sequential, "in-order"),
+            Place::Near => (Pattern::Uniform, "near"),
         };
         let size = record::size_word(u64::from(block));
-        let name = format!("cause-{}-{order}-{size}-{}", self.kind.name(), self.depth);
-        let mut w = Workload::new(name, pattern, Mix::of(self.kind), block, test_region.region());
+        let name = format!("cause-{}-{place}-{size}-{}", self.kind.name(), self.depth);
+        let mut region = test_region.region();
+        if self.place == Place::Near {
+            region = Region { bytes: region.bytes.min(NEAR_BYTES), ..region };
+        }
+        let mut w = Workload::new(name, pattern, Mix::of(self.kind), block, region);
         (w.depth, w.seed) = (self.depth, test_region.seed_of(SEED + index));
         w.stop = Stop::after_ns((seconds * 1e9) as u64);
         if self.kind == Write {
             w.flush_at_end = true;
-            w.stop.bytes = Some((PASSES_MAX * w.region.bytes as f64) as u64);
+            w.stop.bytes = Some((PASSES_MAX * test_region.bytes as f64) as u64);
         }
         w
     }
@@ -85,10 +123,14 @@ pub(crate) fn run(
 ) -> Result<(), MethodError> {
     let changes = (0..).zip(CHANGES).filter(|(_, change)| change.kind == kind);
     let changes: Vec<(u32, Change)> = changes.collect();
-    let each = seconds / changes.len() as f64;
-    let bytes = (PASSES_MAX * 5.0 * test_region.bytes as f64) as u64;
-    let budget = Budget { seconds, bytes, ..Budget::default() };
+    let each = seconds * CHANGES_SHARE / changes.len() as f64;
+    let writes = changes.len() as f64 * PASSES_MAX * test_region.bytes as f64;
+    let budget = Budget { seconds, bytes: writes as u64, ..Budget::default() };
     session.budget(&format!("causes-{}", kind.name()), budget, |session| {
+        let rest = REST_SHARE * seconds / f64::from(RESTS);
+        if kind == Read {
+            after_rest(session, test_region, rest)?;
+        }
         for (index, change) in changes {
             let w = change.workload(test_region, index, each);
             session.rounds(1, None, |session, round| {
@@ -98,8 +140,65 @@ pub(crate) fn run(
                 Ok(Round::Again)
             })?;
         }
+        if kind == Write {
+            bursts(session, test_region, rest / BURSTS.len() as f64)?;
+        }
         Ok(())
     })?;
     session.checkpoint();
     Ok(())
+}
+
+/// Single reads after a rest. Published: no other figure has it.
+fn after_rest(
+    session: &mut Session<'_>,
+    test_region: &TestRegion,
+    rest: f64,
+) -> Result<(), MethodError> {
+    let (pattern, block) = (Pattern::UniformOnce, test_region.small);
+    let mut w = Workload::new(AFTER_REST, pattern, Mix::READ, block, test_region.region());
+    w.seed = test_region.seed_of(SEED + CHANGES.len() as u32);
+    (w.stop.ops, w.stop.time_ns) = (Some(1), Some(1_000_000_000));
+    let mut times = Vec::new();
+    session.rounds(RESTS, None, |session, round| {
+        session.rest("rest", rest)?;
+        let m = session.probe(&TestRegion::replicate(&w, round), round)?;
+        times.extend(m.kind(Read).and_then(|k| k.service.max()).map(|ns| ns as f64));
+        if !times.is_empty() {
+            let key = MetricKey::of_words(&[&AFTER_REST]);
+            session.put_metric(analysis::metric(key, Unit::Nanoseconds, times.clone()));
+        }
+        Ok(Round::Again)
+    })?;
+    Ok(())
+}
+
+/// Short bursts of writes, each after a rest that lets the drive empty its buffer.
+fn bursts(
+    session: &mut Session<'_>,
+    test_region: &TestRegion,
+    rest: f64,
+) -> Result<(), MethodError> {
+    session.rounds(RESTS, None, |session, round| {
+        for (index, (large, ops, depth)) in (1..).zip(BURSTS) {
+            let block = if large { test_region.large } else { test_region.small };
+            let order = if large { Pattern::Sequential } else { Pattern::UniformOnce };
+            let name = burst_name(block, depth);
+            let mut w = Workload::new(name, order, Mix::WRITE, block, test_region.region());
+            w.seed = test_region.seed_of(SEED + CHANGES.len() as u32 + index);
+            (w.depth, w.stop.time_ns, w.flush_at_end) = (depth, Some(1_000_000_000), true);
+            w.stop.bytes = Some(ops * u64::from(block));
+            if session.is_open(Write) {
+                session.rest("rest", rest)?;
+                session.probe(&TestRegion::replicate(&w, round), round)?;
+            }
+        }
+        Ok(Round::Again)
+    })?;
+    Ok(())
+}
+
+/// Name of the burst of these blocks, so many in flight.
+pub(crate) fn burst_name(block: u32, depth: u32) -> String {
+    format!("cause-write-burst-{}-{depth}", record::size_word(u64::from(block)))
 }

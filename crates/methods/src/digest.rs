@@ -47,6 +47,10 @@ pub struct Digest {
     pub(crate) throttled_s: f64,
     /// Bytes per second of both directions, by interval.
     pub(crate) course: Vec<f64>,
+    /// Time of the flushes.
+    pub(crate) flush_s: f64,
+    /// Median and mean time of a read, nanoseconds; 0 without reads.
+    pub(crate) read_ns: [f64; 2],
 }
 
 impl Digest {
@@ -79,6 +83,11 @@ impl Digest {
             stalled_s: stalled_ns(workload, m) as f64 / 1e9,
             throttled_s: (m.throttled_ns.min(m.elapsed_ns)) as f64 / 1e9,
             course: course(m),
+            flush_s: flush_ns as f64 / 1e9,
+            read_ns: kinds[0].map_or([0.0; 2], |k| {
+                let median = k.service.quantile(0.5).unwrap_or(0);
+                [median as f64, k.service.mean().unwrap_or(0.0)]
+            }),
         }
     }
 

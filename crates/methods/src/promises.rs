@@ -291,7 +291,8 @@ fn quick_goes_through_its_phases_in_a_fixed_order() {
         "in the state of the figures"
     );
     assert_eq!(begun[causes("causes-write") - 1], "mixed-4KiB-q32");
-    let begun: Vec<&str> = begun.into_iter().filter(|step| !step.starts_with("cause")).collect();
+    let tested = |step: &&str| !step.starts_with("cause") && *step != "check-read-after-rest";
+    let begun: Vec<&str> = begun.into_iter().filter(tested).collect();
     let reads = ["seq-read-1MiB-q8", "seq-read-1MiB-q1", "rand-read-4KiB-q32", "rand-read-4KiB-q1"];
     let written = reads.map(|name| name.replace("-read-", "-read-just-written-"));
     let in_order = ["seq-write-1MiB-q8", "seq-write-1MiB-q1"];

@@ -279,6 +279,22 @@ kinds! {
         MappingUnit = "MAPPING UNIT",
         /// The drive takes a small number of commands at a time.
         DeviceDepth = "DEVICE DEPTH",
+        /// The drive's flash, its dies and their channels, is the limit: neither its link nor its
+        /// commands are.
+        FlashBound = "FLASH BOUND",
+        /// The controller takes bytes in at one rate, whatever their order and however empty its buffer.
+        Controller = "CONTROLLER",
+        /// A card or stick writes to a few blocks at a time: writes spread over more of them cost
+        /// copies.
+        OpenBlocks = "OPEN BLOCKS",
+        /// A USB bridge takes one command at a time.
+        Usb = "USB",
+        /// The first command after a rest wakes the drive.
+        PowerState = "POWER STATE",
+        /// The drive is worn or reports errors, and repeats reads.
+        Wear = "WEAR",
+        /// The drive had nothing to do for much of the time: software above it takes longer.
+        FileSystem = "FILE SYSTEM",
         /// The drive slowed down because it was hot, or came near its warning temperature.
         Heat = "HEAT",
         /// The drive did not slow down for its temperature.

@@ -80,6 +80,39 @@ fn many_dies(spec: &mut DriveSpec) {
     (spec.nand.dies.value, spec.nand.channels.value) = (32, 8);
 }
 
+/// Flash so fast, and so much of it, that nothing waits for it.
+fn fast_flash(spec: &mut DriveSpec) {
+    many_dies(spec);
+    let nand = &mut spec.nand;
+    nand.bus_mb_s.value = 10.0 * nand.bus_mb_s.value.max(800.0);
+    for time in [&mut nand.read_us, &mut nand.program_us, &mut nand.slc_program_us] {
+        time.value = (time.value / 10.0).min(60.0);
+    }
+}
+
+/// Everything that can be cached is.
+fn all_cached(spec: &mut DriveSpec) {
+    whole_map(spec);
+    if spec.buffer.read_cache.0 > 0 {
+        spec.buffer.read_cache.value = spec.capacity.value;
+    }
+}
+
+fn no_bridge(spec: &mut DriveSpec) {
+    fast_link(spec);
+    deep(spec);
+    spec.link.iter_mut().for_each(|link| link.turnaround_us.value = 0.0);
+}
+
+/// A card of allocation units, a few of which are open at a time.
+fn card(spec: &mut DriveSpec, open: u32) {
+    port(spec, "sd-sdr104");
+    (spec.map.kind.value, spec.map.au.value.0) = (model::MapKind::Au, 4 << 20);
+    (spec.map.open_aus.value, spec.map.random_in_au.value) = (open, true);
+    (spec.nand.dies.value, spec.nand.channels.value) = (2, 1);
+    (spec.nand.bits.value, spec.nand.program_us.value) = (2, 900.0);
+}
+
 fn one_core(spec: &mut DriveSpec, us: f64) {
     spec.command.cores.value = 1;
     (spec.command.read_us.value, spec.command.write_us.value) = (us, us);
@@ -98,7 +131,7 @@ fn small_cache(spec: &mut DriveSpec, bytes: u64) {
 }
 
 /// The causes that can be put into a virtual drive.
-pub const SCENARIOS: [Scenario; 26] = [
+pub const SCENARIOS: [Scenario; 40] = [
     Scenario { name: "nothing", cause: |_| {}, lift: |_| {} },
     Scenario { name: "PCIe 2.0 x1", cause: |s| port(s, "pcie-2x1"), lift: fast_link },
     Scenario { name: "PCIe 1.0 x1", cause: |s| port(s, "pcie-1x1"), lift: fast_link },
@@ -168,6 +201,59 @@ pub const SCENARIOS: [Scenario; 26] = [
         cause: |s| s.nand.bus_mb_s.value = 30.0,
         lift: |s| s.nand.bus_mb_s.value = 1600.0,
     },
+    Scenario { name: "SATA I", cause: |s| port(s, "sata-1"), lift: fast_link },
+    Scenario { name: "USB 3, bulk only", cause: |s| port(s, "usb-3"), lift: no_bridge },
+    Scenario {
+        name: "USB with a slow turn-around",
+        cause: |s| {
+            port(s, "usb-3");
+            s.link[0].turnaround_us.value = 250.0;
+        },
+        lift: no_bridge,
+    },
+    Scenario { name: "USB 3, UAS", cause: |s| port(s, "usb-3-uas"), lift: fast_link },
+    Scenario {
+        name: "latency of 1 ms",
+        cause: |s| s.command.latency_us.value = 1000.0,
+        lift: free_commands,
+    },
+    Scenario {
+        name: "mapping unit 32 KiB",
+        cause: |s| s.map.unit_bytes.value = 32_768,
+        lift: small_units,
+    },
+    Scenario { name: "device depth 8", cause: |s| s.link[0].depth.value = 8, lift: deep },
+    Scenario { name: "cache ends early", cause: |s| small_cache(s, 600 << 20), lift: large_cache },
+    Scenario {
+        name: "read cache of 64 MiB",
+        cause: |s| s.buffer.read_cache.value.0 = 64 << 20,
+        lift: all_cached,
+    },
+    Scenario {
+        name: "worn, reads repeat",
+        cause: |s| s.wear.used.value = 1.1,
+        lift: |s| s.wear.used.value = 0.0,
+    },
+    Scenario {
+        name: "power state of 5 ms",
+        cause: |s| s.command.wake_us.value = 5000.0,
+        lift: |s| s.command.wake_us.value = 0.0,
+    },
+    Scenario {
+        name: "one open block",
+        cause: |s| card(s, 1),
+        lift: |s| s.map.open_aus.value = 4096,
+    },
+    Scenario {
+        name: "four open blocks",
+        cause: |s| card(s, 4),
+        lift: |s| s.map.open_aus.value = 4096,
+    },
+    Scenario {
+        name: "slow programs",
+        cause: |s| s.nand.program_us.value = 6000.0,
+        lift: |s| s.nand.program_us.value = 200.0,
+    },
 ];
 
 /// The lift that a verdict implies; `None` for verdicts that name no cause of the model.
@@ -179,6 +265,14 @@ fn lift_of(kind: &VerdictKind) -> Option<Change> {
         VerdictKind::MappingUnit => Some(small_units),
         VerdictKind::Heat => Some(cold),
         VerdictKind::CacheEnd => Some(large_cache),
+        VerdictKind::FlashBound => Some(fast_flash),
+        VerdictKind::Controller => Some(|s| s.buffer.intake_mb_s.value = 0.0),
+        VerdictKind::DeviceCache => Some(all_cached),
+        VerdictKind::OpenBlocks => Some(|s| s.map.open_aus.value = 4096),
+        VerdictKind::Usb => Some(no_bridge),
+        VerdictKind::PowerState => Some(|s| s.command.wake_us.value = 0.0),
+        VerdictKind::Wear => Some(|s| s.wear.used.value = 0.0),
+        VerdictKind::Flush => Some(|s| s.command.flush_us.value = 0.0),
         _ => None,
     }
 }
@@ -195,14 +289,17 @@ pub fn quick(spec: &DriveSpec, seed: u64, seconds: u64) -> Outcome {
     session.finish()
 }
 
-/// Value of every main figure.
+/// Value of every main figure, the higher the better; of the read after a rest its inverse.
 fn figures(out: &Outcome) -> BTreeMap<String, f64> {
     let main = |name: &str| {
         let key = MetricKey::parse(name);
         key.is_main() && key.as_cell().is_some_and(|cell| cell.words.is_empty())
     };
-    let metrics = out.metrics.iter().filter(|m| main(&m.name));
-    metrics.filter_map(|m| Some((m.name.clone(), m.value?))).collect()
+    let value = |m: &record::Metric| match m.name.as_str() {
+        "check-read-after-rest" => m.value.map(|ns| 1.0 / ns),
+        name => m.value.filter(|_| main(name)),
+    };
+    out.metrics.iter().filter_map(|m| Some((m.name.clone(), value(m)?))).collect()
 }
 
 /// What was said about the figures of one drive.

@@ -10,8 +10,8 @@ mod play;
 use std::time::Duration;
 
 use record::{
-    Covers, Finding, FindingKind, Level, Metric, MetricKey, Order, State, Statistic, TargetKind,
-    Unit, Verdict,
+    Covers, Finding, FindingKind, Level, Metric, MetricKey, State, Statistic, TargetKind, Unit,
+    Verdict,
 };
 use rig::{Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason, TargetInfo};
 use workload::units::binary;
@@ -331,11 +331,11 @@ impl<'a> Session<'a> {
         Ok(filled)
     }
 
-    /// Whether a random figure of this kind is still unexplained. A plan has all of them.
+    /// Whether a figure of this kind is still unexplained. A plan has all of them.
     pub(crate) fn is_open(&self, kind: OpKind) -> bool {
         let open = |metric: &&str| {
             let key = MetricKey::parse(metric);
-            key.as_cell().is_some_and(|c| c.order == Order::Random && c.op == Some(kind))
+            key.as_cell().is_some_and(|c| c.words.is_empty() && c.op == Some(kind))
         };
         self.plans() || verdict::open_metrics(&self.digests, &self.out.verdicts).iter().any(open)
     }

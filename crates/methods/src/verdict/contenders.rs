@@ -11,12 +11,14 @@
 //! Where the changes do not agree on one cause, none is named.
 
 use record::{Order, Unit, VerdictKind};
+use rig::Bus;
+use workload::OpKind;
 use workload::OpKind::{Read, Write};
 use workload::units::{binary, latency};
-use workload::{Mix, OpKind};
 
+use super::grid::Grid;
+use super::nearby::NEAR_GAIN;
 use super::rule::{Role, Rule};
-use super::subject::Subject;
 use super::{Ruling, percent};
 use crate::Digest;
 use crate::causes::{DEEPER, DEPTH, LARGER};
@@ -27,11 +29,19 @@ const SAME: f64 = 0.08;
 /// A rate of larger blocks above this multiple is a gain, which only whole mapping units bring.
 const UNIT_GAIN_LEAST: f64 = 1.2;
 
+/// Whole units are read as often as small blocks from this share on. Twice the pages of flash, or four
+/// times the transfer, cost more.
+const UNIT_READ_LEAST: f64 = 0.87;
+
 /// A device depth this far from a whole number is none.
 const WHOLE_WITHIN: f64 = 0.08;
 
 /// Drives of this depth and more are not told from others at [`DEPTH`].
 const DEVICE_DEPTH_MOST: f64 = 16.0;
+
+/// Blocks 16 times as large keep this share of the rate where the command is the cost; beyond a
+/// page, flash halves it.
+const LARGEST_LEAST: f64 = 0.75;
 
 /// The command is the cost from this share of the time (methods.md: t0 x IOPS > 50%).
 const COMMAND_LEAST: f64 = 0.5;
@@ -46,23 +56,23 @@ pub(crate) static RULE: Rule = Rule {
     role: Role::Cause,
     overridden_by: &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO],
     judge: |facts| {
-        let direct = super::link::link(facts.target, facts.seen);
-        contenders(facts.seen, &direct)
+        let mut direct = super::link::link(facts.target, facts.seen);
+        direct.extend(super::nearby::nearby(facts.seen));
+        contenders(facts.target.bus, facts.seen, &direct)
     },
 };
 
 /// At most one cause for each figure that has no direct one.
-pub(crate) fn contenders(seen: &[Digest], direct: &[Ruling]) -> Vec<Ruling> {
-    let subjects = Subject::all(seen);
-    let grid = Grid { subjects: &subjects };
+pub(crate) fn contenders(bus: Bus, seen: &[Digest], direct: &[Ruling]) -> Vec<Ruling> {
+    let grid = Grid::of(seen);
     let mut found: Vec<Ruling> = grid.mapping_unit().into_iter().collect();
     // In such a drive reads transfer whole units, too: what a command costs is hidden.
     if found.is_empty() {
-        let depth = grid.device_depth();
+        let depth = grid.device_depth(bus);
         let commands = [Read, Write].map(|kind| grid.per_command(kind));
         let alone = [Read, Write].map(|kind| grid.command_alone(kind));
         let each = [depth].into_iter().chain(commands).chain(alone);
-        found = each.flatten().map(|ruling| grid.with_mix(ruling)).collect();
+        found = each.flatten().collect();
     }
     let mut explained: Vec<String> = Vec::new();
     let of_direct = direct.iter().filter(|ruling| ruling.applies());
@@ -75,61 +85,7 @@ pub(crate) fn contenders(seen: &[Digest], direct: &[Ruling]) -> Vec<Ruling> {
     found
 }
 
-/// The random work of a run and its changes.
-struct Grid<'s, 'a> {
-    subjects: &'s [Subject<'a>],
-}
-
-impl<'s, 'a> Grid<'s, 'a> {
-    /// The workload of this kind, blocks this many times the small ones, in no named state.
-    fn find(&self, kind: OpKind, order: Order, blocks: u32, depth: u32) -> Option<&'s Subject<'a>> {
-        let block = self.small()? * blocks;
-        self.subjects.iter().find(|subject| {
-            let first = subject.first();
-            let cell = record::MetricKey::parse(&first.name);
-            let plain = match cell.as_cell() {
-                Some(cell) => cell.words.is_empty(),
-                None => first.name.starts_with("cause-"),
-            };
-            plain
-                && first.mix == Mix::of(kind)
-                && first.random == (order == Order::Random)
-                && first.block_bytes == block
-                && first.depth_nominal == Some(depth)
-        })
-    }
-
-    /// The small block: that of the reported random work.
-    fn small(&self) -> Option<u32> {
-        let random = self.subjects.iter().filter(|s| s.first().random && !s.first().probe);
-        random.map(|s| s.first().block_bytes).min()
-    }
-
-    /// Operations per second.
-    fn rate(&self, kind: OpKind, order: Order, blocks: u32, depth: u32) -> Option<f64> {
-        let rate = self.find(kind, order, blocks, depth)?.iops();
-        (rate > 0.0).then_some(rate)
-    }
-
-    fn random(&self, kind: OpKind, blocks: u32, depth: u32) -> Option<f64> {
-        self.rate(kind, Order::Random, blocks, depth)
-    }
-
-    /// A cause of both deep reads and deep writes is that of their mix.
-    fn with_mix(&self, ruling: Ruling) -> Ruling {
-        let deep = |kind| self.find(kind, Order::Random, 1, DEPTH);
-        let both = [Read, Write].map(deep);
-        let mixed = self.subjects.iter().find(|subject| {
-            let first = subject.first();
-            let mix = first.mix.read > 0 && first.mix.write > 0;
-            mix && first.random && first.depth_nominal == Some(DEPTH) && !first.probe
-        });
-        match mixed.filter(|_| both.iter().all(|s| s.is_some_and(|s| ruling.explains(s)))) {
-            Some(mixed) => ruling.explaining(mixed, None),
-            None => ruling,
-        }
-    }
-
+impl Grid<'_> {
     /// Small random writes are parts of larger units.
     fn mapping_unit(&self) -> Option<Ruling> {
         let subject = self.find(Write, Order::Random, 1, DEPTH)?;
@@ -158,11 +114,22 @@ impl<'s, 'a> Grid<'s, 'a> {
         {
             ruling = ruling.explaining(subject, None);
         }
+        // Reads fetch whole units as well, where a read of a unit takes no longer than a small one.
+        for depth in [1, DEPTH] {
+            let rates = self.random(Read, 1, depth).zip(self.random(Read, blocks, depth));
+            let whole = rates.is_some_and(|(small, large)| large / small >= UNIT_READ_LEAST);
+            let clear = depth == 1 || blocks == LARGER[1];
+            if let Some(subject) =
+                self.find(Read, Order::Random, 1, depth).filter(|_| whole && clear)
+            {
+                ruling = ruling.explaining(subject, None);
+            }
+        }
         Some(ruling)
     }
 
     /// The drive takes a fixed number of commands at a time.
-    fn device_depth(&self) -> Option<Ruling> {
+    fn device_depth(&self, bus: Bus) -> Option<Ruling> {
         let (one, deep) = (self.random(Read, 1, 1)?, self.random(Read, 1, DEPTH)?);
         let deeper = self.random(Read, 1, DEEPER)?;
         let larger = self.random(Read, LARGER[0], DEPTH)? / self.random(Read, LARGER[0], 1)?;
@@ -179,9 +146,21 @@ impl<'s, 'a> Grid<'s, 'a> {
              the rate of one, and more give no more.",
             if whole == 1.0 { "" } else { "s" }
         );
-        let ruling = Ruling::yes(VerdictKind::DeviceDepth, text)
+        let (kind, text, test) = match bus == Bus::Usb && whole == 1.0 {
+            true => (
+                VerdictKind::Usb,
+                format!("{text} USB's bulk-only transport can do no more."),
+                "the drive in a UAS enclosure, or without a bridge",
+            ),
+            false => (
+                VerdictKind::DeviceDepth,
+                text,
+                "the drive on another controller or bridge: the depth may be theirs",
+            ),
+        };
+        let ruling = Ruling::yes(kind, text)
             .explaining(reads, None)
-            .next_test("the drive on another controller or bridge: the depth may be theirs")
+            .next_test(test)
             .with("rate at depth 32 / at depth 1", depth, Unit::Number)
             .with("the same with larger blocks", larger, Unit::Number);
         let writes = self.random(Write, 1, DEPTH).zip(self.random(Write, 1, 1));
@@ -198,7 +177,12 @@ impl<'s, 'a> Grid<'s, 'a> {
         let deeper = self.random(kind, 1, DEEPER)?;
         let larger = self.random(kind, LARGER[0], DEPTH)?;
         let in_order = self.rate(kind, Order::Sequential, 1, DEPTH)?;
-        if ![deeper, larger, in_order].into_iter().all(|rate| same(rate, deep)) {
+        let near = self.near(kind)?;
+        if ![deeper, larger, in_order, near].into_iter().all(|rate| same(rate, deep)) {
+            return None;
+        }
+        // One die reads 16 KiB as often as 4 KiB, but not 64 KiB.
+        if self.random(kind, LARGER[1], DEPTH).is_none_or(|rate| rate < LARGEST_LEAST * deep) {
             return None;
         }
         let subject = self.find(kind, Order::Random, 1, DEPTH)?;
@@ -229,6 +213,11 @@ impl<'s, 'a> Grid<'s, 'a> {
         if data_ns < 0.0 || share <= COMMAND_LEAST {
             return None;
         }
+        // A missing part of the map is no part of the command.
+        if self.near(kind).zip(self.random(kind, 1, DEPTH)).is_some_and(|(n, d)| n >= NEAR_GAIN * d)
+        {
+            return None;
+        }
         let text = format!(
             "One {} at a time takes {}, of which {} ({}) are the command's whatever its size.",
             kind.name(),
@@ -240,7 +229,10 @@ impl<'s, 'a> Grid<'s, 'a> {
         // Longer than flash takes to read, and nothing but more in flight makes it up.
         let deep = self.find(kind, Order::Random, 1, DEPTH).filter(|deep| {
             let linear = deep.iops() * small_ns / 1e9 >= LINEAR_LEAST * f64::from(DEPTH);
-            linear && command_ns >= SLOW_COMMAND_NS
+            // A write faster than a read of flash went into a buffer: no flash is in its time.
+            let read_ns = self.random(Read, 1, 1).map(|rate| 1e9 / rate);
+            let buffered = kind == Write && read_ns.is_some_and(|read_ns| small_ns < read_ns);
+            linear && (command_ns >= SLOW_COMMAND_NS || buffered)
         });
         let ruling = match deep {
             Some(deep) => ruling.explaining(deep, Some(share)),
@@ -265,31 +257,12 @@ fn within(a: f64, b: f64, share: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{digest, named};
+    use super::super::subject::Subject;
+    use super::super::testing::{named, near, random, run};
     use super::*;
 
-    /// A run at this rate of operations. The small block is 4 KiB.
-    fn run(kind: OpKind, order: Order, blocks: u32, depth: u32, iops: f64) -> Digest {
-        let cell = record::CellKey::new(order, Some(kind), u64::from(blocks) << 12, depth);
-        let probe = blocks > 1 || depth == DEEPER || order == Order::Sequential;
-        let name = if probe { format!("cause-{cell}-x") } else { cell.to_string() };
-        let ops = (iops * 10.0) as u64;
-        let ops = if kind == Read { [ops, 0] } else { [0, ops] };
-        let (mix, random) = (Mix::of(kind), order == Order::Random);
-        let (block_bytes, depth_nominal) = (blocks << 12, Some(depth));
-        let x = digest("x");
-        named(
-            &name,
-            Digest { ops, mix, random, probe, block_bytes, depth_nominal, seconds: 10.0, ..x },
-        )
-    }
-
-    fn random(kind: OpKind, blocks: u32, depth: u32, iops: f64) -> Digest {
-        run(kind, Order::Random, blocks, depth, iops)
-    }
-
     fn found(seen: &[Digest]) -> Vec<(VerdictKind, Vec<String>)> {
-        let each = contenders(seen, &[]).into_iter().map(|ruling| {
+        let each = contenders(Bus::Other, seen, &[]).into_iter().map(|ruling| {
             let metrics = ruling.verdict.explains.into_iter().map(|e| e.metric);
             (ruling.verdict.kind, metrics.collect())
         });
@@ -334,20 +307,50 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_neither_size_nor_order_nor_depth_changes_is_the_commands() {
-        let seen = |deeper, larger, in_order| {
+    fn a_rate_that_nothing_about_the_blocks_changes_is_the_commands() {
+        let seen = |rates: [f64; 5]| {
+            let [deeper, larger, in_order, largest, little] = rates;
             [
                 random(Read, 1, DEPTH, 25e3),
                 random(Read, 1, DEEPER, deeper),
                 random(Read, LARGER[0], DEPTH, larger),
                 run(Read, Order::Sequential, 1, DEPTH, in_order),
+                random(Read, LARGER[1], DEPTH, largest),
+                near(Read, little),
             ]
         };
         let expected = one(VerdictKind::PerCommand, "rand-read-4KiB-q32");
-        assert_eq!(found(&seen(25.5e3, 24.5e3, 26e3)), expected);
-        for other in [seen(28e3, 25e3, 25e3), seen(25e3, 20e3, 25e3), seen(25e3, 25e3, 90e3)] {
-            assert_eq!(found(&other), []);
+        assert_eq!(found(&seen([25.5e3, 24.5e3, 26e3, 20e3, 25e3])), expected);
+        for other in [
+            [28e3, 25e3, 25e3, 25e3, 25e3],
+            [25e3, 20e3, 25e3, 25e3, 25e3],
+            [25e3, 25e3, 90e3, 25e3, 25e3],
+            // One die: a page as often as a part of one, two pages half as often.
+            [25e3, 25e3, 25e3, 13e3, 25e3],
+            // A part of the map is missing for most of the region.
+            [25e3, 25e3, 25e3, 25e3, 60e3],
+        ] {
+            assert_eq!(found(&seen(other)), [], "{other:?}");
         }
+    }
+
+    #[test]
+    fn in_a_drive_of_large_units_reads_are_of_whole_units() {
+        let seen = |large_reads: f64| {
+            let writes = [random(Write, 1, DEPTH, 17e3), random(Write, 16, DEPTH, 34e3)];
+            let reads = [random(Read, 1, 1, 7e3), random(Read, 16, 1, large_reads)];
+            found(&[writes.to_vec(), reads.to_vec()].concat())[0].1.len()
+        };
+        assert_eq!((seen(6.2e3), seen(6e3)), (2, 1));
+    }
+
+    #[test]
+    fn one_command_at_a_time_over_usb_is_the_bridges() {
+        let seen = reads([10e3, 10.2e3, 10e3, 8e3, 8e3]);
+        let kind = |bus| contenders(bus, &seen, &[])[0].verdict.kind.clone();
+        assert_eq!((kind(Bus::Usb), kind(Bus::Nvme)), (VerdictKind::Usb, VerdictKind::DeviceDepth));
+        let two = reads([10e3, 20e3, 20e3, 8e3, 16e3]);
+        assert_eq!(contenders(Bus::Usb, &two, &[])[0].verdict.kind, VerdictKind::DeviceDepth);
     }
 
     #[test]
@@ -376,18 +379,29 @@ mod tests {
     }
 
     #[test]
-    fn a_direct_cause_comes_first_and_a_mix_follows_its_two_sides() {
+    fn a_direct_cause_comes_first() {
         let mut seen = reads([10e3, 20e3, 20e3, 8e3, 16e3]);
         seen.extend([random(Write, 1, 1, 30e3), random(Write, 1, DEPTH, 60e3)]);
-        let mix = Mix::read_percent(70);
-        seen.push(Digest { mix, ..named("mixed-4KiB-q32", random(Read, 1, DEPTH, 20e3)) });
-        assert_eq!(found(&seen)[0].1.len(), 3);
+        assert_eq!(found(&seen)[0].1.len(), 2);
         let subjects = Subject::reported(&seen);
         let reads = subjects.iter().find(|s| s.name() == "rand-read-4KiB-q32").expect("measured");
         let link = Ruling::yes(VerdictKind::Link, "").explaining(reads, None);
-        let left = contenders(&seen, &[link]);
+        let left = contenders(Bus::Other, &seen, &[link]);
         assert!(!left[0].verdict.explains("rand-read-4KiB-q32"));
-        assert_eq!(left[0].verdict.explains.len(), 2);
+        assert_eq!(left[0].verdict.explains.len(), 1);
+    }
+
+    #[test]
+    fn buffered_writes_have_no_flash_in_the_time_of_a_command() {
+        let seen = |read_us: f64| {
+            [
+                random(Write, 1, 1, 1e6 / 112.0),
+                random(Write, 16, 1, 1e6 / 130.0),
+                random(Write, 1, DEPTH, 31.0 * 1e6 / 112.0),
+                random(Read, 1, 1, 1e6 / read_us),
+            ]
+        };
+        assert_eq!((found(&seen(170.0))[0].1.len(), found(&seen(100.0))[0].1.len()), (2, 1));
     }
 
     #[test]

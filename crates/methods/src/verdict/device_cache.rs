@@ -5,11 +5,14 @@
 //! larger than the largest set, or one never filled, is not detected.
 
 use analysis::compare;
-use record::{Unit, VerdictKind};
+use record::{Order, Unit, VerdictKind};
+use workload::OpKind;
 use workload::units::{binary, latency};
 
 use super::Ruling;
+use super::grid::Grid;
 use super::rule::{Role, Rule};
+use crate::Digest;
 
 /// There is a step if even the lower end of its interval is above this.
 const STEP_LEAST: f64 = 1.2;
@@ -31,8 +34,21 @@ pub(crate) struct WorkingSet {
 pub(crate) static RULE: Rule = Rule {
     role: Role::Check,
     overridden_by: &[&super::ram::RULE],
-    judge: |facts| facts.checks.working_sets.as_deref().map(device_cache).into_iter().collect(),
+    judge: |facts| {
+        let ruling = facts.checks.working_sets.as_deref().map(device_cache);
+        ruling.map(|ruling| of_single_reads(ruling, facts.seen)).into_iter().collect()
+    },
 };
+
+/// The cache explains single random reads, by what the region costs more than the smallest set.
+fn of_single_reads(ruling: Ruling, seen: &[Digest]) -> Ruling {
+    let grid = Grid::of(seen);
+    let step = ruling.verdict.evidence.first().map_or(1.0, |evidence| evidence.value);
+    match grid.find(OpKind::Read, Order::Random, 1, 1).filter(|_| ruling.applies()) {
+        Some(reads) => ruling.explaining(reads, Some(1.0 - 1.0 / step)),
+        None => ruling,
+    }
+}
 
 /// The sets in ascending order.
 pub(crate) fn device_cache(sets: &[WorkingSet]) -> Ruling {

@@ -13,6 +13,9 @@ use crate::Digest;
 /// rest.
 const BOUND_SHARE: f64 = 0.85;
 
+/// A single page at a time is bound by the link from this share: most of its time.
+const ALONE_SHARE: f64 = 0.5;
+
 /// Memory says nothing about a link.
 pub(crate) static RULE: Rule = Rule {
     role: Role::Bound,
@@ -43,8 +46,13 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
         let text = "share of the link in use (nothing was measured)";
         return vec![Ruling::unknown(text)];
     }
-    let bound = rates.iter().take_while(|(_, rate)| rate / ceiling >= BOUND_SHARE).count();
-    let (limited, others) = rates.split_at(bound);
+    // A single page waits for the link alone; larger blocks pass it while flash works.
+    let is_bound = |(subject, rate): &(&Subject<'_>, f64)| {
+        let (first, share) = (subject.first(), rate / ceiling);
+        let page = first.random && first.depth_nominal == Some(1);
+        share >= BOUND_SHARE || (page && share >= ALONE_SHARE)
+    };
+    let (limited, others): (Vec<_>, Vec<_>) = rates.iter().copied().partition(is_bound);
     let with = |ruling: Ruling, rate: f64| {
         let ruling = ruling.with("throughput", rate, Unit::BytesPerSecond);
         ruling.with("ceiling of the link", ceiling, Unit::BytesPerSecond)
@@ -98,13 +106,14 @@ fn link_of(target: &TargetInfo) -> Option<&Link> {
 #[cfg(test)]
 mod tests {
     use super::super::Answer;
-    use super::super::testing::{digest, target, with_drive, with_link};
+    use super::super::testing::{digest, named, target, with_drive, with_link};
     use super::*;
     use record::Explained;
 
     #[test]
     fn near_the_ceiling_is_a_yes_far_below_a_no_without_a_ceiling_unknown() {
-        let seen = [Digest { bytes: [850_000_000, 100_000_000], ..digest("seq") }];
+        let seen =
+            [Digest { bytes: [850_000_000, 100_000_000], depth_nominal: Some(8), ..digest("seq") }];
         let answers = |target: &TargetInfo, seen: &[Digest]| {
             link(target, seen).iter().map(|ruling| ruling.answer).collect::<Vec<_>>()
         };
@@ -136,9 +145,33 @@ mod tests {
         assert_eq!(no.verdict.text, "link at most 21% used");
     }
 
+    /// Reads at a rate, in MB/s of 1000, at a depth.
+    fn reads(random: bool, depth: u32, mb: u64) -> Digest {
+        let (name, block_bytes) =
+            (format!("{random}-q{depth}"), if random { 4096 } else { 1 << 20 });
+        let (bytes, depth_nominal) = ([mb * 1_000_000, 0], Some(depth));
+        named(&name, Digest { bytes, depth_nominal, random, block_bytes, ..digest("x") })
+    }
+
+    #[test]
+    fn one_at_a_time_it_is_the_limit_where_it_takes_most_of_the_time() {
+        let bound = |seen: &[Digest]| {
+            let all = link(&with_link(1e9), seen).into_iter().filter(Ruling::applies);
+            all.flat_map(|r| r.verdict.explains).map(|e| e.metric).collect::<Vec<_>>()
+        };
+        assert_eq!(bound(&[reads(true, 1, 510)]), ["true-q1"]);
+        assert!(bound(&[reads(true, 1, 490), reads(true, 8, 600)]).is_empty());
+        // In order flash works meanwhile.
+        assert_eq!(bound(&[reads(false, 1, 800), reads(false, 8, 900)]), ["false-q8"]);
+    }
+
     #[test]
     fn a_link_of_one_way_at_a_time_carries_the_sum() {
-        let seen = [Digest { bytes: [500_000_000, 400_000_000], ..digest("mixed") }];
+        let seen = [Digest {
+            bytes: [500_000_000, 400_000_000],
+            depth_nominal: Some(8),
+            ..digest("mixed")
+        }];
         let answers = |bus| {
             let target = TargetInfo { bus, ..with_link(1e9) };
             link(&target, &seen).iter().map(|ruling| ruling.answer).collect::<Vec<_>>()

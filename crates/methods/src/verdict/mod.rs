@@ -15,14 +15,21 @@ mod cpu;
 mod depth;
 mod device_cache;
 mod fallen;
+mod filesystem;
 mod flush;
+mod flush_cost;
 mod full;
+mod grid;
 mod group;
 mod heat;
 mod link;
+mod media;
 mod misaligned;
 mod mix;
+mod mixed;
+mod nearby;
 mod others;
+mod power;
 mod ram;
 mod rule;
 mod speed;
@@ -34,6 +41,7 @@ pub(crate) mod testing;
 mod throttle;
 mod trim;
 mod untrimmed;
+mod wear;
 
 use record::{Verdict, VerdictKind};
 use rig::TargetInfo;
@@ -85,7 +93,7 @@ impl Checks {
 }
 
 /// The rules, in the order of their conclusions.
-static RULES: [&Rule; 27] = [
+static RULES: [&Rule; 33] = [
     &ram::RULE,
     &cache_end::RULE,
     &untrimmed::UNTRIMMED,
@@ -108,11 +116,17 @@ static RULES: [&Rule; 27] = [
     &link::RULE,
     &depth::RULE,
     &cpu::RULE,
-    &contenders::RULE,
     &heat::RULE,
+    &flush_cost::RULE,
+    &nearby::RULE,
+    &contenders::RULE,
+    &wear::RULE,
+    &power::RULE,
     &link::DOWNGRADED,
     &full::RULE,
     &mix::RULE,
+    &filesystem::RULE,
+    &media::RULE,
 ];
 
 /// All conclusions from the measurements on this target: claims and checks first, then the causes.
@@ -126,12 +140,16 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
         if rule.is_overridden(&applied) {
             continue;
         }
-        let found = (rule.judge)(&facts);
+        let mut found = (rule.judge)(&facts);
+        if rule.role == Role::Rest {
+            found = found.into_iter().filter_map(|r| r.of_the_rest(&rulings)).collect();
+        }
         applied.extend(found.iter().any(Ruling::applies).then_some(*rule));
         bounds.extend(found.iter().filter(|_| rule.role == Role::Bound).cloned());
         rulings.extend(found.into_iter().filter(|ruling| rule.reports(ruling)));
     }
     let subjects = Subject::reported(seen);
+    mixed::follow(&subjects, &mut rulings);
     let open = unexplained(&subjects, &rulings);
     // Figures of memory have no bound in a drive.
     let asked = !untimed && !rule::overridden(&[&ram::RULE], &applied);

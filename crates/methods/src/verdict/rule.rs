@@ -29,6 +29,8 @@ pub(crate) enum Role {
     Bound,
     /// If it applies.
     Cause,
+    /// If it applies, for figures that no rule before it explains: what is left.
+    Rest,
 }
 
 /// One rule.
@@ -108,6 +110,15 @@ impl Ruling {
     /// Adds the figures of several workloads, without a share.
     pub fn explaining_all(self, subjects: &[&Subject<'_>]) -> Ruling {
         subjects.iter().fold(self, |ruling, subject| ruling.explaining(subject, None))
+    }
+
+    /// Drops the figures that other verdicts explain. Nothing is left of a ruling without any.
+    pub fn of_the_rest(mut self, explained: &[Ruling]) -> Option<Ruling> {
+        let known = |metric: &str| {
+            explained.iter().any(|other| other.applies() && other.verdict.explains(metric))
+        };
+        self.verdict.explains.retain(|e| !known(&e.metric));
+        (!self.verdict.explains.is_empty()).then_some(self)
     }
 
     /// Names the cheapest test that would confirm or refute it.

@@ -1,10 +1,11 @@
 //! A target and measurements for the tests of the rules.
 
-use record::{DriveIdentity, Link, Safety, State, Target, TargetKind};
+use record::{DriveIdentity, Link, Order, Safety, State, Target, TargetKind};
 use rig::{DeviceTraffic, TargetInfo};
-use workload::Mix;
+use workload::{Mix, OpKind};
 
 use crate::Digest;
+use crate::causes::{DEEPER, DEPTH, LARGER};
 
 /// A scratch directory on an unknown drive.
 pub(crate) fn target() -> TargetInfo {
@@ -70,7 +71,48 @@ pub(crate) fn digest(name: &str) -> Digest {
         stalled_s: 0.0,
         throttled_s: 0.0,
         course: Vec::new(),
+        flush_s: 0.0,
+        read_ns: [0.0; 2],
     }
+}
+
+/// A run of ten seconds at this rate of operations; blocks as multiples of 4 KiB.
+pub(crate) fn run(kind: OpKind, order: Order, blocks: u32, depth: u32, iops: f64) -> Digest {
+    let cell = record::CellKey::new(order, Some(kind), u64::from(blocks) << 12, depth);
+    let large = blocks > LARGER[1];
+    let tested = blocks > 1 || depth == DEEPER || order == Order::Sequential;
+    let probe = tested && !large;
+    let name = if probe { format!("cause-{cell}-x") } else { cell.to_string() };
+    let ops = (iops * 10.0) as u64;
+    let bytes = (iops * 10.0 * f64::from(blocks) * 4096.0) as u64;
+    let side = |n: u64| if kind == OpKind::Read { [n, 0] } else { [0, n] };
+    let (mix, random) = (Mix::of(kind), order == Order::Random);
+    let (block_bytes, depth_nominal) = (blocks << 12, Some(depth));
+    let (ops, bytes, x) = (side(ops), side(bytes), digest("x"));
+    let all = Digest { ops, bytes, mix, random, probe, block_bytes, depth_nominal, ..x };
+    named(&name, Digest { seconds: 10.0, ..all })
+}
+
+/// Random work.
+pub(crate) fn random(kind: OpKind, blocks: u32, depth: u32, iops: f64) -> Digest {
+    run(kind, Order::Random, blocks, depth, iops)
+}
+
+/// Blocks of 1 MiB in order, bytes per second.
+pub(crate) fn in_order(kind: OpKind, depth: u32, rate: f64) -> Digest {
+    run(kind, Order::Sequential, 256, depth, rate / f64::from(1 << 20))
+}
+
+/// Deep small blocks near each other.
+pub(crate) fn near(kind: OpKind, iops: f64) -> Digest {
+    let name = format!("cause-{}-near-4KiB-{DEPTH}", kind.name());
+    Digest { probe: true, ..named(&name, random(kind, 1, DEPTH, iops)) }
+}
+
+/// A burst of writes, bytes per second.
+pub(crate) fn burst(block: u32, depth: u32, rate: f64) -> Digest {
+    let run = random(OpKind::Write, block >> 12, depth, rate / f64::from(block));
+    Digest { probe: true, ..named(&crate::causes::burst_name(block, depth), run) }
 }
 
 /// The same run of a workload of another name.

@@ -1,0 +1,102 @@
+//! The grid: the cells of a run and the tests of [`crate::causes`], by kind, order, size and depth.
+//!
+//! Sizes are multiples of the small block, that of the reported random work. Cells in a named state
+//! of the drive (`just-written`) are not the figure, and are left out.
+
+use record::{MetricKey, Order};
+use workload::{Mix, OpKind};
+
+use super::subject::Subject;
+use crate::Digest;
+use crate::causes::{AFTER_REST, burst_name};
+
+/// All workloads of a run.
+pub(super) struct Grid<'a> {
+    subjects: Vec<Subject<'a>>,
+}
+
+impl<'a> Grid<'a> {
+    pub fn of(seen: &'a [Digest]) -> Grid<'a> {
+        Grid { subjects: Subject::all(seen) }
+    }
+
+    /// The workload of this kind, blocks this many times the small ones.
+    pub fn find(
+        &self,
+        kind: OpKind,
+        order: Order,
+        blocks: u32,
+        depth: u32,
+    ) -> Option<&Subject<'a>> {
+        let block = self.small()? * blocks;
+        self.subjects.iter().find(|subject| {
+            let first = subject.first();
+            is_plain(&first.name)
+                && first.mix == Mix::of(kind)
+                && first.random == (order == Order::Random)
+                && first.block_bytes == block
+                && first.depth_nominal == Some(depth)
+        })
+    }
+
+    /// The reported cell of large blocks in order.
+    pub fn in_order(&self, kind: OpKind, depth: u32) -> Option<&Subject<'a>> {
+        let small = self.small().unwrap_or(0);
+        self.subjects.iter().find(|subject| {
+            let first = subject.first();
+            !first.probe
+                && is_plain(&first.name)
+                && first.mix == Mix::of(kind)
+                && !first.random
+                && first.block_bytes > small
+                && first.depth_nominal == Some(depth)
+        })
+    }
+
+    /// The small block: that of the reported random work.
+    pub fn small(&self) -> Option<u32> {
+        let random = self.subjects.iter().filter(|s| s.first().random && !s.first().probe);
+        random.map(|s| s.first().block_bytes).min()
+    }
+
+    /// Operations per second.
+    pub fn rate(&self, kind: OpKind, order: Order, blocks: u32, depth: u32) -> Option<f64> {
+        rate(self.find(kind, order, blocks, depth)?)
+    }
+
+    /// Operations per second of random work.
+    pub fn random(&self, kind: OpKind, blocks: u32, depth: u32) -> Option<f64> {
+        self.rate(kind, Order::Random, blocks, depth)
+    }
+
+    /// Operations per second of the deep small blocks within a small region.
+    pub fn near(&self, kind: OpKind) -> Option<f64> {
+        let begin = format!("cause-{}-near-", kind.name());
+        rate(self.subjects.iter().find(|s| s.name().starts_with(&begin))?)
+    }
+
+    /// Bytes per second of a burst of writes after a rest, without the flush that follows.
+    pub fn burst(&self, block: u32, depth: u32) -> Option<f64> {
+        let name = burst_name(block, depth);
+        let found = self.subjects.iter().find(|s| s.name() == name)?;
+        let rate = |run: &Digest| run.bytes[1] as f64 / (run.seconds - run.flush_s).max(1e-9);
+        Some(found.median(rate)).filter(|rate| *rate > 0.0)
+    }
+
+    /// The reads after a rest.
+    pub fn after_rest(&self) -> Option<&Subject<'a>> {
+        self.subjects.iter().find(|s| s.name() == AFTER_REST)
+    }
+}
+
+fn rate(subject: &Subject<'_>) -> Option<f64> {
+    Some(subject.iops()).filter(|rate| *rate > 0.0)
+}
+
+/// Whether a name is that of a cell in no named state, or of a test that changes size, depth or order.
+fn is_plain(name: &str) -> bool {
+    match MetricKey::parse(name).as_cell() {
+        Some(cell) => cell.words.is_empty(),
+        None => name.starts_with("cause-") && !name.contains("-near-") && !name.contains("-burst-"),
+    }
+}

@@ -1,0 +1,254 @@
+//! FLASH BOUND and CONTROLLER: is it the flash that takes the time, or the way into the drive?
+//!
+//! Asked about figures that nothing else explains. Writes: a burst into an idle drive meets its
+//! buffer alone. If it is much faster than the lasting work, that waits for flash; if it is as slow,
+//! in order and at random, the controller takes bytes in at this rate. Reads: commands are not the
+//! cost if larger blocks are read less often, and the link is not if those leave room on it; dies and
+//! their channels remain. Not asked in a guest, where a host's cache answers bursts, nor of disks.
+
+use record::{Order, Unit, VerdictKind};
+use rig::TargetInfo;
+use workload::OpKind::{Read, Write};
+use workload::units::throughput;
+
+use super::Ruling;
+use super::grid::Grid;
+use super::rule::{Role, Rule};
+use super::subject::{Subject, listed};
+use crate::Digest;
+use crate::causes::{DEEPER, DEPTH, LARGER};
+
+/// A burst this much faster than the lasting work did not wait for what that waits for.
+const BURST_LEAST: f64 = 1.5;
+
+/// Rates of bytes within this share are one.
+const ONE_RATE: f64 = 0.15;
+
+/// Reads faster than writes by this ratio are not held by a limit on all bytes, such as heat.
+const READS_FASTER: f64 = 1.5;
+
+/// Larger blocks are read less often by this ratio if their data, not the command, take the time.
+const DATA_LEAST: f64 = 1.3;
+
+/// A link in use below this share leaves room; LINK begins there.
+const LINK_ROOM: f64 = 0.85;
+
+/// Random blocks of 64 KiB carry this share of the bytes in order, so that it is no cost of commands.
+const AS_MUCH: f64 = 0.7;
+
+/// One block at a time, from this share of the deep rate, is held by the same.
+const ALONE_LEAST: f64 = 0.6;
+
+/// Data take most of a single read from this share.
+const MOST: f64 = 0.5;
+
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Rest,
+    overridden_by: &[
+        &super::ram::RULE,
+        &super::group::QUOTA,
+        &super::group::IO,
+        &super::others::RULE,
+    ],
+    judge: |facts| media(facts.target, facts.seen),
+};
+
+pub(crate) fn media(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
+    let drive = target.target.drive.as_ref();
+    let disk = drive.is_some_and(|drive| drive.rotational == Some(true));
+    if target.guest.is_some() || target.ram || disk {
+        return Vec::new();
+    }
+    let (grid, large) = (Grid::of(seen), large_block(seen));
+    let ceiling = drive.and_then(|drive| drive.link.as_ref()?.ceiling_bytes_per_s);
+    let ceiling = ceiling.unwrap_or(f64::INFINITY);
+    let writes = flash_writes(&grid, large).or_else(|| controller(&grid, large));
+    writes.into_iter().chain(flash_reads(&grid, ceiling)).collect()
+}
+
+/// The large block of the cells in order.
+fn large_block(seen: &[Digest]) -> u32 {
+    let in_order = Digest::reported(seen).filter(|digest| !digest.random);
+    in_order.map(|digest| digest.block_bytes).max().unwrap_or(0)
+}
+
+/// The cells of writes, each with the burst of the same blocks.
+fn bursts<'g, 'a>(grid: &'g Grid<'a>, large: u32) -> Vec<(&'g Subject<'a>, f64)> {
+    let small = grid.small().unwrap_or(0);
+    let random = |depth| grid.find(Write, Order::Random, 1, depth);
+    let cells = [
+        (grid.in_order(Write, 8), grid.burst(large, 1)),
+        (grid.in_order(Write, 1), grid.burst(large, 1)),
+        (random(DEPTH), grid.burst(small, DEPTH)),
+        (random(1), grid.burst(small, 1)),
+    ];
+    cells.into_iter().filter_map(|(cell, burst)| cell.zip(burst)).collect()
+}
+
+fn flash_writes(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
+    let gain = |(cell, burst): &(&Subject<'_>, f64)| burst / cell.throughput().max(1.0);
+    let cells = bursts(grid, large);
+    let held: Vec<_> = cells.iter().filter(|cell| gain(cell) >= BURST_LEAST).collect();
+    let first = held.first()?;
+    let names: Vec<_> = held.iter().map(|(cell, _)| *cell).collect();
+    let text = format!(
+        "Flash is the limit of {}: after a rest the drive's buffer takes {}, the work goes on at {}.",
+        listed(&names),
+        throughput(first.1),
+        throughput(first.0.throughput())
+    );
+    let ruling = Ruling::yes(VerdictKind::FlashBound, text)
+        .next_test("a larger model of the drive has more flash: these figures should rise")
+        .with("burst after a rest", first.1, Unit::BytesPerSecond)
+        .with("lasting", first.0.throughput(), Unit::BytesPerSecond);
+    Some(held.iter().fold(ruling, |r, cell| r.explaining(cell.0, Some(1.0 - 1.0 / gain(cell)))))
+}
+
+fn controller(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
+    let (lasting, burst) = (grid.in_order(Write, 8)?.throughput(), grid.burst(large, 1)?);
+    let same = |rate: f64| (rate / lasting - 1.0).abs() <= ONE_RATE;
+    let random = grid.find(Write, Order::Random, 1, DEPTH)?.throughput();
+    let reads = grid.in_order(Read, 8)?.throughput();
+    if !same(burst) || !same(random) || reads < READS_FASTER * lasting {
+        return None;
+    }
+    let cells = bursts(grid, large).into_iter().map(|(cell, _)| cell);
+    let held: Vec<_> = cells.filter(|cell| same(cell.throughput())).collect();
+    let text = format!(
+        "The drive's controller takes bytes in at {}, in order and at random, and no faster after a \
+         rest: the limit of {}.",
+        throughput(lasting),
+        listed(&held)
+    );
+    let ruling = Ruling::yes(VerdictKind::Controller, text)
+        .next_test("the same with zeros (-m authentic): a controller that compresses takes more")
+        .with("burst after a rest", burst, Unit::BytesPerSecond)
+        .with("random writes", random, Unit::BytesPerSecond);
+    Some(ruling.explaining_all(&held))
+}
+
+fn flash_reads(grid: &Grid<'_>, ceiling: f64) -> Option<Ruling> {
+    let small = f64::from(grid.small()?);
+    let [one, deep] = [1, DEPTH].map(|depth| grid.random(Read, 1, depth));
+    // The tests of every other cause have been made.
+    let (one, deep, _) = (one?, deep?, grid.random(Read, 1, DEEPER)?);
+    let rates = LARGER.map(|blocks| grid.random(Read, blocks, DEPTH));
+    let rate = |i: usize| rates[i].map(|rate| (rate, rate * small * f64::from(LARGER[i])));
+    let room = |bytes: f64| bytes < LINK_ROOM * ceiling;
+    let mut held: Vec<&Subject<'_>> = Vec::new();
+    let data = [rate(0), rate(1)].into_iter().flatten();
+    if data.clone().any(|(ops, bytes)| room(bytes) && deep / ops >= DATA_LEAST) {
+        held.extend(grid.find(Read, Order::Random, 1, DEPTH));
+    }
+    // In order, and as much at random in 16 times as many commands.
+    let (_, scattered) = rate(1)?;
+    if let Some(in_order) = grid.in_order(Read, 8) {
+        let deep = in_order.throughput();
+        if room(deep) && scattered >= AS_MUCH * deep {
+            held.push(in_order);
+            let alone = grid.in_order(Read, 1);
+            held.extend(alone.filter(|cell| cell.throughput() >= ALONE_LEAST * deep));
+        }
+    }
+    if let Some(larger) = grid.random(Read, LARGER[1], 1) {
+        let data_s = (1.0 / larger - 1.0 / one) / f64::from(LARGER[1] - 1);
+        let wire_s = small / ceiling;
+        if data_s * one >= MOST && wire_s < MOST * data_s {
+            held.extend(grid.find(Read, Order::Random, 1, 1));
+        }
+    }
+    let names = listed(&held);
+    let text = format!(
+        "Flash is the limit of {names}: larger blocks are read less often, so it is no cost of commands, \
+         and the link has room."
+    );
+    (!held.is_empty()).then(|| {
+        Ruling::yes(VerdictKind::FlashBound, text)
+            .explaining_all(&held)
+            .next_test("a larger model of the drive has more flash: these figures should rise")
+            .with("small reads per second", deep, Unit::Iops)
+            .with("random reads of 16 times the size", scattered, Unit::BytesPerSecond)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{burst, in_order, random, target, with_drive, with_link};
+    use super::*;
+
+    const LARGE: u32 = 1 << 20;
+
+    fn explained(target: &TargetInfo, seen: &[Digest]) -> Vec<(VerdictKind, Vec<String>)> {
+        let each = media(target, seen).into_iter().map(|ruling| {
+            let metrics = ruling.verdict.explains.into_iter().map(|e| e.metric);
+            (ruling.verdict.kind, metrics.collect())
+        });
+        each.collect()
+    }
+
+    /// Writes in order and at random (MB/s), and bursts of both.
+    fn writes(rates: [f64; 2], bursts: [f64; 2]) -> Vec<Digest> {
+        let iops = |mb_s: f64| mb_s * 1e6 / 4096.0;
+        vec![
+            in_order(Read, 8, 900e6),
+            in_order(Write, 8, rates[0] * 1e6),
+            random(Write, 1, DEPTH, iops(rates[1])),
+            burst(LARGE, 1, bursts[0] * 1e6),
+            burst(4096, DEPTH, bursts[1] * 1e6),
+        ]
+    }
+
+    #[test]
+    fn a_burst_that_is_faster_than_the_lasting_work_shows_that_this_waits_for_flash() {
+        let both = vec!["seq-write-1MiB-q8".to_string(), "rand-write-4KiB-q32".to_string()];
+        let flash = |explained: &[String]| vec![(VerdictKind::FlashBound, explained.to_vec())];
+        assert_eq!(explained(&target(), &writes([200.0, 100.0], [310.0, 160.0])), flash(&both));
+        let seen = writes([200.0, 100.0], [310.0, 140.0]);
+        assert_eq!(explained(&target(), &seen), flash(&both[..1]));
+        assert_eq!(explained(&target(), &writes([200.0, 100.0], [290.0, 140.0])), []);
+        let guest = TargetInfo { guest: Some("KVM".into()), ..target() };
+        assert_eq!(explained(&guest, &writes([200.0, 100.0], [310.0, 160.0])), []);
+        let disk = with_drive(|drive| drive.rotational = Some(true));
+        assert_eq!(explained(&disk, &writes([200.0, 100.0], [310.0, 160.0])), []);
+    }
+
+    #[test]
+    fn one_rate_of_bytes_even_after_a_rest_is_the_controllers() {
+        let both = vec!["seq-write-1MiB-q8".to_string(), "rand-write-4KiB-q32".to_string()];
+        let found = explained(&target(), &writes([150.0, 148.0], [152.0, 149.0]));
+        assert_eq!(found, [(VerdictKind::Controller, both)]);
+        assert_eq!(explained(&target(), &writes([150.0, 120.0], [152.0, 121.0])), []);
+        assert_eq!(explained(&target(), &writes([150.0, 148.0], [190.0, 149.0])), []);
+        // Heat, or a limit, holds reads as well.
+        assert_eq!(explained(&target(), &writes([700.0, 690.0], [705.0, 690.0])), []);
+    }
+
+    /// Reads at depths 1, 32 and 128, and of larger blocks at depth 32 and 1, per second.
+    fn reads(large_deep: f64, large_one: f64) -> Vec<Digest> {
+        vec![
+            random(Read, 1, 1, 15e3),
+            random(Read, 1, DEPTH, 70e3),
+            random(Read, 1, DEEPER, 75e3),
+            random(Read, LARGER[0], DEPTH, 69e3),
+            random(Read, LARGER[1], DEPTH, large_deep),
+            random(Read, LARGER[1], 1, large_one),
+            in_order(Read, 8, 2.6e9),
+        ]
+    }
+
+    #[test]
+    fn larger_blocks_that_are_read_less_often_with_room_on_the_link_wait_for_flash() {
+        let link = with_link(3.5e9);
+        let found = |large_deep, large_one| {
+            let found = explained(&link, &reads(large_deep, large_one));
+            found.into_iter().next().map(|(_, explained)| explained.join(" ")).unwrap_or_default()
+        };
+        assert_eq!(found(35e3, 10e3), "rand-read-4KiB-q32 seq-read-1MiB-q8");
+        assert_eq!(found(25e3, 10e3), "rand-read-4KiB-q32", "in order it reads more");
+        assert_eq!(found(48e3, 10e3), "seq-read-1MiB-q8", "the larger ones fill the link");
+        assert_eq!(found(25e3, 1.3e3), "rand-read-4KiB-q32 rand-read-4KiB-q1", "data at depth 1");
+        let all = reads(35e3, 10e3);
+        let without: Vec<_> = all.into_iter().filter(|d| d.depth_nominal != Some(DEEPER)).collect();
+        assert_eq!(explained(&link, &without), [], "the depth may be the device's");
+    }
+}

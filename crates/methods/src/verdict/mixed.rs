@@ -1,0 +1,99 @@
+//! The cause of a mix of reads and writes: that of the side which takes most of its time.
+//!
+//! If the times of both sides, measured alone at the same depth, add up to that of the mix, the side
+//! with the larger part sets its pace, and the cause of that side is the cause of the mix.
+
+use record::VerdictKind;
+use workload::{Mix, OpKind};
+
+use super::Ruling;
+use super::subject::Subject;
+
+/// The times of the sides add up to that of the mix within these ratios. They overlap in a drive
+/// that serves both at once.
+const ADDS_UP: std::ops::Range<f64> = 0.6..1.6;
+
+/// A side sets the pace from this share of the time.
+const MOST: f64 = 0.5;
+
+/// Causes within the drive, which act on a command whatever runs beside it. A link carries both ways
+/// at once, and limits of the machine are measured for the mix itself.
+const FOLLOWED: [VerdictKind; 8] = [
+    VerdictKind::MappingUnit,
+    VerdictKind::DeviceDepth,
+    VerdictKind::Usb,
+    VerdictKind::PerCommand,
+    VerdictKind::FlashBound,
+    VerdictKind::Controller,
+    VerdictKind::DeviceCache,
+    VerdictKind::OpenBlocks,
+];
+
+/// Adds each mix that nothing explains to the verdict on its slower side.
+pub(super) fn follow(subjects: &[Subject<'_>], rulings: &mut [Ruling]) {
+    for mixed in subjects.iter().filter(|s| s.first().mix.read > 0 && s.first().mix.write > 0) {
+        if rulings.iter().any(|ruling| ruling.explains(mixed)) {
+            continue;
+        }
+        let Some(side) = slower_side(subjects, mixed) else { continue };
+        let cause = |r: &&mut Ruling| r.explains(side) && FOLLOWED.contains(&r.verdict.kind);
+        if let Some(ruling) = rulings.iter_mut().find(cause) {
+            *ruling = ruling.clone().explaining(mixed, None);
+        }
+    }
+}
+
+/// The side that takes most of the time of a mix; `None` if the sides do not explain it.
+fn slower_side<'s, 'a>(
+    subjects: &'s [Subject<'a>],
+    mixed: &Subject<'_>,
+) -> Option<&'s Subject<'a>> {
+    let of = mixed.first();
+    let alone = |kind: OpKind| {
+        subjects.iter().find(|s| {
+            let first = s.first();
+            let same = first.random == of.random && first.block_bytes == of.block_bytes;
+            let plain = record::MetricKey::parse(&first.name);
+            same && first.mix == Mix::of(kind)
+                && first.depth_nominal == of.depth_nominal
+                && plain.as_cell().is_none_or(|cell| cell.words.is_empty())
+        })
+    };
+    let (reads, writes) = (alone(OpKind::Read)?, alone(OpKind::Write)?);
+    let total = mixed.sum(|run| (run.ops[0] + run.ops[1]) as f64).max(1.0);
+    let share = mixed.sum(|run| run.ops[0] as f64) / total;
+    let (read_s, write_s) = (share / reads.iops(), (1.0 - share) / writes.iops());
+    let sum = read_s + write_s;
+    if !ADDS_UP.contains(&(sum * mixed.iops())) {
+        return None;
+    }
+    Some(if read_s >= MOST * sum { reads } else { writes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{named, random};
+    use super::*;
+    use crate::Digest;
+
+    #[test]
+    fn a_mix_follows_the_side_that_takes_its_time() {
+        let explained = |kind: VerdictKind, of: &str, mix: f64| {
+            let ops = [(mix * 7.0) as u64, (mix * 3.0) as u64];
+            let run = random(OpKind::Read, 1, 32, mix);
+            let mixed = Digest { mix: Mix::read_percent(70), ops, ..named("mixed-4KiB-q32", run) };
+            let seen =
+                [random(OpKind::Read, 1, 32, 100e3), random(OpKind::Write, 1, 32, 10e3), mixed];
+            let subjects = Subject::reported(&seen);
+            let side = subjects.iter().find(|s| s.name() == of).expect("measured");
+            let mut rulings = [Ruling::yes(kind, "").explaining(side, None)];
+            follow(&subjects, &mut rulings);
+            rulings[0].explains(&subjects[2])
+        };
+        // 7 us of reads and 30 us of writes: 27,000 a second.
+        assert!(explained(VerdictKind::FlashBound, "rand-write-4KiB-q32", 27e3));
+        assert!(!explained(VerdictKind::FlashBound, "rand-read-4KiB-q32", 27e3));
+        assert!(!explained(VerdictKind::FlashBound, "rand-write-4KiB-q32", 60e3), "no sum");
+        assert!(!explained(VerdictKind::Link, "rand-write-4KiB-q32", 27e3));
+    }
+}

@@ -1,0 +1,103 @@
+//! DEVICE CACHE and OPEN BLOCKS: is work on few blocks faster than the same work all over the region?
+//!
+//! If reads are, a cache holds as much: of data, or of the tables that find them. If only writes are,
+//! and by far, the drive keeps a few blocks open at a time, as cards and sticks do, and pays for a
+//! copy whenever a write falls outside of them. Neither shows where all of the region fits.
+
+use record::{Order, Unit, VerdictKind};
+use workload::OpKind::{Read, Write};
+use workload::units::binary;
+
+use super::Ruling;
+use super::grid::Grid;
+use super::rule::{Role, Rule};
+use crate::Digest;
+use crate::causes::{DEPTH, NEAR_BYTES};
+
+/// Work on few blocks is faster from this ratio on; rounds differ by less.
+pub(super) const NEAR_GAIN: f64 = 1.25;
+
+/// A copy of a block costs at least this multiple of a write into an open one. A guess: the least
+/// seen on cards is tenfold.
+const COPY_LEAST: f64 = 3.0;
+
+/// At depth 1 the same holds where its rate is within this factor of the deep one.
+const ALONE_FACTOR: f64 = 2.0;
+
+pub(crate) static RULE: Rule = Rule {
+    role: Role::Cause,
+    overridden_by: &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO],
+    judge: |facts| nearby(facts.seen).into_iter().collect(),
+};
+
+pub(crate) fn nearby(seen: &[Digest]) -> Option<Ruling> {
+    let grid = Grid::of(seen);
+    let gain = |kind| Some(grid.near(kind)? / grid.random(kind, 1, DEPTH)?);
+    let (reads, writes) = (gain(Read), gain(Write));
+    let deep = |kind| grid.find(kind, Order::Random, 1, DEPTH);
+    let (bytes, small) = (binary(NEAR_BYTES), binary(u64::from(grid.small()?)));
+    if let Some(gain) = reads.filter(|gain| *gain >= NEAR_GAIN) {
+        let text = format!(
+            "Reads of {small} are {gain:.1} times as fast within {bytes}: a cache of the drive, of data \
+             or of its tables, holds that much and not the region."
+        );
+        let ruling = Ruling::yes(VerdictKind::DeviceCache, text)
+            .explaining(deep(Read)?, Some(1.0 - 1.0 / gain))
+            .next_test("--size 64MiB, 256MiB, ...: where the rate falls is the size of the cache")
+            .with("reads within little / all over", gain, Unit::Number);
+        return Some(match writes.filter(|gain| *gain >= NEAR_GAIN).zip(deep(Write)) {
+            Some((gain, writes)) => ruling.explaining(writes, Some(1.0 - 1.0 / gain)).with(
+                "writes within little / all over",
+                gain,
+                Unit::Number,
+            ),
+            None => ruling,
+        });
+    }
+    let gain = writes.filter(|gain| reads.is_some() && *gain >= COPY_LEAST)?;
+    let text = format!(
+        "Writes of {small} are {gain:.0} times as fast within {bytes}, reads are not: the drive writes \
+         to a few blocks at a time, and a write outside of them costs a copy."
+    );
+    let ruling = Ruling::yes(VerdictKind::OpenBlocks, text)
+        .explaining(deep(Write)?, Some(1.0 - 1.0 / gain))
+        .next_test("ssdyno io --rw write to 1, 2, 4, ... places in turn: the number of open blocks")
+        .with("writes within little / all over", gain, Unit::Number);
+    let rates = grid.random(Write, 1, 1).zip(grid.random(Write, 1, DEPTH));
+    let alike = rates.is_some_and(|(one, deep)| deep / one <= ALONE_FACTOR);
+    match grid.find(Write, Order::Random, 1, 1).filter(|_| alike) {
+        Some(alone) => Some(ruling.explaining(alone, None)),
+        None => Some(ruling),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{near, random};
+    use super::*;
+
+    fn found(reads: [f64; 2], writes: [f64; 2]) -> Option<(VerdictKind, Vec<String>)> {
+        let seen = [
+            random(Read, 1, DEPTH, reads[0]),
+            near(Read, reads[1]),
+            random(Write, 1, DEPTH, writes[0]),
+            near(Write, writes[1]),
+            random(Write, 1, 1, writes[0] / 1.9),
+        ];
+        let verdict = nearby(&seen)?.verdict;
+        Some((verdict.kind, verdict.explains.into_iter().map(|e| e.metric).collect()))
+    }
+
+    #[test]
+    fn faster_reads_of_little_are_a_cache_and_faster_writes_alone_open_blocks() {
+        let (read, write) = ("rand-read-4KiB-q32".to_string(), "rand-write-4KiB-q32".to_string());
+        let alone = "rand-write-4KiB-q1".to_string();
+        let cache = |explained| Some((VerdictKind::DeviceCache, explained));
+        assert_eq!(found([50e3, 63e3], [9e3, 9e3]), cache(vec![read.clone()]));
+        assert_eq!(found([50e3, 63e3], [9e3, 40e3]), cache(vec![read, write.clone()]));
+        let open = Some((VerdictKind::OpenBlocks, vec![write, alone]));
+        assert_eq!(found([2e3, 2.2e3], [9.0, 28.0]), open);
+        assert_eq!(found([2e3, 2.2e3], [9.0, 26.0]), None, "scatter");
+        assert_eq!(found([50e3, 62e3], [9e3, 9e3]), None);
+    }
+}
