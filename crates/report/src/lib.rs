@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod card;
 mod chart;
 pub mod comparison;
 mod csv;
@@ -25,6 +26,7 @@ mod terminal;
 mod times;
 mod wear;
 
+pub use card::card;
 pub use csv::{csv, csv_series};
 pub use html::html;
 pub use json::json;

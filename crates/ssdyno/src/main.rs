@@ -10,6 +10,7 @@ mod commands;
 mod failure;
 mod interrupt;
 mod live;
+mod picture;
 mod present;
 mod screen;
 mod usage;

@@ -51,6 +51,9 @@ pub struct ShowArgs {
     /// Write the page and open it in a browser
     #[arg(long, conflicts_with_all = ["json", "markdown", "csv", "series"])]
     pub open: bool,
+    /// Write a card for a forum or a review, as .svg or .png
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["html", "open", "json", "markdown", "csv", "series"])]
+    pub card: Option<PathBuf>,
     /// Print JSON
     #[arg(long, conflicts_with_all = ["markdown", "csv"])]
     pub json: bool,

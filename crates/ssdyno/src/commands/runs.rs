@@ -1,7 +1,8 @@
 //! `ssdyno runs`, `show`, `export`, `rm`: the records.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use lab::published;
@@ -12,8 +13,8 @@ use serde_json::json;
 use store::{Filter, RunSummary, Store};
 
 use crate::cli::{ExportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
-use crate::failure::{Failure, IO, Result};
-use crate::{present, screen};
+use crate::failure::{Failure, IO, Result, USAGE};
+use crate::{picture, present, screen};
 
 /// Runs that are listed unless another number is asked for.
 const LIMIT: u32 = 50;
@@ -96,6 +97,10 @@ pub fn load(selector: &str, args: &StoreArgs) -> Result<Loaded> {
 /// Shows one record.
 pub fn show(args: &ShowArgs) -> Result {
     let Loaded { run, document, reports } = load(&args.run, &args.store)?;
+    if let Some(path) = &args.card {
+        write_card(&run, path)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.html.is_some() || args.open {
         let path = args.html.as_ref().and_then(Option::as_deref);
         let page = present::write_page(&run, path, &reports)?;
@@ -118,6 +123,21 @@ pub fn show(args: &ShowArgs) -> Result {
     };
     present::print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the card of a run, in the form that the name of the file asks for.
+fn write_card(run: &Run, path: &Path) -> Result<()> {
+    let svg = report::card(run);
+    let drawn = match path.extension().and_then(OsStr::to_str) {
+        Some("svg") => svg.into_bytes(),
+        Some("png") => picture::png(&svg)?,
+        _ => {
+            let text = format!("{} is neither .svg nor .png", path.display());
+            return Err(Failure::new(USAGE, text).advise("--card card.png"));
+        }
+    };
+    let failed = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
+    emit::replace(path, drawn).map_err(failed)
 }
 
 /// Records as JSON lines, or their metrics as CSV, oldest first.
@@ -259,7 +279,7 @@ fn runs_json(runs: &[RunSummary]) -> Result<String> {
 }
 
 /// Hands a page to the desktop's browser.
-fn open_page(page: &std::path::Path) -> Result {
+fn open_page(page: &Path) -> Result {
     let opener =
         Command::new("xdg-open").arg(page).stdout(Stdio::null()).stderr(Stdio::null()).status();
     match opener {

@@ -267,6 +267,23 @@ fn a_difference_is_claimed_with_an_interval_or_not_at_all() {
 /// The raw text of document 002: two runs of fio on each of two boards, the first of which laid out
 /// its file.
 #[test]
+fn a_card_is_drawn_in_the_form_its_name_asks_for() {
+    let place = Place::new();
+    let card = |name: &str| place.text(name);
+    let show = |file: &str| place.ssdyno(&["show", "pub:003/m225-fresh", "--card", file]);
+    show(&card("a.svg")).good();
+    let svg = std::fs::read_to_string(card("a.svg")).expect("a card");
+    assert!(svg.contains("Crucial M225 64GB") && svg.contains("not by ssdyno"), "{svg}");
+    assert!(!svg.contains("believable"), "nothing of it was checked: {svg}");
+    show(&card("a.png")).good();
+    let png = std::fs::read(card("a.png")).expect("a card");
+    assert_eq!(&png[1..4], b"PNG");
+    assert_eq!(png[16..24], [0, 0, 4, 176, 0, 0, 2, 118], "1200 x 630");
+    assert!(png.len() > 10_000, "the words are drawn: {} bytes", png.len());
+    show(&card("a.gif")).refuses(2, "neither .svg nor .png");
+}
+
+#[test]
 fn imported_runs_are_compared_in_groups_by_title() {
     let place = Place::new();
     let log = |board: &str, laid_out: bool, iops: u32| {
