@@ -5,6 +5,7 @@
 //! missed even where the reason is known. On a drive of the user's, figures only stand beside the
 //! published ones: another drive is not expected to meet them.
 
+mod basis;
 pub mod beside;
 pub mod document;
 mod experiment;
@@ -12,6 +13,7 @@ pub mod here;
 mod reading;
 mod unit;
 
+pub use self::basis::Basis;
 pub use self::document::{Document, Experiment, parse};
 pub use self::reading::{Compared, Course, compare, difference};
 pub use self::unit::Unit;

@@ -3,6 +3,7 @@
 use record::{Column, Run, Series};
 use serde::Serialize;
 
+use super::basis::Basis;
 use super::document::{Bound, Figure, Reading, Take};
 use super::unit::Unit;
 
@@ -39,6 +40,8 @@ pub struct Compared {
     pub bound: Option<Bound>,
     /// Whether it is within its tolerance.
     pub met: bool,
+    /// Whether the drive was fitted to it, is stated to have it, or predicts it.
+    pub basis: Basis,
     /// Its place in the document, or another source.
     pub source: String,
     /// Why the model cannot meet it, if known.
@@ -67,6 +70,7 @@ pub fn compare(figure: &Figure, run: &Run) -> Compared {
         tolerance: figure.tolerance,
         bound: figure.bound,
         met,
+        basis: Basis::of(figure, &run.target.spec),
         source: figure.source.clone(),
         reason: figure.reason.clone(),
     }

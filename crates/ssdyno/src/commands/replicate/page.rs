@@ -1,7 +1,7 @@
 //! The results of experiments on virtual drives: the figures as a table, the charts, the records.
 
 use lab::replicate::document::{Bound, Chart};
-use lab::replicate::{Compared, Course, Document};
+use lab::replicate::{Basis, Compared, Course, Document};
 use record::Run;
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
@@ -41,8 +41,24 @@ pub fn text(document: &Document, figures: &[Compared], done: &[Done], style: &St
         text += &format!("run {number}   {experiment}   {}   {page}\n", run.target.spec);
     }
     let met = figures.iter().filter(|f| f.met).count();
-    text += &format!("\n{met} of {} figures are within their tolerance\n", figures.len());
+    let apart: Vec<String> = by_basis(figures)
+        .map(|(basis, met, of)| format!("{met} of {of} {}", basis.name()))
+        .collect();
+    text += &format!(
+        "\n{met} of {} figures are within their tolerance: {}\n",
+        figures.len(),
+        apart.join(", ")
+    );
     text
+}
+
+/// The figures met, and all, of each basis that occurs.
+fn by_basis(figures: &[Compared]) -> impl Iterator<Item = (Basis, usize, usize)> + '_ {
+    let count = |basis| {
+        let own = figures.iter().filter(move |f| f.basis == basis);
+        (basis, own.clone().filter(|f| f.met).count(), own.count())
+    };
+    Basis::ALL.into_iter().map(count).filter(|(_, _, of)| *of > 0)
 }
 
 fn table(figures: &[Compared], style: &Style) -> String {
@@ -173,6 +189,9 @@ pub fn json(name: &str, document: &Document, figures: &[Compared], done: &[Done]
         "title": document.title,
         "met": figures.iter().filter(|f| f.met).count(),
         "of": figures.len(),
+        "by_basis": by_basis(figures)
+            .map(|(basis, met, of)| (basis.name().to_string(), json!({ "met": met, "of": of })))
+            .collect::<serde_json::Map<_, _>>(),
         "figures": figures,
         "runs": runs,
     })

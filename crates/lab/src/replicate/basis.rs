@@ -1,0 +1,130 @@
+//! What a replicated figure shows: a fit that was repeated, a stated property, or a prediction.
+//!
+//! The presets say of every parameter whether it is published, fitted or guessed, and from which
+//! figure. A figure that a fitted parameter cites must come out: meeting it shows only that the model
+//! can. One that a published parameter cites is an input. Everything else the model predicts, from
+//! parameters of which some are guesses.
+
+use model::{DriveSpec, FigureLine};
+use serde::Serialize;
+
+use super::document::Figure;
+use crate::virtual_drive::PREFIX;
+
+/// The relation of a figure to the parameters of its drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// A parameter was chosen so that this figure comes out.
+    Fitted,
+    /// A published parameter of the drive says the same.
+    Stated,
+    /// No parameter cites it.
+    Predicted,
+}
+
+impl Basis {
+    /// All of them, the most telling first.
+    pub const ALL: [Basis; 3] = [Basis::Predicted, Basis::Fitted, Basis::Stated];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Fitted => "fitted",
+            Basis::Stated => "stated",
+            Basis::Predicted => "predicted",
+        }
+    }
+
+    /// The basis of a figure on the virtual drive `sim:NAME?...`.
+    pub(super) fn of(figure: &Figure, target: &str) -> Basis {
+        // The figures that the presets were made from, by the documents' own words.
+        if figure.source == COLLECTED {
+            return Basis::Fitted;
+        }
+        let name = target.strip_prefix(PREFIX).unwrap_or(target).split('?').next();
+        let Ok(spec) = DriveSpec::preset(name.unwrap_or_default()) else { return Basis::Predicted };
+        let lines = spec.figures();
+        let cited = |from: &str| lines.iter().filter(|l| l.from == from).any(|l| cites(l, figure));
+        match (cited("fitted"), cited("published")) {
+            (true, _) => Basis::Fitted,
+            (false, true) => Basis::Stated,
+            (false, false) => Basis::Predicted,
+        }
+    }
+}
+
+/// The source of figures which the presets were made from (`published/README.md`).
+const COLLECTED: &str = "design table";
+
+/// A cited number is the figure's within this share: both are rounded.
+const SAME: f64 = 0.005;
+
+/// Whether the source of a parameter cites the value of a figure, in its unit.
+fn cites(line: &FigureLine, figure: &Figure) -> bool {
+    let (unit, scale) = figure.unit.name_and_scale();
+    let words: Vec<&str> = line.source.split_whitespace().collect();
+    let high = figure.to.unwrap_or(figure.published);
+    words.windows(2).any(|pair| {
+        let [amount, cited_unit] = pair else { return false };
+        let cited_unit = cited_unit.trim_end_matches([',', ';', ':', ')']);
+        let factor = match (cited_unit, unit) {
+            _ if cited_unit == unit => 1.0,
+            ("GB/s", "MB/s" | "KiB/s" | "kB/s") => 1e9 / scale,
+            ("MB/s", "GB/s" | "KiB/s" | "kB/s") => 1e6 / scale,
+            _ => return false,
+        };
+        let (low, top) = amount.split_once('-').unwrap_or((amount, amount));
+        let ends = low.parse::<f64>().ok().zip(top.parse::<f64>().ok());
+        ends.is_some_and(|(low, top)| {
+            let (low, top) = (low * factor, top * factor);
+            low <= high * (1.0 + SAME) && top >= figure.published * (1.0 - SAME)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::document;
+    use super::*;
+
+    fn counts(name: &str) -> Vec<(Basis, usize)> {
+        let document = document::document(name).expect("there");
+        let basis = |figure: &Figure| {
+            let found = document.experiments.iter().find(|e| e.id == figure.experiment);
+            Basis::of(figure, &found.expect("its experiment").target())
+        };
+        let all: Vec<Basis> = document.figures.iter().map(basis).collect();
+        let count = |basis| (basis, all.iter().filter(|b| **b == basis).count());
+        Basis::ALL.map(count).to_vec()
+    }
+
+    #[test]
+    fn all_figures_of_004_are_fitted() {
+        assert_eq!(counts("004"), [(Basis::Predicted, 0), (Basis::Fitted, 6), (Basis::Stated, 0)]);
+    }
+
+    #[test]
+    fn in_003_the_drive_was_fitted_to_some_figures_and_predicts_others() {
+        let [(_, predicted), (_, fitted), _] = counts("003")[..] else { panic!("three") };
+        assert!(predicted > 0 && fitted > 0, "{predicted} {fitted}");
+    }
+
+    #[test]
+    fn a_source_cites_a_number_in_its_unit() {
+        let document = document::document("004").expect("there");
+        let figure = |i: usize| &document.figures[i];
+        let line = |source: &str| FigureLine {
+            key: "k".into(),
+            value: "1".into(),
+            from: "fitted".into(),
+            source: source.into(),
+        };
+        // Printed as 20, and as 6-7.
+        assert!(cites(&line("document 004: 20 MB/s read"), figure(0)));
+        assert!(!cites(&line("document 004: 21 MB/s read"), figure(0)));
+        assert!(!cites(&line("document 004: 20 s"), figure(0)));
+        assert!(cites(&line("0.0065 GB/s (somewhere)"), figure(1)));
+        assert!(!cites(&line("8-9 MB/s"), figure(1)));
+    }
+}
