@@ -35,4 +35,4 @@ pub use names::metric_label;
 pub use quantity::show as quantity;
 pub use spark::sparkline;
 pub use style::{Ink, Style, wrap};
-pub use terminal::terminal;
+pub use terminal::{terminal, terminal_in_full};

@@ -97,7 +97,7 @@ pub(crate) fn interval_words(metric: &Metric) -> String {
 }
 
 /// The ends of the interval; none if they would print as one number.
-fn ends(metric: &Metric) -> Option<(f64, f64)> {
+pub(crate) fn ends(metric: &Metric) -> Option<(f64, f64)> {
     let (low, high) = metric.low.zip(metric.high)?;
     (show(metric.unit, low) != show(metric.unit, high)).then_some((low, high))
 }

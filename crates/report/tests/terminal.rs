@@ -16,6 +16,31 @@ fn quick_fits_one_screen_of_80_columns() {
 }
 
 #[test]
+fn an_answer_fits_a_page_at_every_width_and_nothing_in_it_is_cut() {
+    let run = common::answered();
+    for width in [60, 80, 120] {
+        let text = terminal(&run, &Style { width, ..NARROW });
+        insta::assert_snapshot!(format!("answered-{width}"), text);
+        let page = if width < 80 { 30 } else { 25 };
+        assert!(text.lines().count() <= page, "{} lines", text.lines().count());
+        let over = text.lines().find(|line| line.chars().count() > width);
+        assert_eq!(over, None);
+        assert!(!text.contains('…'), "{text}");
+    }
+}
+
+#[test]
+fn a_prediction_wider_than_twice_is_called_noisy_and_its_range_is_on_the_full_screen() {
+    let mut run = common::answered();
+    for metric in run.metrics.iter_mut().filter(|m| m.name == "rand-write-4KiB-q32") {
+        (metric.low, metric.high) = (Some(334e3), Some(1.53e6));
+        metric.covers = Some(record::Covers::NextRun);
+    }
+    assert!(terminal(&run, &NARROW).contains("too noisy"));
+    assert!(!report::terminal_in_full(&run, &NARROW).contains("too noisy"));
+}
+
+#[test]
 fn quick_in_a_wide_window_has_full_intervals() {
     insta::assert_snapshot!("quick-120", terminal(&common::quick(), &WIDE));
 }
@@ -49,7 +74,7 @@ fn an_hour_of_one_workload_shows_its_course() {
 fn no_line_is_wider_than_the_screen_and_none_steers_it() {
     let runs =
         [common::quick(), common::io(), common::cut_short(), common::unknown(), common::hostile()];
-    for run in &runs {
+    for run in runs.iter().chain([&common::answered()]) {
         for width in [80, 100, 132] {
             let text = terminal(run, &Style { width, ..NARROW });
             let over = text.lines().find(|line| line.chars().count() > width);

@@ -199,8 +199,12 @@ pub(crate) fn wsat(out: &Outcome) -> Option<Answer> {
         Some(round) => format!(", steady in round {round:.0}."),
         None => ", not steady when the rounds ended.".into(),
     };
-    let title = "Random writes while the drive fills";
-    let chart = Chart::lines(title, Axis::BytesWritten, Unit::Iops)
+    let course = draft.series(&format!("{key}-rounds"));
+    let axis = match course.is_some_and(|series| series.column("written").is_some()) {
+        true => Axis::BytesWritten,
+        false => Axis::Round,
+    };
+    let chart = Chart::lines("Random writes while the drive fills", axis, Unit::Iops)
         .source(format!("{key}-rounds"), "random writes")
         .level(format!("{} IOPS", count(steady)), steady, None);
     draft

@@ -88,10 +88,10 @@ pub(crate) fn trim(out: &Outcome) -> Option<Answer> {
     let effects = [
         writes
             .filter(|r| *r > 1.0 + SAME)
-            .map(|r| format!("a used drive writes {} as fast", times(r))),
+            .map(|r| format!("it makes a used drive write {} as fast", times(r))),
         reads
             .filter(|r| *r > 1.0 + SAME)
-            .map(|r| format!("discarded blocks read {} as fast", times(r))),
+            .map(|r| format!("discarded blocks are read {} as fast", times(r))),
         zeros.filter(|share| *share > 1.0 - SAME).map(|_| "discarded blocks read as zeros".into()),
     ];
     let mut more: Vec<String> = effects

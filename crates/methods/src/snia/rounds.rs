@@ -74,7 +74,7 @@ impl Rounds {
         &mut self,
         session: &mut Session<'_>,
         whole: &Whole,
-        ends: &mut Vec<u64>,
+        ends: &mut Vec<End>,
         steadiness: &mut Steadiness,
     ) -> Result<(), MethodError> {
         let mut written = 0;
@@ -83,7 +83,7 @@ impl Rounds {
             for cell in &mut self.cells {
                 written += cell.run(session, round)?;
             }
-            ends.push(session.rig().elapsed_ns());
+            ends.push(End { t_ns: session.rig().elapsed_ns(), written });
             steadiness.rounds = round + 1;
             steadiness.excursion = self.excursion();
             if steadiness.pts.is_none() && self.all(Slope::is_pts_steady) {
@@ -143,17 +143,26 @@ impl Rounds {
     }
 
     /// Time series of the tracked cells, one row per round.
-    fn put_series(&self, session: &mut Session<'_>, ends: &[u64]) {
+    fn put_series(&self, session: &mut Session<'_>, ends: &[End]) {
         for cell in self.cells.iter().filter(|c| c.tracked) {
             let mut series = Series::new(format!("{}-rounds", cell.workload.name), 0, 0);
             for (end, value) in ends.iter().zip(&cell.samples) {
-                series.push(*end, &[("round", cell.unit(), Some(*value))]);
+                let written = ("written", Unit::Bytes, Some(end.written as f64));
+                series.push(end.t_ns, &[("round", cell.unit(), Some(*value)), written]);
             }
             if !series.t_ns.is_empty() {
                 session.out.series.push(series);
             }
         }
     }
+}
+
+/// The end of a round.
+struct End {
+    /// On the target's clock.
+    t_ns: u64,
+    /// Bytes written by all rounds so far.
+    written: u64,
 }
 
 /// Maximum duration of a cell in one round, seconds.

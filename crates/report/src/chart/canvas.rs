@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html as markup};
 
 /// Width of a character of the small font in pixels: an upper bound for running text.
-pub(super) const CHAR: f64 = 7.0;
+pub(super) const CHAR: f64 = 7.9;
 
 /// Which end of a text its place is.
 #[derive(Clone, Copy)]
@@ -70,7 +70,9 @@ impl Canvas {
 
     /// Text whose middle is at that height; moved where it would leave the drawing.
     pub(super) fn text(&mut self, class: &str, [x, y]: [f64; 2], anchor: Anchor, text: &str) {
-        let width = CHAR * text.chars().count() as f64;
+        // Labels are bold.
+        let each = if class == "label" { 1.12 * CHAR } else { CHAR };
+        let width = each * text.chars().count() as f64;
         let (word, low, high) = match anchor {
             Anchor::Start => ("start", 0.0, self.width - width),
             Anchor::Middle => ("middle", width / 2.0, self.width - width / 2.0),

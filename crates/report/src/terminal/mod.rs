@@ -1,9 +1,10 @@
-//! The screen: calm, aligned, and one page for a `quick` run.
+//! The screen: calm, aligned, one page with the answer (`brief.rs`), and one in full.
 //!
-//! Top to bottom: the run, its drive and its host; the answer; the numbers; latencies; conclusions
+//! In full, top to bottom: the run, its drive and its host; the answer; the numbers; latencies; conclusions
 //! (`why`); doubts (`distrust`); the place of the record. Everything is laid out for the width of the
 //! [`Style`], and colour is never the only sign.
 
+mod brief;
 mod io;
 mod page;
 mod tables;
@@ -31,8 +32,16 @@ const COURSE_NS_MIN: u64 = 5_000_000_000;
 /// Courses drawn at most.
 const COURSES_MAX: usize = 4;
 
-/// The run as a screen of text.
+/// The run as a screen of text: its answer within one page, or everything where it has none.
 pub fn terminal(run: &Run, style: &Style) -> String {
+    let Some(answer) = &run.answer else { return terminal_in_full(run, style) };
+    let mut page = Page::new(style);
+    brief::brief(&mut page, run, answer);
+    page.finish()
+}
+
+/// The run as text with all values of the grid, courses, conclusions, doubts and the machine.
+pub fn terminal_in_full(run: &Run, style: &Style) -> String {
     let mut page = Page::new(style);
     header(&mut page, run);
     if let Some(answer) = &run.answer {

@@ -88,6 +88,16 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// Text from the left edge, wrapped.
+    pub(super) fn plain(&mut self, ink: Ink, text: &str) {
+        for line in wrap(text, self.style.columns()) {
+            let line = self.style.paint(ink, &line);
+            self.text.push_str(&line);
+            self.text.push('\n');
+        }
+        self.label = "";
+    }
+
     /// One line beside a label, verbatim.
     pub(super) fn raw(&mut self, label: &'static str, line: &str) {
         self.push(label, line);

@@ -54,6 +54,9 @@ pub struct ShowArgs {
     /// Write a card for a forum or a review, as .svg or .png
     #[arg(long, value_name = "FILE", conflicts_with_all = ["html", "open", "json", "markdown", "csv", "series"])]
     pub card: Option<PathBuf>,
+    /// All values, conclusions with their evidence, courses, the machine
+    #[arg(long, short, conflicts_with_all = ["json", "markdown", "csv", "html", "card"])]
+    pub verbose: bool,
     /// Print JSON
     #[arg(long, conflicts_with_all = ["markdown", "csv"])]
     pub json: bool,

@@ -118,6 +118,8 @@ pub fn show(args: &ShowArgs) -> Result {
         report::csv(&run)
     } else if args.series {
         report::csv_series(&run)
+    } else if args.verbose {
+        report::terminal_in_full(&run, &screen::style())
     } else {
         report::terminal(&run, &screen::style())
     };

@@ -44,7 +44,7 @@ fn says_nothing_hostile(what: &str, said: &Said) {
 }
 
 /// Keys whose text is one of a few words, or that a record is known by.
-const FIXED: [&str; 13] = [
+const FIXED: [&str; 18] = [
     "schema",
     "id",
     "unit",
@@ -58,6 +58,11 @@ const FIXED: [&str; 13] = [
     "op",
     "side",
     "state_as_of",
+    "better",
+    "x",
+    "y",
+    "stamp",
+    "confidence",
 ];
 
 /// Puts hostile text behind every text of a record.

@@ -103,11 +103,14 @@ function wantsLog(t) {
 
 function timeline() {
   const parent = place("timeline");
-  const series = run.series.filter((s) => s.t_ns.length).sort((a, b) => a.start_ns - b.start_ns);
+  // Rounds and places are no course of time: the charts of the answer have them.
+  const derived = (s) => s.columns.some((c) => c.name === "round" || c.name === "position");
+  const series = run.series.filter((s) => s.t_ns.length && !derived(s)).sort((a, b) => a.start_ns - b.start_ns);
   if (!parent || !series.length) return;
   parent.replaceChildren();
   const panels = panelsOf(series).map((p) => ({ ...p, track: held(track(series, p.columns), p.unit) }))
     .filter((p) => p.track.columns.some((c) => c.some((v) => v !== null)));
+  if (!panels.length) return;
   const all = panels[0].track.x;
   const view = (min, max) => panels.forEach((p) => {
     p.u.batch(() => {

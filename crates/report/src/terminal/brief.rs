@@ -1,0 +1,339 @@
+//! The screen of a run within one page: the answer, the stamp, the main numbers, their limits, the
+//! checks, and the next command. Evidence, all values and courses are on the screen in full.
+
+use record::{Answer, Covers, Level, Metric, Run, Stamp, Unit, Verdict, VerdictKind};
+use workload::OpKind;
+use workload::units::{amount, latency};
+
+use super::{io, page::Page, stamp_ink};
+use crate::facts;
+use crate::grid::{Grid, Row};
+use crate::names::DIRECTIONS;
+use crate::quantity;
+use crate::style::{Ink, Style};
+use crate::table::{Align, Cell, Table};
+
+/// A prediction whose ends differ by more than this factor predicts nothing.
+const NOISY_FROM: f64 = 2.0;
+
+/// Conclusions shown besides limits and checks.
+const WHY_MAX: usize = 3;
+
+/// Warnings shown; the others are counted.
+const DOUBTS_MAX: usize = 4;
+
+/// Notes shown; the others are counted.
+const NOTES_MAX: usize = 2;
+
+pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
+    header(page, run);
+    page.blank();
+    let unicode = page.style.unicode;
+    let headline =
+        if unicode { answer.headline.clone() } else { answer.headline.replace('±', "+-") };
+    page.plain(Ink::Strong, &headline);
+    let sign = match answer.stamp {
+        Stamp::Believable => "OK",
+        Stamp::Reservations(_) => "!",
+        Stamp::NotTheDrive(_) => "!!",
+    };
+    let stamp = [Some(format!("{sign}  {}", facts::stamp(&answer.stamp))), grounds(run)];
+    let stamp: Vec<String> = stamp.into_iter().flatten().collect();
+    page.plain(stamp_ink(&answer.stamp), &stamp.join("; "));
+    page.blank();
+    let grid = Grid::of(run);
+    if run.metrics.is_empty() && run.latencies.is_empty() {
+        page.labelled("result", Ink::Plain, "nothing was measured");
+    } else if run.method == "io" {
+        io::body(page, run);
+    } else if grid.rows.iter().any(|row| main(row) && row.has_rate()) && run.method == "quick" {
+        let table = widest(page.style, |wide| cells(&grid, wide));
+        page.block(&table.render(page.style));
+    } else {
+        let table = widest(page.style, |wide| tiles(answer, run, wide));
+        page.block(&table.render(page.style));
+    }
+    page.blank();
+    reasons(page, run, answer);
+    doubts(page, run);
+    page.blank();
+    more(page, run);
+}
+
+/// The run and its drive, a line each where there is room.
+fn header(page: &mut Page, run: &Run) {
+    let ink = if run.complete && run.origin.is_none() { Ink::Plain } else { Ink::Warn };
+    page.title(&[
+        (Ink::Strong, facts::run_name(run)),
+        (Ink::Strong, run.method.clone()),
+        (ink, facts::ending(run)),
+        (Ink::Dim, facts::when(run)),
+    ]);
+    page.items("from", &facts::origin(run));
+    page.items("drive", &drive(run));
+}
+
+/// The drive and the place of the test in a few words.
+fn drive(run: &Run) -> Vec<String> {
+    let mut items = Vec::new();
+    if let Some(drive) = &run.target.drive {
+        items.extend(facts::model(drive).or(Some(drive.name.clone())));
+        let link = drive.link.as_ref().and_then(|link| link.now.clone());
+        items.push(link.unwrap_or_else(|| drive.bus.clone()));
+        items.extend(drive.firmware.as_ref().map(|f| format!("fw {f}")));
+        items.extend(drive.health.temperature_c.map(|c| format!("{c:.0} C")));
+    }
+    items.extend(facts::target(run, true));
+    items.retain(|item| !item.is_empty());
+    items
+}
+
+/// The basis of the predictions: `4 rounds, next time as in 4 runs`.
+fn grounds(run: &Run) -> Option<String> {
+    let predicts = |m: &&Metric| m.covers == Some(Covers::NextRun);
+    let metric = run.metrics.iter().rev().find(predicts)?;
+    let rounds = run.metrics.iter().filter(predicts).map(|m| m.n).max()?;
+    let s = if rounds == 1 { "" } else { "s" };
+    let grounds = quantity::grounds(metric, run)?;
+    let grounds = grounds.replacen("assumed: ", "assumed spread, ", 1);
+    Some(format!("{rounds} round{s}; next time: {grounds}"))
+}
+
+/// A table with its notes, or without them where the screen is too narrow.
+fn widest(style: &Style, table: impl Fn(bool) -> Table) -> Table {
+    let wide = table(true);
+    if wide.width() <= style.columns() { wide } else { table(false) }
+}
+
+/// A row of the drive as it was found; rows of named states are on the screen in full.
+fn main(row: &Row<'_>) -> bool {
+    row.key.words.is_empty() || row.read_percent.is_some()
+}
+
+/// Workloads down; reads and writes across, each with the range of the next run or its latency.
+fn cells(grid: &Grid<'_>, wide: bool) -> Table {
+    let rows: Vec<&Row<'_>> = grid.rows.iter().filter(|row| main(row) && row.has_rate()).collect();
+    let both = rows.iter().any(|row| row.both.is_some());
+    let has = |d: OpKind| grid.has_rate(d) || (both && d == OpKind::Read);
+    let sides: Vec<OpKind> = DIRECTIONS.into_iter().filter(|d| has(*d)).collect();
+    let mut columns = vec![Align::Left];
+    let mut heading = vec![String::new()];
+    for side in &sides {
+        columns.push(Align::Right);
+        heading.push(side.name().to_string());
+        if wide {
+            columns.push(Align::Left);
+            heading.push(String::new());
+        }
+    }
+    columns.push(Align::Left);
+    let mut table = Table::new(&columns);
+    table.heading(heading.iter().map(String::as_str));
+    for row in rows {
+        let mut line = vec![Cell::from(row.label())];
+        if let Some(metric) = row.both {
+            line.push(Cell::new(Ink::Strong, rate(metric)));
+            line.push(Cell::free(Ink::Dim, "reads and writes together"));
+            table.row(line);
+            continue;
+        }
+        for side in &sides {
+            let found = row.side(*side);
+            line.push(Cell::new(Ink::Strong, found.rate.map(rate).unwrap_or_default()));
+            if wide {
+                line.push(Cell::dim(
+                    found.rate.map(|m| note(m, found.latency[1], row)).unwrap_or_default(),
+                ));
+            }
+        }
+        table.row(line);
+    }
+    table
+}
+
+/// `7090 MB/s`, `188k IOPS`.
+fn rate(metric: &Metric) -> String {
+    match (metric.unit, metric.value) {
+        (Unit::Iops, Some(value)) => format!("{} IOPS", short(value)),
+        (unit, value) => quantity::show_known(unit, value),
+    }
+}
+
+/// Of one operation at a time the tail of its latency, of others the range of the next run.
+fn note(metric: &Metric, p99: Option<f64>, row: &Row<'_>) -> String {
+    if let Some(ns) = p99.filter(|_| row.key.depth == 1 && metric.unit == Unit::Iops) {
+        return format!("p99 {}", latency(ns));
+    }
+    range(metric)
+}
+
+/// `next 6932-7100`; `too noisy` where the ends say nothing.
+fn range(metric: &Metric) -> String {
+    let Some((low, high)) = quantity::ends(metric) else { return String::new() };
+    let word = match metric.covers {
+        Some(Covers::NextRun) => "next",
+        Some(Covers::Rounds) => "rounds",
+        Some(Covers::Resolution) => "tick",
+        Some(Covers::Mean) | None => "95%",
+    };
+    if metric.covers == Some(Covers::NextRun) && high > NOISY_FROM * low {
+        return "too noisy".into();
+    }
+    let ends = match metric.unit {
+        Unit::BytesPerSecond => [low, high].map(|v| amount(v / 1e6)),
+        Unit::Iops => [low, high].map(short),
+        unit => [low, high].map(|v| quantity::show(unit, v)),
+    };
+    format!("{word} {}-{}", ends[0], ends[1])
+}
+
+/// `640`, `15.6k`, `188k`, `1.20M`.
+fn short(value: f64) -> String {
+    let of = workload::units::significant;
+    match value {
+        v if v >= 999_500.0 => format!("{}M", of(v / 1e6)),
+        v if v >= 9_995.0 => format!("{}k", of(v / 1e3)),
+        v => amount(v),
+    }
+}
+
+/// The main numbers, one a line.
+fn tiles(answer: &Answer, run: &Run, wide: bool) -> Table {
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
+    for tile in &answer.tiles {
+        let value = quantity::show_known(tile.unit, tile.value);
+        let note = run.metric(&tile.metric).filter(|_| wide).map(range).unwrap_or_default();
+        let label = Cell::from(tile.label.as_str());
+        table.row([label, Cell::new(Ink::Strong, value), Cell::dim(note)]);
+    }
+    table
+}
+
+/// What a check found, in a few words; `None` of a conclusion that is no check.
+fn check(kind: &VerdictKind) -> Option<&'static str> {
+    Some(match kind {
+        VerdictKind::Drive => "memory ok",
+        VerdictKind::Guest => "reads left the machine",
+        VerdictKind::FlushPlausible => "flush plausible",
+        VerdictKind::Incompressible => "compression ok",
+        VerdictKind::NoDeviceCache => "no read cache",
+        VerdictKind::LinkFree | VerdictKind::LinkFull => "link ok",
+        VerdictKind::DepthKept => "queue full",
+        VerdictKind::CpuFree => "processor ok",
+        VerdictKind::Cool => "not too hot",
+        VerdictKind::NoSlowdown => "no slowdown",
+        VerdictKind::Room => "space ok",
+        _ => return None,
+    })
+}
+
+/// Conclusions that explain single figures, and belong to the screen in full.
+fn is_detail(kind: &VerdictKind) -> bool {
+    matches!(
+        kind,
+        VerdictKind::Undetermined
+            | VerdictKind::PerCommand
+            | VerdictKind::DataBound
+            | VerdictKind::MixDetermined
+            | VerdictKind::NoMix
+    )
+}
+
+fn reasons(page: &mut Page, run: &Run, answer: &Answer) {
+    let mut shown: Vec<&VerdictKind> = Vec::new();
+    for limit in &answer.limits {
+        let tile = answer.tiles.iter().find(|tile| tile.metric == limit.metric);
+        let label = tile.map_or("this run", |tile| tile.label.as_str());
+        let verdict = run.verdicts.iter().find(|v| v.kind == limit.by);
+        let room = page.text_width().saturating_sub(label.len() + 4);
+        let why = verdict.map(|v| link(v).unwrap_or_else(|| one_line(&v.text, room)));
+        let why = why.unwrap_or_else(|| limit.by.name().to_lowercase());
+        page.labelled("limits", Ink::Plain, &format!("{label}: {why}"));
+        shown.push(&limit.by);
+    }
+    let claim =
+        |v: &&Verdict| check(&v.kind).is_none() && !is_detail(&v.kind) && !shown.contains(&&v.kind);
+    for verdict in run.verdicts.iter().filter(claim).take(WHY_MAX) {
+        let line = match verdict.kind {
+            // The table of an old tool is its result, not a reason.
+            VerdictKind::Mark | VerdictKind::Speed => verdict.text.clone(),
+            _ => one_line(&verdict.text, page.text_width() - 2),
+        };
+        page.labelled("why", Ink::Plain, &line);
+    }
+    let mut checks: Vec<String> = Vec::new();
+    for words in run.verdicts.iter().filter_map(|v| check(&v.kind)) {
+        if !checks.iter().any(|known| known == words) {
+            checks.push(words.into());
+        }
+    }
+    page.items("checked", &checks);
+}
+
+/// `the link, 97% of 7100 MB/s`, where the link is the limit.
+fn link(verdict: &Verdict) -> Option<String> {
+    let value = |name: &str| verdict.evidence.iter().find(|e| e.name == name).map(|e| e.value);
+    let (rate, ceiling) = (value("throughput")?, value("ceiling of the link")?);
+    let known = verdict.kind == VerdictKind::Link && ceiling > 0.0;
+    let of = quantity::show(Unit::BytesPerSecond, ceiling);
+    known.then(|| format!("the link, {:.0}% of {of}", 100.0 * rate / ceiling))
+}
+
+/// The part of a text up to the last end of a clause that fits a line; all of it where none does.
+fn one_line(text: &str, width: usize) -> String {
+    let text = text.trim();
+    if text.chars().count() <= width {
+        return text.to_string();
+    }
+    let ends = text.match_indices([':', ';', '.', ',']).map(|(at, _)| at);
+    // A point or a comma between digits ends no clause.
+    let open = |part: &str| part.matches(['[', '(']).count() > part.matches([']', ')']).count();
+    let clause = |at: &usize| {
+        let (part, rest) = (&text[..*at], &text[at + 1..]);
+        rest.starts_with(' ') && part.chars().count() < width && !open(part)
+    };
+    ends.filter(clause).max().map_or_else(|| text.to_string(), |at| format!("{}.", &text[..at]))
+}
+
+/// Warnings and worse, a line each, and the number of notes.
+fn doubts(page: &mut Page, run: &Run) {
+    let doubts = facts::doubts(run);
+    let (serious, notes): (Vec<_>, Vec<_>) =
+        doubts.iter().partition(|doubt| doubt.finding.level > Level::Note);
+    for doubt in serious.iter().take(DOUBTS_MAX) {
+        let (mark, ink) = match doubt.finding.level {
+            Level::Bad => ("!!", Ink::Bad),
+            _ => ("!", Ink::Warn),
+        };
+        page.labelled("distrust", ink, &format!("{mark} {}", doubt.text()));
+        if let Some(advice) = &doubt.finding.advice {
+            page.indented_text(Ink::Dim, &format!("try: {advice}"));
+        }
+    }
+    // An author's remarks belong to his figures.
+    let most = if run.origin.is_some() { usize::MAX } else { NOTES_MAX };
+    for doubt in notes.iter().take(most) {
+        page.labelled("note", Ink::Plain, &doubt.text());
+        if let Some(advice) = &doubt.finding.advice {
+            page.indented_text(Ink::Dim, &format!("try: {advice}"));
+        }
+    }
+    if notes.len() > most {
+        page.labelled("note", Ink::Dim, &format!("and {} more", notes.len() - most));
+    }
+    for errors in &run.errors {
+        page.labelled("errors", Ink::Bad, &facts::errors(errors));
+    }
+}
+
+fn more(page: &mut Page, run: &Run) {
+    match run.number {
+        Some(number) => {
+            page.raw("saved", &format!("run {number}     ssdyno show {number} --html"));
+            page.raw("more", &format!("ssdyno show {number} --verbose"));
+        }
+        // Published figures are in no store.
+        None if run.origin.is_some() => {}
+        None => page.labelled("record", Ink::Dim, &format!("{}, not in this store", run.id)),
+    }
+}

@@ -1,0 +1,210 @@
+//! The page of every method, opened in a browser as a person would: on a desk and on a phone, light
+//! and dark. A chart without a title, an empty plot, a label outside of its drawing, a page that
+//! scrolls sideways, a script error or a request is a fault.
+//!
+//! All pages of one form are frames of one document, so that the browser starts four times.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The run of a method: its target and arguments. Small drives, short times.
+const RUNS: [(&str, &str, &[&str]); 22] = [
+    ("quick", "sim:samsung-980-pro-1t?capacity=2GiB", &["--time", "8s"]),
+    ("authentic", "sim:bx500-on-usb2?capacity=2GiB", &["--time", "8s"]),
+    ("sustain", "sim:samsung-980-pro-1t?capacity=16GiB", &[]),
+    ("states", "sim:indilinx-m225-64?capacity=2GiB", &["--time", "300s"]),
+    ("trim", "sim:indilinx-m225-64?capacity=2GiB", &["--time", "60s"]),
+    ("zones", "sim:indilinx-m225-64?capacity=2GiB", &["--time", "30s"]),
+    ("align", "sim:crucial-c300-256?capacity=2GiB", &["--time", "30s"]),
+    ("heat", "sim:samsung-980-pro-1t?capacity=16GiB", &[]),
+    ("speed", "sim:sd-class2", &["--time", "30s"]),
+    ("lbaf", "sim:./two.toml?capacity=2GiB", &["--time", "20s"]),
+    ("stream", "sim:sd-class2?capacity=1GiB", &[]),
+    ("cluster", "sim:sd-class2?capacity=1GiB", &["--time", "60s"]),
+    ("mark", "sim:sandisk-128?capacity=2GiB", &["--time", "30s"]),
+    ("command", ".", &["--", "true"]),
+    ("iozone", "sim:sandisk-128?capacity=2GiB", &[]),
+    ("snia-iops", "sim:indilinx-m225-64?capacity=256MiB", &["--time", "100s"]),
+    ("snia-throughput", "sim:indilinx-m225-64?capacity=512MiB", &["--time", "100s"]),
+    ("snia-latency", "sim:indilinx-m225-64?capacity=512MiB", &["--time", "100s"]),
+    ("snia-wsat", "sim:indilinx-m225-64?capacity=512MiB", &["--time", "100s"]),
+    ("snia-hir", "sim:indilinx-m225-64?capacity=512MiB", &["--time", "100s"]),
+    ("snia-xsr", "sim:indilinx-m225-64?capacity=512MiB", &["--time", "100s"]),
+    ("snia-dirth", "sim:indilinx-m225-64?capacity=512MiB", &["--time", "100s"]),
+];
+
+/// The run of a method that is not listed.
+const OTHERS: (&str, &[&str]) = ("sim:samsung-980-pro-1t?capacity=2GiB", &["--time", "30s"]);
+
+/// A virtual drive that is given a second format.
+const PRESET: &str = include_str!("../../../drives/samsung-980-pro-1t.toml");
+
+/// Looks at every frame after the page has loaded; the faults replace the frames.
+const LOOK: &str = r##"
+const faults = [];
+const UNITS = new Set(["MB/s", "GB/s", "IOPS", "1", "B", "B/s", "bytes", "ns", "C", "Celsius", "read", "write"]);
+
+function drawn(canvas) {
+  const { width, height } = canvas;
+  if (!width || !height) return false;
+  const pixels = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+  for (let i = 0; i < pixels.length; i += 4) {
+    const [r, g, b, a] = pixels.subarray(i, i + 4);
+    if (a > 40 && Math.max(r, g, b) - Math.min(r, g, b) > 40) return true;
+  }
+  return false;
+}
+
+async function look(frame) {
+  const page = frame.contentDocument, view = frame.contentWindow, root = page.documentElement;
+  const fault = (text) => faults.push(`${frame.title}: ${text}`);
+  if (root.dataset.errors) fault(`script error: ${root.dataset.errors}`);
+  view.performance.getEntriesByType("resource").forEach((r) => fault(`request: ${r.name}`));
+  if (!page.querySelector("figure.answer")) fault("no chart of the answer");
+  for (const part of page.querySelectorAll("details")) {
+    part.open = true;
+    part.dispatchEvent(new Event("toggle"));
+  }
+  await null; await null; await null;
+  const scrolls = () => root.scrollWidth > view.innerWidth;
+  if (scrolls()) fault(`scrolls sideways: ${root.scrollWidth} in ${view.innerWidth}`);
+  for (const figure of page.querySelectorAll("figure")) {
+    const title = figure.querySelector("figcaption b")?.textContent.trim() ?? "";
+    if (!title || UNITS.has(title) || /^[\d.,\s]+$/.test(title)) fault(`title '${title}'`);
+    const said = figure.querySelector('[role="img"]')?.getAttribute("aria-label")?.trim();
+    if (!said) fault(`${title}: no text alternative`);
+    const shown = [...figure.querySelectorAll("svg")].filter((svg) => svg.getBoundingClientRect().width > 0);
+    if (figure.matches(".answer") && shown.length !== 1) fault(`${title}: ${shown.length} drawings`);
+    for (const svg of shown) {
+      const { width, height } = svg.viewBox.baseVal;
+      const size = (e) => { const b = e.getBBox(); return b.width + b.height; };
+      if (![...svg.querySelectorAll(".datum")].some((e) => size(e) > 0)) fault(`${title}: empty`);
+      const lines = [...svg.querySelectorAll(".datum.line")].map((line) => line.getBBox().width);
+      if (lines.length && Math.max(...lines) < 10) fault(`${title}: no course`);
+      for (const text of svg.querySelectorAll("text")) {
+        const b = text.getBBox();
+        if (b.x < -1 || b.y < -1 || b.x + b.width > width + 1 || b.y + b.height > height + 1)
+          fault(`${title}: '${text.textContent}' is outside of its drawing`);
+      }
+    }
+    const canvas = figure.querySelector("canvas");
+    if (canvas && !drawn(canvas)) fault(`${title}: nothing is drawn`);
+  }
+  for (const e of page.querySelectorAll(".tiles li, .tiles .label, .verdict, h1, figcaption, dd"))
+    if (e.scrollWidth > e.clientWidth + 1) fault(`'${e.textContent.trim().slice(0, 60)}' is cut`);
+}
+
+addEventListener("load", async () => {
+  for (const frame of document.querySelectorAll("iframe")) {
+    try { await look(frame); } catch (error) { faults.push(`${frame.title}: ${error}`); }
+  }
+  const result = document.createElement("pre");
+  result.id = "faults";
+  result.textContent = JSON.stringify([document.querySelectorAll("iframe").length, faults]);
+  document.body.replaceChildren(result);
+});
+"##;
+
+#[test]
+fn the_page_of_every_method_is_readable_on_a_desk_and_on_a_phone_light_and_dark() {
+    let Some(browser) = browser() else {
+        return println!("skipped: no Chromium on this machine");
+    };
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let pages = pages(place.path());
+    let mut all_faults: Vec<String> = Vec::new();
+    for width in [1280, 390] {
+        for theme in ["light", "dark"] {
+            let name = format!("{width}-{theme}");
+            let path = place.path().join(format!("{name}.html"));
+            std::fs::write(&path, framed(&pages, width, theme)).expect("a page");
+            let [count, faults] = looked_at(&browser, &path, width);
+            assert_eq!(count, pages.len(), "{name}");
+            let faults = faults.as_array().expect("a list").iter();
+            all_faults.extend(faults.map(|fault| format!("{name} {fault}")));
+        }
+    }
+    assert!(all_faults.is_empty(), "{}", all_faults.join("\n"));
+}
+
+/// The pages of all methods, also of those that the table does not list.
+fn pages(place: &Path) -> Vec<(String, String)> {
+    let two = format!("formats = [512, 4096]\n{PRESET}");
+    std::fs::write(place.join("two.toml"), two).expect("a file");
+    let known = ssdyno(place).args(["methods", "--json"]).output().expect("it starts");
+    let known: Value = serde_json::from_slice(&known.stdout).expect("JSON");
+    let page = |method: &Value| {
+        let name = method["name"].as_str().expect("a name");
+        let run = RUNS.iter().find(|run| run.0 == name);
+        let (target, more) = run.map_or(OTHERS, |run| (run.1, run.2));
+        let path = place.join(format!("{name}.page.html"));
+        let mut command = ssdyno(place);
+        command.args(["run", target, "-m", name, "--seed", "1", "--quiet"]);
+        command.arg(format!("--html={}", path.display()));
+        if method["safety"] == "destroys" {
+            command.args(["--destroy", target]);
+        }
+        let output = command.args(more).output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{name}: {text}");
+        let screen = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(screen.lines().count() <= 30, "{name}: more than a page\n{screen}");
+        (name.to_string(), std::fs::read_to_string(path).expect("a page"))
+    };
+    known.as_array().expect("a list").iter().map(page).collect()
+}
+
+/// The command in a place of its own.
+fn ssdyno(place: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ssdyno"));
+    command.current_dir(place).env("HOME", place);
+    command.env("XDG_DATA_HOME", place).env("XDG_STATE_HOME", place);
+    command
+}
+
+/// A document with a frame of that width for each page.
+fn framed(pages: &[(String, String)], width: u32, theme: &str) -> String {
+    let quoted = |text: &str| text.replace('&', "&amp;").replace('"', "&quot;");
+    let mut document = String::from("<!DOCTYPE html><meta charset=\"utf-8\"><body>");
+    for (name, page) in pages {
+        let page = page.replacen(
+            "<html lang=\"en\">",
+            &format!("<html lang=\"en\" data-theme=\"{theme}\">"),
+            1,
+        );
+        let size = format!("style=\"width:{width}px;height:900px;border:0\"");
+        document +=
+            &format!("<iframe title=\"{name}\" {size} srcdoc=\"{}\"></iframe>", quoted(&page));
+    }
+    document + "<script>" + LOOK + "</script>"
+}
+
+/// The number of frames, and their faults.
+fn looked_at(browser: &Path, page: &Path, width: u32) -> [Value; 2] {
+    let profile = tempfile::tempdir().expect("a directory");
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("--window-size={},1000", width + 40))
+        .arg("--dump-dom")
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .expect("the browser starts");
+    let dom = String::from_utf8_lossy(&output.stdout).into_owned();
+    let found =
+        dom.split_once("<pre id=\"faults\">").and_then(|(_, rest)| rest.split_once("</pre>"));
+    let (json, _) = found.unwrap_or_else(|| panic!("no result: {} bytes", dom.len()));
+    let json = json.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    let pair: Vec<Value> = serde_json::from_str(&json).expect("JSON");
+    pair.try_into().expect("a count and a list")
+}
+
+fn browser() -> Option<PathBuf> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let paths = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&paths).flat_map(|dir| names.map(|name| dir.join(name)));
+    found.into_iter().find(|path| path.is_file())
+}
