@@ -3,8 +3,8 @@
 
 mod proving;
 
-use proving::{SCENARIOS, Scenario, judge, plain, quick};
-use record::{MetricKey, Order, VerdictKind};
+use proving::{SCENARIOS, Scenario, judge, method, plain, quick};
+use record::{FindingKind, MetricKey, Order, VerdictKind};
 
 /// Virtual seconds: short, and long enough for every rule to have its data.
 const SECONDS: u64 = 3;
@@ -47,10 +47,21 @@ fn causes_are_named_and_no_other() {
         // Cells of a tenth of a second have no temperature.
         ("hot from the start", 4 * SECONDS, VerdictKind::Heat),
         ("PCIe 1.0 x1", SECONDS, VerdictKind::Link),
+        ("one die", 4 * SECONDS, VerdictKind::FlashBound),
     ];
     for (name, seconds, kind) in named {
         let tally = judge(scenario(name), 1, seconds);
         assert!(tally.slips.is_empty(), "{:?}", tally.slips);
         assert!(tally.right.contains_key(kind.name()), "{name}: {tally:?}");
     }
+}
+
+/// Document 000 found 1558 and 4347 KiB/s: most of it is the host's.
+#[test]
+fn formats_of_a_virtual_drive_carry_a_caveat() {
+    let mut spec = plain();
+    spec.formats = vec![512, 4096];
+    spec.capacity.value.0 = 1 << 30;
+    let out = method("lbaf", &spec, 1, 2);
+    assert!(out.warnings.iter().any(|finding| finding.kind == FindingKind::NoHost));
 }

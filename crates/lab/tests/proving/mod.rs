@@ -279,12 +279,17 @@ fn lift_of(kind: &VerdictKind) -> Option<Change> {
 
 /// A session of `quick` of this many virtual seconds.
 pub fn quick(spec: &DriveSpec, seed: u64, seconds: u64) -> Outcome {
+    method("quick", spec, seed, seconds)
+}
+
+/// A session of a method of this many virtual seconds.
+pub fn method(name: &str, spec: &DriveSpec, seed: u64, seconds: u64) -> Outcome {
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut rig = Simulator::new(spec.clone(), "sim:proving", interrupt, Box::new(|_: &Event| {}));
     let mut session = Session::new(&mut rig);
     let time = Some(Duration::from_secs(seconds));
     let options = Options { seed, time, ..Options::default() };
-    let run = find("quick").expect("exists").run(&mut session, &options);
+    let run = find(name).expect("exists").run(&mut session, &options);
     run.unwrap_or_else(|e| panic!("seed {seed}: {e}"));
     session.finish()
 }
