@@ -16,6 +16,7 @@ mod guest;
 mod mutants;
 mod packages;
 mod parts;
+mod readme;
 mod run;
 mod source;
 mod test;
@@ -31,6 +32,7 @@ cargo xtask bare     the NVMe driver on bare x86-64 and on a bare Cortex-A53, un
 cargo xtask bench    how good the instrument is, against fio; into benches/RESULTS.md
 cargo xtask fuzz     a parser of text that others wrote, for a given time: NAME [--time 10m] [--seed N]
 cargo xtask mutants  do the tests of a room notice changed code: ROOM [--sample N] [--seed S]
+cargo xtask readme   the answers in README's table of questions, recorded anew
 cargo xtask dist     a static binary, manual pages, completions and a .deb, in target/dist
 ";
 
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "mutants" => mutants::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "dist" => dist::run(),
+        "readme" => readme::run(),
         "bare" => bare::run(),
         "guest" => guest::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "" | "help" | "-h" | "--help" => {

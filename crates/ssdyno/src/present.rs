@@ -118,7 +118,7 @@ fn show(run: &Run, output: &OutputArgs, reports: &Path) -> Result {
         print(&report::terminal(run, &screen::style()))?;
     }
     match page {
-        Ok(path) if !output.is_json() => print(&format!("report    {}\n", path.display()))?,
+        Ok(path) if !output.is_json() => print(&format!("page     {}\n", path.display()))?,
         Ok(_) => {}
         // The record is safe in the store, and the page can be made again.
         Err(failure) => drop(failure.report()),

@@ -65,6 +65,29 @@ fn is_a_refusal_or_a_result(command: &str, words: &[&OsString], output: &Output)
     }
 }
 
+/// `cargo xtask readme` records them anew.
+#[test]
+fn the_answers_in_the_readme_are_those_of_the_program() {
+    let readme = include_str!("../../../../README.md");
+    let table =
+        readme.split("<!-- answers").nth(1).and_then(|rest| rest.split("<!-- /answers").next());
+    let mut answers = 0;
+    for line in table.expect("a table").lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, _, command, answer, _] = cells[..] else { continue };
+        let Some(words) = command.strip_prefix("`ssdyno ").and_then(|c| c.strip_suffix('`')) else {
+            continue;
+        };
+        let place = Place::new();
+        let words = words.split(' ').map(|word| word.trim_matches('\''));
+        let words: Vec<&str> = words.chain(["--seed", "1", "--json", "--quiet"]).collect();
+        let record = place.ssdyno(&words).json();
+        assert_eq!(record["answer"]["headline"], answer, "{command}");
+        answers += 1;
+    }
+    assert_eq!(answers, 10);
+}
+
 fn records(said: &Said) -> Vec<(String, String)> {
     let line = |line: &str| {
         let record: serde_json::Value = serde_json::from_str(line).expect("a record");

@@ -21,7 +21,7 @@ fn a_directory_is_measured_recorded_shown_and_left_as_it_was() {
     for words in ["run 1   quick   complete", "seq 1 MiB q8", "rand 4 KiB q32", "saved"] {
         assert!(said.out.contains(words), "{words} in {}", said.out);
     }
-    let page = said.out.lines().last().and_then(|l| l.strip_prefix("report")).expect("a path");
+    let page = said.out.lines().last().and_then(|l| l.strip_prefix("page")).expect("a path");
     let html = fs::read_to_string(page.trim()).expect("the page is there");
     assert!(html.starts_with("<!DOCTYPE html>") && html.contains("seq-read-1MiB-q8"));
     let runs = place.runs();
