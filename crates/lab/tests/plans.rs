@@ -53,7 +53,7 @@ const SHORT: &str = "the passes are too short to show a cache, or the slowest hu
 
 /// Declared metrics that the NVMe drive of this test does not publish, and the reason. The tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 25] = [
+const ELSEWHERE: [(&str, &str); 30] = [
     ("cluster-slack-{size}", "no files were named"),
     ("command.time", NO_PROGRAMS),
     ("command.{user,system}", NO_PROGRAMS),
@@ -65,6 +65,11 @@ const ELSEWHERE: [(&str, &str); 25] = [
     ("command.exit", NO_PROGRAMS),
     ("curve-kept", "no response time was asked for"),
     ("curve-kept.p99", "no response time was asked for"),
+    ("geometry-erase-block", "no boundary of its erase blocks shows"),
+    ("geometry-open-{linear,random}", "no boundary of its erase blocks shows"),
+    ("geometry-page", "no boundary of its erase blocks shows"),
+    ("power-sleep", "it does not sleep"),
+    ("power-wake", "it does not sleep"),
     ("heat-load.time-to-throttle", "the work is too short for the drive to throttle"),
     ("iozone-{size}-{size}.{cold-read,cold-random-read}.cached", "it has no page cache"),
     ("lbaf-{seq,rand}-{read,write}-{size}-q{depth}-in-{512,4096}", ONE_FORMAT),

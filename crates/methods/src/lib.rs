@@ -22,6 +22,7 @@ mod curve;
 mod digest;
 #[cfg(test)]
 mod fake;
+mod geometry;
 mod heat;
 mod iometer;
 mod iozone;
@@ -34,6 +35,7 @@ mod options;
 mod outcome;
 mod phase;
 mod planner;
+mod power;
 mod prepare;
 #[cfg(test)]
 mod promises;
@@ -85,6 +87,8 @@ static ALL: &[&dyn Method] = &[
     &speed::Speed,
     &capacity::Fake,
     &sdclass::SdClass,
+    &geometry::Geometry,
+    &power::Power,
     &lbaf::Lbaf,
     &stream::Stream,
     &cluster::Cluster,

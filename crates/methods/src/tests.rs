@@ -29,7 +29,8 @@ fn done(traits: Traits, name: &str) -> Outcome {
 
 /// Methods that also work on a scratch file; the others that do have their own tests.
 fn harmless() -> impl Iterator<Item = &'static &'static dyn Method> {
-    let own = ["mark", "command", "iozone", "speed", "curve", "fake", "sdclass", "iometer"];
+    let own =
+        ["mark", "command", "iozone", "speed", "curve", "fake", "sdclass", "iometer", "power"];
     let harmless = |m: &&&dyn Method| m.info().safety < Safety::Destroys;
     all().iter().filter(harmless).filter(move |m| !own.contains(&m.info().name))
 }

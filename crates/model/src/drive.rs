@@ -59,6 +59,7 @@ struct Costs {
     discard_gib: u64,
     rmw: u64,
     piece: u64,
+    cross: u64,
     idle_after: u64,
     sleep_after: u64,
     wake: u64,
@@ -78,6 +79,7 @@ impl Costs {
             discard_gib: ns(*spec.discard.gib_us),
             rmw: ns(*spec.map.rmw_us),
             piece: ns(*spec.map.piece_us),
+            cross: ns(*spec.map.cross_us),
             idle_after: ns(*spec.collect.idle_after_ms * 1e3),
             sleep_after: ns(*spec.command.sleep_after_ms * 1e3),
             wake: ns(*spec.command.wake_us),
@@ -322,10 +324,13 @@ impl Drive {
     /// The core looks up every piece of a read before data begin to flow.
     #[inline]
     fn find_pieces(&mut self, at: u64, lpn: u32, n: u32) -> u64 {
-        let Translation::Page(page) = &self.translation else { return at };
-        if self.costs.piece == 0 {
-            return at;
-        }
+        let page = match &self.translation {
+            Translation::Page(page) if self.costs.piece > 0 => page,
+            Translation::Au(au) if self.costs.cross > 0 && au.crosses(lpn, n) => {
+                return self.cores.hold(at, self.costs.cross);
+            }
+            _ => return at,
+        };
         let mut pieces: u64 = 0;
         page.map().pieces(lpn, n, |_, _, _| pieces += 1);
         self.cores.hold(at, pieces.saturating_sub(1) * self.costs.piece)

@@ -48,6 +48,7 @@ const RANGES: &[Range] = &[
     ("map.cache", 0.0, LARGEST, "bytes"),
     ("map.miss_us", 0.0, LONGEST_US, "us"),
     ("map.au", 4096.0, 1e9, "bytes"),
+    ("map.cross_us", 0.0, LONGEST_US, "us"),
     ("map.open_aus", 1.0, 65536.0, ""),
     ("slc.fixed", 0.0, LARGEST, "bytes"),
     ("slc.dynamic", 0.0, LARGEST, "bytes"),

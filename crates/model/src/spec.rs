@@ -238,6 +238,8 @@ pub struct MapSpec {
     pub au: Figure<Size>,
     /// Maximum open allocation units.
     pub open_aus: Figure<u32>,
+    /// Additional time of a read that crosses from one allocation unit into the next, us.
+    pub cross_us: Figure<f64>,
     /// Whether random order within an open allocation unit is as good as ascending.
     pub random_in_au: Figure<bool>,
 }
@@ -253,6 +255,7 @@ impl Default for MapSpec {
             miss_us: guess(60.0),
             au: guess(Size(4 << 20)),
             open_aus: guess(2),
+            cross_us: guess(0.0),
             random_in_au: guess(false),
         }
     }

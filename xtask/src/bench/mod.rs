@@ -10,6 +10,7 @@ mod compat;
 mod coverage;
 mod engine;
 mod goals;
+mod inside;
 mod model;
 mod nvme;
 mod places;
@@ -47,7 +48,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
             "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|plan|amplification|endurance|\
-             store|verdicts|cuts|flips [--tiny], or cargo xtask bench against REV"
+             store|verdicts|inside|cuts|flips [--tiny], or cargo xtask bench against REV"
         ),
     };
     match what {
@@ -58,10 +59,11 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "plan" => plan::run(effort),
         "coverage" => coverage::run(effort),
         "verdicts" => verdicts::run(effort),
+        "inside" => inside::run(effort),
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
             "there is no benchmark '{what}'; there are: against REV, compat, coverage, engine, model, nvme, plan, \
-             amplification, endurance, store, verdicts, cuts, flips"
+             amplification, endurance, store, verdicts, inside, cuts, flips"
         ),
     }
 }

@@ -110,6 +110,11 @@ impl AuMapped {
         Some(place << self.stride_bits | page)
     }
 
+    /// Whether pages lie in more than one AU.
+    pub fn crosses(&self, lpn: u32, n: u32) -> bool {
+        lpn / self.rules.au_pages != (lpn + n - 1) / self.rules.au_pages
+    }
+
     fn is_filled(&self, lpn: u32) -> bool {
         self.filled[lpn as usize / 64] >> (lpn % 64) & 1 == 1
     }

@@ -1,6 +1,8 @@
 //! The methods that look inside a drive, on virtual drives whose inside is known. Here with few seeds;
 //! `cargo xtask bench inside` counts the errors over 20.
 
+mod rates;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -246,4 +248,67 @@ fn a_configuration_of_iometer_runs_with_its_workers_and_shares() {
     assert!((bytes / (0.6 * 4096.0 + 0.4 * 65536.0) - 1.0).abs() < 0.02, "{bytes}");
     let notes: Vec<_> = out.warnings.iter().map(|finding| finding.kind.name()).collect();
     assert_eq!(notes, ["laid-out", "alignment-forced"]);
+}
+
+/// What `geometry` finds: page, erase block, open blocks in order and at random.
+fn geometry(name: &str, overrides: &[(&str, &str)], seed: u64) -> ([Option<f64>; 4], Outcome) {
+    let spec = preset(name, &[&[("capacity", "512MiB")], overrides].concat());
+    let options = Options { seed, ..Options::default() };
+    let out = run_with(methods::find("geometry").expect("a method"), &spec, &options);
+    let names = ["page", "erase-block", "open-linear", "open-random"];
+    (names.map(|name| find(&out, &format!("geometry-{name}"))), out)
+}
+
+#[test]
+fn geometry_finds_erase_blocks_of_both_forms_and_how_many_are_open() {
+    const MIB: f64 = 1048576.0;
+    let page = Some(16384.0);
+    // The first card was used to build the method, the others were held back.
+    for (name, overrides, erase, linear, random) in [
+        ("sd-class2", &[][..], 4.0, 1.0, 0.0),
+        ("sd-150x", &[], 4.0, 5.0, 5.0),
+        ("usb-16k", &[], 4.0, 2.0, 0.0),
+        ("sd-class2", &[("map.au", "1572864"), ("open_aus", "2")], 1.5, 2.0, 0.0),
+        ("sd-150x", &[("map.au", "12582912"), ("open_aus", "6")], 12.0, 6.0, 6.0),
+    ] {
+        let (found, out) = geometry(name, overrides, 1);
+        println!("{name} {overrides:?}: {found:?} {}", out.verdicts[0].text);
+        println!("{:?}", out.answer.as_ref().map(|answer| &answer.headline));
+        assert_eq!(
+            found,
+            [page, Some(erase * MIB), Some(linear), Some(random)],
+            "{name} {overrides:?}"
+        );
+    }
+    for name in ["samsung-970-evo-plus-250", "samsung-980-pro-1t", "crucial-p2-500"] {
+        let (found, out) = geometry(name, &[], 1);
+        println!("{name}: {found:?} {}", out.verdicts[0].text);
+        assert_eq!(found, [None; 4], "{name}");
+        assert_eq!(out.verdicts[0].kind.name(), "UNDETERMINED");
+    }
+}
+
+#[test]
+fn power_finds_the_rest_after_which_a_drive_sleeps() {
+    for (sleep_ms, wake_us, expected) in [
+        ("100", "0", None),
+        ("20", "2000", Some((10e6, 30e6))),
+        ("500", "300", Some((300e6, 1e9))),
+        ("20000", "80000", Some((10e9, 30e9))),
+    ] {
+        let sleepy = [("command.sleep_after_ms", sleep_ms), ("command.wake_us", wake_us)];
+        let spec =
+            preset("samsung-970-evo-plus-250", &[&[("capacity", "1GiB")], &sleepy[..]].concat());
+        let out = run("power", &spec, 0, &[]);
+        println!("{sleep_ms} ms: {}", out.verdicts[0].text);
+        let sleep = out.metrics.iter().find(|m| m.name == "power-sleep");
+        assert_eq!(sleep.and_then(|m| m.low.zip(m.high)), expected, "{sleep_ms} ms");
+        if expected.is_some() {
+            let truth = 1e3 * wake_us.parse::<f64>().expect("a number");
+            let wake = value(&out, "power-wake");
+            assert!((wake / truth - 1.0).abs() < 0.2, "{wake} of {truth}");
+        }
+        let kind = if expected.is_some() { "POWER STATE" } else { "NO POWER STATE" };
+        assert_eq!(out.verdicts[0].kind.name(), kind);
+    }
 }

@@ -1,0 +1,277 @@
+//! `geometry`: pages, erase blocks and open erase blocks, as flashbench finds them, without a person who
+//! reads tables.
+//!
+//! Boundaries: two small reads that meet at a boundary cost more than two beside it where the boundary
+//! is one of the flash. Boundaries are odd multiples of 2^k that are no multiples of 3, and odd
+//! multiples of 3 * 2^k, so that erase blocks of both forms show. Which classes lie on a higher level
+//! is decided in `levels.rs`. Open erase blocks: writing to one more of them than the drive keeps open
+//! costs the copy of a whole one, which `open.rs` searches. Where nothing is significant nothing is
+//! said.
+
+mod levels;
+mod open;
+mod summary;
+
+use record::{MetricKey, Unit};
+use rig::{BlockRequest, BlockWay, RigError};
+use workload::units::binary_tight;
+use workload::{Permutation, Region};
+
+use crate::session::Session;
+use crate::whole::Whole;
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
+
+use levels::{Level, steps};
+pub(crate) use open::Open;
+
+/// Default duration in seconds, on a card of Class 4.
+const SECONDS: f64 = 600.0;
+
+/// Largest region: 21 boundaries of 16 MiB.
+const REGION_MOST: u64 = 1 << 30;
+
+/// Boundaries of a class in each round, and the least for a class to be judged.
+const BOUNDARIES: usize = 32;
+const BOUNDARIES_LEAST: usize = 8;
+
+/// Rounds of reads.
+const ROUNDS: u32 = 2;
+
+/// Classes: 2^k and 3 * 2^k bytes.
+const POWERS: std::ops::RangeInclusive<u32> = 13..=24;
+const TRIPLES: std::ops::RangeInclusive<u32> = 15..=23;
+
+/// An erase block is at least as large, and a page smaller.
+const ERASE_LEAST: u64 = 128 << 10;
+
+/// The method.
+pub(crate) struct Geometry;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "geometry",
+    summary: "how large are pages and erase blocks, how many are open",
+    about: "Writes the first GiB, so that no empty flash is read, and times two small reads on either side \
+            of up to 32 boundaries of 2^k and of 3*2^k bytes, from 8 KiB to 16 MiB, beside reads before and \
+            after them, in shuffled order. Where the cost of crossing rises with the size of the boundary \
+            and stays, a page or an erase block ends. Then 64 KiB are written in turn to one erase block \
+            more and more, in order and at random, until a write takes more than twice as long as with \
+            one: so many stay open at once. What is not significant is undetermined. A device that was not \
+            given away is only read.",
+    safety: record::Safety::Destroys,
+    seconds: SECONDS,
+    writes: "the first GiB, and up to 192 MiB in the search for open blocks",
+    primary: &["geometry-page", "geometry-erase-block", "geometry-open-{linear,random}"],
+    metrics: &[&METRICS],
+    answer: summary::answer,
+    ..MethodInfo::EMPTY
+};
+
+const METRICS: [MetricInfo; 5] = [
+    MetricInfo::new("geometry-read", Unit::Nanoseconds, "two small reads that cross no boundary"),
+    MetricInfo::new(
+        "geometry-boundary-{size}",
+        Unit::Nanoseconds,
+        "what crossing a boundary of that size adds, trimmed mean",
+    ),
+    MetricInfo::new(
+        "geometry-page",
+        Unit::Bytes,
+        "page, or the planes read at once; absent where undetermined",
+    ),
+    MetricInfo::new("geometry-erase-block", Unit::Bytes, "erase block; absent where undetermined"),
+    MetricInfo::new(
+        "geometry-open-{linear,random}",
+        Unit::Number,
+        "erase blocks that take writes in turn, in order or at random within each, without a copy",
+    ),
+];
+
+impl Method for Geometry {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        session.declare(&INFO);
+        session.conclude(Vec::new());
+        let size = options.size.unwrap_or(REGION_MOST).min(session.target().bytes);
+        let part =
+            Options { size: Some(size.max(crate::test_region::LEAST_BYTES)), ..options.clone() };
+        let whole = Whole::unguarded(&INFO, session.target(), &part)?;
+        let region = Region::first(whole.bytes());
+        if whole.test_region.writes {
+            session.fill_region(&whole, "fill", region)?;
+        }
+        let mut found = Found::new(&whole);
+        found.read(session, &whole)?;
+        let writes = whole.test_region.writes;
+        let erase = found.erase_block();
+        if writes {
+            open::search(session, &whole, erase, &mut found)?;
+        }
+        found.publish(session, writes);
+        Ok(())
+    }
+}
+
+/// A class of boundaries and the time that crossing them added, nanoseconds.
+struct Class {
+    bytes: u64,
+    triple: bool,
+    boundaries: Vec<u64>,
+    differences: Vec<f64>,
+}
+
+/// Everything found.
+pub(super) struct Found {
+    classes: Vec<Class>,
+    /// Times of reads that cross nothing.
+    plain: Vec<f64>,
+    /// Bytes of one of the two reads.
+    block: u64,
+    pub open: [Option<Open>; 2],
+}
+
+impl Found {
+    fn new(whole: &Whole) -> Found {
+        let block = u64::from(whole.block.max(512));
+        let (bytes, seed) = (whole.bytes(), whole.test_region.seed);
+        let powers = POWERS.map(|k| (1u64 << k, false));
+        let triples = TRIPLES.map(|k| (3u64 << (k - 1), true));
+        let class = |(size, triple): (u64, bool)| {
+            let boundaries = boundaries(size, triple, bytes, 4 * block, seed);
+            let enough = boundaries.len() >= BOUNDARIES_LEAST && size >= 8 * block;
+            enough.then(|| Class { bytes: size, triple, boundaries, differences: Vec::new() })
+        };
+        let classes = powers.chain(triples).filter_map(class).collect();
+        Found { classes, plain: Vec::new(), block, open: [None, None] }
+    }
+
+    /// Reads before, across and after every boundary, all of them in one shuffled order.
+    fn read(&mut self, session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
+        let places: Vec<(usize, u64)> = self
+            .classes
+            .iter()
+            .enumerate()
+            .flat_map(|(i, class)| class.boundaries.iter().map(move |b| (i, *b)))
+            .collect();
+        let rounds = whole.rounds(ROUNDS);
+        session.rounds(rounds, None, |session, round| {
+            session.step("geometry-read", round);
+            let mut times = vec![[0.0; 3]; places.len()];
+            let order = Permutation::new(3 * places.len() as u64, whole.test_region.seed_of(round));
+            for index in 0..order.len() {
+                let index = order.get(index) as usize;
+                let (place, which) = (index / 3, index % 3);
+                let start = places[place].1 - (2 - which as u64) * self.block;
+                times[place][which] = timed_read(session, start, 2 * self.block)?;
+            }
+            for ((class, _), [before, across, after]) in places.iter().zip(&times) {
+                self.plain.extend([*before, *after]);
+                self.classes[*class].differences.push(across - (before + after) / 2.0);
+            }
+            Ok(Round::Again)
+        })?;
+        Ok(())
+    }
+
+    fn levels(&self, triple: bool) -> Vec<Level> {
+        let of = |class: &&Class| class.triple == triple;
+        let classes = self.classes.iter().filter(of);
+        classes.filter_map(|class| Level::of(class.bytes, &class.differences)).collect()
+    }
+
+    fn read_ns(&self) -> f64 {
+        let mut sorted = self.plain.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+    }
+
+    /// The last step among boundaries of at least the size of an erase block.
+    fn erase_block(&self) -> Option<u64> {
+        let last = |triple: bool| {
+            let found = steps(&self.levels(triple), self.read_ns());
+            found.into_iter().map(|step| step.0).rfind(|bytes| *bytes >= ERASE_LEAST)
+        };
+        // A block of 2^k is also a boundary of 3 * 2^k, but not the other way round.
+        last(false).or_else(|| last(true))
+    }
+
+    /// The largest step below that: the page, or the planes that are read at once.
+    fn page(&self) -> Option<u64> {
+        let found = steps(&self.levels(false), self.read_ns());
+        found.into_iter().map(|step| step.0).rfind(|bytes| *bytes < ERASE_LEAST)
+    }
+
+    fn publish(&self, session: &mut Session<'_>, writes: bool) {
+        session.put(MetricKey::parse("geometry-read"), Unit::Nanoseconds, Some(self.read_ns()));
+        for level in self.levels(false).into_iter().chain(self.levels(true)) {
+            let key = boundary_key(level.bytes);
+            session.put(key, Unit::Nanoseconds, Some(level.mean_ns));
+        }
+        let erase = self.erase_block();
+        // Without an erase block beside it, a step is that of a mapping unit as well as of a page.
+        let page = self.page().filter(|_| erase.is_some());
+        for (name, bytes) in [("geometry-page", page), ("geometry-erase-block", erase)] {
+            session.put(MetricKey::parse(name), Unit::Bytes, bytes.map(|bytes| bytes as f64));
+        }
+        for (name, open) in
+            ["geometry-open-linear", "geometry-open-random"].into_iter().zip(self.open)
+        {
+            if let Some(Open::Exactly(count)) = open {
+                session.put(MetricKey::parse(name), Unit::Number, Some(f64::from(count)));
+            }
+        }
+        session.conclude(vec![summary::verdict(page, erase, self.open, writes)]);
+        session.checkpoint();
+    }
+}
+
+fn boundary_key(bytes: u64) -> MetricKey {
+    MetricKey::of_words(&[&"geometry", &"boundary", &binary_tight(bytes)])
+}
+
+/// Boundaries of a class within the region: odd multiples of its size, those of 2^k no multiples of 3,
+/// drawn at random.
+fn boundaries(size: u64, triple: bool, bytes: u64, margin: u64, seed: u64) -> Vec<u64> {
+    let multiples = bytes.saturating_sub(margin) / size;
+    if multiples == 0 {
+        return Vec::new();
+    }
+    let order = Permutation::new(multiples, seed ^ size);
+    let all = (0..order.len()).map(|i| order.get(i) + 1);
+    let fits = |m: &u64| m % 2 == 1 && (triple || m % 3 != 0) && m * size >= margin;
+    all.filter(fits).take(BOUNDARIES).map(|m| m * size).collect()
+}
+
+/// Reads through the block door; returns the time in nanoseconds.
+fn timed_read(session: &mut Session<'_>, offset: u64, bytes: u64) -> Result<f64, MethodError> {
+    let request =
+        BlockRequest { tag: offset, way: BlockWay::Read, offset, bytes: vec![0; bytes as usize] };
+    let mut done = Vec::new();
+    let blocks = session.rig().blocks()?;
+    blocks.submit(request)?;
+    blocks.poll(true, &mut done)?;
+    let one = done.pop().ok_or(MethodError::Unfinished { part: "geometry-read".into() })?;
+    one.result.map_err(|source| RigError::Io { context: format!("read at {offset}"), source })?;
+    Ok(one.done_ns.saturating_sub(one.submitted_ns) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boundaries_are_of_their_class_alone() {
+        for k in POWERS {
+            for boundary in boundaries(1 << k, false, 1 << 30, 4096, 3) {
+                assert!(boundary.trailing_zeros() == k && !(boundary >> k).is_multiple_of(3));
+            }
+        }
+        for boundary in boundaries(3 << 19, true, 1 << 30, 4096, 3) {
+            assert!(boundary.is_multiple_of(3) && boundary.trailing_zeros() == 19);
+        }
+        assert_eq!(boundaries(1 << 20, false, 1 << 30, 4096, 3).len(), BOUNDARIES);
+        assert!(boundaries(1 << 20, false, 1 << 10, 4096, 3).is_empty());
+    }
+}

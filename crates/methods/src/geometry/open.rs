@@ -1,0 +1,168 @@
+//! Open erase blocks: the number that take writes in turn without a copy.
+
+use rig::{BlockRequest, BlockWay, Preparation, RigError};
+use workload::{Content, Filler, Permutation, Region};
+
+use super::Found;
+use crate::MethodError;
+use crate::session::Session;
+use crate::whole::Whole;
+
+/// Bytes of a write.
+const CHUNK: u64 = 64 << 10;
+
+/// Writes to each block that are timed; the first, which opens it, is not.
+const TURNS: u64 = 8;
+
+/// Most blocks tried.
+const MOST: u32 = 32;
+
+/// A write takes so many times as long as with one block if one too many is open.
+const TOO_MANY: f64 = 2.0;
+
+/// Bytes written in each of both searches, at most.
+const BYTES_MOST: u64 = 96 << 20;
+
+/// Seconds of each search, at most.
+const SECONDS_MOST: f64 = 240.0;
+
+/// Blocks that stay open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Open {
+    /// So many; 0: even one is copied for writes at random.
+    Exactly(u32),
+    /// More than were tried.
+    AtLeast(u32),
+}
+
+/// Searches in order and at random; without an erase block there is nothing to search.
+pub(super) fn search(
+    session: &mut Session<'_>,
+    whole: &Whole,
+    erase: Option<u64>,
+    found: &mut Found,
+) -> Result<(), MethodError> {
+    let names = ["geometry-open-linear", "geometry-open-random"];
+    let mut single = None;
+    for (index, name) in names.into_iter().enumerate() {
+        session.step(name, 0);
+        if session.plans() {
+            let region = Region::first(BYTES_MOST.min(whole.bytes()));
+            let (content, seed) = (Content::Random, whole.test_region.seed_of(7 + index as u32));
+            session.rig().prepare(Preparation::Fill { region, content, seed })?;
+            continue;
+        }
+        let Some(erase) = erase else { continue };
+        let mut writer = Writer::new(session, whole, erase, index == 1);
+        let base = match single {
+            Some(base) => base,
+            None => *single.insert(writer.each_ns(session, 1)?.unwrap_or(f64::INFINITY)),
+        };
+        found.open[index] = writer.search(session, base)?;
+    }
+    Ok(())
+}
+
+/// Writes to erase blocks in turn.
+struct Writer {
+    erase: u64,
+    /// Erase blocks of the region.
+    blocks: u64,
+    random: bool,
+    /// The block after the last one used.
+    next: u64,
+    written: u64,
+    most: u64,
+    began_ns: u64,
+    filler: Filler,
+    seed: u64,
+}
+
+impl Writer {
+    fn new(session: &mut Session<'_>, whole: &Whole, erase: u64, random: bool) -> Writer {
+        let seed = whole.test_region.seed_of(20 + u32::from(random));
+        Writer {
+            erase,
+            blocks: whole.bytes() / erase,
+            random,
+            next: 0,
+            written: 0,
+            most: BYTES_MOST.min(whole.bytes()),
+            began_ns: session.rig().elapsed_ns(),
+            filler: Filler::new(Content::Random, seed),
+            seed,
+        }
+    }
+
+    /// Doubles until it is too many, then halves the gap.
+    fn search(
+        &mut self,
+        session: &mut Session<'_>,
+        base: f64,
+    ) -> Result<Option<Open>, MethodError> {
+        let (mut good, mut bad) = (0, None);
+        let mut count = 1;
+        loop {
+            let Some(each) = self.each_ns(session, count)? else {
+                let most = if bad.is_none() { Some(Open::AtLeast(good)) } else { None };
+                return Ok(most.filter(|_| good > 0));
+            };
+            match each > TOO_MANY * base {
+                true => bad = Some(count),
+                false => good = count,
+            }
+            count = match bad {
+                None if good >= MOST => return Ok(Some(Open::AtLeast(good))),
+                None => good * 2,
+                Some(bad) if bad - good <= 1 => return Ok(Some(Open::Exactly(good))),
+                Some(bad) => good + (bad - good) / 2,
+            };
+        }
+    }
+
+    /// Mean time of a write with so many blocks in turn, nanoseconds; `None` if the region, the bytes or
+    /// the time do not allow it.
+    fn each_ns(
+        &mut self,
+        session: &mut Session<'_>,
+        count: u32,
+    ) -> Result<Option<f64>, MethodError> {
+        let bytes = u64::from(count) * (TURNS + 1) * CHUNK;
+        let elapsed = (session.rig().elapsed_ns() - self.began_ns) as f64 / 1e9;
+        let room = u64::from(count) <= self.blocks / 2 && (TURNS + 1) * CHUNK <= self.erase;
+        if !room || self.written + bytes > self.most || elapsed > SECONDS_MOST {
+            return Ok(None);
+        }
+        let first = self.next;
+        self.next = (self.next + u64::from(count)) % (self.blocks - u64::from(count) + 1);
+        let slots = Permutation::new(self.erase / CHUNK, self.seed ^ first);
+        let mut began = 0;
+        for turn in 0..=TURNS {
+            for block in 0..u64::from(count) {
+                let slot = if self.random { slots.get(turn) } else { turn };
+                self.write(session, (first + block) * self.erase + slot * CHUNK)?;
+            }
+            if turn == 0 {
+                session.rig().blocks()?.flush()?;
+                began = session.rig().elapsed_ns();
+            }
+        }
+        session.rig().blocks()?.flush()?;
+        self.written += bytes;
+        let ns = session.rig().elapsed_ns().saturating_sub(began) as f64;
+        Ok(Some(ns / (u64::from(count) * TURNS) as f64))
+    }
+
+    fn write(&mut self, session: &mut Session<'_>, offset: u64) -> Result<(), MethodError> {
+        let mut bytes = vec![0; CHUNK as usize];
+        self.filler.fill(&mut bytes, offset);
+        let request = BlockRequest { tag: offset, way: BlockWay::Write, offset, bytes };
+        let mut done = Vec::new();
+        let blocks = session.rig().blocks()?;
+        blocks.submit_unkept(request)?;
+        blocks.poll(true, &mut done)?;
+        let Some(one) = done.pop() else { return Ok(()) };
+        let failed = |source| RigError::Io { context: format!("write at {offset}"), source };
+        Ok(one.result.map_err(failed)?)
+    }
+}

@@ -1,0 +1,79 @@
+//! The conclusion and the answer of `geometry`.
+
+use record::{Answer, Axis, Better, Chart, Evidence, Explained, Unit, Verdict, VerdictKind};
+use workload::units::{binary, latency, parse_bytes};
+
+use super::Open;
+use crate::Outcome;
+use crate::answer::Draft;
+
+/// GEOMETRY or UNDETERMINED.
+pub(super) fn verdict(
+    page: Option<u64>,
+    erase: Option<u64>,
+    open: [Option<Open>; 2],
+    writes: bool,
+) -> Verdict {
+    let Some(erase) = erase else {
+        let text = "No boundary costs significantly more than the smaller ones: erase blocks do not \
+                    show in reads of this drive.";
+        let next = "a device that does not stripe its data over many chips, or more rounds (--replicates 6)";
+        let verdict = Verdict::new(VerdictKind::Undetermined, text);
+        return Verdict { next_test: Some(next.into()), ..verdict };
+    };
+    let pages = page.map(|page| format!(", pages (or planes read at once) of {}", binary(page)));
+    let words = |open: Option<Open>| match open {
+        Some(Open::Exactly(count)) => count.to_string(),
+        Some(Open::AtLeast(count)) => format!("{count} or more"),
+        None => "an undetermined number".into(),
+    };
+    let open_words = match writes {
+        true => format!(
+            " Writes in turn stay fast to {} blocks in order and to {} at random.",
+            words(open[0]),
+            words(open[1])
+        ),
+        false => " How many are open at once was not measured: that takes writes.".to_string(),
+    };
+    let text =
+        format!("Erase blocks of {}{}.{open_words}", binary(erase), pages.unwrap_or_default());
+    let mut verdict = Verdict::new(VerdictKind::Geometry, text);
+    verdict.evidence.push(Evidence::new("erase block", erase as f64, Unit::Bytes));
+    verdict.evidence.extend(page.map(|page| Evidence::new("page", page as f64, Unit::Bytes)));
+    verdict.explains.push(Explained { metric: "geometry-erase-block".into(), share: None });
+    verdict
+}
+
+/// The answer: erase block and open blocks.
+pub(super) fn answer(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "How large are pages and erase blocks, and how many are open?");
+    let read = draft.value("geometry-read")?;
+    let erase = draft.value("geometry-erase-block").map(|bytes| binary(bytes as u64));
+    let open = draft.value("geometry-open-linear");
+    let sentence = match (erase, open) {
+        (Some(erase), Some(open)) => format!("{erase} erase blocks, {open:.0} open at once."),
+        (Some(erase), None) => format!("{erase} erase blocks."),
+        (None, _) => format!("Undetermined: no boundary adds to a read of {}.", latency(read)),
+    };
+    let title = "What crossing a boundary adds to a read";
+    let chart = out.metrics.iter().fold(
+        Chart::points(title, Axis::Offset, Unit::Nanoseconds),
+        |chart, metric| {
+            let size = metric.name.strip_prefix("geometry-boundary-");
+            match size.and_then(|size| parse_bytes(size).ok()) {
+                Some(bytes) => chart.point("", &metric.name, bytes as f64),
+                None => chart,
+            }
+        },
+    );
+    draft
+        .tile("Erase block", "geometry-erase-block", Better::Neither)
+        .tile("Page", "geometry-page", Better::Neither)
+        .tile("Open, in order", "geometry-open-linear", Better::Higher)
+        .tile("Open, at random", "geometry-open-random", Better::Higher)
+        .tile("Read that crosses nothing", "geometry-read", Better::Lower)
+        .tile("A boundary of 16 KiB adds", "geometry-boundary-16KiB", Better::Lower)
+        .tile("A boundary of 4 MiB adds", "geometry-boundary-4MiB", Better::Lower)
+        .chart(chart)
+        .say(sentence, &[])
+}

@@ -1,0 +1,254 @@
+//! `power`: does the drive fall asleep, and what does waking it cost?
+//!
+//! After rests of 10 ms to 100 s a single random 4 KiB read is timed; reads without a rest before them
+//! tell what a read takes from a drive that is awake. The rests run upwards and downwards in turn, so
+//! that heat and drift affect all of them alike. Reads go through the block door: starting a workload
+//! would itself take longer than the shortest rest.
+
+mod summary;
+
+use record::{Covers, Metric, MetricKey, Safety, Statistic, Unit};
+use rig::{BlockRequest, BlockWay, RigError};
+use workload::Permutation;
+
+use crate::schedule;
+use crate::session::Session;
+use crate::test_region::TestRegion;
+use crate::whole::time_tight;
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
+
+/// Rests, seconds.
+const RESTS: [f64; 9] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
+
+/// Rounds of all rests.
+const ROUNDS: u32 = 3;
+
+/// Reads without a rest, in each round.
+const AWAKE: u32 = 64;
+
+/// Bytes that are read from: enough for no cache of a controller to hold.
+const REGION: u64 = 256 << 20;
+
+/// Bytes of a read.
+const BLOCK: u64 = 4096;
+
+/// Default duration in seconds: the rests, and a fill.
+const SECONDS: f64 = 460.0;
+
+/// Seconds for the fill.
+const FILL_SECONDS: f64 = 20.0;
+
+/// A read after a rest shows a wake-up if it takes at least so many times as long as one in ten of the
+/// reads without a rest, and so many nanoseconds longer: less is the scatter of a read.
+const SLEEP_FACTOR: f64 = 1.5;
+const SLEEP_NS: f64 = 30_000.0;
+
+/// The method.
+pub(crate) struct Power;
+
+static INFO: MethodInfo = MethodInfo {
+    name: "power",
+    summary: "does the drive fall asleep, and what does waking cost",
+    about: "Times single random 4 KiB reads after rests of 10, 30, 100 and 300 ms and 1, 3, 10, 30 and 100 s, \
+            three times, upwards and downwards, beside 64 reads in a row in each round. What comes out is \
+            the time of the first read after each rest, the shortest rest after which every first read \
+            took at least half as long again, and what waking adds. With --time the longest \
+            rests are left out until the rest fits.",
+    safety: Safety::Scratch,
+    seconds: SECONDS,
+    writes: "a scratch file of 256 MiB",
+    primary: &["power-awake", "power-wake", "power-after-{100ms,1s,10s,100s}"],
+    metrics: &[&METRICS],
+    answer: summary::answer,
+    ..MethodInfo::EMPTY
+};
+
+const METRICS: [MetricInfo; 5] = [
+    MetricInfo::new("power-awake", Unit::Nanoseconds, "a random 4 KiB read right after another"),
+    MetricInfo::new("power-awake.p90", Unit::Nanoseconds, "nine in ten of these are faster"),
+    MetricInfo::new("power-after-{time}", Unit::Nanoseconds, "the first read after that rest"),
+    MetricInfo::new(
+        "power-sleep",
+        Unit::Nanoseconds,
+        "the rest after which the drive sleeps, between two of those tried; absent if it does not",
+    ),
+    MetricInfo::new(
+        "power-wake",
+        Unit::Nanoseconds,
+        "what waking adds to a read after the longest rest",
+    ),
+];
+
+impl Method for Power {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        session.declare(&INFO);
+        session.conclude(Vec::new());
+        let size = options.size.unwrap_or(REGION);
+        let options = Options { size: Some(size), ..options.clone() };
+        let mut test_region = TestRegion::new(session.target(), &options, SECONDS)?;
+        test_region.size_given = false;
+        test_region.bytes = session.begin(&test_region, FILL_SECONDS)?;
+        let rounds = if test_region.rounds_given { test_region.rounds } else { ROUNDS };
+        let mut rests = Rests::new(&test_region, rounds, session.target().logical_block_bytes);
+        session.rounds(rounds, None, |session, round| {
+            session.step("power-awake", round);
+            for _ in 0..AWAKE {
+                let ns = rests.read(session)?;
+                rests.awake.push(ns);
+            }
+            for index in schedule::order(rests.after.len(), round) {
+                let seconds = rests.after[index].0;
+                session.rest(&key(seconds).to_string(), seconds)?;
+                let ns = rests.read(session)?;
+                rests.after[index].1.push(ns);
+            }
+            rests.publish(session);
+            Ok(Round::Again)
+        })?;
+        rests.conclude(session);
+        Ok(())
+    }
+}
+
+fn key(seconds: f64) -> MetricKey {
+    MetricKey::of_words(&[&"power", &"after", &time_tight(seconds)])
+}
+
+/// The times so far.
+struct Rests {
+    /// Reads without a rest, nanoseconds.
+    awake: Vec<f64>,
+    /// Rests in seconds, and the first reads after them.
+    after: Vec<(f64, Vec<f64>)>,
+    /// Bytes of a read.
+    block: u64,
+    /// The places of the reads, none twice, and how many were read.
+    order: Permutation,
+    count: u64,
+}
+
+impl Rests {
+    fn new(test_region: &TestRegion, rounds: u32, logical_block: u32) -> Rests {
+        let most = (test_region.seconds - FILL_SECONDS).max(1.0) / f64::from(rounds);
+        let fits = |rest: &f64| {
+            let upto: f64 = RESTS.iter().filter(|other| *other <= rest).sum();
+            upto <= most
+        };
+        let block = BLOCK.max(u64::from(logical_block));
+        Rests {
+            awake: Vec::new(),
+            after: RESTS.into_iter().filter(fits).map(|rest| (rest, Vec::new())).collect(),
+            block,
+            order: Permutation::new(test_region.bytes / block, test_region.seed_of(1)),
+            count: 0,
+        }
+    }
+
+    /// Reads a block that was not read before; returns its time in nanoseconds.
+    fn read(&mut self, session: &mut Session<'_>) -> Result<f64, MethodError> {
+        let offset = self.order.get(self.count % self.order.len()) * self.block;
+        self.count += 1;
+        let bytes = vec![0; self.block as usize];
+        let request = BlockRequest { tag: self.count, way: BlockWay::Read, offset, bytes };
+        let mut done = Vec::new();
+        let blocks = session.rig().blocks()?;
+        blocks.submit(request)?;
+        blocks.poll(true, &mut done)?;
+        let one = done.pop().ok_or(MethodError::Unfinished { part: "power".into() })?;
+        one.result
+            .map_err(|source| RigError::Io { context: format!("read at {offset}"), source })?;
+        Ok(one.done_ns.saturating_sub(one.submitted_ns) as f64)
+    }
+
+    fn publish(&self, session: &mut Session<'_>) {
+        let (median, high) = (quantile(&self.awake, 0.5), quantile(&self.awake, 0.9));
+        let awake = MetricKey::parse("power-awake");
+        session.put(awake.clone(), Unit::Nanoseconds, Some(median));
+        session.put(awake.with(Statistic::P90), Unit::Nanoseconds, Some(high));
+        for (seconds, samples) in self.after.iter().filter(|(_, samples)| !samples.is_empty()) {
+            let metric = analysis::metric(key(*seconds), Unit::Nanoseconds, samples.clone());
+            session.put_metric(metric);
+        }
+        session.checkpoint();
+    }
+
+    /// Whether the drive sleeps, from all rounds: one slow read is none.
+    fn conclude(&self, session: &mut Session<'_>) {
+        let (median, high) = (quantile(&self.awake, 0.5), quantile(&self.awake, 0.9));
+        let sleep = sleep(high, &self.after);
+        if let Sleep::After(low, high) = sleep {
+            let [low, high] = [low, high].map(|seconds| seconds * 1e9);
+            let metric = Metric::single("power-sleep", Unit::Nanoseconds, (low + high) / 2.0);
+            let covers = Some(Covers::Resolution);
+            session.put_metric(Metric { low: Some(low), high: Some(high), covers, ..metric });
+            let longest = self.after.last().map_or(0.0, |(_, samples)| quantile(samples, 0.5));
+            session.put(MetricKey::parse("power-wake"), Unit::Nanoseconds, Some(longest - median));
+        }
+        session.conclude(vec![summary::verdict(median, &self.after, sleep)]);
+        session.checkpoint();
+    }
+}
+
+/// Whether the drive sleeps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sleep {
+    /// After a rest between these, seconds.
+    After(f64, f64),
+    /// Not after any of the rests.
+    Never,
+    /// Some of the first reads took longer, and not all of them after longer rests.
+    Unclear,
+}
+
+/// The shortest rest after which, and after all longer ones, every first read was slow.
+fn sleep(awake_ns: f64, after: &[(f64, Vec<f64>)]) -> Sleep {
+    let slow = |ns: &f64| *ns >= SLEEP_FACTOR * awake_ns && *ns >= awake_ns + SLEEP_NS;
+    let counts: Vec<(usize, usize)> =
+        after.iter().map(|(_, ns)| (ns.iter().filter(|ns| slow(ns)).count(), ns.len())).collect();
+    if counts.iter().all(|(slow, _)| *slow == 0) {
+        return Sleep::Never;
+    }
+    let all = |(slow, of): &(usize, usize)| slow == of && *of > 0;
+    let from = counts.iter().rposition(|count| !all(count)).map_or(0, |last| last + 1);
+    let early = counts[..from].iter().any(|(slow, _)| *slow > 0);
+    match after.get(from) {
+        Some((rest, _)) if !early => {
+            Sleep::After(if from > 0 { after[from - 1].0 } else { 0.0 }, *rest)
+        }
+        _ => Sleep::Unclear,
+    }
+}
+
+/// The value below which this share of the values lies; 0 of none.
+fn quantile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = ((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1));
+    sorted.get(at).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_sleeps_from_the_first_rest_on_after_which_all_reads_are_slow() {
+        let after = |times: [[f64; 2]; 4]| -> Vec<(f64, Vec<f64>)> {
+            let rests = [0.1, 1.0, 10.0, 100.0].into_iter();
+            rests.zip(times).map(|(rest, us)| (rest, us.map(|us| us * 1e3).to_vec())).collect()
+        };
+        let (fast, slow) = ([80.0, 90.0], [900.0, 1000.0]);
+        let found = |times| sleep(85e3, &after(times));
+        assert_eq!(found([fast, fast, fast, fast]), Sleep::Never);
+        assert_eq!(found([fast, slow, slow, slow]), Sleep::After(0.1, 1.0));
+        assert_eq!(found([slow, slow, slow, slow]), Sleep::After(0.0, 0.1));
+        // One slow read is a disturbance, and no sleep that ends with a longer rest is one.
+        assert_eq!(found([fast, [80.0, 900.0], fast, fast]), Sleep::Unclear);
+        assert_eq!(found([fast, slow, fast, fast]), Sleep::Unclear);
+        assert_eq!(found([fast, [80.0, 900.0], slow, slow]), Sleep::Unclear);
+    }
+}

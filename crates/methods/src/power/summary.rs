@@ -1,0 +1,89 @@
+//! The conclusion and the answer of `power`.
+
+use record::{Answer, Axis, Better, Chart, Evidence, Explained, Unit, Verdict, VerdictKind};
+use workload::units::{latency, span};
+
+use super::{RESTS, Sleep, key, quantile};
+use crate::Outcome;
+use crate::answer::Draft;
+
+/// POWER STATE, NO POWER STATE or UNDETERMINED.
+pub(super) fn verdict(awake_ns: f64, after: &[(f64, Vec<f64>)], sleep: Sleep) -> Verdict {
+    let longest = after.last().map_or(0.0, |(seconds, _)| *seconds);
+    let first = after.last().map_or(0.0, |(_, samples)| quantile(samples, 0.5));
+    let (kind, text) = match sleep {
+        Sleep::After(low, high) => {
+            let range = match low {
+                0.0 => format!("before {}", words(high)),
+                low => format!("between {} and {}", words(low), words(high)),
+            };
+            let text = format!(
+                "The drive falls asleep {range} of rest: the first read then takes {}, others {}.",
+                latency(first),
+                latency(awake_ns)
+            );
+            (VerdictKind::PowerState, text)
+        }
+        Sleep::Never => {
+            let text = format!(
+                "No sleep shows up to {} of rest: the first read takes as long as any.",
+                words(longest)
+            );
+            (VerdictKind::NoPowerState, text)
+        }
+        Sleep::Unclear => {
+            let text = "Some first reads took longer, but not all of them after longer rests: a \
+                        disturbance, or a state that this test does not see.";
+            (VerdictKind::Undetermined, text.to_string())
+        }
+    };
+    let mut verdict = Verdict::new(kind, text);
+    verdict.evidence.push(Evidence::new("awake", awake_ns, Unit::Nanoseconds));
+    for (seconds, samples) in after.iter().filter(|(_, samples)| !samples.is_empty()) {
+        let name = format!("after {}", words(*seconds));
+        verdict.evidence.push(Evidence::new(name, quantile(samples, 0.5), Unit::Nanoseconds));
+    }
+    if sleep != Sleep::Unclear {
+        let metric = after.last().map(|(seconds, _)| key(*seconds).to_string());
+        verdict.explains.extend(metric.map(|metric| Explained { metric, share: None }));
+        return verdict;
+    }
+    let next = "more rounds: --replicates 6, with nothing else running";
+    Verdict { next_test: Some(next.into()), ..verdict }
+}
+
+/// `30 ms`, `3.0 s`.
+fn words(seconds: f64) -> String {
+    if seconds < 1.0 { format!("{:.0} ms", seconds * 1e3) } else { span(seconds) }
+}
+
+/// The answer: whether the drive sleeps, and the price.
+pub(super) fn answer(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "Does the drive fall asleep, and what does waking cost?");
+    let awake = draft.value("power-awake")?;
+    let rests = RESTS.into_iter().map(|rest| (rest, key(rest).to_string()));
+    let rests: Vec<(f64, String)> = rests.filter(|(_, k)| draft.find(k).is_some()).collect();
+    let (longest, last) = rests.last()?;
+    let sentence = match (draft.value("power-wake"), draft.find("power-sleep")) {
+        (Some(wake), Some(sleep)) => format!(
+            "Asleep after {} of rest: waking adds {} to a read of {}.",
+            words(sleep.high.unwrap_or(0.0) / 1e9),
+            latency(wake),
+            latency(awake)
+        ),
+        _ if draft.concluded(&VerdictKind::NoPowerState) => {
+            format!("No sleep shows up to {} of rest.", words(*longest))
+        }
+        _ => "Some first reads take longer, with no clear rule.".to_string(),
+    };
+    let chart = Chart::points("First read after a rest", Axis::Rest, Unit::Nanoseconds);
+    let chart = rests.iter().fold(chart, |chart, (rest, k)| chart.point("", k, *rest));
+    draft
+        .tile("Awake", "power-awake", Better::Lower)
+        .tile("Waking adds", "power-wake", Better::Lower)
+        .tile("Sleeps after", "power-sleep", Better::Neither)
+        .tile("First read after the longest rest", last, Better::Lower)
+        .tile("First read after 100 ms", "power-after-100ms", Better::Lower)
+        .chart(chart)
+        .say(sentence, &[])
+}
