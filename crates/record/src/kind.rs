@@ -353,8 +353,6 @@ kinds! {
         Aliasing = "ALIASING",
         /// The drive loses content at some places.
         ContentLost = "CONTENT LOST",
-        /// The first access after a rest takes longer: the drive sleeps.
-        PowerState = "POWER STATE",
         /// The first access after a rest takes as long as any.
         NoPowerState = "NO POWER STATE",
         /// The size of pages and erase blocks, and the number of open ones.

@@ -14,7 +14,7 @@ const ERRORS: f64 = 5.0;
 const LEAST_SHARE: f64 = 0.02;
 const LEAST_NS: f64 = 3_000.0;
 
-/// Least classes above a step within reach, for whose level the height is confirmed.
+/// All classes above a step lie at least this share of its height above the level below it.
 const CONFIRMED: f64 = 0.5;
 
 /// The cost of crossing the boundaries of a class.
@@ -52,7 +52,8 @@ pub(super) fn steps(levels: &[Level], read_ns: f64) -> Vec<(u64, f64)> {
     let least = LEAST_NS.max(LEAST_SHARE * read_ns);
     let mut found = Vec::new();
     let mut from = 0;
-    for at in 1..levels.len() {
+    // The largest class has none above it that would confirm its level.
+    for at in 1..levels.len().saturating_sub(1) {
         let (below, here) = (mean(&levels[from..at]), levels[at]);
         let height = here.mean_ns - below.mean_ns;
         let error = (here.error_ns.powi(2) + below.error_ns.powi(2)).sqrt();

@@ -39,7 +39,7 @@ const ROUNDS: u32 = 2;
 
 /// Classes: 2^k and 3 * 2^k bytes.
 const POWERS: std::ops::RangeInclusive<u32> = 13..=24;
-const TRIPLES: std::ops::RangeInclusive<u32> = 15..=23;
+const TRIPLES: std::ops::RangeInclusive<u32> = 15..=24;
 
 /// An erase block is at least as large, and a page smaller.
 const ERASE_LEAST: u64 = 128 << 10;

@@ -75,6 +75,7 @@ fn whoever_did_not_give_a_drive_away_is_refused_before_the_first_byte() {
             fake.info.target.kind = kind;
             let elsewhere = [
                 ("zones", TargetKind::Device),
+                ("geometry", TargetKind::Device),
                 ("trim", TargetKind::Directory),
                 ("stream", TargetKind::Directory),
             ];
