@@ -240,7 +240,7 @@ fn boundaries(size: u64, triple: bool, bytes: u64, margin: u64, seed: u64) -> Ve
     }
     let order = Permutation::new(multiples, seed ^ size);
     let all = (0..order.len()).map(|i| order.get(i) + 1);
-    let fits = |m: &u64| m % 2 == 1 && (triple || m % 3 != 0) && m * size >= margin;
+    let fits = |m: &u64| m % 2 == 1 && (triple || !m.is_multiple_of(3)) && m * size >= margin;
     all.filter(fits).take(BOUNDARIES).map(|m| m * size).collect()
 }
 
