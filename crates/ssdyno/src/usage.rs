@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(advice, "--method");
         assert_eq!(said("ssdyno shwo").1, "show");
         let (text, _) = said("ssdyno run");
-        assert_eq!(text, "the following required arguments were not provided: <TARGET>");
+        assert_eq!(text, "the following required arguments were not provided: <TARGET>...");
         let (text, _) = said("ssdyno io . --bs 4x");
         assert!(!text.contains('\n') && text.contains("4x"), "{text}");
     }
