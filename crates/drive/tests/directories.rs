@@ -112,10 +112,12 @@ fn a_plan_leaves_orphans_alone() {
 }
 
 #[test]
-fn a_small_card_is_measured_if_a_size_is_given() {
+fn a_small_card_is_measured_with_what_fits() {
     let card = or_skip!(Loop::with(32 * MIB, &["mkfs.ext4", "-q", "-m", "0"]));
     let mounted = or_skip!(Mounted::new(&card.path, "rw"));
-    let refused = error(mounted.text(), &unsized_());
+    let planned = plan_open(mounted.text(), &unsized_()).expect("planned").info;
+    assert!((16 * MIB..29 * MIB).contains(&planned.bytes), "{}", planned.bytes);
+    let refused = error(mounted.text(), &sized(planned.bytes + MIB));
     assert_eq!(refused.kind(), ErrorKind::Refused);
     let DriveError::NoRoom { fits, .. } = refused else { panic!("{refused}") };
     assert!((8 * MIB..29 * MIB).contains(&fits), "{fits}");

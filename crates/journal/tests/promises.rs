@@ -52,6 +52,18 @@ fn kept_in(dir: &Path) -> PathBuf {
     place.keep(&key(), &borrowed).expect("kept").path().to_path_buf()
 }
 
+/// Opens the journal of a dead run. A process that another test is just starting shares its lock until
+/// it executes its own program.
+fn open_dead(path: &Path) -> Kept {
+    let held = |kept: &Result<Kept, JournalError>| matches!(kept, Err(JournalError::Held { .. }));
+    let tries = std::iter::repeat_with(|| Kept::open(path)).take(1_000_000);
+    tries
+        .inspect(|_| std::thread::yield_now())
+        .find(|kept| !held(kept))
+        .expect("held")
+        .expect("whole")
+}
+
 /// The header as the format has it, for a drive with this content.
 fn header(content: &[u8]) -> Value {
     let checksums: Vec<u64> = content.chunks(64 * KIB).map(xxh3_64).collect();
@@ -135,7 +147,7 @@ fn a_header_that_contradicts_itself_is_refused() {
 #[test]
 fn only_the_blocks_asked_for_are_put_back() {
     let dir = TempDir::new().expect("a directory");
-    let kept = Kept::open(&kept_in(dir.path())).expect("whole");
+    let kept = open_dead(&kept_in(dir.path()));
     let drive = drive_at(&dir.path().join("drive"), &vec![0; BYTES]);
     kept.borrowed.put_back(&drive, &[1]).expect("put back");
     let now = fs::read(dir.path().join("drive")).expect("read");
@@ -149,7 +161,7 @@ fn only_the_blocks_asked_for_are_put_back() {
 #[test]
 fn a_write_that_did_not_arrive_is_an_error() {
     let dir = TempDir::new().expect("a directory");
-    let kept = Kept::open(&kept_in(dir.path())).expect("whole");
+    let kept = open_dead(&kept_in(dir.path()));
     drive_at(&dir.path().join("drive"), &vec![0; BYTES]);
     let path = dir.path().join("drive");
     let losing = File::options().read(true).append(true).open(path).expect("opens");
@@ -316,14 +328,14 @@ fn a_journal_kept_elsewhere_stops_runs_that_use_the_default_place() {
     let [left] = &found[..] else { panic!("{found:?}") };
     assert!(matches!(left.state, State::Whole(_)), "{left:?}");
     assert_eq!(left.path.parent(), Some(place.dir()));
-    let borrowed = Kept::open(&left.path).expect("whole").borrowed;
+    let borrowed = open_dead(&left.path).borrowed;
     for place in
         [&default, &place, &Place::at(&dir.path().join("new")).registered_in(default.dir())]
     {
         let error = place.keep(&key, &borrowed).expect_err("still kept");
         assert!(matches!(error, JournalError::Unfinished { .. }), "{error}");
     }
-    let kept = Kept::open(&left.path).expect("whole");
+    let kept = open_dead(&left.path);
     default.close(kept).expect("closed");
     assert!(default.unfinished().expect("readable").is_empty());
     assert_eq!(fs::read_dir(default.dir()).expect("there").count(), 0, "no entry stays");
@@ -337,7 +349,7 @@ fn a_journal_out_of_reach_stops_runs_until_it_is_discarded() {
     let (dir, place, key) = killed_elsewhere();
     let default = Place::at(&dir.path().join("state"));
     let there = fs::read_dir(place.dir()).expect("there").next().expect("one").expect("one").path();
-    let borrowed = Kept::open(&there).expect("whole").borrowed;
+    let borrowed = open_dead(&there).borrowed;
     fs::rename(place.dir(), dir.path().join("unplugged")).expect("renamed");
     let error = default.keep(&key, &borrowed).expect_err("out of reach");
     assert!(error.to_string().contains(&there.display().to_string()), "{error}");

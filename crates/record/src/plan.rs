@@ -10,7 +10,7 @@ pub enum Safety {
     Reads,
     /// Writes its own new file in a directory, and removes it.
     Scratch,
-    /// Overwrites blocks with their own content, under a journal.
+    /// Overwrites blocks that a journal holds, and puts their content back.
     Borrows,
     /// Part or all of the drive's content is lost.
     Destroys,

@@ -211,7 +211,7 @@ pub fn plan(
         Safety::Reads => "reads: changes nothing",
         Safety::Scratch => "scratch: a file of its own, removed afterwards",
         Safety::Borrows => {
-            "borrows: overwrites blocks with their own content, after saving them in a journal"
+            "borrows: overwrites blocks that a journal holds, and puts their content back"
         }
         Safety::Destroys => "destroys: content is lost",
     };

@@ -132,7 +132,7 @@ fn borrowed_blocks_are_in_the_journal_and_go_back() {
 }
 
 #[test]
-fn borrowed_blocks_may_only_be_overwritten_with_their_own_content() {
+fn workloads_and_commands_leave_borrowed_blocks_their_own_content() {
     let directory = tempfile::tempdir().expect("a directory");
     let place = journal::Place::at(directory.path());
     let mut machine = machine(Safety::Borrows, Some(place));
@@ -155,8 +155,12 @@ fn borrowed_blocks_may_only_be_overwritten_with_their_own_content() {
     refused("fill", machine.prepare(fill).err());
     refused("discard", machine.prepare(Preparation::Discard { region }).err());
     refused("release", machine.prepare(Preparation::Release { region }).err());
-    let request = BlockRequest { tag: 0, way: BlockWay::Write, offset: 0, bytes: vec![1; 512] };
-    refused("block door", machine.blocks().expect("a door").submit(request).err());
+    let write =
+        |offset| BlockRequest { tag: 0, way: BlockWay::Write, offset, bytes: vec![1; 8192] };
+    for offset in [region.bytes, region.bytes - 4096] {
+        let outside = machine.blocks().expect("a door").submit(write(offset));
+        assert!(matches!(outside, Err(RigError::Refused(_))), "{offset}: {outside:?}");
+    }
     let erase = machine.prepare(Preparation::Erase { region, how: Erase::Discard });
     assert!(matches!(erase, Err(RigError::Refused(_))), "{erase:?}");
     let format = machine.prepare(Preparation::Format { block_bytes: 4096 });
@@ -164,6 +168,22 @@ fn borrowed_blocks_may_only_be_overwritten_with_their_own_content() {
     assert!(memory(&machine).drive().bytes.iter().all(|byte| *byte == 0), "nothing was written");
     let own = Workload { content: Content::Original, ..random };
     assert!(machine.measure(&own).is_ok());
+}
+
+#[test]
+fn content_of_a_method_that_went_through_the_block_door_goes_back() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut machine = machine(Safety::Borrows, Some(journal::Place::at(directory.path())));
+    let content: Vec<u8> = (0..BYTES).map(|i| (i / 4096) as u8 ^ i as u8).collect();
+    memory(&machine).drive().bytes.copy_from_slice(&content);
+    machine.prepare(Preparation::Borrow { region: Region::first(262_144) }).expect("kept");
+    let stamp = BlockRequest { tag: 0, way: BlockWay::Write, offset: 4096, bytes: vec![1; 512] };
+    let door = machine.blocks().expect("a door");
+    door.submit(stamp).expect("its content is in the journal");
+    door.poll(true, &mut Vec::new()).expect("written");
+    assert_ne!(memory(&machine).drive().bytes, content);
+    machine.prepare(Preparation::Restore).expect("restored");
+    assert_eq!(memory(&machine).drive().bytes, content);
 }
 
 #[test]

@@ -39,8 +39,7 @@ fn table(methods: &[&MethodInfo]) -> String {
         ]);
     }
     let legend = "\nreads: changes nothing   scratch: a file of its own, removed afterwards\n\
-                  borrows: blocks are overwritten with their own content   destroys: content is \
-                  lost\nssdyno methods NAME shows one in full.\n";
+                  borrows: blocks are overwritten and put back   destroys: content is lost\nssdyno methods NAME shows one in full.\n";
     table.render(&screen::style()) + legend
 }
 

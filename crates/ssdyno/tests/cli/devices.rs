@@ -72,7 +72,7 @@ fn a_device_is_listed_with_what_may_be_done() {
     assert_eq!(listed["mounts"][0]["mount"], mounted.text());
     let text = place.ssdyno(&["list"]).good().out;
     let line = text.lines().find(|line| line.starts_with(&device.path)).expect("its line");
-    assert!(line.contains("read") && line.ends_with(mounted.text()), "{text}");
+    assert!(line.contains("read") && line.contains(mounted.text()), "{text}");
     let text = place.ssdyno(&["list", "--verbose"]).good().out;
     assert!(text.contains(&device.path) && text.contains("reads only: "), "{text}");
 }

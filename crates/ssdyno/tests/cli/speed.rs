@@ -88,7 +88,7 @@ fn state(said: &Said) -> Value {
 fn a_lent_device_is_measured_and_every_byte_is_as_before() {
     let lent = or_skip!(Lent::new());
     let dry = lent.place.ssdyno(&lent.words(&["--dry-run"])).good().out;
-    assert!(dry.contains("borrows: overwrites blocks with their own content"), "{dry}");
+    assert!(dry.contains("borrows: overwrites blocks that a journal holds"), "{dry}");
     assert!(!fs::exists(&lent.journal).expect("known"), "a dry run makes nothing");
     let record = lent.run().good().json();
     for name in ["speed-read", "speed-write", "speed-write-middle", "speed-read-end"] {
