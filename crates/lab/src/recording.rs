@@ -37,6 +37,7 @@ pub(crate) struct Recording {
     trouble: Option<StoreError>,
     /// Findings of the rig.
     notes: Vec<Finding>,
+    provokes: &'static [FindingKind],
     watcher: Box<dyn Watcher>,
 }
 
@@ -46,6 +47,8 @@ pub(crate) struct Test<'a> {
     pub method: &'a str,
     /// Version of its protocol; `None`: the first.
     pub protocol: Option<u32>,
+    /// Findings that it provokes on purpose: they become notes.
+    pub provokes: &'static [FindingKind],
     /// Seed of everything random; `None` where jobs have seeds of their own.
     pub seed: Option<u64>,
 }
@@ -74,7 +77,8 @@ impl Recording {
         run.number = Some(number);
         let began = Instant::now();
         let notes = Vec::new();
-        Ok(Recording { store, run, number, began, trouble: None, notes, watcher })
+        let provokes = test.provokes;
+        Ok(Recording { store, run, number, began, trouble: None, notes, provokes, watcher })
     }
 
     /// The number of the run in the store.
@@ -220,6 +224,10 @@ impl Recording {
             plan.workloads.clone_from(&outcome.workloads);
         }
         self.run.warnings = bounded(self.notes.iter().chain(&outcome.warnings));
+        let provoked = |finding: &&mut Finding| self.provokes.contains(&finding.kind);
+        for finding in self.run.warnings.iter_mut().filter(provoked) {
+            finding.level = Level::Note;
+        }
         self.run.errors.truncate(MESSAGES_MAX);
         // The stamp covers the findings about the machine too, which the method does not see.
         let stamp = Stamp::of(&self.run.warnings, &self.run.verdicts);

@@ -87,7 +87,8 @@ impl<'a> Planned<'a> {
         let Planned { plan, request, work, info, file } = self;
         let store = request.store.as_deref();
         let seed = Some(request.instrument.seed);
-        let test = Test { method: work.name(), protocol: work.protocol(), seed };
+        let (method, protocol) = (work.name(), work.protocol());
+        let test = Test { method, protocol, seed, provokes: work.provokes() };
         let recording = Recording::begin(store, test, &info, plan, watcher)?;
         Ok(Begun { request, work, recording, file })
     }

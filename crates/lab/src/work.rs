@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use methods::{Catalog, Declared, Method, MethodInfo, Options, Session};
+use record::FindingKind;
 
 use crate::error::{LabError, Result};
 
@@ -27,6 +28,10 @@ pub(crate) trait Script {
     /// Version of its protocol; `None`: the first.
     fn protocol(&self) -> Option<u32> {
         None
+    }
+    /// Findings that it provokes on purpose.
+    fn provokes(&self) -> &'static [FindingKind] {
+        &[]
     }
 }
 
@@ -59,6 +64,10 @@ impl<'a> Work<'a> {
     pub(crate) fn protocol(&self) -> Option<u32> {
         self.0.protocol()
     }
+
+    pub(crate) fn provokes(&self) -> &'static [FindingKind] {
+        self.0.provokes()
+    }
 }
 
 struct Scripted<'a> {
@@ -81,6 +90,10 @@ impl Script for Scripted<'_> {
 
     fn protocol(&self) -> Option<u32> {
         Some(self.method.info().protocol).filter(|version| *version > 1)
+    }
+
+    fn provokes(&self) -> &'static [FindingKind] {
+        self.method.info().provokes
     }
 }
 

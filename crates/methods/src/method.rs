@@ -1,6 +1,6 @@
 //! The interface of a method: its description and its script.
 
-use record::{Answer, MetricKey, Safety};
+use record::{Answer, FindingKind, MetricKey, Safety};
 use rig::{Exit, RigError};
 
 use crate::{Declared, MetricInfo, Options, Outcome, Session};
@@ -32,6 +32,8 @@ pub struct MethodInfo {
     pub primary: &'static [&'static str],
     /// Its answer, from the measurements so far; `None` before there is one.
     pub answer: fn(&Outcome) -> Option<Answer>,
+    /// Findings that it provokes to find its answer, such as an overload: they are no doubt about it.
+    pub provokes: &'static [FindingKind],
     /// Whether it compares with a RAM disc, see [`rig::Rig::reference`].
     pub wants_reference: bool,
 }
@@ -50,6 +52,7 @@ impl MethodInfo {
         metrics: &[],
         primary: &[],
         answer: |_| None,
+        provokes: &[],
         wants_reference: false,
     };
 

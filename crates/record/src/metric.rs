@@ -52,7 +52,8 @@ pub enum Covers {
     /// The quantity itself in 95 of 100 cases: the mean that more replicates would approach, or a
     /// place in a series.
     Mean,
-    /// The value that was read from a coarse clock or counter, one unit more or less.
+    /// The value that was read from a coarse clock or counter, one unit more or less, or between the
+    /// last two steps of a search.
     Resolution,
 }
 

@@ -1,7 +1,7 @@
 //! Numbers with units, for display. Unknown is a word, never 0.
 
 use record::{Covers, HistoryKey, Metric, Run, Unit};
-use workload::units::{amount, decimal, latency, significant, throughput};
+use workload::units::{amount, binary, decimal, latency, significant, throughput};
 
 use crate::style::Style;
 
@@ -14,10 +14,20 @@ pub fn show(unit: Unit, value: f64) -> String {
         Unit::BytesPerSecond => throughput(value),
         Unit::Iops => format!("{} IOPS", amount(value)),
         Unit::Nanoseconds => latency(value),
-        Unit::Bytes => decimal(value.max(0.0) as u64),
+        Unit::Bytes => bytes(value.max(0.0) as u64),
         Unit::Celsius => format!("{} C", trimmed(value)),
         Unit::Number => trimmed(value),
     }
+}
+
+/// Largest size that is shown as the size of a block.
+const BLOCK_MAX: u64 = 64 << 20;
+
+/// A size of a block in binary units, `4 MiB`; any other amount in decimal ones.
+fn bytes(bytes: u64) -> String {
+    let odd = bytes.checked_shr(bytes.trailing_zeros()).unwrap_or(0);
+    let block = (512..=BLOCK_MAX).contains(&bytes) && (odd == 1 || odd == 3);
+    if block { binary(bytes) } else { decimal(bytes) }
 }
 
 /// [`show`], or the word for unknown.
@@ -54,7 +64,7 @@ pub(crate) fn interval_heading<'a>(metrics: impl Iterator<Item = &'a Metric>) ->
     match claims[..] {
         [Some(Covers::NextRun)] => "next time",
         [Some(Covers::Rounds)] => "rounds",
-        [Some(Covers::Resolution)] => "one tick",
+        [Some(Covers::Resolution)] => "resolution",
         [Some(Covers::Mean) | None] => "95% interval",
         _ => "interval",
     }
@@ -136,6 +146,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sizes_of_blocks_are_binary_and_amounts_decimal() {
+        let table = [
+            (4096.0, "4 KiB"),
+            (4_194_304.0, "4 MiB"),
+            (12_582_912.0, "12 MiB"),
+            (5_767_168.0, "5.77 MB"),
+            (170e9, "170 GB"),
+            (134_217_728.0, "134 MB"),
+            (0.0, "0 B"),
+        ];
+        for (value, words) in table {
+            assert_eq!(show(Unit::Bytes, value), words);
+        }
+    }
+
+    #[test]
     fn every_unit_reads_as_people_write_it() {
         let table = [
             (Unit::BytesPerSecond, 3.48e9, "3480 MB/s"),
@@ -176,7 +202,7 @@ mod tests {
             (Some(Covers::Mean), "95% interval 990 MB/s to 1020 MB/s"),
             (Some(Covers::Rounds), "rounds 990 MB/s to 1020 MB/s"),
             (Some(Covers::NextRun), "next time 990 MB/s to 1020 MB/s"),
-            (Some(Covers::Resolution), "one tick 990 MB/s to 1020 MB/s"),
+            (Some(Covers::Resolution), "resolution 990 MB/s to 1020 MB/s"),
         ];
         for (covers, words) in table {
             metric.covers = covers;

@@ -53,6 +53,7 @@ static INFO: MethodInfo = MethodInfo {
     primary: &["fake-capacity"],
     metrics: &[&METRICS],
     answer: summary::answer,
+    provokes: &[FindingKind::ContentLost],
     ..MethodInfo::EMPTY
 };
 

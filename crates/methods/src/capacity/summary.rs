@@ -114,7 +114,6 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Tested", "fake-tested", Better::Neither)
         .tile("Lost", "fake-lost", Better::Lower)
         .tile("Misplaced", "fake-misplaced", Better::Lower)
-        .tile("Finds 1% of bad places", "fake-detection", Better::Higher)
         .chart(chart)
         .say(sentence, &[])
 }

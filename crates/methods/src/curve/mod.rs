@@ -77,6 +77,7 @@ static INFO: MethodInfo = MethodInfo {
     primary: &["curve-knee", "curve-kept", "curve-{10,50,90}.{p50,p99}"],
     metrics: &[&METRICS],
     answer: summary::answer,
+    provokes: &[record::FindingKind::Overloaded],
     ..MethodInfo::EMPTY
 };
 

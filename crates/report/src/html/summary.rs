@@ -190,7 +190,8 @@ fn leading(run: &Run) -> Vec<Tile> {
 
 fn of_metric(label: String, metric: &Metric, run: &Run) -> Tile {
     let value = quantity::show_known(metric.unit, metric.value);
-    let words = quantity::interval_words(metric);
+    // A number without an interval stands alone.
+    let words = metric.low.map(|_| quantity::interval_words(metric)).unwrap_or_default();
     let below = match quantity::grounds(metric, run) {
         Some(grounds) => format!("{words} ({grounds})"),
         None => words,

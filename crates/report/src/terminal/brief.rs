@@ -173,7 +173,7 @@ fn range(metric: &Metric) -> String {
     let word = match metric.covers {
         Some(Covers::NextRun) => "next",
         Some(Covers::Rounds) => "rounds",
-        Some(Covers::Resolution) => "tick",
+        Some(Covers::Resolution) => "within",
         Some(Covers::Mean) | None => "95%",
     };
     if metric.covers == Some(Covers::NextRun) && high > NOISY_FROM * low {
