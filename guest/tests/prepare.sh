@@ -18,7 +18,7 @@ state() { ssdyno show last --store /tmp/runs.db --json | jq -r .$1; }
 
 nvme=$(device nvme)
 holds "format to 4096" prepare nvme --to fresh --lbaf 4096
-says "ERASED"
+says "The drive is fresh"
 is "block size of the kernel" "$(block "$nvme")" 4096
 is "format in use by nvme-cli" "$(nvme id-ns "$nvme" | grep -c 'lbads:12.*in use')" 1
 holds "fills the 4Kn drive" prepare nvme --to filled
@@ -39,7 +39,7 @@ is "units written by nvme-cli and by the record" "$((after - before))" "$added"
 
 holds "SATA" prepare ssd --to filled
 holds "SATA discard" prepare ssd --to fresh
-says "ERASED"
+says "The drive is fresh"
 blank "image of the SATA drive" ssd
 holds "USB by zeroes" prepare usb --to fresh --zero
 says "read as zeroes"
@@ -53,5 +53,5 @@ mkfs.ext4 -q "$nvme"; mkdir -p /mnt; mount "$nvme" /mnt
 refused 3 "mounted" nvme --to fresh --lbaf 4096
 dd if=/dev/urandom of=/mnt/x bs=1M count=16 2>/dev/null; sync; rm /mnt/x
 holds "free space" ssdyno prepare /mnt --to trimmed $store
-says "TRIMMED"
+says "Free space discarded"
 umount /mnt

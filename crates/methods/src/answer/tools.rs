@@ -154,13 +154,17 @@ pub(crate) fn command(out: &Outcome) -> Option<Answer> {
 /// The answer of `prepare`: the state that the drive is in.
 pub(crate) fn prepare(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Which state is the drive in?");
-    let sentence = match out.state_after {
+    let trimmed = draft
+        .value("trimmed")
+        .map(|bytes| format!("Free space discarded: {}", decimal(bytes as u64)));
+    let state = match out.state_after {
         State::Fresh => "The drive is fresh: everything is discarded",
         State::Filled => "The drive is full: everything was written once in order",
         State::Used => "The drive is used: everything was written over at random",
         State::Trimmed => "The drive is trimmed: used, then everything discarded",
         State::Unknown => "The state of the drive is unknown",
     };
+    let sentence = trimmed.unwrap_or_else(|| state.to_string());
     let figures: Vec<&Metric> = out.metrics.iter().collect();
     let draft = figures.iter().fold(draft, |draft, metric| {
         draft.tile(&super::general::spoken(metric), &metric.name, Better::Neither)
