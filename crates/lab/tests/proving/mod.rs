@@ -323,7 +323,8 @@ pub struct Tally {
 /// Judges the verdicts of one session on one drive.
 pub fn judge(scenario: &Scenario, seed: u64, seconds: u64) -> Tally {
     let mut spec = plain();
-    spec.seed.value = seed;
+    (spec.seed.value, spec.vary.session_seed.value) = (seed, seed);
+    spec.vary.amount.value = 1.0;
     (scenario.cause)(&mut spec);
     let without = |lift: Change| {
         let mut lifted = spec.clone();
