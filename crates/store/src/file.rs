@@ -6,7 +6,7 @@
 //!
 //! A power cut leaves a readable store. The log has a checksum per frame and is read up to the
 //! first incomplete one, and it is fsynced before its content moves to the main file. With
-//! `synchronous=NORMAL` the last transactions before the cut may be lost, with `FULL` none: see
+//! `synchronous=NORMAL` the last transactions before the cut may be lost, with `EXTRA` none: see
 //! [`Fsync`].
 //!
 //! The header is checked before SQLite opens the file, because opening a foreign file, or one of a
@@ -126,6 +126,10 @@ fn inspect(path: &Path) -> Result<bool, StoreError> {
     if header.is_empty() {
         return Ok(false);
     }
+    // The power was cut while the first transaction was written: SQLite takes it back.
+    if header.iter().all(|&byte| byte == 0) && has_rollback_journal(path) {
+        return Ok(false);
+    }
     let number = |at: usize| header[at..at + 4].iter().fold(0, |n, &b| n << 8 | u32::from(b));
     let ours = header.len() == 100
         && header.starts_with(b"SQLite format 3\0")
@@ -233,9 +237,20 @@ fn read_connection(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn log_is_empty(path: &Path) -> bool {
-    let mut log = path.as_os_str().to_os_string();
-    log.push("-wal");
-    fs::metadata(log).map_or(true, |meta| meta.len() == 0)
+    fs::metadata(beside(path, "-wal")).map_or(true, |meta| meta.len() == 0)
+}
+
+/// Whether an unfinished transaction lies beside the file (sqlite.org/fileformat.html, section 3).
+fn has_rollback_journal(path: &Path) -> bool {
+    let mut magic = [0; 8];
+    let read = fs::File::open(beside(path, "-journal")).and_then(|mut f| f.read_exact(&mut magic));
+    read.is_ok() && magic == [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(ending);
+    name.into()
 }
 
 /// The path in SQLite's form for a path with options.

@@ -32,6 +32,8 @@ mod words;
 mod writer;
 
 #[cfg(test)]
+mod cut_tests;
+#[cfg(test)]
 mod process_tests;
 #[cfg(test)]
 #[path = "../tests/samples/mod.rs"]

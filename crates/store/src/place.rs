@@ -1,7 +1,9 @@
 //! Default location of the store: the XDG data directory.
 
 use std::ffi::OsString;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::StoreError;
 
@@ -20,14 +22,25 @@ fn path_from(data: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, 
 }
 
 /// Creates the directory of the file, accessible to this user only, as the XDG specification
-/// requires.
+/// requires. Each new directory is durable in its parent before the store promises anything: SQLite
+/// syncs only the directory that the store lies in.
 pub(crate) fn make_directory(file: &Path) -> Result<(), StoreError> {
-    use std::os::unix::fs::DirBuilderExt;
     let Some(dir) = file.parent().filter(|dir| !dir.as_os_str().is_empty()) else {
         return Ok(());
     };
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
-    made.map_err(|source| StoreError::Io { path: dir.to_path_buf(), source })
+    let missing: Vec<&Path> = dir.ancestors().take_while(|level| !level.exists()).collect();
+    let make = |level: &Path| match fs::DirBuilder::new().mode(0o700).create(level) {
+        // Another process was faster.
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && level.is_dir() => Ok(()),
+        made => made,
+    };
+    for level in missing.into_iter().rev().filter(|level| !level.as_os_str().is_empty()) {
+        make(level).map_err(|source| StoreError::Io { path: dir.to_path_buf(), source })?;
+        let parent = level.parent().filter(|dir| !dir.as_os_str().is_empty());
+        // Not every file system can sync a directory; there nothing better can be done.
+        let _ = fs::File::open(parent.unwrap_or(Path::new("."))).and_then(|dir| dir.sync_all());
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -333,7 +333,9 @@ impl Store {
         // A rollback journal that is not fsynced does not survive a power cut.
         let later = sync == Fsync::Later && self.journal == Journal::Log;
         let attempt = || {
-            self.conn.pragma_update(None, "synchronous", if later { "NORMAL" } else { "FULL" })?;
+            // EXTRA is FULL for the log; with a rollback journal a transaction lasts only when the
+            // removal of that journal does.
+            self.conn.pragma_update(None, "synchronous", if later { "NORMAL" } else { "EXTRA" })?;
             // Takes the lock at once: a transaction that starts by reading may have to restart at
             // its first write.
             let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -8,32 +8,46 @@ use anyhow::Result;
 use super::results;
 use crate::run::{capture, cargo};
 
-/// A test that counts.
+/// Tests that count.
 pub struct Promise {
     name: &'static str,
-    package: &'static str,
-    /// The variable with the number of repetitions.
+    /// The tests, in cargo's words.
+    tests: &'static [&'static [&'static str]],
+    /// The variable with the number of repetitions of each.
     variable: &'static str,
 }
 
-/// Power cuts of journals and of their recovery.
-pub const CUTS: Promise = Promise { name: "cuts", package: "journal", variable: "SSDYNO_CUTS" };
+/// Power cuts of journals and of their recovery, and of the store.
+pub const CUTS: Promise = Promise {
+    name: "cuts",
+    tests: &[&["-p", "journal", "--test", "cuts"], &["-p", "store", "--lib", "cut_tests"]],
+    variable: "SSDYNO_CUTS",
+};
 
 /// Names moved while a file is opened for writing.
-pub const FLIPS: Promise = Promise { name: "flips", package: "drive", variable: "SSDYNO_FLIPS" };
+pub const FLIPS: Promise = Promise {
+    name: "flips",
+    tests: &[&["-p", "drive", "--test", "flips"]],
+    variable: "SSDYNO_FLIPS",
+};
 
-/// Runs the test of a promise and stores its words.
+/// Runs the tests of a promise and stores their words.
 pub fn run(promise: &Promise, words: &[&str]) -> Result<ExitCode> {
-    let Promise { name, package, variable } = promise;
+    let Promise { name, tests, variable } = promise;
     let tiny = words == ["--tiny"];
-    let arguments = ["test", "--release", "-q", "-p", package, "--test", name, "--", "--nocapture"];
-    let mut command = cargo(&arguments);
-    command.env(variable, if tiny { "1000" } else { "100000" });
-    let (kept, text) = capture(&mut command)?;
-    print!("{text}");
+    let (mut kept, mut numbers) = (true, String::new());
+    for test in *tests {
+        let mut command =
+            cargo(&[&["test", "--release", "-q"], *test, &["--", "--nocapture"]].concat());
+        command.env(variable, if tiny { "1000" } else { "100000" });
+        let (passed, text) = capture(&mut command)?;
+        print!("{text}");
+        kept &= passed;
+        let line = text.lines().find(|line| line.contains(name)).unwrap_or_default();
+        numbers += &format!("{}\n", line.trim_start_matches('.'));
+    }
     if !tiny {
-        let numbers = text.lines().find(|line| line.contains(name)).unwrap_or_default();
-        results::write(name, &format!("cargo xtask bench {name}"), &format!("{numbers}\n"))?;
+        results::write(name, &format!("cargo xtask bench {name}"), &numbers)?;
     }
     Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

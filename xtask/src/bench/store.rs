@@ -71,7 +71,7 @@ pub fn run(words: &[&str]) -> Result<ExitCode> {
     }
     println!("{text}");
     if keep {
-        results::write("Store", "cargo xtask bench store", &text)?;
+        results::write("store", "cargo xtask bench store", &text)?;
     }
     Ok(if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
