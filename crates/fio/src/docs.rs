@@ -16,7 +16,15 @@ Values are read as in fio (`k` means 1024 and `kib` 1000 unless `kb_base=1000`; 
 microseconds, depending on the option). Values that fio reads only in part are errors: `1.5g`, which is 1 byte to fio,
 `60sec`, which is 60 microseconds, `8kk`. A misspelt option is reported with the nearest one.
 
-fio's options alone never allow a run to write to a device: that needs ssdyno's own `--destroy`.
+fio's options alone never allow a run to write to a device or to a file that another program made: that needs ssdyno's own.
+
+| ssdyno's own option | |
+|---|---|
+| `--destroy=SERIAL` | allows a device to be overwritten, named by its serial number, or a file, named by its size in bytes |
+| `--overwrite-files` | allows every regular file that another program laid out (`dd`, bench-fio, ezfio) to be overwritten, never a device |
+| `--as-is` | stdout is fio's own output to its last line, for scripts that parse it; remarks go to stderr. Also when ssdyno is called by a link of the name `fio` |
+| `--store=FILE` | the store that keeps the record |
+| `--dry-run` | shows the plan and stops |
 
 Jobs run on virtual drives, too, in virtual time. `filename=sim:NAME` is the whole drive, `directory=sim:NAME` puts the files
 of a job on it, as regions in the order in which they are mentioned. Such a value is taken whole, colons included; a file of

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kind::kinds;
 use crate::{Chart, Finding, FindingKind, Level, Metric, Unit, Verdict, VerdictKind};
 
 /// Characters of a headline at most.
@@ -78,16 +79,16 @@ impl FindingKind {
     }
 }
 
-/// Which direction of a figure is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Better {
-    /// Larger is better.
-    Higher,
-    /// Smaller is better.
-    Lower,
-    /// Neither.
-    Neither,
+kinds! {
+    /// Which direction of a figure is better.
+    Better {
+        /// Larger is better.
+        Higher = "higher",
+        /// Smaller is better.
+        Lower = "lower",
+        /// Neither.
+        Neither = "neither",
+    }
 }
 
 /// One of the main numbers.
@@ -124,14 +125,14 @@ impl Tile {
     }
 }
 
-/// How sure a limit is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// A rule concluded it from measurements of this run.
-    Measured,
-    /// It is the likely cause; others were not ruled out.
-    Likely,
+kinds! {
+    /// How sure a limit is.
+    Confidence {
+        /// A rule concluded it from measurements of this run.
+        Measured = "measured",
+        /// It is the likely cause; others were not ruled out.
+        Likely = "likely",
+    }
 }
 
 /// What bounds a figure.

@@ -10,52 +10,53 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Unit;
+use crate::kind::kinds;
 
-/// The form of a chart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChartKind {
-    /// A bar with its interval for each source, which is a metric, in the order of the sources.
-    /// Sources with the same group stand together: reads beside writes, one format beside another.
-    Bars,
-    /// A line for each source, which is the name of a series, from its columns of the chart's unit.
-    Lines,
-    /// A point with its interval for each source, which is a metric, at its place on the axis. The
-    /// points of a group are joined.
-    Points,
-    /// A coloured cell for each source, which is a metric: its group is the row, its label the
-    /// column.
-    Heatmap,
+kinds! {
+    /// The form of a chart.
+    ChartKind {
+        /// A bar with its interval for each source, which is a metric, in the order of the sources.
+        /// Sources with the same group stand together: reads beside writes, one format beside another.
+        Bars = "bars",
+        /// A line for each source, which is the name of a series, from its columns of the chart's unit.
+        Lines = "lines",
+        /// A point with its interval for each source, which is a metric, at its place on the axis. The
+        /// points of a group are joined.
+        Points = "points",
+        /// A coloured cell for each source, which is a metric: its group is the row, its label the
+        /// column.
+        Heatmap = "heatmap",
+    }
 }
 
-/// The horizontal axis of a chart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Axis {
-    /// One place for each source.
-    Workload,
-    /// Time since the beginning, seconds.
-    Time,
-    /// Bytes written since the beginning.
-    BytesWritten,
-    /// Address on the drive, bytes.
-    Address,
-    /// Operations in flight.
-    QueueDepth,
-    /// Bytes of an operation.
-    BlockSize,
-    /// Distance from the boundary of a block, bytes.
-    Offset,
-    /// Share of reads, percent.
-    ReadShare,
-    /// Round of a test, from 1.
-    Round,
-    /// Rest before the work, seconds.
-    Rest,
-    /// Operations per second that were asked for.
-    Demand,
-    /// Bytes that are used again and again.
-    WorkingSet,
+kinds! {
+    /// The horizontal axis of a chart.
+    Axis {
+        /// One place for each source.
+        Workload = "workload",
+        /// Time since the beginning, seconds.
+        Time = "time",
+        /// Bytes written since the beginning.
+        BytesWritten = "bytes_written",
+        /// Address on the drive, bytes.
+        Address = "address",
+        /// Operations in flight.
+        QueueDepth = "queue_depth",
+        /// Bytes of an operation.
+        BlockSize = "block_size",
+        /// Distance from the boundary of a block, bytes.
+        Offset = "offset",
+        /// Share of reads, percent.
+        ReadShare = "read_share",
+        /// Round of a test, from 1.
+        Round = "round",
+        /// Rest before the work, seconds.
+        Rest = "rest",
+        /// Operations per second that were asked for.
+        Demand = "demand",
+        /// Bytes that are used again and again.
+        WorkingSet = "working_set",
+    }
 }
 
 /// A place on the horizontal axis worth a label.

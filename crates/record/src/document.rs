@@ -210,7 +210,10 @@ fn compact(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Histogram, LatencyProfile, Metric, Origin, OriginKind, Series, Unit};
+    use crate::{
+        Answer, Better, Chart, ChartKind, Confidence, Histogram, LatencyProfile, Limit, Metric,
+        Origin, OriginKind, Series, Stamp, Tile, Unit, VerdictKind,
+    };
 
     fn sample() -> Run {
         let origin = Origin {
@@ -306,6 +309,41 @@ mod tests {
             serde_json::from_str(&joined.text().expect("JSON")).expect("JSON");
         assert_eq!(again, value);
         assert_ne!(hash(&document(carried.run())), hash(&carried), "the run alone lacks them");
+    }
+
+    #[test]
+    fn kinds_of_a_later_version_are_read_and_stay() {
+        let bars = Chart::bars("t", Unit::Iops).source("a", "a");
+        let metric = Metric::single("a", Unit::Iops, 1.0);
+        let limit =
+            Limit { metric: "a".into(), by: VerdictKind::Heat, confidence: Confidence::Likely };
+        let answer = Answer {
+            question: "Which?".into(),
+            headline: "This".into(),
+            stamp: Stamp::Believable,
+            tiles: vec![Tile::of("a", &metric, Better::Higher)],
+            charts: vec![bars],
+            limits: vec![limit],
+            peers: Vec::new(),
+        };
+        let run = Run { answer: Some(answer), ..sample() };
+        let mut value = serde_json::to_value(run).expect("plain data");
+        let answer = &mut value["answer"];
+        answer["charts"][0]["kind"] = "violin".into();
+        answer["charts"][0]["x"] = "power_state".into();
+        answer["tiles"][0]["better"] = "nearer_to_one".into();
+        answer["limits"][0]["confidence"] = "proved".into();
+        let line = value.to_string();
+        let carried = parsed(&line);
+        assert_eq!(carried.text().expect("JSON"), line);
+        // Even the typed record keeps the names.
+        assert_eq!(hash(&document(carried.run())), hash(&carried));
+        let kept = carried.run().answer.as_ref().expect("an answer");
+        assert_eq!(kept.charts[0].kind, ChartKind::Other("violin".into()));
+        assert_eq!(kept.charts[0].x.name(), "power_state");
+        let body = carried.body().expect("JSON");
+        let joined = Document::join(&body, carried.run().clone()).expect("JSON");
+        assert_eq!(hash(&joined), hash(&carried));
     }
 
     #[test]

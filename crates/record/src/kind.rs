@@ -4,12 +4,6 @@
 //! renamed or removed. A name that this version does not know, from a later version or another
 //! tool, becomes `Other` and is written back unchanged.
 
-use std::convert::Infallible;
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 /// An enum of named kinds. The doc comment of a kind is also its meaning for a reader.
 macro_rules! kinds {
     (
@@ -47,35 +41,38 @@ macro_rules! kinds {
             }
         }
 
-        impl fmt::Display for $kind {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $kind {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.name())
             }
         }
 
-        impl FromStr for $kind {
-            type Err = Infallible;
+        impl std::str::FromStr for $kind {
+            type Err = std::convert::Infallible;
 
-            fn from_str(name: &str) -> Result<$kind, Infallible> {
+            fn from_str(name: &str) -> Result<$kind, Self::Err> {
                 let known = $kind::ALL.iter().find(|kind| kind.name() == name);
                 Ok(known.cloned().unwrap_or_else(|| $kind::Other(name.to_string())))
             }
         }
 
-        impl Serialize for $kind {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl serde::Serialize for $kind {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.name())
             }
         }
 
-        impl<'de> Deserialize<'de> for $kind {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$kind, D::Error> {
-                let name = String::deserialize(deserializer)?;
-                Ok(name.parse().unwrap_or_else(|never: Infallible| match never {}))
+        impl<'de> serde::Deserialize<'de> for $kind {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$kind, D::Error> {
+                let name: String = serde::Deserialize::deserialize(deserializer)?;
+                let known = $kind::ALL.iter().find(|kind| kind.name() == name);
+                Ok(known.cloned().unwrap_or($kind::Other(name)))
             }
         }
     };
 }
+
+pub(crate) use kinds;
 
 kinds! {
     /// The kind of a finding. Names are kebab-case.

@@ -88,7 +88,7 @@ fn points(chart: &Chart, run: &Run, series: &[&Series], name: &str) -> Vec<Point
     for series in series {
         let Some(column) = series.column(name) else { continue };
         let start = series.start_ns.saturating_sub(origin) as f64 / 1e9;
-        let place = Place::of(chart.x, series);
+        let place = Place::of(&chart.x, series);
         let (mut before, mut last) = (0.0, None::<f64>);
         for (i, (t, value)) in series.t_ns.iter().zip(&column.values).enumerate() {
             let t = *t as f64 / 1e9;
@@ -122,14 +122,14 @@ struct Place<'s> {
 }
 
 impl<'s> Place<'s> {
-    fn of(axis: Axis, series: &'s Series) -> Place<'s> {
+    fn of(axis: &Axis, series: &'s Series) -> Place<'s> {
         let known = match axis {
             Axis::Address => series.column("position"),
             Axis::BytesWritten => series.column("written"),
             _ => None,
         };
         let rates: &[&str] =
-            if axis == Axis::BytesWritten { &["write"] } else { &["read", "write"] };
+            if *axis == Axis::BytesWritten { &["write"] } else { &["read", "write"] };
         let rates = rates.iter().filter_map(|name| series.column(name)).collect();
         Place { known, unmapped: series.column("unmapped"), rates }
     }

@@ -82,7 +82,7 @@ fn form(chart: &Chart, map: &Map, narrow: bool) -> Canvas {
         let middle = [at[0] + each / 2.0 - 1.0, at[1] + ROW / 2.0 - 1.0];
         canvas.text("value", middle, Anchor::Middle, &words);
     }
-    let (_, title) = horizontal(chart.x, 1.0);
+    let (_, title) = horizontal(&chart.x, 1.0);
     let title = [title.as_str(), unit].into_iter().filter(|t| !t.is_empty());
     let title = title.collect::<Vec<_>>().join("; cells in ");
     canvas.text("title", [left, bottom + 12.0], Anchor::Start, &title);

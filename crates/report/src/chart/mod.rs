@@ -31,11 +31,12 @@ pub(crate) fn charts(run: &Run) -> Vec<Markup> {
 
 /// A chart as a figure; `None` where the record has none of its sources.
 fn figure(chart: &Chart, run: &Run) -> Option<Markup> {
-    let drawn = match chart.kind {
+    let drawn = match &chart.kind {
         ChartKind::Bars => bars::draw(chart, run),
         ChartKind::Lines => lines::draw(chart, run),
         ChartKind::Points => points::draw(chart, run),
         ChartKind::Heatmap => heatmap::draw(chart, run),
+        ChartKind::Other(name) => return Some(of_a_later_version(chart, name)),
     }?;
     Some(markup! {
         figure.answer {
@@ -48,6 +49,16 @@ fn figure(chart: &Chart, run: &Run) -> Option<Markup> {
             }
         }
     })
+}
+
+/// The place of a chart whose form this version cannot draw.
+fn of_a_later_version(chart: &Chart, form: &str) -> Markup {
+    markup! {
+        figure.answer {
+            figcaption { b { (chart.title) } }
+            p { "Drawn by a later version of ssdyno: a chart of the form '" (form) "'." }
+        }
+    }
 }
 
 /// A chart in both forms.

@@ -31,7 +31,7 @@ impl Plane {
         let height = if chart.y == Unit::Celsius { HEIGHT_OF_TEMPERATURE } else { HEIGHT };
         let width = if narrow { NARROW } else { WIDE };
         let canvas = Canvas::new(width, TOP + height + BOTTOM);
-        Plane { canvas, x, y, axis: chart.x, unit: chart.y, narrow }
+        Plane { canvas, x, y, axis: chart.x.clone(), unit: chart.y, narrow }
     }
 
     /// Pixels across the plot.
@@ -65,13 +65,13 @@ impl Plane {
             self.canvas.text("tick", [LEFT - 8.0, y], Anchor::End, &words);
         }
         self.canvas.text("title", [0.0, 9.0], Anchor::Start, unit);
-        let (divisor, title) = scale::horizontal(self.axis, self.x.value(1.0) / 1.3);
+        let (divisor, title) = scale::horizontal(&self.axis, self.x.value(1.0) / 1.3);
         let most = (self.across() / if self.narrow { 62.0 } else { 84.0 }) as usize;
         let scaled = self.x;
-        for tick in ticks_of(&scaled, divisor, most, base, self.axis) {
+        for tick in ticks_of(&scaled, divisor, most, base, &self.axis) {
             let x = self.at(tick, 0.0)[0];
             self.canvas.line("grid", [x, TOP], [x, bottom]);
-            let words = scale::tick(self.axis, tick / divisor);
+            let words = scale::tick(&self.axis, tick / divisor);
             self.canvas.text("tick", [x, bottom + 14.0], Anchor::Middle, &words);
         }
         let middle = LEFT + self.across() / 2.0;
@@ -134,7 +134,7 @@ impl Plane {
 }
 
 /// Ticks at round values of the unit in which the axis is written.
-fn ticks_of(scale: &Scale, divisor: f64, most: usize, base: Base, axis: Axis) -> Vec<f64> {
+fn ticks_of(scale: &Scale, divisor: f64, most: usize, base: Base, axis: &Axis) -> Vec<f64> {
     let ticks = match divisor {
         1.0 => scale.ticks(most, base),
         _ => {
@@ -142,6 +142,6 @@ fn ticks_of(scale: &Scale, divisor: f64, most: usize, base: Base, axis: Axis) ->
             inner.ticks(most, base).into_iter().map(|tick| tick * divisor).collect()
         }
     };
-    let whole = |tick: &f64| axis != Axis::Round || tick.fract() == 0.0;
+    let whole = |tick: &f64| *axis != Axis::Round || tick.fract() == 0.0;
     ticks.into_iter().filter(whole).collect()
 }

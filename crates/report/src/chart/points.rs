@@ -43,19 +43,19 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
         true => Scale::log(low, high),
         false => Scale::from_zero(high),
     };
-    let x = match first > 0.0 && (base(chart.x) == Base::Two || last > LOG_FROM * first) {
+    let x = match first > 0.0 && (base(&chart.x) == Base::Two || last > LOG_FROM * first) {
         true => Scale::log(first, last),
         false => Scale::from_zero(last),
     };
     let key = groups.iter().map(|g| (g.class.clone(), g.name.clone())).collect();
     let said = all().map(|(at, figure)| {
-        format!("{} {}", scale::tick(chart.x, *at), shown(chart.y, figure.value))
+        format!("{} {}", scale::tick(&chart.x, *at), shown(chart.y, figure.value))
     });
     let said = said.collect();
     Some(Drawn::of(key, said, |narrow| form(chart, &groups, x, y, narrow)))
 }
 
-fn base(axis: Axis) -> Base {
+fn base(axis: &Axis) -> Base {
     match axis {
         Axis::BlockSize | Axis::WorkingSet | Axis::Offset | Axis::QueueDepth => Base::Two,
         _ => Base::Ten,
@@ -72,7 +72,7 @@ fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 fn form(chart: &Chart, groups: &[Group], x: Scale, y: Scale, narrow: bool) -> Canvas {
     let mut plane = Plane::new(chart, x, y, narrow);
     plane.bands(chart);
-    plane.axes(base(chart.x));
+    plane.axes(base(&chart.x));
     for (index, fit) in chart.fits.iter().enumerate() {
         let line: Vec<[f64; 2]> = (0..=FIT_STEPS)
             .map(|i| on_fit(&plane, fit, f64::from(i) / f64::from(FIT_STEPS)))

@@ -111,7 +111,7 @@ fn bytes(most: f64) -> (f64, &'static str) {
 }
 
 /// Divisor, unit and title of a horizontal axis.
-pub(super) fn horizontal(axis: Axis, most: f64) -> (f64, String) {
+pub(super) fn horizontal(axis: &Axis, most: f64) -> (f64, String) {
     let titled = |title: &str, (scale, unit): (f64, &str)| (scale, format!("{title}, {unit}"));
     match axis {
         Axis::BytesWritten => titled("written", bytes(most)),
@@ -128,11 +128,12 @@ pub(super) fn horizontal(axis: Axis, most: f64) -> (f64, String) {
         Axis::Offset => (1.0, "distance from the boundary".into()),
         Axis::WorkingSet => (1.0, "size of the working set".into()),
         Axis::Workload => (1.0, String::new()),
+        Axis::Other(name) => (1.0, name.replace('_', " ")),
     }
 }
 
 /// A tick of a horizontal axis in words.
-pub(super) fn tick(axis: Axis, value: f64) -> String {
+pub(super) fn tick(axis: &Axis, value: f64) -> String {
     match axis {
         Axis::BlockSize | Axis::WorkingSet | Axis::Offset => binary(value as u64),
         Axis::Demand => count(value),
@@ -201,6 +202,6 @@ mod tests {
         assert_eq!(shown(Unit::Iops, 88_412.0), "88.4k IOPS");
         assert_eq!(shown(Unit::Number, 0.1234), "0.123");
         assert_eq!(unit_of_axis(Unit::BytesPerSecond, 999e6).1, "MB/s");
-        assert_eq!(horizontal(Axis::Time, 3600.0), (60.0, "time, minutes".into()));
+        assert_eq!(horizontal(&Axis::Time, 3600.0), (60.0, "time, minutes".into()));
     }
 }

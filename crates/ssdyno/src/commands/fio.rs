@@ -229,4 +229,13 @@ mod tests {
         assert_eq!(own.store.as_deref(), Some(Path::new("f.db")));
         assert!(own.dry_run);
     }
+
+    #[test]
+    fn own_options_are_documented() {
+        let page = include_str!("../../../../docs/fio.md");
+        let lines = OWN_HELP.lines().filter_map(|line| line.trim().strip_prefix("--"));
+        let names: Vec<_> = lines.filter_map(|line| line.split_whitespace().next()).collect();
+        assert_eq!(names.len(), 5, "{names:?}");
+        assert!(names.iter().all(|name| page.contains(&format!("| `--{name}` |"))), "{names:?}");
+    }
 }
