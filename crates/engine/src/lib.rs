@@ -38,6 +38,7 @@ mod recorder;
 mod release;
 mod sampler;
 mod simulator;
+mod standstill;
 mod summary;
 mod sys;
 mod verify;

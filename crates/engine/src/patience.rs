@@ -11,34 +11,40 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Signs of life of all jobs of a measurement.
+use crate::standstill::Witness;
+
+/// Signs of life of all jobs of a measurement, and of the thread that watches them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pulse(Arc<(AtomicU64, AtomicU32)>);
+pub(crate) struct Pulse {
+    jobs: Arc<(AtomicU64, AtomicU32)>,
+    /// The sleep of the sampler.
+    pub witness: Witness,
+}
 
 impl Pulse {
     /// A job went round its loop, as it does at least once in an interval.
     pub(crate) fn beat(&self) {
-        self.0.0.fetch_add(1, Ordering::Relaxed);
+        self.jobs.0.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A job begins a flush, in which nothing completes.
     pub(crate) fn flush_begins(&self) {
-        self.0.1.fetch_add(1, Ordering::Relaxed);
+        self.jobs.1.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A flush has ended.
     pub(crate) fn flush_ends(&self) {
-        self.0.1.fetch_sub(1, Ordering::Relaxed);
+        self.jobs.1.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Beats so far.
     pub(crate) fn beats(&self) -> u64 {
-        self.0.0.load(Ordering::Relaxed)
+        self.jobs.0.load(Ordering::Relaxed)
     }
 
     /// Whether a job is in a flush.
     pub(crate) fn flushes(&self) -> bool {
-        self.0.1.load(Ordering::Relaxed) > 0
+        self.jobs.1.load(Ordering::Relaxed) > 0
     }
 }
 

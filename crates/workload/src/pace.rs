@@ -84,6 +84,10 @@ pub trait Pace {
 
     /// When to wake up for the next operation; `None` if it is already due.
     fn wake_at(&self) -> Option<u64>;
+
+    /// Moves all due times to come by `ns`: time in which nobody could have issued anything. A closed
+    /// loop has none.
+    fn postpone(&mut self, _ns: u64) {}
 }
 
 /// A closed loop: always due.
@@ -112,6 +116,8 @@ pub struct Open {
     fraction: u64,
     step: Step,
     bursts: Option<(u64, u64)>,
+    /// Sum of [`Pace::postpone`], nanoseconds.
+    moved: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -139,13 +145,13 @@ impl Open {
             Pacing::OnOff { on_ns, off_ns, rate } => (rate, Some((on_ns, off_ns))),
         };
         let Some(rate) = rate else {
-            return Open { due: 0, fraction: 0, step: Step::Asap, bursts };
+            return Open { due: 0, fraction: 0, step: Step::Asap, bursts, moved: 0 };
         };
         if matches!(pacing, Pacing::Poisson { .. }) {
             let rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(job) << 32 ^ 0x706f_6973);
             let mean_ns = 1e9 * f64::from(jobs) / rate;
             let step = Step::Poisson { mean_ns, rng: Box::new(rng) };
-            let mut open = Open { due: 0, fraction: 0, step, bursts };
+            let mut open = Open { due: 0, fraction: 0, step, bursts, moved: 0 };
             open.advance();
             return open;
         }
@@ -155,7 +161,7 @@ impl Open {
         let (period, first) = (whole(u128::from(jobs)), whole(1) * u128::from(job));
         let split = |x: u128| ((x >> 64) as u64, x as u64);
         let ((ns, fraction), (due, due_fraction)) = (split(period), split(first));
-        Open { due, fraction: due_fraction, step: Step::Fixed { ns, fraction }, bursts }
+        Open { due, fraction: due_fraction, step: Step::Fixed { ns, fraction }, bursts, moved: 0 }
     }
 
     fn advance(&mut self) {
@@ -187,25 +193,31 @@ impl Pace for Open {
 
     #[inline]
     fn next_due(&mut self, now: u64) -> Option<u64> {
+        let now = now.saturating_sub(self.moved);
         if let (Step::Asap, Some((on, off))) = (&self.step, self.bursts) {
             let phase = now % on.saturating_add(off);
             self.due = if phase < on { now } else { (now - phase + on).saturating_add(off) };
-            return (phase < on).then_some(now);
+            return (phase < on).then_some(now + self.moved);
         }
         let due = self.wall(self.due);
         if due > now {
             return None;
         }
         self.advance();
-        Some(due)
+        Some(due + self.moved)
     }
 
     #[inline]
     fn wake_at(&self) -> Option<u64> {
-        match self.step {
-            Step::Asap => Some(self.due),
-            _ => Some(self.wall(self.due)),
-        }
+        let due = match self.step {
+            Step::Asap => self.due,
+            _ => self.wall(self.due),
+        };
+        Some(due.saturating_add(self.moved))
+    }
+
+    fn postpone(&mut self, ns: u64) {
+        self.moved = self.moved.saturating_add(ns);
     }
 }
 
@@ -254,6 +266,21 @@ mod tests {
         assert_eq!(open.wake_at(), Some(1_000_000));
         let late: Vec<u64> = std::iter::from_fn(|| open.next_due(5_500_000)).collect();
         assert_eq!(late, [1, 2, 3, 4, 5].map(|ms| ms * 1_000_000));
+    }
+
+    #[test]
+    fn a_standstill_moves_the_due_times_to_come() {
+        let ms = 1_000_000;
+        let mut open = Open::new(&Pacing::Fixed { rate: 1000.0 }, 0, 1, 1);
+        assert_eq!(open.next_due(0), Some(0));
+        open.postpone(3000 * ms);
+        assert_eq!((open.next_due(3000 * ms), open.wake_at()), (None, Some(3001 * ms)));
+        assert_eq!(open.next_due(3001 * ms), Some(3001 * ms));
+        let bursts = Pacing::OnOff { on_ns: 10 * ms, off_ns: 90 * ms, rate: None };
+        let mut open = Open::new(&bursts, 0, 1, 1);
+        open.postpone(50 * ms);
+        assert_eq!(open.next_due(55 * ms), Some(55 * ms));
+        assert_eq!((open.next_due(60 * ms), open.wake_at()), (None, Some(150 * ms)));
     }
 
     #[test]

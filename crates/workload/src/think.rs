@@ -88,6 +88,10 @@ impl<P: Pace> Pace for Thinking<P> {
             None => self.inner.wake_at().map(|due| due + self.moved),
         }
     }
+
+    fn postpone(&mut self, ns: u64) {
+        self.inner.postpone(ns);
+    }
 }
 
 #[cfg(test)]

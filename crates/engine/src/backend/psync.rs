@@ -29,9 +29,15 @@ impl Transfer for Psync<'_> {
     #[inline]
     fn transfer(&self, op: Op, buffer: &mut [u8]) -> io::Result<usize> {
         let (file, offset) = self.files.at(op.offset);
-        match op.kind {
-            OpKind::Write => file.write_at(buffer, offset),
-            _ => file.read_at(buffer, offset),
+        loop {
+            let done = match op.kind {
+                OpKind::Write => file.write_at(buffer, offset),
+                _ => file.read_at(buffer, offset),
+            };
+            // A signal is not the drive's.
+            if !matches!(&done, Err(e) if e.kind() == io::ErrorKind::Interrupted) {
+                return done;
+            }
         }
     }
 }

@@ -5,7 +5,6 @@
 
 mod host;
 mod series;
-mod standstill;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,12 +24,15 @@ use crate::device::Device;
 use crate::halt::Halt;
 use crate::patience::{Patience, Pulse};
 use crate::recorder::{JobEnd, Report};
+use crate::standstill::Standstills;
 use host::{kernel_worker_cpu_ns, own_read_bytes, traffic};
 use series::{ROWS_MAX, Row, push_row};
-pub(crate) use standstill::Standstills;
 
 /// The latest intervals that are kept of a job: 3 hours of 100 ms each, 18 MB.
 const JOB_INTERVALS: u64 = 1 << 17;
+
+/// The longest sleep, nanoseconds: a longer standstill shows in it.
+const SLEEP_NS: u64 = 100_000_000;
 
 /// The performance that a sampler watches.
 pub(crate) struct Subject<'a> {
@@ -185,10 +187,13 @@ impl<'a> Sampler<'a> {
         self.origin = origin;
         let interval = self.subject.interval_ns;
         while self.seen.ends.len() < self.subject.jobs.len() {
-            let due = (self.ticks + 1) * interval;
             let begun = self.now();
-            let report = reports.recv_timeout(Duration::from_nanos(due.saturating_sub(begun)));
-            let still = self.seen.standstills.look(due.max(begun), self.now(), interval);
+            let due = ((self.ticks + 1) * interval).clamp(begun, begun + SLEEP_NS);
+            self.subject.pulse.witness.sleeps(origin + due);
+            let report = reports.recv_timeout(Duration::from_nanos(due - begun));
+            let now = self.now();
+            let still = self.seen.standstills.look(due, now, interval);
+            self.subject.pulse.witness.woke(still.map_or(0, |_| now - begun));
             self.patience.excuse(still.unwrap_or(0));
             match report {
                 Ok(report) => self.take(report),

@@ -7,12 +7,17 @@
 
 use std::io;
 use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
 
 use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue, types};
 use workload::{Op, OpKind};
 
 use super::arena::Arena;
 use crate::backend::Files;
+
+/// The longest time for which the kernel may take no operation: shortage of memory passes, or the
+/// run cannot go on.
+const REFUSED_MAX: Duration = Duration::from_secs(3);
 
 /// The most capable ring of this kernel: Linux 6.6, 6.1, and earlier.
 pub(crate) fn make(entries: u32) -> io::Result<IoUring> {
@@ -39,6 +44,8 @@ pub(crate) struct Ring<'r> {
     fixed_files: bool,
     fixed_buffers: bool,
     in_flight: usize,
+    /// Since when the kernel has taken no operation for lack of resources.
+    refused_since: Option<Instant>,
 }
 
 impl<'r> Ring<'r> {
@@ -52,7 +59,17 @@ impl<'r> Ring<'r> {
         let fixed_buffers = unsafe { submitter.register_buffers(&[arena.whole()]) }.is_ok();
         // Only saves a descriptor look-up; kernels before 5.18 do without.
         let _ = submitter.register_ring_fd();
-        Ring { submitter, queue, completions, files, fixed_files, fixed_buffers, in_flight: 0 }
+        let (in_flight, refused_since) = (0, None);
+        Ring {
+            submitter,
+            queue,
+            completions,
+            files,
+            fixed_files,
+            fixed_buffers,
+            in_flight,
+            refused_since,
+        }
     }
 
     /// Queues an operation on a slot of the arena; a `priority` of 0 is that of the thread.
@@ -122,12 +139,22 @@ impl<'r> Ring<'r> {
         // Reads the kernel's progress; otherwise the queue would look full.
         self.queue.sync();
         match result.map_err(|e| (e.raw_os_error(), e)) {
-            Ok(_) => Ok(()),
-            // A time-out, a signal, or a kernel that is short of requests until some complete: the
-            // rest is still queued, and the next call continues with it.
-            Err((Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN), _)) => Ok(()),
+            // A time-out or a signal: the rest is still queued, and the next call continues with it.
+            Ok(_) | Err((Some(libc::ETIME | libc::EINTR), _)) => {
+                self.refused_since = None;
+                Ok(())
+            }
+            Err((Some(libc::EBUSY | libc::EAGAIN), e)) => self.refused(e),
             Err((_, e)) => Err(e),
         }
+    }
+
+    /// A kernel that is short of requests takes more when some have completed. One that takes none
+    /// for long never will.
+    #[cold]
+    fn refused(&mut self, error: io::Error) -> io::Result<()> {
+        let since = *self.refused_since.get_or_insert_with(Instant::now);
+        if since.elapsed() < REFUSED_MAX { Ok(()) } else { Err(error) }
     }
 
     /// Passes every completion to `done`: slot, and bytes moved or a negative error number.

@@ -8,10 +8,11 @@ use workload::{Op, OpKind, Pace};
 
 use super::{Limits, NAP_NS, Phase, Slot, Worker};
 use crate::backend::{Backend, Completion, Wait};
+use crate::standstill::LATE_NS;
 
 /// An open-loop operation issued this much after it was due counts as late, nanoseconds. Well above
 /// the jitter of a wake-up, well below the delay of a schedule that has run out of slots.
-const LATE_NS: u64 = 100_000;
+const OP_LATE_NS: u64 = 100_000;
 
 /// Reads whose content is checked for zeros: enough to tell, few enough to cost nothing.
 pub(super) const READS_SAMPLED: u32 = 16;
@@ -54,7 +55,7 @@ impl<B: Backend> Worker<'_, B> {
                 self.sources[lane].take();
                 bytes_left = bytes_left.saturating_sub(u64::from(op.bytes));
                 let issued = self.issue(op, due, stamp.take());
-                self.end.late += u64::from(P::OPEN && issued.saturating_sub(due) > LATE_NS);
+                self.end.late += u64::from(P::OPEN && issued.saturating_sub(due) > OP_LATE_NS);
                 pushed += 1;
             }
             self.end.handed.add(pushed as usize);
@@ -65,7 +66,12 @@ impl<B: Backend> Worker<'_, B> {
             }
             self.backend.turn(wait, &mut self.done)?;
             self.end.returned.add(self.done.len());
+            let before = now;
             now = self.now();
+            if P::OPEN && !B::VIRTUAL && now - before >= LATE_NS {
+                pacer.postpone(self.stood_still(before, wait, now));
+                now = self.now();
+            }
             stamp = (self.done.len() <= 1).then_some(now);
             if now >= self.recorder.interval_end() {
                 self.recorder.publish(now, self.backend.temperature());

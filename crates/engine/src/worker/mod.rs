@@ -5,14 +5,16 @@
 //! beyond a horizon. On a real target there is no horizon and a job is one step; on a virtual drive
 //! several workers share the time of one thread ([`crate::conductor`]).
 //!
-//! The loop is in `issue`. It never drains the queue to keep a pace, never moves a due time, and
-//! makes one system call a turn. Everything but issuing, stamping and counting is cold.
+//! The loop is in `issue`. It never drains the queue to keep a pace, never moves a due time for the
+//! drive's sake (only when the whole process stood still), and makes one system call a turn.
+//! Everything but issuing, stamping and counting is cold.
 
 mod complete;
 mod control;
 mod drawn;
 mod issue;
 mod phase;
+mod stood;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,6 +95,8 @@ pub(crate) struct Worker<'a, B> {
     reading: Option<(u64, bool)>,
     /// The final flush is still to come.
     flushes: bool,
+    /// Time in which the process stood still that is accounted for, nanoseconds.
+    stood_ns: u64,
     /// Usage of the thread when the job began.
     used_before: ThreadUsage,
     end: JobEnd,
@@ -145,6 +149,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             part: Limits::NONE,
             reading: None,
             flushes: workload.flush_at_end,
+            stood_ns: 0,
             used_before: ThreadUsage::default(),
             end,
             task,

@@ -66,6 +66,9 @@ impl<B: Backend> Worker<'_, B> {
     fn begin_within(&mut self, limits: Limits) {
         self.part = limits;
         self.phase = Phase::Issue;
+        if !B::VIRTUAL {
+            self.stood_ns = self.stood_by_now();
+        }
     }
 
     /// Begins a part that reads back.

@@ -4,15 +4,55 @@
 //! The sampler's thread sleeps until a known moment. If it wakes much later, neither it nor the
 //! workers ran: operations in flight seem to have taken that long, so their values are removed from
 //! the latencies, and the time from the rates.
+//!
+//! A worker cannot tell alone: a system call in which the drive blocks it looks the same. It asks the
+//! [`Witness`]: the sampler waits for no drive, so if its sleep is overdue as well, nobody ran, and
+//! the due times move on by that time. Otherwise they stay, and the drive answers for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rig::Kinds;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Lateness that counts, nanoseconds. A busy machine delays a thread by some tens of milliseconds.
-const LATE_NS: u64 = 500_000_000;
+pub(crate) const LATE_NS: u64 = 500_000_000;
 
 /// Suspension that counts, nanoseconds.
 const SUSPENDED_NS: u64 = 100_000_000;
+
+/// The sampler's sleep, as the workers see it. Times are of the clock that they share.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Witness(Arc<Sleep>);
+
+#[derive(Debug, Default)]
+struct Sleep {
+    /// When it ends at the latest; 0 while the sampler is awake.
+    until_ns: AtomicU64,
+    /// Sum of the sleeps in which the process stood still: the most that can have been lost.
+    stood_ns: AtomicU64,
+}
+
+impl Witness {
+    /// The sampler sleeps until this time at the latest.
+    pub(crate) fn sleeps(&self, until_ns: u64) {
+        self.0.until_ns.store(until_ns, Ordering::Release);
+    }
+
+    /// The sampler woke from a sleep, in which the process stood still if `stood_ns` is its length.
+    pub(crate) fn woke(&self, stood_ns: u64) {
+        self.0.stood_ns.fetch_add(stood_ns, Ordering::Release);
+        self.0.until_ns.store(0, Ordering::Release);
+    }
+
+    /// Sum of the sleeps in which the process stood still; `None` if the sampler has overslept and
+    /// not said so yet.
+    pub(crate) fn stood_ns(&self, now_ns: u64) -> Option<u64> {
+        let until_ns = self.0.until_ns.load(Ordering::Acquire);
+        let overslept = until_ns > 0 && until_ns.saturating_add(LATE_NS) <= now_ns;
+        (!overslept).then(|| self.0.stood_ns.load(Ordering::Acquire))
+    }
+}
 
 /// The standstills of a performance.
 #[derive(Debug)]
@@ -89,6 +129,22 @@ mod tests {
     use super::*;
 
     const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn the_witness_tells_a_standstill_from_a_drive_that_blocks() {
+        let witness = Witness::default();
+        assert_eq!(witness.stood_ns(9 * S), Some(0), "before the start");
+        witness.sleeps(S);
+        assert_eq!(witness.stood_ns(S + S / 5), Some(0), "a busy machine");
+        assert_eq!(witness.stood_ns(4 * S), None, "nobody ran");
+        witness.woke(3 * S + S / 10);
+        assert_eq!(witness.stood_ns(4 * S), Some(3 * S + S / 10));
+        // The sampler goes on sleeping and waking while the drive blocks a worker.
+        witness.sleeps(5 * S);
+        witness.woke(0);
+        witness.sleeps(6 * S);
+        assert_eq!(witness.stood_ns(6 * S), Some(3 * S + S / 10));
+    }
 
     #[test]
     fn a_late_waking_is_a_standstill_and_its_operations_have_no_latency() {
