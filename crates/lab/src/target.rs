@@ -129,10 +129,7 @@ impl Stand {
 
     /// Wear, errors and temperature as the drive reports them now.
     pub(crate) fn health(&mut self) -> Option<Health> {
-        match self {
-            Stand::Real(machine) => drive::health(machine.target().target.drive.as_ref()?),
-            Stand::Virtual(simulator) => Some(simulator.health()),
-        }
+        self.rig().health()
     }
 
     /// Adds a RAM disc of this machine for comparison, if there is one. A virtual drive has no

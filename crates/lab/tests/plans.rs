@@ -49,11 +49,12 @@ const NO_PROGRAMS: &str = "a virtual drive runs no programs";
 const ONE_FORMAT: &str = "this drive has one format";
 const NO_DISC: &str = "there is no RAM disc beside a virtual drive";
 const NO_RATE: &str = "no rate of a camera was given";
+const NO_AGE: &str = "measurements of age were not asked for";
 const SHORT: &str = "the passes are too short to show a cache, or the slowest hundredth";
 
 /// Declared metrics that the NVMe drive of this test does not publish, and the reason. The tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 30] = [
+const ELSEWHERE: [(&str, &str); 34] = [
     ("cluster-slack-{size}", "no files were named"),
     ("command.time", NO_PROGRAMS),
     ("command.{user,system}", NO_PROGRAMS),
@@ -84,6 +85,10 @@ const ELSEWHERE: [(&str, &str); 30] = [
     ("sustain-fresh.{inside,after}", SHORT),
     ("sustain-idle-{time}.cache", SHORT),
     ("sustain-{fresh,full}.worst-1%", SHORT),
+    ("wear-age-rand-{read,write}-{writes}", NO_AGE),
+    ("wear-age-rand-{read,write}.ratio", NO_AGE),
+    ("wear-age-seq-{read,write}-{writes}", NO_AGE),
+    ("wear-age-seq-{read,write}.ratio", NO_AGE),
 ];
 
 /// A step as it was taken.
@@ -141,6 +146,10 @@ impl Rig for Counted<'_> {
 
     fn command(&mut self, words: &[String]) -> Result<CommandRun> {
         self.rig.command(words)
+    }
+
+    fn health(&mut self) -> Option<record::Health> {
+        self.rig.health()
     }
 
     fn blocks(&mut self) -> Result<&mut dyn Blocks> {
@@ -226,8 +235,10 @@ fn options(method: &dyn Method) -> Options {
         _ => info.seconds.min(90.0),
     };
     let time = Some(Duration::from_secs_f64(seconds.max(1.0)));
+    // Every block of `wear` is stamped and compared.
+    let size = (info.name == "wear").then_some(32 << 20);
     // Whoever names a number of rounds gets it, however slow the drive.
-    Options { time, replicates: Some(2), ..Options::default() }
+    Options { time, size, replicates: Some(2), ..Options::default() }
 }
 
 fn run(rig: &mut dyn Rig, method: &dyn Method, options: &Options) -> Done {

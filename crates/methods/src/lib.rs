@@ -53,6 +53,7 @@ mod test_region;
 mod tests;
 mod trim;
 pub mod verdict;
+mod wear;
 mod whole;
 mod zones;
 
@@ -89,6 +90,7 @@ static ALL: &[&dyn Method] = &[
     &sdclass::SdClass,
     &geometry::Geometry,
     &power::Power,
+    &wear::Wear,
     &lbaf::Lbaf,
     &stream::Stream,
     &cluster::Cluster,

@@ -92,6 +92,11 @@ impl Alias {
         }
     }
 
+    /// Whether the capacity is real.
+    pub fn is_genuine(&self) -> bool {
+        self.kind == AliasKind::None
+    }
+
     /// Whether a discard of this byte reaches no memory.
     pub fn is_beyond(&self, byte: u64) -> bool {
         self.kind == AliasKind::BlackHole && byte >= self.blocks * self.block_bytes

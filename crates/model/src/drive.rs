@@ -10,6 +10,7 @@ use workload::{Content, Op, OpKind};
 
 use crate::alias::Alias;
 use crate::content::Content as Kept;
+use crate::fault::Faults;
 use crate::firmware::{Cores, MapCache, Partials};
 use crate::ftl::au::{AuMapped, AuRules};
 use crate::ftl::page::{Full, PageMapped, Work};
@@ -115,6 +116,7 @@ pub struct Drive {
     pub(crate) heat: Heat,
     pub(crate) content: Option<Kept>,
     pub(crate) alias: Alias,
+    pub(crate) faults: Faults,
     /// The write under way is not to be remembered.
     #[serde(skip)]
     pub(crate) forgetful: bool,
@@ -161,6 +163,7 @@ impl Drive {
             heat: Heat::new(&spec.heat),
             content: None,
             alias: Alias::new(&spec.alias, *spec.block_bytes, spec.capacity.0),
+            faults: Faults::new(&spec.fault, spec.capacity.0 / u64::from(*spec.block_bytes)),
             forgetful: false,
             counters: Counters::default(),
             busy_until: 0,

@@ -5,9 +5,10 @@ use workload::Op;
 use crate::alias::Place;
 use crate::content::{Content, Held};
 use crate::drive::{Completion, Drive};
+use crate::fault::Landing;
 
 /// Header of a saved drive; the number is incremented when the format changes.
-const MAGIC: &[u8; 8] = b"ssdyno-3";
+const MAGIC: &[u8; 8] = b"ssdyno-4";
 
 /// The bytes are not a drive saved by this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,8 +38,8 @@ impl Drive {
         let grid = u64::from(self.block_bytes);
         // The last page is in the unit begun next, unless the previous unit is exactly full.
         let unit = self.media.traffic().host_units;
-        let blocks = op.offset / grid..op.end() / grid;
-        let places = self.alias.written(blocks);
+        let landing = self.faults.land(op.offset / grid..op.end() / grid);
+        let places = self.alias.written(landing.places());
         match self.forgetful {
             true => places.into_iter().for_each(|blocks| content.write_unkept(blocks)),
             false => {
@@ -48,6 +49,11 @@ impl Drive {
         let (media, now) = (&self.media, self.arrived);
         let oldest = content.settle(|unit| media.unit_done(unit).is_some_and(|t| t <= now));
         self.media.forget_log(oldest.unwrap_or(unit));
+    }
+
+    /// Where the blocks of the last remembered write are kept.
+    pub fn landing(&self) -> Landing {
+        self.faults.last()
     }
 
     /// Content of a logical block; `None` unless the drive remembers.
@@ -66,6 +72,11 @@ impl Drive {
             Place::At(place) => place,
             Place::Lost => block,
         }
+    }
+
+    /// Whether all these blocks are kept in themselves.
+    pub fn has_own_places(&self, blocks: std::ops::Range<u64>) -> bool {
+        self.alias.is_genuine() || blocks.into_iter().all(|block| self.place(block) == block)
     }
 
     /// Number of writes since the drive began to remember.

@@ -46,7 +46,7 @@ pub struct FigureLine {
 }
 
 /// Short names for overrides.
-const SHORT: [(&str, &str); 28] = [
+const SHORT: [(&str, &str); 29] = [
     ("temperature", "heat.ambient_c"),
     ("cooled", "heat.cooled"),
     ("format", "block_bytes"),
@@ -75,6 +75,7 @@ const SHORT: [(&str, &str); 28] = [
     ("wear", "wear.used"),
     ("alias", "alias.kind"),
     ("real", "alias.real"),
+    ("fault", "fault.kind"),
 ];
 
 impl DriveSpec {

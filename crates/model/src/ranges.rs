@@ -25,6 +25,8 @@ const RANGES: &[Range] = &[
     ("host.command_us", 0.0, LONGEST_US, "us"),
     ("alias.real", 0.0, LARGEST, "bytes"),
     ("alias.cache", 0.0, 1e9, "bytes"),
+    ("fault.every", 1.0, 4e9, ""),
+    ("fault.after", 0.0, 4e9, ""),
     ("link.packet_bytes", 0.0, 4096.0, "bytes"),
     ("link.ceiling_mb_s", 0.0, FASTEST_MB_S, "MB/s"),
     ("link.turnaround_us", 0.0, LONGEST_US, "us"),

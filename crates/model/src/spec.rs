@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::alias::AliasSpec;
+use crate::fault::FaultSpec;
 use crate::figure::{Figure, Size};
 use crate::ftl::collect::Policy;
 
@@ -61,6 +62,8 @@ pub struct DriveSpec {
     pub vary: VarySpec,
     /// Counterfeit capacity.
     pub alias: AliasSpec,
+    /// Writes that go wrong.
+    pub fault: FaultSpec,
 }
 
 impl Default for DriveSpec {
@@ -88,6 +91,7 @@ impl Default for DriveSpec {
             heat: HeatSpec::default(),
             vary: VarySpec::default(),
             alias: AliasSpec::default(),
+            fault: FaultSpec::default(),
         }
     }
 }

@@ -350,6 +350,8 @@ kinds! {
         Aliasing = "ALIASING",
         /// The drive loses content at some places.
         ContentLost = "CONTENT LOST",
+        /// All that was written came back: the drive bore the amount.
+        Endured = "ENDURED",
         /// The first access after a rest takes as long as any.
         NoPowerState = "NO POWER STATE",
         /// The size of pages and erase blocks, and the number of open ones.

@@ -323,6 +323,11 @@ pub trait Rig {
         Err(RigError::Unsupported(format!("running '{program}': no machine is around the drive")))
     }
 
+    /// Wear, errors and temperature as the drive reports them now; `None` where nothing reports.
+    fn health(&mut self) -> Option<record::Health> {
+        None
+    }
+
     /// The blocks of the target, with content.
     fn blocks(&mut self) -> Result<&mut dyn Blocks>;
 

@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The run of a method: its target and arguments. Small drives, short times.
-const RUNS: [(&str, &str, &[&str]); 22] = [
+const RUNS: [(&str, &str, &[&str]); 23] = [
     ("quick", "sim:samsung-980-pro-1t?capacity=2GiB", &["--time", "8s"]),
     ("authentic", "sim:bx500-on-usb2?capacity=2GiB", &["--time", "8s"]),
     ("sustain", "sim:samsung-980-pro-1t?capacity=16GiB", &[]),
@@ -21,6 +21,7 @@ const RUNS: [(&str, &str, &[&str]); 22] = [
     ("heat", "sim:samsung-980-pro-1t?capacity=16GiB", &[]),
     ("speed", "sim:sd-class2", &["--time", "30s"]),
     ("lbaf", "sim:./two.toml?capacity=2GiB", &["--time", "20s"]),
+    ("wear", "sim:sd-class2?capacity=32MiB", &["--amount", "90MB", "--age", "1"]),
     ("stream", "sim:sd-class2?capacity=1GiB", &[]),
     ("cluster", "sim:sd-class2?capacity=1GiB", &["--time", "60s"]),
     ("mark", "sim:sandisk-128?capacity=2GiB", &["--time", "30s"]),

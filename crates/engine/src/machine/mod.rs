@@ -264,6 +264,10 @@ impl Rig for Machine {
         stage.run(words).map_err(|e| device_error(&self.info, &what(), e))
     }
 
+    fn health(&mut self) -> Option<record::Health> {
+        drive::health(self.info.target.drive.as_ref()?)
+    }
+
     fn blocks(&mut self) -> Result<&mut dyn Blocks> {
         self.goes_on()?;
         self.queue.reopened();

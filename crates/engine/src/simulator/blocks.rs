@@ -3,7 +3,8 @@
 //! Once the door is open, the model remembers which write each block holds, and the bytes of writes
 //! through this door are kept here under that number. Discards, formats and other writes therefore
 //! clear them. Blocks without known bytes read as zeros where the drive has zeros, and otherwise as
-//! a pattern: overwritten by a workload, or discarded on a drive that guarantees nothing.
+//! a pattern: overwritten by a workload, or discarded on a drive that guarantees nothing. Stamped
+//! content is kept as its stamps (`stamped.rs`).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -16,6 +17,7 @@ use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result};
 use workload::{Op, OpKind, Region};
 
 use super::Simulator;
+use super::stamped::Stamped;
 use crate::admit;
 
 /// Maximum requests in flight: the queue of a typical NVMe host.
@@ -26,6 +28,8 @@ const DEPTH: usize = 64;
 pub(super) struct Stored {
     /// The bytes of blocks, with the number of the write that brought them.
     blocks: HashMap<u64, (u64, Box<[u8]>)>,
+    /// The same of stamped blocks.
+    stamped: Stamped,
     /// Regions that preparations filled with zeros, with the numbers of their writes.
     zeroed: Vec<(Region, Range<u64>)>,
     /// Completion time and position in `waiting`, earliest first.
@@ -39,11 +43,22 @@ pub(super) struct Stored {
 const PATTERN: u64 = 0xdead_b10c_0bad_0001;
 
 impl Stored {
-    /// Keeps the bytes of a write that the drive has just accepted.
+    /// Keeps the bytes of a write that the drive has just accepted, as they landed.
     fn write(&mut self, drive: &Drive, offset: u64, bytes: &[u8]) {
         let (size, write) = (u64::from(drive.block_bytes()), drive.writes_remembered());
-        for (number, block) in (offset / size..).zip(bytes.chunks(size as usize)) {
-            self.blocks.insert(drive.place(number), (write, block.into()));
+        let (first, landing) = (offset / size, drive.landing());
+        let end = first + bytes.len() as u64 / size;
+        let in_place = landing.is_whole(first..end) && drive.has_own_places(first..end);
+        if in_place && self.stamped.keep(first, size, write, bytes) {
+            return;
+        }
+        for (number, block) in (first..).zip(bytes.chunks(size as usize)) {
+            let Some(kept) = landing.of(number) else { continue };
+            let mut block: Box<[u8]> = block.into();
+            if landing.is_flipped() && number == (first + end) / 2 {
+                block[size as usize / 2] ^= 1;
+            }
+            self.blocks.insert(drive.place(kept), (write, block));
         }
     }
 
@@ -54,6 +69,8 @@ impl Stored {
                 (Some(Held::Write(held)), Some((write, stored))) if held == *write => {
                     block.copy_from_slice(stored);
                 }
+                (Some(Held::Write(held)), _)
+                    if self.stamped.read(drive.place(number), held, block) => {}
                 (None | Some(Held::Zeros), _) => block.fill(0),
                 (Some(Held::Write(held)), _) if self.is_zeroed(number * size, held) => {
                     block.fill(0);
@@ -78,7 +95,7 @@ impl Stored {
         })
     }
 
-    /// Forgets the bytes that the drive no longer holds.
+    /// Forgets the bytes that the drive no longer holds. Runs of stamps cost next to nothing and stay.
     fn retain_held(&mut self, drive: &Drive) {
         self.blocks.retain(|number, (write, _)| drive.held(*number) == Some(Held::Write(*write)));
     }
@@ -104,6 +121,12 @@ impl Stored {
 }
 
 impl Simulator {
+    /// Forgets all stored bytes: the drive has another format.
+    pub(super) fn forget_all_blocks(&mut self) {
+        self.stored.blocks.clear();
+        self.stored.stamped.clear();
+    }
+
     /// Forgets stored bytes that a preparation has removed from the drive.
     pub(super) fn forget_blocks(&mut self) {
         self.stored.retain_held(&self.drive);

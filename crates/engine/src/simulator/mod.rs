@@ -9,6 +9,7 @@ mod files;
 mod info;
 mod perform;
 mod prepare;
+mod stamped;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -142,6 +143,10 @@ impl Rig for Simulator {
         self.now = self.now.saturating_add(time).min(TIME_MAX_NS);
         self.drive.idle(self.now);
         Ok(())
+    }
+
+    fn health(&mut self) -> Option<record::Health> {
+        Some(Simulator::health(self))
     }
 
     fn blocks(&mut self) -> Result<&mut dyn Blocks> {

@@ -132,7 +132,7 @@ impl Prepare for Simulator {
         self.drive = Drive::new(&self.spec, *self.spec.seed);
         self.drive.idle(self.now);
         self.info = Simulator::info(&self.spec, &self.info.target.spec);
-        self.forget_blocks();
+        self.forget_all_blocks();
         Ok(())
     }
 }

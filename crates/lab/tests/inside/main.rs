@@ -2,6 +2,7 @@
 //! `cargo xtask bench inside` counts the errors over 20.
 
 mod rates;
+mod wear;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

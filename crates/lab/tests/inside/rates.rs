@@ -105,6 +105,33 @@ fn power(sleep_ms: &str, wake_us: &str, seed: u64) -> Judged {
     }
 }
 
+/// `wear` on a card with faults of one kind: all are found, each with its name and nothing else.
+fn wear(kind: &str, trim: &str, seed: u64) -> Judged {
+    let (due, [flipped, misplaced, stale, torn, lost], verdict) =
+        super::wear::injected(kind, trim, seed);
+    let named = match kind {
+        "flipped" => [flipped, misplaced + stale + torn + lost],
+        "stale" => [stale, flipped + misplaced + torn + lost],
+        "torn" => [torn, flipped + misplaced + stale + lost],
+        // Its own place holds the write before it, or nothing.
+        _ => [stale + lost, flipped + torn + if misplaced < due { 1.0 } else { 0.0 }],
+    };
+    match verdict.as_str() {
+        "ENDURED" => Judged::answered(due == 0.0),
+        "CONTENT LOST" => Judged::answered(named == [due, 0.0]),
+        _ => Judged::False,
+    }
+}
+
+/// `wear` on a card that dies: seen to, with all that was acknowledged.
+fn dies(seed: u64) -> Judged {
+    let overrides = [("capacity", "32MiB"), ("endurance", "6")];
+    let spec = specimen("sd-150x", &overrides, seed);
+    let out = super::wear::worn(&spec, seed, "2GB");
+    let intact = find(&out, "wear-static") == Some(f64::from(31 << 20));
+    Judged::answered(out.verdicts[0].kind.name() == "WEAR" && intact)
+}
+
 /// A case: its name, and the judgement of a seed.
 type Case = (&'static str, Box<dyn Fn(u64) -> Judged>);
 
@@ -133,6 +160,12 @@ fn cases() -> Vec<Case> {
         case("geometry, a QLC drive", Box::new(|seed| hidden("crucial-p2-500-qlc", seed))),
         case("power, never asleep", Box::new(|seed| power("100", "0", seed))),
         case("power, 300 us after 500 ms", Box::new(|seed| power("500", "300", seed))),
+        case("wear, a good card", Box::new(|seed| wear("none", "true", seed))),
+        case("wear, flipped bits", Box::new(|seed| wear("flipped", "true", seed))),
+        case("wear, stale blocks", Box::new(|seed| wear("stale", "false", seed))),
+        case("wear, torn blocks", Box::new(|seed| wear("torn", "false", seed))),
+        case("wear, misplaced blocks", Box::new(|seed| wear("misplaced", "false", seed))),
+        case("wear, a card that dies", Box::new(dies)),
         case("power, 80 ms after 20 s", Box::new(|seed| power("20000", "80000", seed))),
     ]
 }

@@ -20,7 +20,18 @@ pub(crate) struct Door {
     pub written: u64,
     /// Writes that are kept; all further ones are lost in silence.
     pub keeps: Option<u64>,
+    /// Requests until the run is killed, and whether the power goes with it.
+    kill: Option<(u64, bool)>,
+    /// What the writes since the last flush replaced.
+    undo: Vec<Replaced>,
+    /// Bytes of writes that the drive holds, or held until they were overwritten.
+    pub landed: u64,
+    /// Every write from this offset on fails.
+    pub dead_from: Option<u64>,
 }
+
+/// A write, and the content of its blocks before.
+type Replaced = Vec<(u64, Option<Box<[u8]>>)>;
 
 impl Fake {
     /// The same drive with stalls: bytes written through the block door, and nanoseconds.
@@ -33,6 +44,53 @@ impl Fake {
     pub fn that_keeps(mut self, writes: u64) -> Fake {
         self.door.keeps = Some(writes);
         self
+    }
+
+    /// Kills the run at this request from now. Without a power cut the drive still carries out what it
+    /// was sent; with one it loses any of the writes since the last flush, or a part of them.
+    pub fn kill_in(&mut self, requests: u64, power_cut: bool) {
+        self.door.kill = Some((requests, power_cut));
+    }
+
+    /// The drive is there again, with whatever it holds.
+    pub fn restart(&mut self) {
+        self.interrupted = false;
+        self.door.kill = None;
+        self.door.flight.clear();
+        self.door.undo.clear();
+    }
+
+    /// Counts a request towards the kill.
+    fn approach_kill(&mut self) {
+        let Some((left, power_cut)) = &mut self.door.kill else { return };
+        *left -= 1;
+        if *left > 0 {
+            return;
+        }
+        self.interrupted = true;
+        if *power_cut {
+            self.cut_power();
+        }
+    }
+
+    /// Of the writes since the last flush a third is lost, and a third is torn.
+    fn cut_power(&mut self) {
+        let block_bytes = u64::from(self.info.logical_block_bytes);
+        while let Some(replaced) = self.door.undo.pop() {
+            self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let lost_from = match (self.dice >> 33) % 3 {
+                0 => continue,
+                1 => 0,
+                _ => replaced.len() / 2,
+            };
+            self.door.landed -= replaced.len() as u64 * block_bytes;
+            for (number, old) in replaced.into_iter().skip(lost_from) {
+                match old {
+                    Some(old) => self.door.content.insert(number, old),
+                    None => self.door.content.remove(&number),
+                };
+            }
+        }
     }
 
     /// Takes a channel for a transfer; returns its end.
@@ -79,12 +137,19 @@ impl Fake {
         if kept {
             self.door.keeps = self.door.keeps.map(|left| left.saturating_sub(1));
         }
+        let dead = self.door.dead_from.is_some_and(|from| request.offset >= from);
+        let mut replaced = Replaced::new();
         for (number, block) in (request.offset / size..).zip(request.bytes.chunks(size as usize)) {
-            match kept {
-                _ if !keeps => None,
+            let old = match kept {
+                _ if !keeps || dead => continue,
                 true => self.door.content.insert(number, block.into()),
                 false => self.door.content.remove(&number),
             };
+            replaced.push((number, old));
+        }
+        self.door.landed += replaced.len() as u64 * size;
+        if self.door.kill.is_some() {
+            self.door.undo.push(replaced);
         }
         self.flash.fill(region);
         (self.written, self.door.written) = (self.written + bytes, self.door.written + bytes);
@@ -97,7 +162,7 @@ impl Fake {
         let traits = &self.traits;
         self.door.channels.iter_mut().for_each(|free| *free += stall);
         let done_ns = done_ns + stall;
-        let gone = traits.vanishes_at_ns.is_some_and(|end| done_ns >= end);
+        let gone = dead || traits.vanishes_at_ns.is_some_and(|end| done_ns >= end);
         let result = if gone { Err(std::io::Error::from_raw_os_error(5)) } else { Ok(()) };
         let submitted_ns = self.now_ns;
         self.door.flight.push(BlockDone { request, submitted_ns, done_ns, result });
@@ -110,7 +175,9 @@ impl Blocks for Fake {
     }
 
     fn submit(&mut self, request: BlockRequest) -> Result<()> {
+        self.alive()?;
         self.accept(request, true);
+        self.approach_kill();
         Ok(())
     }
 
@@ -120,6 +187,7 @@ impl Blocks for Fake {
     }
 
     fn poll(&mut self, wait: bool, done: &mut Vec<BlockDone>) -> Result<()> {
+        self.alive()?;
         let first = self.door.flight.iter().map(|one| one.done_ns).min();
         if let Some(first) = first.filter(|_| wait) {
             self.now_ns = self.now_ns.max(first);
@@ -133,6 +201,7 @@ impl Blocks for Fake {
     fn flush(&mut self) -> Result<()> {
         let last = self.door.flight.iter().map(|one| one.done_ns).max().unwrap_or(0);
         self.now_ns = self.now_ns.max(last) + self.traits.flush_ns;
+        self.door.undo.clear();
         Ok(())
     }
 

@@ -108,7 +108,7 @@ pub(crate) struct Fake {
     pub exits: Vec<i32>,
     dice: u64,
     flash: Flash,
-    door: blocks::Door,
+    pub door: blocks::Door,
 }
 
 impl Fake {

@@ -83,7 +83,7 @@ impl Session<'_> {
         Ok(m)
     }
 
-    fn note_once(&mut self, finding: Finding) {
+    pub(crate) fn note_once(&mut self, finding: Finding) {
         if !self.out.warnings.iter().any(|w| w.kind == finding.kind) {
             self.out.note(finding);
         }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::common::{Going, Place, contents, metric, warnings};
+use crate::common::{Going, Place, contents, metric, verdicts, warnings};
 
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
@@ -46,6 +46,38 @@ fn a_killed_run_costs_nothing_but_itself() {
     assert!(entered > 0, "no kill came late enough");
     place.io(". --size 1MiB --ops 1");
     assert_eq!(contents(&place.work()), before);
+}
+
+/// Moments at which a test of wear is killed; the tests of the method kill it 50 times and more.
+const WEAR_KILLS: u64 = 12;
+
+#[test]
+fn a_test_of_wear_that_was_killed_goes_on_with_the_next_block() {
+    let place = Place::new();
+    let (bytes, amount) = (8 << 20, 1024 * (128 << 10));
+    fs::File::create(place.work().join("card")).and_then(|f| f.set_len(bytes)).expect("a file");
+    let (size, amount_word) = (bytes.to_string(), amount.to_string());
+    let words = ["run", "card", "-m", "wear", "--destroy", &size, "--amount", &amount_word];
+    // Until a block was stamped there is nothing to resume.
+    let more = || -> &[&str] {
+        let stamped = fs::read(place.work().join("card")).expect("there")[..512] != [0; 512];
+        if stamped { &["--resume"] } else { &[] }
+    };
+    let mut random = 0x5eed_u64;
+    for kill in 0..WEAR_KILLS {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let moment = Duration::from_micros((random >> 33) % LATEST_US);
+        let more = more();
+        let mut child = place.command(&[&words, more].concat());
+        let mut child = child.stderr(std::process::Stdio::null()).spawn().expect("starts");
+        std::thread::sleep(moment);
+        child.kill().expect("killed");
+        child.wait().expect("ends");
+        println!("kill {kill} after {moment:?} {more:?}");
+    }
+    let record = place.ssdyno(&[&words, more(), &["--json"]].concat()).good().json();
+    assert_eq!(metric(&record, "wear-written"), Some(f64::from(amount)));
+    assert_eq!(verdicts(&record), ["ENDURED"]);
 }
 
 #[test]

@@ -1,0 +1,102 @@
+//! Stamped content of a virtual drive, kept as the stamps it follows from.
+//!
+//! The bytes of a stamped block are a function of its stamp, so that a drive full of them takes a few
+//! bytes per write. Each run remembers the number of its write: the model knows which write a block
+//! holds, and a run that was overwritten is found out that way.
+
+use std::collections::BTreeMap;
+
+use workload::stamp::{Layout, SECTOR, Stamp, read_sector, write};
+
+/// Consecutive blocks of one write.
+#[derive(Clone, Copy)]
+struct Run {
+    blocks: u64,
+    /// Number of the write.
+    write: u64,
+    /// Stamp of the first sector.
+    stamp: Stamp,
+}
+
+/// Runs by their first block.
+#[derive(Default)]
+pub(super) struct Stamped {
+    runs: BTreeMap<u64, Run>,
+    /// Blocks of the longest run ever kept.
+    longest: u64,
+}
+
+impl Stamped {
+    /// Keeps the bytes of a write that begins at this block, if they are nothing but stamps; returns
+    /// whether they are.
+    pub fn keep(&mut self, first: u64, block_bytes: u64, write_number: u64, bytes: &[u8]) -> bool {
+        let Some(stamp) = bytes.get(..SECTOR).and_then(|s| read_sector(s, Layout::default().at))
+        else {
+            return false;
+        };
+        let mut made = vec![0; bytes.len()];
+        write(&mut made, stamp, Layout::default());
+        if made != bytes {
+            return false;
+        }
+        let run = Run { blocks: bytes.len() as u64 / block_bytes, write: write_number, stamp };
+        self.longest = self.longest.max(run.blocks);
+        let old = self.runs.insert(first, run);
+        // The end of a longer run stays where it was.
+        if let Some(old) = old.filter(|old| old.blocks > run.blocks) {
+            let offset = old.stamp.offset + run.blocks * block_bytes;
+            let blocks = old.blocks - run.blocks;
+            let rest = Run { blocks, stamp: Stamp { offset, ..old.stamp }, ..old };
+            self.runs.entry(first + run.blocks).or_insert(rest);
+        }
+        true
+    }
+
+    /// Writes the content that this write left in a block into `bytes`; returns whether it is known.
+    pub fn read(&self, block: u64, write_number: u64, bytes: &mut [u8]) -> bool {
+        let near = self.runs.range(..=block).rev();
+        let mut near = near.take_while(|(first, _)| block - **first < self.longest);
+        let holds =
+            |(first, run): &(&u64, &Run)| block - **first < run.blocks && run.write == write_number;
+        let Some((first, run)) = near.find(holds) else { return false };
+        let offset = run.stamp.offset + (block - first) * bytes.len() as u64;
+        write(bytes, Stamp { offset, ..run.stamp }, Layout::default());
+        true
+    }
+
+    /// Forgets everything: the drive has another format.
+    pub fn clear(&mut self) {
+        self.runs.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamped(offset: u64, blocks: u64) -> Vec<u8> {
+        let mut bytes = vec![0; (blocks * 4096) as usize];
+        write(&mut bytes, Stamp { offset, sequence: 3, seed: 7 }, Layout::default());
+        bytes
+    }
+
+    #[test]
+    fn blocks_come_back_as_written_also_beside_a_shorter_overwrite() {
+        let mut kept = Stamped::default();
+        let bytes = stamped(4096 * 100, 8);
+        assert!(kept.keep(100, 4096, 1, &bytes));
+        assert!(kept.keep(100, 4096, 2, &stamped(0, 2)));
+        assert!(kept.keep(104, 4096, 3, &stamped(4096, 1)));
+        for (block, write, known) in
+            [(100, 2, true), (100, 1, false), (102, 1, true), (104, 3, true), (106, 1, true)]
+        {
+            let mut found = vec![0; 4096];
+            assert_eq!(kept.read(block, write, &mut found), known, "{block} {write}");
+            let at = ((block - 100) * 4096) as usize;
+            assert!(!known || write != 1 || found == bytes[at..at + 4096], "{block}");
+        }
+        let mut other = bytes;
+        other[5000] ^= 1;
+        assert!(!kept.keep(200, 4096, 4, &other) && !kept.keep(200, 4096, 4, &[0; 4096]));
+    }
+}

@@ -1,0 +1,109 @@
+//! `wear` on virtual drives that die, and on drives with faults whose number is known.
+
+use methods::Options;
+use model::DriveSpec;
+
+use super::{find, preset, run_with, value};
+
+/// Bytes of a block of the method.
+const BLOCK: u64 = 128 << 10;
+
+const MIB: u64 = 1 << 20;
+
+/// A card of 32 MiB with these parameters.
+fn card(overrides: &[(&str, &str)]) -> DriveSpec {
+    preset("sd-150x", &[&[("capacity", "32MiB"), ("vary", "0")], overrides].concat())
+}
+
+/// Blocks by fault: flipped, misplaced, stale, torn, lost.
+fn faults(out: &methods::Outcome) -> [f64; 5] {
+    ["flipped", "misplaced", "stale", "torn", "lost"]
+        .map(|name| value(out, &format!("wear-{name}")))
+}
+
+#[test]
+fn a_card_is_seen_to_die_and_its_static_data_survive() {
+    // 6 cycles of few blocks: the free ones and the spares.
+    let out = worn(&card(&[("endurance", "6")]), 1, "2GB");
+    let (written, verdict) = (value(&out, "wear-written"), &out.verdicts[0]);
+    println!("{}", verdict.text);
+    assert_eq!(verdict.kind.name(), "WEAR", "{}", verdict.text);
+    assert!(written > 33e6 && written < 2e9, "{written}");
+    assert_eq!(value(&out, "wear-static"), (31 * MIB) as f64);
+    assert_eq!(faults(&out), [0.0; 5], "what was acknowledged is there");
+    let headline = out.answer.expect("one").headline;
+    assert!(headline.starts_with("The drive died after "), "{headline}");
+    // Twice the cycles last about twice as long beyond the fill.
+    let twice = worn(&card(&[("endurance", "12")]), 1, "2GB");
+    let fill = (31 * MIB) as f64;
+    let ratio = (value(&twice, "wear-written") - fill) / (written - fill);
+    assert!((ratio - 2.0).abs() < 0.3, "{ratio}");
+}
+
+#[test]
+fn a_good_card_bears_a_stated_amount() {
+    let out = worn(&card(&[]), 1, "100MB");
+    assert_eq!(out.verdicts[0].kind.name(), "ENDURED", "{}", out.verdicts[0].text);
+    let blocks = 100_000_000u64.div_ceil(BLOCK);
+    assert_eq!(value(&out, "wear-written"), (blocks * BLOCK) as f64);
+    assert!(find(&out, "wear-life").is_some() && value(&out, "wear-amplification") >= 1.0);
+    let series = out.series.iter().find(|series| series.name == "wear-cycle").expect("a course");
+    assert!(series.t_ns.len() > 20 && series.column("life").is_some());
+}
+
+/// A run until this amount is written, or the drive fails.
+pub(super) fn worn(spec: &DriveSpec, seed: u64, amount: &str) -> methods::Outcome {
+    let method = methods::find("wear").expect("a method");
+    let mut options = Options { seed, ..Options::default() };
+    let declared = method.info().options.iter().find(|option| option.name() == "amount");
+    options.parse(*declared.expect("declared"), &[amount.to_string()]).expect("a size");
+    run_with(method, spec, &options)
+}
+
+/// Blocks with faults that a drive was given, and those that were found.
+pub(super) fn injected(kind: &str, trim: &str, seed: u64) -> (f64, [f64; 5], String) {
+    // The number of writes between two faults, and before the first, differ with the seed. Static data
+    // are 248 blocks.
+    let (every, after) = (1 + seed % 3, 248 + seed.wrapping_mul(7919) % 100);
+    let (every, after) = (every.to_string(), after.to_string());
+    let spec = card(&[
+        ("fault", kind),
+        ("fault.every", &every),
+        ("fault.after", &after),
+        ("trim", trim),
+        ("seed", &seed.to_string()),
+    ]);
+    let out = worn(&spec, seed, "60MB");
+    let writes = (value(&out, "wear-written") / BLOCK as f64) as u64;
+    let number = |text: &str| text.parse::<u64>().expect("a number");
+    let due = writes.saturating_sub(number(&after)) / number(&every);
+    (due as f64, faults(&out), out.verdicts[0].kind.to_string())
+}
+
+#[test]
+fn every_injected_fault_is_found_and_named() {
+    for seed in [1, 2] {
+        // After a discard nothing is left that could be stale or misplaced by a torn write.
+        for (kind, trim) in
+            [("flipped", "true"), ("stale", "false"), ("torn", "true"), ("torn", "false")]
+        {
+            let (due, found, verdict) = injected(kind, trim, seed);
+            println!("{kind}, trim {trim}: {due} injected, found {found:?}");
+            let index =
+                ["flipped", "misplaced", "stale", "torn", "lost"].iter().position(|n| *n == kind);
+            let mut expected = [0.0; 5];
+            expected[index.expect("a class")] = due;
+            assert!(due > 0.0 && verdict == "CONTENT LOST", "{kind} {seed}: {verdict}");
+            assert_eq!(found, expected, "{kind}, trim {trim}, seed {seed}");
+        }
+        // A stale block that was discarded holds nothing.
+        let (due, found, _) = injected("stale", "true", seed);
+        assert_eq!(found, [0.0, 0.0, 0.0, 0.0, due]);
+        // Each misplaced write is missing in its place, and overwrites static data elsewhere.
+        let (due, found, _) = injected("misplaced", "false", seed);
+        println!("misplaced: {due} injected, found {found:?}");
+        assert_eq!(found[2] + found[4], due, "{found:?}");
+        assert!(found[1] >= due, "{found:?}");
+    }
+    assert_eq!(injected("none", "true", 1).2, "ENDURED");
+}

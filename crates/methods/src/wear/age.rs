@@ -1,0 +1,112 @@
+//! `--age`: reads and writes as of `quick`, small, every so many drive writes.
+//!
+//! Reads are of static data; writes go to the half that was checked and is written next. The set is
+//! the same each time and ends by amount, so that a plan knows its bytes.
+
+use record::{Metric, MetricKey, Unit};
+use workload::{Mix, OpKind, Pattern, Region, Workload};
+
+use super::layout::{BLOCK, Layout};
+use super::transfer::DEPTH;
+use crate::MethodError;
+use crate::session::Session;
+
+/// Repeats of each workload.
+const ROUNDS: u32 = 4;
+
+/// Most bytes of a workload in order, and random operations.
+const IN_ORDER: u64 = 64 << 20;
+const RANDOM_OPS: u64 = 1024;
+const SMALL: u64 = 4096;
+
+/// A kind of access.
+pub(super) const KINDS: [(&str, Pattern, OpKind); 4] = [
+    ("seq-read", Pattern::Sequential, OpKind::Read),
+    ("seq-write", Pattern::Sequential, OpKind::Write),
+    ("rand-read", Pattern::Uniform, OpKind::Read),
+    ("rand-write", Pattern::Uniform, OpKind::Write),
+];
+
+/// The rates at one age.
+struct Age {
+    /// Drive writes so far, rounded down.
+    writes: u64,
+    /// By [`KINDS`].
+    rates: [Vec<f64>; KINDS.len()],
+}
+
+/// The rates at all ages so far.
+#[derive(Default)]
+pub(super) struct Ages(Vec<Age>);
+
+/// The key of the rates of a kind.
+pub(super) fn key(kind: &str) -> String {
+    format!("wear-age-{kind}")
+}
+
+impl Ages {
+    /// Measures before the write of this number, if it is the first or a further `every` drive writes
+    /// are done.
+    pub fn measure(
+        &mut self,
+        session: &mut Session<'_>,
+        layout: &Layout,
+        next: u64,
+        every: Option<u64>,
+    ) -> Result<(), MethodError> {
+        let (Some(every), writes) = (every, (next - 1) / layout.blocks) else { return Ok(()) };
+        let due = self.0.last().is_none_or(|last| writes / every > last.writes / every);
+        let Some(pass) = layout.pass(next).filter(|_| due) else { return Ok(()) };
+        let mut rates: [Vec<f64>; KINDS.len()] = Default::default();
+        let age = self.0.len() as u32;
+        for round in 0..ROUNDS {
+            for (rates, kind) in rates.iter_mut().zip(KINDS) {
+                let (in_order, op) = (kind.1 == Pattern::Sequential, kind.2);
+                let w = workload(layout, pass, kind, age * ROUNDS + round);
+                let m = session.probe(&w, age * ROUNDS + round)?;
+                rates.extend(if in_order { m.throughput(Some(op)) } else { m.iops(Some(op)) });
+            }
+        }
+        self.0.push(Age { writes, rates });
+        Ok(())
+    }
+
+    /// The rates of every age, and the last over the first.
+    pub fn publish(&self, session: &mut Session<'_>) {
+        for (index, (kind, pattern, _)) in KINDS.into_iter().enumerate() {
+            let unit =
+                if pattern == Pattern::Sequential { Unit::BytesPerSecond } else { Unit::Iops };
+            for age in &self.0 {
+                let name = MetricKey::parse(&format!("{}-{}", key(kind), age.writes));
+                let metric: Metric = analysis::metric(name, unit, age.rates[index].clone());
+                session.put_metric(metric);
+            }
+            if let [first, .., last] = &self.0[..] {
+                let subject = MetricKey::parse(&key(kind));
+                session.put_ratio(subject, &first.rates[index], &last.rates[index]);
+            }
+        }
+    }
+}
+
+fn workload(
+    layout: &Layout,
+    pass: u64,
+    (name, pattern, op): (&str, Pattern, OpKind),
+    replicate: u32,
+) -> Workload {
+    let fixed = layout.fixed_region();
+    let region = match (op, &pattern) {
+        (OpKind::Write, _) => layout.region(pass),
+        (_, Pattern::Sequential) => Region::first(fixed.bytes.min(IN_ORDER) / BLOCK * BLOCK),
+        _ => fixed,
+    };
+    let in_order = pattern == Pattern::Sequential;
+    let (block, depth) = if in_order { (BLOCK, DEPTH) } else { (SMALL, 1) };
+    let mut w = Workload::new(key(name), pattern, Mix::of(op), block as u32, region);
+    (w.depth, w.seed) = (depth, u64::from(replicate) + 1);
+    let most = if in_order { region.bytes } else { (RANDOM_OPS * SMALL).min(region.bytes / 2) };
+    w.stop.bytes = Some(most);
+    w.flush_at_end = op == OpKind::Write;
+    w
+}

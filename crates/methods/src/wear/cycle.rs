@@ -1,0 +1,390 @@
+//! The test: what was written, what came back, and how fast.
+
+use std::collections::HashSet;
+
+use record::{Health, IoErrors, MetricKey, Series, Statistic, TargetKind, Unit};
+use rig::{Preparation, RigError};
+use workload::units::decimal;
+
+use super::age::Ages;
+use super::found::{Class, Tally};
+use super::layout::{BLOCK, Layout};
+use super::resume::Left;
+use super::transfer::{Door, Refused};
+use crate::MethodError;
+use crate::session::Session;
+
+/// Rows of the series, at most about so many.
+const ROWS: u64 = 200;
+
+/// Part of the rows (1/n) that is the start, or the end, of a run.
+const ENDS: usize = 10;
+
+/// The name of the series, and of its step.
+pub(super) const CYCLE: &str = "wear-cycle";
+
+/// A test under way.
+pub(super) struct Test {
+    pub layout: Layout,
+    /// Seed of the stamps.
+    pub seed: u64,
+    /// Blocks to write in all.
+    pub goal: u64,
+    /// Number of the next write.
+    pub next: u64,
+    /// Smaller numbers that are still to be written, of the same pass.
+    holes: Vec<u64>,
+    /// Blocks written by the runs before.
+    earlier: u64,
+    /// Blocks written by this run.
+    pub added: u64,
+    /// Cycled blocks by their content.
+    pub cycled: Tally,
+    /// Static blocks by their content, of the last check.
+    pub fixed: Tally,
+    /// Good blocks in all checks.
+    checked: u64,
+    /// Numbers that the drive refused, and those that were not written after that.
+    missing: HashSet<u64>,
+    /// The write that the drive refused.
+    pub refused: Option<Refused>,
+    /// Discards free what was checked.
+    erases: bool,
+    before: Option<Health>,
+    series: Series,
+    row: Row,
+    ages: Ages,
+}
+
+/// The row of the series that is being collected.
+#[derive(Default)]
+struct Row {
+    blocks: u64,
+    ns: u64,
+}
+
+impl Test {
+    pub fn new(session: &mut Session<'_>, layout: Layout, goal: u64) -> Test {
+        let target = session.target();
+        let erases = target.discard && target.target.kind != TargetKind::Directory;
+        let before = session.rig().health();
+        let start_ns = session.rig().elapsed_ns();
+        Test {
+            layout,
+            seed: layout.seed(0),
+            goal,
+            next: 1,
+            holes: Vec::new(),
+            earlier: 0,
+            added: 0,
+            cycled: Tally::default(),
+            fixed: Tally::default(),
+            checked: 0,
+            missing: HashSet::new(),
+            refused: None,
+            erases,
+            before,
+            series: Series::new(CYCLE, 0, start_ns),
+            row: Row::default(),
+            ages: Ages::default(),
+        }
+    }
+
+    /// Goes on where another run ended.
+    pub fn resume(&mut self, left: Left) {
+        (self.earlier, self.next) = (left.blocks(), left.last + 1);
+        (self.seed, self.cycled, self.holes) = (left.seed, left.faults, left.holes);
+    }
+
+    /// Blocks written, by this run and those before it.
+    pub fn total(&self) -> u64 {
+        self.earlier + self.added
+    }
+
+    /// Whether it goes on where static data were written and checked.
+    pub fn resumed_in_pass(&self) -> bool {
+        self.next > self.layout.fixed + 1
+    }
+
+    fn door(&self, step: &'static str) -> Door<'_> {
+        Door { layout: &self.layout, seed: self.seed, step }
+    }
+
+    /// Whether nothing went wrong so far.
+    fn is_sound(&self) -> bool {
+        self.refused.is_none() && self.cycled.bad() + self.fixed.bad() == 0
+    }
+
+    /// Writes what is missing of the static data.
+    pub fn fill(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+        let fixed = self.layout.fixed;
+        let (holes, later): (Vec<u64>, Vec<u64>) =
+            std::mem::take(&mut self.holes).into_iter().partition(|number| *number <= fixed);
+        self.holes = later;
+        self.write(session, "wear-fill", holes.into_iter().chain(self.next..fixed + 1))?;
+        self.next = self.next.max(fixed + 1);
+        session.rig().blocks()?.flush().or_else(|error| self.refuse(error))?;
+        session.rig().prepare(Preparation::DropCaches)?;
+        Ok(())
+    }
+
+    /// Writes blocks, and returns how many; a write that fails ends the test.
+    fn write(
+        &mut self,
+        session: &mut Session<'_>,
+        step: &'static str,
+        numbers: impl Iterator<Item = u64>,
+    ) -> Result<u64, MethodError> {
+        let written = self.door(step).write(session, numbers)?;
+        self.added += written.blocks;
+        self.missing.extend(written.missing);
+        if let Some(refused) = written.refused {
+            session.out.add_errors(&IoErrors {
+                op: "write".into(),
+                kind: refused.error.clone(),
+                workload: step.into(),
+                count: 1,
+                first_offsets: vec![refused.offset],
+            });
+            self.refused.get_or_insert(refused);
+        }
+        Ok(written.blocks)
+    }
+
+    /// A flush that fails is the end of the drive, not of the run.
+    fn refuse(&mut self, error: RigError) -> Result<(), RigError> {
+        let RigError::Io { context, source } = error else { return Err(error) };
+        let refused = Refused { offset: 0, error: format!("{context}: {source}") };
+        self.refused.get_or_insert(refused);
+        Ok(())
+    }
+
+    /// Reads all static data that were written.
+    pub fn check_fixed(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+        let numbers = (1..self.layout.fixed + 1).filter(|number| !self.missing.contains(number));
+        let mut tally = Tally::default();
+        self.door("wear-check").check(session, numbers, &mut tally)?;
+        self.checked += tally.good();
+        self.fixed = tally;
+        Ok(())
+    }
+
+    /// Writes one half after the other until the goal is reached or something goes wrong.
+    pub fn cycle(
+        &mut self,
+        session: &mut Session<'_>,
+        age: Option<u64>,
+    ) -> Result<(), MethodError> {
+        self.series.start_ns = session.rig().elapsed_ns();
+        // A pass that was complete when this run began may not have been read.
+        let mut open = self.layout.pass(self.next - 1);
+        self.mend(session)?;
+        if self.is_sound() {
+            self.ages.measure(session, &self.layout, self.next, age)?;
+        }
+        while self.next <= self.goal && self.is_sound() {
+            let Some(pass) = self.layout.pass(self.next) else { break };
+            self.pass(session, pass)?;
+            open = Some(pass);
+            if pass > 0 {
+                self.check(session, self.layout.numbers(pass - 1))?;
+            }
+            let complete = self.next == self.layout.numbers(pass).end;
+            if complete && self.is_sound() {
+                self.ages.measure(session, &self.layout, self.next, age)?;
+            }
+            self.checkpoint(session);
+        }
+        if let Some(pass) = open {
+            let numbers = self.layout.numbers(pass);
+            self.check(session, numbers.start..numbers.end.min(self.next))?;
+        }
+        self.push_row(session);
+        Ok(())
+    }
+
+    /// Writes the blocks that were in flight when the run before was killed. They are durable before
+    /// anything else is written, so that only the last pass on a drive ever has holes.
+    fn mend(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+        let holes = std::mem::take(&mut self.holes);
+        if holes.is_empty() {
+            return Ok(());
+        }
+        self.write(session, CYCLE, holes.into_iter())?;
+        Ok(session.rig().blocks()?.flush().or_else(|error| self.refuse(error))?)
+    }
+
+    /// Writes the rest of a pass.
+    fn pass(&mut self, session: &mut Session<'_>, pass: u64) -> Result<(), MethodError> {
+        let numbers = self.layout.numbers(pass);
+        if self.next == numbers.start {
+            self.erase(session, pass)?;
+        }
+        let end = numbers.end.min(self.goal + 1);
+        let begun_ns = session.rig().elapsed_ns();
+        let written = self.write(session, CYCLE, self.next..end)?;
+        session.rig().blocks()?.flush().or_else(|error| self.refuse(error))?;
+        self.row.ns += session.rig().elapsed_ns().saturating_sub(begun_ns);
+        self.row.blocks += written;
+        self.next = end;
+        Ok(())
+    }
+
+    /// Frees the blocks of a pass that was checked.
+    fn erase(&mut self, session: &mut Session<'_>, pass: u64) -> Result<(), MethodError> {
+        if !self.erases {
+            return Ok(());
+        }
+        let region = self.layout.region(pass);
+        match session.rig().prepare(Preparation::Discard { region }) {
+            Ok(_) => Ok(()),
+            // Overwriting erases as well.
+            Err(RigError::Unsupported(_)) => {
+                self.erases = false;
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads cycled blocks that were written.
+    fn check(
+        &mut self,
+        session: &mut Session<'_>,
+        numbers: std::ops::Range<u64>,
+    ) -> Result<(), MethodError> {
+        let mut tally = std::mem::take(&mut self.cycled);
+        let before = tally.good();
+        let numbers = numbers.filter(|number| !self.missing.contains(number));
+        let result = self.door(CYCLE).check(session, numbers, &mut tally);
+        self.checked += tally.good() - before;
+        self.cycled = tally;
+        result
+    }
+
+    /// Ends a pass: keeps what is known so far, a few hundred times in all.
+    fn checkpoint(&mut self, session: &mut Session<'_>) {
+        let share = (self.goal - self.layout.fixed).div_ceil(ROWS);
+        if self.row.blocks >= share || !self.is_sound() {
+            self.push_row(session);
+            self.publish(session);
+            let done = self.total() as f64 / self.goal as f64;
+            session.rig().note(rig::Event::Progress { name: CYCLE.into(), done: done.min(1.0) });
+            session.checkpoint();
+        }
+    }
+
+    fn push_row(&mut self, session: &mut Session<'_>) {
+        let row = std::mem::take(&mut self.row);
+        if row.ns == 0 || session.plans() {
+            return;
+        }
+        let t_ns = session.rig().elapsed_ns().saturating_sub(self.series.start_ns);
+        let rate = (row.blocks * BLOCK) as f64 * 1e9 / row.ns as f64;
+        let number = |value: Option<f64>| (Unit::Number, value);
+        let mut values = vec![
+            ("written", Unit::Bytes, Some((self.total() * BLOCK) as f64)),
+            ("write", Unit::BytesPerSecond, Some(rate)),
+            ("bad", Unit::Number, Some(self.cycled.bad() as f64)),
+        ];
+        if let Some(health) = session.rig().health() {
+            let counters = [
+                ("life", number(health.wear_percent)),
+                ("spare", number(health.spare_percent)),
+                ("media-errors", number(health.media_errors.map(|n| n as f64))),
+                ("reallocated", number(health.reallocated.map(|n| n as f64))),
+                ("temperature", (Unit::Celsius, health.temperature_c)),
+            ];
+            let known = counters.into_iter().filter(|(_, (_, value))| value.is_some());
+            values.extend(known.map(|(name, (unit, value))| (name, unit, value)));
+        }
+        self.series.push(t_ns, &values);
+    }
+
+    /// Publishes everything known so far.
+    pub fn publish(&mut self, session: &mut Session<'_>) {
+        if session.plans() {
+            return;
+        }
+        session.out.series.retain(|series| series.name != CYCLE);
+        session.out.series.push(self.series.clone());
+        let bytes = |blocks: u64| Some((blocks * BLOCK) as f64);
+        let mut put = |name: &str, unit, value| session.put(MetricKey::parse(name), unit, value);
+        put("wear-written", Unit::Bytes, bytes(self.total()));
+        put("wear-added", Unit::Bytes, bytes(self.added));
+        let times = self.total() as f64 / self.layout.blocks as f64;
+        put("wear-drive-writes", Unit::Number, Some(times));
+        put("wear-checked", Unit::Bytes, bytes(self.checked));
+        put("wear-static", Unit::Bytes, bytes(self.fixed.good()));
+        for class in Class::BAD {
+            let count = self.cycled.of(class) + self.fixed.of(class);
+            put(&format!("wear-{}", class.name()), Unit::Number, Some(count as f64));
+        }
+        self.publish_rates(session);
+        self.publish_health(session);
+        self.ages.publish(session);
+    }
+
+    fn publish_rates(&self, session: &mut Session<'_>) {
+        let column = self.series.column("write").map(|column| &column.values[..]);
+        let rates: Vec<f64> = column.unwrap_or_default().iter().copied().flatten().collect();
+        // Rows are of equal amounts: their mean rate is the harmonic one.
+        let mean = |rates: &[f64]| {
+            (!rates.is_empty())
+                .then(|| rates.len() as f64 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>())
+        };
+        let key = MetricKey::parse("wear-write");
+        session.put(key.clone(), Unit::BytesPerSecond, mean(&rates));
+        let part = rates.len().div_ceil(ENDS);
+        let ends =
+            [(Statistic::Start, &rates[..part]), (Statistic::End, &rates[rates.len() - part..])];
+        for (statistic, part) in ends {
+            session.put(key.clone().with(statistic), Unit::BytesPerSecond, mean(part));
+        }
+    }
+
+    fn publish_health(&self, session: &mut Session<'_>) {
+        let Some(now) = session.rig().health() else { return };
+        let mut put = |name: &str, value| session.put(MetricKey::parse(name), Unit::Number, value);
+        put("wear-life", now.wear_percent);
+        let Some(before) = &self.before else { return };
+        let used = now.wear_percent.zip(before.wear_percent).map(|(now, before)| now - before);
+        let tb = (self.added * BLOCK) as f64 / 1e12;
+        let per_tb = used.filter(|used| *used > 0.0 && tb > 0.0).map(|used| used / tb);
+        put("wear-life-per-tb", per_tb);
+        let grown = |of: fn(&Health) -> Option<u64>| {
+            of(&now).zip(of(before)).map(|(now, before)| now.saturating_sub(before) as f64)
+        };
+        let flash = grown(|health| health.flash_written_bytes);
+        let host = grown(|health| health.written_bytes).filter(|host| *host > 0.0);
+        put("wear-amplification", flash.zip(host).map(|(flash, host)| flash / host));
+    }
+
+    /// Lists the blocks that differ, and says that content was lost.
+    pub fn report(&self, session: &mut Session<'_>) {
+        let bad = self.cycled.bad() + self.fixed.bad();
+        if bad == 0 {
+            return;
+        }
+        for class in Class::BAD {
+            let tallies = [&self.cycled, &self.fixed];
+            let count: u64 = tallies.iter().map(|tally| tally.of(class)).sum();
+            if count == 0 {
+                continue;
+            }
+            let first_offsets = tallies.iter().flat_map(|tally| tally.places(class)).collect();
+            session.out.add_errors(&IoErrors {
+                op: "check".into(),
+                kind: class.name().into(),
+                workload: CYCLE.into(),
+                count,
+                first_offsets,
+            });
+        }
+        let text = format!("{} of what was written did not come back", decimal(bad * BLOCK));
+        session.note_once(
+            record::Finding::new(record::FindingKind::ContentLost, record::Level::Bad, text)
+                .advise("copy what you need from this drive, and do not trust it"),
+        );
+    }
+}

@@ -1,0 +1,230 @@
+//! The content of a block that was read, and the counts of blocks by their faults.
+//!
+//! The classes are those of f3 and two more. Only a block whose every sector is the very write that
+//! is expected there is good: an older or newer one of the same address is not.
+
+use workload::stamp::{Layout, SECTOR, Stamp, read_sector, write};
+
+use super::layout::BLOCK;
+
+/// A sector that differs from its content in at most so many words of 64 bits has flipped bits; f3
+/// calls that changed. More are another content.
+const FLIPPED_WORDS_MAX: usize = 2;
+
+/// Places kept of each class.
+const PLACES_MAX: usize = 16;
+
+/// The content of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// As written.
+    Good,
+    /// A few bits differ.
+    Flipped,
+    /// Content of another address (f3: overwritten).
+    Misplaced,
+    /// An older write to this address.
+    Stale,
+    /// A part of the write, and older content, or none, in the rest.
+    Torn,
+    /// Anything else, or nothing (f3: corrupted).
+    Lost,
+    /// It could not be read.
+    Unreadable,
+}
+
+impl Class {
+    /// The faults.
+    pub const BAD: [Class; 6] = [
+        Class::Flipped,
+        Class::Misplaced,
+        Class::Stale,
+        Class::Torn,
+        Class::Lost,
+        Class::Unreadable,
+    ];
+
+    /// The word in metrics and on screen.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Good => "good",
+            Class::Flipped => "flipped",
+            Class::Misplaced => "misplaced",
+            Class::Stale => "stale",
+            Class::Torn => "torn",
+            Class::Lost => "lost",
+            Class::Unreadable => "unreadable",
+        }
+    }
+
+    /// The class of a block that was read where `expected` was written.
+    pub fn of(bytes: &[u8], expected: Stamp) -> Class {
+        let sectors = bytes.chunks_exact(SECTOR).enumerate().map(|(i, sector)| {
+            let offset = expected.offset + (i * SECTOR) as u64;
+            sector_class(sector, Stamp { offset, ..expected })
+        });
+        let sectors: Vec<Class> = sectors.collect();
+        let count = |class| sectors.iter().filter(|s| **s == class).count();
+        let (good, stale, lost) = (count(Class::Good), count(Class::Stale), count(Class::Lost));
+        match () {
+            () if good == sectors.len() => Class::Good,
+            () if count(Class::Misplaced) > 0 => Class::Misplaced,
+            () if good + count(Class::Flipped) == sectors.len() => Class::Flipped,
+            () if good > 0 && good + stale == sectors.len() => Class::Torn,
+            () if good > 0 && good + lost == sectors.len() && is_cut(&sectors, bytes) => {
+                Class::Torn
+            }
+            () if stale == sectors.len() => Class::Stale,
+            () => Class::Lost,
+        }
+    }
+}
+
+/// Whether one end of the block is good and the rest empty: every word of it is the same.
+fn is_cut(sectors: &[Class], bytes: &[u8]) -> bool {
+    let changes = sectors.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let mut empty = sectors.iter().zip(bytes.chunks_exact(SECTOR));
+    changes == 1
+        && empty.all(|(class, sector)| {
+            *class == Class::Good || sector.chunks_exact(8).all(|word| word == &sector[..8])
+        })
+}
+
+fn sector_class(sector: &[u8], expected: Stamp) -> Class {
+    match read_sector(sector, Layout::default().at) {
+        Some(stamp) if stamp == expected => Class::Good,
+        Some(stamp) if stamp.offset == expected.offset => Class::Stale,
+        Some(stamp) if stamp.seed == expected.seed => Class::Misplaced,
+        Some(_) => Class::Lost,
+        None => {
+            let mut made = [0; SECTOR];
+            write(&mut made, expected, Layout::default());
+            let pairs = made.chunks_exact(8).zip(sector.chunks_exact(8));
+            let differ = pairs.filter(|(made, found)| made != found).count();
+            if differ <= FLIPPED_WORDS_MAX { Class::Flipped } else { Class::Lost }
+        }
+    }
+}
+
+/// Blocks by their content.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    good: u64,
+    bad: [u64; Class::BAD.len()],
+    places: Vec<(Class, u64)>,
+}
+
+impl Tally {
+    pub fn add(&mut self, class: Class, offset: u64) {
+        let Some(index) = Class::BAD.iter().position(|bad| *bad == class) else {
+            self.good += 1;
+            return;
+        };
+        self.bad[index] += 1;
+        if self.bad[index] <= PLACES_MAX as u64 {
+            self.places.push((class, offset));
+        }
+    }
+
+    /// Good blocks, each time one was read.
+    pub fn good(&self) -> u64 {
+        self.good
+    }
+
+    /// Blocks with this fault.
+    pub fn of(&self, class: Class) -> u64 {
+        let index = Class::BAD.iter().position(|bad| *bad == class);
+        index.map_or(self.good, |index| self.bad[index])
+    }
+
+    /// Blocks with any fault.
+    pub fn bad(&self) -> u64 {
+        self.bad.iter().sum()
+    }
+
+    /// Offsets of the first blocks with this fault.
+    pub fn places(&self, class: Class) -> Vec<u64> {
+        self.places.iter().filter(|(c, _)| *c == class).map(|(_, at)| *at).collect()
+    }
+
+    /// `3 stale, 1 torn`.
+    pub fn words(&self) -> String {
+        let some = Class::BAD.into_iter().filter(|class| self.of(*class) > 0);
+        let words: Vec<String> =
+            some.map(|class| format!("{} {}", self.of(class), class.name())).collect();
+        words.join(", ")
+    }
+}
+
+/// The number of the write that a block holds as a whole, at its own address; `None`: of no write of
+/// this run, or of several.
+pub(super) fn holds(bytes: &[u8], offset: u64, seed: u64) -> Option<u64> {
+    let first = read_sector(bytes.get(..SECTOR)?, Layout::default().at)?;
+    let expected = Stamp { offset, seed, sequence: first.sequence };
+    let whole = bytes.len() as u64 == BLOCK && Class::of(bytes, expected) == Class::Good;
+    whole.then_some(first.sequence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEED: u64 = 9;
+
+    fn block(offset: u64, sequence: u64, seed: u64) -> Vec<u8> {
+        let mut bytes = vec![0; BLOCK as usize];
+        write(&mut bytes, Stamp { offset, sequence, seed }, Layout::default());
+        bytes
+    }
+
+    fn class(bytes: &[u8]) -> Class {
+        Class::of(bytes, Stamp { offset: 5 * BLOCK, sequence: 70, seed: SEED })
+    }
+
+    #[test]
+    fn every_fault_has_its_class_and_only_the_expected_write_is_good() {
+        let good = block(5 * BLOCK, 70, SEED);
+        assert_eq!((class(&good), holds(&good, 5 * BLOCK, SEED)), (Class::Good, Some(70)));
+        for (offset, sequence, seed, expected) in [
+            (5 * BLOCK, 60, SEED, Class::Stale),
+            (5 * BLOCK, 71, SEED, Class::Stale),
+            (5 * BLOCK, 70, SEED + 1, Class::Stale),
+            (6 * BLOCK, 70, SEED, Class::Misplaced),
+            (6 * BLOCK, 70, SEED + 1, Class::Lost),
+        ] {
+            assert_eq!(
+                class(&block(offset, sequence, seed)),
+                expected,
+                "{offset} {sequence} {seed}"
+            );
+        }
+        assert_eq!(class(&vec![0; BLOCK as usize]), Class::Lost);
+        for bit in [0, 77, 4096 * 8 + 5, BLOCK as usize * 8 - 1] {
+            let mut flipped = good.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(class(&flipped), Class::Flipped, "{bit}");
+            assert_eq!(holds(&flipped, 5 * BLOCK, SEED), None);
+        }
+        let half = BLOCK as usize / 2;
+        let torn = |rest: &[u8]| [&good[..half], rest].concat();
+        assert_eq!(class(&torn(&block(5 * BLOCK, 60, SEED)[half..])), Class::Torn);
+        assert_eq!(class(&torn(&vec![0; half])), Class::Torn);
+        assert_eq!(class(&torn(&good[..half])), Class::Misplaced, "the first half twice");
+        let mut hole = good.clone();
+        hole[8192..12288].fill(0);
+        assert_eq!(class(&hole), Class::Lost, "a page in the middle is no end of a write");
+    }
+
+    #[test]
+    fn counts_and_places_are_kept_by_class() {
+        let mut tally = Tally::default();
+        for (class, at) in
+            [(Class::Good, 0), (Class::Torn, 1), (Class::Stale, 2), (Class::Stale, 3)]
+        {
+            tally.add(class, at);
+        }
+        assert_eq!((tally.good(), tally.bad(), tally.of(Class::Stale)), (1, 3, 2));
+        assert_eq!(tally.places(Class::Stale), [2, 3]);
+        assert_eq!(tally.words(), "2 stale, 1 torn");
+    }
+}

@@ -1,0 +1,223 @@
+//! `wear`: how much can be written before it fails, and does age change the speed? (OLPC's NAND test)
+//!
+//! Static data fill all but a little, and the rest is written and erased again and again, so that only
+//! the free and the spare blocks of the flash cycle. Every block is stamped with its address and the
+//! number of its write (`layout.rs`), and every block is read again (`found.rs`). How much was written
+//! is on the drive itself, so that a run that was killed goes on with `--resume` (`resume.rs`).
+
+mod age;
+mod cycle;
+mod found;
+mod layout;
+mod resume;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+use record::{FindingKind, Safety, State, TargetKind, Unit};
+use rig::{RigError, TargetInfo};
+use workload::units::{binary, parse_bytes};
+
+use crate::session::{Budget, Session};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
+
+use cycle::Test;
+use layout::{BLOCK, Layout};
+
+/// Default duration in seconds: a card of 4 GB at 10 MB/s, written twice and read twice.
+const SECONDS: f64 = 1500.0;
+
+/// The default amount is so many times the size.
+const WRITES: u64 = 2;
+
+/// The seed of the stamps differs from those of other content of a run.
+const SALT: u64 = 0x7765_6172_2d72_756e;
+
+/// The method.
+pub(crate) struct Wear;
+
+static AMOUNT: Opt<Option<u64>> = Opt::value(
+    "amount",
+    "SIZE",
+    "bytes to write in all, such as 3TB; twice the drive by default",
+    |words| parse_bytes(&words[0]).map(Some),
+    || None,
+);
+
+static AGE: Opt<Option<u64>> = Opt::value(
+    "age",
+    "N",
+    "measure the speed every N drive writes",
+    |words| match words[0].parse() {
+        Ok(n) if (1..=1_000_000).contains(&n) => Ok(Some(n)),
+        _ => Err("a number of drive writes, 1 to 1000000".into()),
+    },
+    || None,
+);
+
+static RESUME: Opt<bool> = Opt::switch("resume", "go on with the run that was left on the drive");
+
+static INFO: MethodInfo = MethodInfo {
+    name: "wear",
+    summary: "how much can be written before the drive fails",
+    about: "Fills all but a little (1/64, 1 to 32 MiB) with static data, and reads them. Then it writes, \
+            reads and discards the rest, one half after the other, so that only the free and the spare \
+            blocks of the flash cycle, until --amount (OLPC: 3TB) is written, or to the first failure. \
+            Every block of 128 KiB is stamped with its address and the number of its write, and each is \
+            read after the next 0.5 to 16 MiB were written. At the end the static data are read again. \
+            Blocks that differ are counted as flipped, misplaced, stale, torn, lost or unreadable. The \
+            drive itself says how much was written: after a kill or a power cut, --resume goes on with \
+            the next block, on any machine. --age measures reads and writes every so many drive writes. \
+            In a directory a scratch file is written: its file system moves blocks, what is around it \
+            wears with it, and it does not survive a kill.",
+    safety: Safety::Destroys,
+    seconds: SECONDS,
+    writes: "twice the drive, or --amount",
+    options: &[&AMOUNT, &AGE, &RESUME],
+    primary: &["wear-written", "wear-write", "wear-age-{seq,rand}-{read,write}.ratio"],
+    metrics: &[&METRICS],
+    answer: summary::answer,
+    provokes: &[FindingKind::ContentLost],
+    ..MethodInfo::EMPTY
+};
+
+const METRICS: [MetricInfo; 15] = [
+    MetricInfo::new(
+        "wear-written",
+        Unit::Bytes,
+        "stamped bytes written, by this run and those it resumed; measurements of age are beside it",
+    ),
+    MetricInfo::new("wear-added", Unit::Bytes, "of these, bytes written by this run"),
+    MetricInfo::new("wear-drive-writes", Unit::Number, "bytes written over the size in use"),
+    MetricInfo::new("wear-write", Unit::BytesPerSecond, "writes while cycling, with their flushes"),
+    MetricInfo::new(
+        "wear-write.{start,end}",
+        Unit::BytesPerSecond,
+        "the same in the first and in the last tenth of this run",
+    ),
+    MetricInfo::new("wear-checked", Unit::Bytes, "bytes read and compared, static data each time"),
+    MetricInfo::new(
+        "wear-{flipped,misplaced,stale,torn,lost,unreadable}",
+        Unit::Number,
+        "blocks of 128 KiB that differ: a few bits, another address, an older write, a part of the write, \
+         anything else, no answer",
+    ),
+    MetricInfo::new("wear-static", Unit::Bytes, "static data that came back at the end"),
+    MetricInfo::new("wear-life", Unit::Number, "rated life used at the end, percent, by the drive"),
+    MetricInfo::new(
+        "wear-life-per-tb",
+        Unit::Number,
+        "rated life used by each TB written, percent",
+    ),
+    MetricInfo::new(
+        "wear-amplification",
+        Unit::Number,
+        "bytes written to flash over bytes written by hosts, by the drive's counters",
+    ),
+    MetricInfo::new(
+        "wear-age-seq-{read,write}-{writes}",
+        Unit::BytesPerSecond,
+        "in order at that number of drive writes, 128 KiB, 8 in flight",
+    ),
+    MetricInfo::new(
+        "wear-age-rand-{read,write}-{writes}",
+        Unit::Iops,
+        "at random at that number of drive writes, 4 KiB, one in flight",
+    ),
+    MetricInfo::new(
+        "wear-age-seq-{read,write}.ratio",
+        Unit::Number,
+        "the last over the first of them",
+    ),
+    MetricInfo::new(
+        "wear-age-rand-{read,write}.ratio",
+        Unit::Number,
+        "the last over the first of them",
+    ),
+];
+
+impl Method for Wear {
+    fn info(&self) -> &'static MethodInfo {
+        &INFO
+    }
+
+    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+        session.declare(&INFO);
+        session.conclude(Vec::new());
+        let resumes = options.get(&RESUME);
+        admit(session.target(), resumes)?;
+        let layout = Layout::new(session.target(), options)?;
+        let amount = options.get(&AMOUNT).unwrap_or(WRITES * layout.bytes());
+        let goal = amount.div_ceil(BLOCK);
+        if goal <= layout.fixed {
+            return Err(MethodError::Option {
+                option: "amount",
+                value: binary(amount),
+                range: format!("more than the static data, {}", binary(layout.fixed * BLOCK)),
+            });
+        }
+        let mut test = Test::new(session, layout, goal);
+        match () {
+            // Nothing is read: a plan is that of a new run, which writes most.
+            () if session.plans() => {}
+            () if resumes => test.resume(resume::find(session, &layout)?),
+            () => test.seed = new_seed(session, &layout, options.seed ^ SALT)?,
+        }
+        measure(session, &mut test, options.get(&AGE))
+    }
+}
+
+/// A scratch file holds nothing yet.
+fn new_seed(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<u64, MethodError> {
+    match session.target().target.kind {
+        TargetKind::Directory => Ok(layout.seed(seed)),
+        _ => resume::fresh(session, layout, seed),
+    }
+}
+
+/// A user's device or file is written only if it was given away, and a scratch file is always new.
+fn admit(target: &TargetInfo, resumes: bool) -> Result<(), MethodError> {
+    let refuse = |text: String, advice: &str| {
+        let advice = Some(advice.to_string());
+        Err(RigError::Target { fault: rig::Fault::Refused, text, advice }.into())
+    };
+    let spec = &target.target.spec;
+    let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
+    match () {
+        () if users && target.allowed < Safety::Destroys => {
+            let text = format!("wear overwrites all of {spec}, which was not given away");
+            refuse(text, "--destroy with its serial number, or its size if it is a file")
+        }
+        () if resumes && target.target.kind == TargetKind::Directory => {
+            let text = format!("nothing is left of a run in {spec}: its scratch file went with it");
+            refuse(text, "a file of your own, or a device, keeps the run")
+        }
+        () => Ok(()),
+    }
+}
+
+fn measure(
+    session: &mut Session<'_>,
+    test: &mut Test,
+    age: Option<u64>,
+) -> Result<(), MethodError> {
+    if session.target().target.kind != TargetKind::Directory {
+        session.out.state_after = State::Used;
+    }
+    session.step("wear-fill", 0);
+    test.fill(session)?;
+    session.step("wear-check", 0);
+    // A run that was resumed in a pass checks its static data once, at the end.
+    if !test.resumed_in_pass() {
+        test.check_fixed(session)?;
+    }
+    session.budget("wear-cycle", Budget::default(), |session| test.cycle(session, age))?;
+    session.step("wear-check", 1);
+    test.check_fixed(session)?;
+    test.publish(session);
+    test.report(session);
+    session.conclude(summary::verdicts(test, session.target()));
+    session.checkpoint();
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! A run found on the drive: how far it came, and the seed of its stamps.
+//!
+//! Nothing but the drive is needed, so that a run is resumed on any machine. Blocks that were in
+//! flight when the run was killed are either there, and count, or not, and are written again. A block
+//! of the pass under way may be torn by a power cut, or hold what was there before; flipped bits and
+//! content of another address have no such excuse and are faults.
+
+use std::collections::BTreeMap;
+
+use rig::{Fault, RigError};
+use workload::stamp::{Layout as Stamps, SECTOR, read_sector};
+
+use super::found::{Class, Tally, holds};
+use super::layout::{BLOCK, Layout, mixed, stamp};
+use crate::MethodError;
+use crate::session::Session;
+
+/// Blocks read at once.
+const PIECE: u64 = 64;
+
+/// A run as it was left.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Left {
+    /// Seed of its stamps.
+    pub seed: u64,
+    /// The greatest number found.
+    pub last: u64,
+    /// Smaller numbers that were never written, or not to the end.
+    pub holes: Vec<u64>,
+    /// Faults in the pass under way.
+    pub faults: Tally,
+}
+
+impl Left {
+    /// Blocks written by the runs before.
+    pub fn blocks(&self) -> u64 {
+        self.last - self.holes.len() as u64
+    }
+}
+
+/// The seed of a new run: no stamp on the drive has it.
+pub(super) fn fresh(
+    session: &mut Session<'_>,
+    layout: &Layout,
+    seed: u64,
+) -> Result<u64, MethodError> {
+    let known = seeds(session, layout)?;
+    let before = known.into_keys().fold(0, |all, seed| mixed(all ^ seed));
+    Ok(layout.seed(seed ^ before))
+}
+
+/// The run that was left on the drive.
+pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left, MethodError> {
+    let ours = |(seed, count): (u64, u32)| layout.is_of(seed).then_some((count, seed));
+    let known = seeds(session, layout)?;
+    let Some((_, seed)) = known.into_iter().filter_map(ours).max() else {
+        let spec = &session.target().target.spec;
+        return Err(RigError::Target {
+            fault: Fault::Usage,
+            text: format!("no run of wear was left on {spec}, or it had another --size"),
+            advice: Some("without --resume a run begins with the first block".into()),
+        }
+        .into());
+    };
+    let cycled = 2 * layout.half;
+    let mut last = 0;
+    read(session, layout.fixed..layout.fixed + cycled, |offset, bytes| {
+        let number = holds(bytes, offset, seed).filter(|n| layout.offset(*n) == offset);
+        last = last.max(number.unwrap_or(0));
+        true
+    })?;
+    if let Some(pass) = layout.pass(last.max(1)) {
+        return cut_in_pass(session, layout, Left { seed, last, ..Left::default() }, pass);
+    }
+    cut_in_fill(session, layout, Left { seed, ..Left::default() })
+}
+
+/// The run was cut while it cycled: everything before this pass is written.
+fn cut_in_pass(
+    session: &mut Session<'_>,
+    layout: &Layout,
+    mut left: Left,
+    pass: u64,
+) -> Result<Left, MethodError> {
+    let numbers = layout.numbers(pass).start..left.last + 1;
+    let first = layout.offset(numbers.start) / BLOCK;
+    let blocks = first..first + (numbers.end - numbers.start);
+    read(session, blocks, |offset, bytes| {
+        let number = numbers.start + (offset / BLOCK - first);
+        let class = Class::of(bytes, stamp(layout, number, left.seed));
+        match class {
+            Class::Good => {}
+            Class::Flipped | Class::Misplaced => left.faults.add(class, offset),
+            _ => left.holes.push(number),
+        }
+        true
+    })?;
+    if pass > 0 && left.last + 1 == layout.numbers(pass).end {
+        check_before(session, layout, &mut left, pass - 1)?;
+    }
+    Ok(left)
+}
+
+/// The pass before a complete one may not have been checked. If it was, its blocks may have been
+/// discarded since, hold a measurement of age, or a part of the next pass, so that lost and torn blocks
+/// are no faults here.
+fn check_before(
+    session: &mut Session<'_>,
+    layout: &Layout,
+    left: &mut Left,
+    pass: u64,
+) -> Result<(), MethodError> {
+    let (first, region) = (layout.numbers(pass).start, layout.region(pass));
+    let blocks = region.start / BLOCK..region.end() / BLOCK;
+    read(session, blocks, |offset, bytes| {
+        let number = first + (offset - region.start) / BLOCK;
+        match Class::of(bytes, stamp(layout, number, left.seed)) {
+            Class::Lost | Class::Torn => {}
+            class => left.faults.add(class, offset),
+        }
+        true
+    })
+}
+
+/// The run was cut while it wrote static data: they end where nothing of it follows.
+fn cut_in_fill(
+    session: &mut Session<'_>,
+    layout: &Layout,
+    mut left: Left,
+) -> Result<Left, MethodError> {
+    let (mut missing, mut last) = (Vec::new(), 0);
+    read(session, 0..layout.fixed, |offset, bytes| {
+        let number = offset / BLOCK + 1;
+        match holds(bytes, offset, left.seed) == Some(number) {
+            true => last = number,
+            false => missing.push(number),
+        }
+        number < last + 2 * PIECE
+    })?;
+    left.holes = missing.into_iter().filter(|number| *number < last).collect();
+    left.last = last;
+    Ok(left)
+}
+
+/// The seeds of all stamps in the first blocks and in those that are cycled, with their number.
+fn seeds(session: &mut Session<'_>, layout: &Layout) -> Result<BTreeMap<u64, u32>, MethodError> {
+    let mut known = BTreeMap::new();
+    let fixed = 0..PIECE.min(layout.fixed);
+    let cycled = layout.fixed..layout.fixed + 2 * layout.half;
+    for blocks in [fixed, cycled] {
+        read(session, blocks, |_, bytes| {
+            let stamps = bytes.chunks_exact(SECTOR).step_by(BLOCK as usize / SECTOR / 4);
+            for stamp in stamps.filter_map(|s| read_sector(s, Stamps::default().at)) {
+                *known.entry(stamp.seed).or_default() += 1;
+            }
+            true
+        })?;
+    }
+    Ok(known)
+}
+
+/// Reads blocks in order until `take` ends it. A block that cannot be read is empty.
+fn read(
+    session: &mut Session<'_>,
+    blocks: std::ops::Range<u64>,
+    mut take: impl FnMut(u64, &[u8]) -> bool,
+) -> Result<(), MethodError> {
+    let mut bytes = vec![0; (PIECE * BLOCK) as usize];
+    let door = session.rig().blocks()?;
+    let mut at = blocks.start;
+    while at < blocks.end {
+        let count = PIECE.min(blocks.end - at);
+        let piece = &mut bytes[..(count * BLOCK) as usize];
+        read_some(door, at * BLOCK, piece)?;
+        let offsets = (at..).map(|block| block * BLOCK);
+        for (offset, block) in offsets.zip(piece.chunks_exact(BLOCK as usize)) {
+            if !take(offset, block) {
+                return Ok(());
+            }
+        }
+        at += count;
+    }
+    Ok(())
+}
+
+/// Reads a piece; if that fails, block by block.
+fn read_some(door: &mut dyn rig::Blocks, offset: u64, piece: &mut [u8]) -> Result<(), MethodError> {
+    match door.read(offset, piece) {
+        Err(RigError::Io { .. }) => {}
+        result => return Ok(result?),
+    }
+    for (i, block) in piece.chunks_exact_mut(BLOCK as usize).enumerate() {
+        match door.read(offset + i as u64 * BLOCK, block) {
+            Err(RigError::Io { .. }) => block.fill(0),
+            result => result?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! The conclusion and the answer of `wear`.
+
+use analysis::EQUIVALENT_WITHIN;
+use record::{
+    Answer, Axis, Better, Chart, Evidence, Explained, Metric, Statistic, TargetKind, Unit, Verdict,
+    VerdictKind,
+};
+use rig::TargetInfo;
+use workload::units::{amount, decimal};
+
+use super::age::{KINDS, key};
+use super::cycle::{CYCLE, Test};
+use super::found::Class;
+use super::layout::BLOCK;
+use crate::Outcome;
+use crate::answer::{Draft, name_of};
+
+/// ENDURED, WEAR or CONTENT LOST.
+pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
+    let total = test.total() * BLOCK;
+    let times = test.total() as f64 / test.layout.blocks as f64;
+    let written = format!("{} ({} times the size)", decimal(total), amount(times));
+    let fixed = static_words(test);
+    let bad = test.cycled.bad() + test.fixed.bad();
+    let (kind, text) = match &test.refused {
+        Some(refused) => {
+            let text = format!(
+                "The drive refused a write after {written}: {} at {}. {fixed}",
+                refused.error, refused.offset
+            );
+            (VerdictKind::Wear, text)
+        }
+        None if bad > 0 => {
+            let mut parts = Vec::new();
+            if test.cycled.bad() > 0 {
+                parts.push(format!("of the blocks that cycle {}", test.cycled.words()));
+            }
+            let text = format!("After {written} content differs{}. {fixed}", joined(&parts));
+            (VerdictKind::ContentLost, text)
+        }
+        None => {
+            let text = format!("{written} were written, and every block came back. {fixed}");
+            (VerdictKind::Endured, text)
+        }
+    };
+    let mut verdict = Verdict::new(kind, text);
+    let evidence = [("written", total), ("static data, good", test.fixed.good() * BLOCK)];
+    for (name, bytes) in evidence {
+        verdict.evidence.push(Evidence::new(name, bytes as f64, Unit::Bytes));
+    }
+    for class in Class::BAD {
+        let count = test.cycled.of(class) + test.fixed.of(class);
+        verdict.evidence.push(Evidence::new(class.name(), count as f64, Unit::Number));
+    }
+    verdict.explains.push(Explained { metric: "wear-written".into(), share: None });
+    let next = match (target.target.kind, bad, &test.refused) {
+        (TargetKind::Directory, 0, None) => {
+            "a whole drive that was given away: a file system moves the blocks of a file"
+        }
+        (_, 0, None) => "a greater --amount with --resume goes on from here",
+        _ => "the same on another drive of this model: one drive is one sample",
+    };
+    vec![Verdict { next_test: Some(next.into()), ..verdict }]
+}
+
+fn joined(parts: &[String]) -> String {
+    if parts.is_empty() { String::new() } else { format!(": {}", parts.join("; ")) }
+}
+
+fn static_words(test: &Test) -> String {
+    let (good, bad) = (test.fixed.good(), test.fixed.bad());
+    let all = decimal((good + bad) * BLOCK);
+    match bad {
+        0 => format!("All {all} of static data are intact."),
+        _ => format!(
+            "Of {all} of static data, {} differ: {}.",
+            decimal(bad * BLOCK),
+            test.fixed.words()
+        ),
+    }
+}
+
+/// The answer: how much was written, and what went wrong.
+pub(super) fn answer(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "How much can be written before it fails?");
+    let written = decimal(draft.value("wear-written")? as u64);
+    let times = amount(draft.value("wear-drive-writes")?);
+    let bad: f64 =
+        Class::BAD.iter().filter_map(|c| draft.value(&format!("wear-{}", c.name()))).sum();
+    let age = aged(out).map(|text| format!(" {text}"));
+    let sentence = match out.verdicts.first().map(|verdict| &verdict.kind) {
+        Some(VerdictKind::Wear) => {
+            format!("The drive died after {written}, {times} times its size.")
+        }
+        Some(VerdictKind::ContentLost) => {
+            let blocks = if bad == 1.0 { "block differs" } else { "blocks differ" };
+            format!("After {written}, {times} times the size, {bad:.0} {blocks}.")
+        }
+        _ => format!("{written} written, {times} times the size, without an error."),
+    };
+    let mut draft = draft
+        .tile("Written", "wear-written", Better::Higher)
+        .tile("Times the size", "wear-drive-writes", Better::Higher)
+        .tile("Write speed", "wear-write", Better::Higher);
+    let worst = Class::BAD.iter().filter(|class| {
+        draft.value(&format!("wear-{}", class.name())).is_some_and(|count| count > 0.0)
+    });
+    for class in worst.copied().collect::<Vec<_>>() {
+        draft = draft.tile(&capitalised(class), &format!("wear-{}", class.name()), Better::Lower);
+    }
+    let chart =
+        Chart::lines("Write speed as the drive wears", Axis::BytesWritten, Unit::BytesPerSecond);
+    let faults = faults(&draft);
+    draft
+        .tile("Static data intact", "wear-static", Better::Higher)
+        .tile("Rated life used, percent", "wear-life", Better::Lower)
+        .chart(chart.source(CYCLE, "written"))
+        .chart(faults)
+        .chart(by_age(out))
+        .say(sentence, &[age.unwrap_or_default()])
+}
+
+fn capitalised(class: Class) -> String {
+    let name = class.name();
+    format!("{}{} blocks", name[..1].to_uppercase(), &name[1..])
+}
+
+/// Blocks that differ, by their fault.
+fn faults(draft: &Draft<'_>) -> Chart {
+    let chart = Chart::bars("Blocks that differ, by their fault", Unit::Number);
+    Class::BAD.into_iter().fold(chart, |chart, class| {
+        let name = format!("wear-{}", class.name());
+        match draft.value(&name).is_some_and(|count| count > 0.0) {
+            true => chart.source(name, class.name()),
+            false => chart,
+        }
+    })
+}
+
+/// The rates in order, by what was written before.
+fn by_age(out: &Outcome) -> Chart {
+    let title = "Speed in order, by the age of the drive";
+    let chart = Chart::points(title, Axis::BytesWritten, Unit::BytesPerSecond);
+    let size = find(out, "wear-written").zip(find(out, "wear-drive-writes"));
+    let size = size.and_then(|(written, times)| Some(written.value? / times.value?));
+    let Some(size) = size else { return chart };
+    out.metrics.iter().fold(chart, |chart, metric| {
+        let ages = KINDS.iter().find_map(|(kind, ..)| {
+            let age = metric.name.strip_prefix(&format!("{}-", key(kind)))?;
+            Some((*kind, age.parse::<u32>().ok()?))
+        });
+        match ages.filter(|_| metric.unit == Unit::BytesPerSecond) {
+            Some((kind, age)) => {
+                let group = if kind == "seq-read" { "reads" } else { "writes" };
+                chart.point(group, metric.name.clone(), f64::from(age) * size)
+            }
+            None => chart,
+        }
+    })
+}
+
+fn find<'o>(out: &'o Outcome, name: &str) -> Option<&'o Metric> {
+    out.metrics.iter().find(|metric| metric.name == name)
+}
+
+/// Whether age changes the speed: `Age: seq-write 0.82 times.` The interval of a claimed change must
+/// be beyond what matters in practice.
+fn aged(out: &Outcome) -> Option<String> {
+    let ratios: Vec<(&str, &Metric)> = KINDS
+        .iter()
+        .filter_map(|(kind, ..)| Some((*kind, find(out, &name_of(&key(kind), Statistic::Ratio))?)))
+        .collect();
+    let changed = ratios.iter().filter_map(|(kind, metric)| {
+        let (low, high) = metric.low.zip(metric.high)?;
+        let beyond = high < 1.0 - EQUIVALENT_WITHIN || low > 1.0 + EQUIVALENT_WITHIN;
+        Some((*kind, metric.value?)).filter(|_| beyond)
+    });
+    let changed: Vec<(&str, f64)> = changed.collect();
+    let same = |metric: &&Metric| {
+        let range = metric.low.zip(metric.high);
+        range.is_some_and(|(low, high)| {
+            low > 1.0 - EQUIVALENT_WITHIN && high < 1.0 + EQUIVALENT_WITHIN
+        })
+    };
+    match changed.first() {
+        None if ratios.is_empty() => None,
+        None if ratios.iter().all(|(_, metric)| same(metric)) => {
+            Some("Age did not change its speed.".into())
+        }
+        None => Some("No effect of age is certain.".into()),
+        Some((kind, ratio)) => {
+            let kind = kind.replace("seq-", "sequential ").replace("rand-", "random ");
+            Some(format!("With age: {kind}s {ratio:.2} times as fast."))
+        }
+    }
+}

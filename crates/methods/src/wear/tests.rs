@@ -1,0 +1,152 @@
+//! `wear` on a drive for tests: killed and resumed, refused, and the same as its plan.
+
+use record::Safety;
+
+use crate::fake::{Fake, Traits, perform};
+use crate::{Options, Outcome, plan};
+
+use super::layout::BLOCK;
+use super::{AGE, AMOUNT, RESUME, Wear};
+
+const MIB: u64 = 1 << 20;
+
+fn value(out: &Outcome, name: &str) -> f64 {
+    let metric = out.metrics.iter().find(|metric| metric.name == name);
+    metric.and_then(|metric| metric.value).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn options(seed: u64, amount: u64, resume: bool) -> Options {
+    let options = Options { seed, ..Options::default() }.with(&AMOUNT, Some(amount));
+    if resume { options.with(&RESUME, true) } else { options }
+}
+
+#[test]
+fn a_good_drive_bears_the_amount_to_the_block() {
+    let mut fake = Fake::given_away(Traits::default(), 16 * MIB);
+    let (mut out, amount) = (Outcome::default(), 40 * MIB + 1);
+    let planned = plan(&Wear, &fake.info, &options(1, amount, false)).expect("room");
+    perform(&Wear, &mut fake, &options(1, amount, false), &mut out).expect("nothing is wrong");
+    let blocks = amount.div_ceil(BLOCK);
+    assert_eq!(value(&out, "wear-written"), (blocks * BLOCK) as f64);
+    assert_eq!((fake.written, planned.write_bytes_max), (blocks * BLOCK, blocks * BLOCK));
+    assert_eq!(planned.safety, Safety::Destroys);
+    assert_eq!(out.verdicts[0].kind.name(), "ENDURED");
+    assert_eq!(
+        out.answer.expect("one").headline,
+        "42.1 MB written, 2.51 times the size, without an error."
+    );
+    assert!(out.warnings.is_empty() && out.errors.is_empty());
+}
+
+/// Kills a run again and again until it ends. Returns the number of kills, the drive, and the end of
+/// the last run.
+fn killed(seed: u64, amount: u64, power_cut: bool) -> (u32, Fake, Outcome) {
+    let mut fake = Fake::given_away(Traits::default(), 8 * MIB);
+    let (mut kills, mut random) = (0, seed);
+    loop {
+        // Knuth's generator is good enough for moments (MMIX).
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        fake.kill_in((random >> 33) % 80 + 1, power_cut);
+        let mut out = Outcome::default();
+        // Every run has another seed: that of the stamps is on the drive.
+        let resumes = fake.door.landed > 0;
+        let options = options(seed + u64::from(kills), amount, resumes);
+        match perform(&Wear, &mut fake, &options, &mut out) {
+            Ok(()) => return (kills, fake, out),
+            Err(error) => assert!(error.interrupted(), "after {kills} kills: {error}"),
+        }
+        kills += 1;
+        assert!(kills < 1000, "it gets nowhere");
+        fake.restart();
+    }
+}
+
+#[test]
+fn killed_again_and_again_the_total_is_right_to_the_block() {
+    for (seed, power_cut) in [(1, false), (2, true), (3, false), (4, true)] {
+        let amount = 128 * MIB;
+        let (kills, fake, out) = killed(seed, amount, power_cut);
+        println!("{kills} kills, power cut: {power_cut}");
+        assert!(kills >= 50, "{kills} kills");
+        assert_eq!(value(&out, "wear-written"), amount as f64);
+        assert_eq!(fake.door.landed, amount, "what the drive took");
+        assert_eq!(out.verdicts[0].kind.name(), "ENDURED", "{}", out.verdicts[0].text);
+        assert_eq!(value(&out, "wear-static"), (7 * MIB) as f64);
+    }
+}
+
+#[test]
+fn a_refused_write_ends_the_test_with_what_was_written_before_it() {
+    let mut fake = Fake::given_away(Traits::default(), 8 * MIB);
+    // The second half of the second pass.
+    fake.door.dead_from = Some(8 * MIB - 2 * BLOCK);
+    let mut out = Outcome::default();
+    perform(&Wear, &mut fake, &options(1, 40 * MIB, false), &mut out)
+        .expect("a finding, no failure");
+    assert_eq!(out.verdicts[0].kind.name(), "WEAR");
+    assert_eq!(value(&out, "wear-written"), (8 * MIB - 2 * BLOCK) as f64);
+    assert_eq!((value(&out, "wear-static"), value(&out, "wear-lost")), ((7 * MIB) as f64, 0.0));
+    assert_eq!(
+        (out.errors[0].op.as_str(), out.errors[0].first_offsets[0]),
+        ("write", 8 * MIB - 2 * BLOCK)
+    );
+    assert_eq!(
+        out.answer.expect("one").headline,
+        "The drive died after 8.13 MB, 0.97 times its size."
+    );
+}
+
+#[test]
+fn content_of_another_run_is_never_taken_for_that_of_this_one() {
+    let mut fake = Fake::given_away(Traits::default(), 8 * MIB);
+    let mut out = Outcome::default();
+    perform(&Wear, &mut fake, &options(1, 9 * MIB, false), &mut out).expect("nothing is wrong");
+    // The same seed, on a drive that loses all writes after the first static data.
+    fake.door.keeps = Some(100);
+    perform(&Wear, &mut fake, &options(1, 24 * MIB, false), &mut out).expect("it answers");
+    assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST");
+    assert!(value(&out, "wear-stale") > 0.0);
+    let other = Options { size: Some(7 * MIB), ..options(1, 24 * MIB, true) };
+    let error = perform(&Wear, &mut fake, &other, &mut out).expect_err("another layout");
+    assert!(error.to_string().starts_with("no run of wear was left on /dev/x"), "{error}");
+}
+
+#[test]
+fn what_was_not_given_away_is_refused_before_the_first_byte() {
+    let mut out = Outcome::default();
+    let mut fake = Fake::read_only(Traits::default());
+    let error = perform(&Wear, &mut fake, &Options::default(), &mut out).expect_err("reads only");
+    assert!(error.to_string().contains("was not given away"), "{error}");
+    assert_eq!((fake.written, fake.calls), (0, 0));
+    let mut file = Fake::new(Traits::default());
+    let error = perform(&Wear, &mut file, &options(1, 80 * MIB, true), &mut out);
+    assert!(
+        error.expect_err("no file is left").to_string().starts_with("nothing is left of a run")
+    );
+    let error = perform(&Wear, &mut file, &options(1, 8 * MIB, false), &mut out);
+    assert!(error.expect_err("too little").to_string().contains("static data"));
+    perform(&Wear, &mut file, &options(1, 65 * MIB, false), &mut out).expect("a scratch file");
+    assert!(
+        out.verdicts[0].next_test.as_ref().is_some_and(|next| next.contains("a file system moves"))
+    );
+}
+
+#[test]
+fn age_is_measured_at_the_first_write_and_every_so_many_drive_writes() {
+    let mut fake = Fake::given_away(Traits { noise: 0.001, ..Traits::default() }, 8 * MIB);
+    let mut out = Outcome::default();
+    let options = options(1, 48 * MIB, false).with(&AGE, Some(2));
+    let planned = plan(&Wear, &fake.info, &options).expect("room");
+    perform(&Wear, &mut fake, &options, &mut out).expect("nothing is wrong");
+    assert!(fake.written <= planned.write_bytes_max);
+    for age in [0, 2, 4] {
+        for kind in ["seq-read", "seq-write", "rand-read", "rand-write"] {
+            assert!(value(&out, &format!("wear-age-{kind}-{age}")) > 0.0);
+        }
+    }
+    let ratio = value(&out, "wear-age-rand-read.ratio");
+    assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
+    let headline = out.answer.clone().expect("one").headline;
+    assert!(headline.ends_with("Age did not change its speed."), "{headline}");
+    assert_eq!(value(&out, "wear-written"), (48 * MIB) as f64, "measurements of age are beside it");
+}

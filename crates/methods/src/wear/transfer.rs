@@ -1,0 +1,192 @@
+//! Blocks through the block door: stamped writes, and reads that are classified.
+//!
+//! A plan has one write and one read of the whole range instead: as many bytes, and the same bound.
+
+use std::collections::HashSet;
+
+use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Preparation};
+use workload::stamp::{self, Layout as Stamps};
+use workload::{Content, Mix, Pattern, Region, Workload};
+
+use super::found::{Class, Tally};
+use super::layout::{BLOCK, Layout, stamp};
+use crate::MethodError;
+use crate::session::Session;
+
+/// Requests in flight.
+pub(super) const DEPTH: u32 = 8;
+
+/// Blocks between two reports of progress; the queue runs empty there.
+const PIECE: usize = 512;
+
+/// A write that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub offset: u64,
+    pub error: String,
+}
+
+/// The result of writing blocks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    /// Blocks that the drive acknowledged.
+    pub blocks: u64,
+    /// The first failure.
+    pub refused: Option<Refused>,
+    /// After a failure: the numbers that were not acknowledged, or not written at all.
+    pub missing: Vec<u64>,
+}
+
+/// Blocks of a test and the step they are moved in.
+pub(super) struct Door<'t> {
+    pub layout: &'t Layout,
+    pub seed: u64,
+    pub step: &'static str,
+}
+
+impl Door<'_> {
+    /// Writes these blocks. It ends at the first write that fails.
+    pub fn write(
+        &self,
+        session: &mut Session<'_>,
+        numbers: impl Iterator<Item = u64>,
+    ) -> Result<Written, MethodError> {
+        let mut written = Written::default();
+        let mut numbers = numbers.peekable();
+        while numbers.peek().is_some() {
+            let piece: Vec<u64> = numbers.by_ref().take(PIECE).collect();
+            if session.plans() {
+                self.plan_write(session, &piece)?;
+                continue;
+            }
+            let fill = |number, bytes: &mut [u8]| {
+                stamp::write(bytes, stamp(self.layout, number, self.seed), Stamps::default());
+            };
+            let mut done = HashSet::new();
+            self.carry(session.rig().blocks()?, BlockWay::Write, &piece, fill, |one| {
+                match &one.result {
+                    Ok(()) => drop(done.insert(one.request.tag)),
+                    Err(error) => {
+                        let offset = one.request.offset;
+                        let refused = Refused { offset, error: error.to_string() };
+                        written.refused.get_or_insert(refused);
+                    }
+                }
+                one.result.is_ok()
+            })?;
+            written.blocks += done.len() as u64;
+            if written.refused.is_some() {
+                let left = piece.into_iter().filter(|number| !done.contains(number));
+                written.missing = left.chain(numbers).collect();
+                return Ok(written);
+            }
+            self.report(session, &piece);
+            // A power cut then costs no more than a piece of the fill.
+            session.rig().blocks()?.flush()?;
+        }
+        Ok(written)
+    }
+
+    /// Reads these blocks and adds their classes to a tally.
+    pub fn check(
+        &self,
+        session: &mut Session<'_>,
+        mut numbers: impl Iterator<Item = u64>,
+        tally: &mut Tally,
+    ) -> Result<(), MethodError> {
+        loop {
+            let piece: Vec<u64> = numbers.by_ref().take(PIECE).collect();
+            if piece.is_empty() {
+                return Ok(());
+            }
+            if session.plans() {
+                self.plan_read(session, &piece)?;
+                continue;
+            }
+            self.carry(
+                session.rig().blocks()?,
+                BlockWay::Read,
+                &piece,
+                |_, _| {},
+                |one| {
+                    let request = &one.request;
+                    let class = match one.result {
+                        Ok(()) => {
+                            Class::of(&request.bytes, stamp(self.layout, request.tag, self.seed))
+                        }
+                        Err(_) => Class::Unreadable,
+                    };
+                    tally.add(class, request.offset);
+                    true
+                },
+            )?;
+            self.report(session, &piece);
+        }
+    }
+
+    /// Reports how much of the static data is done.
+    fn report(&self, session: &mut Session<'_>, piece: &[u64]) {
+        if let Some(last) = piece.last().filter(|last| **last <= self.layout.fixed) {
+            let done = *last as f64 / self.layout.fixed as f64;
+            session.rig().note(rig::Event::Progress { name: self.step.to_string(), done });
+        }
+    }
+
+    /// Moves blocks, several in flight, until `take` ends it; those in flight then are taken, too.
+    fn carry(
+        &self,
+        door: &mut dyn Blocks,
+        way: BlockWay,
+        numbers: &[u64],
+        fill: impl Fn(u64, &mut [u8]),
+        mut take: impl FnMut(&BlockDone) -> bool,
+    ) -> Result<(), MethodError> {
+        let depth = DEPTH.min(door.depth()?) as usize;
+        let (mut flight, mut spare, mut done) = (0, Vec::new(), Vec::new());
+        let (mut left, mut goes_on) = (numbers.iter(), true);
+        loop {
+            if goes_on
+                && flight < depth
+                && let Some(number) = left.next()
+            {
+                let mut bytes = spare.pop().unwrap_or_else(|| vec![0; BLOCK as usize]);
+                fill(*number, &mut bytes);
+                let offset = self.layout.offset(*number);
+                door.submit(BlockRequest { tag: *number, way, offset, bytes })?;
+                flight += 1;
+                continue;
+            }
+            if flight == 0 {
+                return Ok(());
+            }
+            door.poll(true, &mut done)?;
+            flight -= done.len();
+            for one in done.drain(..) {
+                goes_on &= take(&one);
+                spare.push(one.request.bytes);
+            }
+        }
+    }
+
+    fn plan_write(&self, session: &mut Session<'_>, numbers: &[u64]) -> Result<(), MethodError> {
+        let Some(region) = self.region(numbers) else { return Ok(()) };
+        let fill = Preparation::Fill { region, content: Content::Random, seed: self.seed };
+        session.rig().prepare(fill)?;
+        Ok(())
+    }
+
+    fn plan_read(&self, session: &mut Session<'_>, numbers: &[u64]) -> Result<(), MethodError> {
+        let Some(region) = self.region(numbers) else { return Ok(()) };
+        let w = Workload::new(self.step, Pattern::Sequential, Mix::READ, BLOCK as u32, region);
+        let mut w = Workload { depth: DEPTH, ..w };
+        w.stop.bytes = Some(region.bytes);
+        session.rig().measure(&w)?;
+        Ok(())
+    }
+
+    /// The region of consecutive numbers.
+    fn region(&self, numbers: &[u64]) -> Option<Region> {
+        let start = self.layout.offset(*numbers.first()?);
+        Some(Region { start, bytes: numbers.len() as u64 * BLOCK })
+    }
+}
