@@ -6,20 +6,20 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use methods::Outcome;
 use record::{
     Answer, DriveIdentity, Environment, Finding, FindingKind, Health, HistoryKey, Level, Plan, Run,
-    Safety, Stamp, State, TargetKind, Unit,
+    Safety, Stamp, State, Target, TargetKind, Unit,
 };
 use rig::{Event, Interval, Observer, TargetInfo};
 use store::{Point, Store, StoreError, new_id};
 use workload::units;
 
 use crate::error::{ErrorKind, LabError, Result};
-use crate::history;
 use crate::watcher::{Recorded, Watcher};
+use crate::{guesses, history, peers, virtual_drive};
 
 /// The most findings, and the most kinds of errors, in a record.
 const MESSAGES_MAX: usize = 1000;
@@ -38,6 +38,8 @@ pub(crate) struct Recording {
     /// Findings of the rig.
     notes: Vec<Finding>,
     provokes: &'static [FindingKind],
+    /// The same test on the virtual drive of that model.
+    model: Option<Run>,
     watcher: Box<dyn Watcher>,
 }
 
@@ -78,7 +80,8 @@ impl Recording {
         let began = Instant::now();
         let notes = Vec::new();
         let provokes = test.provokes;
-        Ok(Recording { store, run, number, began, trouble: None, notes, provokes, watcher })
+        let model = None;
+        Ok(Recording { store, run, number, began, trouble: None, notes, provokes, model, watcher })
     }
 
     /// The number of the run in the store.
@@ -96,6 +99,16 @@ impl Recording {
     /// Enters wear and errors after the run, as the drive reports them.
     pub(crate) fn note_health(&mut self, health: Option<Health>) {
         self.run.health_after = health;
+    }
+
+    /// The target as it was opened, and the time since the run began.
+    pub(crate) fn so_far(&self) -> (Target, Duration) {
+        (self.run.target.clone(), self.began.elapsed())
+    }
+
+    /// Enters the same test on the virtual drive of that model, for comparison.
+    pub(crate) fn note_model(&mut self, model: Option<Run>) {
+        self.model = model;
     }
 
     /// The state in which earlier runs left the drive, and enters it with its time.
@@ -149,6 +162,13 @@ impl Recording {
             let recorded = self.give_up(line);
             self.watcher.give_up(recorded)
         }
+    }
+
+    /// The evidence for the figures of a virtual drive.
+    fn guesses(&self) -> Option<Finding> {
+        let spec =
+            virtual_drive::described(&self.run.target.spec, self.run.seed.unwrap_or(0))?.ok()?;
+        guesses::note(&spec, self.run.answer.as_ref()?)
     }
 
     /// Finishes the record of a run that cannot end by itself.
@@ -261,6 +281,13 @@ impl Recording {
         self.run.cut_short = ended.as_ref().err().map(ToString::to_string);
         if self.run.answer.is_none() || !self.run.complete {
             self.run.answer = Some(methods::answer(&self.run));
+        }
+        if let Some(note) = self.guesses() {
+            self.run.warnings.push(note);
+        }
+        let peers = peers::of(&self.store, self.number, &self.run, self.model.as_ref());
+        if let Some(answer) = &mut self.run.answer {
+            answer.peers = peers;
         }
         let kept = self.store.finish(&self.run).map_err(|error| {
             // Under its number the store has at most a part of it.

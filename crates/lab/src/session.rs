@@ -15,6 +15,7 @@ use rig::{Rig, TargetInfo};
 use workload::{Mix, Pattern, Region, Workload};
 
 use crate::error::Result;
+use crate::peers;
 use crate::recording::{Recording, Shared, Test};
 use crate::request::Request;
 use crate::target::Stand;
@@ -121,6 +122,11 @@ impl Begun<'_> {
             // Nor is one that was measured on another target than the one it names.
             ended.and_then(|()| stand.check_again())
         });
+        if ended.is_ok() {
+            let (target, took) = shared.lock().so_far();
+            let model = peers::simulate(request, work, &target, took, interrupt);
+            shared.lock().note_model(model);
+        }
         shared.lock().finish(&outcome, ended)
     }
 }

@@ -76,6 +76,14 @@ fn it_rests_on_the_comparable_runs_of_the_drive() {
         let metric = run.metric("seq-write-1MiB-q8").expect("measured");
         assert_eq!(tile.map(|tile| (tile.low, tile.high)), Some((metric.low, metric.high)));
     }
+    let peers = |run: &Run| run.answer.as_ref().expect("quick has one").peers.clone();
+    assert!(peers(&first).iter().all(|peer| !peer.whose.starts_with("run ")), "nothing is earlier");
+    // Of the runs before it only the second is a repeat: the others ran longer or on another drive.
+    let normal = peers(&third).into_iter().find(|peer| peer.metric == "seq-write-1MiB-q8");
+    let normal = normal.expect("an earlier run has the figure");
+    assert!(normal.whose.starts_with("run 2, "), "{normal:?}");
+    let value = second.metric("seq-write-1MiB-q8").and_then(|metric| metric.value);
+    assert_eq!((Some(normal.value), normal.differs.len()), (value, 0));
     let width = |run: &Run| {
         let m = run.metric("rand-read-4KiB-q1").expect("measured");
         m.high.zip(m.low).map(|(high, low)| (high / low).ln()).expect("an interval")

@@ -158,6 +158,9 @@ pub struct Peer {
     /// Its value.
     #[serde(deserialize_with = "crate::null::number")]
     pub value: f64,
+    /// Conditions that differ: `link: PCIe 3.0 x4 here, PCIe 4.0 x4 there`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<String>,
 }
 
 #[cfg(test)]

@@ -123,6 +123,9 @@ kinds! {
         /// The content is not the one that was stored.
         DamagedRecord = "damaged-record",
 
+        /// Main figures of a virtual drive rest on guessed parameters.
+        GuessedDrive = "guessed-drive",
+
         // Raised by `drive`, about the machine.
         /// The frequency governor does not keep the processor at full speed.
         Governor = "governor",

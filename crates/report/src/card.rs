@@ -4,7 +4,7 @@
 //! serial number, host name or path. Text is placed by counting characters, with the widest letters
 //! of a common sans-serif face in mind.
 
-use maud::{Markup, PreEscaped, html as markup};
+use maud::{Markup, html as markup};
 use record::{Run, Stamp, TargetKind, Tile};
 
 use crate::facts;
@@ -143,12 +143,11 @@ fn size_for(text: &str, width: usize, most: usize) -> usize {
 }
 
 fn text(text: &str, x: usize, y: usize, size: usize, ink: &str, bold: bool) -> Markup {
-    let weight = if bold { " font-weight=\"bold\"" } else { "" };
-    let words = markup! { (emit::plain(text)) }.into_string();
-    // Written by hand: an attribute that is sometimes there has no form in the macro.
-    PreEscaped(format!(
-        "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{ink}\"{weight}>{words}</text>"
-    ))
+    markup! {
+        text x=(x) y=(y) font-size=(size) fill=(ink) font-weight=[bold.then_some("bold")] {
+            (emit::plain(text))
+        }
+    }
 }
 
 #[cfg(test)]

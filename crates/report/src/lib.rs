@@ -18,6 +18,7 @@ mod html;
 mod json;
 mod markdown;
 mod names;
+mod peers;
 mod quantity;
 mod spark;
 mod style;

@@ -9,6 +9,7 @@ use workload::units::{amount, latency};
 use crate::facts;
 use crate::grid::{Grid, Row, rates_of};
 use crate::names::{DIRECTIONS, STATISTICS};
+use crate::peers;
 use crate::quantity;
 use crate::style::Style;
 
@@ -43,7 +44,18 @@ pub fn markdown(run: &Run) -> String {
     latencies(&mut text, &grid);
     others(&mut text, &grid.others);
     conclusions(&mut text, run);
+    normal(&mut text, run);
     text
+}
+
+fn normal(text: &mut String, run: &Run) {
+    let peers = run.answer.iter().flat_map(peers::normal);
+    for (i, peer) in peers.enumerate() {
+        let sentence = format!("{}: {}", peer.whose, peer.text);
+        let parts: Vec<String> = std::iter::once(sentence).chain(peer.differs).collect();
+        let before = if i == 0 { "\n" } else { "" };
+        text.push_str(&format!("{before}- **Normal?** {}\n", escape(&parts.join("; "))));
+    }
 }
 
 fn rates(text: &mut String, grid: &Grid<'_>) {

@@ -293,7 +293,8 @@ pub(crate) fn earlier(
         let body = expand(row.get_ref(1)?.as_blob()?).ok();
         let run = body.and_then(|body| serde_json::from_slice::<Run>(&body).ok());
         let metrics = metrics(conn, number).ok();
-        runs.extend(run.zip(metrics).map(|(run, metrics)| Run { metrics, ..run }));
+        let run = run.zip(metrics);
+        runs.extend(run.map(|(run, metrics)| Run { number: Some(number), metrics, ..run }));
     }
     Ok(runs)
 }

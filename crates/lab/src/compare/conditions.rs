@@ -52,7 +52,7 @@ fn conditions(run: &Run) -> Conditions {
 }
 
 /// Conditions that differ, or may differ because they are unknown on one side.
-pub(super) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
+pub(crate) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
     let [a, b] = [a, b].map(|side| side.iter().map(conditions).collect::<Vec<_>>());
     let Some(first) = a.first() else { return Vec::new() };
     let value = |side: &[Conditions], i: usize| {

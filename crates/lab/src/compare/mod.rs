@@ -19,6 +19,7 @@ use serde::Serialize;
 use store::Store;
 use workload::OpKind;
 
+pub(crate) use self::conditions::differences;
 pub use self::conditions::{Difference, group_by};
 use self::quantity::{Quantity, quantities};
 pub use self::sentence::{interval, percent};

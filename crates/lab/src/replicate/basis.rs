@@ -1,4 +1,4 @@
-//! What a replicated figure shows: a fit that was repeated, a stated property, or a prediction.
+//! Evidence of a replicated figure: a repeated fit, a stated property, or a prediction.
 //!
 //! The presets say of every parameter whether it is published, fitted or guessed, and from which
 //! figure. A figure that a fitted parameter cites must come out: meeting it shows only that the model
@@ -38,10 +38,6 @@ impl Basis {
 
     /// The basis of a figure on the virtual drive `sim:NAME?...`.
     pub(super) fn of(figure: &Figure, target: &str) -> Basis {
-        // The figures that the presets were made from, by the documents' own words.
-        if figure.source == COLLECTED {
-            return Basis::Fitted;
-        }
         let name = target.strip_prefix(PREFIX).unwrap_or(target).split('?').next();
         let Ok(spec) = DriveSpec::preset(name.unwrap_or_default()) else { return Basis::Predicted };
         let lines = spec.figures();
@@ -53,9 +49,6 @@ impl Basis {
         }
     }
 }
-
-/// The source of figures which the presets were made from (`published/README.md`).
-const COLLECTED: &str = "design table";
 
 /// A cited number is the figure's within this share: both are rounded.
 const SAME: f64 = 0.005;

@@ -1,4 +1,4 @@
-//! Error rates of the methods that look inside a drive: what the preset holds, what the method says, over
+//! Error rates of the methods that look inside a drive: each answer is compared with the preset, over
 //! several specimens, sessions and seeds. `cargo xtask bench inside` runs 20; the suite runs one.
 
 use methods::Options;

@@ -19,7 +19,7 @@ const STATES: [(&str, &str); 6] = [
     ("states-used-discarded", "used, discarded"),
 ];
 
-/// The answer of `states`: what use costs, and what a discard brings back.
+/// The answer of `states`: the cost of use, and the share of it that a discard restores.
 pub(crate) fn states(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What does use do to the drive, and what does discard restore?");
     let [fresh, full, back] =

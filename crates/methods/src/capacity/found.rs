@@ -1,4 +1,4 @@
-//! What the places held when they were read again, and the capacity that follows.
+//! The content of the tested places when read again, and the capacity that follows from it.
 
 use std::collections::BTreeMap;
 

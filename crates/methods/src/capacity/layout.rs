@@ -21,7 +21,7 @@ const LARGE: u64 = 1 << 20;
 /// The piece at the end. f3's author reports caches of counterfeit sticks of about 1 MiB.
 pub(super) const TOP: u64 = 16 << 20;
 
-/// What is written at the start, at most: all of it is in a journal, with the other places.
+/// Most bytes written at the start: a journal holds all of them, with the other places.
 const LOW_MOST: u64 = 256 << 20;
 
 /// Most places in the middle.

@@ -67,7 +67,7 @@ pub(super) fn verdict(layout: &Layout, found: &Found, capacity: Capacity) -> Ver
     Verdict { next_test: Some(next.into()), ..verdict }
 }
 
-/// What the test excludes, and what could still be wrong.
+/// The faults that the test excludes, and those that it does not.
 fn real(layout: &Layout, places: usize) -> String {
     let wraps = match layout.certainty() {
         share if share >= 1.0 => "any repeated address would have been seen".to_string(),

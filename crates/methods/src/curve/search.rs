@@ -1,8 +1,8 @@
 //! The search for the load at which something ends: between the last load at which it held and the
 //! first at which it did not.
 
-/// A drive kept up with a load if it completed this share of what was due. Less than that is a queue
-/// that grows as long as the load lasts.
+/// A drive kept up with a load if it completed this share of the operations due. Below it the queue
+/// grows as long as the load lasts.
 const KEPT_UP: f64 = 0.98;
 
 /// Standard deviations of the number of random arrivals that are no sign of a growing queue.

@@ -104,7 +104,7 @@ impl Fake {
         done_ns
     }
 
-    /// Reads what was kept; everything else is zero.
+    /// Reads the stored content; blocks without any are zero.
     fn fetch(&mut self, mut request: BlockRequest) {
         let done_ns = self.serve(request.bytes.len() as u64);
         self.copy_content(request.offset, &mut request.bytes);

@@ -1,9 +1,9 @@
 //! IOMeter's configuration files (`.icf`).
 //!
-//! A line that begins with an apostrophe names what the indented lines below it are; the rest follows
-//! from that. Only what decides the I/O is read: run time and ramp, access specifications, workers
-//! with their outstanding I/Os, their assigned specifications, and the extent of the disk. Anything
-//! that would change the I/O and cannot be served is an error with its line.
+//! A line that begins with an apostrophe is a heading for the indented lines below it. Only settings
+//! that decide the I/O are read: run time and ramp, access specifications, workers with their
+//! outstanding I/Os and assigned specifications, and the extent of the disk. A setting that would
+//! change the I/O and cannot be served is an error with its line.
 
 use std::fmt;
 

@@ -51,7 +51,7 @@ fn forest(against: &Against) -> Markup {
                     li {
                         span.name { (row.name) }
                         (bar(row, reach))
-                        span.ratio.good[row.certain] { (row.ratio_words) " " small { (row.interval_words) } }
+                        span.ratio.certain[row.certain] { (row.ratio_words) " " small { (row.interval_words) } }
                         span.claim { (row.claim) }
                     }
                 }

@@ -39,16 +39,18 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 /// The run as a page. Fails only if the record contains a value that JSON cannot represent.
 pub fn html(run: &Run) -> serde_json::Result<String> {
     let record = embedded(&serde_json::to_string(run)?);
+    let title = format!("{} {}, {}", facts::run_name(run), run.method, summary::subject(run));
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
-            (head(run))
+            (head(&title, &uplot()))
             body {
                 (top(run))
                 main {
                     (summary::summary(run))
                     (answer(run))
                     (parts::limits(run))
+                    (parts::normal(run))
                     (parts::distrust(run))
                     div.folded {
                         (folded("All numbers", numbers::numbers(run)))
@@ -91,20 +93,12 @@ fn folded(title: &str, part: Markup) -> Markup {
     }
 }
 
-/// A page of words alone: the same look, no script.
+/// A page without scripts, in the same look.
 pub(crate) fn document(title: &str, version: &str, body: &Markup) -> String {
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (emit::plain(title)) }
-                link rel="icon" href="data:,";
-                style { (PreEscaped(LOOK)) }
-            }
+            (head(title, &markup! {}))
             body {
                 header.top { span.brand { "ssdyno" } span { (title) } }
                 main { (body) }
@@ -126,20 +120,27 @@ fn steady(page: String) -> String {
     if page.contains(steering) { page.replace(steering, "\u{fffd}") } else { page }
 }
 
-fn head(run: &Run) -> Markup {
-    let title = format!("{} {}, {}", facts::run_name(run), run.method, summary::subject(run));
+/// The head of a page; `charts` is what they need beside the common look.
+fn head(title: &str, charts: &Markup) -> Markup {
     markup! {
         head {
             meta charset="utf-8";
             meta http-equiv="Content-Security-Policy" content=(POLICY);
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
-            title { (emit::plain(&title)) }
+            title { (emit::plain(title)) }
             link rel="icon" href="data:,";
-            (PreEscaped(format!("<!-- Charts by uPlot 1.6.32:\n\n{UPLOT_LICENCE}\n-->\n")))
-            style { (PreEscaped(UPLOT_LOOK)) }
+            (charts)
             style { (PreEscaped(LOOK)) }
         }
+    }
+}
+
+/// The licence and the look of uPlot.
+fn uplot() -> Markup {
+    markup! {
+        (PreEscaped(format!("<!-- Charts by uPlot 1.6.32:\n\n{UPLOT_LICENCE}\n-->\n")))
+        style { (PreEscaped(UPLOT_LOOK)) }
     }
 }
 

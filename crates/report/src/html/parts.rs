@@ -8,6 +8,7 @@ use super::sheet::{self, Fact};
 use crate::describe;
 use crate::facts::{self, Doubt};
 use crate::grid;
+use crate::peers;
 use crate::quantity::{self, UNKNOWN};
 use crate::table::Align::{Left, Right};
 use crate::wear;
@@ -52,6 +53,24 @@ pub(super) fn limits(run: &Run) -> Markup {
                             (evidence(&verdict.evidence))
                         }
                         None => p { b { (name) } " " (limit.by) },
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The main numbers elsewhere, and the conditions that differ.
+pub(super) fn normal(run: &Run) -> Markup {
+    let peers: Vec<_> = run.answer.iter().flat_map(peers::normal).collect();
+    markup! {
+        @if !peers.is_empty() {
+            section {
+                h2 { "Is this normal?" }
+                @for peer in &peers {
+                    article.finding {
+                        p { b { (peer.whose) } " " (peer.text) }
+                        @for condition in &peer.differs { p.dim { (condition) } }
                     }
                 }
             }

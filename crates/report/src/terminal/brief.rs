@@ -9,6 +9,7 @@ use super::{io, page::Page, stamp_ink};
 use crate::facts;
 use crate::grid::{Grid, Row};
 use crate::names::DIRECTIONS;
+use crate::peers;
 use crate::quantity;
 use crate::style::{Ink, Style};
 use crate::table::{Align, Cell, Table};
@@ -55,6 +56,7 @@ pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
     }
     page.blank();
     reasons(page, run, answer);
+    normal(page, answer);
     doubts(page, run);
     page.blank();
     more(page, run);
@@ -270,6 +272,16 @@ fn reasons(page: &mut Page, run: &Run, answer: &Answer) {
     page.items("checked", &checks);
 }
 
+/// The main numbers elsewhere, a sentence each.
+pub(super) fn normal(page: &mut Page, answer: &Answer) {
+    for peer in peers::normal(answer) {
+        page.labelled("normal?", Ink::Plain, &format!("{}: {}", peer.whose, peer.text));
+        if !peer.differs.is_empty() {
+            page.indented_text(Ink::Dim, &peer.differs.join("; "));
+        }
+    }
+}
+
 /// `the link, 97% of 7100 MB/s`, where the link is the limit.
 fn link(verdict: &Verdict) -> Option<String> {
     let value = |name: &str| verdict.evidence.iter().find(|e| e.name == name).map(|e| e.value);
@@ -279,20 +291,21 @@ fn link(verdict: &Verdict) -> Option<String> {
     known.then(|| format!("the link, {:.0}% of {of}", 100.0 * rate / ceiling))
 }
 
-/// The part of a text up to the last end of a clause that fits a line; all of it where none does.
+/// The part of a text up to the last end of a statement that fits a line; all of it where none does.
+/// A comma ends none: "When all blocks are written, ..." says nothing without its rest.
 fn one_line(text: &str, width: usize) -> String {
     let text = text.trim();
     if text.chars().count() <= width {
         return text.to_string();
     }
-    let ends = text.match_indices([':', ';', '.', ',']).map(|(at, _)| at);
-    // A point or a comma between digits ends no clause.
+    let ends = text.match_indices([':', ';', '.']).map(|(at, _)| at);
+    // A point between digits ends nothing.
     let open = |part: &str| part.matches(['[', '(']).count() > part.matches([']', ')']).count();
-    let clause = |at: &usize| {
+    let statement = |at: &usize| {
         let (part, rest) = (&text[..*at], &text[at + 1..]);
         rest.starts_with(' ') && part.chars().count() < width && !open(part)
     };
-    ends.filter(clause).max().map_or_else(|| text.to_string(), |at| format!("{}.", &text[..at]))
+    ends.filter(statement).max().map_or_else(|| text.to_string(), |at| format!("{}.", &text[..at]))
 }
 
 /// Warnings and worse, a line each, and the number of notes.

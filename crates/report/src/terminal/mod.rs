@@ -65,6 +65,7 @@ pub fn terminal_in_full(run: &Run, style: &Style) -> String {
     courses(&mut page, run);
     page.blank();
     conclusions(&mut page, run);
+    run.answer.iter().for_each(|answer| brief::normal(&mut page, answer));
     if left_out > 0 {
         let text = match run.number {
             Some(number) => format!("{left_out} more values: ssdyno show {number} --html"),

@@ -1,0 +1,122 @@
+//! The evidence for the figures of a virtual drive: published, fitted, or guessed parameters.
+//!
+//! A figure stands on the parameters that decide it: bounded by the link, on the link; writes in
+//! order, on the program times, to which presets are fitted; everything else, on times of the flash and
+//! the controller. One guess among those makes the figure a guess. It is never called better founded
+//! than it is: a figure without a rule here counts as guessed.
+
+use model::{DriveSpec, FigureLine};
+use record::{Answer, Finding, FindingKind, Level, MetricKey, Order, Tile, VerdictKind};
+use workload::OpKind;
+
+/// Evidence, the weakest first.
+const RANKS: [&str; 3] = ["guessed", "fitted", "published"];
+
+/// A note that names the evidence for each main figure of an answer. `None` without figures.
+pub(crate) fn note(spec: &DriveSpec, answer: &Answer) -> Option<Finding> {
+    let lines = spec.figures();
+    let guessed = lines.iter().filter(|line| line.from == "guessed").count();
+    let of_rank = |rank: usize| {
+        let tiles = answer.tiles.iter().filter(|tile| self::rank(tile, answer, &lines) == rank);
+        let labels: Vec<String> = tiles.map(|tile| tile.label.to_lowercase()).collect();
+        (!labels.is_empty()).then_some(labels)
+    };
+    let [weak, fitted, stated] = [0, 1, 2].map(of_rank);
+    let count = format!("{guessed} of the {} parameters of this drive are guessed", lines.len());
+    let text = match (weak, &fitted, &stated) {
+        (None, None, None) => return None,
+        (None, ..) => count,
+        (Some(_), None, None) => format!("{count}, and all these figures rest on them"),
+        (Some(weak), ..) => format!("{count}; on them rest: {}", weak.join(", ")),
+    };
+    let sure = [(fitted, "fitted"), (stated, "published")];
+    let sure = sure
+        .into_iter()
+        .filter_map(|(labels, word)| Some(format!("{}: {word}", labels?.join(", "))));
+    let text = std::iter::once(text).chain(sure).collect::<Vec<_>>().join("; ");
+    let advice = format!("ssdyno drives show {}", spec.name);
+    Some(Finding::new(FindingKind::GuessedDrive, Level::Note, text).advise(advice))
+}
+
+/// The place in [`RANKS`] of the weakest parameter that decides a figure.
+fn rank(tile: &Tile, answer: &Answer, lines: &[FigureLine]) -> usize {
+    let by_link =
+        answer.limits.iter().any(|l| l.metric == tile.metric && l.by == VerdictKind::Link);
+    let of = |line: &&FigureLine| {
+        if by_link {
+            line.key.starts_with("link.") && line.key.ends_with(".bus")
+        } else {
+            matches!(line.key.as_str(), "nand.program_us" | "nand.slc_program_us")
+        }
+    };
+    if !by_link && !is_write_in_order(&tile.metric) {
+        return 0;
+    }
+    let known = |line: &FigureLine| RANKS.iter().position(|rank| *rank == line.from);
+    // A drive with a cache has both program times, and is fitted to the rate of either.
+    let ranks = lines.iter().filter(of).map(|line| known(line).unwrap_or(0));
+    let decisive = if by_link { ranks.min() } else { ranks.max() };
+    decisive.unwrap_or(0)
+}
+
+fn is_write_in_order(metric: &str) -> bool {
+    let key = MetricKey::parse(metric);
+    let cell = key.as_cell().map(|cell| (cell.order, cell.op));
+    key.is_main() && cell == Some((Order::Sequential, Some(OpKind::Write)))
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Better, Confidence, Limit, Metric, Stamp, Unit};
+
+    use super::*;
+
+    fn labelled(metric: &str) -> String {
+        metric.to_lowercase()
+    }
+
+    fn answer(metrics: &[&str], by_link: &str) -> Answer {
+        let tile = |name: &&str| {
+            let metric = Metric::single(MetricKey::parse(name), Unit::BytesPerSecond, 1e9);
+            Tile::of(labelled(name), &metric, Better::Higher)
+        };
+        let confidence = Confidence::Measured;
+        Answer {
+            question: String::new(),
+            headline: String::new(),
+            stamp: Stamp::Believable,
+            tiles: metrics.iter().map(tile).collect(),
+            charts: Vec::new(),
+            limits: vec![Limit { metric: by_link.into(), by: VerdictKind::Link, confidence }],
+            peers: Vec::new(),
+        }
+    }
+
+    fn text(drive: &str, metrics: &[&str], by_link: &str) -> String {
+        let spec = DriveSpec::preset(drive).expect("a preset");
+        let found = note(&spec, &answer(metrics, by_link)).expect("figures");
+        found.text.split_once("; ").map(|(_, rest)| rest.to_string()).unwrap_or(found.text)
+    }
+
+    #[test]
+    fn each_figure_is_as_well_founded_as_its_weakest_parameter() {
+        let [read, write, random] = ["seq-read-1MiB-q8", "seq-write-1MiB-q8", "rand-read-4KiB-q1"];
+        let pro = "samsung-980-pro-1t";
+        assert_eq!(
+            text(pro, &[read, write, random], read),
+            labelled(&format!("on them rest: {random}; {write}: fitted; {read}: published"))
+        );
+        // Without the link as its bound a read rests on times of the flash.
+        assert_eq!(
+            text(pro, &[read, write], "none"),
+            labelled(&format!("on them rest: {read}; {write}: fitted"))
+        );
+        let all = text(pro, &[random, "states-fresh", "seq-read-1MiB-q8.p99"], "none");
+        assert!(all.ends_with("all these figures rest on them"), "{all}");
+        // Nothing is known of this drive's flash.
+        let weak = text("crucial-c300-256", &[write], "none");
+        assert!(weak.ends_with("rest on them"), "{weak}");
+        let spec = DriveSpec::preset(pro).expect("a preset");
+        assert_eq!(note(&spec, &answer(&[], read)), None);
+    }
+}

@@ -1,0 +1,301 @@
+//! What is normal: the main figures of a run in an earlier run of the same drive, in publications
+//! about its model, and on the virtual drive of its model, with the conditions that differ.
+//!
+//! A figure of another quantity is never shown: an earlier run must have the same protocol, a
+//! published figure must be declared as the same metric.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use methods::{Outcome, Session};
+use record::{Answer, HistoryKey, OriginKind, Peer, Run, Statistic, Target as Place, TargetKind};
+use rig::Event;
+use store::Store;
+
+use crate::compare::differences;
+use crate::drives::{self, PREFIX};
+use crate::published;
+use crate::request::{Request, Target};
+use crate::spread;
+use crate::target::Stand;
+use crate::work::Work;
+
+/// Earlier runs that are looked at.
+const RUNS_MOST: u32 = 30;
+
+/// Share of a run's own time that the simulation of its model may take.
+const SHARE: f64 = 0.1;
+
+/// Longest simulation of a model.
+const SIMULATION_MOST: Duration = Duration::from_secs(10);
+
+/// Time between two looks at the user's interrupt.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Conditions that decide a figure. Others (a kernel, a host name) are in `ssdyno compare`.
+const DECISIVE: [&str; 7] =
+    ["link", "state before", "file system", "page cache", "size", "machine", "backend"];
+
+/// The peers of a run whose answer is complete.
+pub(crate) fn of(store: &Store, number: i64, run: &Run, model: Option<&Run>) -> Vec<Peer> {
+    let Some(answer) = &run.answer else { return Vec::new() };
+    let mut peers = Vec::new();
+    if let Some(last) = last(store, number, run) {
+        let day = last.started.get(..10).unwrap_or(&last.started);
+        let whose = format!("run {}, {day}", last.number.unwrap_or_default());
+        peers.extend(same(answer, run, &last, &whose, &DECISIVE));
+    }
+    peers.extend(publications(answer, run));
+    if let Some(model) = model {
+        // A virtual drive has neither a file system nor a machine around it.
+        let whose = format!("simulated {}", model.target.spec);
+        peers.extend(same(answer, run, model, &whose, &DECISIVE[..2]));
+    }
+    peers
+}
+
+/// The latest repeat of the run; where there is none, the latest run of that protocol on the drive.
+fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
+    let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref())?;
+    let mut earlier = store.earlier(&key, &run.method, number, RUNS_MOST).ok()?;
+    earlier.retain(|other| other.protocol == run.protocol);
+    let repeat = earlier.iter().position(|other| spread::comparable(run, other));
+    (!earlier.is_empty()).then(|| earlier.swap_remove(repeat.unwrap_or(0)))
+}
+
+/// The tiles of an answer in another run.
+fn same(answer: &Answer, run: &Run, other: &Run, whose: &str, conditions: &[&str]) -> Vec<Peer> {
+    let differs = differing(run, other, conditions);
+    let peer = |tile: &record::Tile| {
+        let metric = other.metric(&tile.metric).filter(|metric| metric.unit == tile.unit)?;
+        Some(Peer {
+            metric: tile.metric.clone(),
+            whose: whose.to_string(),
+            unit: tile.unit,
+            value: metric.value?,
+            differs: differs.clone(),
+        })
+    };
+    answer.tiles.iter().filter_map(peer).collect()
+}
+
+/// Published figures of the drive's model for the tiles of an answer.
+fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
+    let model = run.target.drive.as_ref().and_then(|drive| drive.model.as_deref());
+    let Some(model) = model else { return Vec::new() };
+    let about = |other: &Run| {
+        let other = other.target.drive.as_ref().and_then(|drive| drive.model.as_deref());
+        other.is_some_and(|other| is_model(model, other))
+    };
+    let mut peers: Vec<Peer> = Vec::new();
+    // The figures are part of the program, and a test reads all of them.
+    for other in published::all().unwrap_or_default().iter().filter(|other| about(other)) {
+        let origin = other.origin.as_ref().filter(|o| o.kind == OriginKind::Published);
+        let source = origin.map(|origin| origin.source.clone()).unwrap_or_default();
+        let differs = differing(run, other, &DECISIVE);
+        for tile in &answer.tiles {
+            let known = peers.iter().any(|p| p.metric == tile.metric && p.whose == source);
+            let metric = other.metrics.iter().find(|metric| {
+                let ends = [Statistic::Lowest, Statistic::Highest];
+                metric.unit == tile.unit
+                    && !ends.iter().any(|end| metric.key().statistic.as_ref() == Some(end))
+                    && published::names(other, &metric.name).contains(&tile.metric)
+            });
+            if let (false, Some(value)) = (known, metric.and_then(|metric| metric.value)) {
+                peers.push(Peer {
+                    metric: tile.metric.clone(),
+                    whose: source.clone(),
+                    unit: tile.unit,
+                    value,
+                    differs: differs.clone(),
+                });
+            }
+        }
+    }
+    peers
+}
+
+/// Conditions of this list that are known for both and differ.
+fn differing(run: &Run, other: &Run, conditions: &[&str]) -> Vec<String> {
+    let found = differences(std::slice::from_ref(run), std::slice::from_ref(other));
+    let known = found.into_iter().filter(|d| conditions.contains(&d.what));
+    known.filter_map(|d| Some(format!("{}: {} here, {} there", d.what, d.a?, d.b?))).collect()
+}
+
+/// Runs the same work on the virtual drive of the target's model, within a share of the time the run
+/// took. `None` for a virtual drive, an unknown model, or a simulation that takes longer.
+pub(crate) fn simulate(
+    request: &Request,
+    work: &Work<'_>,
+    target: &Place,
+    took: Duration,
+    user: &Arc<AtomicBool>,
+) -> Option<Run> {
+    if !matches!(target.kind, TargetKind::Device | TargetKind::File | TargetKind::Directory) {
+        return None;
+    }
+    let model = target.drive.as_ref()?.model.clone()?;
+    let preset = drives::presets().ok()?.into_iter().find(|p| is_model(&model, &p.model))?;
+    let spec = format!("{PREFIX}{}", preset.name);
+    let target = Target { spec, size: request.target.size, ..Target::default() };
+    let request = Request { target, ..request.clone() };
+    let limit = SIMULATION_MOST.min(took.mul_f64(SHARE));
+    within(limit, user, |interrupt| simulated(&request, work, interrupt))
+}
+
+fn simulated(request: &Request, work: &Work<'_>, interrupt: &Arc<AtomicBool>) -> Option<Run> {
+    let mut stand = Stand::open(request, interrupt, Box::new(|_: &Event| {}), None).ok()?;
+    let info = stand.rig().target().clone();
+    let mut session = Session::new(stand.rig());
+    work.run(&mut session).ok()?;
+    let Outcome { metrics, .. } = session.finish();
+    Some(Run { metrics, state_before: info.state, ..Run::new(work.name(), info.target) })
+}
+
+/// Calls `act`, and interrupts it when the time is over or the user interrupts the run.
+fn within<T>(
+    limit: Duration,
+    user: &Arc<AtomicBool>,
+    act: impl FnOnce(&Arc<AtomicBool>) -> Option<T>,
+) -> Option<T> {
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let (done, waiting) = mpsc::channel::<()>();
+    let (late, user) = (Arc::clone(&interrupt), Arc::clone(user));
+    let watch = thread::Builder::new().spawn(move || {
+        let end = Instant::now() + limit;
+        let left = || end.saturating_duration_since(Instant::now());
+        while waiting.recv_timeout(left().min(LOOK_EVERY)) == Err(RecvTimeoutError::Timeout) {
+            if left().is_zero() || user.load(Ordering::Relaxed) {
+                late.store(true, Ordering::Relaxed);
+                return;
+            }
+        }
+    });
+    // Without a thread there is no limit, and therefore no simulation.
+    let watch = watch.ok()?;
+    let result = act(&interrupt);
+    let _ = done.send(());
+    let _ = watch.join();
+    result
+}
+
+/// Words that name no model: kinds of drives and of their links.
+const KINDS: [&str; 6] = ["ssd", "nvme", "sata", "pcie", "m.2", "series"];
+
+/// Whether two names are of one model: the same words but for those that name a kind, and the same
+/// capacity if both have one. Remarks in brackets do not count.
+fn is_model(a: &str, b: &str) -> bool {
+    let ((a, size_a), (b, size_b)) = (words(a), words(b));
+    let sized = size_a.zip(size_b).is_none_or(|(a, b)| a == b);
+    // One word alone, `SSD` or a vendor, is no model.
+    a.len() >= 2 && a == b && sized
+}
+
+/// The words of a name in order, and its capacity in GB.
+fn words(name: &str) -> (Vec<String>, Option<u64>) {
+    let bare = name.split('(').next().unwrap_or(name).to_lowercase();
+    let bare = bare.replace("western digital", "wd").replace('"', "");
+    let mut size = None;
+    let mut words: Vec<String> = Vec::new();
+    for word in bare.split_whitespace() {
+        match capacity(word) {
+            Some(gb) => size = Some(gb),
+            None if KINDS.contains(&word) => {}
+            None => words.push(word.to_string()),
+        }
+    }
+    words.sort();
+    words.dedup();
+    (words, size)
+}
+
+/// `250GB`, `2TB`, `4G` in GB.
+fn capacity(word: &str) -> Option<u64> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: u64 = digits.parse().ok()?;
+    match &word[digits.len()..] {
+        "g" | "gb" => Some(number),
+        "t" | "tb" => number.checked_mul(1000),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use methods::Options;
+    use record::DriveIdentity;
+    use rig::TargetInfo;
+
+    use super::*;
+
+    #[test]
+    fn one_model_is_one_name_in_any_order_with_its_own_capacity() {
+        let same = [
+            ("Samsung SSD 980 PRO 1TB", "Samsung 980 PRO"),
+            ("Crucial M225 64GB", "Crucial M225 64GB (Indilinx Barefoot)"),
+            ("WD PC SN530 NVMe 256GB", "Western Digital PC SN530 256GB"),
+            ("MicroSD SanDisk 4G class 2", "MicroSD SanDisk 4G \"Class 2\""),
+        ];
+        for (a, b) in same {
+            assert!(is_model(a, b) && is_model(b, a), "{a} | {b}");
+        }
+        let other = [
+            ("Samsung SSD 980 PRO 1TB", "Samsung SSD 980 PRO 2TB"),
+            ("Samsung SSD 980 PRO 1TB", "Samsung SSD 980 1TB"),
+            ("Samsung SSD 970 EVO Plus 1TB", "Samsung SSD 970 PRO 1TB"),
+            ("SSD 1TB", "NVMe SSD"),
+            ("QEMU NVMe Ctrl", "NVMe"),
+            ("Crucial BX500 240GB", "Crucial BX500 240GB in a USB 2 caddy"),
+        ];
+        for (a, b) in other {
+            assert!(!is_model(a, b), "{a} | {b}");
+        }
+    }
+
+    #[test]
+    fn a_real_drive_is_compared_with_the_virtual_drive_of_its_model() {
+        let options = Options { size: Some(16 << 20), seed: 3, ..Options::default() };
+        let work = Work::method("speed", &options).expect("a method");
+        let user = Arc::new(AtomicBool::new(false));
+        let drive =
+            |model: &str| DriveIdentity { model: Some(model.into()), ..DriveIdentity::default() };
+        let place = TargetInfo::null(1 << 30).target;
+        let on = |kind, model| Place { kind, drive: Some(drive(model)), ..place.clone() };
+        let simulate =
+            |place: &Place, took| simulate(&Request::on("/dev/sdx"), &work, place, took, &user);
+        let card = on(TargetKind::Device, "SD Transcend 4G 150x");
+        let hour = Duration::from_secs(3600);
+        let model = simulate(&card, hour).expect("a simulation");
+        assert_eq!(model.target.spec, "sim:sd-150x");
+        assert!(
+            model.metrics.iter().any(|metric| metric.name == "speed-read"),
+            "{:?}",
+            model.metrics
+        );
+        // Nothing of it was fast enough to be shown after a run of no time.
+        assert!(simulate(&card, Duration::ZERO).is_none());
+        let unknown = on(TargetKind::Device, "QEMU NVMe Ctrl");
+        let simulated = on(TargetKind::Virtual, "SD Transcend 4G 150x");
+        for place in [unknown, simulated] {
+            assert!(simulate(&place, hour).is_none());
+        }
+    }
+
+    #[test]
+    fn a_simulation_that_takes_too_long_is_interrupted() {
+        let until_late = |late: &Arc<AtomicBool>| {
+            while !late.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
+            None::<u32>
+        };
+        let hour = Duration::from_secs(3600);
+        let [silent, asked] = [false, true].map(|user| Arc::new(AtomicBool::new(user)));
+        assert_eq!(within(Duration::ZERO, &silent, until_late), None);
+        assert_eq!(within(hour, &asked, until_late), None);
+        assert_eq!(within(hour, &silent, |_| Some(7)), Some(7));
+    }
+}

@@ -1,0 +1,131 @@
+//! What is normal: the main figures beside those of an earlier run, of publications, and of the
+//! virtual drive of the model, a sentence for each.
+
+use record::{Answer, Peer, Tile};
+
+use crate::quantity;
+
+/// Figures further apart than this share are named, the others are counted as equal.
+const EQUAL: f64 = 0.03;
+
+/// Figures named in a sentence.
+const NAMED_MOST: usize = 3;
+
+/// Somebody's figures in one sentence.
+pub(crate) struct Normal {
+    /// Whose figures.
+    pub whose: String,
+    /// The comparison: `reads 1.90 against 5.00 GB/s; the others equal within 3%`.
+    pub text: String,
+    /// Conditions that differ.
+    pub differs: Vec<String>,
+}
+
+/// The peers of an answer, each with its sentence, in their order.
+pub(crate) fn normal(answer: &Answer) -> Vec<Normal> {
+    let mut whose: Vec<&str> = Vec::new();
+    for peer in &answer.peers {
+        if !whose.contains(&peer.whose.as_str()) {
+            whose.push(&peer.whose);
+        }
+    }
+    whose.into_iter().filter_map(|whose| of(answer, whose)).collect()
+}
+
+fn of(answer: &Answer, whose: &str) -> Option<Normal> {
+    let peers: Vec<&Peer> = answer.peers.iter().filter(|peer| peer.whose == whose).collect();
+    let pair = |peer: &&Peer| {
+        let tile = answer.tiles.iter().find(|tile| tile.metric == peer.metric)?;
+        let ratio = tile.value? / peer.value;
+        (ratio.is_finite() && ratio > 0.0).then_some((tile, peer.value, ratio))
+    };
+    let far = |ratio: f64| ratio.ln().abs();
+    type Pairs<'a> = Vec<(&'a Tile, f64, f64)>;
+    let (mut apart, equal): (Pairs<'_>, Pairs<'_>) =
+        peers.iter().filter_map(pair).partition(|(.., ratio)| far(*ratio) > EQUAL);
+    apart.sort_by(|a, b| far(b.2).total_cmp(&far(a.2)));
+    let rest = apart.len().saturating_sub(NAMED_MOST);
+    apart.truncate(NAMED_MOST);
+    let mut parts: Vec<String> =
+        apart.iter().map(|(tile, theirs, _)| of_theirs(tile, *theirs)).collect();
+    if rest > 0 {
+        parts.push(format!("{rest} more differ"));
+    }
+    let within = format!("within {:.0}%", 100.0 * EQUAL);
+    match (equal.len(), parts.is_empty()) {
+        (0, true) => return None,
+        (0, false) => {}
+        (1, true) => parts.push(format!("{} equal {within}", equal[0].0.label)),
+        (_, true) => parts.push(format!("all equal {within}")),
+        (_, false) => parts.push(format!("the others equal {within}")),
+    }
+    let differs = peers.first().map(|peer| peer.differs.clone()).unwrap_or_default();
+    Some(Normal { whose: whose.to_string(), text: parts.join("; "), differs })
+}
+
+/// `writes 1.90 against 5.00 GB/s`: the unit once where both have the same.
+fn of_theirs(tile: &Tile, theirs: f64) -> String {
+    let ours = quantity::show_known(tile.unit, tile.value);
+    let theirs = quantity::show(tile.unit, theirs);
+    let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_string());
+    let ours = match ours.split_once(' ') {
+        Some((number, _)) if unit(&ours) == unit(&theirs) => number.to_string(),
+        _ => ours,
+    };
+    format!("{} {ours} against {theirs}", tile.label)
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Better, Metric, Stamp, Unit};
+
+    use super::*;
+
+    fn answer(peers: &[(&str, &str, f64)]) -> Answer {
+        let tile = |name: &str, value: f64| {
+            let metric =
+                Metric::single(record::MetricKey::parse(name), Unit::BytesPerSecond, value);
+            Tile::of(name, &metric, Better::Higher)
+        };
+        let peer = |(metric, whose, value): &(&str, &str, f64)| Peer {
+            metric: metric.to_string(),
+            whose: whose.to_string(),
+            unit: Unit::BytesPerSecond,
+            value: *value,
+            differs: vec!["link: slow here, fast there".into()],
+        };
+        Answer {
+            question: String::new(),
+            headline: String::new(),
+            stamp: Stamp::Believable,
+            tiles: vec![tile("reads", 3.0e9), tile("writes", 1.9e9), tile("rest", 1.0e9)],
+            charts: Vec::new(),
+            limits: Vec::new(),
+            peers: peers.iter().map(peer).collect(),
+        }
+    }
+
+    fn sentences(peers: &[(&str, &str, f64)]) -> Vec<(String, String)> {
+        normal(&answer(peers)).into_iter().map(|n| (n.whose, n.text)).collect()
+    }
+
+    #[test]
+    fn figures_that_differ_are_named_farthest_first_and_the_others_are_equal() {
+        let found = sentences(&[
+            ("reads", "a", 3.3e9),
+            ("writes", "a", 5.0e9),
+            ("rest", "a", 1.01e9),
+            ("reads", "b", 3.01e9),
+            ("writes", "c", 1.9e9),
+            ("rest", "c", 1.0e9),
+            ("unknown", "d", 1.0),
+        ]);
+        let text = |whose: &str| found.iter().find(|f| f.0 == whose).map(|f| f.1.clone());
+        let expected = "writes 1900 against 5000 MB/s; reads 3000 against 3300 MB/s; the others equal within 3%";
+        assert_eq!(text("a").as_deref(), Some(expected));
+        assert_eq!(text("b").as_deref(), Some("reads equal within 3%"));
+        assert_eq!(text("c").as_deref(), Some("all equal within 3%"));
+        // A figure that is no tile is compared with nothing.
+        assert_eq!(text("d"), None);
+    }
+}
