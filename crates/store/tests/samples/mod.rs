@@ -135,7 +135,13 @@ pub fn any_run() -> impl Strategy<Value = Run> {
 }
 
 fn answer(headline: &str, warnings: &[Finding]) -> Answer {
-    let peer = Peer { metric: "a".into(), whose: headline.into(), unit: Unit::Iops, value: 0.5 };
+    let peer = Peer {
+        metric: "a".into(),
+        whose: headline.into(),
+        unit: Unit::Iops,
+        value: 0.5,
+        differs: vec![headline.into()],
+    };
     Answer {
         question: "Which?".into(),
         headline: headline.into(),
