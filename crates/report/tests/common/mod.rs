@@ -432,7 +432,13 @@ pub fn answered() -> Run {
             by: VerdictKind::Link,
             confidence: Confidence::Measured,
         }],
-        peers: vec![Peer { metric: rate.0, whose: "its maker".into(), unit: rate.1, value: 3.5e9 }],
+        peers: vec![Peer {
+            metric: rate.0,
+            whose: "its maker".into(),
+            unit: rate.1,
+            value: 3.5e9,
+            differs: Vec::new(),
+        }],
     };
     Run { answer: Some(answer), ..quick() }
 }
