@@ -168,6 +168,13 @@ impl Simulated {
     pub fn cut_power(&self) {
         self.state().cut_power();
     }
+
+    /// Removes the controller: its registers read as all ones for good.
+    pub fn remove(&self) {
+        let mut state = self.state();
+        state.cut_power();
+        state.dark_until = u64::MAX;
+    }
 }
 
 impl Mmio for Host {

@@ -107,6 +107,14 @@ pub enum DriveError {
         /// The correct value for a file, which no list shows.
         is: Option<String>,
     },
+    /// The drive cannot be taken from the kernel, or used without it.
+    #[error("{text}")]
+    Refused {
+        /// The reason.
+        text: String,
+        /// A remedy.
+        hint: Option<String>,
+    },
     /// The path no longer refers to the drive that was opened.
     #[error("{path} changed since it was opened: {what}")]
     Changed {
@@ -148,7 +156,10 @@ impl DriveError {
     pub fn advice(&self) -> Option<String> {
         use DriveError::*;
         match self {
-            NotFound { hint, .. } | NotATarget { hint, .. } | BadSize { hint, .. } => hint.clone(),
+            NotFound { hint, .. }
+            | NotATarget { hint, .. }
+            | BadSize { hint, .. }
+            | Refused { hint, .. } => hint.clone(),
             NoRoom { fits: 0, .. } => Some("another directory, or free some space".into()),
             NoRoom { fits, .. } => Some(format!("--size {}, or another directory", word(*fits))),
             ReadOnly { .. } => Some("a directory on a writable file system".into()),

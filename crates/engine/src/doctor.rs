@@ -133,10 +133,11 @@ fn generator_bound(case: &Case<'_>) -> Option<Finding> {
     let measurement = case.measurement;
     let jobs = f64::from(case.workload.jobs);
     let share = measurement.cpu_ns as f64 / (measurement.elapsed_ns.max(1) as f64 * jobs);
-    // An open loop spins for its next due time, and the null backend uses nothing but processor
-    // time.
+    // An open loop spins for its next due time, a queue pair is polled, and the null backend uses
+    // nothing but processor time.
+    let spins = matches!(case.backend, Some(BackendKind::Null | BackendKind::Nvme));
     let meaningful = matches!(case.workload.pacing, Pacing::Closed)
-        && case.backend != Some(BackendKind::Null)
+        && !spins
         && measurement.elapsed_ns >= TOO_SHORT_NS;
     if !meaningful || share < CPU_BOUND {
         return None;

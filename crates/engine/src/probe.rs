@@ -14,7 +14,7 @@ use crate::sys::arena::Arena;
 /// The backend for a workload's calls: plain calls and stream calls are synchronous.
 pub(crate) fn making(kind: BackendKind, calls: Calls) -> BackendKind {
     match (kind, calls) {
-        (BackendKind::Null, _) | (_, Calls::Best) => kind,
+        (BackendKind::Null | BackendKind::Nvme, _) | (_, Calls::Best) => kind,
         (_, Calls::Plain | Calls::Bytes { .. }) => BackendKind::Psync,
     }
 }

@@ -67,7 +67,9 @@ fn perform(jobs: Vec<Job>, observer: Option<&mut dyn IntervalObserver>) -> Vec<J
     let plans: Vec<_> = jobs.iter().flat_map(|job| &job.files).map(plan).collect();
     files.admit(&plans).expect("admitted");
     let interrupt = Arc::new(AtomicBool::new(false));
-    let mut machine = Machine::over(files, Options::default(), interrupt, Box::new(|_: &Event| {}));
+    let quiet = Box::new(|_: &Event| {});
+    let machine = Machine::over(files, Options::default(), interrupt, quiet);
+    let mut machine = machine.expect("opened");
     let stage = Stage { name: "stage", interval_ns: Some(1_000_000), by_job: true, observer };
     machine.perform(jobs, stage).expect("performed").jobs
 }

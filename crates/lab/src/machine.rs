@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use drive::BlockDevice;
+use drive::pci::BoundDrive;
 use record::{Environment, Finding};
+use serde::Serialize;
 
 use crate::error::{LabError, Result};
 
@@ -30,6 +32,32 @@ pub fn fitness() -> Fitness {
 /// Every drive of this machine.
 pub fn drives() -> Vec<BlockDevice> {
     drive::list()
+}
+
+/// A drive of a list.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Listed {
+    /// A block device.
+    Device(Box<BlockDevice>),
+    /// An NVMe drive that the kernel's driver does not have.
+    Bound(BoundDrive),
+}
+
+/// Every drive of this machine, with those that the kernel's driver does not have.
+pub fn all_drives() -> Vec<Listed> {
+    let devices = drives().into_iter().map(|device| Listed::Device(Box::new(device)));
+    devices.chain(drive::pci::list().into_iter().map(Listed::Bound)).collect()
+}
+
+/// Takes an NVMe drive `pci:...` from the kernel, to stay so; its serial number confirms that.
+pub fn bind(target: &str, serial: &str) -> Result<()> {
+    Ok(drive::pci::bind(target, serial)?)
+}
+
+/// Gives such a drive back to the kernel.
+pub fn unbind(target: &str) -> Result<()> {
+    Ok(drive::pci::unbind(target)?)
 }
 
 /// The device of that name, or the drive that holds a path, through every layer between them.

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use drive::OpenRequest;
+pub use drive::pci::{Returned, is_left};
 use journal::{Header, Kept, Leftover, Place, State};
 use record::Safety;
 use serde::Serialize;
@@ -56,6 +57,13 @@ impl Recovery {
     /// The directory of the journals.
     pub fn directory(&self) -> Result<PathBuf> {
         Ok(Place::of_user(self.journal.as_deref())?.dir().to_path_buf())
+    }
+
+    /// Gives back the NVMe drives that killed runs had taken from the kernel, unless this recovery is
+    /// about one device or journal.
+    pub fn give_back(&self) -> Vec<Returned> {
+        let all = self.device.is_none() && self.discard.is_none();
+        if all { drive::pci::recover() } else { Vec::new() }
     }
 
     /// Whether any run has left a journal.

@@ -21,7 +21,7 @@ pub struct Request {
 /// A target, and the user's permissions for it.
 #[derive(Clone, Debug, Default)]
 pub struct Target {
-    /// A directory, file or block device, `sim:NAME`, or `null:`.
+    /// A directory, file or block device, `pci:0000:00:05.0`, `sim:NAME`, or `null:`.
     pub spec: String,
     /// Bytes to work on.
     pub size: Option<u64>,

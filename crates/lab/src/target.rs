@@ -10,7 +10,7 @@ use journal::Place;
 use record::{Health, Safety, State};
 use rig::{Event, Observer, Rig, TargetInfo};
 
-use crate::error::Result;
+use crate::error::{LabError, Result};
 use crate::request::{Instrument, Request, Target};
 use crate::virtual_drive;
 
@@ -96,6 +96,14 @@ impl Stand {
         let options = options(request)?;
         let machine = match target.spec == NULL {
             true => Machine::null(target.null(), options, interrupt, observer),
+            false if target.spec.starts_with(drive::pci::PREFIX) => {
+                if let Some(backend) = options.backend {
+                    let text = format!("{} has no backend {}", target.spec, backend.name());
+                    return Err(LabError::usage(text).advise("this without --backend"));
+                }
+                let opened = drive::open_pci(&target.spec, &target.open_request())?;
+                Machine::pci(opened, options, interrupt, observer)?
+            }
             false => {
                 let opened = drive::open_planned(&target.spec, &target.open_request(), planned)?;
                 Machine::new(opened, options, interrupt, observer)?

@@ -1,7 +1,7 @@
 //! The part of a measurement that the rules need, without its histograms; about a hundred are kept.
 
 use record::{Finding, FindingKind, MetricKey};
-use rig::{DeviceTraffic, Measurement, Temperature};
+use rig::{BackendKind, DeviceTraffic, Measurement, Temperature};
 use workload::{Caching, Mix, OpKind, Workload};
 
 /// A stall is at least so long, nanoseconds: ten times as long as a person notices, and longer than
@@ -34,7 +34,7 @@ pub struct Digest {
     pub(crate) depth: f64,
     pub(crate) device: Option<DeviceTraffic>,
     pub(crate) temperature: Option<Temperature>,
-    /// Processor time of the issuing threads, as a share of one processor each.
+    /// Processor time of the issuing threads, as a share of one processor each; 0: unknown.
     pub(crate) cpu_share: f64,
     pub(crate) findings: Vec<Finding>,
     /// Largest block, bytes.
@@ -76,7 +76,11 @@ impl Digest {
             depth: in_flight_ns as f64 / busy_ns as f64,
             device: m.device,
             temperature: m.temperature,
-            cpu_share: m.cpu_ns as f64 / threads_ns as f64,
+            // Polling keeps a processor busy whatever the drive does: its share is unknown.
+            cpu_share: match m.backend == BackendKind::Nvme.name() {
+                true => 0.0,
+                false => m.cpu_ns as f64 / threads_ns as f64,
+            },
             findings: m.findings.clone(),
             block_bytes: workload.blocks.max(),
             flushes: m.kind(OpKind::Flush).map_or(0, |k| k.ops),

@@ -19,6 +19,8 @@ pub enum BackendKind {
     Psync,
     /// Files mapped into memory.
     Mmap,
+    /// Queue pairs of an NVMe controller, without a kernel between.
+    Nvme,
     /// None: measures the instrument.
     Null,
 }
@@ -35,6 +37,7 @@ impl BackendKind {
             BackendKind::Aio => "aio",
             BackendKind::Psync => "psync",
             BackendKind::Mmap => "mmap",
+            BackendKind::Nvme => "nvme",
             BackendKind::Null => "null",
         }
     }

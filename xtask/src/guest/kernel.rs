@@ -39,6 +39,8 @@ const MODULES: &[&str] = &[
     "raid1",
     "dm_crypt",
     "bcache",
+    "vfio_pci",
+    "vfio_iommu_type1",
 ];
 
 /// A bootable kernel.

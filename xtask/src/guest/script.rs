@@ -5,6 +5,7 @@
 //! # later: usb2                 drives that `host plug` attaches
 //! # each: nvme ssd sd           once for each of these, called $drive in it
 //! # modules: dm_mod             loaded before it starts
+//! # iommu: on                    the machine has one
 //! # needs: dmsetup              programs of this machine; without them it is skipped
 //! # seconds: 60                 time limit
 //! ```
@@ -34,6 +35,8 @@ pub struct Script {
     pub modules: Vec<String>,
     /// Required programs.
     pub needs: Vec<String>,
+    /// Whether the machine has an IOMMU.
+    pub iommu: bool,
     /// Time limit.
     pub limit: Duration,
 }
@@ -71,6 +74,7 @@ impl Script {
             "each" => self.each = words(),
             "modules" => self.modules = words(),
             "needs" => self.needs = words(),
+            "iommu" => self.iommu = value.trim() == "on",
             "seconds" => match value.trim().parse() {
                 Ok(seconds) => self.limit = Duration::from_secs(seconds),
                 Err(_) => bail!("`seconds` takes a number"),

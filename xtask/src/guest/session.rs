@@ -29,7 +29,7 @@ pub struct Outcome {
 /// Runs a case; its images and logs stay in a directory with its name.
 pub fn run(case: &Case, ready: &Ready) -> Result<Outcome> {
     let dir = empty(&ready.dir.join(case.name()))?;
-    let mut command = command(ready);
+    let mut command = command(case, ready);
     qemu::logs(&mut command, &dir)?;
     let status = serve(case, &dir, command, true);
     let read = |name: &str| {
@@ -46,7 +46,7 @@ pub fn run(case: &Case, ready: &Ready) -> Result<Outcome> {
 /// A shell on this terminal, with these drives.
 pub fn shell(case: &Case, ready: &Ready) -> Result<()> {
     let dir = empty(&ready.dir.join(case.name()))?;
-    let mut command = command(ready);
+    let mut command = command(case, ready);
     qemu::terminal(&mut command);
     serve(case, &dir, command, false).map(drop)
 }
@@ -59,15 +59,21 @@ fn empty(dir: &Path) -> Result<std::path::PathBuf> {
     Ok(dir.to_path_buf())
 }
 
-fn command(ready: &Ready) -> Command {
+fn command(case: &Case, ready: &Ready) -> Command {
     // Interrupting the tests must not leave a guest running.
     let core = core();
     let words = ["--pdeathsig", "KILL", "taskset", "-c", &core, "qemu-system-x86_64"];
     let mut command = program("setpriv", &words);
+    let mut kernel = String::from("console=ttyS0 quiet panic=-1 nokaslr no_timer_check");
+    if case.script.iommu {
+        // Before the functions that it translates for. VFIO demands that it remaps interrupts, too.
+        command.args(["-device", "intel-iommu,intremap=on,caching-mode=on"]);
+        kernel += " intel_iommu=on";
+    }
     command.args(BOARD);
     command.arg("-kernel").arg(&ready.kernel).arg("-initrd").arg(&ready.initrd);
     // Without the kernel's timer check, which sometimes hangs on a busy host.
-    command.args(["-append", "console=ttyS0 quiet panic=-1 nokaslr no_timer_check"]);
+    command.args(["-append", &kernel]);
     command
 }
 

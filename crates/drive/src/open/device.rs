@@ -109,13 +109,17 @@ fn allowed(
 
 /// Contents of a device to be overwritten.
 fn lost(node: &Node, file: &File, block_bytes: u32) -> String {
-    let found = contents::scan(file, node.bytes().unwrap_or(0), block_bytes);
-    format!("everything on {}: {}", node.path(), contents::in_words(&found))
+    format!("everything on {}: {}", node.path(), content_of(node, file, block_bytes))
+}
+
+/// Contents of a device, in words.
+pub(crate) fn content_of(node: &Node, file: &File, block_bytes: u32) -> String {
+    contents::in_words(&contents::scan(file, node.bytes().unwrap_or(0), block_bytes))
 }
 
 /// Opens a device node. With `exclusive`, the kernel refuses a mounted or held device in any
 /// namespace, and prevents others from mounting it while it is open.
-fn open_node(path: &Path, write: bool, exclusive: bool) -> Result<File, DriveError> {
+pub(crate) fn open_node(path: &Path, write: bool, exclusive: bool) -> Result<File, DriveError> {
     let flags = if exclusive { OFlags::EXCL } else { OFlags::empty() };
     let mut options = OpenOptions::new();
     options.read(true).write(write).custom_flags(flags.bits() as i32);

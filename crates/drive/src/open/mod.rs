@@ -4,7 +4,7 @@
 //! confirmed with `--destroy`. Each kind of target first makes a [`Plan`] without touching
 //! anything, where `--dry-run` ends; opening carries the plan out.
 
-mod device;
+pub(crate) mod device;
 mod file;
 mod scratch;
 
@@ -18,6 +18,7 @@ use crate::error::DriveError;
 use crate::guard::{FileIdentity, Guard, Identity};
 use crate::host;
 use crate::machine::Machine;
+use crate::pci::{self, Notes};
 use crate::query;
 use crate::stack::Stack;
 use crate::watch::Watch;
@@ -92,6 +93,10 @@ pub fn open_planned(
 
 /// Makes all checks of [`open`]; creates nothing and opens nothing for writing.
 pub fn plan_open(spec: &str, request: &OpenRequest) -> Result<Planned, DriveError> {
+    if spec.starts_with(pci::PREFIX) {
+        return pci::plan(&Machine::here(), &Notes::of_user()?, spec, request)
+            .map(pci::Plan::shown);
+    }
     let plan = plan(&Machine::here(), spec, request)?;
     Ok(Planned { file: plan.file(), info: plan.info, destroys: plan.destroys })
 }
@@ -139,6 +144,14 @@ impl Plan {
 }
 
 fn plan(machine: &Machine, spec: &str, request: &OpenRequest) -> Result<Plan, DriveError> {
+    if spec.starts_with(pci::PREFIX) {
+        let what =
+            "a drive without the kernel's driver: there is no device node, and this needs one";
+        return Err(DriveError::Refused {
+            text: format!("{spec} is {what}"),
+            hint: Some("the node that ssdyno list shows, /dev/nvme0n1".into()),
+        });
+    }
     if request.size == Some(0) {
         return Err(DriveError::BadSize {
             text: "a size of 0 leaves nothing to measure".into(),
@@ -226,7 +239,7 @@ impl Facts<'_> {
 }
 
 /// The first `requested` bytes of a target of `there` bytes, in whole blocks.
-fn first_bytes(
+pub(crate) fn first_bytes(
     spec: &str,
     there: u64,
     block_bytes: u32,

@@ -27,8 +27,12 @@ pub(crate) fn block_sizes(namespace: &Namespace) -> Vec<u32> {
 
 /// The health log in the form of the record.
 pub(crate) fn health(log: &[u8]) -> Option<Health> {
-    let log = health::Health::parse(log)?;
-    Some(Health {
+    health::Health::parse(log).map(|log| reported(&log))
+}
+
+/// A parsed health log in the form of the record.
+pub fn reported(log: &health::Health) -> Health {
+    Health {
         temperature_c: log.temperature_c.map(f64::from),
         spare_percent: Some(f64::from(log.spare_percent)),
         wear_percent: Some(f64::from(log.wear_percent)),
@@ -42,7 +46,7 @@ pub(crate) fn health(log: &[u8]) -> Option<Health> {
         sensors_c: log.sensors_c.into_iter().flatten().map(f64::from).collect(),
         warnings: log.warnings().map(str::to_string).collect(),
         ..Health::default()
-    })
+    }
 }
 
 /// The occupied firmware slots, with the running one marked: `1: 4B2Q (runs), 2: 4B2P`.

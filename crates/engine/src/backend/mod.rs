@@ -2,7 +2,7 @@
 //! drives one backend, and nothing is shared between them.
 //!
 //! `uring` is the fast path; `aio`, `psync` and `mmap` serve where the kernel or the user demands
-//! it. `null` moves nothing and so measures the instrument itself; `sim` is a virtual drive in
+//! it. `nvme` polls a queue pair of a drive without a kernel between. `null` moves nothing and so measures the instrument itself; `sim` is a virtual drive in
 //! virtual time. `bytes` wraps another backend in a program's stream calls, `overlap` serializes
 //! overlapping operations, `serial` is the common part of backends with one operation at a time.
 
@@ -12,6 +12,7 @@ mod cold;
 mod files;
 mod mmap;
 mod null;
+mod nvme;
 mod overlap;
 mod psync;
 mod serial;
@@ -24,6 +25,7 @@ pub(crate) use cold::discard;
 pub(crate) use files::Files;
 pub(crate) use mmap::Mmap;
 pub(crate) use null::Null;
+pub(crate) use nvme::QueueBackend;
 pub(crate) use overlap::SerializeOverlap;
 pub(crate) use psync::Psync;
 pub(crate) use sim::{FileMap, Sim};
@@ -122,7 +124,7 @@ pub(crate) trait Backend {
     }
 
     /// Reads from an address, outside the queue. Returns `false` if no data are kept.
-    fn read_back(&self, address: u64, buffer: &mut [u8]) -> io::Result<bool> {
+    fn read_back(&mut self, address: u64, buffer: &mut [u8]) -> io::Result<bool> {
         let Some(files) = self.files() else { return Ok(false) };
         files.read_exact(address, buffer).map(|()| true)
     }

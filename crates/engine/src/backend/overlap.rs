@@ -117,6 +117,10 @@ impl<B: Backend> Backend for SerializeOverlap<B> {
         self.inner.sync(address)
     }
 
+    fn read_back(&mut self, address: u64, buffer: &mut [u8]) -> io::Result<bool> {
+        self.inner.read_back(address, buffer)
+    }
+
     fn missing(&self) -> Vec<&'static str> {
         self.inner.missing()
     }

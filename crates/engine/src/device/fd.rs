@@ -9,14 +9,12 @@ use std::sync::{Mutex, PoisonError};
 use drive::{DriveError, DriveKey, Guard, OpenRequest, Opened, Sample, Watch};
 use journal::Storage;
 use record::{Finding, Safety};
-use rig::{BackendKind, Erase, Issue, Released, TargetInfo};
+use rig::{BackendKind, Erase, Released, TargetInfo};
 use workload::{Caching, Calls, Region, Workload};
 
 use super::freed::{self, Found};
-use super::{Able, Device, DeviceError, Handles, IoAsk, UseBackend, arena, space};
-use crate::backend::{
-    Aio, Backend, ByBytes, Files, Mmap, Null, Psync, SerializeOverlap, Uring, discard,
-};
+use super::{Able, Device, DeviceError, Handles, IoAsk, UseBackend, arena, serialized, space};
+use crate::backend::{Aio, ByBytes, Files, Mmap, Null, Psync, Uring, discard};
 use crate::clock::Clock;
 use crate::priority::SlotPriorities;
 use crate::probe;
@@ -237,7 +235,9 @@ fn issue<U: UseBackend>(ask: &IoAsk<'_>, files: Files<'_>, user: U) -> U::Out {
     let arena = arena(ask, depth);
     let priorities = || issue.priorities.clone().map(SlotPriorities::new);
     match kind {
-        BackendKind::Null => user.with(arena.map(|arena| Null::new(clock, arena))),
+        BackendKind::Null | BackendKind::Nvme => {
+            user.with(arena.map(|arena| Null::new(clock, arena)))
+        }
         BackendKind::Uring => {
             let mut ring = sys::ring::make(depth);
             let absent = |e: &mut io::Error| {
@@ -262,13 +262,5 @@ fn issue<U: UseBackend>(ask: &IoAsk<'_>, files: Files<'_>, user: U) -> U::Out {
             user.with(psync.map(|psync| ByBytes::new(psync, block)))
         }
         BackendKind::Psync => user.with(arena.map(|arena| Psync::serial(clock, files, arena))),
-    }
-}
-
-/// The backend, with overlapping operations serialized if requested.
-fn serialized<B: Backend, U: UseBackend>(issue: &Issue, backend: io::Result<B>, user: U) -> U::Out {
-    match issue.serialize_overlap {
-        true => user.with(backend.map(SerializeOverlap::new)),
-        false => user.with(backend),
     }
 }

@@ -196,7 +196,7 @@ impl Backend for Queue<'_> {
         Ok(())
     }
 
-    fn read_back(&self, address: u64, buffer: &mut [u8]) -> io::Result<bool> {
+    fn read_back(&mut self, address: u64, buffer: &mut [u8]) -> io::Result<bool> {
         self.memory.read_exact(address, buffer).map(|()| true)
     }
 }

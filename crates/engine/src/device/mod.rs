@@ -1,5 +1,5 @@
-//! Devices under the engine: files and block devices of the kernel, nothing at all, or (one more
-//! variant) a queue pair of a drive without a kernel between.
+//! Devices under the engine: files and block devices of the kernel, the queue pairs of a drive without
+//! a kernel between, or nothing at all.
 //!
 //! A device opens a way to issue I/O, a [`Backend`], for one thread at a time ([`AnyDevice::io`]),
 //! and performs the rare operations around a run ([`Device`]). An operation it does not have is
@@ -13,6 +13,7 @@ mod handles;
 #[cfg(test)]
 mod memory;
 mod null;
+pub(crate) mod pci;
 mod space;
 
 pub(crate) use fd::FdDevice;
@@ -20,17 +21,19 @@ use handles::Handles;
 #[cfg(test)]
 pub(crate) use memory::Memory;
 pub(crate) use null::NullDevice;
+use pci::{PciDevice, Vfio};
 
 use std::io;
 use std::ops::{Deref, DerefMut};
+use std::time::Duration;
 
-use drive::{DriveError, DriveKey, Opened, Sample};
+use drive::{DriveError, DriveKey, Opened, PciOpened, Sample};
 use journal::Storage;
-use record::Finding;
+use record::{Finding, Health};
 use rig::{BackendKind, Erase, Issue, Released, TargetInfo};
 use workload::{Caching, Region, Workload};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, SerializeOverlap};
 use crate::clock::Clock;
 use crate::sys::arena::Arena;
 
@@ -127,6 +130,11 @@ pub(crate) trait Device: Send + Sync {
         None
     }
 
+    /// Wear, errors and temperature as the drive reports them now, where the device asks it by itself.
+    fn health(&self) -> Option<Health> {
+        None
+    }
+
     /// The key by which it is recognised after a restart, if it is a drive.
     fn identify(&self) -> Option<DriveKey> {
         None
@@ -195,6 +203,11 @@ pub(crate) trait Device: Send + Sync {
 pub(crate) enum AnyDevice {
     /// Files and block devices of this machine.
     Fd(Box<FdDevice>),
+    /// An NVMe drive driven from user space.
+    Pci(Box<PciDevice<Vfio>>),
+    /// The same driver on a simulated controller.
+    #[cfg(test)]
+    SimulatedPci(Box<PciDevice<pci::simulated::Wire>>),
     /// Nothing: measures the instrument.
     Null(NullDevice),
     /// Memory with its own backend: shows in tests that a new one fits.
@@ -206,6 +219,11 @@ impl AnyDevice {
     /// The device of an opened target.
     pub(crate) fn of(opened: Opened) -> io::Result<AnyDevice> {
         FdDevice::of(opened).map(AnyDevice::files)
+    }
+
+    /// A drive that was taken from the kernel. A silent drive fails before `patience` ends.
+    pub(crate) fn pci(opened: PciOpened, patience: Duration) -> Able<AnyDevice> {
+        PciDevice::of(opened, patience).map(|device| AnyDevice::Pci(Box::new(device)))
     }
 
     /// Files, or the drive under them.
@@ -228,6 +246,9 @@ impl AnyDevice {
     ) -> U::Out {
         match self {
             AnyDevice::Fd(fd) => fd.io(ask, placed, user),
+            AnyDevice::Pci(pci) => pci.io(ask, placed, user),
+            #[cfg(test)]
+            AnyDevice::SimulatedPci(pci) => pci.io(ask, placed, user),
             AnyDevice::Null(null) => null.io(ask, placed, user),
             #[cfg(test)]
             AnyDevice::Memory(memory) => memory.io(ask, placed, user),
@@ -241,6 +262,9 @@ impl Deref for AnyDevice {
     fn deref(&self) -> &Self::Target {
         match self {
             AnyDevice::Fd(fd) => &**fd,
+            AnyDevice::Pci(pci) => &**pci,
+            #[cfg(test)]
+            AnyDevice::SimulatedPci(pci) => &**pci,
             AnyDevice::Null(null) => null,
             #[cfg(test)]
             AnyDevice::Memory(memory) => memory,
@@ -252,6 +276,9 @@ impl DerefMut for AnyDevice {
     fn deref_mut(&mut self) -> &mut Self::Target {
         match self {
             AnyDevice::Fd(fd) => &mut **fd,
+            AnyDevice::Pci(pci) => &mut **pci,
+            #[cfg(test)]
+            AnyDevice::SimulatedPci(pci) => &mut **pci,
             AnyDevice::Null(null) => null,
             #[cfg(test)]
             AnyDevice::Memory(memory) => memory,
@@ -262,4 +289,12 @@ impl DerefMut for AnyDevice {
 /// Memory for the slots of a worker.
 fn arena(ask: &IoAsk<'_>, depth: u32) -> io::Result<Arena> {
     Arena::new(depth as usize, ask.workload.blocks.max() as usize)
+}
+
+/// The backend, with overlapping operations serialized if requested.
+fn serialized<B: Backend, U: UseBackend>(issue: &Issue, backend: io::Result<B>, user: U) -> U::Out {
+    match issue.serialize_overlap {
+        true => user.with(backend.map(SerializeOverlap::new)),
+        false => user.with(backend),
+    }
 }

@@ -10,6 +10,7 @@ mod disks;
 mod layout;
 mod mark;
 mod open;
+mod pci;
 mod same;
 
 use std::collections::{BTreeMap, HashMap};
@@ -17,6 +18,7 @@ use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use drive::{DriveError, ErrorKind, FileIdentity, OpenRequest, Opened, Watch};
 use record::{Safety, TargetKind};
@@ -24,6 +26,7 @@ use rig::{DiskUse, Fault, FilePlan, FileSeen, Files, Result, RigError, TargetInf
 use workload::units;
 
 use crate::device::{AnyDevice, FdDevice};
+use crate::failure::device_error;
 use same::SameFiles;
 
 /// A file or device of the run.
@@ -68,6 +71,8 @@ pub struct FileSet {
     before: Option<disks::Before>,
     /// Laying out has begun.
     touched: bool,
+    /// The only file is this NVMe drive without the kernel's driver, and this request opens it.
+    pci: Option<(String, OpenRequest)>,
 }
 
 impl FileSet {
@@ -83,6 +88,7 @@ impl FileSet {
             watch: None,
             before: None,
             touched: false,
+            pci: None,
         }
     }
 
@@ -104,11 +110,29 @@ impl FileSet {
         &self.info
     }
 
-    /// That drive, without any of the files.
-    pub(crate) fn drive(&mut self) -> AnyDevice {
-        self.watch
-            .take()
-            .map_or_else(AnyDevice::null, |watch| AnyDevice::files(FdDevice::watching(watch)))
+    /// That drive, without any of the files; a drive without the kernel's driver is opened.
+    pub(crate) fn drive(&mut self, patience: Duration) -> Result<AnyDevice> {
+        if let Some((spec, request)) = &self.pci {
+            let opened = drive::open_pci(spec, request).map_err(refused)?;
+            let device = AnyDevice::pci(opened, patience);
+            return device.map_err(|e| device_error(&self.info, "bringing the controller up", e));
+        }
+        let watch = self.watch.take();
+        Ok(watch.map_or_else(AnyDevice::null, |watch| AnyDevice::files(FdDevice::watching(watch))))
+    }
+
+    /// Whether every job works on the drive itself, and none opens a file.
+    pub(crate) fn is_drive(&self) -> bool {
+        self.pci.is_some()
+    }
+
+    /// Plans the only file, a drive without the kernel's driver.
+    fn admit_drive(&mut self, spec: String, plans: &[FilePlan]) -> Result<Option<String>> {
+        let changed = plans.iter().any(|plan| plan.changed);
+        let planned = pci::plan(&spec, changed, &self.given)?;
+        self.info = planned.planned.info;
+        self.pci = Some((spec, planned.request));
+        Ok(planned.planned.destroys)
     }
 
     /// Asks the guard of every device again. Files grow as jobs write to them.
@@ -189,7 +213,10 @@ impl Files for FileSet {
         if let Some(known) = self.known.get(path) {
             return Ok(known.seen.clone());
         }
-        let known = look_at(path)?;
+        let known = match pci::spec(path) {
+            Some(spec) => pci::look(&spec, &self.given)?,
+            None => look_at(path)?,
+        };
         let seen = known.seen.clone();
         if let Some(identity) = known.identity {
             self.same.insert(path, identity);
@@ -203,6 +230,9 @@ impl Files for FileSet {
     }
 
     fn admit(&mut self, plans: &[FilePlan]) -> Result<Option<String>> {
+        if let Some(spec) = plans.iter().find_map(|plan| pci::spec(&plan.path)) {
+            return self.admit_drive(spec, plans);
+        }
         for plan in plans {
             self.look(&plan.path)?;
             if let Some(known) = self.known.get_mut(&plan.path) {

@@ -3,6 +3,8 @@
 mod blocks;
 mod erase;
 mod named;
+#[cfg(test)]
+mod pci_tests;
 mod perform;
 mod prepare;
 #[cfg(test)]
@@ -14,8 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use drive::Opened;
-use record::{Finding, FindingKind, Level, State, TargetKind};
+use drive::{Opened, PciOpened};
+use record::{Finding, FindingKind, Health, Level, State, TargetKind};
 use rig::{
     BackendKind, Blocks, CommandRun, Event, Job, Observer, Performance, Preparation, Prepared,
     Result, Rig, RigError, Stage, TargetInfo,
@@ -101,6 +103,19 @@ impl Machine {
             machine.note(Event::Finding(finding));
         }
         Ok(machine)
+    }
+
+    /// The rig of a drive that was taken from the kernel.
+    pub fn pci(
+        opened: PciOpened,
+        options: Options,
+        interrupt: Arc<AtomicBool>,
+        observer: Box<dyn Observer>,
+    ) -> Result<Machine> {
+        let info = opened.info.clone();
+        let device = AnyDevice::pci(opened, options.patience);
+        let device = device.map_err(|e| device_error(&info, "bringing the controller up", e))?;
+        Ok(Machine::on(device, info, options, interrupt, observer))
     }
 
     /// A target that completes everything without doing it: a run on it measures the instrument.
@@ -264,8 +279,9 @@ impl Rig for Machine {
         stage.run(words).map_err(|e| device_error(&self.info, &what(), e))
     }
 
-    fn health(&mut self) -> Option<record::Health> {
-        drive::health(self.info.target.drive.as_ref()?)
+    /// Where no kernel is between, the device asks the drive.
+    fn health(&mut self) -> Option<Health> {
+        self.device.health().or_else(|| drive::health(self.info.target.drive.as_ref()?))
     }
 
     fn blocks(&mut self) -> Result<&mut dyn Blocks> {

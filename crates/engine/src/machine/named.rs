@@ -17,10 +17,10 @@ impl Machine {
         options: Options,
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
-    ) -> Machine {
-        let (info, drive) = (files.info().clone(), files.drive());
-        let machine = Machine::on(drive, info, options, interrupt, observer);
-        Machine { files: Some(files), ..machine }
+    ) -> Result<Machine> {
+        let drive = files.drive(options.patience)?;
+        let machine = Machine::on(drive, files.info().clone(), options, interrupt, observer);
+        Ok(Machine { files: Some(files), ..machine })
     }
 
     fn named(&mut self) -> &mut FileSet {
@@ -39,7 +39,8 @@ impl Files for Machine {
 
     fn admit(&mut self, plans: &[FilePlan]) -> Result<Option<String>> {
         let lost = self.named().admit(plans)?;
-        self.device = Arc::new(self.named().drive());
+        let patience = self.options.patience;
+        self.device = Arc::new(self.named().drive(patience)?);
         self.info = self.named().info().clone();
         Ok(lost)
     }

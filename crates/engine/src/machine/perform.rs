@@ -16,12 +16,12 @@ impl Machine {
         match (&self.files, job.files.is_empty()) {
             (None, false) => Err(RigError::Unsupported("files by name: this is one target".into())),
             // The files were admitted by name.
-            (Some(files), _) => {
+            (Some(files), _) if !files.is_drive() => {
                 self.goes_on()?;
                 job.workload.check()?;
                 files.check_again()
             }
-            (None, true) => self.admit_workload(&job.workload),
+            _ => self.admit_workload(&job.workload),
         }
     }
 
@@ -52,8 +52,10 @@ impl Machine {
     pub(super) fn run(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
         self.reserve(&jobs)?;
         let named = match &self.files {
-            Some(files) => jobs.iter().map(|job| files.open(job)).collect::<Result<Vec<_>>>()?,
-            None => Vec::new(),
+            Some(files) if !files.is_drive() => {
+                jobs.iter().map(|job| files.open(job)).collect::<Result<Vec<_>>>()?
+            }
+            _ => Vec::new(),
         };
         let name = name_of(&jobs, &stage);
         let replicate = *self.replicates.get(&name).unwrap_or(&0);

@@ -10,3 +10,4 @@ pub(crate) mod map;
 pub(crate) mod process;
 pub(crate) mod ring;
 pub(crate) mod thread;
+pub(crate) mod vfio;

@@ -241,7 +241,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         else {
             return Ok(());
         };
-        let (recorder, backend) = (&mut self.recorder, &self.backend);
+        let (recorder, backend) = (&mut self.recorder, &mut self.backend);
         let bytes = self.task.workload.blocks.max();
         // Aligned, for targets that bypass the page cache.
         let mut arena = Arena::new(1, bytes as usize)?;

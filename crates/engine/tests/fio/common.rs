@@ -39,7 +39,7 @@ pub fn observed<'p>(
     let prepared = prepare(plan, &mut files)?;
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut rig =
-        Machine::over(files, Options::default(), Arc::clone(&interrupt), Box::new(observer));
+        Machine::over(files, Options::default(), Arc::clone(&interrupt), Box::new(observer))?;
     let mut silent = |_: &Path, _: u64| {};
     prepared.run(&mut rig, &mut Setting { interrupt: &interrupt, laying_out: &mut silent })
 }

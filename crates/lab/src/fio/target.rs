@@ -20,7 +20,7 @@ use crate::virtual_drive;
 pub(super) struct FioTarget(Kind);
 
 enum Kind {
-    /// Files and devices of this machine.
+    /// Files and devices of this machine, or one NVMe drive without the kernel's driver.
     Real(Box<FileSet>),
     /// A virtual drive, whose files are regions. This copy of it is only for planning.
     Virtual(Box<Simulator>, Box<DriveSpec>),
@@ -34,12 +34,14 @@ impl FioTarget {
     /// The target that the plan's files name. `given` are the words that give targets away
     /// (`--destroy`); with `files`, every regular file is given away.
     pub(super) fn of(plan: &Plan, given: &[String], files: bool) -> Result<FioTarget> {
-        let Some(name) = plan.drive().map_err(RunError::from)? else {
+        let drive = plan.drive().map_err(RunError::from)?;
+        let Some(name) = drive.filter(|name| !name.starts_with(drive::pci::PREFIX)) else {
             return Ok(FioTarget(Kind::Real(Box::new(FileSet::new(given).overwriting(files)))));
         };
         let unknown = || {
             let text = format!("{name}: there is no driver for such a drive");
-            LabError::usage(text).advise("sim:NAME, a virtual drive; or a file or device")
+            LabError::usage(text)
+                .advise("sim:NAME, a virtual drive; pci:0000:01:00.0; or a file or device")
         };
         let spec = virtual_drive::described(&name, SESSION).ok_or_else(unknown)??;
         let (never, quiet) = (Arc::new(AtomicBool::new(false)), Box::new(|_: &Event| {}));
@@ -76,7 +78,8 @@ impl FioTarget {
     ) -> Result<Box<dyn Rig>> {
         match self.0 {
             Kind::Real(files) => {
-                Ok(Box::new(Machine::over(*files, Options::default(), interrupt, observer)))
+                let machine = Machine::over(*files, Options::default(), interrupt, observer);
+                Ok(Box::new(machine?))
             }
             Kind::Virtual(planned, spec) => {
                 let name = &planned.target().target.spec;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use workload::units;
 
-use super::TargetArgs;
+use super::{TargetArgs, complete};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -14,6 +14,7 @@ Examples:
   ssdyno prepare /dev/sdb --to used --destroy=SERIAL          filled, then aged until steady
   sudo ssdyno prepare /mnt --to trimmed                       free space only; nothing is lost
   ssdyno prepare sim:samsung-980-pro-2t?capacity=8GiB --to used
+  sudo ssdyno prepare pci:0000:01:00.0 --bind=SERIAL          taken from the kernel, until --unbind
 
 States: fresh is everything discarded; filled, written once in order; used, filled and then written at
 random until the rate is steady; trimmed, used and then everything discarded (of a directory: its
@@ -34,8 +35,16 @@ pub enum StateWanted {
 #[command(after_help = EXAMPLES)]
 pub struct PrepareArgs {
     /// The state wanted: fresh, filled, used or trimmed
-    #[arg(long, value_enum, value_name = "STATE", hide_possible_values = true)]
-    pub to: StateWanted,
+    #[arg(
+        long,
+        value_enum,
+        value_name = "STATE",
+        hide_possible_values = true,
+        required_unless_present_any = ["bind", "unbind"]
+    )]
+    pub to: Option<StateWanted>,
+    #[command(flatten)]
+    pub driver: DriverArgs,
     #[command(flatten)]
     pub by: EraseArgs,
     /// Longest time for ageing: 30s, 5m
@@ -43,6 +52,19 @@ pub struct PrepareArgs {
     pub time: Option<Duration>,
     #[command(flatten)]
     pub on: TargetArgs,
+}
+
+/// Who drives an NVMe drive `pci:...`; its content stays as it is.
+#[derive(Debug, Args)]
+#[group(multiple = false, conflicts_with_all = ["to", "EraseArgs"])]
+#[command(next_help_heading = "Driver of a target pci:")]
+pub struct DriverArgs {
+    /// Take the drive of this serial number from the kernel; runs on pci: then find it ready
+    #[arg(long, value_name = "SERIAL", add = complete::confirmations())]
+    pub bind: Option<String>,
+    /// Give it back to the kernel
+    #[arg(long)]
+    pub unbind: bool,
 }
 
 /// How the drive is erased first [default: a discard].

@@ -9,6 +9,8 @@ Examples:
   ssdyno recover                compare the journals with their drives; nothing is written
   ssdyno recover --replay       and put back blocks that differ
 
+An NVMe drive that a killed run had taken from the kernel (pci:) goes back to it.
+
 A journal whose blocks are all unchanged is closed. Where blocks differ, either the run damaged them
 or somebody has written to the drive since: only you can know, and --replay undoes both. Exit code 1:
 a journal is left.";

@@ -21,7 +21,7 @@ pub struct StoreArgs {
 /// Arguments of a command that measures one target.
 #[derive(Debug, Args)]
 pub struct TargetArgs {
-    /// Directory, file or block device
+    /// Directory, file, block device, or an NVMe drive without the kernel's driver: pci:0000:01:00.0
     #[arg(value_name = "TARGET", help_heading = None, add = complete::targets())]
     pub target: String,
     #[command(flatten)]

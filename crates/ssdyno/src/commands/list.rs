@@ -3,8 +3,9 @@
 
 use std::process::ExitCode;
 
+use drive::pci::BoundDrive;
 use drive::{BlockDevice, Content, Inside, Partition};
-use lab::machine;
+use lab::machine::{self, Listed};
 use record::{DriveIdentity, Safety};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
@@ -17,9 +18,10 @@ use crate::{present, screen};
 
 /// Lists every drive, or the one that a path lies on.
 pub fn run(args: &ListArgs) -> Result {
+    let device = |device| Listed::Device(Box::new(device));
     let drives = match &args.path {
-        None => machine::drives(),
-        Some(path) => machine::drives_under(path)?,
+        None => machine::all_drives(),
+        Some(path) => machine::drives_under(path)?.into_iter().map(device).collect(),
     };
     if args.json {
         present::print(&present::json(&drives)?)?;
@@ -28,7 +30,7 @@ pub fn run(args: &ListArgs) -> Result {
     let text = match args.verbose || args.path.is_some() {
         true => {
             let style = screen::style();
-            drives.iter().map(|drive| block(drive, &style)).collect::<Vec<_>>().join("\n")
+            drives.iter().map(|drive| entry(drive, &style)).collect::<Vec<_>>().join("\n")
         }
         false => lines(&drives).render(&screen::uncut()),
     };
@@ -38,11 +40,18 @@ pub fn run(args: &ListArgs) -> Result {
 }
 
 /// A line for each drive; a wide table is cut in the uses.
-fn lines(drives: &[BlockDevice]) -> Table {
+fn lines(drives: &[Listed]) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[Left, Right, Left, Left, Left, Left]).elastic(5);
     table.heading(["drive", "size", "model", "link", "may be", "used for"]);
-    for device in drives {
+    for listed in drives {
+        let device = match listed {
+            Listed::Device(device) => device,
+            Listed::Bound(bound) => {
+                table.row(bound_row(bound));
+                continue;
+            }
+        };
         let id = &device.drive;
         table.row([
             Cell::new(Ink::Strong, id.path.as_deref().unwrap_or(&id.name)),
@@ -54,6 +63,40 @@ fn lines(drives: &[BlockDevice]) -> Table {
         ]);
     }
     table
+}
+
+/// A line of a drive that the kernel's driver does not have.
+fn bound_row(bound: &BoundDrive) -> [Cell; 6] {
+    let unknown = || "unknown".to_string();
+    let may_be = match bound.give_back {
+        Some(_) => Cell::new(Ink::Warn, "overwritten"),
+        None => Cell::new(Ink::Bad, "nothing"),
+    };
+    [
+        Cell::new(Ink::Strong, bound.target.as_str()),
+        Cell::from(bound.bytes.map_or_else(unknown, units::decimal)),
+        Cell::from(bound.model.clone().unwrap_or_else(unknown)),
+        Cell::from(bound.driver.clone().unwrap_or_else(|| "no driver".into())),
+        may_be,
+        Cell::dim(way_back(bound)),
+    ]
+}
+
+/// Who has a drive, and the command that gives it back.
+fn way_back(bound: &BoundDrive) -> String {
+    let command = bound.give_back.as_ref().map(|command| format!(": {command} gives it back"));
+    format!("{}{}", bound.holder, command.unwrap_or_default())
+}
+
+fn entry(listed: &Listed, style: &Style) -> String {
+    let bound = match listed {
+        Listed::Device(device) => return block(device, style),
+        Listed::Bound(bound) => bound,
+    };
+    let model = bound.model.as_deref().unwrap_or("unknown model");
+    let serial = bound.serial.as_deref().unwrap_or("unknown");
+    let target = &bound.target;
+    format!("{target}  {model}, serial number {serial}\n  {}\n", way_back(bound))
 }
 
 /// The link as it runs, or the bus.

@@ -1,16 +1,23 @@
 //! `ssdyno prepare`: brings a drive into a state and records that.
 
-use lab::{Erase, Options, Work};
+use std::process::ExitCode;
+
+use lab::{Erase, Options, Work, machine};
 use record::State;
 
 use super::session;
-use crate::cli::{EraseArgs, MeasureArgs, PrepareArgs, StateWanted, TargetArgs};
+use crate::cli::{DriverArgs, EraseArgs, MeasureArgs, PrepareArgs, StateWanted, TargetArgs};
 use crate::failure::Result;
-use crate::interrupt;
+use crate::{interrupt, present};
 
 /// Prepares the target.
 pub fn run(args: PrepareArgs) -> Result {
     let TargetArgs { target, measure } = args.on;
+    let to = match (&args.driver, args.to) {
+        (DriverArgs { bind: Some(serial), .. }, _) => return bind(&target, serial),
+        (DriverArgs { unbind: true, .. }, _) | (_, None) => return unbind(&target),
+        (_, Some(to)) => to,
+    };
     let size = measure.request(&target).target.to_prepare().size;
     let measure = MeasureArgs { size, ..measure };
     let options = Options {
@@ -19,8 +26,22 @@ pub fn run(args: PrepareArgs) -> Result {
         seed: measure.instrument.content_seed(),
         ..Options::default()
     };
-    let work = Work::prepare(state(args.to), erase(&args.by), &options);
+    let work = Work::prepare(state(to), erase(&args.by), &options);
     session::run(&target, &measure, &work, &interrupt::flag()?)
+}
+
+fn bind(target: &str, serial: &str) -> Result {
+    machine::bind(target, serial)?;
+    let text =
+        format!("{target} is bound to vfio-pci: ssdyno prepare {target} --unbind gives it back\n");
+    present::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn unbind(target: &str) -> Result {
+    machine::unbind(target)?;
+    present::print(&format!("{target} is with the kernel\n"))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn state(wanted: StateWanted) -> State {

@@ -1,10 +1,11 @@
-//! `ssdyno recover`: compares the blocks that killed runs had borrowed with the drives, and puts back
-//! those that differ.
+//! `ssdyno recover`: gives back drives that killed runs had taken from the kernel, compares the blocks
+//! that they had borrowed with the drives, and puts back those that differ.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use lab::recover::{Recovered, Recovery};
+use lab::recover::{Recovered, Recovery, Returned, is_left};
+use serde::Serialize;
 
 use crate::cli::RecoverArgs;
 use crate::failure::{CHECK_FAILED, Result};
@@ -19,6 +20,11 @@ pub fn run(args: &RecoverArgs) -> Result {
         journal: journal.clone(),
         discard: discard.clone(),
     };
+    // First, because the drive of a journal may be among them.
+    let returned = recovery.give_back();
+    if !json {
+        returned.iter().try_for_each(|drive| present::print(&way(drive)))?;
+    }
     let mut printed = Ok(());
     let results = recovery.run(|result| {
         if !json && printed.is_ok() {
@@ -27,18 +33,23 @@ pub fn run(args: &RecoverArgs) -> Result {
     })?;
     printed?;
     if *json {
-        present::print(&present::json(&results)?)?;
-    } else if results.is_empty() {
+        let all = returned.iter().map(Line::Drive).chain(results.iter().map(Line::Journal));
+        present::print(&present::json(&all.collect::<Vec<_>>())?)?;
+    } else if results.is_empty() && returned.is_empty() {
         let directory = recovery.directory()?;
         present::print(&format!("nothing is left in {}\n", directory.display()))?;
     }
-    let closed = results.iter().all(|result| result.closed);
+    let closed = results.iter().all(|result| result.closed)
+        && returned.iter().all(|drive| drive.failed.is_none());
     Ok(if closed { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
 /// A line on stderr if journals are left, here or in the default place, for commands that start
 /// something else.
 pub fn mention(journal: Option<&Path>) {
+    if is_left() {
+        screen::say("note: a run left a drive without the kernel: ssdyno recover");
+    }
     for journal in [None, journal.map(Path::to_path_buf)] {
         let recovery = Recovery { journal, ..Recovery::default() };
         if recovery.is_due() {
@@ -46,6 +57,23 @@ pub fn mention(journal: Option<&Path>) {
             screen::say(&format!("note: a run left blocks that it had borrowed: {command}"));
             return;
         }
+    }
+}
+
+/// A line of JSON: of a drive, or of a journal.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Line<'a> {
+    Drive(&'a Returned),
+    Journal(&'a Recovered),
+}
+
+/// The way back of a drive that a killed run had taken from the kernel.
+fn way(drive: &Returned) -> String {
+    let Returned { target, serial, failed } = drive;
+    match failed {
+        None => format!("{target}, serial number {serial}: it is with the kernel again\n"),
+        Some(why) => format!("{target}, serial number {serial}: {why}\n"),
     }
 }
 

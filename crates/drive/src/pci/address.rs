@@ -1,0 +1,102 @@
+//! Names of PCI functions: `pci:0000:00:05.0`, and `pci:0000:00:05.0/2` for the second namespace.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::DriveError;
+
+/// How targets begin that name a PCI function.
+pub const PREFIX: &str = "pci:";
+
+/// Domain, bus, device and function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Address {
+    domain: u32,
+    bus: u8,
+    device: u8,
+    function: u8,
+}
+
+/// A target: a function, and a namespace if one is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spec {
+    pub address: Address,
+    pub nsid: Option<u32>,
+}
+
+impl Spec {
+    /// Reads `pci:0000:00:05.0`, also without the domain, also with a namespace.
+    pub fn parse(spec: &str) -> Result<Spec, DriveError> {
+        let unknown = || DriveError::NotFound {
+            path: spec.into(),
+            what: "not an address of a PCI function".into(),
+            hint: Some("pci:0000:00:05.0, as lspci -D and ssdyno list show it".into()),
+        };
+        let name = spec.strip_prefix(PREFIX).ok_or_else(unknown)?;
+        let (address, nsid) = match name.split_once('/') {
+            None => (name, None),
+            Some((address, nsid)) => {
+                let number = nsid.parse().ok().filter(|nsid| *nsid > 0);
+                (address, Some(number.ok_or_else(unknown)?))
+            }
+        };
+        Ok(Spec { address: address.parse().map_err(|()| unknown())?, nsid })
+    }
+}
+
+impl FromStr for Address {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Address, ()> {
+        let hex = |text: &str, digits: usize| {
+            let fits = text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit());
+            fits.then(|| u32::from_str_radix(text, 16).ok()).flatten().ok_or(())
+        };
+        let (rest, function) = text.rsplit_once('.').ok_or(())?;
+        let (rest, device) = rest.rsplit_once(':').ok_or(())?;
+        let (domain, bus) = rest.rsplit_once(':').unwrap_or(("0000", rest));
+        let (device, function) = (hex(device, 2)?, hex(function, 1)?);
+        if device > 31 || function > 7 {
+            return Err(());
+        }
+        Ok(Address {
+            domain: hex(domain, 4)?,
+            bus: hex(bus, 2)? as u8,
+            device: device as u8,
+            function: function as u8,
+        })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Address { domain, bus, device, function } = self;
+        write!(f, "{domain:04x}:{bus:02x}:{device:02x}.{function}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_address_may_leave_out_its_domain_and_name_a_namespace() {
+        let shown = |spec| Spec::parse(spec).map(|s| (s.address.to_string(), s.nsid)).ok();
+        assert_eq!(shown("pci:00:05.0"), Some(("0000:00:05.0".into(), None)));
+        assert_eq!(shown("pci:0001:AF:1f.7/2"), Some(("0001:af:1f.7".into(), Some(2))));
+        for bad in ["pci:", "pci:5", "pci:00:05", "pci:00:20.0", "pci:00:05.8", "00:05.0"] {
+            assert_eq!(shown(bad), None, "{bad}");
+        }
+        for bad in ["pci:00:05.0/", "pci:00:05.0/0", "pci:00:05.0/x", "pci:../../x:05.0"] {
+            assert_eq!(shown(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text: String) {
+            let _ = Spec::parse(&format!("pci:{text}"));
+        }
+    }
+}

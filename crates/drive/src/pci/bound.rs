@@ -1,0 +1,225 @@
+//! Drives bound to `vfio-pci`: who has them, binding to stay so, and their way back.
+
+use serde::Serialize;
+
+use super::address::{Address, Spec};
+use super::claim::{give_back, running, take};
+use super::function::{Function, KERNEL, VFIO};
+use super::note::{self, Note, Notes};
+use crate::error::DriveError;
+use crate::machine::Machine;
+
+/// Who has a controller.
+#[derive(Debug)]
+pub(super) enum Holder {
+    /// The kernel's driver.
+    Kernel,
+    /// Nobody: it was bound on purpose, for later runs.
+    Kept(Box<Note>),
+    /// Nobody: a run that had taken it was killed.
+    Left(Box<Note>),
+    /// A run.
+    Running(String),
+    /// Another driver or program, or nobody at all.
+    Foreign(Option<String>),
+}
+
+/// Finds out who has a controller.
+pub(super) fn holder(machine: &Machine, notes: &Notes, function: &Function) -> Holder {
+    let driver = function.driver();
+    if driver.as_deref() == Some(KERNEL) {
+        return Holder::Kernel;
+    }
+    let note = notes.of(function.address).filter(|note| note.boot == note::boot(machine));
+    match note.filter(|_| driver.as_deref().is_none_or(|driver| driver == VFIO)) {
+        None => Holder::Foreign(driver),
+        Some(note) if notes.lock(function.address).is_none() => Holder::Running(note.address),
+        Some(note) if note.kept => Holder::Kept(Box::new(note)),
+        Some(note) => Holder::Left(Box::new(note)),
+    }
+}
+
+impl Holder {
+    /// Why a drive with this holder is not driven.
+    pub fn refusal(self, spec: &str) -> DriveError {
+        let (text, hint) = match self {
+            Holder::Running(address) => return running(&address),
+            Holder::Left(_) => {
+                let text = format!("{spec} was left by a run that was killed");
+                (text, "ssdyno recover, which gives it back to the kernel")
+            }
+            Holder::Foreign(Some(driver)) if driver == VFIO => {
+                let text = format!("{spec} is bound to {VFIO}, and not by this user's ssdyno");
+                (text, "the program that has it: a virtual machine may be using it")
+            }
+            Holder::Foreign(Some(driver)) => {
+                (format!("{spec} has the driver {driver}"), "unbind it from that driver first")
+            }
+            _ => {
+                let text = format!("{spec} has no driver, so nobody knows whether it is in use");
+                (text, "bind it to the kernel's driver nvme first")
+            }
+        };
+        DriveError::Refused { text, hint: Some(hint.into()) }
+    }
+
+    /// In words, for a list.
+    fn in_words(&self) -> String {
+        match self {
+            Holder::Kernel => "with the kernel".into(),
+            Holder::Kept(_) => "bound by ssdyno prepare --bind".into(),
+            Holder::Left(_) => "left by a run that was killed".into(),
+            Holder::Running(_) => "used by a run of ssdyno".into(),
+            Holder::Foreign(Some(_)) => "bound by another program".into(),
+            Holder::Foreign(None) => "without a driver".into(),
+        }
+    }
+
+    /// The command that gives it back, if ssdyno bound it.
+    fn way_back(&self, address: &Address) -> Option<String> {
+        match self {
+            Holder::Kept(_) => Some(format!("ssdyno prepare pci:{address} --unbind")),
+            Holder::Left(_) => Some("ssdyno recover".into()),
+            _ => None,
+        }
+    }
+}
+
+/// An NVMe drive without the kernel's driver.
+#[derive(Clone, Debug, Serialize)]
+pub struct BoundDrive {
+    /// The target: `pci:0000:00:05.0`.
+    pub target: String,
+    /// Its driver.
+    pub driver: Option<String>,
+    /// Serial number, if ssdyno bound it.
+    pub serial: Option<String>,
+    /// Model, if ssdyno bound it.
+    pub model: Option<String>,
+    /// Bytes of its namespaces, if ssdyno bound it.
+    pub bytes: Option<u64>,
+    /// Who has it, in words.
+    pub holder: String,
+    /// The command that gives it back to the kernel.
+    pub give_back: Option<String>,
+}
+
+/// All NVMe drives of this machine that the kernel's driver does not have.
+pub fn list() -> Vec<BoundDrive> {
+    let machine = Machine::here();
+    let Ok(notes) = Notes::of_user() else { return Vec::new() };
+    listed(&machine, &notes)
+}
+
+pub(super) fn listed(machine: &Machine, notes: &Notes) -> Vec<BoundDrive> {
+    let shown = |function: Function| {
+        let holder = holder(machine, notes, &function);
+        let note = match &holder {
+            Holder::Kernel => return None,
+            Holder::Kept(note) | Holder::Left(note) => Some((**note).clone()),
+            Holder::Running(_) => notes.of(function.address),
+            Holder::Foreign(_) => None,
+        };
+        let first = note.as_ref().and_then(|note| note.namespaces.first());
+        Some(BoundDrive {
+            target: format!("pci:{}", function.address),
+            driver: function.driver(),
+            model: first.and_then(|namespace| namespace.drive.model.clone()),
+            bytes: note.as_ref().map(|note| note.namespaces.iter().map(|n| n.bytes).sum()),
+            holder: holder.in_words(),
+            give_back: holder.way_back(&function.address),
+            serial: note.map(|note| note.serial),
+        })
+    };
+    Function::all(machine).into_iter().filter_map(shown).collect()
+}
+
+/// Takes a drive from the kernel, to stay without it until [`unbind`]. `serial` confirms it.
+pub fn bind(spec: &str, serial: &str) -> Result<(), DriveError> {
+    let (machine, notes) = (Machine::here(), Notes::of_user()?);
+    let function = Function::find(&machine, spec, Spec::parse(spec)?)?;
+    match holder(&machine, &notes, &function) {
+        Holder::Kernel => {
+            let note = super::takeable(&machine, spec, &function, Some(serial))?;
+            let note = Note { kept: true, ..note };
+            take(&machine, &notes, &function, &note).map(drop)
+        }
+        // It is already as wanted.
+        Holder::Kept(note) => super::confirmed(spec, *note, Some(serial)).map(drop),
+        other => Err(other.refusal(spec)),
+    }
+}
+
+/// Gives a drive back to the kernel.
+pub fn unbind(spec: &str) -> Result<(), DriveError> {
+    let (machine, notes) = (Machine::here(), Notes::of_user()?);
+    let function = Function::find(&machine, spec, Spec::parse(spec)?)?;
+    match holder(&machine, &notes, &function) {
+        Holder::Kernel => Ok(()),
+        Holder::Kept(note) | Holder::Left(note) => {
+            let _lock = notes.lock(function.address).ok_or_else(|| running(&note.address))?;
+            give_back(&notes, &function, note.namespaces.len())
+        }
+        other => Err(other.refusal(spec)),
+    }
+}
+
+/// The way back of a drive that a killed run had taken.
+#[derive(Clone, Debug, Serialize)]
+pub struct Returned {
+    /// The target: `pci:0000:00:05.0`.
+    pub target: String,
+    /// Serial number.
+    pub serial: String,
+    /// Why the drive is still without the kernel; `null` if it is back.
+    pub failed: Option<String>,
+}
+
+/// Whether a killed run has left a drive without the kernel.
+pub fn is_left() -> bool {
+    let Ok(notes) = Notes::of_user() else { return false };
+    !left(&Machine::here(), &notes).is_empty()
+}
+
+/// Gives back every drive that killed runs had taken, and removes notes that mean nothing any more.
+pub fn recover() -> Vec<Returned> {
+    let Ok(notes) = Notes::of_user() else { return Vec::new() };
+    let machine = Machine::here();
+    let back = |(function, note): (Function, Note)| {
+        let lock = notes.lock(function.address)?;
+        let done = give_back(&notes, &function, note.namespaces.len());
+        drop(lock);
+        let target = format!("pci:{}", note.address);
+        let failed = done.err().map(|error| error.to_string());
+        Some(Returned { target, serial: note.serial, failed })
+    };
+    let returned = left(&machine, &notes).into_iter().filter_map(back).collect();
+    notes.all().into_iter().for_each(|address| tidy(&machine, &notes, address));
+    returned
+}
+
+/// Drives that killed runs had taken.
+fn left(machine: &Machine, notes: &Notes) -> Vec<(Function, Note)> {
+    let one = |address: Address| {
+        let function = Function::at(machine, address)?;
+        match holder(machine, notes, &function) {
+            Holder::Left(note) => Some((function, *note)),
+            _ => None,
+        }
+    };
+    notes.all().into_iter().filter_map(one).collect()
+}
+
+/// Removes the note of a run that was killed before the kernel let go, or before the machine started
+/// anew. A note that cannot be removed is looked at again the next time.
+fn tidy(machine: &Machine, notes: &Notes, address: Address) {
+    let function = Function::at(machine, address);
+    let holder = function.as_ref().map(|function| holder(machine, notes, function));
+    let Some(_lock) = notes.lock(address) else { return };
+    let _ = match holder {
+        Some(Holder::Kept(_) | Holder::Left(_) | Holder::Running(_)) => return,
+        // The function may still be meant for the other driver.
+        Some(Holder::Kernel) => function.map_or(Ok(()), |f| give_back(notes, &f, 0)),
+        Some(Holder::Foreign(_)) | None => notes.forget(address),
+    };
+}

@@ -1,0 +1,153 @@
+//! A PCI function in sysfs: its driver, its IOMMU group, the namespaces of an NVMe controller.
+//!
+//! Source: the kernel's Documentation/ABI/testing/sysfs-bus-pci.
+
+use std::path::PathBuf;
+
+use super::address::{Address, Spec};
+use crate::error::DriveError;
+use crate::machine::{self, Machine};
+use crate::node::Node;
+
+/// PCI class of an NVMe controller, and of bridges (upper 16 bits).
+const NVME_CLASS: u32 = 0x01_0802;
+const BRIDGE: u32 = 0x06;
+
+/// The kernel's driver of NVMe controllers, and the one that leaves them to user space.
+pub(crate) const KERNEL: &str = "nvme";
+pub(crate) const VFIO: &str = "vfio-pci";
+
+/// The NVMe controller of a PCI function.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    machine: Machine,
+    pub address: Address,
+    dir: PathBuf,
+}
+
+impl Function {
+    /// The function of a target; it must be an NVMe controller.
+    pub fn find(machine: &Machine, spec: &str, parsed: Spec) -> Result<Function, DriveError> {
+        let function = Function::at(machine, parsed.address).ok_or_else(|| {
+            let what = "there is no such PCI function".into();
+            DriveError::NotFound { path: spec.into(), what, hint: Some("ssdyno list".into()) }
+        })?;
+        match function.class() {
+            Some(NVME_CLASS) => Ok(function),
+            _ => Err(DriveError::NotATarget {
+                path: spec.into(),
+                what: "a PCI function without an NVMe controller",
+                hint: None,
+            }),
+        }
+    }
+
+    /// The function at an address, whatever it is.
+    pub fn at(machine: &Machine, address: Address) -> Option<Function> {
+        let dir = machine.path(format!("/sys/bus/pci/devices/{address}")).canonicalize().ok()?;
+        Some(Function { machine: machine.clone(), address, dir })
+    }
+
+    /// All NVMe controllers, by address.
+    pub fn all(machine: &Machine) -> Vec<Function> {
+        let names = machine.names("/sys/bus/pci/devices").into_iter();
+        let all = names.filter_map(|name| Function::at(machine, name.parse().ok()?));
+        all.filter(|function| function.class() == Some(NVME_CLASS)).collect()
+    }
+
+    fn class(&self) -> Option<u32> {
+        let text = machine::read_text(&self.dir.join("class"))?;
+        u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+    }
+
+    /// Name of its driver; `None` without one.
+    pub fn driver(&self) -> Option<String> {
+        self.link("driver")
+    }
+
+    /// Number of its IOMMU group; `None` without an IOMMU.
+    pub fn group(&self) -> Option<String> {
+        self.link("iommu_group")
+    }
+
+    fn link(&self, name: &str) -> Option<String> {
+        let target = std::fs::read_link(self.dir.join(name)).ok()?;
+        Some(target.file_name()?.to_str()?.to_string())
+    }
+
+    /// Other functions of its group that another driver has: all must be free before one may be
+    /// driven from user space, because the IOMMU cannot tell them apart. Bridges do not count.
+    pub fn group_peers(&self) -> Vec<String> {
+        let members = machine::names(&self.dir.join("iommu_group/devices"));
+        let held = |name: &String| {
+            let peer = Function::at(&self.machine, name.parse().ok()?)?;
+            let free = peer.address == self.address || peer.class()? >> 16 == BRIDGE;
+            let driver = peer.driver().filter(|driver| !free && driver != VFIO)?;
+            Some(format!("{name} ({driver})"))
+        };
+        members.iter().filter_map(held).collect()
+    }
+
+    /// Block devices of its namespaces with their numbers, ascending. With multipath, the node that
+    /// the user sees is elsewhere in sysfs than the hidden path of this controller.
+    pub fn namespaces(&self) -> Vec<(u32, Node)> {
+        let controllers = machine::names(&self.dir.join("nvme"));
+        let below = controllers.iter().flat_map(|controller| {
+            let dir = self.dir.join("nvme").join(controller);
+            machine::names(&dir).into_iter().filter(|name| name.starts_with("nvme"))
+        });
+        let mut found: Vec<(u32, Node)> = below
+            .filter_map(|name| {
+                let node = Node::named(&self.machine, &visible(&name))?;
+                Some((node.value("nsid")?, node))
+            })
+            .collect();
+        found.sort_by_key(|(nsid, _)| *nsid);
+        found
+    }
+
+    /// Writes a word to a file of the function.
+    pub fn set(&self, file: &str, word: &str) -> Result<(), DriveError> {
+        write(&self.dir.join(file), word, &self.address.to_string())
+    }
+
+    /// Writes its address to a file of the bus: `drivers/nvme/unbind`, `drivers_probe`.
+    pub fn announce(&self, file: &str) -> Result<(), DriveError> {
+        let address = self.address.to_string();
+        write(&self.machine.path(format!("/sys/bus/pci/{file}")), &address, &address)
+    }
+
+    /// Whether the bus has a driver of this name.
+    pub fn has_driver(&self, name: &str) -> bool {
+        self.machine.path(format!("/sys/bus/pci/drivers/{name}")).is_dir()
+    }
+}
+
+fn write(path: &std::path::Path, word: &str, address: &str) -> Result<(), DriveError> {
+    std::fs::write(path, word).map_err(|error| match error.kind() {
+        std::io::ErrorKind::PermissionDenied => DriveError::Permission {
+            action: "change the driver of",
+            path: format!("pci:{address}"),
+            missing: "root".into(),
+        },
+        _ => DriveError::io(format!("cannot write {word} to {}", path.display()), error),
+    })
+}
+
+/// `nvme0n1` of the hidden path `nvme0c1n1`.
+fn visible(name: &str) -> String {
+    let hidden = name.strip_prefix("nvme").and_then(|rest| {
+        let (subsystem, rest) = rest.split_once('c')?;
+        Some(format!("nvme{subsystem}n{}", rest.split_once('n')?.1))
+    });
+    hidden.unwrap_or_else(|| name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_node_of_a_hidden_path_is_that_of_the_subsystem() {
+        assert_eq!(super::visible("nvme0c1n2"), "nvme0n2");
+        assert_eq!(super::visible("nvme10n1"), "nvme10n1");
+    }
+}

@@ -1,0 +1,257 @@
+//! NVMe drives driven from user space: target `pci:0000:00:05.0`.
+//!
+//! A drive is taken from the kernel's driver and bound to `vfio-pci`, for a run or to stay so. This
+//! module decides whether that may be done, does it, and gives the drive back; the engine drives it.
+//! Nothing is taken while the kernel uses any namespace of the controller, and nothing without its
+//! serial number. A note in the user's state directory, written before the kernel lets go, leads a
+//! drive back after a kill (`note.rs`).
+
+mod address;
+mod bound;
+mod claim;
+mod function;
+mod note;
+#[cfg(test)]
+mod tests;
+
+use record::{DriveIdentity, Safety, State, Target, TargetKind};
+use rig::{Bus, Limits, TargetInfo};
+
+pub use address::PREFIX;
+pub use bound::{BoundDrive, Returned, bind, is_left, list, recover, unbind};
+pub use claim::Claim;
+pub(crate) use note::Notes;
+
+use crate::error::DriveError;
+use crate::host;
+use crate::machine::Machine;
+use crate::node::Node;
+use crate::open::device::{content_of, open_node};
+use crate::open::{OpenRequest, Planned, first_bytes};
+use crate::query;
+use crate::usage;
+use address::Spec;
+use bound::Holder;
+use function::Function;
+use note::{Namespace, Note};
+
+/// A drive that this process may drive.
+#[derive(Debug)]
+pub struct PciOpened {
+    /// Properties for methods and the record.
+    pub info: TargetInfo,
+    /// The data about to be lost, in words, of a confirmed target.
+    pub destroys: Option<String>,
+    /// The right to it. Dropped last, it gives back a drive that was taken for this run.
+    pub claim: Claim,
+}
+
+/// A target that passed every check and was not touched.
+pub(crate) struct Plan {
+    info: TargetInfo,
+    destroys: Option<String>,
+    function: Function,
+    note: Note,
+    nsid: u32,
+    /// Whether it is to be taken from the kernel first.
+    take: bool,
+}
+
+impl Plan {
+    /// The plan for those who only look.
+    pub(crate) fn shown(self) -> Planned {
+        Planned { info: self.info, destroys: self.destroys, file: None }
+    }
+}
+
+/// Takes an NVMe drive from the kernel, or claims one that was bound before.
+pub fn open_pci(spec: &str, request: &OpenRequest) -> Result<PciOpened, DriveError> {
+    let (machine, notes) = (Machine::here(), Notes::of_user()?);
+    let Plan { info, destroys, function, note, nsid, take } =
+        plan(&machine, &notes, spec, request)?;
+    let claim = match take {
+        true => Claim::take(&machine, notes, function, note, nsid)?,
+        false => Claim::of_kept(notes, function, note, nsid)?,
+    };
+    Ok(PciOpened { info, destroys, claim })
+}
+
+/// Makes every check of [`open_pci`]; changes nothing.
+pub(crate) fn plan(
+    machine: &Machine,
+    notes: &Notes,
+    spec: &str,
+    request: &OpenRequest,
+) -> Result<Plan, DriveError> {
+    let parsed = Spec::parse(spec)?;
+    let function = Function::find(machine, spec, parsed)?;
+    if request.wants == Safety::Borrows {
+        let text = format!("{spec} cannot be borrowed: its driver would not survive a kill");
+        let hint = Some("--borrow with its device node, /dev/nvme0n1".into());
+        return Err(DriveError::Refused { text, hint });
+    }
+    let word = request.destroy.as_deref();
+    let (note, take) = match bound::holder(machine, notes, &function) {
+        Holder::Kernel => (takeable(machine, spec, &function, word)?, true),
+        Holder::Kept(note) => (confirmed(spec, *note, word)?, false),
+        other => return Err(other.refusal(spec)),
+    };
+    let namespace = chosen(spec, &note, parsed.nsid)?;
+    let given_away = request.wants == Safety::Destroys && word.is_some();
+    let allowed = if given_away { Safety::Destroys } else { Safety::Reads };
+    let bytes = first_bytes(spec, namespace.bytes, namespace.block_bytes, request.size)?;
+    let lost = || format!("everything on {spec}: {}", namespace.contents);
+    Ok(Plan {
+        destroys: given_away.then(lost),
+        info: info(machine, spec, namespace, bytes, allowed),
+        nsid: namespace.nsid,
+        function,
+        take,
+        note,
+    })
+}
+
+/// The description of a drive that may be taken from the kernel. Every reason against that is an
+/// error; the missing or wrong serial number is the last one, so that it opens no other door.
+fn takeable(
+    machine: &Machine,
+    spec: &str,
+    function: &Function,
+    word: Option<&str>,
+) -> Result<Note, DriveError> {
+    let refused = |text: String, hint: &str| DriveError::Refused { text, hint: Some(hint.into()) };
+    let nodes = function.namespaces();
+    let busy: Vec<String> =
+        nodes.iter().flat_map(|(_, node)| usage::uses_of(machine, node)).collect();
+    if let Some(first) = busy.first() {
+        let text = format!("{spec} cannot be taken from the kernel: {first}");
+        return Err(refused(text, "the device node of a drive in use"));
+    }
+    let Some(group) = function.group() else {
+        let text = format!("{spec} has no IOMMU, which would keep it from foreign memory");
+        return Err(refused(text, "VT-d or AMD-Vi in the firmware, and intel_iommu=on for Linux"));
+    };
+    let peers = function.group_peers();
+    if !peers.is_empty() {
+        let text = format!("the IOMMU cannot tell {spec} from {}", peers.join(", "));
+        return Err(refused(text, "another slot, or unbind those from their drivers"));
+    }
+    let found: Vec<Namespace> = nodes
+        .iter()
+        .map(|(nsid, node)| namespace(machine, *nsid, node))
+        .collect::<Result<_, _>>()?;
+    let serial = found.iter().find_map(|namespace| namespace.drive.serial.clone());
+    let Some(serial) = serial else {
+        let text = format!("{spec} has no namespace with a serial number");
+        return Err(refused(text, "ssdyno list"));
+    };
+    let note = Note {
+        address: function.address.to_string(),
+        serial,
+        group,
+        kept: false,
+        boot: note::boot(machine),
+        namespaces: found,
+    };
+    let note = confirmed(spec, note, word)?;
+    if word.is_none() {
+        let text =
+            format!("{spec} is the kernel's, which gives it away for its serial number only");
+        let hint = format!("ssdyno prepare {spec} --bind=SERIAL; or --destroy=SERIAL with this");
+        return Err(refused(text, &hint));
+    }
+    Ok(note)
+}
+
+/// The note, unless the word is not its serial number.
+fn confirmed(spec: &str, note: Note, word: Option<&str>) -> Result<Note, DriveError> {
+    match word {
+        Some(given) if given != note.serial => Err(DriveError::Unconfirmed {
+            path: spec.into(),
+            given: given.into(),
+            expected: "serial number",
+            is: None,
+        }),
+        _ => Ok(note),
+    }
+}
+
+fn namespace(machine: &Machine, nsid: u32, node: &Node) -> Result<Namespace, DriveError> {
+    let missing =
+        || DriveError::io(format!("{} is gone", node.path()), std::io::ErrorKind::NotFound);
+    let block_bytes = node.value("queue/logical_block_size").ok_or_else(missing)?;
+    // Exclusive: a holder that sysfs does not show, such as ZFS, is refused here.
+    let contents = match machine.is_here() {
+        true => {
+            let file = open_node(std::path::Path::new(&node.path()), false, true)?;
+            content_of(node, &file, block_bytes)
+        }
+        false => "unknown contents".into(),
+    };
+    Ok(Namespace {
+        nsid,
+        bytes: node.bytes().ok_or_else(missing)?,
+        block_bytes,
+        drive: query::identify(machine, node, false),
+        key: crate::key::DriveKey::of(machine, node).ok_or_else(missing)?,
+        contents,
+    })
+}
+
+/// The namespace that was named, or the only one.
+fn chosen<'a>(spec: &str, note: &'a Note, nsid: Option<u32>) -> Result<&'a Namespace, DriveError> {
+    let bad = |text: String| {
+        let first = note.namespaces.first().map_or(1, |namespace| namespace.nsid);
+        let hint = Some(format!("pci:{}/{first}", note.address));
+        DriveError::BadSize { text, hint }
+    };
+    match (nsid, note.namespaces.as_slice()) {
+        (None, [only]) => Ok(only),
+        (None, all) => Err(bad(format!("{spec} has {} namespaces: name one", all.len()))),
+        (Some(nsid), all) => {
+            let found = all.iter().find(|namespace| namespace.nsid == nsid);
+            found.ok_or_else(|| bad(format!("{spec}: there is no such namespace")))
+        }
+    }
+}
+
+fn info(
+    machine: &Machine,
+    spec: &str,
+    namespace: &Namespace,
+    bytes: u64,
+    allowed: Safety,
+) -> TargetInfo {
+    let drive = DriveIdentity {
+        path: Some(spec.to_string()),
+        // Those were the kernel's.
+        scheduler: None,
+        transfer_max_bytes: None,
+        ..namespace.drive.clone()
+    };
+    let discard = drive.discard_max_bytes.is_some_and(|bytes| bytes > 0);
+    let limits = Limits::of_drive(Some(&drive));
+    let target = Target {
+        spec: spec.to_string(),
+        kind: TargetKind::Device,
+        path: Some(spec.to_string()),
+        bytes: Some(bytes),
+        drive: Some(drive),
+        layers: Vec::new(),
+        filesystem: None,
+        direct: Some(true),
+    };
+    TargetInfo {
+        target,
+        bytes,
+        logical_block_bytes: namespace.block_bytes,
+        allowed,
+        ram: false,
+        discard: discard && allowed == Safety::Destroys,
+        state: State::Unknown,
+        formats: Vec::new(),
+        bus: Bus::of("nvme"),
+        limits,
+        guest: host::hypervisor(machine),
+    }
+}

@@ -1,0 +1,139 @@
+//! Notes of drives taken from the kernel: a small file each, written before the driver lets go.
+//!
+//! While a run has the drive it holds a lock on the note. A note without a lock is that of a drive
+//! bound on purpose (`prepare --bind`), or of a run that was killed: those go back by `recover`. A
+//! note of another boot is void, because the binding ended with it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use record::DriveIdentity;
+use rustix::fs::{FlockOperation, OFlags, flock};
+use serde::{Deserialize, Serialize};
+
+use super::address::Address;
+use crate::error::DriveError;
+use crate::key::DriveKey;
+use crate::machine::Machine;
+
+const EXTENSION: &str = "json";
+
+/// A namespace when its controller was taken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Namespace {
+    pub nsid: u32,
+    pub bytes: u64,
+    pub block_bytes: u32,
+    pub drive: DriveIdentity,
+    pub key: DriveKey,
+    /// Its contents, in words.
+    pub contents: String,
+}
+
+/// A drive taken from the kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Note {
+    /// `0000:00:05.0`.
+    pub address: String,
+    pub serial: String,
+    /// IOMMU group.
+    pub group: String,
+    /// Bound by `prepare --bind`, to stay so.
+    pub kept: bool,
+    pub boot: String,
+    pub namespaces: Vec<Namespace>,
+}
+
+/// The directory of notes.
+#[derive(Clone, Debug)]
+pub(crate) struct Notes(PathBuf);
+
+impl Notes {
+    /// That of the user: `ssdyno/bound` in the XDG state directory.
+    pub fn of_user() -> Result<Notes, DriveError> {
+        let absolute = |name| {
+            let dir = PathBuf::from(std::env::var_os(name)?);
+            dir.is_absolute().then_some(dir)
+        };
+        let state = absolute("XDG_STATE_HOME");
+        let state = state.or_else(|| Some(absolute("HOME")?.join(".local/state")));
+        let none = || DriveError::Refused {
+            text: "there is no place for the note of a drive taken from the kernel".into(),
+            hint: Some("set HOME or XDG_STATE_HOME".into()),
+        };
+        Ok(Notes(state.ok_or_else(none)?.join("ssdyno/bound")))
+    }
+
+    #[cfg(test)]
+    pub fn at(dir: &Path) -> Notes {
+        Notes(dir.into())
+    }
+
+    fn path(&self, address: Address) -> PathBuf {
+        self.0.join(format!("{address}.{EXTENSION}"))
+    }
+
+    /// The note of a function, if there is one that can be read.
+    pub fn of(&self, address: Address) -> Option<Note> {
+        read(&self.path(address)).ok()
+    }
+
+    /// Addresses of all notes, ascending.
+    pub fn all(&self) -> Vec<Address> {
+        let stems = crate::machine::names(&self.0).into_iter();
+        let stems = stems.filter_map(|name| name.strip_suffix(".json").map(str::to_string));
+        stems.filter_map(|stem| stem.parse().ok()).collect()
+    }
+
+    /// Locks the note of a function; `None` if another process has it, or there is none.
+    pub fn lock(&self, address: Address) -> Option<File> {
+        let file = File::open(self.path(address)).ok()?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        // It may have been removed, and written anew, between the two steps.
+        use std::os::unix::fs::MetadataExt;
+        let now = fs::metadata(self.path(address)).ok()?;
+        (file.metadata().ok()?.ino() == now.ino()).then_some(file)
+    }
+
+    /// Writes the note of a function and returns it locked. It is on the drive when this returns.
+    pub fn keep(&self, address: Address, note: &Note) -> Result<File, DriveError> {
+        let path = self.path(address);
+        let failed = |e: io::Error| DriveError::io(format!("cannot write {}", path.display()), e);
+        fs::create_dir_all(&self.0).map_err(failed)?;
+        let text = serde_json::to_string_pretty(note).map_err(|e| failed(e.into()))?;
+        let part = path.with_extension("part");
+        let _ = fs::remove_file(&part);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let file = options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(&part);
+        let mut file = file.map_err(failed)?;
+        let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        locked.map_err(|e| failed(e.into()))?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        fs::rename(&part, &path).map_err(failed)?;
+        File::open(&self.0).and_then(|dir| dir.sync_all()).map_err(failed)?;
+        Ok(file)
+    }
+
+    /// Removes the note of a function that is with the kernel again.
+    pub fn forget(&self, address: Address) -> Result<(), DriveError> {
+        let path = self.path(address);
+        match fs::remove_file(&path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                Err(DriveError::io(format!("cannot remove {}", path.display()), e))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn read(path: &Path) -> io::Result<Note> {
+    Ok(serde_json::from_slice(&fs::read(path)?)?)
+}
+
+/// Distinguishes this start of the machine from others.
+pub(crate) fn boot(machine: &Machine) -> String {
+    machine.text("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}

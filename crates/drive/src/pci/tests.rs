@@ -1,0 +1,191 @@
+//! Refusals on a simulated machine. Taking a drive and giving it back are tested in the guest.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use record::Safety;
+use tempfile::TempDir;
+
+use super::bound::{Holder, holder, listed};
+use super::function::Function;
+use super::note::{Note, Notes};
+use super::{Spec, plan};
+use crate::machine::Machine;
+use crate::open::OpenRequest;
+
+const SPEC: &str = "pci:0000:00:05.0";
+const SERIAL: &str = "S1";
+
+/// A machine with an NVMe controller, alone in its IOMMU group, with one namespace.
+struct Bench {
+    root: TempDir,
+    machine: Machine,
+    notes: Notes,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let root = TempDir::new().expect("a directory");
+        let machine = Machine::at(root.path());
+        let bench = Bench { notes: Notes::at(&root.path().join("bound")), machine, root };
+        let controller = "sys/devices/pci0000:00/0000:00:05.0";
+        bench.write(&format!("{controller}/class"), "0x010802");
+        let block = format!("{controller}/nvme/nvme0/nvme0n1");
+        let files = [("size", "2048"), ("dev", "259:0"), ("nsid", "1")];
+        files.iter().for_each(|(file, text)| bench.write(&format!("{block}/{file}"), text));
+        bench.write(&format!("{block}/queue/logical_block_size"), "512");
+        bench.write(&format!("{controller}/nvme/nvme0/serial"), SERIAL);
+        bench.link(&format!("{block}/device"), &format!("{controller}/nvme/nvme0"));
+        bench.link("sys/class/block/nvme0n1", &block);
+        bench.link("sys/dev/block/259:0", &block);
+        bench.link("sys/bus/pci/devices/0000:00:05.0", controller);
+        bench.write("sys/kernel/iommu_groups/7/type", "DMA");
+        let group = "sys/kernel/iommu_groups/7";
+        bench.link(&format!("{group}/devices/0000:00:05.0"), controller);
+        bench.link(&format!("{controller}/iommu_group"), group);
+        bench.write("proc/sys/kernel/random/boot_id", "boot-1");
+        bench.write("proc/self/mountinfo", "");
+        bench.write("proc/swaps", "");
+        bench.driver(Some("nvme"));
+        bench
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.root.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("created");
+        fs::write(path, format!("{text}\n")).expect("written");
+    }
+
+    fn link(&self, path: &str, target: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("created");
+        let _ = fs::remove_file(&path);
+        symlink(self.path(target), path).expect("linked");
+    }
+
+    fn driver(&self, name: Option<&str>) {
+        let link = "sys/devices/pci0000:00/0000:00:05.0/driver";
+        let _ = fs::remove_file(self.path(link));
+        if let Some(name) = name {
+            fs::create_dir_all(self.path(&format!("sys/bus/pci/drivers/{name}"))).expect("made");
+            self.link(link, &format!("sys/bus/pci/drivers/{name}"));
+        }
+    }
+
+    fn plan(&self, wants: Safety, destroy: Option<&str>) -> Result<Safety, String> {
+        let request = OpenRequest { size: None, wants, destroy: destroy.map(str::to_string) };
+        let plan = plan(&self.machine, &self.notes, SPEC, &request);
+        plan.map(|plan| plan.info.allowed).map_err(|error| error.to_string())
+    }
+
+    /// Why it may not be overwritten, with its serial number given.
+    fn refusal(&self) -> String {
+        self.plan(Safety::Destroys, Some(SERIAL)).expect_err("refused")
+    }
+
+    fn note(&self, kept: bool) -> Note {
+        let function = self.function();
+        let taken = super::takeable(&self.machine, SPEC, &function, Some(SERIAL));
+        Note { kept, ..taken.expect("free") }
+    }
+
+    fn function(&self) -> Function {
+        let spec = Spec::parse(SPEC).expect("an address");
+        Function::find(&self.machine, SPEC, spec).expect("there")
+    }
+}
+
+#[test]
+fn a_free_drive_goes_for_its_serial_number_only() {
+    let bench = Bench::new();
+    assert_eq!(bench.plan(Safety::Destroys, Some(SERIAL)), Ok(Safety::Destroys));
+    let none = bench.plan(Safety::Scratch, None).expect_err("refused");
+    assert!(none.contains("for its serial number only"), "{none}");
+    let wrong = bench.plan(Safety::Destroys, Some("S2")).expect_err("refused");
+    assert_eq!(wrong, "'S2' is not the serial number of pci:0000:00:05.0: nothing was touched");
+    let borrowed = bench.plan(Safety::Borrows, None).expect_err("refused");
+    assert!(borrowed.contains("cannot be borrowed"), "{borrowed}");
+}
+
+#[test]
+fn a_namespace_in_use_stays_with_the_kernel() {
+    let bench = Bench::new();
+    bench.write("proc/self/mountinfo", "29 1 259:0 / /mnt rw - ext4 /dev/nvme0n1 rw");
+    let text = bench.refusal();
+    assert!(text.contains("cannot be taken from the kernel: /dev/nvme0n1 is mounted"), "{text}");
+}
+
+#[test]
+fn a_drive_without_an_iommu_or_beside_another_stays_with_the_kernel() {
+    let bench = Bench::new();
+    let peer = "sys/devices/pci0000:00/0000:00:05.1";
+    bench.write(&format!("{peer}/class"), "0x010601");
+    bench.link("sys/bus/pci/devices/0000:00:05.1", peer);
+    bench.link("sys/kernel/iommu_groups/7/devices/0000:00:05.1", peer);
+    assert!(bench.plan(Safety::Destroys, Some(SERIAL)).is_ok(), "without a driver");
+    fs::create_dir_all(bench.path("sys/bus/pci/drivers/ahci")).expect("made");
+    bench.link(&format!("{peer}/driver"), "sys/bus/pci/drivers/ahci");
+    let text = bench.refusal();
+    assert_eq!(text, "the IOMMU cannot tell pci:0000:00:05.0 from 0000:00:05.1 (ahci)");
+    // Bridges do not count.
+    bench.write(&format!("{peer}/class"), "0x060400");
+    assert!(bench.plan(Safety::Destroys, Some(SERIAL)).is_ok());
+    fs::remove_file(bench.path("sys/devices/pci0000:00/0000:00:05.0/iommu_group")).expect("gone");
+    assert!(bench.refusal().contains("has no IOMMU"));
+}
+
+#[test]
+fn a_drive_that_others_have_is_left_to_them() {
+    let bench = Bench::new();
+    let note = bench.note(false);
+    bench.driver(Some("vfio-pci"));
+    assert!(bench.refusal().contains("not by this user's ssdyno"));
+    assert_eq!(listed(&bench.machine, &bench.notes)[0].holder, "bound by another program");
+    let address = bench.function().address;
+    let lock = bench.notes.keep(address, &note).expect("kept");
+    assert_eq!(bench.refusal(), "pci:0000:00:05.0 is used by another ssdyno");
+    drop(lock);
+    assert!(bench.refusal().contains("left by a run that was killed"));
+    let shown = &listed(&bench.machine, &bench.notes)[0];
+    assert_eq!(shown.give_back.as_deref(), Some("ssdyno recover"));
+    assert_eq!(shown.serial.as_deref(), Some(SERIAL));
+    // A note of an earlier boot means nothing.
+    bench.write("proc/sys/kernel/random/boot_id", "boot-2");
+    assert!(bench.refusal().contains("not by this user's ssdyno"));
+    bench.driver(Some("other"));
+    assert!(bench.refusal().contains("has the driver other"));
+    bench.driver(None);
+    assert!(bench.refusal().contains("has no driver"));
+}
+
+#[test]
+fn a_drive_bound_to_stay_so_is_read_without_its_serial_number() {
+    let bench = Bench::new();
+    let note = bench.note(true);
+    bench.driver(Some("vfio-pci"));
+    drop(bench.notes.keep(bench.function().address, &note).expect("kept"));
+    let found = holder(&bench.machine, &bench.notes, &bench.function());
+    assert!(matches!(found, Holder::Kept(kept) if *kept == note));
+    assert_eq!(bench.plan(Safety::Scratch, None), Ok(Safety::Reads));
+    assert_eq!(bench.plan(Safety::Destroys, Some(SERIAL)), Ok(Safety::Destroys));
+    assert!(bench.plan(Safety::Destroys, Some("S2")).is_err());
+    let shown = &listed(&bench.machine, &bench.notes)[0];
+    assert_eq!(shown.give_back.as_deref(), Some("ssdyno prepare pci:0000:00:05.0 --unbind"));
+}
+
+#[test]
+fn a_namespace_is_named_where_there_are_several() {
+    let bench = Bench::new();
+    let mut note = bench.note(true);
+    let second = super::note::Namespace { nsid: 2, ..note.namespaces[0].clone() };
+    note.namespaces.push(second);
+    let chosen = |nsid| super::chosen(SPEC, &note, nsid).map(|n| n.nsid).map_err(|e| e.to_string());
+    assert_eq!(chosen(None), Err("pci:0000:00:05.0 has 2 namespaces: name one".into()));
+    assert_eq!(chosen(Some(2)), Ok(2));
+    assert_eq!(chosen(Some(3)), Err("pci:0000:00:05.0: there is no such namespace".into()));
+}

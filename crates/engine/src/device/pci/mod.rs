@@ -1,0 +1,344 @@
+//! An NVMe drive driven from user space: no kernel between a job and its queue pair.
+//!
+//! The driver is the crate `nvme`; a [`Bus`] leads to the controller, through VFIO or, in tests, in
+//! memory. Each backend has a queue pair of its own and polls it. One more pair, the side queue,
+//! serves the rare operations of [`Device`]. Nothing here decides whether the drive may be driven or
+//! written to: that was checked when it was taken from the kernel (`drive::PciOpened`), and it goes
+//! back when this is dropped.
+
+mod bus;
+mod owner;
+#[cfg(test)]
+pub(crate) mod simulated;
+mod traffic;
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use drive::{Claim, DriveError, DriveKey, PciOpened, Sample};
+use journal::Storage;
+use nvme::{Cause, Kind, Range, Request, Status};
+use record::{Finding, Health};
+use rig::{BackendKind, Erase};
+use workload::{Caching, Calls, Region};
+
+use super::{Able, Device, DeviceError, IoAsk, UseBackend, serialized};
+use crate::backend::{ByBytes, QueueBackend};
+use crate::clock::Clock;
+pub(crate) use bus::{Bus, Vfio};
+use owner::Owner;
+pub(crate) use owner::QueuePair;
+pub(crate) use traffic::Turn;
+
+/// A queue looks after overdue commands once in so many polls without a completion.
+pub(crate) const ATTEND_EVERY: u64 = 4096;
+
+/// Time after which a command is aborted: that of the kernel's driver.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Abort, reset and failure of a silent drive take three time-outs, and the reset some seconds. They
+/// come before the patience of the run ends.
+const TIMEOUTS_IN_PATIENCE: u32 = 8;
+
+/// Bytes of a request of the side queue.
+const SIDE_BYTES: u32 = 512 << 10;
+
+/// Bytes of a range of a discard, and ranges of a command.
+const DISCARD_BYTES: u64 = 1 << 30;
+const DISCARD_RANGES: usize = 256;
+
+/// Minimum interval between readings of the temperature, which is an admin command.
+const TEMPERATURE_EVERY: Duration = Duration::from_secs(1);
+
+/// A drive without the kernel's driver.
+pub(crate) struct PciDevice<B: Bus> {
+    spec: String,
+    serial: String,
+    owner: Arc<Owner<B>>,
+    side: Mutex<QueuePair<B>>,
+    temperature: Mutex<(Option<Instant>, Option<f64>)>,
+    key: Option<DriveKey>,
+    /// Gives the drive back when everything above is closed.
+    claim: Option<Claim>,
+}
+
+/// The drive that is expected behind the controller.
+pub(crate) struct Expected {
+    pub spec: String,
+    pub serial: String,
+    pub nsid: u32,
+    pub bytes: u64,
+    pub block_bytes: u32,
+}
+
+impl PciDevice<Vfio> {
+    /// The device of an opened target.
+    pub(crate) fn of(opened: PciOpened, patience: Duration) -> Able<PciDevice<Vfio>> {
+        let PciOpened { info, claim, .. } = opened;
+        let expected = Expected {
+            spec: info.target.spec,
+            serial: claim.serial().to_string(),
+            nsid: claim.nsid(),
+            bytes: claim.bytes(),
+            block_bytes: info.logical_block_bytes,
+        };
+        let key = claim.key();
+        let bus = Vfio::open(claim.group(), &claim.address())?;
+        let mut device = PciDevice::start(bus, expected, patience)?;
+        (device.key, device.claim) = (key, Some(claim));
+        Ok(device)
+    }
+}
+
+impl<B: Bus> PciDevice<B> {
+    /// Brings the controller up; it must be the one expected.
+    pub(crate) fn start(bus: B, expected: Expected, patience: Duration) -> Able<PciDevice<B>> {
+        let timeout = TIMEOUT.min(patience / TIMEOUTS_IN_PATIENCE);
+        let owner = Owner::start(bus, expected.nsid, timeout.as_nanos() as u64)?;
+        let Expected { spec, serial, bytes, block_bytes, .. } = expected;
+        let found = (text(&owner.info.serial), owner.bytes(), 1 << owner.place.block_bits);
+        if found != (serial.clone(), bytes, block_bytes) {
+            let (found, there, block) = found;
+            let what = format!(
+                "it has serial number {found}, {there} bytes in blocks of {block}, not {serial}, \
+                 {bytes} in blocks of {block_bytes}"
+            );
+            return Err(DriveError::Changed { path: spec, what }.into());
+        }
+        let owner = Arc::new(owner);
+        let side = Mutex::new(QueuePair::open(&owner, 1, SIDE_BYTES)?);
+        let temperature = Mutex::default();
+        Ok(PciDevice { spec, serial, owner, side, temperature, key: None, claim: None })
+    }
+
+    pub(super) fn io<U: UseBackend>(
+        &self,
+        ask: &IoAsk<'_>,
+        placed: io::Result<()>,
+        user: U,
+    ) -> U::Out {
+        let workload = ask.workload;
+        let bytes = matches!(workload.calls, Calls::Bytes { .. });
+        let depth = if bytes { 1 } else { workload.depth };
+        let block = workload.blocks.max();
+        let pair = placed.and_then(|()| QueuePair::open(&self.owner, depth, block));
+        let backend =
+            pair.map(|pair| QueueBackend::new(pair, ask.clock, depth, workload.sync_writes));
+        match bytes {
+            true => user.with(backend.map(|backend| ByBytes::new(backend, block))),
+            false => serialized(ask.issue, backend, user),
+        }
+    }
+
+    fn side<T>(&self, act: impl FnOnce(&mut QueuePair<B>) -> io::Result<T>) -> io::Result<T> {
+        let mut side = self.side.lock().unwrap_or_else(PoisonError::into_inner);
+        act(&mut side)
+    }
+
+    fn block_bytes(&self) -> u64 {
+        1 << self.owner.place.block_bits
+    }
+
+    /// A request of the side queue for bytes that are whole blocks.
+    fn request(&self, kind: Kind, offset: u64, bytes: u64) -> Request {
+        let place = self.owner.place;
+        let (lba, blocks) = (offset >> place.block_bits, (bytes >> place.block_bits) as u32);
+        Request { kind, place, lba, blocks, at: 0 }
+    }
+
+    fn whole_blocks(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        let block = self.block_bytes();
+        match offset.is_multiple_of(block) && bytes.is_multiple_of(block) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    /// Discards or zeroes whole blocks.
+    fn zero(&self, region: Region) -> io::Result<()> {
+        self.whole_blocks(region.start, region.bytes)?;
+        let step = u64::from(u16::MAX) * self.block_bytes();
+        for start in (region.start..region.end()).step_by(step as usize) {
+            let bytes = step.min(region.end() - start);
+            let zeroes = self.request(Kind::Zeroes, start, bytes);
+            self.side(|side| side.carry_out(|side| side.push(0, zeroes)))?;
+        }
+        Ok(())
+    }
+
+    fn temperature(&self) -> Option<f64> {
+        let mut seen = self.temperature.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.0.is_none_or(|at| at.elapsed() >= TEMPERATURE_EVERY) {
+            let now = self.owner.health().map(|health| health.temperature_c.map(f64::from));
+            *seen = (Some(Instant::now()), now.unwrap_or(seen.1));
+        }
+        seen.1
+    }
+}
+
+/// A text field of an identify structure.
+fn text(field: &[u8]) -> String {
+    String::from_utf8_lossy(nvme::identify::trimmed(field)).into_owned()
+}
+
+/// The error number of a failed command: the one that the kernel's driver gives it
+/// (`nvme_error_status` and `blk_status_to_errno` in Linux), so that records compare.
+pub(crate) fn error_number(status: Status) -> i32 {
+    match status.cause() {
+        Cause::Lost => libc::ETIMEDOUT,
+        Cause::NoSuchCommand | Cause::InvalidField | Cause::Namespace => libc::EOPNOTSUPP,
+        Cause::OutOfRange | Cause::NotReady => libc::EREMOTEIO,
+        Cause::WriteFault
+        | Cause::ReadFault
+        | Cause::Unwritten
+        | Cause::Denied
+        | Cause::ReadOnly => libc::ENODATA,
+        Cause::Protection => libc::EILSEQ,
+        _ => libc::EIO,
+    }
+}
+
+fn status_error(status: Status) -> io::Error {
+    io::Error::from_raw_os_error(error_number(status))
+}
+
+impl<B: Bus> Device for PciDevice<B> {
+    fn best_backend(&self, _clock: Clock) -> (BackendKind, Option<Finding>) {
+        (BackendKind::Nvme, None)
+    }
+
+    fn backend(&self, _requested: BackendKind) -> BackendKind {
+        BackendKind::Nvme
+    }
+
+    fn bypasses_cache(&self, _caching: Caching) -> bool {
+        true
+    }
+
+    fn storage(&self) -> Option<&dyn Storage> {
+        Some(self)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        let flush = self.request(Kind::Flush, 0, 0);
+        self.side(|side| side.carry_out(|side| side.push(0, flush)))
+    }
+
+    fn discard(&self, region: Region) -> io::Result<()> {
+        self.whole_blocks(region.start, region.bytes)?;
+        let bits = self.owner.place.block_bits;
+        let range = |start: u64| {
+            let bytes = DISCARD_BYTES.min(region.end() - start);
+            Range { lba: start >> bits, blocks: (bytes >> bits) as u32 }
+        };
+        let starts = (region.start..region.end()).step_by(DISCARD_BYTES as usize);
+        let ranges: Vec<Range> = starts.map(range).collect();
+        let mut each = ranges.chunks(DISCARD_RANGES);
+        each.try_for_each(|ranges| {
+            self.side(|side| side.carry_out(|side| side.push_discard(0, ranges)))
+        })
+    }
+
+    fn watch(&self) -> Option<Sample> {
+        Some(self.owner.traffic.sample(self.temperature()))
+    }
+
+    fn health(&self) -> Option<Health> {
+        Some(drive::nvme_health(&self.owner.health()?))
+    }
+
+    fn identify(&self) -> Option<DriveKey> {
+        self.key.clone()
+    }
+
+    fn check(&self) -> Result<(), DriveError> {
+        self.claim.as_ref().map_or(Ok(()), Claim::check)?;
+        let again = self.owner.identify_again();
+        let (info, namespace) = again.map_err(|source| DriveError::Io {
+            context: format!("{} does not answer", self.spec),
+            source,
+        })?;
+        let changed = |what| Err(DriveError::Changed { path: self.spec.clone(), what });
+        let (serial, then) = (text(&info.serial), &self.owner.namespace);
+        if serial != self.serial {
+            return changed(format!("its serial number was {}, now {serial}", self.serial));
+        }
+        if (namespace.size, namespace.current) != (then.size, then.current) {
+            return changed(format!("it had {} blocks, now {}", then.size, namespace.size));
+        }
+        Ok(())
+    }
+
+    fn settle(&self, _everywhere: bool) -> Able<()> {
+        Err(DeviceError::Absent("no other program can use this drive".into()))
+    }
+
+    fn can_erase(&self, how: Erase) -> Able<()> {
+        let absent = match how {
+            Erase::Discard if self.owner.info.discards => return Ok(()),
+            Erase::Zero if self.owner.info.zeroes => return Ok(()),
+            Erase::Discard => "the drive has no discard",
+            Erase::Zero => "the drive has no command that writes zeroes",
+            Erase::SecureDiscard => "NVMe has no secure discard",
+            Erase::Format { .. } | Erase::Sanitize => {
+                "only through the kernel's driver: give the drive back first"
+            }
+        };
+        Err(DeviceError::Absent(absent.into()))
+    }
+
+    fn erase(&self, region: Region, how: Erase) -> Able<()> {
+        self.can_erase(how)?;
+        match how {
+            Erase::Zero => Ok(self.zero(region)?),
+            _ => Ok(self.discard(region)?),
+        }
+    }
+}
+
+impl<B: Bus> Storage for PciDevice<B> {
+    fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let block = self.block_bytes();
+        let (mut at, mut left) = (offset, buffer);
+        while !left.is_empty() {
+            let start = at - at % block;
+            let skip = (at - start) as usize;
+            let bytes = (skip + left.len()).next_multiple_of(block as usize) as u64;
+            let bytes = bytes.min(u64::from(SIDE_BYTES));
+            let take = left.len().min(bytes as usize - skip);
+            let (now, rest) = left.split_at_mut(take);
+            let request = self.request(Kind::Read, start, bytes);
+            self.side(|side| {
+                side.carry_out(|side| side.push(0, request))?;
+                side.after_read(0, bytes as u32);
+                now.copy_from_slice(&side.slot(0, bytes as u32)[skip..skip + take]);
+                Ok(())
+            })?;
+            (at, left) = (at + take as u64, rest);
+        }
+        Ok(())
+    }
+
+    fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.whole_blocks(offset, bytes.len() as u64)?;
+        let mut at = offset;
+        for piece in bytes.chunks(SIDE_BYTES as usize) {
+            let request = self.request(Kind::Write, at, piece.len() as u64);
+            self.side(|side| {
+                side.slot(0, piece.len() as u32).copy_from_slice(piece);
+                side.carry_out(|side| side.push(0, request))
+            })?;
+            at += piece.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.flush()
+    }
+
+    fn forget(&self, _region: Region) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,268 @@
+//! The controller and those who share it: queue pairs on threads of their own, and the device itself.
+//!
+//! The controller is behind a lock, which only rare events take: a new queue, a command that is
+//! overdue, a reset, the health log. A reset ends the commands of every queue. Whoever carries it out
+//! counts it; each other queue finds the count changed and is created anew by its own thread.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nvme::identify::{self, Info, Namespace};
+use nvme::{
+    Command, Completed, Controller, Error, PAGE_BYTES, Place, Queue, Request, Shape, Status,
+    Tracker,
+};
+
+use super::bus::{Bus, Transfers};
+use super::traffic::Traffic;
+
+/// Queue pairs asked for. Every drive for servers grants as many; others grant fewer.
+const QUEUES_WANTED: u16 = 128;
+
+/// A controller that is up, with one of its namespaces.
+pub(crate) struct Owner<B: Bus> {
+    up: Mutex<Up<B>>,
+    /// Registers and clock, without the lock.
+    pub host: Arc<B::Host>,
+    /// Resets so far.
+    resets: AtomicU64,
+    /// Time after which a command is aborted, nanoseconds.
+    timeout_ns: u64,
+    pub info: Info,
+    pub place: Place,
+    pub namespace: Namespace,
+    pub traffic: Traffic,
+    bus: B,
+}
+
+struct Up<B: Bus> {
+    controller: Controller<Arc<B::Host>>,
+    granted: u16,
+    /// Numbers of queue pairs not in use.
+    free: Vec<u16>,
+}
+
+/// An error of the driver as one of the system.
+pub(super) fn failed(error: Error) -> io::Error {
+    let kind = match error {
+        Error::Gone => io::ErrorKind::NotConnected,
+        Error::NotReady(_) | Error::NoAnswer(_) => io::ErrorKind::TimedOut,
+        Error::Unsupported(_) => io::ErrorKind::Unsupported,
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, error)
+}
+
+impl<B: Bus> Owner<B> {
+    /// Brings the controller up and identifies a namespace. Shadow doorbells stay off: only emulated
+    /// controllers have them, and QEMU 7.2 now and then overlooks a doorbell there.
+    pub(crate) fn start(bus: B, nsid: u32, timeout_ns: u64) -> io::Result<Owner<B>> {
+        let host = bus.host()?;
+        let mut controller = Controller::start(host.clone()).map_err(failed)?;
+        let granted = controller.grant_queues(QUEUES_WANTED).map_err(failed)?;
+        let namespace = controller.namespace(nsid).map_err(failed)?;
+        let format = namespace.format().ok_or_else(|| failed(Error::Nonsense("its formats")))?;
+        if format.metadata_bytes != 0 {
+            return Err(failed(Error::Unsupported("blocks without metadata")));
+        }
+        let place = Place { nsid, block_bits: format.block_bytes.ilog2() };
+        let info = controller.info().clone();
+        let up = Up { controller, granted, free: (1..=granted).rev().collect() };
+        Ok(Owner {
+            up: Mutex::new(up),
+            host,
+            resets: AtomicU64::new(0),
+            timeout_ns,
+            info,
+            place,
+            namespace,
+            traffic: Traffic::default(),
+            bus,
+        })
+    }
+
+    fn up(&self) -> MutexGuard<'_, Up<B>> {
+        self.up.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of the namespace.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.namespace.size << self.place.block_bits
+    }
+
+    /// The health log. `None` while somebody else has the controller, which may take seconds.
+    pub(crate) fn health(&self) -> Option<nvme::health::Health> {
+        self.up.try_lock().ok()?.controller.health().ok()
+    }
+
+    /// Identifies the controller and the namespace again.
+    pub(crate) fn identify_again(&self) -> io::Result<(Info, Namespace)> {
+        let mut up = self.up();
+        up.controller.check().map_err(failed)?;
+        let mut page = [0; identify::STRUCTURE_BYTES];
+        let command = Command::identify(identify::CONTROLLER, 0);
+        up.controller.read(&command, &mut page).map_err(failed)?;
+        let info = Info::parse(&page).ok_or(Error::Nonsense("identify controller"));
+        let namespace = up.controller.namespace(self.place.nsid).map_err(failed)?;
+        Ok((info.map_err(failed)?, namespace))
+    }
+}
+
+/// The controller is stopped before the drive goes back to the kernel. One that does not answer is
+/// kept from memory, and reset by its next driver.
+impl<B: Bus> Drop for Owner<B> {
+    fn drop(&mut self) {
+        let _ = self.up().controller.shut_down();
+        self.bus.cut();
+    }
+}
+
+/// A queue pair with the memory of its slots, for one thread.
+pub(crate) struct QueuePair<B: Bus> {
+    pub owner: Arc<Owner<B>>,
+    queue: Queue<Arc<B::Host>, Arc<B::Head>, Vec<Tracker>>,
+    data: B::Data,
+    /// Offset of the first slot in the memory, and bytes of each slot.
+    data_at: usize,
+    stride: usize,
+    resets: u64,
+}
+
+impl<B: Bus> QueuePair<B> {
+    /// A queue pair for `slots` requests of at most `bytes` bytes.
+    pub(crate) fn open(owner: &Arc<Owner<B>>, slots: u32, bytes: u32) -> io::Result<QueuePair<B>> {
+        let mut up = owner.up();
+        let resets = owner.resets.load(Relaxed);
+        let Some(id) = up.free.last().copied() else {
+            let text = format!("the drive has only {} queue pairs: use fewer jobs", up.granted);
+            return Err(io::Error::other(text));
+        };
+        let stride = (bytes as usize).max(1).next_multiple_of(PAGE_BYTES);
+        let timeout_ns = owner.timeout_ns;
+        let shape = Shape { slots: slots as usize, request_bytes: stride, base: 0, timeout_ns };
+        let layout = up.controller.lay_out(&shape).map_err(failed)?;
+        let data_at = layout.end().next_multiple_of(PAGE_BYTES);
+        let (head, data) = owner.bus.memory(data_at, slots as usize * stride)?;
+        let trackers = vec![Tracker::default(); layout.trackers()];
+        let queue = up.controller.create_queue(id, head, trackers, layout);
+        let mut queue = queue.map_err(failed)?;
+        up.free.pop();
+        for slot in 0..slots as usize {
+            queue.prepare(slot, data_at + slot * stride, stride);
+        }
+        drop(up);
+        Ok(QueuePair { owner: owner.clone(), queue, data, data_at, stride, resets })
+    }
+
+    /// The memory of a slot that is not in flight.
+    #[inline]
+    pub(crate) fn slot(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
+        assert!(bytes as usize <= self.stride);
+        self.data.bytes(slot as usize * self.stride, bytes as usize)
+    }
+
+    /// A request for these blocks with the data of a slot.
+    #[inline]
+    pub(crate) fn push(&mut self, slot: u32, request: Request) -> Result<(), nvme::PushError> {
+        let at = slot as usize * self.stride;
+        if matches!(request.kind, nvme::Kind::Write | nvme::Kind::WriteThrough) {
+            self.data.before_write(at, (request.blocks as usize) << request.place.block_bits);
+        }
+        self.queue.push(slot as usize, &Request { at: self.data_at + at, ..request })
+    }
+
+    /// A discard of ranges of blocks.
+    pub(crate) fn push_discard(
+        &mut self,
+        slot: u32,
+        ranges: &[nvme::Range],
+    ) -> Result<(), nvme::PushError> {
+        self.queue.push_discard(slot as usize, self.owner.place.nsid, ranges)
+    }
+
+    /// Announces everything pushed.
+    #[inline]
+    pub(crate) fn ring(&mut self) {
+        self.queue.ring();
+    }
+
+    /// Collects completed requests.
+    #[inline]
+    pub(crate) fn poll(&mut self, done: impl FnMut(Completed)) {
+        self.queue.poll(done);
+    }
+
+    /// The bytes that a read on a slot brought are about to be looked at.
+    #[inline]
+    pub(crate) fn after_read(&mut self, slot: u32, bytes: u32) {
+        self.data.after_read(slot as usize * self.stride, bytes as usize);
+    }
+
+    /// Whether another queue's owner has reset the controller.
+    #[inline]
+    pub(crate) fn is_reset(&self) -> bool {
+        self.owner.resets.load(Relaxed) != self.resets
+    }
+
+    /// Does what needs the controller: aborts commands that are overdue, resets it when that does not
+    /// help, and joins again after a reset by another queue. Commands that a reset ends are `done`.
+    #[cold]
+    pub(crate) fn attend(&mut self, mut done: impl FnMut(Completed)) -> io::Result<()> {
+        let owner = self.owner.clone();
+        let mut up = owner.up();
+        if !self.is_reset() {
+            match up.controller.attend(&mut self.queue) {
+                Ok(None) => return Ok(()),
+                Err(Error::Gone) => return Err(failed(Error::Gone)),
+                // A controller that does not answer, or has stopped by itself, needs the same.
+                Ok(Some(_)) | Err(_) => {}
+            }
+            owner.resets.fetch_add(1, Relaxed);
+            up.controller.reset().map_err(failed)?;
+            // Some forget with a reset how many queues they had granted.
+            up.controller.grant_queues(QUEUES_WANTED).map_err(failed)?;
+        }
+        up.controller.check().map_err(failed)?;
+        self.resets = owner.resets.load(Relaxed);
+        up.controller.end(&mut self.queue, &mut done);
+        up.controller.restore(&mut self.queue).map_err(failed)
+    }
+
+    /// Carries out one request on slot 0 and waits for it.
+    pub(crate) fn carry_out(
+        &mut self,
+        push: impl FnOnce(&mut QueuePair<B>) -> Result<(), nvme::PushError>,
+    ) -> io::Result<()> {
+        push(self).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+        self.ring();
+        let mut answer = None;
+        for turn in 1u64.. {
+            self.poll(|done| answer = Some(done.status));
+            if answer.is_none() && (turn.is_multiple_of(super::ATTEND_EVERY) || self.is_reset()) {
+                self.attend(|done| answer = Some(done.status))?;
+            }
+            if answer.is_some() {
+                break;
+            }
+            nvme::Clock::pause(&*self.owner.host);
+        }
+        match answer {
+            Some(status) if status.is_ok() => Ok(()),
+            status => Err(super::status_error(status.unwrap_or(Status::LOST))),
+        }
+    }
+}
+
+/// The queue pair is deleted, and its commands with it. If that fails the memory goes nevertheless:
+/// the IOMMU then keeps the controller from it.
+impl<B: Bus> Drop for QueuePair<B> {
+    fn drop(&mut self) {
+        let mut up = self.owner.up();
+        let id = self.queue.id();
+        let gone = self.resets != self.owner.resets.load(Relaxed);
+        if gone || up.controller.delete_queue(id).is_ok() {
+            up.free.push(id);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! A drive without the kernel's driver as the only file of jobs (`filename=pci:0000:01:00.0`).
+
+use std::path::Path;
+
+use drive::{OpenRequest, Planned};
+use record::Safety;
+use rig::{FileSeen, Result};
+
+use super::{Known, refused};
+
+/// A drive that passed every check, and the request that passes them again.
+pub(super) struct PlannedDrive {
+    pub planned: Planned,
+    pub request: OpenRequest,
+}
+
+/// The target that a path is.
+pub(super) fn spec(path: &Path) -> Option<String> {
+    let spec = path.to_str()?;
+    spec.starts_with(drive::pci::PREFIX).then(|| spec.to_string())
+}
+
+/// Plans a drive for jobs that change it, or only read it. `given` are the words that give targets
+/// away; one of them may be its serial number.
+pub(super) fn plan(spec: &str, changed: bool, given: &[String]) -> Result<PlannedDrive> {
+    let wants = if changed { Safety::Destroys } else { Safety::Scratch };
+    let mut wrong = None;
+    for word in given {
+        let request = OpenRequest { size: None, wants, destroy: Some(word.clone()) };
+        match drive::plan_open(spec, &request) {
+            Ok(planned) => return Ok(PlannedDrive { planned, request }),
+            Err(error) => wrong = wrong.or(Some(error)),
+        }
+    }
+    // A drive bound before is read without a word.
+    let request = OpenRequest { size: None, wants, destroy: None };
+    match (drive::plan_open(spec, &request), wrong) {
+        (Ok(planned), None) => Ok(PlannedDrive { planned, request }),
+        (_, Some(error)) | (Err(error), None) => Err(refused(error)),
+    }
+}
+
+/// The drive as a file of its size.
+pub(super) fn look(spec: &str, given: &[String]) -> Result<Known> {
+    let planned = plan(spec, false, given)?.planned;
+    let seen = FileSeen { bytes: Some(planned.info.bytes), device: true, ..FileSeen::default() };
+    Ok(Known { seen, ours: false, identity: None, plan: None })
+}

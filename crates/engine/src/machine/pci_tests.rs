@@ -1,0 +1,199 @@
+//! A machine on the NVMe driver and a simulated controller: the path of `pci:` targets without a drive.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use controller::{Faults, Setup};
+use record::{Safety, State, TargetKind};
+use rig::{
+    BlockRequest, BlockWay, Erase, Event, Issue, Job, Preparation, Rig, RigError, Stage, TargetInfo,
+};
+use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
+
+use super::{Machine, Options};
+use crate::device::pci::simulated::{SERIAL, Wire};
+use crate::device::pci::{Expected, PciDevice};
+use crate::device::{AnyDevice, DeviceError};
+
+const BYTES: u64 = 8 << 20;
+
+fn expected() -> Expected {
+    let spec = "pci:0000:00:05.0".to_string();
+    Expected { spec, serial: SERIAL.into(), nsid: 1, bytes: BYTES, block_bytes: 512 }
+}
+
+/// A machine, and the wire to its controller. Commands are aborted after `patience` / 8.
+fn machine_with(setup: Setup, patience: Duration) -> (Machine, Wire) {
+    let wire = Wire::new(setup, BYTES / 512);
+    let device = PciDevice::start(wire.clone(), expected(), patience).expect("starts");
+    let null = TargetInfo::null(BYTES);
+    let mut info = TargetInfo { allowed: Safety::Destroys, ..null };
+    (info.target.kind, info.target.spec) = (TargetKind::Device, expected().spec);
+    let device = AnyDevice::SimulatedPci(Box::new(device));
+    let (never, quiet) = (Arc::new(AtomicBool::new(false)), Box::new(|_: &Event| {}));
+    (Machine::on(device, info, Options::default(), never, quiet), wire)
+}
+
+fn machine() -> (Machine, Wire) {
+    machine_with(Setup::default(), Duration::from_secs(300))
+}
+
+fn workload(mix: Mix) -> Workload {
+    Workload {
+        depth: 4,
+        stop: Stop { ops: Some(2000), ..Stop::default() },
+        ..Workload::new("w", Pattern::Uniform, mix, 4096, Region::first(BYTES))
+    }
+}
+
+#[test]
+fn a_mixed_workload_is_verified_and_its_traffic_counted() {
+    let (mut machine, wire) = machine();
+    let mixed = Workload {
+        verify: true,
+        flush_at_end: true,
+        depth: 16,
+        jobs: 2,
+        ..workload(Mix::read_percent(50))
+    };
+    let measured = machine.measure(&mixed).expect("measured");
+    let ops = |kind: OpKind| measured.kind(kind).map_or(0, |kind| kind.ops);
+    assert_eq!(ops(OpKind::Read) + ops(OpKind::Write), 2000);
+    assert!(measured.verified_sectors > 0 && measured.errors.is_empty(), "{:?}", measured.errors);
+    let device = measured.device.expect("it counts its traffic");
+    assert_eq!(device.written_bytes, ops(OpKind::Write) * 4096);
+    assert!(device.depth > 1.0, "several are in flight: {}", device.depth);
+    assert_eq!(measured.temperature.map(|t| t.max_c), Some(40.0));
+    assert_eq!((measured.backend, measured.direct), ("nvme", true));
+    assert!(machine.health().is_some_and(|health| health.temperature_c == Some(40.0)));
+    assert_eq!(wire.controller.counters().violations, 0);
+}
+
+#[test]
+fn fill_discard_zero_borrowed_reads_and_the_block_door_work() {
+    let (mut machine, wire) = machine();
+    let region = Region::first(BYTES);
+    let fill = Preparation::Fill { region, content: Content::Random, seed: 1 };
+    assert_eq!(machine.prepare(fill).expect("filled").bytes, BYTES);
+    assert_eq!(machine.target().state, State::Filled);
+    let half = Region { start: BYTES / 2, bytes: BYTES / 2 };
+    machine.prepare(Preparation::Discard { region: half }).expect("discarded");
+    let released = machine.prepare(Preparation::Release { region }).expect("released").released;
+    assert!(released.is_some_and(|r| r.zero_bytes >= BYTES / 2));
+    let zero = Preparation::Erase { region, how: Erase::Zero };
+    let erased = machine.prepare(zero).expect("erased").released.expect("looked at");
+    assert_eq!(erased.looked_bytes, erased.zero_bytes);
+    for how in [Erase::SecureDiscard, Erase::Sanitize] {
+        let refused = machine.prepare(Preparation::Erase { region, how });
+        assert!(matches!(refused, Err(RigError::Unsupported(_))), "{how:?}");
+    }
+    let door = machine.blocks().expect("a door");
+    let bytes: Vec<u8> = (0..600_000 / 512 * 512).map(|i| (i / 7) as u8).collect();
+    let request = |way, bytes| BlockRequest { tag: 0, way, offset: 512, bytes };
+    let mut done = Vec::new();
+    for (way, sent) in [(BlockWay::Write, bytes.clone()), (BlockWay::Read, vec![0; bytes.len()])] {
+        done.clear();
+        door.submit(request(way, sent)).expect("submitted");
+        while done.is_empty() {
+            door.poll(true, &mut done).expect("polled");
+        }
+    }
+    assert_eq!(done[0].result.as_ref().ok(), Some(&()));
+    assert!(done[0].request.bytes == bytes, "read back");
+    assert_eq!(wire.controller.counters().violations, 0);
+}
+
+#[test]
+fn errors_of_the_drive_are_counted_and_the_run_goes_on() {
+    let faults = Faults { error: 50_000, twice: 20_000, invented: 20_000, ..Faults::default() };
+    let (mut machine, wire) =
+        machine_with(Setup { faults, ..Setup::default() }, Duration::from_secs(300));
+    let measured = machine.measure(&workload(Mix::READ)).expect("measured");
+    let failed: u64 = measured.errors.iter().map(|error| error.count).sum();
+    assert!((40..200).contains(&failed), "{:?}", measured.errors);
+    assert_eq!(wire.controller.counters().violations, 0);
+}
+
+/// Lost commands are aborted; stubborn ones, a fatal error take a reset, in which
+/// the commands of both queues end.
+#[test]
+fn silent_commands_end_by_abort_or_reset_and_the_run_goes_on() {
+    let faults = Faults { lost: 2_000, stubborn: 500, fatal: 500, ..Faults::default() };
+    let setup = Setup { faults, seed: 3, ..Setup::default() };
+    let (mut machine, wire) = machine_with(setup, Duration::from_millis(8));
+    let issue = Issue { failures_max: u32::MAX, ..Issue::default() };
+    let both = Workload { jobs: 2, ..workload(Mix::read_percent(50)) };
+    let stage = Stage { by_job: true, ..Stage::default() };
+    let done = machine.perform(vec![Job { issue, ..Job::of(&both) }], stage);
+    let done = done.expect("the run goes on");
+    let issued: u64 = done.jobs.iter().map(|job| job.issued).sum();
+    assert_eq!(issued, 2000);
+    let counters = wire.controller.counters();
+    assert!(counters.resets > 1, "{counters:?}");
+    wire.controller.set_faults(Faults::default());
+    let verified = Workload { verify: true, ..workload(Mix::WRITE) };
+    let after = machine.measure(&verified).expect("measured");
+    assert!(after.errors.is_empty(), "{:?}", after.errors);
+}
+
+#[test]
+fn a_drive_that_is_gone_ends_the_run_with_one_error() {
+    let (mut machine, wire) = machine_with(Setup::default(), Duration::from_millis(8));
+    machine.measure(&workload(Mix::READ)).expect("it works");
+    wire.controller.remove();
+    match machine.measure(&workload(Mix::READ)) {
+        Err(RigError::Io { context, source }) => {
+            let line = format!("{context}: {source}");
+            assert!(line.contains("pci:0000:00:05.0") && line.contains("gone"), "{line}");
+        }
+        other => panic!("{other:?}"),
+    }
+    drop(machine);
+    assert!(wire.cut.load(Ordering::Relaxed), "it is kept from memory");
+}
+
+#[test]
+fn a_controller_is_stopped_and_kept_from_memory_at_the_end() {
+    let (mut machine, wire) = machine();
+    machine.measure(&workload(Mix::WRITE)).expect("measured");
+    assert!(!wire.cut.load(Ordering::Relaxed));
+    drop(machine);
+    assert!(wire.cut.load(Ordering::Relaxed));
+}
+
+#[test]
+fn another_drive_at_the_same_address_is_refused() {
+    let start = |expected: Expected| {
+        let wire = Wire::new(Setup::default(), BYTES / 512);
+        let started = PciDevice::start(wire.clone(), expected, Duration::from_secs(300));
+        assert!(started.is_ok() || wire.cut.load(Ordering::Relaxed), "it is let go");
+        started.err()
+    };
+    assert!(start(expected()).is_none());
+    let others = [
+        Expected { serial: "OTHER".into(), ..expected() },
+        Expected { bytes: BYTES + 512, ..expected() },
+        Expected { block_bytes: 4096, ..expected() },
+    ];
+    for other in others {
+        match start(other) {
+            Some(DeviceError::Drive(error)) => {
+                let text = error.to_string();
+                assert!(text.starts_with("pci:0000:00:05.0 changed since it was opened"), "{text}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn more_jobs_than_queue_pairs_are_one_line() {
+    let (mut machine, _wire) =
+        machine_with(Setup { queues: 3, ..Setup::default() }, Duration::from_secs(300));
+    let jobs = |jobs| Workload { jobs, ..workload(Mix::READ) };
+    machine.measure(&jobs(2)).expect("one pair is the side queue's");
+    let error = machine.measure(&jobs(3)).expect_err("too many");
+    assert!(error.to_string().contains("the drive has only 3 queue pairs"), "{error}");
+    machine.measure(&jobs(2)).expect("the pairs are free again");
+}

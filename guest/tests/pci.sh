@@ -1,0 +1,98 @@
+# NVMe drives without the kernel's driver (target pci:): taken only when free and named by serial
+# number, measured through VFIO, given back at the end of a run, after Ctrl-C and after a kill; the
+# kernel then reads what was written.
+# drives: nvme:64M pair:64M
+# modules: vfio_pci vfio_iommu_type1
+# iommu: on
+# needs: jq mkfs.ext4
+# seconds: 600
+address() { basename "$(readlink -f "/sys/block/${1#/dev/}/device/device")"; }
+driver() { basename "$(readlink "/sys/bus/pci/devices/$1/driver")"; }
+back() { await 20 present nvme && [ "$(driver $at)" = nvme ]; }
+block=$(device nvme)
+at=$(address "$block")
+word=$(serial nvme)
+notes=$HOME/.local/state/ssdyno/bound
+echo "$block is pci:$at"
+
+# Refused: nothing changes, and no note stays.
+mkfs.ext4 -q "$block"
+mount -t ext4 "$block" /mnt
+exits 3 "a mounted namespace" ssdyno io pci:$at --rw write --destroy="$word" --time 1s
+says "is mounted at /mnt"
+exits 3 "a mounted namespace, to be bound" ssdyno prepare pci:$at --bind="$word"
+says "is mounted at /mnt"
+umount /mnt
+exits 3 "without a serial number" ssdyno io pci:$at --rw read --time 1s
+says "prepare pci:$at --bind=SERIAL"
+exits 3 "with another serial number" ssdyno io pci:$at --rw write --destroy=NONSENSE --time 1s
+says "is not the serial number of pci:$at"
+exits 3 "borrowed" ssdyno run pci:$at -m speed --borrow --time 1s
+exits 2 "no such function" ssdyno io pci:0000:1e:1f.7 --rw read
+exits 2 "not an address" ssdyno io pci:nonsense --rw read
+other=$(device pair)
+exits 2 "two namespaces, none named" ssdyno io pci:$(address "$other") --rw write --destroy="$(serial pair)"
+says "has 2 namespaces"
+mkswap "$(device pair4k)" >/dev/null && swapon "$(device pair4k)"
+exits 3 "swap on the other namespace" ssdyno io pci:$(address "$other")/1 --rw write --destroy="$(serial pair)"
+says "is swap"
+swapoff "$(device pair4k)"
+is "driver" "$(driver $at)" nvme
+is "notes" "$(ls $notes 2>/dev/null)" ""
+
+# Taken for a run, and given back; the kernel finds the content on the drive.
+exits 0 "dry run" ssdyno io pci:$at --rw write --destroy="$word" --dry-run
+is "driver after a dry run" "$(driver $at)" nvme
+exits 0 "writes, verified" ssdyno io pci:$at --rw write --bs 64k --depth 8 --size 16MiB --verify --seed 7 \
+    --destroy="$word" --json
+cp /tmp/said /tmp/record
+
+holds "given back" back
+is "notes" "$(ls $notes)" ""
+first=$(dd if="$block" bs=1M count=16 2>/dev/null | sha256sum)
+exits 0 "the same by the kernel" ssdyno io "$(device nvme)" --rw write --bs 64k --depth 8 --size 16MiB --verify \
+    --seed 7 --destroy="$word"
+is "content through the kernel" "$(dd if="$(device nvme)" bs=1M count=16 2>/dev/null | sha256sum)" "$first"
+
+# Bound to stay so; a method, reads without --destroy, fio, Ctrl-C; list shows it.
+exits 0 "bind" ssdyno prepare pci:$at --bind="$word"
+is "driver" "$(driver $at)" vfio-pci
+exits 0 "list" ssdyno list
+says "ssdyno prepare pci:$at --unbind gives it back"
+exits 0 "reads" ssdyno io pci:$at --rw randread --bs 4k --depth 4 --time 1s
+exits 3 "writes without --destroy" ssdyno io pci:$at --rw write --time 1s
+exits 0 "a method" ssdyno run pci:$at -m quick --time 4s --destroy="$word" --json --quiet
+cp /tmp/said /tmp/record
+values record . /tmp/record
+is "its record" "$record_complete $record_target_drive_serial" "true $word"
+exits 0 "unbind" ssdyno prepare pci:$at --unbind
+holds "given back" back
+exits 0 "unbind again" ssdyno prepare pci:$at --unbind
+
+# Ctrl-C in mid-run.
+mkfifo /tmp/events
+ssdyno io pci:$at --rw randwrite --time 60s --destroy="$word" --json --events --quiet >/tmp/events 2>/tmp/said &
+run=$!
+while read -r line; do
+    case $line in *'"event":"interval"'*) kill -INT $run ;; esac
+done </tmp/events
+wait $run
+is "exit after Ctrl-C" $? 130
+holds "given back" back
+
+# A kill: only recover gives it back.
+ssdyno io pci:$at --rw randwrite --time 60s --destroy="$word" --json --events --quiet >/tmp/events 2>/tmp/said &
+run=$!
+while read -r line; do
+    case $line in *'"event":"interval"'*) kill -KILL $run ;; esac
+done </tmp/events
+wait $run 2>/dev/null
+is "driver after a kill" "$(driver $at)" vfio-pci
+exits 3 "a run meanwhile" ssdyno io pci:$at --rw read --time 1s
+says "ssdyno recover"
+exits 0 "recover" ssdyno recover
+says "pci:$at, serial number $word: it is with the kernel again"
+holds "given back" back
+is "notes" "$(ls $notes)" ""
+exits 0 "again" ssdyno recover
+says "nothing is left"
