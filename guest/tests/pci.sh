@@ -44,15 +44,17 @@ is "notes" "$(ls $notes 2>/dev/null)" ""
 exits 0 "dry run" ssdyno io pci:$at --rw write --destroy="$word" --dry-run
 is "driver after a dry run" "$(driver $at)" nvme
 exits 0 "writes, verified" ssdyno io pci:$at --rw write --bs 64k --depth 8 --size 16MiB --verify --seed 7 \
-    --destroy="$word" --json
-cp /tmp/said /tmp/record
-
+    --destroy="$word"
 holds "given back" back
 is "notes" "$(ls $notes)" ""
-first=$(dd if="$block" bs=1M count=16 2>/dev/null | sha256sum)
-exits 0 "the same by the kernel" ssdyno io "$(device nvme)" --rw write --bs 64k --depth 8 --size 16MiB --verify \
-    --seed 7 --destroy="$word"
-is "content through the kernel" "$(dd if="$(device nvme)" bs=1M count=16 2>/dev/null | sha256sum)" "$first"
+exits 0 "read and verified through the kernel" ssdyno io "$(device nvme)" --rw read --bs 64k --size 16MiB --verify --seed 7
+exits 1 "with another seed" ssdyno io "$(device nvme)" --rw read --bs 64k --size 16MiB --verify --seed 8
+is "the kernel's bytes and those of the image" "$(sha256sum "$(device nvme)" | cut -d' ' -f1)" "$(host hash nvme)"
+exits 0 "written through the kernel" ssdyno io "$(device nvme)" --rw randwrite --bs 4k --depth 8 --size 4MiB --verify \
+    --seed 9 --destroy="$word"
+exits 0 "read and verified by pci:" ssdyno io pci:$at --rw randread --bs 4k --depth 8 --size 4MiB --verify --seed 9 \
+    --destroy="$word"
+holds "given back" back
 
 # Bound to stay so; a method, reads without --destroy, fio, Ctrl-C; list shows it.
 exits 0 "bind" ssdyno prepare pci:$at --bind="$word"

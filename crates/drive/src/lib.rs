@@ -34,6 +34,7 @@ mod response;
 mod sensor;
 mod stack;
 mod sys;
+mod target;
 mod usage;
 mod watch;
 
@@ -47,8 +48,9 @@ pub use key::{DriveKey, Separation, find, separation};
 pub use list::{BlockDevice, Inside, Partition, list};
 pub use locate::{Location, locate};
 pub use machine::Machine;
-pub use open::{NamedScratch, OpenRequest, Opened, Planned, open, open_planned, plan_open, room};
+pub use open::{NamedScratch, OpenRequest, Opened, Planned, open, open_planned, room};
 pub use pci::{Claim, PciOpened, open_pci};
 pub use query::health;
 pub use response::nvme::reported as nvme_health;
+pub use target::plan_open;
 pub use watch::{Sample, Watch};

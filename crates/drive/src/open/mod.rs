@@ -18,7 +18,7 @@ use crate::error::DriveError;
 use crate::guard::{FileIdentity, Guard, Identity};
 use crate::host;
 use crate::machine::Machine;
-use crate::pci::{self, Notes};
+use crate::pci::address::PREFIX;
 use crate::query;
 use crate::stack::Stack;
 use crate::watch::Watch;
@@ -92,11 +92,7 @@ pub fn open_planned(
 }
 
 /// Makes all checks of [`open`]; creates nothing and opens nothing for writing.
-pub fn plan_open(spec: &str, request: &OpenRequest) -> Result<Planned, DriveError> {
-    if spec.starts_with(pci::PREFIX) {
-        return pci::plan(&Machine::here(), &Notes::of_user()?, spec, request)
-            .map(pci::Plan::shown);
-    }
+pub(crate) fn plan_here(spec: &str, request: &OpenRequest) -> Result<Planned, DriveError> {
     let plan = plan(&Machine::here(), spec, request)?;
     Ok(Planned { file: plan.file(), info: plan.info, destroys: plan.destroys })
 }
@@ -144,7 +140,7 @@ impl Plan {
 }
 
 fn plan(machine: &Machine, spec: &str, request: &OpenRequest) -> Result<Plan, DriveError> {
-    if spec.starts_with(pci::PREFIX) {
+    if spec.starts_with(PREFIX) {
         let what =
             "a drive without the kernel's driver: there is no device node, and this needs one";
         return Err(DriveError::Refused {

@@ -6,7 +6,7 @@
 //! serial number. A note in the user's state directory, written before the kernel lets go, leads a
 //! drive back after a kill (`note.rs`).
 
-mod address;
+pub(crate) mod address;
 mod bound;
 mod claim;
 mod function;

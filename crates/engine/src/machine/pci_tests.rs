@@ -130,7 +130,7 @@ fn silent_commands_end_by_abort_or_reset_and_the_run_goes_on() {
     let issued: u64 = done.jobs.iter().map(|job| job.issued).sum();
     assert_eq!(issued, 2000);
     let counters = wire.controller.counters();
-    assert!(counters.resets > 1, "{counters:?}");
+    assert!(counters.resets > 0, "{counters:?}");
     wire.controller.set_faults(Faults::default());
     let verified = Workload { verify: true, ..workload(Mix::WRITE) };
     let after = machine.measure(&verified).expect("measured");
