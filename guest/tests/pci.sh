@@ -71,12 +71,13 @@ exits 0 "unbind" ssdyno prepare pci:$at --unbind
 holds "given back" back
 exits 0 "unbind again" ssdyno prepare pci:$at --unbind
 
-# Ctrl-C in mid-run.
+# Ctrl-C in mid-run; a second one would end the process at once.
+sent=
 mkfifo /tmp/events
 ssdyno io pci:$at --rw randwrite --time 60s --destroy="$word" --json --events --quiet >/tmp/events 2>/tmp/said &
 run=$!
 while read -r line; do
-    case $line in *'"event":"interval"'*) kill -INT $run ;; esac
+    case $line in *'"event":"interval"'*) [ -n "$sent" ] || kill -INT $run; sent=1 ;; esac
 done </tmp/events
 wait $run
 is "exit after Ctrl-C" $? 130
