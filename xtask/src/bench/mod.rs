@@ -43,12 +43,13 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ["store", ref rest @ ..] => return store::run(rest),
         ["cuts", ref rest @ ..] => return promises::run(&promises::CUTS, rest),
         ["flips", ref rest @ ..] => return promises::run(&promises::FLIPS, rest),
+        ["kills", ref rest @ ..] => return promises::run(&promises::KILLS, rest),
         [what] => (what, Effort { seconds: 2, repeats: 5 }),
         // So short that it only tests the benchmark itself; nothing is stored.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
             "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|plan|amplification|endurance|\
-             store|verdicts|inside|cuts|flips [--tiny], or cargo xtask bench against REV"
+             store|verdicts|inside|cuts|flips|kills [--tiny], or cargo xtask bench against REV"
         ),
     };
     match what {
@@ -63,7 +64,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
             "there is no benchmark '{what}'; there are: against REV, compat, coverage, engine, model, nvme, plan, \
-             amplification, endurance, store, verdicts, inside, cuts, flips"
+             amplification, endurance, store, verdicts, inside, cuts, flips, kills"
         ),
     }
 }

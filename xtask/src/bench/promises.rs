@@ -1,5 +1,6 @@
-//! `cargo xtask bench cuts` and `flips`: tests of promises that the suite runs a few thousand times,
-//! run 100,000 times. They live in the crates whose promises they are; here is only their number.
+//! `cargo xtask bench cuts`, `flips` and `kills`: tests of promises that the suite runs a few times,
+//! run as often as the promise says. They live in the crates whose promises they are; here is only
+//! their number.
 
 use std::process::ExitCode;
 
@@ -15,31 +16,45 @@ pub struct Promise {
     tests: &'static [&'static [&'static str]],
     /// The variable with the number of repetitions of each.
     variable: &'static str,
+    /// Repetitions.
+    times: u32,
 }
 
 /// Power cuts of journals and of their recovery, and of the store.
 pub const CUTS: Promise = Promise {
     name: "cuts",
-    tests: &[&["-p", "journal", "--test", "cuts"], &["-p", "store", "--lib", "cut_tests"]],
+    tests: &[
+        &["--release", "-p", "journal", "--test", "cuts"],
+        &["--release", "-p", "store", "--lib", "cut_tests"],
+    ],
     variable: "SSDYNO_CUTS",
+    times: 100_000,
 };
 
 /// Names moved while a file is opened for writing.
 pub const FLIPS: Promise = Promise {
     name: "flips",
-    tests: &[&["-p", "drive", "--test", "flips"]],
+    tests: &[&["--release", "-p", "drive", "--test", "flips"]],
     variable: "SSDYNO_FLIPS",
+    times: 100_000,
+};
+
+/// Runs that borrow blocks of a loop device, killed at any moment. Needs root.
+pub const KILLS: Promise = Promise {
+    name: "kills",
+    tests: &[&["-p", "ssdyno", "--test", "cli", "a_run_killed_at_any_moment"]],
+    variable: "SSDYNO_KILLS",
+    times: 1000,
 };
 
 /// Runs the tests of a promise and stores their words.
 pub fn run(promise: &Promise, words: &[&str]) -> Result<ExitCode> {
-    let Promise { name, tests, variable } = promise;
+    let Promise { name, tests, variable, times } = promise;
     let tiny = words == ["--tiny"];
     let (mut kept, mut numbers) = (true, String::new());
     for test in *tests {
-        let mut command =
-            cargo(&[&["test", "--release", "-q"], *test, &["--", "--nocapture"]].concat());
-        command.env(variable, if tiny { "1000" } else { "100000" });
+        let mut command = cargo(&[&["test", "-q"], *test, &["--", "--nocapture"]].concat());
+        command.env(variable, (if tiny { times / 100 } else { *times }).to_string());
         let (passed, text) = capture(&mut command)?;
         print!("{text}");
         kept &= passed;
