@@ -127,6 +127,8 @@ fn check_at(key: &str, value: &Value) -> Result<(), (String, String)> {
         return Ok(());
     }
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    // An absurd number has no need of 300 digits.
+    let number = if number.abs() < 1e15 { format!("{number}") } else { format!("{number:e}") };
     Err((key.into(), format!("{number} is not between {low} and {high}{unit}")))
 }
 
@@ -179,6 +181,7 @@ mod tests {
             let text = error(&format!("[nand]\nbits = 3\nread_us = {value}\n"));
             assert!(text.starts_with("x.toml:3: nand.read_us: "), "{text}");
             assert!(text.ends_with(" is not between 0 and 10000000 us"), "{text}");
+            assert!(text.len() < 80, "{text}");
         }
         let text = error("[[link]]\nbus = \"usb-2\"\nturnaround_us = 4294967296\n");
         let expected = "4294967296 is not between 0 and 10000000 us";
