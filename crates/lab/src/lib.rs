@@ -18,6 +18,7 @@ pub mod fio;
 pub mod fit;
 mod guesses;
 mod history;
+pub mod image;
 pub mod import;
 pub mod io;
 pub mod iozone;

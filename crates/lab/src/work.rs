@@ -5,11 +5,13 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
-use methods::{Catalog, Declared, Method, MethodInfo, Options, Session};
+use methods::{Catalog, Declared, Image, Method, MethodInfo, Options, Session};
 use record::FindingKind;
 
 use crate::error::{LabError, Result};
+use crate::image::ImageOnDisk;
 
 /// Something to run on a target.
 pub struct Work<'a>(Box<dyn Script + 'a>);
@@ -123,7 +125,14 @@ pub fn options(
     let typed = typed.collect::<Result<Vec<_>>>()?;
     let chosen: Vec<&dyn Method> =
         chosen.iter().map(|name| methods::find(name)).collect::<std::result::Result<_, _>>()?;
-    Ok(Catalog::default().options(&chosen, &typed, common)?)
+    let options = Catalog::default().options(&chosen, &typed, common)?;
+    Ok(match options.get(&methods::IMAGE) {
+        Image::Named(name) => {
+            let image = ImageOnDisk::open(Path::new(&name))?;
+            options.with(&methods::IMAGE, Image::Opened(Arc::new(image)))
+        }
+        Image::Generated | Image::Opened(_) => options,
+    })
 }
 
 /// The words of an option, with the directory of `--like` replaced by the sizes of its files, and the

@@ -50,11 +50,12 @@ const ONE_FORMAT: &str = "this drive has one format";
 const NO_DISC: &str = "there is no RAM disc beside a virtual drive";
 const NO_RATE: &str = "no rate of a camera was given";
 const NO_AGE: &str = "measurements of age were not asked for";
+const NO_IMAGE: &str = "no image was given";
 const SHORT: &str = "the passes are too short to show a cache, or the slowest hundredth";
 
 /// Declared metrics that the NVMe drive of this test does not publish, and the reason. The tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 34] = [
+const ELSEWHERE: [(&str, &str); 36] = [
     ("cluster-slack-{size}", "no files were named"),
     ("command.time", NO_PROGRAMS),
     ("command.{user,system}", NO_PROGRAMS),
@@ -78,6 +79,8 @@ const ELSEWHERE: [(&str, &str); 34] = [
     ("legacy-{hd,fs}-{read,write}.ram", NO_DISC),
     ("mark-{hd,fs}-{read,write}.ram", NO_DISC),
     ("mark-{hd,fs}-{read,write}.ratio", NO_DISC),
+    ("restore-image", NO_IMAGE),
+    ("restore-image.ratio", NO_IMAGE),
     ("stream-{exfat,exfat-full,fat32,fat32-full,file}.buffer", NO_RATE),
     ("stream-{exfat,exfat-full,fat32,fat32-full,file}.lost-frames", NO_RATE),
     ("sustain-fresh.cache", SHORT),

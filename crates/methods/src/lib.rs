@@ -40,6 +40,7 @@ mod prepare;
 #[cfg(test)]
 mod promises;
 mod quick;
+mod restore;
 mod schedule;
 mod sdclass;
 mod session;
@@ -72,6 +73,7 @@ pub use options::{Declared, Form, Given, Opt, Options, Value};
 pub use outcome::Outcome;
 pub use planner::{Planner, plan};
 pub use prepare::Prepare;
+pub use restore::{BlockSource, IMAGE, Image, ImageBlock, ImageFile, Spent};
 pub use session::{Budget, Patience, Round, Session};
 
 /// See [`all`].
@@ -91,6 +93,7 @@ static ALL: &[&dyn Method] = &[
     &geometry::Geometry,
     &power::Power,
     &wear::Wear,
+    &restore::Restore,
     &lbaf::Lbaf,
     &stream::Stream,
     &cluster::Cluster,

@@ -353,6 +353,10 @@ kinds! {
         Aliasing = "ALIASING",
         /// The drive loses content at some places.
         ContentLost = "CONTENT LOST",
+        /// The source of an image is slower than the processor and the drive.
+        Source = "SOURCE",
+        /// The drive takes an image more slowly than its source and the processor give it.
+        Writes = "WRITES",
         /// All that was written came back: the drive bore the amount.
         Endured = "ENDURED",
         /// The first access after a rest takes as long as any.

@@ -55,6 +55,7 @@ fn run(cli: Cli) -> Result {
         Command::Import(args) => commands::import::run(&args),
         Command::Rm(args) => commands::runs::remove(&args),
         Command::Recover(args) => commands::recover::run(&args),
+        Command::Image(args) => commands::image::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man { directory } => commands::manual::man(directory.as_deref()),

@@ -1,10 +1,40 @@
-//! The fuzz targets of this room: documents of published experiments.
+//! The fuzz targets of this room: documents of published experiments, and images of drives.
 
 use fuzz::{Target, outcome};
-use lab::replicate;
+use lab::{image, replicate};
 
 /// Every parser of this room.
-pub const TARGETS: &[Target] = &[PUBLISHED];
+pub const TARGETS: &[Target] = &[PUBLISHED, IMAGE];
+
+/// Bytes as lines of an offset and hexadecimal digits.
+const IMAGE: Target = Target { name: "image", run: image, corpus: IMAGES };
+
+/// A header and the first record. A header must have its checksum, so that the record is also read under
+/// a good one.
+fn image(input: &[u8]) -> u64 {
+    let bytes = fuzz::bytes(input, 1 << 16);
+    let good = image::Head { block_bytes: 4096, bytes: 3 * 4096 };
+    let (head, found) = match image::head(&bytes) {
+        Ok(head) => (head, 1),
+        Err(error) => (good, outcome(&error.to_string()) << 8),
+    };
+    let rest = bytes.get(40..).unwrap_or_default();
+    let number = u64::from(rest.first().copied().unwrap_or(0) % 4);
+    let record = image::record(rest, &head, number, 40);
+    let stored = rest.get(24..).unwrap_or_default();
+    found
+        ^ match record.and_then(|record| record.content(stored)) {
+            Ok(content) => 2 + content.len() as u64 % 5,
+            Err(error) => outcome(&error.to_string()),
+        }
+}
+
+const IMAGES: &[&str] = &[
+    "0 737364796e6f20696d61676500000001\n16 0010000000000000\n24 0010000000000000\n40 00\n",
+    "40 0100000000000000\n48 03000000\n52 00000000\n",
+    "40 0200000000000000\n48 02000000\n52 00100000\n4200 01\n",
+    "40 00\n48 01000000\n52 08000000\n64 6360000000\n",
+];
 
 /// Documents as files of the user's.
 const PUBLISHED: Target = Target { name: "published", run: published, corpus: DOCUMENTS };

@@ -3,6 +3,7 @@
 mod complete;
 mod drives;
 mod fio;
+mod image;
 mod import;
 mod io;
 mod iozone;
@@ -21,6 +22,7 @@ use clap::{Parser, Subcommand};
 
 pub use self::drives::{DrivesArgs, DrivesCommand, FitArgs, HereArgs, ReplicateArgs};
 pub use self::fio::FioArgs;
+pub use self::image::{ImageArgs, ImageCommand};
 pub use self::import::ImportArgs;
 pub use self::io::IoArgs;
 pub use self::iozone::IozoneArgs;
@@ -96,6 +98,8 @@ pub enum Command {
     Rm(RmArgs),
     /// After a kill or a power loss: check borrowed blocks, and put them back
     Recover(RecoverArgs),
+    /// Make images for `run -m restore`
+    Image(ImageArgs),
     /// Check whether this machine is fit to measure
     Doctor(DoctorArgs),
     /// Print the completions of a shell

@@ -5,6 +5,7 @@ pub mod doctor;
 pub mod drives;
 pub mod fio;
 pub mod fit;
+pub mod image;
 pub mod import;
 pub mod io;
 pub mod iozone;

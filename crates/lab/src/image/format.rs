@@ -1,0 +1,210 @@
+//! The bytes of an image: a header, and a record for each block in ascending order.
+//!
+//! All numbers are little-endian. The header is 40 bytes: the magic, the length of a block (4), zero
+//! (4), the length of the source (8), and xxh3 of these (8). A record is a head of 24 bytes, the number
+//! of its block (8), its kind (4), the bytes that follow (4), and xxh3 of the content with the number
+//! as its seed (8), and then the stored bytes: deflated, plain, or none for a block of zeros. Every
+//! block of the source has its record, so that a missing one shows. Parsing allocates no more than a
+//! block and never panics.
+
+use miniz_oxide::deflate::compress_to_vec;
+use miniz_oxide::inflate::decompress_to_vec_with_limit;
+use thiserror::Error;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// Marks an image; its last byte is the version.
+const MAGIC: [u8; 16] = *b"ssdyno image\0\0\0\x01";
+
+/// Length of the header.
+pub const HEADER: usize = 40;
+
+/// Length of the head of a record.
+pub const RECORD: usize = 24;
+
+/// Length of a block that `make` chooses, bytes.
+pub const BLOCK: u32 = 1 << 20;
+
+/// Lengths of a block that are read.
+const BLOCKS: std::ops::RangeInclusive<u32> = 4096..=16 << 20;
+
+/// The largest source: that of a drive, bytes.
+const SOURCE_MOST: u64 = 1 << 50;
+
+/// Level of compression: the middle of the range.
+const LEVEL: u8 = 6;
+
+/// A fault of an image.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ImageError {
+    /// It does not begin as one.
+    #[error("this is no image of ssdyno")]
+    NoImage,
+    /// The header is damaged, or its values are impossible.
+    #[error("the header is damaged")]
+    Header,
+    /// The file ends too early.
+    #[error("it ends within block {block} of {blocks}, at byte {at}")]
+    Ends {
+        /// The block that is missing, from 0.
+        block: u64,
+        /// Blocks of the image.
+        blocks: u64,
+        /// Place in the image.
+        at: u64,
+    },
+    /// A block is damaged.
+    #[error("block {block} of {blocks} at byte {at} is damaged: {why}")]
+    Block {
+        /// Its number, from 0.
+        block: u64,
+        /// Blocks of the image.
+        blocks: u64,
+        /// Place of its record in the image.
+        at: u64,
+        /// What is wrong.
+        why: &'static str,
+    },
+}
+
+/// The header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Bytes of a block; the last one may be shorter.
+    pub block_bytes: u32,
+    /// Bytes of the source.
+    pub bytes: u64,
+}
+
+impl Head {
+    /// Number of blocks.
+    pub fn blocks(&self) -> u64 {
+        self.bytes.div_ceil(u64::from(self.block_bytes))
+    }
+
+    /// First byte of a block on the target, and its length.
+    pub fn place(&self, block: u64) -> (u64, usize) {
+        let at = block * u64::from(self.block_bytes);
+        (at, u64::from(self.block_bytes).min(self.bytes - at) as usize)
+    }
+
+    /// The bytes of the header.
+    pub fn to_bytes(self) -> [u8; HEADER] {
+        let mut out = [0; HEADER];
+        out[..16].copy_from_slice(&MAGIC);
+        out[16..20].copy_from_slice(&self.block_bytes.to_le_bytes());
+        out[24..32].copy_from_slice(&self.bytes.to_le_bytes());
+        let sum = xxh3_64(&out[..32]);
+        out[32..].copy_from_slice(&sum.to_le_bytes());
+        out
+    }
+}
+
+/// Reads the header.
+pub fn head(bytes: &[u8]) -> Result<Head, ImageError> {
+    if !bytes.starts_with(&MAGIC) {
+        return Err(ImageError::NoImage);
+    }
+    let (Some(block_bytes), Some(source), Some(sum), Some(summed)) =
+        (u32_at(bytes, 16), u64_at(bytes, 24), u64_at(bytes, 32), bytes.get(..32))
+    else {
+        return Err(ImageError::Header);
+    };
+    let possible = BLOCKS.contains(&block_bytes)
+        && block_bytes.is_power_of_two()
+        && (1..=SOURCE_MOST).contains(&source)
+        && source.is_multiple_of(512);
+    match possible && sum == xxh3_64(summed) {
+        true => Ok(Head { block_bytes, bytes: source }),
+        false => Err(ImageError::Header),
+    }
+}
+
+/// How the content of a block is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Deflated,
+    Plain,
+    Zeros,
+}
+
+/// The head of a record, checked against the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    block: u64,
+    kind: Kind,
+    /// Bytes that follow.
+    pub stored: u32,
+    /// Bytes of the content.
+    bytes: usize,
+    sum: u64,
+    blocks: u64,
+    at: u64,
+}
+
+/// Reads the head of the record of this block, which is at this byte of the image.
+pub fn record(bytes: &[u8], head: &Head, block: u64, at: u64) -> Result<Record, ImageError> {
+    let blocks = head.blocks();
+    let wrong = |why| Err(ImageError::Block { block, blocks, at, why });
+    let (Some(number), Some(kind), Some(stored), Some(sum)) =
+        (u64_at(bytes, 0), u32_at(bytes, 8), u32_at(bytes, 12), u64_at(bytes, 16))
+    else {
+        return Err(ImageError::Ends { block, blocks, at });
+    };
+    if number != block || block >= blocks {
+        return wrong("it is the record of another block");
+    }
+    let length = head.place(block).1;
+    let kind = match (kind, stored as usize) {
+        (1, 1..) if (stored as usize) < length => Kind::Deflated,
+        (2, plain) if plain == length => Kind::Plain,
+        (3, 0) => Kind::Zeros,
+        _ => return wrong("its kind or its length is impossible"),
+    };
+    Ok(Record { block, kind, stored, bytes: length, sum, blocks, at })
+}
+
+impl Record {
+    /// The content, from the stored bytes.
+    pub fn content(&self, stored: &[u8]) -> Result<Vec<u8>, ImageError> {
+        let Record { block, blocks, at, .. } = *self;
+        let wrong = |why| Err(ImageError::Block { block, blocks, at, why });
+        let content = match self.kind {
+            Kind::Zeros => vec![0; self.bytes],
+            Kind::Plain => stored.to_vec(),
+            Kind::Deflated => match decompress_to_vec_with_limit(stored, self.bytes) {
+                Ok(content) => content,
+                Err(_) => return wrong("it does not inflate"),
+            },
+        };
+        match content.len() == self.bytes && xxh3_64_with_seed(&content, block) == self.sum {
+            true => Ok(content),
+            false => wrong("its checksum differs"),
+        }
+    }
+}
+
+/// The record of a block, with its stored bytes.
+pub fn stored(block: u64, content: &[u8]) -> Vec<u8> {
+    let zeros = content.iter().all(|byte| *byte == 0);
+    let deflated = if zeros { Vec::new() } else { compress_to_vec(content, LEVEL) };
+    let (kind, stored): (u32, &[u8]) = match () {
+        () if zeros => (3, &[]),
+        () if deflated.len() < content.len() => (1, &deflated),
+        () => (2, content),
+    };
+    let mut out = Vec::with_capacity(RECORD + stored.len());
+    out.extend(block.to_le_bytes());
+    out.extend(kind.to_le_bytes());
+    out.extend((stored.len() as u32).to_le_bytes());
+    out.extend(xxh3_64_with_seed(content, block).to_le_bytes());
+    out.extend(stored);
+    out
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}

@@ -1,0 +1,60 @@
+//! `ssdyno image make`: a file or a drive, read from end to end, as an image.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use emit::Replacement;
+use serde::Serialize;
+use workload::units::decimal;
+
+use super::format::{BLOCK, Head, stored};
+use crate::error::{ErrorKind, LabError, Result};
+
+/// A source is a whole number of these, as targets are.
+const SECTOR: u64 = 512;
+
+/// An image that was made.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Made {
+    /// Bytes of the source.
+    pub bytes: u64,
+    /// Bytes of the image.
+    pub image_bytes: u64,
+    /// Blocks of the image.
+    pub blocks: u64,
+}
+
+/// Makes an image of a file or a block device, which is only read. It appears when it is complete.
+pub fn make(source: &Path, image: &Path) -> Result<Made> {
+    let shown = source.display();
+    let failed = |error: std::io::Error| LabError::new(ErrorKind::Io, format!("{shown}: {error}"));
+    let mut file = File::open(source).map_err(failed)?;
+    let kind = file.metadata().map_err(failed)?.file_type();
+    if !kind.is_file() && !kind.is_block_device() {
+        let text = format!("{shown} is neither a file nor a block device");
+        return Err(LabError::usage(text).advise("a file or a drive with the content to restore"));
+    }
+    let bytes = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    file.seek(SeekFrom::Start(0)).map_err(failed)?;
+    if bytes == 0 || !bytes.is_multiple_of(SECTOR) {
+        let text = format!("{shown} has {}, which is no number of sectors", decimal(bytes));
+        return Err(LabError::usage(text).advise("a source of whole sectors of 512 bytes"));
+    }
+    let head = Head { block_bytes: BLOCK, bytes };
+    let unwritten =
+        |e: std::io::Error| LabError::new(ErrorKind::Io, format!("{}: {e}", image.display()));
+    let mut out = Replacement::create(image).map_err(unwritten)?;
+    out.write_all(&head.to_bytes()).map_err(unwritten)?;
+    let mut image_bytes = head.to_bytes().len() as u64;
+    for block in 0..head.blocks() {
+        let mut content = vec![0; head.place(block).1];
+        file.read_exact(&mut content).map_err(failed)?;
+        let record = stored(block, &content);
+        out.write_all(&record).map_err(unwritten)?;
+        image_bytes += record.len() as u64;
+    }
+    out.finish().map_err(unwritten)?;
+    Ok(Made { bytes, image_bytes, blocks: head.blocks() })
+}

@@ -1,0 +1,113 @@
+//! Images made and read again, whole and broken.
+
+use std::fs;
+
+use methods::{ImageFile, Options, Session};
+use rig::{Event, Rig};
+
+use super::{ImageOnDisk, make};
+
+const MIB: usize = 1 << 20;
+
+/// Three blocks of one kind each, and a shorter one.
+fn source() -> Vec<u8> {
+    let mut state = 1u64;
+    let mut random = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 56) as u8
+    };
+    let mut bytes = vec![0; 3 * MIB + 4096];
+    bytes[..MIB].iter_mut().for_each(|byte| *byte = random());
+    bytes[MIB..2 * MIB].iter_mut().enumerate().for_each(|(i, byte)| *byte = (i / 512) as u8);
+    bytes[3 * MIB..].iter_mut().for_each(|byte| *byte = random());
+    bytes
+}
+
+/// All blocks up to a fault, and the fault.
+fn read(image: &ImageOnDisk) -> (Vec<u8>, Option<String>) {
+    let (mut bytes, mut blocks) = (Vec::new(), image.open().expect("it opens"));
+    loop {
+        match blocks.next_block() {
+            Ok(Some(block)) => {
+                assert_eq!(block.offset, bytes.len() as u64);
+                bytes.extend(block.bytes);
+            }
+            Ok(None) => return (bytes, None),
+            Err(why) => return (bytes, Some(why)),
+        }
+    }
+}
+
+#[test]
+fn an_image_gives_back_its_source_and_a_broken_one_ends_before_the_broken_block() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (from, to) = (dir.path().join("source"), dir.path().join("image"));
+    let bytes = source();
+    fs::write(&from, &bytes).expect("written");
+    let made = make(&from, &to).expect("made");
+    assert_eq!((made.bytes, made.blocks), (bytes.len() as u64, 4));
+    assert!(made.image_bytes < 2 * MIB as u64, "zeros and patterns take no room: {made:?}");
+    let image = ImageOnDisk::open(&to).expect("an image");
+    assert_eq!((read(&image), image.bytes()), ((bytes.clone(), None), made.bytes));
+    let whole = fs::read(&to).expect("there");
+    // Every 4099th byte, one bit of it: found, and nothing of that block comes out.
+    for at in (40..whole.len()).step_by(40_993).chain([41, 50, 60, whole.len() - 1]) {
+        let mut broken = whole.clone();
+        broken[at] ^= 1;
+        fs::write(&to, &broken).expect("written");
+        let (good, why) = read(&image);
+        let why = why.expect("a fault");
+        assert!(why.contains(&format!("block {} of 4", good.len() / MIB)), "{at}: {why}");
+        assert_eq!(good, bytes[..good.len()]);
+    }
+    for length in [whole.len() - 1, whole.len() / 2, 41] {
+        fs::write(&to, &whole[..length]).expect("written");
+        let (good, why) = read(&image);
+        let why = why.expect("a fault");
+        assert!(why.starts_with("it ends within block "), "{length}: {why}");
+        assert_eq!(good, bytes[..good.len()]);
+    }
+    for (content, why) in [(&whole[1..], "no image"), (&whole[..39], "header"), (&[], "no image")] {
+        fs::write(&to, content).expect("written");
+        let error = ImageOnDisk::open(&to).expect_err("refused").to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn a_restored_drive_holds_the_source_and_the_slowest_part_is_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (from, to) = (dir.path().join("source"), dir.path().join("image"));
+    let bytes = source();
+    fs::write(&from, &bytes).expect("written");
+    make(&from, &to).expect("made");
+    let restore = |spec: &str| {
+        let typed = [("image".to_string(), vec![to.display().to_string()])];
+        let usual = Options::default();
+        let options = crate::work::options(&["restore".into()], &typed, usual).expect("an image");
+        let spec = model::DriveSpec::preset(spec).expect("known");
+        let never = std::sync::Arc::default();
+        let nobody = Box::new(|_: &Event| {});
+        let mut rig = engine::Simulator::new(spec, "sim:drive", never, nobody);
+        let mut session = Session::new(&mut rig);
+        let result = session.run(methods::find("restore").expect("known"), &options);
+        let out = session.finish();
+        let mut held = vec![0; bytes.len()];
+        rig.blocks().expect("a door").read(0, &mut held).expect("read");
+        (result.map_err(|error| error.to_string()), out, held)
+    };
+    // A card of 6 MB/s is slower than any processor.
+    let (result, out, held) = restore("sd-class2");
+    assert_eq!((result, held == bytes), (Ok(()), true));
+    assert_eq!(out.verdicts[0].kind.name(), "WRITES", "{}", out.verdicts[0].text);
+    assert!(out.answer.expect("one").headline.ends_with("the drive is the limit."));
+    // The second block is broken: the first is written, and nothing after it.
+    let mut broken = fs::read(&to).expect("there");
+    let at = 40 + 24 + MIB + 24 + 10;
+    broken[at] ^= 1;
+    fs::write(&to, broken).expect("written");
+    let (result, _, held) = restore("sd-class2");
+    let error = result.expect_err("broken");
+    assert!(error.contains("block 1 of 4 at byte 1048640 is damaged"), "{error}");
+    assert!(held[..MIB] == bytes[..MIB] && held[MIB..].iter().all(|byte| *byte == 0));
+}

@@ -1,0 +1,115 @@
+//! The image as its user sees it: checked blocks in ascending order, and the time they took.
+
+use workload::{Content, Filler};
+
+use crate::Options;
+
+/// Bytes of a block.
+const BLOCK: usize = 1 << 20;
+
+/// Bytes that are written without an image.
+const GENERATED: u64 = 64 << 20;
+
+/// A block that was inflated and checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageBlock {
+    /// First byte on the target.
+    pub offset: u64,
+    /// Content.
+    pub bytes: Vec<u8>,
+}
+
+/// Work done for the blocks so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Bytes of the image read.
+    pub image_bytes: u64,
+    /// Time spent reading, nanoseconds; 0: nothing is read.
+    pub source_ns: u64,
+    /// Time spent inflating and checking, nanoseconds; 0: nothing is.
+    pub processor_ns: u64,
+    /// Time from the first read to the end, nanoseconds.
+    pub elapsed_ns: u64,
+}
+
+/// The blocks of an image, one after the other.
+pub trait BlockSource {
+    /// The next block; `None` after the last.
+    ///
+    /// # Errors
+    /// The place and the reason, if the image is broken or cannot be read. Nothing follows.
+    fn next_block(&mut self) -> Result<Option<ImageBlock>, String>;
+
+    /// Work done so far.
+    fn spent(&self) -> Spent;
+}
+
+/// An image that can be opened.
+pub trait ImageFile: Send + Sync {
+    /// Its name for messages.
+    fn name(&self) -> String;
+
+    /// Bytes of the target that it covers.
+    fn bytes(&self) -> u64;
+
+    /// Bytes that are written at most.
+    fn written(&self) -> u64 {
+        self.bytes()
+    }
+
+    /// Starts reading.
+    ///
+    /// # Errors
+    /// The reason why it cannot be read.
+    fn open(&self) -> Result<Box<dyn BlockSource>, String>;
+}
+
+/// Blocks of random content, made before they are written.
+pub(super) struct Generated {
+    bytes: u64,
+    seed: u64,
+}
+
+impl Generated {
+    pub fn new(options: &Options) -> Generated {
+        let bytes = options.size.unwrap_or(GENERATED).min(GENERATED) / BLOCK as u64 * BLOCK as u64;
+        Generated { bytes: bytes.max(BLOCK as u64), seed: options.seed }
+    }
+}
+
+impl ImageFile for Generated {
+    fn name(&self) -> String {
+        "generated blocks".into()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn open(&self) -> Result<Box<dyn BlockSource>, String> {
+        let filler = Filler::new(Content::Random, self.seed);
+        Ok(Box::new(Generating { filler, at: 0, bytes: self.bytes }))
+    }
+}
+
+struct Generating {
+    filler: Filler,
+    at: u64,
+    bytes: u64,
+}
+
+impl BlockSource for Generating {
+    fn next_block(&mut self) -> Result<Option<ImageBlock>, String> {
+        if self.at >= self.bytes {
+            return Ok(None);
+        }
+        let (offset, mut bytes) = (self.at, vec![0; BLOCK]);
+        self.filler.fill(&mut bytes, offset);
+        self.at += BLOCK as u64;
+        Ok(Some(ImageBlock { offset, bytes }))
+    }
+
+    fn spent(&self) -> Spent {
+        Spent::default()
+    }
+}

@@ -1,0 +1,101 @@
+//! `restore` on a drive for tests: the slowest part, images that do not fit, and broken ones.
+
+use std::sync::Arc;
+
+use record::TargetKind;
+
+use super::{BlockSource, IMAGE, Image, ImageBlock, ImageFile, Restore, Spent};
+use crate::fake::{Fake, Traits, perform};
+use crate::{Options, Outcome, plan};
+
+const MIB: u64 = 1 << 20;
+
+/// An image of so many blocks, of which one is broken, from parts of these rates.
+#[derive(Clone, Copy, Default)]
+struct Parts {
+    blocks: u64,
+    broken: Option<u64>,
+    source_ns: u64,
+    processor_ns: u64,
+    next: u64,
+}
+
+impl ImageFile for Parts {
+    fn name(&self) -> String {
+        "os.img".into()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.blocks * MIB
+    }
+
+    fn open(&self) -> Result<Box<dyn BlockSource>, String> {
+        Ok(Box::new(*self))
+    }
+}
+
+impl BlockSource for Parts {
+    fn next_block(&mut self) -> Result<Option<ImageBlock>, String> {
+        if Some(self.next) == self.broken {
+            return Err(format!("block {} is damaged", self.next));
+        }
+        let offset = self.next * MIB;
+        self.next += 1;
+        Ok((self.next <= self.blocks).then(|| ImageBlock { offset, bytes: vec![7; MIB as usize] }))
+    }
+
+    fn spent(&self) -> Spent {
+        let elapsed_ns = self.source_ns.max(self.processor_ns);
+        let (source_ns, processor_ns) = (self.source_ns, self.processor_ns);
+        Spent { image_bytes: self.next * MIB / 2, source_ns, processor_ns, elapsed_ns }
+    }
+}
+
+fn restored(parts: Parts, fake: &mut Fake) -> (Outcome, Result<(), String>) {
+    let options = Options::default().with(&IMAGE, Image::Opened(Arc::new(parts)));
+    let mut out = Outcome::default();
+    let result = perform(&Restore, fake, &options, &mut out);
+    (out, result.map_err(|error| error.to_string()))
+}
+
+#[test]
+fn the_slowest_part_is_the_limit_and_two_alike_are_undetermined() {
+    // 16 MiB at 500 MB/s and 8 in flight: 34 ms at least.
+    for (source_ns, processor_ns, kind) in [
+        (1_000_000, 2_000_000, "WRITES"),
+        (1_000_000_000, 2_000_000, "SOURCE"),
+        (500_000_000, 1_000_000_000, "CPU"),
+        (1_000_000_000, 1_050_000_000, "UNDETERMINED"),
+    ] {
+        let mut fake = Fake::given_away(Traits::default(), 64 * MIB);
+        let parts = Parts { blocks: 16, source_ns, processor_ns, ..Parts::default() };
+        let (out, result) = restored(parts, &mut fake);
+        assert_eq!((result, fake.written), (Ok(()), 16 * MIB));
+        assert_eq!(out.verdicts[0].kind.name(), kind, "{}", out.verdicts[0].text);
+    }
+}
+
+#[test]
+fn nothing_is_written_from_a_broken_block_on() {
+    let mut fake = Fake::given_away(Traits::default(), 64 * MIB);
+    let parts = Parts { blocks: 16, broken: Some(11), ..Parts::default() };
+    let (out, result) = restored(parts, &mut fake);
+    assert_eq!(result, Err("os.img: block 11 is damaged".to_string()));
+    assert_eq!((fake.written, out.verdicts.len()), (11 * MIB, 0));
+}
+
+#[test]
+fn an_image_must_fit_and_the_target_must_be_given_away() {
+    let mut small = Fake::given_away(Traits::default(), 8 * MIB);
+    let parts = Parts { blocks: 16, ..Parts::default() };
+    let (_, result) = restored(parts, &mut small);
+    assert_eq!(result, Err("the image needs 16 MiB, and /dev/x has 8 MiB".to_string()));
+    let mut lent = Fake::read_only(Traits::default());
+    let (_, result) = restored(parts, &mut lent);
+    assert!(result.is_err_and(|error| error.contains("was not given away")));
+    assert_eq!((small.written, lent.written), (0, 0));
+    let options = Options::default().with(&IMAGE, Image::Opened(Arc::new(parts)));
+    let plan = plan(&Restore, &Fake::new(Traits::default()).info, &options).expect("room");
+    assert_eq!((plan.write_bytes_max, plan.safety), (16 * MIB, record::Safety::Scratch));
+    assert_eq!(Fake::new(Traits::default()).info.target.kind, TargetKind::Directory);
+}
