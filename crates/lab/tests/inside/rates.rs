@@ -117,8 +117,8 @@ fn wear(kind: &str, trim: &str, seed: u64) -> Judged {
         _ => [stale + lost, flipped + torn + if misplaced < due { 1.0 } else { 0.0 }],
     };
     match verdict.as_str() {
-        "ENDURED" => Judged::answered(due == 0.0),
-        "CONTENT LOST" => Judged::answered(named == [due, 0.0]),
+        "ENDURED" => Judged::answered(kind == "none" || due == 0.0),
+        "CONTENT LOST" => Judged::answered(kind != "none" && named == [due, 0.0]),
         _ => Judged::False,
     }
 }
