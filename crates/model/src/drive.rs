@@ -55,6 +55,8 @@ struct Costs {
     write: u64,
     latency: u64,
     host: u64,
+    /// Copying on the host, picoseconds per byte read and written.
+    copy_ps: [u64; 2],
     flush: u64,
     discard: u64,
     discard_gib: u64,
@@ -75,6 +77,8 @@ impl Costs {
             write: ns(*spec.command.write_us),
             latency: ns(*spec.command.latency_us),
             host: ns(*spec.host.command_us),
+            copy_ps: [*spec.host.read_copy_mb_s, *spec.host.write_copy_mb_s]
+                .map(|mb_s| if mb_s > 0.0 { (1e6 / mb_s).round() as u64 } else { 0 }),
             flush: ns(*spec.command.flush_us),
             discard: ns(*spec.discard.command_us),
             discard_gib: ns(*spec.discard.gib_us),
@@ -85,6 +89,16 @@ impl Costs {
             sleep_after: ns(*spec.command.sleep_after_ms * 1e3),
             wake: ns(*spec.command.wake_us),
             usual: [ns(*spec.command.read_us), ns(*spec.command.write_us)],
+        }
+    }
+
+    /// Time of a command on the host: fixed, and copying the data.
+    #[inline]
+    fn on_host(&self, op: &Op) -> u64 {
+        match op.kind {
+            OpKind::Read => self.host + u64::from(op.bytes) * self.copy_ps[0] / 1000,
+            OpKind::Write => self.host + u64::from(op.bytes) * self.copy_ps[1] / 1000,
+            OpKind::Flush | OpKind::Discard => self.host,
         }
     }
 }
@@ -217,7 +231,7 @@ impl Drive {
         self.counters.commands[op.kind as usize] += 1;
         self.busy_until = self.busy_until.max(done);
         self.awake_until = done + self.costs.sleep_after;
-        Completion { done_ns: self.media.vary.seen_by_host(done + self.costs.host), status }
+        Completion { done_ns: self.media.vary.seen_by_host(done + self.costs.on_host(op)), status }
     }
 
     /// The controller drifts with the flash.

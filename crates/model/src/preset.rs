@@ -140,6 +140,9 @@ impl DriveSpec {
             spec.link.insert(0, LinkSpec { bus, ..LinkSpec::default() });
             return Ok(spec);
         }
+        if key == "host" && value.parse::<f64>().is_err() {
+            return spec.behind(value);
+        }
         let full = SHORT.iter().find(|(short, _)| *short == key).map_or(key, |(_, full)| full);
         let mut table = Table::try_from(&spec).map_err(|e| e.to_string())?;
         let place = leaf(&mut table, full).ok_or_else(|| {
@@ -153,6 +156,22 @@ impl DriveSpec {
         given.insert("from".into(), Value::String("given".into()));
         *place = Value::Table(given);
         table.try_into().map_err(|e: toml::de::Error| e.message().trim().to_string())
+    }
+
+    /// The drive behind the host of that name: the host's costs instead of its own, and the host's
+    /// links in front of its own. They keep their origins.
+    fn behind(mut self, host: &str) -> Result<DriveSpec, String> {
+        let found = crate::hosts::HOSTS.iter().find(|(known, _)| *known == host);
+        let Some((_, text)) = found else {
+            let names = crate::hosts::HOSTS.iter().map(|(name, _)| *name);
+            let near = nearest(host, names);
+            return Err(format!("'{host}' is neither a time in us nor a known host{near}"));
+        };
+        let file = format!("drives/hosts/{host}.toml");
+        let host = DriveSpec::parse(&file, text).map_err(|e| e.to_string())?;
+        self.host = host.host;
+        self.link.splice(0..0, host.link);
+        Ok(self)
     }
 
     /// All figures of the description, in the order of the file format.
@@ -331,6 +350,40 @@ mod tests {
         assert_eq!((*spec.heat.ambient_c, spec.heat.ambient_c.from), (40.0, Origin::Given));
         let spec = spec.with_overrides(&[("link", "pcie-2x1")]).expect("known");
         assert_eq!(*spec.link[0].bus, "pcie-2x1");
+    }
+
+    #[test]
+    fn a_host_brings_its_costs_and_its_links() {
+        let drive = DriveSpec::preset("sabrent-sb1342-512").expect("a preset");
+        let with = |value| drive.with_overrides(&[("host", value)]).map_err(|e| e.to_string());
+        let behind = with("riscos-cm4").expect("a host");
+        assert_eq!(
+            (*behind.host.command_us, behind.host.command_us.from),
+            (1500.0, Origin::Fitted)
+        );
+        let buses: Vec<&str> = behind.link.iter().map(|link| link.bus.as_str()).collect();
+        assert_eq!(buses, ["pcie-2x1", "pcie-3x4"]);
+        assert_eq!(*with("100").expect("a time").host.command_us, 100.0);
+        let error = with("riscos-cm5").expect_err("no such host");
+        assert!(error.contains("did you mean 'riscos-cm4'?"), "{error}");
+    }
+
+    #[test]
+    fn every_host_is_well_formed_and_named_after_its_file() {
+        for (name, text) in crate::hosts::HOSTS {
+            let host = DriveSpec::parse(name, text).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(host.name, *name);
+            assert!(!host.about.is_empty(), "{name}");
+            // Everything but host and links stays as it is.
+            let rest = DriveSpec {
+                name: host.name.clone(),
+                about: host.about.clone(),
+                host: host.host.clone(),
+                link: host.link.clone(),
+                ..DriveSpec::default()
+            };
+            assert_eq!(host, rest, "{name}");
+        }
     }
 
     #[test]

@@ -23,6 +23,8 @@ const RANGES: &[Range] = &[
     ("formats", 512.0, 4096.0, "bytes"),
     ("seed", f64::MIN, f64::MAX, ""),
     ("host.command_us", 0.0, LONGEST_US, "us"),
+    ("host.read_copy_mb_s", 0.0, FASTEST_MB_S, "MB/s"),
+    ("host.write_copy_mb_s", 0.0, FASTEST_MB_S, "MB/s"),
     ("alias.real", 0.0, LARGEST, "bytes"),
     ("alias.cache", 0.0, 1e9, "bytes"),
     ("fault.every", 1.0, 4e9, ""),

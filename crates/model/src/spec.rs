@@ -103,11 +103,15 @@ pub struct HostSpec {
     /// Host time per command (system call, driver, interrupt), us. Mostly waiting: it limits
     /// commands at depth 1, not many in flight.
     pub command_us: Figure<f64>,
+    /// Rate at which the host's driver copies data it has read, decimal MB/s; 0: it does not copy.
+    pub read_copy_mb_s: Figure<f64>,
+    /// The same of data it is about to write.
+    pub write_copy_mb_s: Figure<f64>,
 }
 
 impl Default for HostSpec {
     fn default() -> Self {
-        HostSpec { command_us: guess(0.0) }
+        HostSpec { command_us: guess(0.0), read_copy_mb_s: guess(0.0), write_copy_mb_s: guess(0.0) }
     }
 }
 

@@ -6,6 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::basis::Basis;
+use super::headline::Headline;
+use super::question::Question;
 use super::unit::Unit;
 use super::{beside, here};
 use crate::error::{LabError, Result};
@@ -35,6 +38,11 @@ pub struct Document {
     /// Figures of those experiments.
     #[serde(rename = "figure")]
     pub figures: Vec<Figure>,
+    /// The document's own result, as it printed it.
+    pub headline: Option<Headline>,
+    /// Questions that the document leaves open.
+    #[serde(rename = "question", default)]
+    pub questions: Vec<Question>,
     /// Charts of the same shape as the published ones.
     #[serde(rename = "chart", default)]
     pub charts: Vec<Chart>,
@@ -106,8 +114,12 @@ pub struct Figure {
     pub bound: Option<Bound>,
     /// Its place in the document, or another source.
     pub source: String,
+    /// Its path in `published/figures`, if it is there.
+    pub of: Option<String>,
     /// Why the model cannot meet it, where that is known.
     pub reason: Option<String>,
+    /// Its basis, where a step of the experiment was fitted to it and not the drive.
+    pub basis: Option<Basis>,
 }
 
 /// A figure as written in the file: with its value, or with the path of it in `published/figures`.
@@ -130,13 +142,14 @@ struct Written {
     bound: Option<Bound>,
     source: Option<String>,
     reason: Option<String>,
+    basis: Option<Basis>,
 }
 
 impl TryFrom<Written> for Figure {
     type Error = String;
 
     fn try_from(written: Written) -> std::result::Result<Figure, String> {
-        let Written { what, experiment, read, tolerance, reason, .. } = written;
+        let Written { what, experiment, read, tolerance, reason, basis, .. } = written;
         let (published, to, unit, bound, source) = match &written.of {
             Some(path) => of(path, written.rounded)?,
             None => {
@@ -148,8 +161,21 @@ impl TryFrom<Written> for Figure {
             }
         };
         let bound = written.bound.or(bound);
-        let source = written.source.unwrap_or(source);
-        Ok(Figure { what, experiment, read, published, to, unit, tolerance, bound, source, reason })
+        let (source, of) = (written.source.unwrap_or(source), written.of);
+        Ok(Figure {
+            what,
+            experiment,
+            read,
+            published,
+            to,
+            unit,
+            tolerance,
+            bound,
+            source,
+            of,
+            reason,
+            basis,
+        })
     }
 }
 
@@ -193,6 +219,11 @@ pub enum Reading {
         /// Last share of the bytes.
         #[serde(default = "whole")]
         to: f64,
+    },
+    /// Time of these workloads together.
+    Elapsed {
+        /// The workloads.
+        elapsed: Vec<String>,
     },
     /// The quantity of one workload over that of another.
     Ratio {
@@ -262,6 +293,9 @@ pub enum Chart {
         title: String,
         /// Prefix of the figures' descriptions.
         bars: String,
+        /// Their last word, if not all of them are meant.
+        #[serde(default)]
+        of: String,
     },
 }
 
@@ -306,6 +340,7 @@ mod tests {
                     Reading::Metric(metric) => vec![metric.split('.').next().unwrap_or("")],
                     Reading::Course { course, .. } => vec![course.as_str()],
                     Reading::Ratio { ratio, .. } => ratio.iter().map(String::as_str).collect(),
+                    Reading::Elapsed { elapsed } => elapsed.iter().map(String::as_str).collect(),
                 };
                 assert_ne!(experiment.method.is_some(), !experiment.steps.is_empty(), "{name}");
                 // The metrics of a method are not listed here.

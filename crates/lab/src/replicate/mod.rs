@@ -9,7 +9,9 @@ mod basis;
 pub mod beside;
 pub mod document;
 mod experiment;
+pub mod headline;
 pub mod here;
+pub mod question;
 mod reading;
 mod unit;
 

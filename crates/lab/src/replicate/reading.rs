@@ -82,9 +82,13 @@ pub fn difference(here: f64, published: f64, to: Option<f64>) -> f64 {
     here / nearest - 1.0
 }
 
-fn read(reading: &Reading, run: &Run) -> Option<f64> {
+/// The quantity in a record, in the record's unit.
+pub(super) fn read(reading: &Reading, run: &Run) -> Option<f64> {
     match reading {
         Reading::Metric(name) => run.metric(name)?.value,
+        Reading::Elapsed { elapsed } => {
+            elapsed.iter().map(|name| Some(Course::of(run, name)?.time_at(1.0) * 1e9)).sum()
+        }
         Reading::Course { course, take, phase, from, to } => {
             let course = Course::of(run, course)?;
             match take {
@@ -205,6 +209,21 @@ mod tests {
         assert!((mean - 340.0).abs() < 1e-6, "{mean}");
         let spread = take_from(&course, Take::Spread, 0.0, 1.0).expect("no phase");
         assert!((spread - 4.0).abs() < 1e-6, "{spread}");
+    }
+
+    #[test]
+    fn elapsed_times_of_workloads_add_up() {
+        let mut run = crate::published::find("002/mini-base-fio-1").expect("a record");
+        for name in ["lay-out", "mix"] {
+            let mut series = Series::new(name, 0, 0);
+            series.push(3_000_000_000, &[("write", record::Unit::BytesPerSecond, Some(1e6))]);
+            run.series.push(series);
+        }
+        let elapsed = |names: &[&str]| Reading::Elapsed {
+            elapsed: names.iter().map(ToString::to_string).collect(),
+        };
+        assert_eq!(read(&elapsed(&["lay-out", "mix"]), &run), Some(6e9));
+        assert_eq!(read(&elapsed(&["lay-out", "none"]), &run), None);
     }
 
     #[test]

@@ -35,8 +35,8 @@ pub fn run(args: &ReplicateArgs) -> Result {
     };
     let figures: Vec<Compared> = document.figures.iter().filter_map(compared).collect();
     let text = match args.json {
-        true => present::json(&page::json(name, &document, &figures, &done))?,
-        false => page::text(&document, &figures, &done, &screen::style()),
+        true => present::json(&page::json(name, &document, &figures, &done)?)?,
+        false => page::text(&document, &figures, &done, &screen::style())?,
     };
     present::print(&text)?;
     let met = figures.iter().all(|figure| figure.met);

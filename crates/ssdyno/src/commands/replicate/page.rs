@@ -1,6 +1,8 @@
 //! The results of experiments on virtual drives: the figures as a table, the charts, the records.
 
 use lab::replicate::document::{Bound, Chart};
+use lab::replicate::headline::Headline;
+use lab::replicate::question::Answered;
 use lab::replicate::{Basis, Compared, Course, Document};
 use record::Run;
 use report::table::{Align, Cell, Table};
@@ -23,14 +25,20 @@ pub struct Done {
 }
 
 /// Everything as text.
-pub fn text(document: &Document, figures: &[Compared], done: &[Done], style: &Style) -> String {
+pub fn text(
+    document: &Document,
+    figures: &[Compared],
+    done: &[Done],
+    style: &Style,
+) -> lab::Result<String> {
     let mut text = style.paint(Ink::Strong, &document.title) + "\n";
-    text += &format!(
-        "{}\n\n{}",
-        screen::wrap(&document.about, style.width.min(90)),
-        table(figures, style)
-    );
+    text += &format!("{}\n\n", screen::wrap(&document.about, style.width.min(90)));
+    text += &document.headline.as_ref().map_or(Ok(String::new()), |h| headline(h, style))?;
+    text += &table(figures, style);
     text += &missed(figures, style);
+    for answered in answers(document, done) {
+        text += &answer(&answered, style);
+    }
     for chart in &document.charts {
         text += &self::chart(chart, figures, done, style);
     }
@@ -49,7 +57,36 @@ pub fn text(document: &Document, figures: &[Compared], done: &[Done], style: &St
         figures.len(),
         apart.join(", ")
     );
-    text
+    Ok(text)
+}
+
+/// The document's own result as it printed it, and what it hides.
+fn headline(headline: &Headline, style: &Style) -> lab::Result<String> {
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right]);
+    for row in headline.table()? {
+        table.row([
+            Cell::from(row.machine),
+            Cell::from(row.tool),
+            Cell::new(Ink::Strong, format!("{:.2}", row.value)),
+        ]);
+    }
+    let title = style.paint(Ink::Strong, &headline.title);
+    let hidden = headline.hidden()?.map_or(String::new(), |text| screen::wrap(&text, 90) + "\n");
+    Ok(format!("{title}\n{}{hidden}\n", table.render(style)))
+}
+
+/// The document's open questions that the experiments run answer.
+fn answers<'a>(document: &'a Document, done: &'a [Done]) -> Vec<Answered<'a>> {
+    let run = |experiment: &str| Some(&done.iter().find(|d| d.experiment == experiment)?.run);
+    document.questions.iter().filter_map(|question| question.answer(run)).collect()
+}
+
+fn answer(answered: &Answered<'_>, style: &Style) -> String {
+    let unit = answered.unit.name_and_scale().0;
+    let values = answered.values.iter().map(|(name, value)| format!("{name} {}", number(*value)));
+    let values = values.collect::<Vec<_>>().join(", ");
+    let text = format!("{} {values} {unit}. {}", answered.answer, answered.limits);
+    format!("\n{}\n{}\n", style.paint(Ink::Strong, answered.ask), screen::wrap(&text, 90))
 }
 
 /// The figures met, and all, of each basis that occurs.
@@ -134,7 +171,7 @@ fn chart(chart: &Chart, figures: &[Compared], done: &[Done], style: &Style) -> S
         Chart::Courses { title, courses } => {
             (title, courses.iter().filter_map(|name| course(name, done, style)).collect())
         }
-        Chart::Bars { title, bars } => (title, self::bars(bars, figures, style)),
+        Chart::Bars { title, bars, of } => (title, self::bars((bars, of), figures, style)),
     };
     let lines: Vec<(String, String)> = lines;
     let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
@@ -158,9 +195,9 @@ fn course(name: &str, done: &[Done], style: &Style) -> Option<(String, String)> 
     Some((name.to_string(), format!("{line}  {} to {} MB/s", mb(low), mb(high))))
 }
 
-fn bars(begin: &str, figures: &[Compared], style: &Style) -> Vec<(String, String)> {
+fn bars((begin, end): (&str, &str), figures: &[Compared], style: &Style) -> Vec<(String, String)> {
     let shown = figures.iter().filter_map(|f| {
-        let name = f.what.strip_prefix(begin)?.trim_start_matches([',', ' ']);
+        let name = f.what.strip_prefix(begin)?.strip_suffix(end)?.trim_matches([',', ' ']);
         Some((name.to_string(), f.here?, f.unit))
     });
     let shown: Vec<_> = shown.collect();
@@ -172,7 +209,12 @@ fn bars(begin: &str, figures: &[Compared], style: &Style) -> Vec<(String, String
 }
 
 /// Everything as JSON.
-pub fn json(name: &str, document: &Document, figures: &[Compared], done: &[Done]) -> Value {
+pub fn json(
+    name: &str,
+    document: &Document,
+    figures: &[Compared],
+    done: &[Done],
+) -> lab::Result<Value> {
     let runs: Vec<Value> = done
         .iter()
         .map(|d| {
@@ -184,7 +226,11 @@ pub fn json(name: &str, document: &Document, figures: &[Compared], done: &[Done]
             })
         })
         .collect();
-    json!({
+    let headline = match &document.headline {
+        Some(headline) => json!({ "rows": headline.table()?, "hidden": headline.hidden()? }),
+        None => Value::Null,
+    };
+    Ok(json!({
         "document": name,
         "title": document.title,
         "met": figures.iter().filter(|f| f.met).count(),
@@ -192,9 +238,11 @@ pub fn json(name: &str, document: &Document, figures: &[Compared], done: &[Done]
         "by_basis": by_basis(figures)
             .map(|(basis, met, of)| (basis.name().to_string(), json!({ "met": met, "of": of })))
             .collect::<serde_json::Map<_, _>>(),
+        "headline": headline,
         "figures": figures,
+        "answers": answers(document, done),
         "runs": runs,
-    })
+    }))
 }
 
 #[cfg(test)]

@@ -1,0 +1,107 @@
+//! The result of a document as it printed it, and a pair of its figures that agree by accident.
+//!
+//! Everything is computed from the figures in `published/figures`; nothing is measured. Pure.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{LabError, Result};
+use crate::published::{self, Figure};
+
+/// A document's own result.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Headline {
+    /// The title of its table.
+    pub title: String,
+    /// Its rows, by their paths in `published/figures`.
+    pub rows: Vec<String>,
+    /// The figure it printed of each.
+    pub column: String,
+    /// Two rows that look alike.
+    pub alike: Option<Alike>,
+}
+
+/// Two rows whose totals agree while the parts do not.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alike {
+    /// The two rows.
+    pub rows: [String; 2],
+    /// The part of the total, in the same unit.
+    pub part: String,
+    /// The rate of that part.
+    pub rate: String,
+    /// The rest of the first row's total.
+    pub rest: String,
+}
+
+/// One row as printed.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The machine.
+    pub machine: String,
+    /// The tool.
+    pub tool: String,
+    /// The figure, in the unit of its column.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+}
+
+impl Headline {
+    /// The table.
+    pub fn table(&self) -> Result<Vec<Row>> {
+        self.rows.iter().map(|row| self.row(row)).collect()
+    }
+
+    fn row(&self, path: &str) -> Result<Row> {
+        let figure = figure(path, &self.column)?;
+        let run = published::find(path)?;
+        let machine = run.environment.board.unwrap_or_default();
+        let (value, unit) = (figure.value, figure.unit.to_string());
+        Ok(Row { machine, tool: run.method, value, unit })
+    }
+
+    /// Why two totals that agree hide a difference.
+    pub fn hidden(&self) -> Result<Option<String>> {
+        let Some(Alike { rows: [first, second], part, rate, rest }) = &self.alike else {
+            return Ok(None);
+        };
+        let value = |row: &str, column: &str| figure(row, column).map(|f| (f.value, f.unit));
+        let (total, unit) = value(first, &self.column)?;
+        let (total_2, _) = value(second, &self.column)?;
+        let ((inner, _), (inner_2, _)) = (value(first, part)?, value(second, part)?);
+        let ((rate_1, rate_unit), (rate_2, _)) = (value(first, rate)?, value(second, rate)?);
+        Ok(Some(format!(
+            "{total} and {total_2} {unit} differ by {:.1}% and hide a change of rate by {:.0}%: the \
+             workload itself took {inner:.1} and {inner_2:.1} {unit}, at {rate_1:.0} and {rate_2:.0} \
+             {rate_unit}. The first run spent {:.1} {unit} more outside of it: {rest}.",
+            (total_2 / total - 1.0).abs() * 100.0,
+            (1.0 - rate_2 / rate_1).abs() * 100.0,
+            (total - inner) - (total_2 - inner_2),
+        )))
+    }
+}
+
+/// A printed figure of a row.
+fn figure(row: &str, column: &str) -> Result<Figure> {
+    let found = published::figure(&format!("{row}/{column}"));
+    found.map(|(figure, _)| figure).map_err(LabError::usage)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::replicate::document;
+
+    #[test]
+    fn document_002_hides_twelve_percent_behind_two_equal_times() {
+        let headline = document::document("002").expect("there").headline.expect("its table");
+        let table = headline.table().expect("all rows are there");
+        let times: Vec<f64> = table.iter().map(|row| row.value).collect();
+        assert_eq!(times, [86.36, 85.77, 127.56, 127.78, 87.40, 86.62, 131.68, 130.42]);
+        let text = headline.hidden().expect("computed").expect("a pair");
+        for part in ["127.56 and 127.78 s", "0.2%", "by 12%", "112.5 and 127.3 s", "14.7 s"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Questions that a document leaves open, answered on the virtual drives of its experiments. Pure.
+//!
+//! An answer on a virtual drive says how a drive of this kind behaves where its model is right; the
+//! command for a real drive stands beside it.
+
+use record::Run;
+use serde::{Deserialize, Serialize};
+
+use super::document::Reading;
+use super::reading;
+use super::unit::Unit;
+
+/// An open question.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// In few words.
+    pub ask: String,
+    /// The values that answer it; the first is the one the others are held against.
+    pub values: Vec<Value>,
+    /// The unit they are shown in.
+    pub unit: Unit,
+    /// Share within which they count as equal.
+    pub within: f64,
+    /// The answer where they are equal.
+    pub same: String,
+    /// The answer where they differ.
+    pub differs: String,
+    /// What the virtual drive cannot know, and the command for a real one.
+    pub limits: String,
+}
+
+/// A value that answers a question.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Value {
+    /// Its name.
+    pub name: String,
+    /// The experiment it is found in.
+    pub experiment: String,
+    /// How it is read there.
+    pub read: Reading,
+}
+
+/// An answer.
+#[derive(Debug, Serialize)]
+pub struct Answered<'a> {
+    /// The question.
+    pub ask: &'a str,
+    /// Names and values, in `unit`.
+    pub values: Vec<(&'a str, f64)>,
+    /// The unit.
+    pub unit: Unit,
+    /// The largest difference from the first value, as a share of it.
+    pub difference: f64,
+    /// The answer.
+    pub answer: &'a str,
+    /// Its limits.
+    pub limits: &'a str,
+}
+
+impl Question {
+    /// The answer from records of the experiments; `None` where one is missing.
+    pub fn answer<'a>(&'a self, run: impl Fn(&str) -> Option<&'a Run>) -> Option<Answered<'a>> {
+        let scale = self.unit.name_and_scale().1;
+        let value = |value: &'a Value| {
+            let read = reading::read(&value.read, run(&value.experiment)?)?;
+            Some((value.name.as_str(), read / scale))
+        };
+        let values = self.values.iter().map(value).collect::<Option<Vec<_>>>()?;
+        let first = values.first()?.1;
+        let off = values.iter().map(|(_, value)| (value / first - 1.0).abs());
+        let difference = off.fold(0.0, f64::max);
+        let answer = if difference <= self.within { &self.same } else { &self.differs };
+        let Question { ask, unit, limits, .. } = self;
+        Some(Answered { ask, values, unit: *unit, difference, answer, limits })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Metric, Unit as RecordUnit};
+
+    use super::*;
+
+    #[test]
+    fn the_answer_follows_from_the_values() {
+        let text = r#"
+            ask = "Does it matter?"
+            unit = "MB/s"
+            within = 0.05
+            same = "no"
+            differs = "yes"
+            limits = "ssdyno run TARGET -m speed"
+            [[values]]
+            name = "start"
+            experiment = "e"
+            read = "a"
+            [[values]]
+            name = "end"
+            experiment = "e"
+            read = "b"
+        "#;
+        let question: Question = toml::from_str(text).expect("well formed");
+        let answer = |end: f64| {
+            let mut run = crate::published::find("002/mini-base-fio-1").expect("a record");
+            run.metrics = [("a", 20e6), ("b", end)]
+                .map(|(name, v)| Metric::single(name, RecordUnit::BytesPerSecond, v))
+                .to_vec();
+            question.answer(|name| (name == "e").then_some(&run)).map(|a| a.answer.to_string())
+        };
+        assert_eq!(answer(20.5e6).as_deref(), Some("no"));
+        assert_eq!(answer(10e6).as_deref(), Some("yes"));
+        assert!(question.answer(|_| None).is_none(), "an experiment that was not run");
+    }
+}
