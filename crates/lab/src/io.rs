@@ -3,6 +3,8 @@
 //! Options are checked and turned into a draft before the target is looked at; the region is filled
 //! in from the target. A scratch file is laid out first, so that reads reach the drive.
 
+use std::borrow::Cow;
+
 use methods::Session;
 use record::{Safety, TargetKind};
 use rig::{Preparation, TargetInfo};
@@ -200,14 +202,21 @@ impl Io {
     }
 }
 
+/// Reads the words of `ssdyno io`, which are the command's.
+pub type ReadIo<'a> = &'a dyn Fn(&str) -> std::result::Result<Io, String>;
+
 impl<'a> Work<'a> {
     /// A workload by hand.
     pub fn io(io: &'a Io) -> Work<'a> {
-        Work::new(ByHand(io))
+        Work::new(ByHand(Cow::Borrowed(io)))
+    }
+
+    pub(crate) fn of_io(io: Io) -> Work<'a> {
+        Work::new(ByHand(Cow::Owned(io)))
     }
 }
 
-struct ByHand<'a>(&'a Io);
+struct ByHand<'a>(Cow<'a, Io>);
 
 impl Script for ByHand<'_> {
     fn name(&self) -> &str {
@@ -279,7 +288,7 @@ mod tests {
     }
 
     fn planned(io: &Io, info: &TargetInfo) -> Result<Plan> {
-        Planner::plan(info, |session| ByHand(io).run(session))
+        Planner::plan(info, |session| ByHand(Cow::Borrowed(io)).run(session))
     }
 
     #[test]

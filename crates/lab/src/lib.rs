@@ -28,6 +28,7 @@ pub mod machine;
 pub mod partition;
 mod peers;
 mod prepare;
+pub mod protocol;
 pub mod published;
 mod recording;
 pub mod recover;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use methods::Outcome;
 use record::{
-    Answer, DriveIdentity, Environment, Finding, FindingKind, Health, HistoryKey, Level, Plan, Run,
-    Safety, Stamp, State, Target, TargetKind, Unit,
+    Answer, DriveIdentity, Environment, Finding, FindingKind, Health, HistoryKey, Level, PartOf,
+    Plan, Run, Safety, Stamp, State, Target, TargetKind, Unit,
 };
 use rig::{Event, Interval, Observer, TargetInfo};
 use store::{Point, Store, StoreError, new_id};
@@ -53,6 +53,8 @@ pub(crate) struct Test<'a> {
     pub provokes: &'static [FindingKind],
     /// Seed of everything random; `None` where jobs have seeds of their own.
     pub seed: Option<u64>,
+    /// The protocol that it is a step of.
+    pub part_of: Option<PartOf>,
 }
 
 impl Recording {
@@ -72,6 +74,7 @@ impl Recording {
             plan: Some(plan),
             state_before: info.state,
             protocol: test.protocol,
+            part_of: test.part_of,
             seed: test.seed,
             ..Run::new(test.method, info.target.clone())
         };

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use engine::BackendKind;
+use record::PartOf;
 
 /// Where and how to measure, and where to keep the record.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,8 @@ pub struct Request {
     pub store: Option<PathBuf>,
     /// The words of the command line, for the record.
     pub command: Vec<String>,
+    /// The protocol that the run is a step of, for the record.
+    pub part_of: Option<PartOf>,
 }
 
 /// A target, and the user's permissions for it.

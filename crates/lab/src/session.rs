@@ -89,7 +89,8 @@ impl<'a> Planned<'a> {
         let store = request.store.as_deref();
         let seed = Some(request.instrument.seed);
         let (method, protocol) = (work.name(), work.protocol());
-        let test = Test { method, protocol, seed, provokes: work.provokes() };
+        let (provokes, part_of) = (work.provokes(), request.part_of.clone());
+        let test = Test { method, protocol, seed, provokes, part_of };
         let recording = Recording::begin(store, test, &info, plan, watcher)?;
         Ok(Begun { request, work, recording, file })
     }

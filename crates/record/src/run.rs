@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Answer, Environment, Finding, Health, Histogram, IoErrors, Metric, Origin, Plan, Series,
-    Target, TargetKind, Verdict,
+    Answer, Environment, Finding, Health, Histogram, IoErrors, Metric, Origin, PartOf, Plan,
+    Series, Target, TargetKind, Verdict,
 };
 
 /// Name and version of the schema. Only additions keep the number.
@@ -61,6 +61,9 @@ pub struct Run {
     /// Values of two versions are not the same quantity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<u32>,
+    /// The protocol file that this run is a step of; absent for a run of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<PartOf>,
     /// Seed of everything random in the run, given or drawn; absent where jobs have their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -119,6 +122,7 @@ impl Run {
             seconds: None,
             method: method.to_string(),
             protocol: None,
+            part_of: None,
             seed: None,
             target,
             environment: Environment::default(),

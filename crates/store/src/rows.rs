@@ -66,6 +66,7 @@ fn without_bulk(run: &Run) -> Run {
         seconds: run.seconds,
         method: run.method.clone(),
         protocol: run.protocol,
+        part_of: run.part_of.clone(),
         seed: run.seed,
         target: run.target.clone(),
         environment: run.environment.clone(),

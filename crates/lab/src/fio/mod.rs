@@ -79,7 +79,7 @@ impl<'p> Planned<'p> {
     /// Enters the run into the store.
     pub fn begin(self, watcher: Box<dyn Watcher>) -> Result<Begun<'p>> {
         let Planned { plan, store, target, info, prepared } = self;
-        let test = Test { method: "fio", protocol: None, seed: None, provokes: &[] };
+        let test = Test { method: "fio", protocol: None, seed: None, provokes: &[], part_of: None };
         let recording = Recording::begin(store.as_deref(), test, &info, plan, watcher)?;
         Ok(Begun { target, prepared, recording })
     }

@@ -164,6 +164,7 @@ mod tests {
             state_before: State::Fresh,
             state_after: State::Used,
             protocol: None,
+            part_of: None,
             seed: None,
             state_as_of: None,
             health_after: None,

@@ -132,7 +132,10 @@ mod tests {
     #[test]
     fn a_source_cites_a_number_in_its_unit() {
         let document = document::document("004").expect("there");
-        let figure = |i: usize| &document.figures[i];
+        let row =
+            |i: usize| ["004/usd-sandisk-4g-class2/read", "004/usd-sandisk-4g-class2/write"][i];
+        let of = |i: usize| document.figures.iter().find(|f| f.of.as_deref() == Some(row(i)));
+        let figure = |i: usize| of(i).expect("its row");
         let line = |source: &str| FigureLine {
             key: "k".into(),
             value: "1".into(),

@@ -7,12 +7,9 @@ use workload::{Region, Workload, units};
 
 use super::document::{Experiment, Step};
 use crate::error::{LabError, Result};
-use crate::io::Io;
+use crate::io::ReadIo;
 use crate::virtual_drive::PREFIX;
 use crate::work::{Script, Work};
-
-/// Reads the words of `ssdyno io`, which are the command's.
-pub type ReadIo<'a> = &'a dyn Fn(&str) -> std::result::Result<Io, String>;
 
 impl Experiment {
     /// The target it runs on: the drive as it was fitted, without variation.

@@ -1,10 +1,11 @@
-//! The fuzz targets of this room: documents of published experiments, and images of drives.
+//! The fuzz targets of this room: documents of published experiments, protocols,
+//! and images of drives.
 
 use fuzz::{Target, outcome};
-use lab::{image, replicate};
+use lab::{image, protocol, replicate};
 
 /// Every parser of this room.
-pub const TARGETS: &[Target] = &[PUBLISHED, IMAGE];
+pub const TARGETS: &[Target] = &[PUBLISHED, IMAGE, PROTOCOL];
 
 /// Bytes as lines of an offset and hexadecimal digits.
 const IMAGE: Target = Target { name: "image", run: image, corpus: IMAGES };
@@ -49,4 +50,23 @@ fn published(input: &[u8]) -> u64 {
 const DOCUMENTS: &[&str] = &[
     include_str!("../../../../published/004.toml"),
     include_str!("../../../../published/001.toml"),
+];
+
+/// Protocols as files of the user's.
+const PROTOCOL: Target = Target { name: "protocol", run: steps, corpus: PROTOCOLS };
+
+fn steps(input: &[u8]) -> u64 {
+    match protocol::parse("x.toml", &String::from_utf8_lossy(input)) {
+        Ok(protocol) => 1 + u64::from(protocol.measurements().min(5)),
+        Err(error) => {
+            let text = error.to_string();
+            assert!(!text.contains('\n'), "one line: {text}");
+            outcome(&text)
+        }
+    }
+}
+
+const PROTOCOLS: &[&str] = &[
+    include_str!("../../../../protocols/board-against-board.toml"),
+    include_str!("../../../../protocols/state-bars.toml"),
 ];

@@ -4,6 +4,7 @@
 //! The same script runs on a rig and on a [`Planner`]. To keep both consistent, loops, limits and
 //! measured sizes also go through the session: see `limits.rs`.
 
+mod cool;
 mod limits;
 mod play;
 

@@ -483,6 +483,7 @@ pub fn empty() -> Run {
         state_before: State::Used,
         state_after: State::Unknown,
         protocol: None,
+        part_of: None,
         seed: None,
         state_as_of: None,
         health_after: None,

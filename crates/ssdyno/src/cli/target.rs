@@ -139,6 +139,7 @@ impl MeasureArgs {
             instrument: Instrument { backend, pin, patience, seed },
             store: self.store.store.clone(),
             command: super::typed(),
+            part_of: None,
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod manual;
 pub mod methods;
 pub mod partition;
 pub mod prepare;
+pub mod protocol;
 pub mod recover;
 pub mod replicate;
 pub mod run;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use lab::{Options, Work, work};
 
-use super::session;
+use super::{protocol, session};
 use crate::cli::RunArgs;
 use crate::failure::{Failure, Result, USAGE};
 use crate::{interrupt, present};
@@ -12,6 +12,10 @@ use crate::{interrupt, present};
 /// Runs the methods in order, each on the targets in turns, up to the first run that fails.
 pub fn run(args: &RunArgs) -> Result {
     check_several(args)?;
+    if let Some(file) = &args.protocol {
+        return protocol::run(file, args);
+    }
+    check_resume(args)?;
     let options = work::options(&args.method, &args.own.typed, Options::from(args))?;
     let works = args.method.iter().map(|name| Ok(Work::method(name, &options)?));
     let works = works.collect::<Result<Vec<_>>>()?;
@@ -30,6 +34,16 @@ pub fn run(args: &RunArgs) -> Result {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses `--resume` where nothing chosen can be resumed.
+fn check_resume(args: &RunArgs) -> Result<()> {
+    let of_method = args.own.typed.iter().any(|(name, _)| name == "resume");
+    if args.resume && !of_method {
+        let text = "--resume goes on with a protocol, and there is none";
+        return Err(Failure::new(USAGE, text).advise("--protocol FILE --resume"));
+    }
+    Ok(())
 }
 
 /// Refuses options that belong to a single run or a single drive when there are several.

@@ -22,6 +22,7 @@ mod outputs;
 mod own_drive;
 mod partition;
 mod prepare;
+mod protocol;
 mod records;
 mod run;
 mod speed;

@@ -38,6 +38,7 @@ pub fn run(method: &str, model: &str, serial: &str) -> Run {
         state_before: State::Unknown,
         state_after: State::Unknown,
         protocol: None,
+        part_of: None,
         seed: None,
         state_as_of: None,
         health_after: None,

@@ -1,0 +1,44 @@
+//! Answers to the questions of a protocol, from a file: for a run that nobody watches. Pure.
+
+use std::collections::BTreeMap;
+
+use super::Protocol;
+use super::parse::nearest;
+use crate::error::{LabError, Result};
+
+/// Answers by step.
+#[derive(Debug)]
+pub struct Answers(BTreeMap<String, String>);
+
+impl Answers {
+    /// Reads `STEP = "answer"` for every question of the protocol; `file` is for errors.
+    pub fn parse(file: &str, text: &str, protocol: &Protocol) -> Result<Answers> {
+        let found: BTreeMap<String, String> = toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start.min(text.len()));
+            let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+            let why = error.message().lines().next().unwrap_or_default().to_string();
+            LabError::usage(format!("{file}:{line}: {why}"))
+        })?;
+        let questions: Vec<&str> = protocol.questions().map(|(id, _)| id).collect();
+        if let Some(name) = found.keys().find(|name| !questions.contains(&name.as_str())) {
+            let near = nearest(name, questions.iter().copied());
+            let text = format!("{file}: {name}: step '{name}' asks nothing{near}");
+            return Err(LabError::usage(text));
+        }
+        for (id, ask) in protocol.questions() {
+            let answer = found.get(id);
+            if answer.is_none()
+                || (ask.field.is_some() && answer.is_some_and(|a| a.trim().is_empty()))
+            {
+                let text = format!("{file}: no answer to step '{id}': {}", ask.text);
+                return Err(LabError::usage(text).advise(format!("{id} = \"...\"")));
+            }
+        }
+        Ok(Answers(found))
+    }
+
+    /// The answer to a step's question.
+    pub fn of(&self, step: &str) -> &str {
+        self.0.get(step).map(String::as_str).unwrap_or_default()
+    }
+}

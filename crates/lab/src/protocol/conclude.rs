@@ -1,0 +1,104 @@
+//! The end of a protocol: elapsed times, the two sides compared, and everything else that differed
+//! between them.
+
+use std::collections::BTreeSet;
+
+use record::{PartOf, Run as Record, TargetKind};
+use serde::Serialize;
+use store::Store;
+
+use super::Protocol;
+use super::course::records;
+use crate::compare::{self, Side};
+use crate::error::Result;
+
+/// The elapsed time of one measurement.
+#[derive(Debug, Serialize)]
+pub struct Elapsed {
+    /// The step.
+    pub step: String,
+    /// The repetition, from 1.
+    pub repeat: u32,
+    /// The side, if any.
+    pub side: Option<String>,
+    /// Number of its record.
+    pub run: Option<i64>,
+    /// Seconds by the clock; unknown on a virtual drive, whose time is not ours.
+    pub seconds: Option<f64>,
+    /// The answer of the record, if it has one.
+    pub headline: Option<String>,
+}
+
+/// The end of a protocol.
+#[derive(Debug, Serialize)]
+pub struct Conclusion {
+    /// Every measurement.
+    pub elapsed: Vec<Elapsed>,
+    /// The comparison of the two sides, step by step in their order.
+    pub sentences: Vec<String>,
+    /// The fields that differ between the sides: name, value in A, value in B.
+    pub confounders: Vec<[String; 3]>,
+}
+
+/// Concludes one execution of a protocol from its records.
+pub fn conclude(protocol: &Protocol, store: &Store, began: &str) -> Result<Conclusion> {
+    let mut runs = records(store, protocol, Some(began))?;
+    runs.retain(|(_, run)| run.complete);
+    let elapsed = runs.iter().map(|(part, run)| elapsed(part, run)).collect();
+    let [a, b] = protocol.sides.as_slice() else {
+        return Ok(Conclusion { elapsed, sentences: Vec::new(), confounders: Vec::new() });
+    };
+    let mut sentences = Vec::new();
+    for (in_a, in_b) in protocol.on_side(a).zip(protocol.on_side(b)) {
+        let side = |step: &str| {
+            let own = runs.iter().filter(|(part, _)| part.step == step);
+            Side { runs: own.map(|(_, run)| run.clone()).collect(), repeats: Vec::new() }
+        };
+        let sides = [side(in_a), side(in_b)];
+        let methods = sides.each_ref().map(|side| side.runs.first().map(|run| run.method.as_str()));
+        if methods[0].is_some() && methods[0] == methods[1] {
+            let found = compare::compare(&sides, None)?;
+            let pair = format!("A {in_a}, B {in_b}");
+            sentences.extend(found.into_iter().map(|c| format!("{pair}: {}", c.sentence)));
+        }
+    }
+    Ok(Conclusion { elapsed, sentences, confounders: confounders(a, b, &runs) })
+}
+
+fn elapsed(part: &PartOf, run: &Record) -> Elapsed {
+    let real = run.target.kind != TargetKind::Virtual;
+    Elapsed {
+        step: part.step.clone(),
+        repeat: part.repeat,
+        side: part.side.clone(),
+        run: run.number,
+        seconds: run.seconds.filter(|_| real),
+        headline: run.answer.as_ref().map(|answer| answer.headline.clone()),
+    }
+}
+
+/// Fields, kernel and file system that differ between the sides.
+fn confounders(a: &str, b: &str, runs: &[(PartOf, Record)]) -> Vec<[String; 3]> {
+    let fields: BTreeSet<&String> = runs.iter().flat_map(|(part, _)| part.fields.keys()).collect();
+    let values = |side: &str, of: &dyn Fn(&PartOf, &Record) -> Option<String>| {
+        let own = runs.iter().filter(|(part, _)| part.side.as_deref() == Some(side));
+        let values: BTreeSet<String> = own.filter_map(|(part, run)| of(part, run)).collect();
+        match values.is_empty() {
+            true => "unknown".to_string(),
+            false => values.into_iter().collect::<Vec<_>>().join(" | "),
+        }
+    };
+    let mut found = Vec::new();
+    let mut put = |name: &str, of: &dyn Fn(&PartOf, &Record) -> Option<String>| {
+        let (a, b) = (values(a, of), values(b, of));
+        if a != b {
+            found.push([name.to_string(), a, b]);
+        }
+    };
+    for field in fields {
+        put(field, &|part, _| part.fields.get(field).cloned());
+    }
+    put("kernel", &|_, run| run.environment.kernel.clone());
+    put("file system", &|_, run| run.target.filesystem.as_ref().map(|f| f.kind.clone()));
+    found
+}

@@ -1,0 +1,159 @@
+//! The way through a protocol: which item is next, and what its record says of it.
+//!
+//! Records decide where an interrupted protocol goes on: behind its last measurement that ended.
+//! Questions before that have their answers in its record; later ones are asked again.
+
+use std::collections::BTreeMap;
+
+use record::{PartOf, Run as Record};
+use store::{Filter, Store};
+
+use super::{Action, Ask, Measure, Protocol, Step};
+use crate::error::{LabError, Result};
+
+/// A measurement that is next.
+#[derive(Clone, Copy, Debug)]
+pub struct Item<'p> {
+    /// The step.
+    pub step: &'p Step,
+    /// Its measurement.
+    pub measure: &'p Measure,
+    /// The repetition, from 1.
+    pub repeat: u32,
+}
+
+/// The next item.
+#[derive(Clone, Copy, Debug)]
+pub enum Next<'p> {
+    /// A question: answer it with [`Course::answer`].
+    Ask(&'p str, &'p Ask),
+    /// A measurement, with [`Course::part_of`] in its request.
+    Measure(Item<'p>),
+}
+
+/// The way through a protocol.
+#[derive(Debug)]
+pub struct Course<'p> {
+    protocol: &'p Protocol,
+    items: Vec<Next<'p>>,
+    /// Items done.
+    done: usize,
+    began: String,
+    fields: BTreeMap<String, String>,
+}
+
+impl<'p> Course<'p> {
+    /// From the first step.
+    pub fn begin(protocol: &'p Protocol) -> Course<'p> {
+        let began = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string();
+        Course { protocol, items: items(protocol), done: 0, began, fields: BTreeMap::new() }
+    }
+
+    /// From behind the last measurement that the store has of this protocol. Another text under the
+    /// same name is another protocol.
+    pub fn resume(protocol: &'p Protocol, store: &Store) -> Result<Course<'p>> {
+        let runs = records(store, protocol, None)?;
+        let Some((part, _)) = runs.last() else {
+            let text = format!("no record of the protocol '{}' in this text", protocol.name);
+            let advice = "without --resume it begins; ssdyno import FILE brings records along";
+            return Err(LabError::usage(text).advise(advice));
+        };
+        let (began, fields) = (part.began.clone(), part.fields.clone());
+        let mut course = Course { began, fields, ..Course::begin(protocol) };
+        let complete = |item: &Item<'_>| {
+            runs.iter().any(|(part, run)| {
+                let same = part.step == item.step.id && part.repeat == item.repeat;
+                same && part.began == course.began && run.complete
+            })
+        };
+        // A measurement that was cut short is repeated.
+        let is_done = |next: &Next<'p>| matches!(next, Next::Measure(item) if complete(item));
+        let first_open = course
+            .items
+            .iter()
+            .position(|next| matches!(next, Next::Measure(item) if !complete(item)));
+        let before = &course.items[..first_open.unwrap_or(course.items.len())];
+        course.done = before.iter().rposition(is_done).map_or(0, |last| last + 1);
+        Ok(course)
+    }
+
+    /// The next item; `None` at the end.
+    pub fn next(&self) -> Option<Next<'p>> {
+        self.items.get(self.done).copied()
+    }
+
+    /// All items that are left, the next one first.
+    pub fn left(&self) -> &[Next<'p>] {
+        &self.items[self.done..]
+    }
+
+    /// Number of the next item, and of all.
+    pub fn place(&self) -> (usize, usize) {
+        (self.done + 1, self.items.len())
+    }
+
+    /// When this execution began, as its records have it.
+    pub fn began(&self) -> &str {
+        &self.began
+    }
+
+    /// Answers the question that is next.
+    pub fn answer(&mut self, ask: &Ask, answer: &str) {
+        if let Some(field) = &ask.field {
+            self.fields.insert(field.clone(), answer.trim().to_string());
+        }
+        self.done += 1;
+    }
+
+    /// The measurement that was next has ended.
+    pub fn measured(&mut self) {
+        self.done += 1;
+    }
+
+    /// A measurement's place, for its record.
+    pub fn part_of(&self, item: &Item<'_>) -> PartOf {
+        PartOf {
+            protocol: self.protocol.name.clone(),
+            hash: self.protocol.hash.clone(),
+            began: self.began.clone(),
+            step: item.step.id.clone(),
+            repeat: item.repeat,
+            side: item.measure.side.clone(),
+            fields: self.fields.clone(),
+        }
+    }
+}
+
+fn items(protocol: &Protocol) -> Vec<Next<'_>> {
+    let each = protocol.steps.iter().flat_map(|step| match &step.action {
+        Action::Ask(ask) => vec![Next::Ask(&step.id, ask)],
+        Action::Measure(measure) => {
+            let item = |repeat| Next::Measure(Item { step, measure, repeat });
+            (1..=measure.repeat).map(item).collect()
+        }
+    });
+    each.collect()
+}
+
+/// Latest records among which those of a protocol are looked for.
+const RECORDS_MOST: u32 = 5000;
+
+/// Records of a protocol in the order of their start, of one execution or of all. A record that
+/// cannot be read is none of them.
+pub(super) fn records(
+    store: &Store,
+    protocol: &Protocol,
+    began: Option<&str>,
+) -> Result<Vec<(PartOf, Record)>> {
+    let mut found = Vec::new();
+    let latest = Filter { limit: Some(RECORDS_MOST), ..Filter::default() };
+    for summary in store.runs(&latest)? {
+        let Ok(run) = store.load(summary.number) else { continue };
+        let Some(part) = run.part_of.clone() else { continue };
+        if part.hash == protocol.hash && began.is_none_or(|began| began == part.began) {
+            found.push((part, run));
+        }
+    }
+    found.sort_by(|a, b| (&a.0.began, &a.1.id).cmp(&(&b.0.began, &b.1.id)));
+    Ok(found)
+}

@@ -1,0 +1,89 @@
+//! A measurement of a protocol as work: its preparations, then its method or workload, in one run.
+
+use std::borrow::Cow;
+
+use methods::{Options, Session};
+use record::{FindingKind, TargetKind};
+use rig::Preparation;
+use workload::{Content, Region};
+
+use super::{Measure, Preparing, Run};
+use crate::error::{LabError, Result};
+use crate::io::ReadIo;
+use crate::work::{Script, Work};
+
+/// Longest wait for a drive to cool, seconds.
+const COOL_MOST_S: f64 = 1800.0;
+
+impl<'a> Work<'a> {
+    /// A measurement of a protocol in a session of this seed. `read_io` reads the words of
+    /// `ssdyno io`, which are the command's.
+    pub fn measurement(measure: &'a Measure, seed: u64, read_io: ReadIo<'_>) -> Result<Work<'a>> {
+        let work =
+            match &measure.run {
+                Run::Method(name, options) => {
+                    let options = Options { seed, ..options.clone() };
+                    Work::of_method(name, Cow::Owned(options))?
+                }
+                Run::Io(words) => Work::of_io(read_io(words).map_err(|why| {
+                    LabError::usage(format!("io = \"{words}\": {}", one_line(&why)))
+                })?),
+            };
+        Ok(Work::new(Prepared { measure, seed, work }))
+    }
+}
+
+/// The first line of a reader's message, which is that of a command line.
+fn one_line(why: &str) -> &str {
+    why.lines().next().unwrap_or_default().trim_start_matches("error: ")
+}
+
+struct Prepared<'a> {
+    measure: &'a Measure,
+    seed: u64,
+    work: Work<'a>,
+}
+
+impl Script for Prepared<'_> {
+    fn name(&self) -> &str {
+        self.work.name()
+    }
+
+    fn run(&self, session: &mut Session<'_>) -> Result<()> {
+        self.measure.prepare.iter().try_for_each(|step| prepare(*step, self.seed, session))?;
+        self.work.run(session)
+    }
+
+    fn wants_reference(&self) -> bool {
+        self.work.wants_reference()
+    }
+
+    fn protocol(&self) -> Option<u32> {
+        self.work.protocol()
+    }
+
+    fn provokes(&self) -> &'static [FindingKind] {
+        self.work.provokes()
+    }
+}
+
+fn prepare(step: Preparing, seed: u64, session: &mut Session<'_>) -> Result<()> {
+    let region = Region::first(session.target().bytes);
+    match step {
+        // Each run of a virtual drive begins with a fresh one.
+        Preparing::TrimFree if session.target().target.kind == TargetKind::Virtual => {
+            session.skip("fstrim");
+        }
+        Preparing::TrimFree => session.prepare("fstrim", Preparation::TrimFree).map(drop)?,
+        Preparing::Discard => {
+            session.prepare("blkdiscard", Preparation::Discard { region }).map(drop)?;
+        }
+        Preparing::Fill => {
+            let fill = Preparation::Fill { region, content: Content::Random, seed };
+            session.prepare("fill", fill).map(drop)?;
+        }
+        Preparing::Rest(seconds) => session.rest("rest", seconds)?,
+        Preparing::Cool(celsius) => session.cool(celsius, COOL_MOST_S).map(drop)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! Waiting for a drive to cool. It measures nothing that is reported.
+
+use workload::{Mix, Pattern, Region, Stop, Workload};
+
+use super::Session;
+use crate::MethodError;
+
+/// Seconds between two looks at the temperature.
+const PAUSE_S: f64 = 15.0;
+
+impl Session<'_> {
+    /// Rests until the drive is at most this warm, or for `most_s` seconds; the temperature is that
+    /// at the end of a read of one block after each pause. `None` without a sensor, after one pause.
+    pub fn cool(&mut self, celsius: f64, most_s: f64) -> Result<Option<f64>, MethodError> {
+        if self.plans() {
+            self.rest("cool", most_s)?;
+            return Ok(None);
+        }
+        self.step("cool", 0);
+        let mut left = most_s;
+        loop {
+            let pause = PAUSE_S.min(left);
+            self.rig().idle(std::time::Duration::from_secs_f64(pause))?;
+            left -= pause;
+            let found = self.temperature()?;
+            if left <= 0.0 || found.is_none_or(|found| found <= celsius) {
+                return Ok(found);
+            }
+        }
+    }
+
+    fn temperature(&mut self) -> Result<Option<f64>, MethodError> {
+        let block = self.target().logical_block_bytes.max(4096);
+        let region = Region::first(u64::from(block));
+        let mut look = Workload::new("look", Pattern::Sequential, Mix::READ, block, region);
+        look.stop = Stop { ops: Some(1), ..look.stop };
+        let m = self.rig().measure(&look)?;
+        Ok(m.temperature.map(|t| t.end_c))
+    }
+}

@@ -1,0 +1,339 @@
+//! `ssdyno run TARGET --protocol FILE`: the steps of a file, a record for each measurement.
+//!
+//! Questions go to the terminal, or are answered from a file; without either nothing begins. The
+//! conclusion is printed at the end, and can be printed again with `--resume`.
+
+use std::io::{IsTerminal, Write, stderr, stdin};
+use std::process::ExitCode;
+
+use lab::protocol::{Answers, Ask, Conclusion, Course, Item, Next, Preparing, Protocol, Run};
+use lab::{LabError, Planned, Recorded, Request, Work, protocol};
+use report::Ink;
+use report::table::{Align, Cell, Table};
+use serde_json::{Value, json};
+use store::Store;
+
+use super::{io, session};
+use crate::cli::RunArgs;
+use crate::failure::{Failure, REFUSED, Result, USAGE};
+use crate::{interrupt, present, screen};
+
+/// Runs or plans a protocol on one target.
+pub fn run(file: &str, args: &RunArgs) -> Result {
+    let protocol = protocol::protocol(file)?;
+    let [target] = args.targets.as_slice() else {
+        let text = "a protocol has one target at a time";
+        return Err(Failure::new(USAGE, text).advise("one `ssdyno run` for each"));
+    };
+    if args.own.typed.iter().any(|(name, _)| name != "resume") {
+        let text = "options of methods are in the protocol's file";
+        return Err(Failure::new(USAGE, text).advise("options = { ... } in its steps"));
+    }
+    let request = args.measure.request(target);
+    let course = match args.resume {
+        true => Course::resume(&protocol, &Store::open_existing(request.store.as_deref())?)?,
+        false => Course::begin(&protocol),
+    };
+    let runner = Runner { protocol: &protocol, request, args, answers: answers(&protocol, args)? };
+    if args.measure.dry_run {
+        return runner.plan(&course);
+    }
+    runner.check(&course)?;
+    runner.run(course)
+}
+
+/// The answers in the file of `--answers`.
+fn answers(protocol: &Protocol, args: &RunArgs) -> Result<Option<Answers>> {
+    let Some(path) = &args.answers else { return Ok(None) };
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(USAGE, format!("{name}: {error}")))?;
+    Ok(Some(Answers::parse(&name, &text, protocol)?))
+}
+
+struct Runner<'a> {
+    protocol: &'a Protocol,
+    request: Request,
+    args: &'a RunArgs,
+    answers: Option<Answers>,
+}
+
+impl Runner<'_> {
+    /// Refuses to begin what could not be ended: a question without anybody to answer it, or a
+    /// measurement that this target does not permit.
+    fn check(&self, course: &Course<'_>) -> Result<()> {
+        let asks = course.left().iter().find_map(|next| match next {
+            Next::Ask(id, _) => Some(*id),
+            Next::Measure(_) => None,
+        });
+        if let Some(id) = asks
+            && self.answers.is_none()
+            && !stdin().is_terminal()
+        {
+            let text = format!("step '{id}' asks, and there is no terminal to answer");
+            return Err(Failure::new(REFUSED, text).advise("--answers FILE"));
+        }
+        for (_, item) in measurements(course) {
+            self.planned(&item, |_| Ok(()))?;
+        }
+        Ok(())
+    }
+
+    fn work<'i>(&self, item: &Item<'i>) -> Result<Work<'i>> {
+        let seed = self.request.instrument.seed;
+        Ok(Work::measurement(item.measure, seed, &io::read)
+            .map_err(|error| in_step(&item.step.id, &error))?)
+    }
+
+    fn planned<T>(
+        &self,
+        item: &Item<'_>,
+        show: impl FnOnce(&Planned<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let work = self.work(item)?;
+        let planned = self.request.plan(&work);
+        show(&planned.map_err(|error| in_step(&item.step.id, &error))?)
+    }
+
+    /// The plan of everything that is left.
+    fn plan(&self, course: &Course<'_>) -> Result {
+        let (mut table, mut all) =
+            (Table::new(&[Align::Right, Align::Left, Align::Left]), Vec::new());
+        let (mut seconds, mut bytes) = (0.0, 0);
+        let (first, of) = course.place();
+        for (number, next) in (first..).zip(course.left()) {
+            let said = match next {
+                Next::Ask(id, ask) => {
+                    all.push(json!({ "step": id, "ask": ask.text, "field": ask.field }));
+                    (*id, format!("asks: {}", ask.text))
+                }
+                Next::Measure(item) => {
+                    let (text, value) = self.planned(item, |planned| Ok(cost(item, planned)))?;
+                    seconds += value["seconds"].as_f64().unwrap_or_default();
+                    bytes += value["write_bytes_max"].as_u64().unwrap_or_default();
+                    all.push(value);
+                    (item.step.id.as_str(), text)
+                }
+            };
+            let place = format!("{number}/{of}");
+            table.row([Cell::dim(place), Cell::new(Ink::Strong, said.0), Cell::from(said.1)]);
+        }
+        let target = &self.request.target.spec;
+        let text = match self.args.measure.output.is_json() {
+            true => present::json(&json!({
+                "protocol": self.protocol.name,
+                "hash": self.protocol.hash,
+                "target": target,
+                "seconds": seconds,
+                "write_bytes_max": bytes,
+                "steps": all,
+            }))?,
+            false => {
+                let (style, written) = (screen::style(), workload::units::binary(bytes));
+                let title = style.paint(Ink::Strong, &self.protocol.title);
+                let time = workload::units::span(seconds);
+                let table = table.render(&style);
+                format!(
+                    "{title}\n{} on {target}: about {time}, at most {written} written\n\n{table}",
+                    self.protocol.name
+                )
+            }
+        };
+        present::print(&text)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn run(&self, mut course: Course<'_>) -> Result {
+        let interrupt = interrupt::flag()?;
+        let output = &self.args.measure.output;
+        if !output.quiet {
+            screen::say(&format!("{}   {}", self.protocol.name, self.protocol.title));
+        }
+        while let Some(next) = course.next() {
+            match next {
+                Next::Ask(id, ask) => {
+                    let answer = self.ask(&course, id, ask)?;
+                    course.answer(ask, &answer);
+                }
+                Next::Measure(item) => {
+                    let (number, of) = course.place();
+                    if !output.quiet {
+                        let (id, repeat) = (&item.step.id, item.repeat);
+                        let repeats = item.measure.repeat;
+                        screen::say(&format!("step {number}/{of}   {id}, {repeat} of {repeats}"));
+                    }
+                    let part_of = Some(course.part_of(&item));
+                    let request = Request { part_of, ..self.request.clone() };
+                    let work = self.work(&item)?;
+                    let Recorded { run, ended, kept, .. } =
+                        session::record(&request, output, &work, &interrupt)?;
+                    kept?;
+                    ended.map_err(|error| self.interrupted(error))?;
+                    if !run.complete {
+                        let text = format!("step '{}' did not end", item.step.id);
+                        return Err(Failure::new(crate::failure::IO, text).advise(self.resume()));
+                    }
+                    course.measured();
+                }
+            }
+        }
+        let store = Store::open_existing(self.request.store.as_deref())?;
+        let conclusion = protocol::conclude(self.protocol, &store, course.began())?;
+        present::print(&match output.is_json() {
+            true => present::json(&json!({
+                "protocol": self.protocol.name,
+                "hash": self.protocol.hash,
+                "conclusion": conclusion,
+            }))?,
+            false => concluded(self.protocol, &conclusion),
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn resume(&self) -> String {
+        let file = self.args.protocol.as_deref().unwrap_or_default();
+        format!("ssdyno run {} --protocol {file} --resume", self.request.target.spec)
+    }
+
+    fn interrupted(&self, error: LabError) -> LabError {
+        error.advise(self.resume())
+    }
+
+    /// The answer to a question: from the file, or from the terminal.
+    fn ask(&self, course: &Course<'_>, id: &str, ask: &Ask) -> Result<String> {
+        if let Some(answers) = &self.answers {
+            return Ok(answers.of(id).to_string());
+        }
+        let (number, of) = course.place();
+        loop {
+            let end = if ask.field.is_some() { ": " } else { " " };
+            let _ = write!(stderr(), "step {number}/{of}   {}{end}", emit::screen(&ask.text));
+            let mut line = String::new();
+            let read = stdin().read_line(&mut line);
+            let read = read.map_err(|error| Failure::new(USAGE, format!("no answer: {error}")))?;
+            if read == 0 {
+                let text = format!("no answer to step '{id}'");
+                return Err(Failure::new(REFUSED, text).advise(self.resume()));
+            }
+            if ask.field.is_none() || !line.trim().is_empty() {
+                return Ok(line.trim().to_string());
+            }
+        }
+    }
+}
+
+/// The measurements that are left, with their numbers.
+fn measurements<'p>(course: &Course<'p>) -> Vec<(usize, Item<'p>)> {
+    let first = course.place().0;
+    let left = (first..).zip(course.left()).filter_map(|(number, next)| match next {
+        Next::Measure(item) => Some((number, *item)),
+        Next::Ask(..) => None,
+    });
+    // Repetitions have the same plan.
+    left.filter(|(_, item)| item.repeat == 1 || item.repeat == item.measure.repeat).collect()
+}
+
+fn in_step(step: &str, error: &LabError) -> LabError {
+    let text = format!("step '{step}': {error}");
+    LabError::new(error.kind(), text).advise_if(error.advice())
+}
+
+/// One measurement in a line, and as JSON.
+fn cost(item: &Item<'_>, planned: &Planned<'_>) -> (String, Value) {
+    let what = match &item.measure.run {
+        Run::Method(name, _) => (*name).to_string(),
+        Run::Io(words) => format!("io {words}"),
+    };
+    let before: Vec<String> = item.measure.prepare.iter().map(|step| preparing(*step)).collect();
+    let before =
+        if before.is_empty() { String::new() } else { format!("{}, then ", before.join(", ")) };
+    let side = item.measure.side.as_ref().map_or(String::new(), |side| format!(", side {side}"));
+    let repeat = format!("{} of {}", item.repeat, item.measure.repeat);
+    let time = workload::units::span(planned.plan.seconds);
+    let written = workload::units::binary(planned.plan.write_bytes_max);
+    let text = format!("{before}{what}: {repeat}{side}; {time}, at most {written} written");
+    let value = json!({
+        "step": item.step.id,
+        "repeat": item.repeat,
+        "side": item.measure.side,
+        "method": planned.name(),
+        "seconds": planned.plan.seconds,
+        "write_bytes_max": planned.plan.write_bytes_max,
+        "destroys": planned.plan.destroys,
+    });
+    (text, value)
+}
+
+fn preparing(step: Preparing) -> String {
+    match step {
+        Preparing::TrimFree => "fstrim".to_string(),
+        Preparing::Discard => "blkdiscard".to_string(),
+        Preparing::Fill => "fill".to_string(),
+        Preparing::Rest(seconds) => format!("rest {seconds} s"),
+        Preparing::Cool(celsius) => format!("cool to {celsius} C"),
+    }
+}
+
+/// The end of a protocol as text.
+fn concluded(protocol: &Protocol, conclusion: &Conclusion) -> String {
+    let style = screen::style();
+    let right = Align::Right;
+    let mut table = Table::new(&[Align::Left, right, Align::Left, right, right, Align::Left]);
+    table.heading(["step", "", "side", "run", "elapsed", ""]);
+    for row in &conclusion.elapsed {
+        let seconds = row.seconds.map_or("simulated".to_string(), |s| format!("{s:.2} s"));
+        let number = row.run.map_or(String::new(), |number| number.to_string());
+        table.row([
+            Cell::from(row.step.as_str()),
+            Cell::dim(row.repeat.to_string()),
+            Cell::from(row.side.clone().unwrap_or_default()),
+            Cell::from(number),
+            Cell::new(Ink::Strong, seconds),
+            Cell::from(row.headline.clone().unwrap_or_default()),
+        ]);
+    }
+    let mut text =
+        format!("{}\n{}", style.paint(Ink::Strong, &protocol.title), table.render(&style));
+    if let [a, b] = protocol.sides.as_slice() {
+        for sentence in &conclusion.sentences {
+            text += &format!("\n{}\n", screen::wrap(sentence, style.width.min(90)));
+        }
+        let differ = conclusion
+            .confounders
+            .iter()
+            .map(|[name, in_a, in_b]| format!("{name} ({in_a} on {a}, {in_b} on {b})"));
+        let differ: Vec<String> = differ.collect();
+        if differ.len() > 1 {
+            let line = format!(
+                "More than one thing differed, so that a difference has no single cause: {}.",
+                differ.join("; ")
+            );
+            text += &format!("\n{}\n", screen::wrap(&line, style.width.min(90)));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use lab::protocol::Action;
+
+    use super::*;
+
+    /// The words of `io` in the bundled protocols are the command's, so that only it can check them.
+    #[test]
+    fn every_step_of_every_bundled_protocol_can_be_planned() {
+        for name in protocol::names() {
+            let protocol = protocol::protocol(name).unwrap_or_else(|e| panic!("{e}"));
+            for step in &protocol.steps {
+                let Action::Measure(measure) = &step.action else { continue };
+                let work = Work::measurement(measure, 1, &io::read).expect("known words");
+                let request = Request::on("sim:samsung-970-pro-1t?capacity=8GiB&vary=0");
+                request
+                    .plan(&work)
+                    .map(drop)
+                    .unwrap_or_else(|e| panic!("{name}, {}: {e}", step.id));
+            }
+        }
+    }
+}
