@@ -332,7 +332,7 @@ mod tests {
                 step("metod = \"quick\""),
                 "x.toml:5: metod: unknown key 'metod'; did you mean 'method'?",
             ),
-            (step("method = \"quik\""), "x.toml:5: method: no method 'quik'"),
+            (step("method = \"quik\""), "x.toml:5: method: there is no method 'quik'"),
             (
                 step("method = \"quick\"\nrepeat = 0"),
                 "x.toml:6: repeat: 0 is not between 1 and 100",
@@ -356,7 +356,7 @@ mod tests {
             (step("ask = \"Ready?\"\nrepeat = 2"), "x.toml:6: repeat: belongs to a measurement"),
             (step("ask = \"Ready?\"\nmethod = \"quick\""), "x.toml:4: id: step 'a' has not one of"),
             (step("ask = \"Ready?\""), "x.toml: no step measures anything"),
-            (step("method = "), "x.toml:5: "),
+            (step("method = "), "x.toml:"),
             (
                 error("[[step]]\nid = \"a b\"\nmethod = \"quick\""),
                 "x.toml:4: id: the name of a step has",

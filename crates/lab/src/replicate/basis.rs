@@ -6,49 +6,22 @@
 //! parameters of which some are guesses.
 
 use model::FigureLine;
-use serde::{Deserialize, Serialize};
 
-use super::document::Figure;
+use super::document::{Basis, Figure};
 use crate::virtual_drive;
 
-/// The relation of a figure to the parameters of its drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Basis {
-    /// A parameter was chosen so that this figure comes out.
-    Fitted,
-    /// A published parameter of the drive says the same.
-    Stated,
-    /// No parameter cites it.
-    Predicted,
-}
-
-impl Basis {
-    /// All of them, the most telling first.
-    pub const ALL: [Basis; 3] = [Basis::Predicted, Basis::Fitted, Basis::Stated];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Basis::Fitted => "fitted",
-            Basis::Stated => "stated",
-            Basis::Predicted => "predicted",
-        }
+/// The basis of a figure on the virtual drive `sim:NAME?...`.
+pub(super) fn basis(figure: &Figure, target: &str) -> Basis {
+    if let Some(basis) = figure.basis {
+        return basis;
     }
-
-    /// The basis of a figure on the virtual drive `sim:NAME?...`.
-    pub(super) fn of(figure: &Figure, target: &str) -> Basis {
-        if let Some(basis) = figure.basis {
-            return basis;
-        }
-        let Ok(spec) = virtual_drive::named(target) else { return Basis::Predicted };
-        let lines = spec.figures();
-        let cited = |from: &str| lines.iter().filter(|l| l.from == from).any(|l| cites(l, figure));
-        match (cited("fitted"), cited("published")) {
-            (true, _) => Basis::Fitted,
-            (false, true) => Basis::Stated,
-            (false, false) => Basis::Predicted,
-        }
+    let Ok(spec) = virtual_drive::named(target) else { return Basis::Predicted };
+    let lines = spec.figures();
+    let cited = |from: &str| lines.iter().filter(|l| l.from == from).any(|l| cites(l, figure));
+    match (cited("fitted"), cited("published")) {
+        (true, _) => Basis::Fitted,
+        (false, true) => Basis::Stated,
+        (false, false) => Basis::Predicted,
     }
 }
 
@@ -92,11 +65,11 @@ mod tests {
 
     fn counts(name: &str) -> Vec<(Basis, usize)> {
         let document = document::document(name).expect("there");
-        let basis = |figure: &Figure| {
+        let of = |figure: &Figure| {
             let found = document.experiments.iter().find(|e| e.id == figure.experiment);
-            Basis::of(figure, &found.expect("its experiment").target())
+            super::basis(figure, &found.expect("its experiment").target())
         };
-        let all: Vec<Basis> = document.figures.iter().map(basis).collect();
+        let all: Vec<Basis> = document.figures.iter().map(of).collect();
         let count = |basis| (basis, all.iter().filter(|b| **b == basis).count());
         Basis::ALL.map(count).to_vec()
     }

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::basis::Basis;
+use super::course::Reading;
 use super::headline::Headline;
 use super::question::Question;
 use super::unit::Unit;
@@ -90,6 +90,32 @@ pub enum Step {
         /// Its duration, such as `30s`.
         idle: String,
     },
+}
+
+/// The relation of a figure to the parameters of its drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// A parameter was chosen so that this figure comes out.
+    Fitted,
+    /// A published parameter of the drive says the same.
+    Stated,
+    /// No parameter cites it.
+    Predicted,
+}
+
+impl Basis {
+    /// All of them, the most telling first.
+    pub const ALL: [Basis; 3] = [Basis::Predicted, Basis::Fitted, Basis::Stated];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Fitted => "fitted",
+            Basis::Stated => "stated",
+            Basis::Predicted => "predicted",
+        }
+    }
 }
 
 /// A published figure.
@@ -195,75 +221,6 @@ fn of(path: &str, rounded: bool) -> std::result::Result<Found, String> {
         true => (figure.value - 0.5, Some(figure.value + 0.5), unit, bound, place),
         false => (figure.value, figure.to, unit, bound, place),
     })
-}
-
-/// How a figure is read from the record of an experiment.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
-pub enum Reading {
-    /// A metric.
-    Metric(String),
-    /// From the time series of a workload, by share of its bytes.
-    Course {
-        /// The workload.
-        course: String,
-        /// The quantity.
-        #[serde(default)]
-        take: Take,
-        /// The number of a phase, where one is taken: phase 0 ends at the first fall.
-        #[serde(default)]
-        phase: usize,
-        /// First share of the bytes.
-        #[serde(default)]
-        from: f64,
-        /// Last share of the bytes.
-        #[serde(default = "whole")]
-        to: f64,
-    },
-    /// Time of these workloads together.
-    Elapsed {
-        /// The workloads.
-        elapsed: Vec<String>,
-    },
-    /// The quantity of one workload over that of another.
-    Ratio {
-        /// The two workloads.
-        ratio: [String; 2],
-        /// The quantity.
-        #[serde(default)]
-        take: Take,
-        /// First share of the bytes.
-        #[serde(default)]
-        from: f64,
-        /// Last share of the bytes.
-        #[serde(default = "whole")]
-        to: f64,
-    },
-}
-
-fn whole() -> f64 {
-    1.0
-}
-
-/// A quantity of a workload's time series.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Take {
-    /// Bytes over time.
-    #[default]
-    Rate,
-    /// Mean of the rates of equal parts, as surface tests of drives print it.
-    MeanOfParts,
-    /// The slowest hundredth.
-    Worst,
-    /// All bytes.
-    Bytes,
-    /// Bytes of a phase: a stretch in which the rate does not change.
-    PhaseBytes,
-    /// Rate of a phase.
-    PhaseRate,
-    /// The fastest hundredth over the slowest.
-    Spread,
 }
 
 /// The side on which a figure is a limit.

@@ -7,6 +7,7 @@
 
 mod basis;
 pub mod beside;
+mod course;
 pub mod document;
 mod experiment;
 pub mod headline;
@@ -15,9 +16,9 @@ pub mod question;
 mod reading;
 mod unit;
 
-pub use self::basis::Basis;
-pub use self::document::{Document, Experiment, parse};
-pub use self::reading::{Compared, Course, compare, difference};
+pub use self::course::Course;
+pub use self::document::{Basis, Document, Experiment, parse};
+pub use self::reading::{Compared, compare, difference};
 pub use self::unit::Unit;
 use crate::error::{LabError, Result};
 use crate::request::Target;

@@ -89,7 +89,7 @@ fn a_protocol_goes_on_elsewhere_from_the_records() {
     fs::write(there.path("records.jsonl"), export).expect("a file");
     let (steps, answers) = (there.text("steps.toml"), there.text("answers.toml"));
     let words = ["run", DRIVE, "--protocol", &steps, "--answers", &answers, "--resume"];
-    there.ssdyno(&words).refuses(2, "records");
+    there.ssdyno(&words).refuses(2, "there is no store here");
     there.ssdyno(&["import", &there.text("records.jsonl")]).good();
     let plan = there.ssdyno(&[&words[..], &["--dry-run"]].concat()).good().out;
     assert!(plan.contains("4/7") && !plan.contains("read-a"), "{plan}");

@@ -1,0 +1,239 @@
+//! Quantities in the record of an experiment: how the documents name them, and their values. Pure.
+
+use record::{Column, Run, Series};
+use serde::Deserialize;
+
+/// Equal parts of a workload's bytes, over which worst, mean and spread are taken.
+const PARTS: usize = 100;
+
+/// Parts for locating the end of a phase: a quarter of a percent each.
+const FINE_PARTS: usize = 400;
+
+/// How a figure is read from the record of an experiment.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Reading {
+    /// A metric.
+    Metric(String),
+    /// From the time series of a workload, by share of its bytes.
+    Course {
+        /// The workload.
+        course: String,
+        /// The quantity.
+        #[serde(default)]
+        take: Take,
+        /// The number of a phase, where one is taken: phase 0 ends at the first fall.
+        #[serde(default)]
+        phase: usize,
+        /// First share of the bytes.
+        #[serde(default)]
+        from: f64,
+        /// Last share of the bytes.
+        #[serde(default = "whole")]
+        to: f64,
+    },
+    /// Time of these workloads together.
+    Elapsed {
+        /// The workloads.
+        elapsed: Vec<String>,
+    },
+    /// The quantity of one workload over that of another.
+    Ratio {
+        /// The two workloads.
+        ratio: [String; 2],
+        /// The quantity.
+        #[serde(default)]
+        take: Take,
+        /// First share of the bytes.
+        #[serde(default)]
+        from: f64,
+        /// Last share of the bytes.
+        #[serde(default = "whole")]
+        to: f64,
+    },
+}
+
+fn whole() -> f64 {
+    1.0
+}
+
+/// A quantity of a workload's time series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Take {
+    /// Bytes over time.
+    #[default]
+    Rate,
+    /// Mean of the rates of equal parts, as surface tests of drives print it.
+    MeanOfParts,
+    /// The slowest hundredth.
+    Worst,
+    /// All bytes.
+    Bytes,
+    /// Bytes of a phase: a stretch in which the rate does not change.
+    PhaseBytes,
+    /// Rate of a phase.
+    PhaseRate,
+    /// The fastest hundredth over the slowest.
+    Spread,
+}
+
+/// The quantity in a record, in the record's unit.
+pub(super) fn read(reading: &Reading, run: &Run) -> Option<f64> {
+    match reading {
+        Reading::Metric(name) => run.metric(name)?.value,
+        Reading::Elapsed { elapsed } => {
+            elapsed.iter().map(|name| Some(Course::of(run, name)?.time_at(1.0) * 1e9)).sum()
+        }
+        Reading::Course { course, take, phase, from, to } => {
+            let course = Course::of(run, course)?;
+            match take {
+                Take::PhaseBytes => course.phase(*phase).map(|(a, b)| (b - a) * course.bytes()),
+                Take::PhaseRate => course.phase(*phase).map(|(a, b)| course.rate(a, b)),
+                _ => take_from(&course, *take, *from, *to),
+            }
+        }
+        Reading::Ratio { ratio: [above, below], take, from, to } => {
+            let value = |name| take_from(&Course::of(run, name)?, *take, *from, *to);
+            Some(value(above)? / value(below)?)
+        }
+    }
+}
+
+/// `None` for a phase, whose ends are found and not given.
+fn take_from(course: &Course, take: Take, from: f64, to: f64) -> Option<f64> {
+    let parts = course.parts(PARTS, from, to);
+    let (slowest, fastest) =
+        parts.iter().fold((f64::MAX, 0f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
+    Some(match take {
+        Take::Rate => course.rate(from, to),
+        Take::MeanOfParts => parts.iter().sum::<f64>() / parts.len() as f64,
+        Take::Worst => slowest,
+        Take::Spread => fastest / slowest,
+        Take::Bytes => course.bytes(),
+        Take::PhaseBytes | Take::PhaseRate => return None,
+    })
+}
+
+/// Bytes over time of one execution of a workload.
+pub struct Course {
+    /// Bytes done and seconds elapsed at the end of each interval, beginning at (0, 0).
+    points: Vec<(f64, f64)>,
+}
+
+impl Course {
+    /// The first execution of a workload in a record.
+    pub fn of(run: &Run, workload: &str) -> Option<Course> {
+        let series = run.series.iter().find(|series| series.name == workload)?;
+        Course::of_series(series)
+    }
+
+    fn of_series(series: &Series) -> Option<Course> {
+        let sides: Vec<&Column> =
+            ["read", "write"].into_iter().filter_map(|side| series.column(side)).collect();
+        let mut points = vec![(0.0, 0.0)];
+        let (mut bytes, mut last) = (0.0, 0.0);
+        for (i, t_ns) in series.t_ns.iter().enumerate() {
+            let now = *t_ns as f64 / 1e9;
+            let rate: f64 = sides.iter().filter_map(|side| side.values[i]).sum();
+            bytes += rate * (now - last);
+            last = now;
+            points.push((bytes, now));
+        }
+        (bytes > 0.0).then_some(Course { points })
+    }
+
+    /// All of its bytes.
+    pub fn bytes(&self) -> f64 {
+        self.points.last().map_or(0.0, |(bytes, _)| *bytes)
+    }
+
+    /// When a share of its bytes was done, seconds.
+    fn time_at(&self, share: f64) -> f64 {
+        let wanted = share * self.bytes();
+        let after = self.points.partition_point(|(bytes, _)| *bytes < wanted);
+        let after = after.clamp(1, self.points.len() - 1);
+        let ((b0, t0), (b1, t1)) = (self.points[after - 1], self.points[after]);
+        if b1 > b0 { t0 + (t1 - t0) * ((wanted - b0) / (b1 - b0)).min(1.0) } else { t1 }
+    }
+
+    /// Bytes over time between two shares of its bytes.
+    pub fn rate(&self, from: f64, to: f64) -> f64 {
+        (to - from) * self.bytes() / (self.time_at(to) - self.time_at(from)).max(1e-9)
+    }
+
+    /// Rates of `n` equal parts of the bytes between two shares.
+    pub fn parts(&self, n: usize, from: f64, to: f64) -> Vec<f64> {
+        let at = |i: usize| from + (to - from) * i as f64 / n as f64;
+        (0..n).map(|i| self.rate(at(i), at(i + 1))).collect()
+    }
+
+    /// The ends of a phase of constant rate, as shares of the bytes. The first phase ends where the
+    /// rate falls for the first time.
+    fn phase(&self, number: usize) -> Option<(f64, f64)> {
+        let steps = analysis::steps(&self.parts(FINE_PARTS, 0.0, 1.0));
+        let first = steps.first_fall().unwrap_or(steps.changes.len());
+        let changes = steps.changes[first..].iter().map(|c| c.at as f64 / FINE_PARTS as f64);
+        let ends: Vec<f64> = [0.0].into_iter().chain(changes).chain([1.0]).collect();
+        Some((*ends.get(number)?, *ends.get(number + 1)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second at each of these rates.
+    fn course(rates: &[f64]) -> Course {
+        let mut series = Series::new("w", 0, 0);
+        for (i, rate) in rates.iter().enumerate() {
+            let t_ns = (i as u64 + 1) * 1_000_000_000;
+            series.push(t_ns, &[("write", record::Unit::BytesPerSecond, Some(*rate))]);
+        }
+        Course::of_series(&series).expect("it has bytes")
+    }
+
+    #[test]
+    fn rates_are_those_of_shares_of_the_bytes() {
+        let course = course(&[400.0, 400.0, 100.0, 100.0]);
+        assert_eq!(course.bytes(), 1000.0);
+        assert!((course.rate(0.0, 1.0) - 250.0).abs() < 1e-6);
+        assert!((course.rate(0.8, 1.0) - 100.0).abs() < 1e-6);
+        let worst = take_from(&course, Take::Worst, 0.0, 1.0).expect("no phase");
+        assert!((worst - 100.0).abs() < 1e-6, "{worst}");
+        let mean = take_from(&course, Take::MeanOfParts, 0.0, 1.0).expect("no phase");
+        assert!((mean - 340.0).abs() < 1e-6, "{mean}");
+        let spread = take_from(&course, Take::Spread, 0.0, 1.0).expect("no phase");
+        assert!((spread - 4.0).abs() < 1e-6, "{spread}");
+    }
+
+    #[test]
+    fn elapsed_times_of_workloads_add_up() {
+        let mut run = crate::published::find("002/mini-base-fio-1").expect("a record");
+        for name in ["lay-out", "mix"] {
+            let mut series = Series::new(name, 0, 0);
+            series.push(3_000_000_000, &[("write", record::Unit::BytesPerSecond, Some(1e6))]);
+            run.series.push(series);
+        }
+        let elapsed = |names: &[&str]| Reading::Elapsed {
+            elapsed: names.iter().map(ToString::to_string).collect(),
+        };
+        assert_eq!(read(&elapsed(&["lay-out", "mix"]), &run), Some(6e9));
+        assert_eq!(read(&elapsed(&["lay-out", "none"]), &run), None);
+    }
+
+    #[test]
+    fn a_phase_ends_where_the_rate_changes() {
+        let rate = |i| if (100..600).contains(&i) { 150.0 } else { 500.0 };
+        let course = course(&(0..1000).map(rate).collect::<Vec<f64>>());
+        let phases = [(50_000.0, 500.0), (75_000.0, 150.0), (200_000.0, 500.0)];
+        for (i, (bytes, rate)) in phases.into_iter().enumerate() {
+            let (from, to) = course.phase(i).expect("three phases");
+            let found = (to - from) * course.bytes();
+            assert!((found / bytes - 1.0).abs() < 0.02, "{i}: {found} bytes");
+            let found = course.rate(from, to);
+            assert!((found / rate - 1.0).abs() < 0.02, "{i}: {found}");
+        }
+        assert_eq!(course.phase(3), None);
+    }
+}
