@@ -25,7 +25,8 @@ pub struct RunArgs {
     /// Answers to the protocol's questions, for a run that nobody watches: STEP = "answer"
     #[arg(long, value_name = "FILE", requires = "protocol")]
     pub answers: Option<PathBuf>,
-    /// Go on where it was interrupted: a protocol after its last record, also on another machine
+    /// Go on where it was interrupted: a protocol after its last record, also on another machine;
+    /// wear: with the run that was left on the drive
     #[arg(long)]
     pub resume: bool,
     /// Approximate duration: 30s, 5m
