@@ -19,16 +19,13 @@ pub struct RunArgs {
     #[arg(long, short, value_name = "METHOD", default_value = "quick", value_delimiter = ',')]
     #[arg(add = complete::methods())]
     pub method: Vec<String>,
-    /// Do the steps of this file, or of a bundled protocol: board-against-board, state-bars
+    /// Do the steps of this file, or of a bundled protocol: board-against-board, state-bars; with
+    /// --resume, those after its last record
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "time", "replicates"])]
     pub protocol: Option<String>,
     /// Answers to the protocol's questions, for a run that nobody watches: STEP = "answer"
     #[arg(long, value_name = "FILE", requires = "protocol")]
     pub answers: Option<PathBuf>,
-    /// Go on where it was interrupted: a protocol after its last record, also on another machine;
-    /// wear: with the run that was left on the drive
-    #[arg(long)]
-    pub resume: bool,
     /// Approximate duration: 30s, 5m
     #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
     pub time: Option<Duration>,
@@ -62,19 +59,10 @@ pub struct MethodArgs {
 
 impl Args for MethodArgs {
     fn augment_args(command: Command) -> Command {
-        // `--resume` is also the command's own.
-        let is_new = |command: &Command, name: &str| {
-            command.get_arguments().all(|known| known.get_id() != name)
-        };
-        let add =
-            |command: Command, (option, methods): (&'static dyn Declared, Vec<_>)| match is_new(
-                &command,
-                option.name(),
-            ) {
-                true => command.arg(argument(option, &methods)),
-                false => command,
-            };
-        work::declared().into_iter().fold(command, add)
+        let declared = work::declared();
+        declared
+            .into_iter()
+            .fold(command, |command, (option, methods)| command.arg(argument(option, &methods)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -25,12 +25,14 @@ pub fn run(file: &str, args: &RunArgs) -> Result {
         let text = "a protocol has one target at a time";
         return Err(Failure::new(USAGE, text).advise("one `ssdyno run` for each"));
     };
-    if args.own.typed.iter().any(|(name, _)| name != "resume") {
+    let (resume, others): (Vec<_>, Vec<_>) =
+        args.own.typed.iter().partition(|(name, _)| name == "resume");
+    if !others.is_empty() {
         let text = "options of methods are in the protocol's file";
         return Err(Failure::new(USAGE, text).advise("options = { ... } in its steps"));
     }
     let request = args.measure.request(target);
-    let course = match args.resume {
+    let course = match !resume.is_empty() {
         true => Course::resume(&protocol, &Store::open_existing(request.store.as_deref())?)?,
         false => Course::begin(&protocol),
     };

@@ -15,7 +15,6 @@ pub fn run(args: &RunArgs) -> Result {
     if let Some(file) = &args.protocol {
         return protocol::run(file, args);
     }
-    check_resume(args)?;
     let options = work::options(&args.method, &args.own.typed, Options::from(args))?;
     let works = args.method.iter().map(|name| Ok(Work::method(name, &options)?));
     let works = works.collect::<Result<Vec<_>>>()?;
@@ -34,16 +33,6 @@ pub fn run(args: &RunArgs) -> Result {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Refuses `--resume` where nothing chosen can be resumed.
-fn check_resume(args: &RunArgs) -> Result<()> {
-    let of_method = args.own.typed.iter().any(|(name, _)| name == "resume");
-    if args.resume && !of_method {
-        let text = "--resume goes on with a protocol, and there is none";
-        return Err(Failure::new(USAGE, text).advise("--protocol FILE --resume"));
-    }
-    Ok(())
 }
 
 /// Refuses options that belong to a single run or a single drive when there are several.
