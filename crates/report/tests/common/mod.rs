@@ -432,15 +432,13 @@ pub fn answered() -> Run {
             by: VerdictKind::Link,
             confidence: Confidence::Measured,
         }],
-        peers: vec![Peer {
-            metric: rate.0,
-            whose: "its maker".into(),
-            unit: rate.1,
-            value: 3.5e9,
-            differs: Vec::new(),
-        }],
+        peers: vec![maker(rate.0, rate.1, 3.5e9)],
     };
     Run { answer: Some(answer), ..quick() }
+}
+
+fn maker(metric: String, unit: Unit, value: f64) -> Peer {
+    Peer { metric, whose: "its maker".into(), unit, value, differs: Vec::new() }
 }
 
 /// A run that was killed before it measured anything.
