@@ -65,6 +65,10 @@ exits 0 "reads" ssdyno io pci:$at --rw randread --bs 4k --depth 4 --time 1s
 exits 3 "writes without --destroy" ssdyno io pci:$at --rw write --time 1s
 exits 0 "a method" ssdyno run pci:$at -m quick --time 4s --destroy="$word" --json --quiet
 cp /tmp/said /tmp/record
+exits 0 "fio reads" ssdyno fio --name=r --filename=pci:$at --rw=randread --bs=4k --iodepth=4 --size=4M
+exits 3 "fio writes without --destroy" ssdyno fio --name=w --filename=pci:$at --rw=write --bs=64k --size=4M
+exits 0 "fio writes and verifies" ssdyno fio --destroy="$word" --name=w --filename=pci:$at --rw=write --bs=64k \
+    --iodepth=8 --size=4M --verify=crc32c
 values record . /tmp/record
 is "its record" "$record_complete $record_target_drive_serial" "true $word"
 exits 0 "unbind" ssdyno prepare pci:$at --unbind

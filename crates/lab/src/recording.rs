@@ -109,6 +109,11 @@ impl Recording {
         (self.run.target.clone(), self.began.elapsed())
     }
 
+    /// Tells the watcher of trouble that is not part of the record.
+    pub(crate) fn warn(&mut self, line: &str) {
+        self.watcher.warn(line);
+    }
+
     /// Enters the same test on the virtual drive of that model, for comparison.
     pub(crate) fn note_model(&mut self, model: Option<Run>) {
         self.model = model;

@@ -123,6 +123,11 @@ impl Begun<'_> {
             // Nor is one that was measured on another target than the one it names.
             ended.and_then(|()| stand.check_again())
         });
+        if request.target.spec.starts_with(drive::pci::PREFIX) && drive::pci::is_left() {
+            let line =
+                format!("{} did not go back to the kernel: ssdyno recover", request.target.spec);
+            shared.lock().warn(&line);
+        }
         if ended.is_ok() {
             let (target, took) = shared.lock().so_far();
             let model = peers::simulate(request, work, &target, took, interrupt);

@@ -29,8 +29,8 @@ use crate::spread;
 /// Most metrics that a family has.
 const FAMILY_MAX: usize = 8;
 
-/// Runs of one drive that are read from the store for its spread.
-const REPEATS_MAX: u32 = 50;
+/// Runs of one drive that are read from the store for its spread, which 20 of them fix to a sixth.
+const REPEATS_MAX: u32 = 20;
 
 /// Runs on one side of a comparison, and others of the same drive.
 #[derive(Clone, Debug, Default)]

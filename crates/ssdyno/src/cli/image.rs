@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+// Without a command it is refused in one line, as every mistake is.
 #[derive(Debug, Args)]
+#[command(arg_required_else_help = false)]
 pub struct ImageArgs {
     #[command(subcommand)]
     pub command: ImageCommand,

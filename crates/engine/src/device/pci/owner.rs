@@ -56,7 +56,8 @@ pub(super) fn failed(error: Error) -> io::Error {
 
 impl<B: Bus> Owner<B> {
     /// Brings the controller up and identifies a namespace. Shadow doorbells stay off: only emulated
-    /// controllers have them, and QEMU 7.2 now and then overlooks a doorbell there.
+    /// controllers have them, and with them a run under QEMU 7.2 stood still. Whether that drive or
+    /// this driver lost a doorbell is not known.
     pub(crate) fn start(bus: B, nsid: u32, timeout_ns: u64) -> io::Result<Owner<B>> {
         let host = bus.host()?;
         let mut controller = Controller::start(host.clone()).map_err(failed)?;
