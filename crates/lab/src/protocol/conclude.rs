@@ -1,5 +1,5 @@
-//! The end of a protocol: elapsed times, the two sides compared, and everything else that differed
-//! between them.
+//! The conclusion of a protocol: elapsed times, the comparison of the two sides, and every other
+//! difference between them.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub struct Elapsed {
     pub side: Option<String>,
     /// Number of its record.
     pub run: Option<i64>,
-    /// Seconds by the clock; unknown on a virtual drive, whose time is not ours.
+    /// Wall-clock seconds; `None` on a virtual drive, where time is simulated.
     pub seconds: Option<f64>,
     /// The answer of the record, if it has one.
     pub headline: Option<String>,

@@ -1,7 +1,7 @@
-//! The way through a protocol: which item is next, and what its record says of it.
+//! Progress through a protocol: the next item, and its place for the record.
 //!
-//! Records decide where an interrupted protocol goes on: behind its last measurement that ended.
-//! Questions before that have their answers in its record; later ones are asked again.
+//! The records decide where an interrupted protocol resumes: after the last completed measurement, whose
+//! record holds the answers so far. Later questions are asked again.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub enum Next<'p> {
     Measure(Item<'p>),
 }
 
-/// The way through a protocol.
+/// Progress through a protocol.
 #[derive(Debug)]
 pub struct Course<'p> {
     protocol: &'p Protocol,
@@ -49,7 +49,7 @@ impl<'p> Course<'p> {
         Course { protocol, items: items(protocol), done: 0, began, fields: BTreeMap::new() }
     }
 
-    /// From behind the last measurement that the store has of this protocol. Another text under the
+    /// Resumes after the last completed measurement of this protocol in the store. Another text under the
     /// same name is another protocol.
     pub fn resume(protocol: &'p Protocol, store: &Store) -> Result<Course<'p>> {
         let runs = records(store, protocol, None)?;
@@ -135,7 +135,7 @@ fn items(protocol: &Protocol) -> Vec<Next<'_>> {
     each.collect()
 }
 
-/// Latest records among which those of a protocol are looked for.
+/// The latest records, among which those of a protocol are searched.
 const RECORDS_MOST: u32 = 5000;
 
 /// Records of a protocol in the order of their start, of one execution or of all. A record that

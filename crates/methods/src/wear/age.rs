@@ -1,7 +1,7 @@
-//! `--age`: reads and writes as of `quick`, small, every so many drive writes.
+//! `--age`: a small set of the workloads of `quick`, repeated every N drive writes.
 //!
-//! Reads are of static data; writes go to the half that was checked and is written next. The set is
-//! the same each time and ends by amount, so that a plan knows its bytes.
+//! Reads take static data; writes go to the half that was just checked and is written next. The set is
+//! the same each time and ends after a fixed amount, so that a plan knows its bytes.
 
 use record::{Metric, MetricKey, Unit};
 use workload::{Mix, OpKind, Pattern, Region, Workload};

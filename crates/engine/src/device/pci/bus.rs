@@ -1,6 +1,6 @@
-//! The way to a controller: registers and clock, and memory that it reaches.
+//! Access to a controller: its registers, a clock, and memory shared with it.
 //!
-//! [`Vfio`] is the way to a drive. Tests take the simulated controller's.
+//! [`Vfio`] gives access to a real drive; tests use the simulated controller.
 
 use std::io;
 use std::sync::Arc;
@@ -30,13 +30,13 @@ pub(crate) trait Bus: Send + Sync + 'static {
         data_bytes: usize,
     ) -> io::Result<(Arc<Self::Head>, Self::Data)>;
 
-    /// Keeps the controller from memory, when it has stopped or does not stop.
+    /// Cuts the controller off from memory, whether or not it has stopped.
     fn cut(&self);
 }
 
 /// Memory for transfers, seen by its owner.
 pub(crate) trait Transfers: Send {
-    /// Bytes of which no command is in flight.
+    /// Bytes that no command in flight uses.
     fn bytes(&mut self, at: usize, bytes: usize) -> &mut [u8];
 
     /// Called before these bytes are written to the drive. Memory that the controller shares needs
