@@ -1,16 +1,15 @@
 //! Plans of targets of every kind: paths, and drives without the kernel's driver.
 
 use crate::error::DriveError;
-use crate::machine::Machine;
 use crate::open::{self, OpenRequest, Planned};
-use crate::pci::{self, Notes};
+use crate::pci;
 
 /// Makes all checks that opening makes; creates nothing and opens nothing for writing.
 pub fn plan_open(spec: &str, request: &OpenRequest) -> Result<Planned, DriveError> {
     match spec.starts_with(pci::PREFIX) {
         true => {
-            let plan = pci::plan(&Machine::here(), &Notes::of_user()?, spec, request);
-            plan.map(pci::Plan::shown)
+            let (machine, notes) = pci::here(spec)?;
+            pci::plan(&machine, &notes, spec, request).map(pci::Plan::shown)
         }
         false => open::plan_here(spec, request),
     }

@@ -136,7 +136,7 @@ pub(super) fn listed(machine: &Machine, notes: &Notes) -> Vec<BoundDrive> {
 
 /// Takes a drive from the kernel, to stay without it until [`unbind`]. `serial` confirms it.
 pub fn bind(spec: &str, serial: &str) -> Result<(), DriveError> {
-    let (machine, notes) = (Machine::here(), Notes::of_user()?);
+    let (machine, notes) = super::here(spec)?;
     let function = Function::find(&machine, spec, Spec::parse(spec)?)?;
     match holder(&machine, &notes, &function) {
         Holder::Kernel => {
@@ -152,7 +152,7 @@ pub fn bind(spec: &str, serial: &str) -> Result<(), DriveError> {
 
 /// Gives a drive back to the kernel.
 pub fn unbind(spec: &str) -> Result<(), DriveError> {
-    let (machine, notes) = (Machine::here(), Notes::of_user()?);
+    let (machine, notes) = super::here(spec)?;
     let function = Function::find(&machine, spec, Spec::parse(spec)?)?;
     match holder(&machine, &notes, &function) {
         Holder::Kernel => Ok(()),

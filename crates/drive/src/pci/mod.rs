@@ -66,7 +66,7 @@ impl Plan {
 
 /// Takes an NVMe drive from the kernel, or claims one that was bound before.
 pub fn open_pci(spec: &str, request: &OpenRequest) -> Result<PciOpened, DriveError> {
-    let (machine, notes) = (Machine::here(), Notes::of_user()?);
+    let (machine, notes) = here(spec)?;
     let Plan { info, destroys, function, note, nsid, take } =
         plan(&machine, &notes, spec, request)?;
     let claim = match take {
@@ -74,6 +74,13 @@ pub fn open_pci(spec: &str, request: &OpenRequest) -> Result<PciOpened, DriveErr
         false => Claim::of_kept(notes, function, note, nsid)?,
     };
     Ok(PciOpened { info, destroys, claim })
+}
+
+/// This machine, and the place of its notes. An address without an NVMe controller is refused first.
+pub(crate) fn here(spec: &str) -> Result<(Machine, Notes), DriveError> {
+    let machine = Machine::here();
+    Function::find(&machine, spec, Spec::parse(spec)?)?;
+    Ok((machine, Notes::of_user()?))
 }
 
 /// Makes every check of [`open_pci`]; changes nothing.

@@ -78,6 +78,8 @@ fn whoever_did_not_give_a_drive_away_is_refused_before_the_first_byte() {
                 ("geometry", TargetKind::Device),
                 ("trim", TargetKind::Directory),
                 ("stream", TargetKind::Directory),
+                ("wear", TargetKind::Directory),
+                ("restore", TargetKind::Directory),
             ];
             if elsewhere.contains(&(name, kind)) {
                 continue;
@@ -85,9 +87,14 @@ fn whoever_did_not_give_a_drive_away_is_refused_before_the_first_byte() {
             let options = Options::default();
             let planned = plan(*method, &fake.info, &options).expect_err("refused").to_string();
             let ran = perform(*method, &mut fake, &options, &mut out).expect_err("refused");
-            assert!(matches!(ran, MethodError::Rig(rig::RigError::Refused(_))), "{name}: {ran}");
-            let word =
-                if kind == TargetKind::Device { "given away" } else { "needs a whole drive" };
+            let MethodError::Rig(error) = &ran else { panic!("{name}: {ran}") };
+            assert_eq!(error.fault(), Some(rig::Fault::Refused), "{name}: {ran}");
+            let files = ["wear", "restore"].contains(&name);
+            let word = match kind {
+                TargetKind::Device => "given away",
+                _ if files => "given away",
+                _ => "needs a whole drive",
+            };
             assert!(planned.contains(word) && ran.to_string() == planned, "{planned}");
         }
         assert_eq!((fake.calls, fake.written), (0, 0), "{name}");
@@ -203,7 +210,11 @@ fn plans_of_whole_drives_hold() {
         let options = Options { time: Some(Duration::from_secs(60)), ..Options::default() };
         let plan = plan(*method, &fake.info, &options).expect("given away");
         assert_eq!((plan.safety, fake.calls), (Safety::Destroys, 0), "{name}");
-        let part = if name == "cluster" { "the first 256 MiB of" } else { "everything on" };
+        let part = match name {
+            "cluster" => "the first 256 MiB of",
+            "restore" => "the first 64 MiB of",
+            _ => "everything on",
+        };
         assert_eq!(plan.destroys, Some(format!("{part} /dev/x")), "{name}");
         let mut out = Outcome::default();
         perform(*method, &mut fake, &options, &mut out).unwrap_or_else(|e| panic!("{name}: {e}"));

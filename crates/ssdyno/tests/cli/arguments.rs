@@ -138,7 +138,7 @@ fn the_shell_completes_methods_virtual_drives_and_records() {
     };
     assert_eq!(complete(&["run", "-m", "susta"]), ["sustain"]);
     assert_eq!(complete(&["run", "-m", "quick,susta"]), ["quick,sustain"]);
-    assert_eq!(complete(&["run", "sim:sd-c"]), ["sim:sd-class2"]);
+    assert_eq!(complete(&["run", "sim:sd-class2-"]), ["sim:sd-class2-late"]);
     assert_eq!(complete(&["run", "can"]), ["canary"]);
     assert_eq!(complete(&["methods", "snia-h"]), ["snia-hir"]);
     place.io("sim:sd-150x --size 1MiB --ops 1");
