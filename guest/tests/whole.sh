@@ -48,7 +48,8 @@ case $drive in
             /tmp/record
         is "why it ended" "$run_complete $run_cut_short" "false interrupted"
         is "rates out of reason" "$run_odd" ""
-        is "cells that had ended" "$run_cells" 5
+        # The fifth had ended before the signal; the sixth may end before it arrives.
+        is "cells that had ended, but not all" "$((run_cells >= 5 && run_cells < 8))" 1
         ;;
 esac
 [ "$drive" = nvme ] || {

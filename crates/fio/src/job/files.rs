@@ -181,7 +181,12 @@ impl Files {
 /// Whether a name is that of a drive which is no file or device of this machine. It is taken whole,
 /// colons and all; a file of that name is `./sim`.
 pub(crate) fn is_drive(name: &str) -> bool {
-    ["sim:", "pci:"].iter().any(|prefix| name.starts_with(prefix))
+    is_virtual(name) || name.starts_with("pci:")
+}
+
+/// Whether a name is that of a virtual drive.
+pub(crate) fn is_virtual(name: &str) -> bool {
+    name.starts_with("sim:")
 }
 
 /// `file_service_type=`.

@@ -15,10 +15,10 @@ pub use access::{
     ZoneMode, ZonePercent,
 };
 pub use content::{Content, DataVerify, PatternFormat, VerifyKind};
-pub(crate) use files::is_drive;
 pub use files::{
     FadviseHint, Fallocate, FileService, Files, MAX_FILES, ServiceOrder, Space, SyncMode, Syncing,
 };
+pub(crate) use files::{is_drive, is_virtual};
 pub use measure::{
     Criterion, ErrorSet, Errors, LatencyTarget, Logs, Reporting, Steady, Threshold, UnifiedRw,
 };

@@ -32,6 +32,7 @@ use rig::{DiskUse, FilePlan, FileUse, Files, JobResult, Measurement, Rig, StopRe
 use rustix::io::Errno;
 use workload::{Content, Region};
 
+use crate::job::is_virtual;
 use crate::value::errno_of;
 use crate::{Distribution, Engine, ExitWhat, Job, Plan, SyncMode};
 use clones::JobClone;
@@ -123,12 +124,16 @@ pub struct Ran<'p> {
 
 /// Checks a plan against the files of a rig. Nothing is touched.
 pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<Prepared<'p>, RunError> {
-    let real = plan.drive()?.is_none();
+    let drive = plan.drive()?;
+    let real = !drive.as_deref().is_some_and(is_virtual);
     for job in &plan.jobs {
         refuse::refuse(job)?;
         match real {
             true => numa::processors(job).map(drop)?,
             false => virtual_drive::refuse(job)?,
+        }
+        if drive.is_some() {
+            virtual_drive::refuse_mapped(job)?;
         }
     }
     let (mut files, mut clones, mut stage) = (PlanFiles::of(&plan.jobs), Vec::new(), 0);

@@ -1,20 +1,28 @@
-//! Options that a virtual drive refuses: it keeps no data and has no memory to map. The rig reports the
-//! options that have no effect there, such as the page cache.
+//! Options that drives without the kernel refuse: a virtual drive keeps no data, and none of them has
+//! memory to map. The rig reports the options that have no effect there, such as the page cache.
 
 use super::RunError;
 use crate::{Engine, Job};
 
 /// Refuses a job that a virtual drive cannot run.
 pub(super) fn refuse(job: &Job) -> Result<(), RunError> {
-    let refused = |option: &str, why: &str| {
-        let text = format!("{}: {option} on a virtual drive: {why}", job.origin);
-        Err(RunError::usage(text, "leave it out, or name a file or device"))
-    };
-    if job.verifies() {
-        return refused("verify", "it keeps no data that could be checked");
+    match job.verifies() {
+        true => refused(job, "verify on a virtual drive: it keeps no data that could be checked"),
+        false => Ok(()),
     }
-    if job.engine == Engine::Mmap {
-        return refused("ioengine=mmap", "there is no memory to map it to");
+}
+
+/// Refuses a job that maps a drive without the kernel, a virtual one or `pci:ADDRESS`.
+pub(super) fn refuse_mapped(job: &Job) -> Result<(), RunError> {
+    match job.engine {
+        Engine::Mmap => {
+            refused(job, "ioengine=mmap on such a drive: there is no memory to map it to")
+        }
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+fn refused(job: &Job, why: &str) -> Result<(), RunError> {
+    let text = format!("{}: {why}", job.origin);
+    Err(RunError::usage(text, "leave it out, or name a file or device"))
 }

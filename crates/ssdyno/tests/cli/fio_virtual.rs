@@ -205,7 +205,7 @@ fn what_a_virtual_drive_cannot_do_is_refused_in_one_line() {
     };
     let card = "--filename=sim:sd-150x";
     refused(&[card, "--verify=crc32c"], "verify on a virtual drive");
-    refused(&[card, "--ioengine=mmap"], "ioengine=mmap on a virtual drive");
+    refused(&[card, "--ioengine=mmap"], "ioengine=mmap on such a drive");
     refused(&[card, "--name=b", "--filename=sim:samsung-980-pro-1t"], "in one plan");
     refused(&[card, "--name=b", "--filename=f", "--size=1m"], "in one plan");
     refused(&["--filename=sim:no-such-drive"], "no such drive");
