@@ -7,10 +7,7 @@ use crate::pci;
 /// Makes all checks that opening makes; creates nothing and opens nothing for writing.
 pub fn plan_open(spec: &str, request: &OpenRequest) -> Result<Planned, DriveError> {
     match spec.starts_with(pci::PREFIX) {
-        true => {
-            let (machine, notes) = pci::here(spec)?;
-            pci::plan(&machine, &notes, spec, request).map(pci::Plan::shown)
-        }
+        true => pci::plan_here(spec, request),
         false => open::plan_here(spec, request),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn note(spec: &DriveSpec, answer: &Answer) -> Option<Finding> {
     let text = match (weak, &fitted, &stated) {
         (None, None, None) => return None,
         (None, ..) => count,
-        (Some(_), None, None) => format!("{count}, and all these figures rest on them"),
+        (Some(_), None, None) => format!("{count}, and every figure of the drive rests on them"),
         (Some(weak), ..) => format!("{count}; on them rest: {}", weak.join(", ")),
     };
     let sure = [(fitted, "fitted"), (stated, "published")];
@@ -112,10 +112,10 @@ mod tests {
             labelled(&format!("on them rest: {read}; {write}: fitted"))
         );
         let all = text(pro, &[random, "states-fresh", "seq-read-1MiB-q8.p99"], "none");
-        assert!(all.ends_with("all these figures rest on them"), "{all}");
+        assert!(all.ends_with("and every figure of the drive rests on them"), "{all}");
         // Nothing is known of this drive's flash.
         let weak = text("crucial-c300-256", &[write], "none");
-        assert!(weak.ends_with("rest on them"), "{weak}");
+        assert!(weak.ends_with("rests on them"), "{weak}");
         let spec = DriveSpec::preset(pro).expect("a preset");
         assert_eq!(note(&spec, &answer(&[], read)), None);
     }

@@ -123,9 +123,9 @@ impl Begun<'_> {
             // Nor is one that was measured on another target than the one it names.
             ended.and_then(|()| stand.check_again())
         });
-        if request.target.spec.starts_with(drive::pci::PREFIX) && drive::pci::is_left() {
-            let line =
-                format!("{} did not go back to the kernel: ssdyno recover", request.target.spec);
+        let spec = &request.target.spec;
+        if spec.starts_with(drive::pci::PREFIX) && drive::pci::stayed_away(spec) {
+            let line = format!("{spec} did not go back to the kernel: ssdyno recover");
             shared.lock().warn(&line);
         }
         if ended.is_ok() {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::address::{Address, Spec};
+use super::address::Address;
 use super::claim::{give_back, running, take};
 use super::function::{Function, KERNEL, VFIO};
 use super::note::{self, Note, Notes};
@@ -136,8 +136,7 @@ pub(super) fn listed(machine: &Machine, notes: &Notes) -> Vec<BoundDrive> {
 
 /// Takes a drive from the kernel, to stay without it until [`unbind`]. `serial` confirms it.
 pub fn bind(spec: &str, serial: &str) -> Result<(), DriveError> {
-    let (machine, notes) = super::here(spec)?;
-    let function = Function::find(&machine, spec, Spec::parse(spec)?)?;
+    let (machine, notes, function) = super::here(spec)?;
     match holder(&machine, &notes, &function) {
         Holder::Kernel => {
             let note = super::takeable(&machine, spec, &function, Some(serial))?;
@@ -152,8 +151,7 @@ pub fn bind(spec: &str, serial: &str) -> Result<(), DriveError> {
 
 /// Gives a drive back to the kernel.
 pub fn unbind(spec: &str) -> Result<(), DriveError> {
-    let (machine, notes) = super::here(spec)?;
-    let function = Function::find(&machine, spec, Spec::parse(spec)?)?;
+    let (machine, notes, function) = super::here(spec)?;
     match holder(&machine, &notes, &function) {
         Holder::Kernel => Ok(()),
         Holder::Kept(note) | Holder::Left(note) => {
@@ -173,6 +171,14 @@ pub struct Returned {
     pub serial: String,
     /// Why the drive is still without the kernel; `null` if it is back.
     pub failed: Option<String>,
+}
+
+/// Whether the drive of a target stayed without the kernel after its run.
+pub fn stayed_away(spec: &str) -> bool {
+    let found = super::here(spec);
+    found.is_ok_and(|(machine, notes, function)| {
+        matches!(holder(&machine, &notes, &function), Holder::Left(_))
+    })
 }
 
 /// Whether a killed run has left a drive without the kernel.

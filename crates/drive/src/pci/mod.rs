@@ -18,7 +18,7 @@ use record::{DriveIdentity, Safety, State, Target, TargetKind};
 use rig::{Bus, Limits, TargetInfo};
 
 pub use address::PREFIX;
-pub use bound::{BoundDrive, Returned, bind, is_left, list, recover, unbind};
+pub use bound::{BoundDrive, Returned, bind, is_left, list, recover, stayed_away, unbind};
 pub use claim::Claim;
 pub(crate) use note::Notes;
 
@@ -47,7 +47,7 @@ pub struct PciOpened {
 }
 
 /// A target that passed every check and was not touched.
-pub(crate) struct Plan {
+struct Plan {
     info: TargetInfo,
     destroys: Option<String>,
     function: Function,
@@ -57,18 +57,11 @@ pub(crate) struct Plan {
     take: bool,
 }
 
-impl Plan {
-    /// The plan for those who only look.
-    pub(crate) fn shown(self) -> Planned {
-        Planned { info: self.info, destroys: self.destroys, file: None }
-    }
-}
-
 /// Takes an NVMe drive from the kernel, or claims one that was bound before.
 pub fn open_pci(spec: &str, request: &OpenRequest) -> Result<PciOpened, DriveError> {
-    let (machine, notes) = here(spec)?;
+    let (machine, notes, function) = here(spec)?;
     let Plan { info, destroys, function, note, nsid, take } =
-        plan(&machine, &notes, spec, request)?;
+        plan(&machine, &notes, spec, function, request)?;
     let claim = match take {
         true => Claim::take(&machine, notes, function, note, nsid)?,
         false => Claim::of_kept(notes, function, note, nsid)?,
@@ -76,22 +69,30 @@ pub fn open_pci(spec: &str, request: &OpenRequest) -> Result<PciOpened, DriveErr
     Ok(PciOpened { info, destroys, claim })
 }
 
-/// This machine, and the place of its notes. An address without an NVMe controller is refused first.
-pub(crate) fn here(spec: &str) -> Result<(Machine, Notes), DriveError> {
+/// The plan of a run, for those who only look.
+pub(crate) fn plan_here(spec: &str, request: &OpenRequest) -> Result<Planned, DriveError> {
+    let (machine, notes, function) = here(spec)?;
+    let Plan { info, destroys, .. } = plan(&machine, &notes, spec, function, request)?;
+    Ok(Planned { info, destroys, file: None })
+}
+
+/// This machine, the place of its notes, and the controller at an address. An address without an NVMe
+/// controller is refused before its note needs a place.
+fn here(spec: &str) -> Result<(Machine, Notes, Function), DriveError> {
     let machine = Machine::here();
-    Function::find(&machine, spec, Spec::parse(spec)?)?;
-    Ok((machine, Notes::of_user()?))
+    let function = Function::find(&machine, spec, Spec::parse(spec)?)?;
+    Ok((machine, Notes::of_user()?, function))
 }
 
 /// Makes every check of [`open_pci`]; changes nothing.
-pub(crate) fn plan(
+fn plan(
     machine: &Machine,
     notes: &Notes,
     spec: &str,
+    function: Function,
     request: &OpenRequest,
 ) -> Result<Plan, DriveError> {
     let parsed = Spec::parse(spec)?;
-    let function = Function::find(machine, spec, parsed)?;
     if request.wants == Safety::Borrows {
         let text = format!("{spec} cannot be borrowed: its driver would not survive a kill");
         let hint = Some("--borrow with its device node, /dev/nvme0n1".into());

@@ -79,7 +79,7 @@ impl Bench {
 
     fn plan(&self, wants: Safety, destroy: Option<&str>) -> Result<Safety, String> {
         let request = OpenRequest { size: None, wants, destroy: destroy.map(str::to_string) };
-        let plan = plan(&self.machine, &self.notes, SPEC, &request);
+        let plan = plan(&self.machine, &self.notes, SPEC, self.function(), &request);
         plan.map(|plan| plan.info.allowed).map_err(|error| error.to_string())
     }
 

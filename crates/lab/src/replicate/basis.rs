@@ -31,9 +31,8 @@ const SAME: f64 = 0.005;
 /// Whether the source of a parameter cites a figure: by its path in `published/figures`, or, where
 /// it names no path, by its value and unit.
 fn cites(line: &FigureLine, figure: &Figure) -> bool {
-    let paths =
-        line.source.split([' ', ',', ';', ':']).filter(|word| word.matches('/').count() == 2);
-    let paths: Vec<&str> = paths.collect();
+    let words = line.source.split([' ', ',', ';', ':']);
+    let paths: Vec<&str> = words.filter(|word| is_path(word)).collect();
     if !paths.is_empty() {
         return figure.of.as_deref().is_some_and(|of| paths.contains(&of));
     }
@@ -56,6 +55,13 @@ fn cites(line: &FigureLine, figure: &Figure) -> bool {
             low <= high * (1.0 + SAME) && top >= figure.published * (1.0 - SAME)
         })
     })
+}
+
+/// Whether a word is a path in `published/figures`, `004/usd-sandisk-4g-class2/read`, and not a web
+/// address.
+fn is_path(word: &str) -> bool {
+    let document = word.split_once('/').filter(|(_, row)| row.contains('/'));
+    document.is_some_and(|(name, _)| name.len() == 3 && name.bytes().all(|b| b.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -88,6 +94,19 @@ mod tests {
         let predicted = of("000/bx100-120/fs-read").expect("1703 KiB/s");
         let source = line("000/first-sabrent-512-mini-b/fs-read, 1705 KiB/s");
         assert!(cites(&source, fitted) && !cites(&source, predicted));
+    }
+
+    #[test]
+    fn a_web_address_in_a_source_is_no_path() {
+        assert!(is_path("004/usd-sandisk-4g-class2/read"));
+        assert!(!is_path("example.org/news/185692") && !is_path("400/600") && !is_path("MB/s"));
+        // The sources of the P2's parameters print a value and the address of the page.
+        let document = document::document("fills").expect("there");
+        let of = |figure: &&Figure| figure.experiment == "crucial-p2-500-qlc";
+        let figures: Vec<&Figure> = document.figures.iter().filter(of).collect();
+        let target = "sim:crucial-p2-500-qlc";
+        let fitted = figures.iter().filter(|f| super::basis(f, target) == Basis::Fitted).count();
+        assert!(fitted > 0, "{fitted} of {}", figures.len());
     }
 
     #[test]
