@@ -12,7 +12,7 @@ back() { await 20 present nvme && [ "$(driver $at)" = nvme ]; }
 block=$(device nvme)
 at=$(address "$block")
 word=$(serial nvme)
-notes=$HOME/.local/state/ssdyno/bound
+notes=/run/ssdyno/bound
 echo "$block is pci:$at"
 
 # Refused: nothing changes, and no note stays.

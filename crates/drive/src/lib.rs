@@ -49,7 +49,7 @@ pub use list::{BlockDevice, Inside, Partition, list};
 pub use locate::{Location, locate};
 pub use machine::Machine;
 pub use open::{NamedScratch, OpenRequest, Opened, Planned, open, open_planned, room};
-pub use pci::{Claim, PciOpened, open_pci};
+pub use pci::{Claim, PciOpened, Reach, open_pci};
 pub use query::health;
 pub use response::nvme::reported as nvme_health;
 pub use target::plan_open;

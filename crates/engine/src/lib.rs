@@ -46,7 +46,7 @@ mod worker;
 
 pub use admit::admit;
 pub use clock::Clock;
-pub use fileset::FileSet;
+pub use fileset::{FileSet, Permissions};
 pub use machine::{Machine, Options};
 pub use rig::BackendKind;
 pub use simulator::Simulator;

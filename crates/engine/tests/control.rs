@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use engine::{FileSet, Machine, Options};
+use engine::{FileSet, Machine, Options, Permissions};
 use rig::{
     BackendKind, Event, FilePlan, FileUse, Files, IntervalObserver, Issue, Job, JobControl,
     JobResult, JobSeen, OpenFlags, Rig, Ruling, Stage, StopReason,
@@ -53,7 +53,7 @@ fn job(source: Same, file: Option<&Path>, depth: u32, control: Option<Box<dyn Jo
 }
 
 fn perform(jobs: Vec<Job>, observer: Option<&mut dyn IntervalObserver>) -> Vec<JobResult> {
-    let mut files = FileSet::new(&[]);
+    let mut files = FileSet::new(Permissions::default());
     let plan = |used: &FileUse| FilePlan {
         path: used.path.clone(),
         end: 0,

@@ -31,7 +31,7 @@ impl Disc {
     /// permits a new one, `sector` the sector size of an image (default 512).
     pub fn plan(target: &str, destroy: Option<String>, sector: Option<u64>) -> Result<Disc> {
         let wants = if destroy.is_some() { Safety::Destroys } else { Safety::Reads };
-        let request = OpenRequest { size: None, wants, destroy };
+        let request = OpenRequest { size: None, wants, destroy, no_iommu: false };
         let drive::Planned { info, destroys, .. } = drive::plan_open(target, &request)?;
         let sector_bytes = sector_bytes(target, &info, sector)?;
         let (target, bytes) = (target.to_string(), info.bytes);
@@ -57,7 +57,8 @@ impl Disc {
     /// The old numbers of the partitions in the order of the drive; `None` where they are in that
     /// order.
     pub fn order(&self) -> Result<Option<Vec<u32>>> {
-        let request = OpenRequest { size: None, wants: Safety::Reads, destroy: None };
+        let request =
+            OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false };
         let opened = drive::open(&self.target, &request)?;
         partitions::order(&opened.file, self.sector_bytes).map_err(|e| self.failed("read", &e))
     }
@@ -80,7 +81,8 @@ impl Disc {
 
     /// The table on the drive.
     pub fn read(&self) -> Result<Table> {
-        let request = OpenRequest { size: None, wants: Safety::Reads, destroy: None };
+        let request =
+            OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false };
         let opened = drive::open(&self.target, &request)?;
         Table::read(&opened.file, self.bytes, self.sector_bytes).ok_or_else(|| {
             let text = format!("{} has no partition table", self.target);

@@ -32,6 +32,8 @@ pub struct Target {
     pub destroy: Option<String>,
     /// Its blocks may be overwritten with their own content.
     pub borrow: bool,
+    /// An NVMe drive without an IOMMU may be taken from the kernel.
+    pub no_iommu: bool,
     /// Directory for the journals of borrowed blocks; `None`: the user's state directory.
     pub journal: Option<PathBuf>,
 }

@@ -67,7 +67,8 @@ impl Target {
             (None, true) => Safety::Borrows,
             (None, false) => Safety::Scratch,
         };
-        OpenRequest { size: self.size, wants, destroy: self.destroy.clone() }
+        let destroy = self.destroy.clone();
+        OpenRequest { size: self.size, wants, destroy, no_iommu: self.no_iommu }
     }
 }
 
@@ -165,7 +166,12 @@ fn options(request: &Request) -> Result<Options> {
 fn ram_disc(interrupt: &Arc<AtomicBool>) -> Option<Machine> {
     let places = RAM_DISCS.iter().flat_map(|place| RAM_DISC_BYTES.map(|size| (place, size)));
     let opened = places.into_iter().find_map(|(place, size)| {
-        let request = OpenRequest { size: Some(size), wants: Safety::Scratch, destroy: None };
+        let request = OpenRequest {
+            size: Some(size),
+            wants: Safety::Scratch,
+            destroy: None,
+            no_iommu: false,
+        };
         let planned = drive::plan_open(place, &request).ok()?;
         planned.info.ram.then(|| drive::open(place, &request).ok()).flatten()
     });

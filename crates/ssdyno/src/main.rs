@@ -25,6 +25,9 @@ use crate::cli::{Cli, Command};
 use crate::failure::Result;
 
 fn main() -> ExitCode {
+    if let Some(end) = guard() {
+        return end;
+    }
     // Answers the shell and ends, where the shell asked for completions.
     CompleteEnv::with_factory(Cli::command).complete();
     interrupt::survive_file_limit();
@@ -34,6 +37,18 @@ fn main() -> ExitCode {
     let words = cli::under_other_names(std::env::args_os().collect());
     let result = Cli::try_parse_from(words).map_err(|e| usage::failure(&e)).and_then(run);
     result.unwrap_or_else(|failure| failure.report())
+}
+
+/// This process as the guard of a drive without an IOMMU. It prints nothing: its descriptors serve
+/// its task.
+fn guard() -> Option<ExitCode> {
+    let mut words = std::env::args_os().skip(1);
+    let is_guard = words.next().is_some_and(|word| word == drive::pci::GUARD);
+    let address = words.next().filter(|_| is_guard)?;
+    Some(
+        drive::pci::keep_guard(&address.to_string_lossy())
+            .map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+    )
 }
 
 fn run(cli: Cli) -> Result {

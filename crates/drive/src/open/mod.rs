@@ -36,6 +36,8 @@ pub struct OpenRequest {
     /// Confirmation (`--destroy`): the serial number of the drive, or the size in bytes of a file or
     /// of a device without a serial number. A wrong one is always refused.
     pub destroy: Option<String>,
+    /// A drive without an IOMMU may be taken from the kernel (`--no-iommu`).
+    pub no_iommu: bool,
 }
 
 /// A target that passed every check and was not touched.

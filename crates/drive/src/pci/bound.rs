@@ -30,7 +30,7 @@ pub(super) fn holder(machine: &Machine, notes: &Notes, function: &Function) -> H
     if driver.as_deref() == Some(KERNEL) {
         return Holder::Kernel;
     }
-    let note = notes.of(function.address).filter(|note| note.boot == note::boot(machine));
+    let note = notes.about(function.address).filter(|note| note.boot == note::boot(machine));
     match note.filter(|_| driver.as_deref().is_none_or(|driver| driver == VFIO)) {
         None => Holder::Foreign(driver),
         Some(note) if notes.lock(function.address).is_none() => Holder::Running(note.address),
@@ -107,8 +107,7 @@ pub struct BoundDrive {
 /// All NVMe drives of this machine that the kernel's driver does not have.
 pub fn list() -> Vec<BoundDrive> {
     let machine = Machine::here();
-    let Ok(notes) = Notes::of_user() else { return Vec::new() };
-    listed(&machine, &notes)
+    listed(&machine, &Notes::of(&machine))
 }
 
 pub(super) fn listed(machine: &Machine, notes: &Notes) -> Vec<BoundDrive> {
@@ -117,7 +116,7 @@ pub(super) fn listed(machine: &Machine, notes: &Notes) -> Vec<BoundDrive> {
         let note = match &holder {
             Holder::Kernel => return None,
             Holder::Kept(note) | Holder::Left(note) => Some((**note).clone()),
-            Holder::Running(_) => notes.of(function.address),
+            Holder::Running(_) => notes.about(function.address),
             Holder::Foreign(_) => None,
         };
         let first = note.as_ref().and_then(|note| note.namespaces.first());
@@ -139,7 +138,7 @@ pub fn bind(spec: &str, serial: &str) -> Result<(), DriveError> {
     let (machine, notes, function) = super::here(spec)?;
     match holder(&machine, &notes, &function) {
         Holder::Kernel => {
-            let note = super::takeable(&machine, spec, &function, Some(serial))?;
+            let note = super::takeable(&machine, spec, &function, Some(serial), false)?;
             let note = Note { kept: true, ..note };
             take(&machine, &notes, &function, &note).map(drop)
         }
@@ -156,7 +155,7 @@ pub fn unbind(spec: &str) -> Result<(), DriveError> {
         Holder::Kernel => Ok(()),
         Holder::Kept(note) | Holder::Left(note) => {
             let _lock = notes.lock(function.address).ok_or_else(|| running(&note.address))?;
-            give_back(&notes, &function, note.namespaces.len())
+            give_back(&notes, &function, Some(&note))
         }
         other => Err(other.refusal(spec)),
     }
@@ -183,17 +182,17 @@ pub fn stayed_away(spec: &str) -> bool {
 
 /// Whether a killed run has left a drive without the kernel.
 pub fn is_left() -> bool {
-    let Ok(notes) = Notes::of_user() else { return false };
-    !left(&Machine::here(), &notes).is_empty()
+    let machine = Machine::here();
+    !left(&machine, &Notes::of(&machine)).is_empty()
 }
 
 /// Gives back every drive that killed runs had taken, and removes notes that mean nothing any more.
 pub fn recover() -> Vec<Returned> {
-    let Ok(notes) = Notes::of_user() else { return Vec::new() };
     let machine = Machine::here();
+    let notes = Notes::of(&machine);
     let back = |(function, note): (Function, Note)| {
         let lock = notes.lock(function.address)?;
-        let done = give_back(&notes, &function, note.namespaces.len());
+        let done = give_back(&notes, &function, Some(&note));
         drop(lock);
         let target = format!("pci:{}", note.address);
         let failed = done.err().map(|error| error.to_string());
@@ -225,7 +224,7 @@ fn tidy(machine: &Machine, notes: &Notes, address: Address) {
     let _ = match holder {
         Some(Holder::Kept(_) | Holder::Left(_) | Holder::Running(_)) => return,
         // The function may still be meant for the other driver.
-        Some(Holder::Kernel) => function.map_or(Ok(()), |f| give_back(notes, &f, 0)),
+        Some(Holder::Kernel) => function.map_or(Ok(()), |f| give_back(notes, &f, None)),
         Some(Holder::Foreign(_)) | None => notes.forget(address),
     };
 }

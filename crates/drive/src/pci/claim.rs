@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::function::{Function, KERNEL, VFIO};
+use super::function::{Function, KERNEL, NOBODY, VFIO};
+use super::guard::Guard;
 use super::note::{Namespace, Note, Notes};
 use crate::error::DriveError;
 use crate::key::DriveKey;
@@ -27,8 +28,28 @@ pub struct Claim {
     nsid: u32,
     /// Taken for this run: it goes back with the claim.
     taken: bool,
+    /// The guard of a drive without an IOMMU.
+    guard: Option<Guard>,
     /// The locked note.
     _lock: File,
+}
+
+/// How a driver here reaches a function, and the function memory.
+#[derive(Debug)]
+pub enum Reach<'a> {
+    /// Through VFIO, as a member of an IOMMU group.
+    Iommu {
+        /// Number of the group.
+        group: &'a str,
+    },
+    /// Without an IOMMU: through sysfs, and by physical addresses.
+    Physical {
+        /// Directory of the function in sysfs.
+        directory: &'a Path,
+        /// A file of huge pages of 2 MiB, empty at first. No other memory may be given to the
+        /// function: a guard process holds these pages until it reaches none any more.
+        pages: &'a File,
+    },
 }
 
 impl Claim {
@@ -41,7 +62,13 @@ impl Claim {
         nsid: u32,
     ) -> Result<Claim, DriveError> {
         let lock = take(machine, &notes, &function, &note)?;
-        Ok(Claim { function, notes, note, nsid, taken: true, _lock: lock })
+        let mut claim =
+            Claim { function, notes, note, nsid, taken: true, guard: None, _lock: lock };
+        // From here on dropped, and with it given back.
+        if claim.note.group.is_none() {
+            claim.begin_without_iommu()?;
+        }
+        Ok(claim)
     }
 
     /// Claims a controller that was bound to stay so.
@@ -52,7 +79,14 @@ impl Claim {
         nsid: u32,
     ) -> Result<Claim, DriveError> {
         let lock = notes.lock(function.address).ok_or_else(|| running(&note.address))?;
-        Ok(Claim { function, notes, note, nsid, taken: false, _lock: lock })
+        Ok(Claim { function, notes, note, nsid, taken: false, guard: None, _lock: lock })
+    }
+
+    fn begin_without_iommu(&mut self) -> Result<(), DriveError> {
+        let context = || format!("driving pci:{} without an IOMMU", self.note.address);
+        let guard = Guard::start(self.function.address, &self._lock);
+        self.guard = Some(guard.map_err(|e| DriveError::io(context(), e))?);
+        self.function.set("enable", "1")
     }
 
     /// Address of the function, `0000:00:05.0`.
@@ -60,9 +94,14 @@ impl Claim {
         self.note.address.clone()
     }
 
-    /// Its IOMMU group.
-    pub fn group(&self) -> &str {
-        &self.note.group
+    /// How it is driven.
+    pub fn reach(&self) -> Reach<'_> {
+        match &self.guard {
+            Some(Guard { pages, .. }) => {
+                Reach::Physical { directory: self.function.directory(), pages }
+            }
+            None => Reach::Iommu { group: self.note.group.as_deref().unwrap_or_default() },
+        }
     }
 
     /// Serial number of the drive.
@@ -91,21 +130,28 @@ impl Claim {
 
     /// Checks that nobody has taken it away meanwhile.
     pub fn check(&self) -> Result<(), DriveError> {
-        match self.function.driver().as_deref() {
-            Some(VFIO) => Ok(()),
-            now => Err(DriveError::Changed {
-                path: format!("pci:{}", self.note.address),
-                what: format!("its driver was {VFIO}, now {}", now.unwrap_or("none")),
-            }),
+        let changed =
+            |what| DriveError::Changed { path: format!("pci:{}", self.note.address), what };
+        let (then, now) = (self.note.group.as_ref().map(|_| VFIO), self.function.driver());
+        if then != now.as_deref() {
+            let [then, now] = [then, now.as_deref()].map(|driver| driver.unwrap_or("none"));
+            return Err(changed(format!("its driver was {then}, now {now}")));
+        }
+        match self.guard.as_ref().is_none_or(Guard::is_there) {
+            true => Ok(()),
+            false => Err(changed("its guard process has ended".into())),
         }
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        if self.taken {
-            // A drive that does not go back keeps its note, and `recover` says why.
-            let _ = give_back(&self.notes, &self.function, self.note.namespaces.len());
+        if !self.taken {
+            return;
+        }
+        // A drive that does not go back keeps its note, and `recover` says why.
+        if self.guard.as_mut().is_none_or(|guard| guard.end().is_ok()) {
+            let _ = give_back(&self.notes, &self.function, Some(&self.note));
         }
     }
 }
@@ -116,7 +162,7 @@ pub(super) fn running(address: &str) -> DriveError {
     DriveError::Refused { text, hint: None }
 }
 
-/// Binds a controller to `vfio-pci`. Its namespaces are held exclusively until the kernel has let
+/// Takes a controller from its driver, and binds it to `vfio-pci` if it has an IOMMU. Its namespaces are held exclusively until the kernel has let
 /// them go, so that none can be mounted in between. Returns the locked note.
 pub(super) fn take(
     machine: &Machine,
@@ -125,11 +171,14 @@ pub(super) fn take(
     note: &Note,
 ) -> Result<File, DriveError> {
     let name = format!("pci:{}", note.address);
-    load(function, VFIO);
-    load(function, "vfio_iommu_type1");
-    if !function.has_driver(VFIO) {
-        let text = format!("{name} cannot be taken: this kernel has no driver {VFIO}");
-        return Err(DriveError::Refused { text, hint: Some(format!("modprobe {VFIO}")) });
+    let driver = note.group.as_ref().map(|_| VFIO);
+    if driver.is_some() {
+        load(function, VFIO);
+        load(function, "vfio_iommu_type1");
+        if !function.has_driver(VFIO) {
+            let text = format!("{name} cannot be taken: this kernel has no driver {VFIO}");
+            return Err(DriveError::Refused { text, hint: Some(format!("modprobe {VFIO}")) });
+        }
     }
     let nodes = function.namespaces();
     let hold = |node: &crate::node::Node| open_node(Path::new(&node.path()), false, true);
@@ -141,14 +190,14 @@ pub(super) fn take(
     }
     let lock = notes.keep(function.address, note)?;
     let bound = function
-        .set("driver_override", VFIO)
+        .set("driver_override", driver.unwrap_or(NOBODY))
         .and_then(|()| function.announce(&format!("drivers/{KERNEL}/unbind")))
         .and_then(|()| function.announce("drivers_probe"));
     drop(held);
-    match (bound, function.driver().as_deref()) {
-        (Ok(()), Some(VFIO)) => Ok(lock),
-        (bound, _) => {
-            give_back(notes, function, note.namespaces.len())?;
+    match bound {
+        Ok(()) if function.driver().as_deref() == driver => Ok(lock),
+        bound => {
+            give_back(notes, function, Some(note))?;
             bound?;
             let text = format!("{name}: {VFIO} does not take it");
             Err(DriveError::Refused { text, hint: Some("dmesg, for the reason".into()) })
@@ -156,15 +205,22 @@ pub(super) fn take(
     }
 }
 
-/// Gives a controller back to the kernel's driver, waits for so many namespaces, and removes its note.
+/// Gives a controller back to the kernel's driver, waits for the namespaces that it had, and removes
+/// its note. `note` is `None` for one that the kernel has by now.
 pub(super) fn give_back(
     notes: &Notes,
     function: &Function,
-    namespaces: usize,
+    note: Option<&Note>,
 ) -> Result<(), DriveError> {
+    let driver = function.driver();
+    if note.is_some_and(|note| note.group.is_none()) && driver.is_none() {
+        let context = || format!("keeping pci:{} from memory", function.address);
+        function.silence().map_err(|e| DriveError::io(context(), e))?;
+        // Fails if it was not enabled.
+        let _ = function.set("enable", "0");
+    }
     // An empty line clears it.
     function.set("driver_override", "\n")?;
-    let driver = function.driver();
     if driver.as_deref() == Some(VFIO) {
         function.announce(&format!("drivers/{VFIO}/unbind"))?;
     }
@@ -173,6 +229,7 @@ pub(super) fn give_back(
         function.announce(&format!("drivers/{KERNEL}/bind"))?;
     }
     let begin = Instant::now();
+    let namespaces = note.map_or(0, |note| note.namespaces.len());
     while function.namespaces().len() < namespaces {
         if begin.elapsed() > RETURN {
             let context = format!("pci:{} went back to the kernel", function.address);

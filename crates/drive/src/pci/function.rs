@@ -2,7 +2,10 @@
 //!
 //! Source: the kernel's Documentation/ABI/testing/sysfs-bus-pci.
 
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
 use super::address::{Address, Spec};
 use crate::error::DriveError;
@@ -13,9 +16,15 @@ use crate::node::Node;
 const NVME_CLASS: u32 = 0x01_0802;
 const BRIDGE: u32 = 0x06;
 
-/// The kernel's driver of NVMe controllers, and the one that leaves them to user space.
+/// The kernel's driver of NVMe controllers, the one that leaves them to user space, and a name that no
+/// driver has, which keeps all of them away.
 pub(crate) const KERNEL: &str = "nvme";
 pub(crate) const VFIO: &str = "vfio-pci";
+pub(crate) const NOBODY: &str = "ssdyno";
+
+/// The command register of configuration space, and its bit that lets a function reach memory.
+const COMMAND: u64 = 4;
+const MASTER: u16 = 0b100;
 
 /// The NVMe controller of a PCI function.
 #[derive(Clone, Debug)]
@@ -117,13 +126,37 @@ impl Function {
         write(&self.machine.path(format!("/sys/bus/pci/{file}")), &address, &address)
     }
 
+    /// Its directory in sysfs.
+    pub fn directory(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Whether [`Function::silence`] can work.
+    pub fn can_be_silenced(&self) -> io::Result<()> {
+        OpenOptions::new().read(true).write(true).open(self.dir.join("config"))?;
+        OpenOptions::new().write(true).open(self.dir.join("reset")).map(drop)
+    }
+
+    /// Keeps the function from memory and resets it: it has forgotten all addresses when this returns.
+    /// For a function without a driver only.
+    pub fn silence(&self) -> io::Result<()> {
+        let config = OpenOptions::new().read(true).write(true).open(self.dir.join("config"))?;
+        let mut bits = [0; 2];
+        config.read_exact_at(&mut bits, COMMAND)?;
+        let bits = u16::from_le_bytes(bits) & !MASTER;
+        config.write_all_at(&bits.to_le_bytes(), COMMAND)?;
+        // The answer to a read comes after everything that the function wrote before.
+        config.read_exact_at(&mut [0; 2], COMMAND)?;
+        std::fs::write(self.dir.join("reset"), "1")
+    }
+
     /// Whether the bus has a driver of this name.
     pub fn has_driver(&self, name: &str) -> bool {
         self.machine.path(format!("/sys/bus/pci/drivers/{name}")).is_dir()
     }
 }
 
-fn write(path: &std::path::Path, word: &str, address: &str) -> Result<(), DriveError> {
+fn write(path: &Path, word: &str, address: &str) -> Result<(), DriveError> {
     std::fs::write(path, word).map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied => DriveError::Permission {
             action: "change the driver of",

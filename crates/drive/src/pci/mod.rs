@@ -10,6 +10,7 @@ pub(crate) mod address;
 mod bound;
 mod claim;
 mod function;
+mod guard;
 mod note;
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,8 @@ use rig::{Bus, Limits, TargetInfo};
 
 pub use address::PREFIX;
 pub use bound::{BoundDrive, Returned, bind, is_left, list, recover, stayed_away, unbind};
-pub use claim::Claim;
+pub use claim::{Claim, Reach};
+pub use guard::{GUARD, keep_guard};
 pub(crate) use note::Notes;
 
 use crate::error::DriveError;
@@ -81,7 +83,8 @@ pub(crate) fn plan_here(spec: &str, request: &OpenRequest) -> Result<Planned, Dr
 fn here(spec: &str) -> Result<(Machine, Notes, Function), DriveError> {
     let machine = Machine::here();
     let function = Function::find(&machine, spec, Spec::parse(spec)?)?;
-    Ok((machine, Notes::of_user()?, function))
+    let notes = Notes::of(&machine);
+    Ok((machine, notes, function))
 }
 
 /// Makes every check of [`open_pci`]; changes nothing.
@@ -100,7 +103,7 @@ fn plan(
     }
     let word = request.destroy.as_deref();
     let (note, take) = match bound::holder(machine, notes, &function) {
-        Holder::Kernel => (takeable(machine, spec, &function, word)?, true),
+        Holder::Kernel => (takeable(machine, spec, &function, word, request.no_iommu)?, true),
         Holder::Kept(note) => (confirmed(spec, *note, word)?, false),
         other => return Err(other.refusal(spec)),
     };
@@ -126,6 +129,7 @@ fn takeable(
     spec: &str,
     function: &Function,
     word: Option<&str>,
+    no_iommu: bool,
 ) -> Result<Note, DriveError> {
     let refused = |text: String, hint: &str| DriveError::Refused { text, hint: Some(hint.into()) };
     let nodes = function.namespaces();
@@ -135,10 +139,10 @@ fn takeable(
         let text = format!("{spec} cannot be taken from the kernel: {first}");
         return Err(refused(text, "the device node of a drive in use"));
     }
-    let Some(group) = function.group() else {
-        let text = format!("{spec} has no IOMMU, which would keep it from foreign memory");
-        return Err(refused(text, "VT-d or AMD-Vi in the firmware, and intel_iommu=on for Linux"));
-    };
+    let group = function.group();
+    if group.is_none() {
+        without_iommu(spec, function, no_iommu)?;
+    }
     let peers = function.group_peers();
     if !peers.is_empty() {
         let text = format!("the IOMMU cannot tell {spec} from {}", peers.join(", "));
@@ -169,6 +173,26 @@ fn takeable(
         return Err(refused(text, &hint));
     }
     Ok(note)
+}
+
+/// Whether a drive may be taken that has no IOMMU to keep it from foreign memory.
+fn without_iommu(spec: &str, function: &Function, allowed: bool) -> Result<(), DriveError> {
+    let refused = |text: String, hint: &str| DriveError::Refused { text, hint: Some(hint.into()) };
+    if !allowed {
+        let text = format!("{spec} has no IOMMU, which would keep it from foreign memory");
+        let hint = "VT-d or AMD-Vi in the firmware and intel_iommu=on for Linux; or --no-iommu";
+        return Err(refused(text, hint));
+    }
+    // Elsewhere the processor's caches may not see what a drive writes.
+    if !cfg!(target_arch = "x86_64") {
+        let text = format!("{spec} has no IOMMU, and --no-iommu is for x86-64 only");
+        return Err(refused(text, "its device node"));
+    }
+    function.can_be_silenced().map_err(|error| {
+        let text =
+            format!("{spec} cannot be reset, so nothing could stop it after a kill: {error}");
+        refused(text, "its device node")
+    })
 }
 
 /// The note, unless the word is not its serial number.

@@ -38,8 +38,8 @@ pub(crate) struct Note {
     /// `0000:00:05.0`.
     pub address: String,
     pub serial: String,
-    /// IOMMU group.
-    pub group: String,
+    /// IOMMU group; `None` for a drive without an IOMMU.
+    pub group: Option<String>,
     /// Bound by `prepare --bind`, to stay so.
     pub kept: bool,
     pub boot: String,
@@ -51,24 +51,9 @@ pub(crate) struct Note {
 pub(crate) struct Notes(PathBuf);
 
 impl Notes {
-    /// That of the user: `ssdyno/bound` in the XDG state directory.
-    pub fn of_user() -> Result<Notes, DriveError> {
-        let absolute = |name| {
-            let dir = PathBuf::from(std::env::var_os(name)?);
-            dir.is_absolute().then_some(dir)
-        };
-        let state = absolute("XDG_STATE_HOME");
-        let state = state.or_else(|| Some(absolute("HOME")?.join(".local/state")));
-        let none = || DriveError::Refused {
-            text: "there is no place for the note of a drive taken from the kernel".into(),
-            hint: Some("set HOME or XDG_STATE_HOME".into()),
-        };
-        Ok(Notes(state.ok_or_else(none)?.join("ssdyno/bound")))
-    }
-
-    #[cfg(test)]
-    pub fn at(dir: &Path) -> Notes {
-        Notes(dir.into())
+    /// Those of the machine, which only root changes drivers of. They end with its boot.
+    pub fn of(machine: &Machine) -> Notes {
+        Notes(machine.path("/run/ssdyno/bound"))
     }
 
     fn path(&self, address: Address) -> PathBuf {
@@ -76,7 +61,7 @@ impl Notes {
     }
 
     /// The note of a function, if there is one that can be read.
-    pub fn of(&self, address: Address) -> Option<Note> {
+    pub fn about(&self, address: Address) -> Option<Note> {
         read(&self.path(address)).ok()
     }
 
@@ -106,7 +91,7 @@ impl Notes {
         let part = path.with_extension("part");
         let _ = fs::remove_file(&part);
         let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
+        options.write(true).create_new(true).mode(0o644);
         let file = options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(&part);
         let mut file = file.map_err(failed)?;
         let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);

@@ -28,7 +28,7 @@ impl Bench {
     fn new() -> Bench {
         let root = TempDir::new().expect("a directory");
         let machine = Machine::at(root.path());
-        let bench = Bench { notes: Notes::at(&root.path().join("bound")), machine, root };
+        let bench = Bench { notes: Notes::of(&machine), machine, root };
         let controller = "sys/devices/pci0000:00/0000:00:05.0";
         bench.write(&format!("{controller}/class"), "0x010802");
         let block = format!("{controller}/nvme/nvme0/nvme0n1");
@@ -78,8 +78,12 @@ impl Bench {
     }
 
     fn plan(&self, wants: Safety, destroy: Option<&str>) -> Result<Safety, String> {
-        let request = OpenRequest { size: None, wants, destroy: destroy.map(str::to_string) };
-        let plan = plan(&self.machine, &self.notes, SPEC, self.function(), &request);
+        let destroy = destroy.map(str::to_string);
+        self.asked(&OpenRequest { size: None, wants, destroy, no_iommu: false })
+    }
+
+    fn asked(&self, request: &OpenRequest) -> Result<Safety, String> {
+        let plan = plan(&self.machine, &self.notes, SPEC, self.function(), request);
         plan.map(|plan| plan.info.allowed).map_err(|error| error.to_string())
     }
 
@@ -90,7 +94,7 @@ impl Bench {
 
     fn note(&self, kept: bool) -> Note {
         let function = self.function();
-        let taken = super::takeable(&self.machine, SPEC, &function, Some(SERIAL));
+        let taken = super::takeable(&self.machine, SPEC, &function, Some(SERIAL), false);
         Note { kept, ..taken.expect("free") }
     }
 
@@ -137,6 +141,39 @@ fn a_drive_without_an_iommu_or_beside_another_stays_with_the_kernel() {
     assert!(bench.plan(Safety::Destroys, Some(SERIAL)).is_ok());
     fs::remove_file(bench.path("sys/devices/pci0000:00/0000:00:05.0/iommu_group")).expect("gone");
     assert!(bench.refusal().contains("has no IOMMU"));
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn without_an_iommu_a_drive_is_taken_only_if_allowed_and_only_if_it_can_be_stopped() {
+    let bench = Bench::new();
+    let function = "sys/devices/pci0000:00/0000:00:05.0";
+    fs::remove_file(bench.path(&format!("{function}/iommu_group"))).expect("gone");
+    assert!(bench.refusal().contains("has no IOMMU"));
+    let destroy = Some(SERIAL.to_string());
+    let allowed = OpenRequest { size: None, wants: Safety::Destroys, destroy, no_iommu: true };
+    let never = bench.asked(&allowed).expect_err("refused");
+    assert!(never.contains("cannot be reset, so nothing could stop it"), "{never}");
+    bench.write(&format!("{function}/config"), "0123456789abcdef");
+    bench.write(&format!("{function}/reset"), "");
+    assert_eq!(bench.asked(&allowed), Ok(Safety::Destroys));
+    // The serial number confirms it here, too.
+    let wrong = OpenRequest { destroy: Some("S2".into()), ..allowed };
+    assert!(bench.asked(&wrong).expect_err("refused").contains("is not the serial number"));
+}
+
+#[test]
+fn a_silenced_function_has_lost_its_right_to_memory_and_was_reset() {
+    let bench = Bench::new();
+    let function = "sys/devices/pci0000:00/0000:00:05.0";
+    assert!(bench.function().silence().is_err(), "without its files");
+    let config = bench.path(&format!("{function}/config"));
+    // Vendor, device, then the command register: interrupts off, bus master, memory.
+    fs::write(&config, [0x36, 0x1b, 0x10, 0x00, 0x06, 0x04, 0x10, 0x00]).expect("written");
+    bench.write(&format!("{function}/reset"), "");
+    bench.function().silence().expect("silenced");
+    assert_eq!(fs::read(&config).expect("there")[4..], [0x02, 0x04, 0x10, 0x00]);
+    assert_eq!(fs::read(bench.path(&format!("{function}/reset"))).expect("there"), b"1");
 }
 
 #[test]

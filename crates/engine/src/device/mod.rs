@@ -21,7 +21,7 @@ use handles::Handles;
 #[cfg(test)]
 pub(crate) use memory::Memory;
 pub(crate) use null::NullDevice;
-use pci::{PciDevice, Vfio};
+use pci::{PciDevice, Wired};
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -204,7 +204,7 @@ pub(crate) enum AnyDevice {
     /// Files and block devices of this machine.
     Fd(Box<FdDevice>),
     /// An NVMe drive driven from user space.
-    Pci(Box<PciDevice<Vfio>>),
+    Pci(Box<PciDevice<Wired>>),
     /// The same driver on a simulated controller.
     #[cfg(test)]
     SimulatedPci(Box<PciDevice<pci::simulated::Wire>>),

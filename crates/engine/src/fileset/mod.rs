@@ -55,12 +55,20 @@ impl Known {
     }
 }
 
+/// The user's permissions for the files of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Permissions {
+    /// Words that give targets away (`--destroy`).
+    pub destroy: Vec<String>,
+    /// Every regular file is given away (`--overwrite-files`). Devices stay guarded.
+    pub overwrite_files: bool,
+    /// A drive without an IOMMU may be taken from the kernel (`--no-iommu`).
+    pub no_iommu: bool,
+}
+
 /// Every file of a run.
 pub struct FileSet {
-    /// Words that give targets away (`--destroy`).
-    given: Vec<String>,
-    /// Regular files are given away (`--overwrite-files`).
-    overwrites: bool,
+    permissions: Permissions,
     known: BTreeMap<PathBuf, Known>,
     /// Devices, files that were given away and files that are only read, with their guards.
     opened: HashMap<PathBuf, Opened>,
@@ -76,11 +84,10 @@ pub struct FileSet {
 }
 
 impl FileSet {
-    /// No files yet. `given` are the words of `--destroy`.
-    pub fn new(given: &[String]) -> FileSet {
+    /// No files yet.
+    pub fn new(permissions: Permissions) -> FileSet {
         FileSet {
-            given: given.to_vec(),
-            overwrites: false,
+            permissions,
             known: BTreeMap::new(),
             opened: HashMap::new(),
             same: SameFiles::default(),
@@ -92,17 +99,15 @@ impl FileSet {
         }
     }
 
-    /// The same with every regular file given away, if `files` says so. Devices stay guarded.
-    #[must_use]
-    pub fn overwriting(mut self, files: bool) -> FileSet {
-        self.overwrites = files;
-        self
-    }
-
     /// The words that give a file away.
     fn given(&self, seen: &FileSeen) -> Vec<String> {
-        let bytes = seen.bytes.filter(|_| self.overwrites && !seen.device);
-        self.given.iter().cloned().chain(bytes.map(|bytes| bytes.to_string())).collect()
+        let bytes = seen.bytes.filter(|_| self.permissions.overwrite_files && !seen.device);
+        self.permissions
+            .destroy
+            .iter()
+            .cloned()
+            .chain(bytes.map(|bytes| bytes.to_string()))
+            .collect()
     }
 
     /// The drive under the first file, once files were admitted.
@@ -129,7 +134,7 @@ impl FileSet {
     /// Plans the only file, a drive without the kernel's driver.
     fn admit_drive(&mut self, spec: String, plans: &[FilePlan]) -> Result<Option<String>> {
         let changed = plans.iter().any(|plan| plan.changed);
-        let planned = pci::plan(&spec, changed, &self.given)?;
+        let planned = pci::plan(&spec, changed, &self.permissions)?;
         self.info = planned.planned.info;
         self.pci = Some((spec, planned.request));
         Ok(planned.planned.destroys)
@@ -148,7 +153,8 @@ impl FileSet {
         let opened = if there > 0 && !known.ours && known.overwrites() {
             given_away(path, &known.seen, &self.given(&known.seen))?
         } else if known.seen.device || (there > 0 && !known.overwrites()) {
-            let request = OpenRequest { size: None, wants: Safety::Reads, destroy: None };
+            let request =
+                OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false };
             drive::open(&path.to_string_lossy(), &request).map_err(refused)?
         } else {
             return Ok(());
@@ -190,9 +196,11 @@ impl FileSet {
         }
         let directory = directory(path);
         // The smallest scratch file: this asks only for the drive under the directory.
-        let request = OpenRequest { size: Some(1), wants: Safety::Scratch, destroy: None };
+        let request =
+            OpenRequest { size: Some(1), wants: Safety::Scratch, destroy: None, no_iommu: false };
         // Where there is no room for even that, the file may still be there.
-        let there = OpenRequest { size: None, wants: Safety::Reads, destroy: None };
+        let there =
+            OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false };
         let planned = drive::plan_open(&directory.to_string_lossy(), &request)
             .or_else(|full| drive::plan_open(&path.to_string_lossy(), &there).map_err(|_| full));
         let mut info = planned.map_err(refused)?.info;
@@ -214,7 +222,7 @@ impl Files for FileSet {
             return Ok(known.seen.clone());
         }
         let known = match pci::spec(path) {
-            Some(spec) => pci::look(&spec, &self.given)?,
+            Some(spec) => pci::look(&spec, &self.permissions)?,
             None => look_at(path)?,
         };
         let seen = known.seen.clone();
@@ -318,7 +326,8 @@ fn look_at(path: &Path) -> Result<Known> {
     };
     known.seen.device = meta.file_type().is_block_device();
     if known.seen.device {
-        let request = OpenRequest { size: None, wants: Safety::Reads, destroy: None };
+        let request =
+            OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false };
         let planned = drive::plan_open(&path.to_string_lossy(), &request).map_err(refused)?;
         known.seen.bytes = Some(planned.info.bytes);
     } else if meta.is_file() {
@@ -348,6 +357,7 @@ fn given_away(path: &Path, seen: &FileSeen, given: &[String]) -> Result<Opened> 
         size: None,
         wants: Safety::Destroys,
         destroy: Some(word.clone()),
+        no_iommu: false,
     };
     let right = given.iter().find(|word| drive::plan_open(&spec, &request(word)).is_ok());
     // Without a right one the first is refused, and the error says why.

@@ -6,7 +6,7 @@ use drive::{OpenRequest, Planned};
 use record::Safety;
 use rig::{FileSeen, Result};
 
-use super::{Known, refused};
+use super::{Known, Permissions, refused};
 
 /// A drive that passed every check, and the request that passes them again.
 pub(super) struct PlannedDrive {
@@ -20,20 +20,22 @@ pub(super) fn spec(path: &Path) -> Option<String> {
     spec.starts_with(drive::pci::PREFIX).then(|| spec.to_string())
 }
 
-/// Plans a drive for jobs that change it, or only read it. `given` are the words that give targets
-/// away; one of them may be its serial number.
-pub(super) fn plan(spec: &str, changed: bool, given: &[String]) -> Result<PlannedDrive> {
+/// Plans a drive for jobs that change it, or only read it. One of the words that give targets away
+/// may be its serial number.
+pub(super) fn plan(spec: &str, changed: bool, permissions: &Permissions) -> Result<PlannedDrive> {
     let wants = if changed { Safety::Destroys } else { Safety::Scratch };
+    let Permissions { destroy, no_iommu, .. } = permissions;
+    let no_iommu = *no_iommu;
     let mut wrong = None;
-    for word in given {
-        let request = OpenRequest { size: None, wants, destroy: Some(word.clone()) };
+    for word in destroy {
+        let request = OpenRequest { size: None, wants, destroy: Some(word.clone()), no_iommu };
         match drive::plan_open(spec, &request) {
             Ok(planned) => return Ok(PlannedDrive { planned, request }),
             Err(error) => wrong = wrong.or(Some(error)),
         }
     }
     // A drive bound before is read without a word.
-    let request = OpenRequest { size: None, wants, destroy: None };
+    let request = OpenRequest { size: None, wants, destroy: None, no_iommu };
     match (drive::plan_open(spec, &request), wrong) {
         (Ok(planned), None) => Ok(PlannedDrive { planned, request }),
         (_, Some(error)) | (Err(error), None) => Err(refused(error)),
@@ -41,8 +43,8 @@ pub(super) fn plan(spec: &str, changed: bool, given: &[String]) -> Result<Planne
 }
 
 /// The drive as a file of its size.
-pub(super) fn look(spec: &str, given: &[String]) -> Result<Known> {
-    let planned = plan(spec, false, given)?.planned;
+pub(super) fn look(spec: &str, permissions: &Permissions) -> Result<Known> {
+    let planned = plan(spec, false, permissions)?.planned;
     let seen = FileSeen { bytes: Some(planned.info.bytes), device: true, ..FileSeen::default() };
     Ok(Known { seen, ours: false, identity: None, plan: None })
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use rig::{DiskUse, FilePlan, FileSeen, Files, Observer, Result};
 
-use crate::fileset::FileSet;
+use crate::fileset::{FileSet, Permissions};
 use crate::machine::{Machine, Options};
 
 impl Machine {
@@ -24,7 +24,7 @@ impl Machine {
     }
 
     fn named(&mut self) -> &mut FileSet {
-        self.files.get_or_insert_with(|| FileSet::new(&[]))
+        self.files.get_or_insert_with(|| FileSet::new(Permissions::default()))
     }
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod arena;
 pub(crate) mod counter;
 pub(crate) mod file;
 pub(crate) mod map;
+pub(crate) mod pci;
 pub(crate) mod process;
 pub(crate) mod ring;
 pub(crate) mod thread;
-pub(crate) mod vfio;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::{FileSet, Machine, Options};
+use engine::{FileSet, Machine, Options, Permissions};
 use fio::run::{Prepared, Ran, RunError, Setting, prepare};
 use fio::{Here, Plan, Request, output, parse};
 use rig::{Event, Observer};
@@ -19,9 +19,13 @@ pub fn plan(words: &[String]) -> Plan {
     }
 }
 
+fn files_given(words: &[String]) -> FileSet {
+    FileSet::new(Permissions { destroy: words.to_vec(), ..Permissions::default() })
+}
+
 /// Checks a plan; `given` are the words of `--destroy`.
 pub fn check<'p>(plan: &'p Plan, given: &[String]) -> Result<Prepared<'p>, RunError> {
-    prepare(plan, &mut FileSet::new(given))
+    prepare(plan, &mut files_given(given))
 }
 
 /// Checks and runs a plan.
@@ -35,7 +39,7 @@ pub fn observed<'p>(
     given: &[String],
     observer: impl Observer + 'static,
 ) -> Result<Ran<'p>, RunError> {
-    let mut files = FileSet::new(given);
+    let mut files = files_given(given);
     let prepared = prepare(plan, &mut files)?;
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut rig =

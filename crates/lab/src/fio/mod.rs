@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+pub use engine::Permissions;
 use fio::run::{self, Prepared, Ran};
 use fio::{Job, output};
 use methods::Outcome;
@@ -26,10 +27,8 @@ use target::FioTarget;
 pub struct Request<'p> {
     /// The jobs.
     pub jobs: &'p fio::Plan,
-    /// The words by which the user lets targets be overwritten: serial numbers, or sizes in bytes.
-    pub destroy: Vec<String>,
-    /// Lets every regular file be overwritten, but no device.
-    pub overwrite_files: bool,
+    /// The user's permissions for the files that the jobs name.
+    pub permissions: Permissions,
     /// The store of records; `None`: the user's own.
     pub store: Option<PathBuf>,
     /// The words of the command line, for the record.
@@ -56,8 +55,8 @@ pub struct Begun<'p> {
 impl<'p> Request<'p> {
     /// Checks everything that can be checked without touching the target, and plans the jobs.
     pub fn plan(self) -> Result<Planned<'p>> {
-        let Request { jobs, destroy, overwrite_files, store, command } = self;
-        let mut target = FioTarget::of(jobs, &destroy, overwrite_files)?;
+        let Request { jobs, permissions, store, command } = self;
+        let mut target = FioTarget::of(jobs, permissions)?;
         let prepared = run::prepare(jobs, target.files())?;
         let info = target.info(&prepared);
         let plan = Plan { command, ..plan(jobs, &prepared, &info) };

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::{FileSet, Machine, Options, Simulator};
+use engine::{FileSet, Machine, Options, Permissions, Simulator};
 use fio::Plan;
 use fio::run::{Prepared, RunError};
 use model::DriveSpec;
@@ -31,12 +31,11 @@ enum Kind {
 const SESSION: u64 = 1;
 
 impl FioTarget {
-    /// The target that the plan's files name. `given` are the words that give targets away
-    /// (`--destroy`); with `files`, every regular file is given away.
-    pub(super) fn of(plan: &Plan, given: &[String], files: bool) -> Result<FioTarget> {
+    /// The target that the plan's files name.
+    pub(super) fn of(plan: &Plan, permissions: Permissions) -> Result<FioTarget> {
         let drive = plan.drive().map_err(RunError::from)?;
         let Some(name) = drive.filter(|name| !name.starts_with(drive::pci::PREFIX)) else {
-            return Ok(FioTarget(Kind::Real(Box::new(FileSet::new(given).overwriting(files)))));
+            return Ok(FioTarget(Kind::Real(Box::new(FileSet::new(permissions)))));
         };
         let unknown = || {
             let text = format!("{name}: there is no driver for such a drive");

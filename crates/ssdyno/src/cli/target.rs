@@ -40,6 +40,9 @@ pub struct MeasureArgs {
     pub destroy: Option<String>,
     #[command(flatten)]
     pub borrow: BorrowArgs,
+    /// Take a pci: drive from the kernel although no IOMMU keeps it from other memory
+    #[arg(long)]
+    pub no_iommu: bool,
     /// Show the steps and their cost, and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -134,6 +137,7 @@ impl MeasureArgs {
                 size: self.size,
                 destroy: self.destroy.clone(),
                 borrow: self.borrow.allowed,
+                no_iommu: self.no_iommu,
                 journal: self.borrow.journal.clone(),
             },
             instrument: Instrument { backend, pin, patience, seed },

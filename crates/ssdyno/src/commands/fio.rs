@@ -12,7 +12,7 @@ use std::time::Duration;
 use fio::run::Ran;
 use fio::{self, Eta, Format, Plan, Request, output};
 use lab::Recorded;
-use lab::fio::Planned;
+use lab::fio::{Permissions, Planned};
 
 use super::words;
 use crate::cli::{self, FioArgs, OutputArgs};
@@ -24,6 +24,7 @@ const OWN_HELP: &str = "
 ssdyno's own options:
   --destroy=SERIAL   allow a device to be overwritten, or a file, by its size in bytes
   --overwrite-files  allow every file that another program made to be overwritten, but no device
+  --no-iommu         take a pci: drive from the kernel although no IOMMU keeps it from other memory
   --store=FILE       the store that keeps the record
   --dry-run          show the plan and stop
   --as-is            nothing but fio's own output on stdout, to its last line; remarks on stderr.
@@ -53,8 +54,7 @@ pub fn run(args: &FioArgs) -> Result {
 /// ssdyno's own options among the words.
 #[derive(Debug, Default, PartialEq)]
 struct Own {
-    destroy: Vec<String>,
-    overwrite_files: bool,
+    permissions: Permissions,
     store: Option<PathBuf>,
     dry_run: bool,
     as_is: bool,
@@ -63,11 +63,13 @@ struct Own {
 impl Own {
     fn split(words: &[String]) -> Result<(Own, Vec<String>)> {
         let mut own = Own::default();
+        let may = &mut own.permissions;
         let rest = words::split(words, |word| {
             match word.name {
-                "--destroy" => own.destroy.push(word.value()?),
+                "--destroy" => may.destroy.push(word.value()?),
                 "--store" => own.store = Some(word.value()?.into()),
-                "--overwrite-files" => own.overwrite_files = true,
+                "--overwrite-files" => may.overwrite_files = true,
+                "--no-iommu" => may.no_iommu = true,
                 "--dry-run" => own.dry_run = true,
                 "--as-is" => own.as_is = true,
                 _ => return Ok(false),
@@ -88,8 +90,7 @@ fn execute(own: &Own, plan: &Plan) -> Result {
     }
     let planned = lab::fio::Request {
         jobs: plan,
-        destroy: own.destroy.clone(),
-        overwrite_files: own.overwrite_files,
+        permissions: own.permissions.clone(),
         store: own.store.clone(),
         command: cli::typed(),
     };
@@ -225,7 +226,7 @@ mod tests {
         let words = ["--name=a", "--destroy=S1", "--store", "f.db", "--size=1m", "--dry-run"];
         let (own, rest) = Own::split(&words.map(String::from)).expect("understood");
         assert_eq!(rest, ["--name=a", "--size=1m"]);
-        assert_eq!(own.destroy, ["S1"]);
+        assert_eq!(own.permissions.destroy, ["S1"]);
         assert_eq!(own.store.as_deref(), Some(Path::new("f.db")));
         assert!(own.dry_run);
     }

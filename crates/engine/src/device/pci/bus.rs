@@ -1,15 +1,17 @@
 //! Access to a controller: its registers, a clock, and memory shared with it.
 //!
-//! [`Vfio`] gives access to a real drive; tests use the simulated controller.
+//! [`Wired`] gives access to a real drive; tests use the simulated controller.
 
+use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use nvme::{ADMIN_BYTES, DmaMap, Mmio, Platform};
 
 use crate::clock::Clock;
-use crate::sys::vfio::{Data, Function, Head, Registers};
+use crate::sys::pci::{Data, Function, Head, Physical, Registers, Vfio, memory};
 
 /// A bus with one controller on it.
 pub(crate) trait Bus: Send + Sync + 'static {
@@ -47,32 +49,41 @@ pub(crate) trait Transfers: Send {
     /// Called after these bytes were read from the drive.
     #[inline]
     fn after_read(&mut self, _at: usize, _bytes: usize) {}
+
+    /// Called before the memory is dropped, if the controller may still use it.
+    fn abandon(&self) {}
 }
 
-/// A function bound to `vfio-pci`.
-pub(crate) struct Vfio(Arc<Function>);
+/// A function of this machine.
+pub(crate) struct Wired(Arc<dyn Function>);
 
-impl Vfio {
+impl Wired {
     /// Opens the function at an address, a member of an IOMMU group.
-    pub(crate) fn open(group: &str, address: &str) -> io::Result<Vfio> {
-        Function::open(group, address).map(|function| Vfio(Arc::new(function)))
+    pub(crate) fn vfio(group: &str, address: &str) -> io::Result<Wired> {
+        Ok(Wired(Arc::new(Vfio::open(group, address)?)))
+    }
+
+    /// Opens the function in a directory of sysfs, without an IOMMU. `pages` is an empty file of huge
+    /// pages that outlives this process.
+    pub(crate) fn physical(dir: &Path, pages: File) -> io::Result<Wired> {
+        Ok(Wired(Arc::new(Physical::open(dir, pages)?)))
     }
 }
 
-impl Bus for Vfio {
-    type Host = VfioHost;
+impl Bus for Wired {
+    type Host = WiredHost;
     type Head = Head;
     type Data = Data;
 
-    fn host(&self) -> io::Result<Arc<VfioHost>> {
-        let registers = self.0.registers()?;
-        let (memory, _) = self.0.memory(ADMIN_BYTES, 0)?;
+    fn host(&self) -> io::Result<Arc<WiredHost>> {
+        let registers = Registers::of(&self.0)?;
+        let (memory, _) = memory(&self.0, ADMIN_BYTES, 0)?;
         self.0.enable()?;
-        Ok(Arc::new(VfioHost { registers, memory, clock: Clock::new() }))
+        Ok(Arc::new(WiredHost { registers, memory, clock: Clock::new() }))
     }
 
     fn memory(&self, head_bytes: usize, data_bytes: usize) -> io::Result<(Arc<Head>, Data)> {
-        self.0.memory(head_bytes, data_bytes)
+        memory(&self.0, head_bytes, data_bytes)
     }
 
     fn cut(&self) {
@@ -81,14 +92,14 @@ impl Bus for Vfio {
     }
 }
 
-/// The host of a controller under VFIO.
-pub(crate) struct VfioHost {
+/// The host of a controller on a bus.
+pub(crate) struct WiredHost {
     registers: Registers,
     memory: Arc<Head>,
     clock: Clock,
 }
 
-impl Mmio for VfioHost {
+impl Mmio for WiredHost {
     #[inline]
     fn read32(&self, offset: usize) -> u32 {
         self.registers.read(offset)
@@ -100,7 +111,7 @@ impl Mmio for VfioHost {
     }
 }
 
-impl DmaMap for VfioHost {
+impl DmaMap for WiredHost {
     fn words(&self) -> &[AtomicU32] {
         self.memory.words()
     }
@@ -110,7 +121,7 @@ impl DmaMap for VfioHost {
     }
 }
 
-impl nvme::Clock for VfioHost {
+impl nvme::Clock for WiredHost {
     #[inline]
     fn now_ns(&self) -> u64 {
         self.clock.now()
@@ -131,5 +142,9 @@ impl Transfers for Data {
     #[inline]
     fn bytes(&mut self, at: usize, bytes: usize) -> &mut [u8] {
         Data::bytes(self, at, bytes)
+    }
+
+    fn abandon(&self) {
+        Data::abandon(self);
     }
 }

@@ -1,7 +1,7 @@
 //! An NVMe drive driven from user space: no kernel between a job and its queue pair.
 //!
-//! The driver is the crate `nvme`; a [`Bus`] leads to the controller, through VFIO or, in tests, in
-//! memory. Each backend has a queue pair of its own and polls it. One more pair, the side queue,
+//! The driver is the crate `nvme`; a [`Bus`] leads to the controller, through VFIO, sysfs or, in tests,
+//! in memory. Each backend has a queue pair of its own and polls it. One more pair, the side queue,
 //! serves the rare operations of [`Device`]. Nothing here decides whether the drive may be driven or
 //! written to: that was checked when it was taken from the kernel (`drive::PciOpened`), and it goes
 //! back when this is dropped.
@@ -16,7 +16,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use drive::{Claim, DriveError, DriveKey, PciOpened, Sample};
+use drive::{Claim, DriveError, DriveKey, PciOpened, Reach, Sample};
 use journal::Storage;
 use nvme::{Cause, Kind, Range, Request, Status};
 use record::{Finding, Health};
@@ -26,7 +26,7 @@ use workload::{Caching, Calls, Region};
 use super::{Able, Device, DeviceError, IoAsk, UseBackend, serialized};
 use crate::backend::{ByBytes, QueueBackend};
 use crate::clock::Clock;
-pub(crate) use bus::{Bus, Vfio};
+pub(crate) use bus::{Bus, Wired};
 use owner::Owner;
 pub(crate) use owner::QueuePair;
 pub(crate) use traffic::Turn;
@@ -72,9 +72,9 @@ pub(crate) struct Expected {
     pub block_bytes: u32,
 }
 
-impl PciDevice<Vfio> {
+impl PciDevice<Wired> {
     /// The device of an opened target.
-    pub(crate) fn of(opened: PciOpened, patience: Duration) -> Able<PciDevice<Vfio>> {
+    pub(crate) fn of(opened: PciOpened, patience: Duration) -> Able<PciDevice<Wired>> {
         let PciOpened { info, claim, .. } = opened;
         let expected = Expected {
             spec: info.target.spec,
@@ -84,7 +84,10 @@ impl PciDevice<Vfio> {
             block_bytes: info.logical_block_bytes,
         };
         let key = claim.key();
-        let bus = Vfio::open(claim.group(), &claim.address())?;
+        let bus = match claim.reach() {
+            Reach::Iommu { group } => Wired::vfio(group, &claim.address()),
+            Reach::Physical { directory, pages } => Wired::physical(directory, pages.try_clone()?),
+        }?;
         let mut device = PciDevice::start(bus, expected, patience)?;
         (device.key, device.claim) = (key, Some(claim));
         Ok(device)

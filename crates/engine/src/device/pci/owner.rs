@@ -255,15 +255,16 @@ impl<B: Bus> QueuePair<B> {
     }
 }
 
-/// The queue pair is deleted, and its commands with it. If that fails the memory goes nevertheless:
-/// the IOMMU then keeps the controller from it.
+/// The queue pair is deleted, and its commands with it. If that fails the controller may go on using
+/// the memory; an IOMMU then keeps it from that.
 impl<B: Bus> Drop for QueuePair<B> {
     fn drop(&mut self) {
         let mut up = self.owner.up();
         let id = self.queue.id();
         let gone = self.resets != self.owner.resets.load(Relaxed);
-        if gone || up.controller.delete_queue(id).is_ok() {
-            up.free.push(id);
+        match gone || up.controller.delete_queue(id).is_ok() {
+            true => up.free.push(id),
+            false => self.data.abandon(),
         }
     }
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use drive::NamedScratch;
 use fio::{Plan, Request as FioRequest};
+use lab::fio::Permissions;
 use lab::replicate::Document;
 use lab::replicate::here::{self, Done, Step};
 use lab::{LabError, Options, Recorded, Request, Target, Work};
@@ -129,9 +130,11 @@ impl Runner<'_> {
             return Ok(Outcome::LeftOut("it writes, and the target may only be read"));
         }
         let request = lab::fio::Request {
-            overwrite_files: false,
             jobs: &plan,
-            destroy: here.destroy.iter().cloned().collect(),
+            permissions: Permissions {
+                destroy: here.destroy.iter().cloned().collect(),
+                ..Permissions::default()
+            },
             store: self.request.store.clone(),
             command: self.request.command.clone(),
         };

@@ -1,0 +1,160 @@
+//! A function without an IOMMU: registers through sysfs, memory by physical addresses.
+//!
+//! Nothing keeps such a function from any memory. It is only given addresses of huge pages, which the
+//! kernel never moves to swap, and which a guard process holds beyond the end of this one
+//! (`drive::pci`). Source: the kernel's Documentation/PCI/sysfs-pci.rst and
+//! Documentation/admin-guide/mm/pagemap.rst.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{COMMAND, Function, HUGE, MASTER, MEMORY_AND_MASTER, PAGE, Shared};
+
+/// An entry of the page map: whether the page is present, and the bits of its frame's number.
+const PRESENT: u64 = 1 << 63;
+const FRAME: u64 = (1 << 55) - 1;
+
+/// A function that no driver of the kernel has.
+#[derive(Debug)]
+pub(crate) struct Physical {
+    registers: File,
+    config: File,
+    pagemap: File,
+    pool: Mutex<Pool>,
+}
+
+/// Huge pages in a file of memory, which grows as they are needed.
+#[derive(Debug)]
+struct Pool {
+    memory: File,
+    bytes: u64,
+    /// Where each mapping begins in the file, by its first bus address.
+    used: Vec<(u64, u64)>,
+    /// Begin and bytes of pages that no mapping uses any more.
+    free: Vec<(u64, u64)>,
+}
+
+impl Physical {
+    /// Opens the function in a directory of sysfs. `memory` is a file of huge pages, empty so far.
+    pub(crate) fn open(dir: &Path, memory: File) -> io::Result<Physical> {
+        let open = |name: &str, write: bool| {
+            let path = dir.join(name);
+            let file = OpenOptions::new().read(true).write(write).open(&path);
+            file.map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))
+        };
+        Ok(Physical {
+            registers: open("resource0", true)?,
+            config: open("config", true)?,
+            pagemap: File::open("/proc/self/pagemap")?,
+            pool: Mutex::new(Pool { memory, bytes: 0, used: Vec::new(), free: Vec::new() }),
+        })
+    }
+
+    fn command(&self, change: impl FnOnce(u16) -> u16) -> io::Result<()> {
+        let mut bits = [0; 2];
+        self.config.read_exact_at(&mut bits, COMMAND)?;
+        self.config.write_all_at(&change(u16::from_le_bytes(bits)).to_le_bytes(), COMMAND)?;
+        // The answer to a read comes after everything that the function wrote before.
+        self.config.read_exact_at(&mut bits, COMMAND)
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Physical address of a mapped page.
+    fn frame(&self, address: usize) -> io::Result<u64> {
+        let mut entry = [0; 8];
+        self.pagemap.read_exact_at(&mut entry, (address / PAGE * 8) as u64)?;
+        let entry = u64::from_ne_bytes(entry);
+        match entry & FRAME {
+            frame if frame > 0 && entry & PRESENT != 0 => Ok(frame * PAGE as u64),
+            _ => Err(io::Error::other("physical addresses are shown to root only")),
+        }
+    }
+}
+
+impl Pool {
+    /// Begin of so many bytes of whole huge pages, and whether they were used before.
+    fn take(&mut self, bytes: u64) -> io::Result<(u64, bool)> {
+        if let Some(at) = self.free.iter().position(|(_, free)| *free >= bytes) {
+            let (begin, free) = self.free.swap_remove(at);
+            if free > bytes {
+                self.free.push((begin + bytes, free - bytes));
+            }
+            return Ok((begin, true));
+        }
+        self.memory.set_len(self.bytes + bytes)?;
+        self.bytes += bytes;
+        Ok((self.bytes - bytes, false))
+    }
+}
+
+impl Function for Physical {
+    fn enable(&self) -> io::Result<()> {
+        self.command(|bits| bits | MEMORY_AND_MASTER)
+    }
+
+    fn disable(&self) -> io::Result<()> {
+        self.command(|bits| bits & !MASTER)
+    }
+
+    fn registers(&self) -> io::Result<(&File, u64, usize)> {
+        Ok((&self.registers, 0, self.registers.metadata()?.len() as usize))
+    }
+
+    fn share(&self, bytes: usize) -> io::Result<Shared> {
+        let length = bytes.next_multiple_of(HUGE);
+        let mut pool = self.pool();
+        let (begin, used) = pool.take(length as u64)?;
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+        let mapped = Shared::map(Some((&pool.memory, begin)), length, flags);
+        let mut shared = mapped.map_err(|e| match e.raw_os_error() {
+            Some(libc::ENOMEM) => io::Error::other(
+                "not enough huge pages of 2 MiB are free: sysctl vm.nr_hugepages=256, for example",
+            ),
+            _ => e,
+        })?;
+        if used {
+            // SAFETY: the mapping is new and has this length; no command uses the pages any more.
+            unsafe { shared.base.as_ptr().write_bytes(0, length) };
+        }
+        let base = shared.base.as_ptr() as usize;
+        let pages = (0..length).step_by(HUGE).map(|at| self.frame(base + at));
+        shared.bus = pages.collect::<io::Result<_>>()?;
+        pool.used.push((shared.bus[0], begin));
+        Ok(shared)
+    }
+
+    fn take_back(&self, shared: &Shared, reachable: bool) {
+        let mut pool = self.pool();
+        let Some(at) = pool.used.iter().position(|(bus, _)| *bus == shared.bus[0]) else { return };
+        let (_, begin) = pool.used.swap_remove(at);
+        // Pages that the controller may still write to are never used again.
+        if !reachable {
+            pool.free.push((begin, shared.length as u64));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_used_again_but_never_twice_at_a_time() {
+        let memory = tempfile::tempfile().expect("a file");
+        let mut pool = Pool { memory, bytes: 0, used: Vec::new(), free: Vec::new() };
+        let huge = HUGE as u64;
+        assert_eq!(pool.take(2 * huge).expect("grown"), (0, false));
+        assert_eq!(pool.take(huge).expect("grown"), (2 * huge, false));
+        pool.free.push((0, 2 * huge));
+        assert_eq!(pool.take(huge).expect("free"), (0, true));
+        assert_eq!(pool.take(2 * huge).expect("grown"), (3 * huge, false));
+        assert_eq!(pool.take(huge).expect("free"), (huge, true));
+        assert_eq!(pool.memory.metadata().expect("a file").len(), 5 * huge);
+    }
+}
