@@ -163,11 +163,11 @@ fn a_hot_drive_and_a_narrow_link_are_named() {
     assert!(verdict(&out, "HEAT").is_some());
     // The link explains the large blocks, and nothing about the small ones.
     let link = &verdict(&out, "LINK").expect("narrow").text;
-    assert!(link.contains("seq-read") && !link.contains("rand-"), "{link}");
+    assert!(link.contains("sequential 1 MiB reads") && !link.contains("random"), "{link}");
     let open = out.verdicts.iter().rfind(|v| v.kind == VerdictKind::Undetermined);
     let open = &open.expect("of the others").text;
     assert!(open.starts_with("The drive itself seems to be the limit of "), "{open}");
-    assert!(!open.contains("seq-read-1MiB-q8"), "{open}");
+    assert!(!open.contains("sequential 1 MiB reads at depth 8"), "{open}");
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! facts are named, not left out.
 
 use record::{
-    DriveIdentity, Environment, Finding, FindingKind, IoErrors, Level, OriginKind, Run, Stamp,
-    State, Target, TargetKind,
+    DriveIdentity, Environment, Finding, FindingKind, IoErrors, Level, MetricKey, OriginKind, Run,
+    Stamp, State, Target, TargetKind,
 };
 use workload::units::{binary, decimal, latency, span};
 
@@ -238,12 +238,13 @@ pub(crate) fn caching(direct: Option<bool>) -> &'static str {
 pub(crate) fn doubts(run: &Run) -> Vec<Doubt<'_>> {
     let mut doubts: Vec<Doubt<'_>> = Vec::new();
     for finding in &run.warnings {
+        let workload = finding.workload.as_deref().map(|name| MetricKey::parse(name).in_words());
         let same =
             |d: &&mut Doubt<'_>| d.finding.kind == finding.kind && d.finding.level == finding.level;
         match doubts.iter_mut().find(same) {
-            Some(doubt) => doubt.workloads.extend(finding.workload.as_deref()),
+            Some(doubt) => doubt.workloads.extend(workload),
             None => {
-                let workloads = finding.workload.as_deref().into_iter().collect();
+                let workloads = workload.into_iter().collect();
                 doubts.push(Doubt { finding, workloads });
             }
         }
@@ -252,7 +253,7 @@ pub(crate) fn doubts(run: &Run) -> Vec<Doubt<'_>> {
         let mut seen = Vec::new();
         doubt.workloads.retain(|w| {
             !seen.contains(w) && {
-                seen.push(*w);
+                seen.push(w.clone());
                 true
             }
         });
@@ -261,10 +262,10 @@ pub(crate) fn doubts(run: &Run) -> Vec<Doubt<'_>> {
     doubts
 }
 
-/// One thing to distrust, and the workloads it was found in.
+/// One thing to distrust, and the workloads it was found in, in words.
 pub(crate) struct Doubt<'a> {
     pub(crate) finding: &'a Finding,
-    pub(crate) workloads: Vec<&'a str>,
+    pub(crate) workloads: Vec<String>,
 }
 
 impl Doubt<'_> {
@@ -282,12 +283,12 @@ impl Doubt<'_> {
         let text = &self.finding.text;
         match self.workloads.as_slice() {
             [] => text.clone(),
-            [one] if text.contains(one) => text.clone(),
+            [one] if text.contains(one.as_str()) => text.clone(),
             [one] => format!("{one}: {text}"),
             [first, others @ ..] => {
                 let more = others.len();
                 let s = if more == 1 { "" } else { "s" };
-                let first = if text.contains(first) { "" } else { &format!("{first}: ") };
+                let first = if text.contains(first.as_str()) { "" } else { &format!("{first}: ") };
                 format!("{first}{text} (and in {more} more workload{s})")
             }
         }
@@ -319,8 +320,14 @@ pub(crate) fn errors(errors: &IoErrors) -> String {
     } else {
         format!(", first at byte {}", shown.join(", "))
     };
-    let inside = if workload.is_empty() { String::new() } else { format!(" in {workload}") };
-    format!("{count} {kind} on {op}{inside}{place}")
+    let key = MetricKey::parse(workload);
+    let on = match key.direction().is_some_and(|direction| direction.name() == op) {
+        true => String::new(),
+        false => format!(" on {op}"),
+    };
+    let words = key.in_words();
+    let inside = if words.is_empty() { String::new() } else { format!(" in {words}") };
+    format!("{count} {kind}{on}{inside}{place}")
 }
 
 #[cfg(test)]

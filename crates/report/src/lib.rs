@@ -32,7 +32,6 @@ pub use csv::{csv, csv_series};
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
-pub use names::metric_label;
 pub use quantity::show as quantity;
 pub use spark::sparkline;
 pub use style::{Ink, Style, wrap};

@@ -1,6 +1,6 @@
 //! The grid's words: labels, order and statistics of its cells. The keys themselves are `record`'s.
 
-use record::{CellKey, MetricKey, Order, Statistic};
+use record::{CellKey, Order, Statistic};
 use workload::{OpKind, units};
 
 /// The columns of rates: reads, then writes.
@@ -26,7 +26,7 @@ pub(crate) fn rank(row: &CellKey) -> impl Ord + use<> {
     (row.order, down(row.block_bytes), down(u64::from(row.depth)), row.words.clone())
 }
 
-/// `rand 4 KiB q32`; a mix is called by its shares where they are known: `mix 70/30 4 KiB q32`.
+/// The heading of a row, both directions, short enough for a table: `rand 4 KiB q32`; a mix is called by its shares where they are known: `mix 70/30 4 KiB q32`.
 pub(crate) fn label(row: &CellKey, shares: Option<&str>) -> String {
     let size = units::binary(row.block_bytes);
     let (order, depth) = (row.order.name(), row.depth);
@@ -37,37 +37,11 @@ pub(crate) fn label(row: &CellKey, shares: Option<&str>) -> String {
     format!("{order} {size} q{depth}{words}")
 }
 
-/// A metric in words: `random 4 KiB reads q32`; its key where it is not the figure of a cell.
-pub fn metric_label(key: &MetricKey) -> String {
-    let text = key.to_string();
-    let Some(cell) = key.as_cell().filter(|_| key.is_main()) else { return text };
-    let order = match cell.order {
-        Order::Sequential => "sequential",
-        Order::Random => "random",
-        Order::Mixed => "mixed",
-    };
-    let op = cell.op.map_or("I/O", |op| match op {
-        OpKind::Read => "reads",
-        OpKind::Write => "writes",
-        OpKind::Flush => "flushes",
-        OpKind::Discard => "discards",
-    });
-    let words = cell.words.iter().map(|word| format!(" {word}")).collect::<String>();
-    format!("{order} {} {op} q{}{words}", units::binary(cell.block_bytes), cell.depth)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use record::MetricKey;
 
-    #[test]
-    fn a_cell_is_said_in_words() {
-        let said = |key: &str| metric_label(&MetricKey::parse(key));
-        assert_eq!(said("rand-read-4KiB-q32"), "random 4 KiB reads q32");
-        assert_eq!(said("seq-write-jobs4-1MiB-q8"), "sequential 1 MiB writes q8 jobs4");
-        assert_eq!(said("rand-read-4KiB-q32.p99"), "rand-read-4KiB-q32.p99");
-        assert_eq!(said("sustain-fresh.cache"), "sustain-fresh.cache");
-    }
+    use super::*;
 
     #[test]
     fn rows_are_called_as_people_say_them() {

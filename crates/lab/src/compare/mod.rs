@@ -238,13 +238,13 @@ fn matched(side_a: &Side, side_b: &Side) -> Vec<Matched> {
     found
 }
 
-/// A quantity in words: the figure of a cell, the label of a tile, or else its key.
+/// A quantity in words: the label of its tile, unless it is a figure of a cell.
 fn label(side: &Side, name: &str) -> String {
     let key = MetricKey::parse(name);
     let answers = side.runs.iter().filter_map(|run| run.answer.as_ref());
     let mut tiles = answers.flat_map(|answer| &answer.tiles);
     let tile = tiles.find(|tile| tile.metric == name).filter(|_| key.as_cell().is_none());
-    tile.map_or_else(|| report::metric_label(&key), |tile| tile.label.clone())
+    tile.map_or_else(|| key.in_words(), |tile| tile.label.clone())
 }
 
 fn is_published(side: &Side) -> bool {

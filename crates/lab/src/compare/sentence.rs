@@ -1,7 +1,7 @@
 //! The conclusion of a comparison in one or two sentences.
 
 use analysis::Outcome;
-use record::{MetricKey, Unit};
+use record::{MetricKey, Unit, capitalised};
 
 use super::{Comparison, Odd, Pair};
 
@@ -21,7 +21,7 @@ pub(super) fn of(pairs: &[Pair], odd: &[Odd], like_for_like: Option<&Comparison>
             [one] => (one.run.clone(), "was"),
             some => (some.iter().map(|o| o.run.as_str()).collect::<Vec<_>>().join(", "), "were"),
         };
-        sentences.push(format!("{} {were} in another state: {}.", capital(&names), first.why));
+        sentences.push(format!("{} {were} in another state: {}.", capitalised(&names), first.why));
     }
     let widest = like_for_like.and_then(|like| widest(&like.pairs));
     if let Some((pair, _)) = widest {
@@ -162,9 +162,4 @@ fn significant(percent: f64) -> String {
         p if p < 9999.5 => format!("{p:.0}"),
         _ => "9999".into(),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |c| c.to_uppercase().chain(letters).collect())
 }

@@ -149,7 +149,7 @@ mod tests {
         run.method = "text".into();
         run.metrics = vec![Metric::single("rand-read-4KiB-q32", Unit::Iops, 88_000.0)];
         let answer = of_record(&run);
-        assert_eq!(answer.headline, "Random 4 KiB reads, 32 in flight: 88k IOPS.");
+        assert_eq!(answer.headline, "Random 4 KiB reads at depth 32: 88k IOPS.");
         assert_eq!((answer.tiles.len(), answer.charts.len()), (1, 1));
     }
 }

@@ -1,6 +1,6 @@
 //! Answers about block sizes: `lbaf` and `cluster`.
 
-use record::{Answer, Better, Chart, Metric, MetricKey, Order, Statistic, Unit};
+use record::{Answer, Better, Chart, Metric, MetricKey, Order, Statistic, Unit, capitalised};
 use workload::OpKind;
 use workload::units::binary;
 
@@ -93,24 +93,20 @@ pub(crate) fn lbaf(out: &Outcome) -> Option<Answer> {
         let of = cells.iter().filter(|c| c.order == order && c.op == op);
         if let Some(cell) = of.max_by_key(|c| c.depth) {
             let key = MetricKey::parse(&cell.stem).with(Statistic::Ratio).to_string();
-            draft = draft.tile(&format!("{}, 4096 over 512", capital(name)), &key, Better::Higher);
+            draft =
+                draft.tile(&format!("{}, 4096 over 512", capitalised(name)), &key, Better::Higher);
         }
     }
     for cell in &cells {
         let name = CELLS.iter().find(|c| (c.0, c.1) == (cell.order, cell.op)).map_or("", |c| c.2);
         let key = MetricKey::of_words(&[&cell.stem, &"in", &512]).to_string();
-        draft = draft.tile(&format!("{}, 512", capital(name)), &key, Better::Higher);
+        draft = draft.tile(&format!("{}, 512", capitalised(name)), &key, Better::Higher);
     }
     (!cells.is_empty()).then(|| draft.say(sentence, &more)).flatten()
 }
 
 fn times_as(ratio: f64) -> String {
     if ratio < 1.95 { format!("{ratio:.2} times") } else { times(ratio) }
-}
-
-fn capital(name: &str) -> String {
-    let mut letters = name.chars();
-    letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
 }
 
 /// The answer of `cluster`: the knee, and the cost of the smallest unit.

@@ -1,8 +1,7 @@
 //! Answers where no method declares one: a workload by hand, jobs of fio, results of other tools,
 //! records of a later or earlier version.
 
-use record::{Answer, Axis, Better, Chart, Clock, Metric, MetricKey, Statistic, Subject, Unit};
-use workload::OpKind;
+use record::{Answer, Axis, Better, Chart, Clock, Metric, MetricKey, Statistic, Unit, capitalised};
 use workload::units::{amount, decimal, latency};
 
 use super::{Draft, count, rate};
@@ -86,16 +85,16 @@ pub(crate) fn general(out: &Outcome) -> Option<Answer> {
         out.metrics.iter().filter(known).filter(|m| m.key().is_main()).collect();
     let metrics = if main.is_empty() { out.metrics.iter().filter(known).collect() } else { main };
     let [first, ..] = metrics[..] else { return None };
-    let said = |m: &Metric| format!("{}: {}", spoken(m), shown(m));
-    let sentence = capital(&said(first));
+    let said = |m: &Metric| format!("{}: {}", m.key().in_words(), shown(m));
+    let sentence = capitalised(&said(first));
     let other = metrics.iter().skip(1).find(|m| m.unit == first.unit).map(|m| said(m));
     let more: Vec<String> = other.map(|other| format!(", {other}.")).into_iter().collect();
     let bars = metrics.iter().filter(|m| m.unit == first.unit).take(BARS_MAX);
     let chart = bars.fold(Chart::bars(title(first.unit), first.unit), |chart, m| {
-        chart.source(&m.name, spoken(m))
+        chart.source(&m.name, m.key().in_words())
     });
     let draft = metrics.iter().fold(draft, |draft, metric| {
-        draft.tile(&capital(&spoken(metric)), &metric.name, Better::Neither)
+        draft.tile(&capitalised(&metric.key().in_words()), &metric.name, Better::Neither)
     });
     draft.chart(chart).say(short(&sentence), &[more, vec![".".into()]].concat())
 }
@@ -116,11 +115,6 @@ fn title(unit: Unit) -> &'static str {
     }
 }
 
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
-}
-
 /// The value with its unit.
 fn shown(metric: &Metric) -> String {
     let value = metric.value.unwrap_or_default();
@@ -131,36 +125,5 @@ fn shown(metric: &Metric) -> String {
         Unit::Bytes => decimal(value.max(0.0) as u64),
         Unit::Celsius => format!("{value:.0} C"),
         Unit::Number => amount(value),
-    }
-}
-
-/// A metric in words: `random 4 KiB reads, 32 in flight`, `cluster knee write`.
-pub(super) fn spoken(metric: &Metric) -> String {
-    let key = metric.key();
-    let part = key.statistic.map(|s| format!(", {}", s.name().replace('-', " ")));
-    let part = part.unwrap_or_default();
-    match &key.subject {
-        Subject::Cell(cell) => {
-            let op = key.direction().map_or("I/O", |op| match op {
-                OpKind::Read => "reads",
-                OpKind::Write => "writes",
-                OpKind::Flush => "flushes",
-                OpKind::Discard => "discards",
-            });
-            let size = workload::units::binary(cell.block_bytes);
-            let order = match cell.order {
-                record::Order::Sequential => "sequential",
-                record::Order::Random => "random",
-                record::Order::Mixed => "mixed",
-            };
-            let words: String = cell.words.iter().map(|word| format!(" {word}")).collect();
-            format!("{order} {size} {op}{words}, {} in flight{part}", cell.depth)
-        }
-        Subject::Named(name) => {
-            let op = key.op.map(|op| format!(" {}", op.name())).unwrap_or_default();
-            let name = name.replace(['-', '_', '.'], " ");
-            let text = format!("{name}{op}{part}");
-            text.trim_start_matches([',', ' ']).to_string()
-        }
     }
 }

@@ -4,7 +4,7 @@
 use record::Statistic::{
     DeviceRead, DeviceWrittenSynced, Memory, Ram, Ratio, Sync, System, Time, User,
 };
-use record::{Answer, Better, Chart, Metric, MetricKey, State, Unit, VerdictKind};
+use record::{Answer, Better, Chart, Metric, MetricKey, State, Unit, VerdictKind, capitalised};
 use workload::units::{binary, decimal, latency, parse_bytes};
 
 use super::{Draft, name_of, rate};
@@ -167,7 +167,7 @@ pub(crate) fn prepare(out: &Outcome) -> Option<Answer> {
     let sentence = trimmed.unwrap_or_else(|| state.to_string());
     let figures: Vec<&Metric> = out.metrics.iter().collect();
     let draft = figures.iter().fold(draft, |draft, metric| {
-        draft.tile(&super::general::spoken(metric), &metric.name, Better::Neither)
+        draft.tile(&capitalised(&metric.key().in_words()), &metric.name, Better::Neither)
     });
     draft.say(sentence, &[".".into()])
 }

@@ -176,7 +176,10 @@ fn drop_caches(session: &mut Session<'_>, row: Row, w: &Workload) -> Result<(), 
         && session.target().target.kind != TargetKind::Virtual
     {
         let left = binary(left);
-        let text = format!("{left} of the file stayed in memory: {} is not cold", w.name);
+        let text = format!(
+            "{left} of the file stayed in memory: {} is not cold",
+            MetricKey::of(w).in_words()
+        );
         session.out.note(Finding::new(FindingKind::CacheNotDropped, Level::Bad, text));
     }
     Ok(())

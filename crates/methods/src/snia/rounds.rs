@@ -64,7 +64,8 @@ impl Rounds {
             return Err(MethodError::Unfinished { part: name });
         }
         if steadiness.pts.is_none() {
-            let text = format!("{}: not steady after {} rounds", self.name, steadiness.rounds);
+            let name = MetricKey::parse(&self.name).in_words();
+            let text = format!("{name}: not steady after {} rounds", steadiness.rounds);
             session.out.note(Finding::new(FindingKind::NotSteady, Level::Warn, text));
         }
         Ok(())

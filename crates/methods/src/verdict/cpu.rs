@@ -46,7 +46,7 @@ pub(crate) fn cpu(seen: &[Digest]) -> Ruling {
     let ruling = bound
         .iter()
         .fold(ruling, |ruling, subject| ruling.explaining(subject, Some(share(subject))));
-    ruling.with(format!("processor share, {}", shown.name()), share(shown), Unit::Number)
+    ruling.with(format!("processor share, {}", shown.in_words()), share(shown), Unit::Number)
 }
 
 /// Whether the rig found the processor to be the limit in most of the time.

@@ -5,7 +5,7 @@
 //! and, for small random blocks, which are neither split nor merged, from the number of requests in
 //! the device.
 
-use record::{Unit, VerdictKind};
+use record::{Unit, VerdictKind, capitalised};
 
 use super::rule::{Role, Rule};
 use super::subject::Subject;
@@ -36,13 +36,14 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
     let Some(worst) = judged.iter().min_by(|a, b| a.share().total_cmp(&b.share())) else {
         return Ruling::unknown("queue depth (too few operations at a depth above 1)");
     };
-    let (name, nominal, effective) = (worst.of.name(), worst.nominal(), worst.effective());
+    let (nominal, effective) = (worst.nominal(), worst.effective());
     let ruling = match worst.share() < OWN_SHARE_LEAST {
         true => Ruling::yes(
             VerdictKind::Depth,
             format!(
-                "{name} had {effective:.1} operations in flight, not {nominal:.0}: its figures are \
-                 those of that depth."
+                "{} had {effective:.1} operations in flight, not {nominal:.0}: the figures are those \
+                 of that depth.",
+                capitalised(&worst.of.in_words())
             ),
         )
         .next_test("--backend aio, or --jobs for a queue each"),

@@ -5,7 +5,7 @@
 //! late interval is below every early one. A run that ends before the cache is full cannot know
 //! that; `quick` says so in a finding.
 
-use record::{Unit, VerdictKind};
+use record::{Unit, VerdictKind, capitalised};
 use workload::units::throughput;
 
 use super::Ruling;
@@ -41,7 +41,7 @@ type Fall = (f64, f64);
 fn end(subject: &Subject<'_>, (before, after): Fall) -> Ruling {
     let text = format!(
         "{} fell from {} to {} for good: a cache of the drive was full, and the figure is a mixture.",
-        subject.name(),
+        capitalised(&subject.in_words()),
         throughput(before),
         throughput(after)
     );

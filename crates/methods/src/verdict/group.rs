@@ -49,7 +49,7 @@ pub(crate) fn quota(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
     );
     let ruling = Ruling::yes(VerdictKind::CpuQuota, text)
         .next_test("the same outside the container or service, or with a larger quota")
-        .with(format!("share of the time, {}", worst.name()), share(worst), Unit::Number);
+        .with(format!("share of the time, {}", worst.in_words()), share(worst), Unit::Number);
     let ruling = held.iter().fold(ruling, |ruling, s| ruling.explaining(s, Some(share(s))));
     Some(processors.map_or(ruling.clone(), |n| ruling.with("processors", n, Unit::Number)))
 }

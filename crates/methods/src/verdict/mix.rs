@@ -1,7 +1,7 @@
 //! MIX-DETERMINED: with a fixed mix the write figure equals the read figure times the mix and is
 //! not an independent measurement. A drive that writes slowly shows in both.
 
-use record::{Unit, VerdictKind};
+use record::{MetricKey, Unit, VerdictKind, capitalised};
 
 use super::Ruling;
 use super::rule::{Role, Rule};
@@ -21,10 +21,12 @@ pub(crate) fn mix(seen: &[Digest]) -> Ruling {
     let Some(first) = seen.iter().find(mixed) else {
         return Ruling::no(VerdictKind::NoMix, "No workload mixes reads and writes.");
     };
+    let name = MetricKey::parse(&first.name).in_words();
     let same = seen.iter().filter(|d| d.name == first.name);
     let [reads, writes] = same.fold([0, 0], |sum, d| [sum[0] + d.ops[0], sum[1] + d.ops[1]]);
     if writes < WRITES_LEAST || reads == 0 {
-        return Ruling::unknown(format!("{} did too little to tell its mix.", first.name));
+        let text = format!("{} did too little to tell its mix.", capitalised(&name));
+        return Ruling::unknown(text);
     }
     let planned = f64::from(first.mix.write) / f64::from(first.mix.read);
     let measured = writes as f64 / reads as f64;
@@ -34,10 +36,10 @@ pub(crate) fn mix(seen: &[Digest]) -> Ruling {
             format!(
                 "In {} the write figure is {measured:.2} times the read figure because the mix is \
                  {}:{}; it says nothing about writes alone.",
-                first.name, first.mix.read, first.mix.write
+                name, first.mix.read, first.mix.write
             ),
         ),
-        false => Ruling::unknown(format!("{} did not keep to its mix.", first.name)),
+        false => Ruling::unknown(format!("{} did not keep to its mix.", capitalised(&name))),
     };
     ruling.with("writes / reads", measured, Unit::Number).with(
         "writes / reads by the mix",

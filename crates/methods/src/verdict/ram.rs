@@ -4,7 +4,7 @@
 //! watched, reads that bypass the page cache are compared with reads from it: reads as fast as
 //! memory prove nothing, much slower reads came from elsewhere.
 
-use record::{FindingKind, Unit, VerdictKind};
+use record::{FindingKind, MetricKey, Unit, VerdictKind, capitalised};
 use rig::TargetInfo;
 use workload::units::throughput;
 
@@ -52,6 +52,7 @@ pub(crate) fn ram(target: &TargetInfo, seen: &[Digest], cache: Option<&PageCache
     }
     if let Some((name, rate, ceiling)) = above_ceiling(target, seen) {
         let (fast, most) = (throughput(rate), throughput(ceiling));
+        let name = capitalised(&name);
         let text = format!("{name} gave {fast} over a link that carries {most}: that is memory.");
         return Ruling::yes(VerdictKind::Ram, text)
             .with("throughput", rate, Unit::BytesPerSecond)
@@ -100,11 +101,11 @@ fn kept_writes(seen: &[Digest]) -> Option<Ruling> {
     let text = format!(
         "Memory took the writes: only {} of what was written in {} reached the drive in its time.",
         percent(*share),
-        worst.name()
+        worst.in_words()
     );
     let ruling = Ruling::yes(VerdictKind::Ram, text)
         .next_test("the same without --buffered, or with --fsync-at-end")
-        .with(format!("device bytes / written bytes, {}", worst.name()), *share, Unit::Number);
+        .with(format!("device bytes / written bytes, {}", worst.in_words()), *share, Unit::Number);
     Some(kept.iter().fold(ruling, |r, (s, share)| r.explaining(s, Some(1.0 - share))))
 }
 
@@ -138,7 +139,7 @@ fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
     if let Some(d) = reads.iter().find(|d| d.found(&FindingKind::ServedFromRam)) {
         return Ruling::yes(
             VerdictKind::Ram,
-            format!("Memory served reads, in {} among others.", d.name),
+            format!("Memory served reads, in {} among others.", in_words(&d.name)),
         );
     }
     if reads.iter().any(|d| !d.direct) {
@@ -173,6 +174,7 @@ fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
 
 /// Share of a workload's reads that the drive also read.
 struct Share {
+    /// The workload in words.
     name: String,
     bytes: f64,
     share: f64,
@@ -193,11 +195,15 @@ fn shares(seen: &[Digest]) -> Vec<Share> {
     let enough = sums.into_iter().filter(|s| s.1 >= BYTES_LEAST);
     enough
         .map(|(name, asked, device)| Share {
-            name: name.to_string(),
+            name: in_words(name),
             bytes: asked as f64,
             share: device as f64 / asked as f64,
         })
         .collect()
+}
+
+fn in_words(workload: &str) -> String {
+    MetricKey::parse(workload).in_words()
 }
 
 fn worst(shares: &[Share]) -> Option<&Share> {
@@ -222,11 +228,12 @@ fn with_shares(ruling: Ruling, shares: &[Share]) -> Ruling {
 }
 
 /// The fastest workload, its rate and the link's ceiling, if the rate exceeds it.
-fn above_ceiling<'a>(target: &TargetInfo, seen: &'a [Digest]) -> Option<(&'a str, f64, f64)> {
+fn above_ceiling(target: &TargetInfo, seen: &[Digest]) -> Option<(String, f64, f64)> {
     let ceiling = target.target.drive.as_ref()?.link.as_ref()?.ceiling_bytes_per_s?;
     let fastest = seen.iter().max_by(|a, b| a.throughput().total_cmp(&b.throughput()))?;
     let rate = fastest.throughput();
-    (ceiling > 0.0 && rate > CEILING_SHARE_MOST * ceiling).then_some((&fastest.name, rate, ceiling))
+    (ceiling > 0.0 && rate > CEILING_SHARE_MOST * ceiling)
+        .then(|| (in_words(&fastest.name), rate, ceiling))
 }
 
 #[cfg(test)]

@@ -27,14 +27,14 @@ pub(crate) fn stall(seen: &[Digest]) -> Option<Ruling> {
     let worst = stalled.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let text = format!(
         "In {} nothing completed for {} of {}: without such stalls it would be {} faster.",
-        worst.name(),
+        worst.in_words(),
         span(worst.sum(|run| run.stalled_s)),
         span(worst.seconds()),
         percent(1.0 / (1.0 - share(worst)).max(0.01) - 1.0)
     );
     let ruling = Ruling::yes(VerdictKind::Stall, text)
         .next_test("the same again: the drive's own work and other programs come and go")
-        .with(format!("share of the time, {}", worst.name()), share(worst), Unit::Number);
+        .with(format!("share of the time, {}", worst.in_words()), share(worst), Unit::Number);
     Some(stalled.iter().fold(ruling, |ruling, s| ruling.explaining(s, Some(share(s)))))
 }
 

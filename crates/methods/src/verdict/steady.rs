@@ -1,6 +1,6 @@
 //! STEADY: had the drive settled when it was measured? Two terms for two rules.
 
-use record::{Unit, VerdictKind};
+use record::{MetricKey, Unit, VerdictKind, capitalised};
 
 use super::rule::{Role, Rule};
 use super::{Ruling, percent};
@@ -37,7 +37,9 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn steady(seen: &Steadiness) -> Ruling {
-    let Steadiness { name, rounds, .. } = seen;
+    let Steadiness { rounds, .. } = seen;
+    let name = MetricKey::parse(&seen.name).in_words();
+    let begin = capitalised(&name);
     let moved = seen.excursion.unwrap_or(0.0);
     let ruling = match (seen.pts, seen.plateau) {
         _ if seen.excursion.is_none() => Ruling::unknown(format!(
@@ -46,17 +48,17 @@ pub(crate) fn steady(seen: &Steadiness) -> Ruling {
         (Some(pts), Some(plateau)) => Ruling::yes(
             VerdictKind::Steady,
             format!(
-                "{name} is PTS-steady from round {pts} and plateau-steady from round {plateau}."
+                "{begin} is PTS-steady from round {pts} and plateau-steady from round {plateau}."
             ),
         ),
         (None, Some(plateau)) => Ruling::yes(
             VerdictKind::Steady,
-            format!("{name} is plateau-steady from round {plateau}."),
+            format!("{begin} is plateau-steady from round {plateau}."),
         ),
         (Some(pts), None) => Ruling::yes(
             VerdictKind::PtsSteadyOnly,
             format!(
-                "{name} is PTS-steady from round {pts} and was no plateau in {rounds} rounds: the \
+                "{begin} is PTS-steady from round {pts} and was no plateau in {rounds} rounds: the \
                  last five move by {}, after {:.1} times the drive was written.",
                 percent(moved),
                 seen.passes
@@ -65,7 +67,7 @@ pub(crate) fn steady(seen: &Steadiness) -> Ruling {
         (None, None) => Ruling::no(
             VerdictKind::NotSteady,
             format!(
-                "{name} was not steady in {rounds} rounds: the last five move by {}.",
+                "{begin} was not steady in {rounds} rounds: the last five move by {}.",
                 percent(moved)
             ),
         ),

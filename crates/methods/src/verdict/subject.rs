@@ -4,6 +4,8 @@
 //! disturbed by other work on the machine. A rate is the median of the replicates, a share is taken
 //! over the time of all of them.
 
+use record::MetricKey;
+
 use crate::Digest;
 
 /// A workload and all its replicates, in the order of their execution; at least one.
@@ -36,6 +38,11 @@ impl<'a> Subject<'a> {
     /// The workload's name.
     pub fn name(&self) -> &'a str {
         &self.first().name
+    }
+
+    /// The workload in words, for sentences.
+    pub fn in_words(&self) -> String {
+        MetricKey::parse(self.name()).in_words()
     }
 
     /// Keys of its figures.
@@ -87,9 +94,9 @@ fn grouped<'a>(seen: impl Iterator<Item = &'a Digest>) -> Vec<Subject<'a>> {
     subjects
 }
 
-/// Names of workloads for display: three at most, and the number of the others.
+/// Workloads in words: three at most, and the number of the others.
 pub(crate) fn listed(subjects: &[&Subject<'_>]) -> String {
-    let names: Vec<&str> = subjects.iter().map(|subject| subject.name()).collect();
+    let names: Vec<String> = subjects.iter().map(|subject| subject.in_words()).collect();
     match &names[..] {
         [] => String::new(),
         [one] => one.to_string(),

@@ -3,7 +3,7 @@
 use analysis::EQUIVALENT_WITHIN;
 use record::{
     Answer, Axis, Better, Chart, Evidence, Explained, Metric, Statistic, TargetKind, Unit, Verdict,
-    VerdictKind,
+    VerdictKind, capitalised,
 };
 use rig::TargetInfo;
 use workload::units::{amount, decimal};
@@ -106,7 +106,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         draft.value(&format!("wear-{}", class.name())).is_some_and(|count| count > 0.0)
     });
     for class in worst.copied().collect::<Vec<_>>() {
-        draft = draft.tile(&capitalised(class), &format!("wear-{}", class.name()), Better::Lower);
+        draft = draft.tile(&heading(class), &format!("wear-{}", class.name()), Better::Lower);
     }
     let chart =
         Chart::lines("Write speed as the drive wears", Axis::BytesWritten, Unit::BytesPerSecond);
@@ -120,9 +120,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .say(sentence, &[age.unwrap_or_default()])
 }
 
-fn capitalised(class: Class) -> String {
-    let name = class.name();
-    format!("{}{} blocks", name[..1].to_uppercase(), &name[1..])
+fn heading(class: Class) -> String {
+    format!("{} blocks", capitalised(class.name()))
 }
 
 /// Blocks that differ, by their fault.

@@ -114,10 +114,7 @@ fn figure_of(metric: &Metric, unit: Unit, bytes: f64) -> Option<Figure> {
 /// The name of a source as a person says it.
 fn label_of(chart: &Chart, index: usize) -> String {
     let given = chart.labels.get(index).filter(|label| !label.is_empty());
-    given.cloned().unwrap_or_else(|| {
-        let key = record::MetricKey::parse(&chart.sources[index]);
-        crate::names::metric_label(&key)
-    })
+    given.cloned().unwrap_or_else(|| record::MetricKey::parse(&chart.sources[index]).in_words())
 }
 
 /// The group of a source; empty where there is none.

@@ -9,12 +9,12 @@ mod io;
 mod page;
 mod tables;
 
-use record::{Column, Level, Run, Series, Stamp, Unit, VerdictKind};
+use record::{Column, Level, MetricKey, Run, Series, Stamp, Unit, VerdictKind};
 use workload::units::span;
 
 use crate::facts::{self, Doubt};
 use crate::grid::Grid;
-use crate::names::is_direction;
+use crate::names::{DIRECTIONS, is_direction};
 use crate::quantity;
 use crate::spark::sparkline;
 use crate::style::{Ink, Style};
@@ -115,7 +115,13 @@ fn courses(page: &mut Page, run: &Run) {
         let max = column.values.iter().flatten().copied().fold(0.0, f64::max);
         let max = quantity::show(column.unit, max);
         let time = span(series.t_ns.last().map_or(0.0, |t| *t as f64 / 1e9));
-        let text = format!("{} {} over {time}, up to {max}", series.name, column.name);
+        let workload = MetricKey::parse(&series.name);
+        let op = DIRECTIONS.into_iter().find(|op| op.name() == column.name);
+        let of = match op.filter(|op| workload.direction() != Some(*op)) {
+            Some(op) => workload.of_op(op).in_words(),
+            None => workload.in_words(),
+        };
+        let text = format!("{of} over {time}, up to {max}");
         page.blank();
         page.labelled("course", Ink::Dim, &text);
         page.raw("course", &line);
