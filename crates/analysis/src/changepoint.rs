@@ -233,7 +233,7 @@ mod tests {
     use crate::simulate::Dice;
 
     /// Pieces of (points, rate), with noise.
-    fn course(seed: u64, cv: f64, parts: &[(usize, f64)]) -> Vec<f64> {
+    fn series(seed: u64, cv: f64, parts: &[(usize, f64)]) -> Vec<f64> {
         let mut dice = Dice::new(seed);
         parts.iter().flat_map(|&(n, rate)| dice.log_normal(rate, cv, n)).collect()
     }
@@ -243,7 +243,7 @@ mod tests {
         // Shares of a 980 Pro of 2 TB: cache, drained while writing, cache again, drained again.
         let parts = [(34, 5.0), (158, 1.47), (66, 5.0), (142, 1.4)];
         for cv in [0.0, 0.02, 0.1] {
-            let steps = steps(&course(1, cv, &parts));
+            let steps = steps(&series(1, cv, &parts));
             assert_eq!(steps.pieces.len(), 4, "{cv}: {steps:?}");
             let mut end = 0;
             for (piece, (n, rate)) in steps.pieces.iter().zip(parts) {
@@ -258,12 +258,12 @@ mod tests {
     #[test]
     fn noise_and_outliers_are_not_steps() {
         for seed in 0..50 {
-            let mut rates = course(seed, 0.15, &[(400, 2.5)]);
+            let mut rates = series(seed, 0.15, &[(400, 2.5)]);
             (rates[100], rates[101], rates[300]) = (0.0, 0.1, 9.0);
             assert_eq!(steps(&rates).pieces.len(), 1, "seed {seed}");
         }
         assert_eq!(steps(&[2.5; 400]).pieces.len(), 1);
-        assert_eq!(steps(&course(3, 0.01, &[(200, 1.0), (200, 1.1)])).pieces.len(), 1);
+        assert_eq!(steps(&series(3, 0.01, &[(200, 1.0), (200, 1.1)])).pieces.len(), 1);
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
         // Steps so small relative to the noise that the place is really uncertain.
         let mut widths = 0u32;
         let hit = (0..400).filter(|&seed| {
-            let steps = steps(&course(seed, 0.25, &[(100, 1.0), (100, 0.7)]));
+            let steps = steps(&series(seed, 0.25, &[(100, 1.0), (100, 0.7)]));
             let Some(i) = steps.first_fall() else { return false };
             let c = steps.changes[i];
             widths += (c.high - c.low) as u32;
@@ -285,14 +285,14 @@ mod tests {
 
     #[test]
     fn a_clear_step_has_a_narrow_interval() {
-        let steps = steps(&course(9, 0.02, &[(57, 5.0), (343, 1.5)]));
+        let steps = steps(&series(9, 0.02, &[(57, 5.0), (343, 1.5)]));
         assert_eq!(steps.changes, [Change { at: 57, low: 57, high: 57 }]);
     }
 
     #[test]
     fn a_point_in_which_the_rate_changes_is_no_level() {
         let parts = [(61, 5.0), (1, 2.3), (92, 1.5), (1, 3.0), (245, 5.0)];
-        let steps = steps(&course(1, 0.0, &parts));
+        let steps = steps(&series(1, 0.0, &parts));
         let found: Vec<_> = steps.changes.iter().map(|c| c.at).collect();
         assert!(found.len() == 2 && found[0].abs_diff(61) <= 1, "{steps:?}");
         assert!(found[1].abs_diff(154) <= 1, "{steps:?}");
@@ -301,14 +301,14 @@ mod tests {
     #[test]
     fn a_level_of_three_points_between_two_others_joins_the_nearer_one() {
         for (between, end) in [(4.0, 63), (1.9, 60)] {
-            let steps = steps(&course(1, 0.0, &[(60, 5.0), (3, between), (60, 1.5)]));
+            let steps = steps(&series(1, 0.0, &[(60, 5.0), (3, between), (60, 1.5)]));
             let ends: Vec<_> = steps.pieces.iter().map(|piece| piece.end).collect();
             assert_eq!(ends, [end, 123], "{between}: {steps:?}");
         }
     }
 
     #[test]
-    fn short_courses_have_an_answer() {
+    fn short_series_have_an_answer() {
         assert!(steps(&[]).pieces.is_empty());
         for n in 1..8 {
             let steps = steps(&vec![3.0; n]);

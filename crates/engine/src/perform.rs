@@ -33,7 +33,7 @@ pub(crate) fn name_of(jobs: &[Job], stage: &Stage<'_>) -> String {
 }
 
 /// A job with its device and backend.
-pub(crate) struct Cast<'a> {
+pub(crate) struct Assignment<'a> {
     pub job: Job,
     pub device: &'a AnyDevice,
     pub backend: BackendKind,
@@ -80,9 +80,12 @@ pub(crate) enum Cut {
 impl Performer<'_> {
     /// Runs the jobs to the end of the last. Also returns the reason if the
     /// drive ended the run.
-    pub(crate) fn perform(self, casts: Vec<Cast<'_>>) -> io::Result<(Performance, Option<Cut>)> {
-        let descriptions: Vec<_> = casts.iter().map(Description::of).collect();
-        let (kept, moved): (Vec<_>, Vec<_>) = casts.into_iter().map(split).unzip();
+    pub(crate) fn perform(
+        self,
+        assignments: Vec<Assignment<'_>>,
+    ) -> io::Result<(Performance, Option<Cut>)> {
+        let descriptions: Vec<_> = assignments.iter().map(Description::of).collect();
+        let (kept, moved): (Vec<_>, Vec<_>) = assignments.into_iter().map(split).unzip();
         let flows = shares(&kept);
         let parts = parts(&kept, moved, flows, self.pin)?;
         let workers: Vec<u32> = parts.iter().map(|part| part.job).collect();
@@ -137,8 +140,8 @@ struct Moved<'a> {
     backend: BackendKind,
 }
 
-fn split(cast: Cast<'_>) -> (Kept, Moved<'_>) {
-    let Cast { job, device, backend } = cast;
+fn split(assignment: Assignment<'_>) -> (Kept, Moved<'_>) {
+    let Assignment { job, device, backend } = assignment;
     let place_bits = rig::place_bits(&job.files);
     let Job { workload, sources, issue, start, placement, control, .. } = job;
     let moved = Moved { sources, place_bits, start, placement, control, device, backend };
@@ -205,8 +208,8 @@ impl Description {
         self.backend.map_or("sim", BackendKind::name)
     }
 
-    fn of(cast: &Cast<'_>) -> Description {
-        let Cast { job, device, backend } = cast;
+    fn of(assignment: &Assignment<'_>) -> Description {
+        let Assignment { job, device, backend } = assignment;
         let reads = job.workload.mix.read > 0;
         Description {
             backend: Some(*backend),

@@ -46,7 +46,7 @@ pub struct Digest {
     /// Time for which a quota kept the threads off the processor, 0 to `seconds`.
     pub(crate) throttled_s: f64,
     /// Bytes per second of both directions, by interval.
-    pub(crate) course: Vec<f64>,
+    pub(crate) rates: Vec<f64>,
     /// Time of the flushes.
     pub(crate) flush_s: f64,
     /// Median and mean time of a read, nanoseconds; 0 without reads.
@@ -86,7 +86,7 @@ impl Digest {
             flushes: m.kind(OpKind::Flush).map_or(0, |k| k.ops),
             stalled_s: stalled_ns(workload, m) as f64 / 1e9,
             throttled_s: (m.throttled_ns.min(m.elapsed_ns)) as f64 / 1e9,
-            course: course(m),
+            rates: rates(m),
             flush_s: flush_ns as f64 / 1e9,
             read_ns: kinds[0].map_or([0.0; 2], |k| {
                 let median = k.service.quantile(0.5).unwrap_or(0);
@@ -129,7 +129,7 @@ fn metrics_of(workload: &Workload) -> Vec<String> {
 }
 
 /// Bytes per second of both directions in each interval. The final flush is no part of it.
-fn course(m: &Measurement) -> Vec<f64> {
+fn rates(m: &Measurement) -> Vec<f64> {
     let rates = m.series.columns.iter().filter(|c| ["read", "write"].contains(&c.name.as_str()));
     let mut sums = vec![0.0; m.series.t_ns.len()];
     for column in rates {
@@ -157,7 +157,7 @@ fn stalled_ns(workload: &Workload, m: &Measurement) -> u64 {
     let ends = m.series.t_ns.iter().copied();
     let begins = std::iter::once(0).chain(ends.clone());
     let spans: Vec<u64> = ends.zip(begins).map(|(end, begin)| end.saturating_sub(begin)).collect();
-    let silent = spans.iter().zip(course(m)).filter(|(_, rate)| *rate == 0.0);
+    let silent = spans.iter().zip(rates(m)).filter(|(_, rate)| *rate == 0.0);
     let silent: u64 = silent.map(|(span, _)| span).sum();
     let coarse = spans.iter().any(|span| *span > longest / 2);
     let alone = workload.depth * workload.jobs == 1;
@@ -215,6 +215,6 @@ mod tests {
         assert!((interrupted(40..50, 1_000_000_000).stalled_s - 1.0).abs() < 1e-9);
         assert_eq!(interrupted(40..40, 500_000_000).stalled_s, 0.0, "others went on meanwhile");
         assert_eq!(interrupted(40..50, 99_000_000).stalled_s, 0.0, "too short");
-        assert_eq!(interrupted(40..40, 1_000_000_000).course.len(), 95);
+        assert_eq!(interrupted(40..40, 1_000_000_000).rates.len(), 95);
     }
 }

@@ -52,7 +52,7 @@ static INFO: MethodInfo = MethodInfo {
     about: "Fills the drive, so that no cache is in play, lets it cool for five minutes, then \
             overwrites it in order (1 MiB blocks, 8 in flight) until its temperature rises by less \
             than 0.2 C a minute, for an hour at most, or until it was written four times over. \
-            Then it cools for five minutes and works for one more. What comes out is the course \
+            Then it cools for five minutes and works for one more. Results: the time series \
             of rate and temperature, the temperature it settles at, the time until it slowed down \
             for heat, and how fast it is again when it is cool. Compare two runs, with and without \
             a fan.",
@@ -111,8 +111,8 @@ fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> 
         session.out.note(unsettled(&warmth));
     }
     session.rest("cool", whole.seconds(REST_SECONDS))?;
-    let course = session.course(&load(whole, COOLED), 0)?;
-    warmth.cooled = course.average();
+    let series = session.measure_over_time(&load(whole, COOLED), 0)?;
+    warmth.cooled = series.average();
     put(session, &warmth);
     session.checks.warmth = Some(warmth);
     Ok(())
@@ -128,9 +128,9 @@ fn load_until_settled(
     let minutes = lap_seconds(whole) / 60.0;
     let mut written = 0.0;
     session.rounds(LAPS, None, |session, round| {
-        let course = session.course(&resumed(whole, &lap, written as u64), round)?;
-        written += course.bytes();
-        warmth.add(&course);
+        let series = session.measure_over_time(&resumed(whole, &lap, written as u64), round)?;
+        written += series.bytes();
+        warmth.add(&series);
         put(session, warmth);
         session.checks.warmth = Some(warmth.clone());
         session.checkpoint();

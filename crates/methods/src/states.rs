@@ -158,7 +158,7 @@ fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<(), Me
         }
         Act::Random(state) => {
             let w = random(whole, state.name());
-            let rate = session.course(&w, 0)?.average().unwrap_or(0.0);
+            let rate = session.measure_over_time(&w, 0)?.average().unwrap_or(0.0);
             session.put(MetricKey::of(&w), Unit::BytesPerSecond, Some(rate));
             session.checks.states.get_or_insert_default().add(*state, rate);
             session.checkpoint();
@@ -166,11 +166,11 @@ fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<(), Me
         }
         Act::Pass(name, kind) => {
             let w = pass(whole, name, *kind);
-            let course = session.course(&w, 0)?;
-            let rate = course.average().unwrap_or(0.0);
+            let series = session.measure_over_time(&w, 0)?;
+            let rate = series.average().unwrap_or(0.0);
             session.put(MetricKey::of(&w), Unit::BytesPerSecond, Some(rate));
             for (part, from, to) in PARTS {
-                let rate = course.rate_between(from * course.bytes(), to * course.bytes());
+                let rate = series.rate_between(from * series.bytes(), to * series.bytes());
                 session.put(MetricKey::of(&w).with(part), Unit::BytesPerSecond, rate);
             }
             session.checkpoint();

@@ -12,7 +12,7 @@ use workload::Workload;
 use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
 use crate::session::Session;
 use crate::verdict::Sustained;
-use crate::whole::course::Course;
+use crate::whole::time_series::TimeSeries;
 use crate::whole::{Whole, time_tight};
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
@@ -40,7 +40,7 @@ static INFO: MethodInfo = MethodInfo {
     name: "sustain",
     summary: "how long does the speed last: cache, its end, full drive, rest",
     about: "Discards the whole drive, then writes unique data in order over all addresses (1 MiB \
-            blocks, 8 in flight), and once more over the full drive. From the course of the first \
+            blocks, 8 in flight), and once more over the full drive. From the time series of the first \
             pass come the size of the cache with an interval, the speed inside and after it, how \
             far it dips below overwriting, the slowest hundredth and the average; from the second \
             what the drive holds for good. Where there was a cache it is then used up again on \
@@ -119,17 +119,17 @@ impl Method for Sustain {
 fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
     let [fresh, full] = passes(whole);
     session.discard(whole, "discard", whole.everything)?;
-    let course = session.course(&fresh, 0)?;
-    let mut found = Sustained::of(&course);
+    let series = session.measure_over_time(&fresh, 0)?;
+    let mut found = Sustained::of(&series);
     put_cache(session, &found);
-    put_course(session, &fresh.name, &course);
+    put_series(session, &fresh.name, &series);
     session.checks.sustained = Some(found.clone());
     session.checkpoint();
 
-    let course = session.course(&full, 0)?;
-    put_course(session, &full.name, &course);
-    found.overwriting = course.average();
-    found.add_heat(&course);
+    let series = session.measure_over_time(&full, 0)?;
+    put_series(session, &full.name, &series);
+    found.overwriting = series.average();
+    found.add_heat(&series);
     put_undershoot(session, &found);
     session.checks.sustained = Some(found.clone());
     session.checkpoint();
@@ -150,7 +150,7 @@ fn ladder(session: &mut Session<'_>, whole: &Whole, found: &Sustained) -> Result
     let [drain, bursts @ ..] = bursts(whole, bytes);
     if session.assume(found.cache.is_some(), true) {
         if session.discard(whole, "discard-again", whole.everything)? {
-            session.course(&drain, 0)?;
+            session.measure_over_time(&drain, 0)?;
         } else {
             session.skip(&drain.name);
         }
@@ -160,11 +160,11 @@ fn ladder(session: &mut Session<'_>, whole: &Whole, found: &Sustained) -> Result
     }
     for (usual, burst) in LADDER.into_iter().zip(bursts) {
         session.rest(&rest_name(whole, usual), whole.seconds(usual))?;
-        let course = session.course(&burst, 0)?;
-        let rate = course.average().unwrap_or(0.0);
+        let series = session.measure_over_time(&burst, 0)?;
+        let rate = series.average().unwrap_or(0.0);
         session.put(MetricKey::of(&burst), Unit::BytesPerSecond, Some(rate));
         let cache = MetricKey::of(&burst).with(Statistic::Cache);
-        session.put(cache, Unit::Bytes, found.recovered(&course));
+        session.put(cache, Unit::Bytes, found.recovered(&series));
         session.checkpoint();
     }
     Ok(())
@@ -192,11 +192,11 @@ fn rest_name(whole: &Whole, usual: f64) -> String {
     format!("rest-{}", time_tight(whole.seconds(usual)))
 }
 
-fn put_course(session: &mut Session<'_>, name: &str, course: &Course) {
+fn put_series(session: &mut Session<'_>, name: &str, series: &TimeSeries) {
     let of = |statistic| MetricKey::parse(name).with(statistic);
-    session.put(of(Statistic::Average), Unit::BytesPerSecond, course.average());
-    session.put(of(Statistic::WorstPercent), Unit::BytesPerSecond, course.slowest(WORST));
-    session.put(of(Statistic::Hottest), Unit::Celsius, course.hottest());
+    session.put(of(Statistic::Average), Unit::BytesPerSecond, series.average());
+    session.put(of(Statistic::WorstPercent), Unit::BytesPerSecond, series.slowest(WORST));
+    session.put(of(Statistic::Hottest), Unit::Celsius, series.hottest());
 }
 
 /// Publishes the cache size, with the interval of its end.

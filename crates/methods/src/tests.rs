@@ -366,7 +366,7 @@ fn a_run_that_the_rig_ends_for_heat_is_not_called_interrupted() {
 }
 
 #[test]
-fn an_interrupted_replicate_is_no_sample_but_its_course_is_kept() {
+fn an_interrupted_replicate_is_no_sample_but_its_time_series_is_kept() {
     let mut whole = Fake::new(slow());
     run(&mut whole, "quick").1.expect("nothing is wrong");
     let fills = whole.calls as usize - whole.issued.len();

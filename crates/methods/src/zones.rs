@@ -126,8 +126,8 @@ fn measure(
     }
     session.out.warnings.extend(unread(&zones));
     let Some(write) = write else { return Ok(()) };
-    let course = session.course(&write, 0)?;
-    let rate = |from: f64, to: f64| course.rate_between(from * course.bytes(), to * course.bytes());
+    let series = session.measure_over_time(&write, 0)?;
+    let rate = |from: f64, to: f64| series.rate_between(from * series.bytes(), to * series.bytes());
     put(session, MetricKey::parse(WRITE), rate(0.0, 1.0));
     for (part, from, to) in PARTS {
         put(session, MetricKey::parse(WRITE).with(part), rate(from, to));

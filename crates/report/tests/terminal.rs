@@ -67,7 +67,7 @@ fn what_is_not_known_is_called_unknown() {
 }
 
 #[test]
-fn an_hour_of_one_workload_shows_its_course() {
+fn an_hour_of_one_workload_shows_its_time_series() {
     insta::assert_snapshot!("long-ascii", terminal(&common::long(), &Style::PLAIN));
 }
 

@@ -83,7 +83,7 @@ async function look(frame) {
       const size = (e) => { const b = e.getBBox(); return b.width + b.height; };
       if (![...svg.querySelectorAll(".datum")].some((e) => size(e) > 0)) fault(`${title}: empty`);
       const lines = [...svg.querySelectorAll(".datum.line")].map((line) => line.getBBox().width);
-      if (lines.length && Math.max(...lines) < 10) fault(`${title}: no course`);
+      if (lines.length && Math.max(...lines) < 10) fault(`${title}: no line`);
       for (const text of svg.querySelectorAll("text")) {
         const b = text.getBBox();
         if (b.x < -1 || b.y < -1 || b.x + b.width > width + 1 || b.y + b.height > height + 1)

@@ -31,7 +31,7 @@ use crate::device::AnyDevice;
 use crate::failure::{device_error, io_error};
 use crate::fileset::FileSet;
 use crate::patience::PATIENCE;
-use crate::perform::{Cast, Performer};
+use crate::perform::{Assignment, Performer};
 use blocks::Queue;
 
 /// Margin below the drive's own warning temperature at which a run ends (safety: 6), kelvin.
@@ -209,8 +209,9 @@ impl Machine {
             pin: false,
             borrowed: None,
         };
-        let cast = Cast { job: Job::of(&workload), device: &device, backend: BackendKind::Null };
-        let done = performer.perform(vec![cast]);
+        let assignment =
+            Assignment { job: Job::of(&workload), device: &device, backend: BackendKind::Null };
+        let done = performer.perform(vec![assignment]);
         let (done, _) = done.map_err(|e| io_error(&self.info, "null backend", e))?;
         let job = done.jobs.first();
         Ok(job

@@ -6,7 +6,7 @@ use workload::{Content, Workload};
 use super::{Machine, hot_limit};
 use crate::admit;
 use crate::failure::io_error;
-use crate::perform::{Cast, Cut, Performer, name_of};
+use crate::perform::{Assignment, Cut, Performer, name_of};
 use crate::probe;
 
 impl Machine {
@@ -79,11 +79,11 @@ impl Machine {
         };
         let (target, backend) = (&self.device, self.backend);
         let devices = named.iter().chain(std::iter::repeat(&**target));
-        let casts = jobs.into_iter().zip(devices).map(|(job, device)| {
+        let assignments = jobs.into_iter().zip(devices).map(|(job, device)| {
             let asked = device.backend(job.issue.backend.unwrap_or(backend));
-            Cast { backend: probe::making(asked, job.workload.calls), job, device }
+            Assignment { backend: probe::making(asked, job.workload.calls), job, device }
         });
-        let done = performer.perform(casts.collect());
+        let done = performer.perform(assignments.collect());
         let (performance, cut) = done.map_err(|e| io_error(&self.info, &name, e))?;
         *self.replicates.entry(name).or_default() += 1;
         self.empty = false;

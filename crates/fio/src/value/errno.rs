@@ -39,8 +39,8 @@ const NAMES: &[(&str, Errno)] = &[
 
 /// The number of an error that the rig reports: by name or as `error 95`. Other words stand for a
 /// short transfer.
-pub(crate) fn errno_of(told: &str) -> i32 {
-    let number = told.strip_prefix("error ").unwrap_or(told);
+pub(crate) fn errno_of(text: &str) -> i32 {
+    let number = text.strip_prefix("error ").unwrap_or(text);
     errno(number).unwrap_or(Errno::IO.raw_os_error())
 }
 

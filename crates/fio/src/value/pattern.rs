@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_told() {
+    fn places_are_reported() {
         let filled = with_value("%o0xde%o", pattern).expect("a pattern");
         assert_eq!(filled.offsets_at, [0, 9]);
     }

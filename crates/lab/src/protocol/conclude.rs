@@ -8,7 +8,7 @@ use serde::Serialize;
 use store::Store;
 
 use super::Protocol;
-use super::course::records;
+use super::progress::records;
 use crate::compare::{self, Side};
 use crate::error::Result;
 

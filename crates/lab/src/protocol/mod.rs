@@ -4,12 +4,12 @@
 //! drive to board B, then Enter"). Every measurement leaves a record of its own, which names the
 //! protocol, the hash of its file, the step and the answers so far: the rest can be done on another
 //! machine from the records alone. Nothing here prints, and nothing here measures: a caller takes
-//! the next item from a [`Course`], does it, and reports back.
+//! the next item from a [`Progress`], does it, and reports back.
 
 mod answers;
 mod conclude;
-mod course;
 mod parse;
+mod progress;
 mod work;
 
 use methods::Options;
@@ -18,8 +18,8 @@ use crate::error::{LabError, Result};
 
 pub use self::answers::Answers;
 pub use self::conclude::{Conclusion, Elapsed, conclude};
-pub use self::course::{Course, Item, Next};
 pub use self::parse::parse;
+pub use self::progress::{Item, Next, Progress};
 
 /// Names and texts of the protocols that come with the program.
 const BUNDLED: [(&str, &str); 2] = [

@@ -201,13 +201,13 @@ impl WrittenStep {
         for (name, value) in options.get_ref() {
             let words = words(value).ok_or_else(|| wrong(&format!("{name}: not a value")))?;
             let one = || words.first().map(String::as_str).unwrap_or_default();
-            let told = |why: String| wrong(&format!("{name}: {why}"));
+            let refused = |why: String| wrong(&format!("{name}: {why}"));
             match name.as_str() {
-                "size" => common.size = Some(units::parse_bytes(one()).map_err(told)?),
-                "time" => common.time = Some(units::parse_duration(one()).map_err(told)?),
+                "size" => common.size = Some(units::parse_bytes(one()).map_err(refused)?),
+                "time" => common.time = Some(units::parse_duration(one()).map_err(refused)?),
                 "replicates" => {
                     let count = one().parse().ok().filter(|n| (1..=1000).contains(n));
-                    let why = || told("must be between 1 and 1000".into());
+                    let why = || refused("must be between 1 and 1000".into());
                     common.replicates = Some(count.ok_or_else(why)?);
                 }
                 _ if *value == Value::Boolean(false) => {}

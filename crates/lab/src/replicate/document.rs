@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::course::Reading;
 use super::headline::Headline;
 use super::question::Question;
+use super::time_series::Reading;
 use super::unit::Unit;
 use super::{beside, here};
 use crate::error::{LabError, Result};
@@ -238,11 +238,12 @@ pub enum Bound {
 #[serde(untagged, deny_unknown_fields)]
 pub enum Chart {
     /// Rate over the share of bytes read or written, for each `EXPERIMENT/WORKLOAD`.
-    Courses {
+    Lines {
         /// Its title.
         title: String,
         /// The workloads.
-        courses: Vec<String>,
+        #[serde(alias = "courses")]
+        series: Vec<String>,
     },
     /// A bar for each figure whose description has a prefix.
     Bars {
@@ -295,7 +296,7 @@ mod tests {
                 let experiment = found.unwrap_or_else(|| panic!("{name}: {figure:?}"));
                 let steps = match &figure.read {
                     Reading::Metric(metric) => vec![metric.split('.').next().unwrap_or("")],
-                    Reading::Course { course, .. } => vec![course.as_str()],
+                    Reading::TimeSeries { series, .. } => vec![series.as_str()],
                     Reading::Ratio { ratio, .. } => ratio.iter().map(String::as_str).collect(),
                     Reading::Elapsed { elapsed } => elapsed.iter().map(String::as_str).collect(),
                 };

@@ -7,18 +7,18 @@
 
 mod basis;
 pub mod beside;
-mod course;
 pub mod document;
 mod experiment;
 pub mod headline;
 pub mod here;
 pub mod question;
 mod reading;
+mod time_series;
 mod unit;
 
-pub use self::course::Course;
 pub use self::document::{Basis, Document, Experiment, parse};
 pub use self::reading::{Compared, compare, difference};
+pub use self::time_series::TimeSeries;
 pub use self::unit::Unit;
 use crate::error::{LabError, Result};
 use crate::request::Target;

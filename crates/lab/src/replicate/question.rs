@@ -6,7 +6,7 @@
 use record::Run;
 use serde::{Deserialize, Serialize};
 
-use super::course::{self, Reading};
+use super::time_series::{self, Reading};
 use super::unit::Unit;
 
 /// An open question.
@@ -63,7 +63,7 @@ impl Question {
     pub fn answer<'a>(&'a self, run: impl Fn(&str) -> Option<&'a Run>) -> Option<Answered<'a>> {
         let scale = self.unit.name_and_scale().1;
         let value = |value: &'a Value| {
-            let read = course::read(&value.read, run(&value.experiment)?)?;
+            let read = time_series::read(&value.read, run(&value.experiment)?)?;
             Some((value.name.as_str(), read / scale))
         };
         let values = self.values.iter().map(value).collect::<Option<Vec<_>>>()?;

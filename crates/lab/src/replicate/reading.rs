@@ -4,8 +4,8 @@ use record::Run;
 use serde::Serialize;
 
 use super::basis::basis;
-use super::course::read;
 use super::document::{Basis, Bound, Figure};
+use super::time_series::read;
 use super::unit::Unit;
 
 /// A published figure and its replication.

@@ -47,7 +47,8 @@ fn a_good_card_bears_a_stated_amount() {
     let blocks = 100_000_000u64.div_ceil(BLOCK);
     assert_eq!(value(&out, "wear-written"), (blocks * BLOCK) as f64);
     assert!(find(&out, "wear-life").is_some() && value(&out, "wear-amplification") >= 1.0);
-    let series = out.series.iter().find(|series| series.name == "wear-cycle").expect("a course");
+    let series =
+        out.series.iter().find(|series| series.name == "wear-cycle").expect("a time series");
     assert!(series.t_ns.len() > 20 && series.column("life").is_some());
 }
 

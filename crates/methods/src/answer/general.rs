@@ -59,8 +59,8 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
             chart.source(&job.name, if name.is_empty() { "all".into() } else { name })
         },
     );
-    let course = Chart::lines("Speed over time", Axis::Time, Unit::BytesPerSecond);
-    let course = out.series.iter().fold(course, |chart, series| {
+    let lines = Chart::lines("Speed over time", Axis::Time, Unit::BytesPerSecond);
+    let lines = out.series.iter().fold(lines, |chart, series| {
         if chart.sources.contains(&series.name) || chart.sources.len() >= 8 {
             return chart;
         }
@@ -74,7 +74,7 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
         .tile("99% within, from when due", &time(Clock::Response, Statistic::P99), Better::Lower)
         .tile("In flight", &of(Statistic::EffectiveDepth), Better::Neither);
     let draft = if jobs.len() > 1 { draft.chart(of_jobs) } else { draft };
-    draft.chart_of_column(course).chart(bars).say(sentence, &[more, ".".into()])
+    draft.chart_of_column(lines).chart(bars).say(sentence, &[more, ".".into()])
 }
 
 /// The answer of any record: its main figures.

@@ -108,7 +108,7 @@ impl<'o> Draft<'o> {
     }
 
     /// Adds a chart of the series that have a column of its unit; a drive without a sensor has no
-    /// course of its temperature.
+    /// series of its temperature.
     #[must_use]
     pub(crate) fn chart_of_column(self, mut chart: Chart) -> Draft<'o> {
         let known = |series: &Series| {

@@ -199,8 +199,8 @@ pub(crate) fn wsat(out: &Outcome) -> Option<Answer> {
         Some(round) => format!(", steady in round {round:.0}."),
         None => ", not steady when the rounds ended.".into(),
     };
-    let course = draft.series(&format!("{key}-rounds"));
-    let axis = match course.is_some_and(|series| series.column("written").is_some()) {
+    let series = draft.series(&format!("{key}-rounds"));
+    let axis = match series.is_some_and(|series| series.column("written").is_some()) {
         true => Axis::BytesWritten,
         false => Axis::Round,
     };

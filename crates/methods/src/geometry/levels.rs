@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flat_course_and_a_single_bump_have_no_step() {
+    fn a_flat_series_and_a_single_bump_have_no_step() {
         assert_eq!(steps(&levels(&[5.0; 12], 0.1), 700e3), []);
         let mut bump = [5.0; 12];
         bump[6] = 90.0;

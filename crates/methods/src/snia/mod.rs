@@ -88,7 +88,7 @@ enum Part {
     /// Alternates a workload with a rest.
     Rests { cell: Cell, seconds: f64, cycles: u32 },
     /// A long workload; also gives the time until it is as fast as the named one at its end.
-    Course { workload: Workload, against: Option<&'static str> },
+    OverTime { workload: Workload, against: Option<&'static str> },
 }
 
 impl Method for Snia {
@@ -103,7 +103,7 @@ impl Method for Snia {
     }
 }
 
-/// Rates at the end of the courses so far, by name.
+/// Rates at the end of the long workloads so far, by name.
 type Ends = Vec<(String, f64)>;
 
 impl Part {
@@ -118,13 +118,13 @@ impl Part {
             Part::Precondition => {
                 let w = precondition(whole);
                 let before = session.out.series.iter().filter(|s| s.name == w.name).count();
-                session.course(&w, before as u32).map(drop)
+                session.measure_over_time(&w, before as u32).map(drop)
             }
             Part::Rounds(mut rounds) => rounds.run(session, whole),
             Part::Once(cells) => once(session, cells),
             Part::Latencies(w) => latencies(session, &w),
             Part::Rests { cell, seconds, cycles } => rests(session, cell, seconds, cycles),
-            Part::Course { workload, against } => course(session, &workload, against, ends),
+            Part::OverTime { workload, against } => over_time(session, &workload, against, ends),
         }
     }
 }
@@ -185,19 +185,19 @@ fn rests(
     Ok(())
 }
 
-fn course(
+fn over_time(
     session: &mut Session<'_>,
     w: &Workload,
     against: Option<&str>,
     ends: &mut Ends,
 ) -> Result<(), MethodError> {
-    let course = session.course(w, 0)?;
-    let rate = course.average().unwrap_or(0.0);
+    let series = session.measure_over_time(w, 0)?;
+    let rate = series.average().unwrap_or(0.0);
     session.put(MetricKey::of(w), Unit::BytesPerSecond, Some(rate));
-    let end = course.rate_between(0.9 * course.bytes(), course.bytes()).unwrap_or(rate);
+    let end = series.rate_between(0.9 * series.bytes(), series.bytes()).unwrap_or(rate);
     session.put(MetricKey::of(w).with(Statistic::End), Unit::BytesPerSecond, Some(end));
     let before = ends.iter().find(|e| Some(e.0.as_str()) == against).map(|e| e.1);
-    let recovery_s = before.and_then(|rate| course.reaches(RECOVERED_FROM * rate));
+    let recovery_s = before.and_then(|rate| series.reaches(RECOVERED_FROM * rate));
     let key = MetricKey::of(w).with(Statistic::Recovery);
     session.put(key, Unit::Nanoseconds, recovery_s.map(|seconds| seconds * 1e9));
     ends.push((w.name.clone(), end));

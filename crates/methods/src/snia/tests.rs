@@ -57,10 +57,10 @@ fn iops_has_all_cells_and_both_words() {
     assert_eq!(metric(&out, "snia-iops-4KiB-r0.pts").samples.len(), analysis::WINDOW);
     assert!(value(&out, "snia-iops.pts-round") <= value(&out, "snia-iops.plateau-round"));
     assert!(says(&out, "STEADY"), "{:?}", out.verdicts);
-    let courses: Vec<_> = out.series.iter().filter(|s| s.name.ends_with("-rounds")).collect();
-    assert_eq!(courses.len(), 3);
+    let series: Vec<_> = out.series.iter().filter(|s| s.name.ends_with("-rounds")).collect();
+    assert_eq!(series.len(), 3);
     let rows = out.series.iter().filter(|s| s.name.starts_with("snia")).map(|s| s.t_ns.len());
-    assert!(rows.max() <= Some(courses[0].t_ns.len()));
+    assert!(rows.max() <= Some(series[0].t_ns.len()));
 }
 
 /// A card at 1 kB/s per channel does not finish a round: its cells are kept, and the run is not

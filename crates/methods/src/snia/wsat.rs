@@ -22,7 +22,7 @@ pub(crate) static WSAT: Snia = Snia {
         summary: "random writes from fresh until they saturate the drive (SNIA)",
         about: "Discards the drive, then writes 4 KiB blocks at random, 32 in flight, minute by \
                 minute, until the rate is steady on a plateau, the drive was written four times \
-                over, or six hours have passed. The course, the first minute and the plateau come \
+                over, or six hours have passed. The time series, the first minute and the plateau come \
                 out.",
         safety: Safety::Destroys,
         seconds: 21_600.0,

@@ -77,8 +77,8 @@ fn parts(whole: &Whole) -> Vec<Part> {
     let after = sequential("snia-xsr-sequential-after");
     vec![
         Part::Purge,
-        Part::Course { workload: sequential(BEFORE), against: None },
-        Part::Course { workload: random, against: None },
-        Part::Course { workload: after, against: Some(BEFORE) },
+        Part::OverTime { workload: sequential(BEFORE), against: None },
+        Part::OverTime { workload: random, against: None },
+        Part::OverTime { workload: after, against: Some(BEFORE) },
     ]
 }

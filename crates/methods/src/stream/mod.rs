@@ -24,7 +24,7 @@ pub(crate) use self::pass::{Take, Taken};
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::whole::Whole;
-use crate::whole::course::{BINS, Course};
+use crate::whole::time_series::{BINS, TimeSeries};
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 /// Default duration in seconds; rather that of four passes over the drive.
@@ -34,7 +34,7 @@ const SECONDS: f64 = 300.0;
 const RAW: &str = "stream-raw";
 const FILE: &str = "stream-file";
 
-/// Rows of the time series that a course is made of.
+/// Rows of the time series that a series is made of.
 const ROWS: usize = 2000;
 
 /// A GiB, bytes.
@@ -426,8 +426,8 @@ fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, 
         session.put(of(Statistic::MetadataBytes), Unit::Bytes, each(tally.bytes));
         session.put(of(Statistic::Flushes), Unit::Number, each(tally.flushes));
     }
-    let course = Course::of(&measurement(pass, take.frame_bytes, taken));
-    session.out.series.extend(course.series(pass, 0, taken.start_ns, BINS));
+    let series = TimeSeries::of(&measurement(pass, take.frame_bytes, taken));
+    session.out.series.extend(series.series(pass, 0, taken.start_ns, BINS));
 }
 
 /// The recording as a measurement with a time series.

@@ -11,7 +11,7 @@ use workload::units::{decimal, throughput};
 
 use super::rule::{Role, Rule};
 use super::{Ruling, percent};
-use crate::whole::course::{Course, Fall};
+use crate::whole::time_series::{Fall, TimeSeries};
 
 /// Without a reported warning level, flash drives throttle from about this temperature, degrees
 /// Celsius.
@@ -40,7 +40,7 @@ pub(crate) struct Sustained {
 
 impl Sustained {
     /// Evaluates the first pass.
-    pub fn of(fresh: &Course) -> Sustained {
+    pub fn of(fresh: &TimeSeries) -> Sustained {
         let fall = fresh.first_fall();
         Sustained {
             cache: fall.flatten(),
@@ -52,8 +52,8 @@ impl Sustained {
     }
 
     /// Adds the temperatures of a further pass.
-    pub fn add_heat(&mut self, course: &Course) {
-        self.hottest = self.hottest.into_iter().chain(course.hottest()).reduce(f64::max);
+    pub fn add_heat(&mut self, series: &TimeSeries) {
+        self.hottest = self.hottest.into_iter().chain(series.hottest()).reduce(f64::max);
     }
 
     /// Rate after the cache over the overwrite rate; below 1 the drive dips.
@@ -63,7 +63,7 @@ impl Sustained {
 
     /// Bytes that a burst after a rest wrote at the rate of the cache, from the total time, because
     /// fast and slow phases may alternate. `None` without a cache.
-    pub fn recovered(&self, burst: &Course) -> Option<f64> {
+    pub fn recovered(&self, burst: &TimeSeries) -> Option<f64> {
         let cache = self.cache?;
         burst.crossing(0.0, burst.bytes(), cache.before, cache.after)
     }

@@ -36,7 +36,7 @@ const UNIT_READ_LEAST: f64 = 0.87;
 /// A device depth this far from a whole number is none.
 const WHOLE_WITHIN: f64 = 0.08;
 
-/// Drives of this depth and more are not told from others at [`DEPTH`].
+/// Drives of this depth and more cannot be distinguished from others at [`DEPTH`].
 const DEVICE_DEPTH_MOST: f64 = 16.0;
 
 /// Blocks 16 times as large keep this share of the rate where the command is the cost; beyond a

@@ -54,7 +54,7 @@ fn end(subject: &Subject<'_>, (before, after): Fall) -> Ruling {
 
 /// The rates of the first and the last third of all intervals, if the second is lower for good.
 fn fall(subject: &Subject<'_>) -> Option<Fall> {
-    let rates: Vec<f64> = subject.runs().flat_map(|run| run.course.iter().copied()).collect();
+    let rates: Vec<f64> = subject.runs().flat_map(|run| run.rates.iter().copied()).collect();
     let third = rates.len() / 3;
     if rates.len() < INTERVALS_LEAST {
         return None;
@@ -74,10 +74,10 @@ mod tests {
     use super::super::testing::digest;
     use super::*;
 
-    fn writes(course: &[f64]) -> Digest {
-        let course = course.iter().map(|rate| rate * 1e6).collect();
+    fn writes(rates: &[f64]) -> Digest {
+        let rates = rates.iter().map(|rate| rate * 1e6).collect();
         let (mix, bytes) = (Mix::WRITE, [0, 2_000_000_000]);
-        Digest { mix, random: false, bytes, course, ..digest("seq-write-1MiB-q8") }
+        Digest { mix, random: false, bytes, rates, ..digest("seq-write-1MiB-q8") }
     }
 
     #[test]
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn scatter_and_reads_are_no_end_of_a_cache() {
-        let quiet = |course: &[f64]| assert!(fallen(&[writes(course)]).is_empty());
+        let quiet = |rates: &[f64]| assert!(fallen(&[writes(rates)]).is_empty());
         quiet(&[900.0; 12]);
         quiet(&[900.0, 900.0, 900.0, 700.0, 700.0, 700.0, 640.0, 640.0, 640.0]);
         // It came back in between: scatter, not an end.

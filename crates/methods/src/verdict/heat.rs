@@ -35,9 +35,9 @@ pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
         .filter(|subject| in_most(subject, &|run| run.found(&FindingKind::Throttled)))
         .collect();
     let stopped = seen.iter().any(|d| d.found(&FindingKind::TemperatureLimit));
-    let course = course(seen);
+    let warmth = warmth(seen);
     let warn_c = target.target.drive.as_ref().and_then(|d| d.health.temperature_warn_c);
-    let ruling = match (course, warn_c) {
+    let ruling = match (warmth, warn_c) {
         _ if stopped => {
             let text = "The run was ended because the drive came near its own warning level.";
             Ruling::yes(VerdictKind::Heat, text)
@@ -78,7 +78,7 @@ pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
         true => ruling.next_test("the same after cooling, or with a fan: -m heat measures both"),
         false => ruling,
     };
-    let Some(t) = course else {
+    let Some(t) = warmth else {
         return ruling;
     };
     let ruling = ruling.with("first temperature", t.start_c, Unit::Celsius);
@@ -99,8 +99,8 @@ fn at_one_rate<'s, 'a>(hot: Vec<&'s Subject<'a>>) -> Vec<&'s Subject<'a>> {
     if all_kinds { held } else { Vec::new() }
 }
 
-/// From the first measurement to the last.
-fn course(seen: &[Digest]) -> Option<Temperature> {
+/// Temperatures from the first measurement to the last.
+fn warmth(seen: &[Digest]) -> Option<Temperature> {
     let all = seen.iter().filter_map(|d| d.temperature);
     all.reduce(|first, next| Temperature {
         start_c: first.start_c,

@@ -70,7 +70,7 @@ pub(crate) fn digest(name: &str) -> Digest {
         flushes: 0,
         stalled_s: 0.0,
         throttled_s: 0.0,
-        course: Vec::new(),
+        rates: Vec::new(),
         flush_s: 0.0,
         read_ns: [0.0; 2],
     }

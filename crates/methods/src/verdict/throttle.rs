@@ -9,7 +9,7 @@ use workload::units::{span, throughput};
 
 use super::rule::{Role, Rule};
 use super::{Ruling, percent};
-use crate::whole::course::Course;
+use crate::whole::time_series::TimeSeries;
 
 /// A decrease by less than this share does not count.
 const SLOWER_BELOW: f64 = 0.85;
@@ -42,13 +42,13 @@ pub(crate) struct Warmth {
 
 impl Warmth {
     /// Adds one lap.
-    pub fn add(&mut self, course: &Course) {
+    pub fn add(&mut self, series: &TimeSeries) {
         self.laps.push(Lap {
-            seconds: course.seconds(),
-            bytes: course.bytes(),
-            start_c: course.first_celsius(),
-            end_c: course.last_celsius(),
-            hottest: course.hottest(),
+            seconds: series.seconds(),
+            bytes: series.bytes(),
+            start_c: series.first_celsius(),
+            end_c: series.last_celsius(),
+            hottest: series.hottest(),
         });
     }
 

@@ -3,12 +3,12 @@
 //! They are refused before the first byte if the target is not a drive (a directory, a file) or not
 //! opened with `--destroy`. Their common parts are here: the region, the standard workloads, and
 //! the scaling by `--time`. Preparations are in `prepare.rs`, the time series of a long workload in
-//! `course.rs`.
+//! `time_series.rs`.
 
-pub(crate) mod course;
 mod prepare;
 #[cfg(test)]
 mod tests;
+pub(crate) mod time_series;
 
 use record::{Safety, TargetKind};
 use rig::{RigError, TargetInfo};

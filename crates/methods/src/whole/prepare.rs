@@ -5,7 +5,7 @@ use rig::{Measurement, Preparation, RigError};
 use workload::{Content, Region, Workload};
 
 use super::Whole;
-use super::course::{BINS, Course};
+use super::time_series::{BINS, TimeSeries};
 use crate::MethodError;
 use crate::session::{Session, complete};
 
@@ -59,15 +59,19 @@ impl Session<'_> {
 
     /// Runs a long workload and stores its time series, reduced to a drawable size, even if it is
     /// cut short.
-    pub(crate) fn course(&mut self, w: &Workload, replicate: u32) -> Result<Course, MethodError> {
+    pub(crate) fn measure_over_time(
+        &mut self,
+        w: &Workload,
+        replicate: u32,
+    ) -> Result<TimeSeries, MethodError> {
         let mut measurement = self.execute(w, Some(replicate))?;
-        let course = Course::of(&measurement);
+        let series = TimeSeries::of(&measurement);
         let start_ns = measurement.series.start_ns;
-        self.out.series.extend(course.series(&w.name, replicate, start_ns, BINS));
+        self.out.series.extend(series.series(&w.name, replicate, start_ns, BINS));
         self.out.keep_doubts(&w.name, &measurement);
         measurement.series = record::Series::default();
         complete(self.rig(), measurement)?;
-        Ok(course)
+        Ok(series)
     }
 
     /// Runs one of many short workloads. Only one row of its time series is stored, after all
@@ -78,7 +82,7 @@ impl Session<'_> {
         replicate: u32,
     ) -> Result<Measurement, MethodError> {
         let m = self.probe(w, replicate)?;
-        let row = Course::of(&m).series(&w.name, replicate, m.series.start_ns, 1);
+        let row = TimeSeries::of(&m).series(&w.name, replicate, m.series.start_ns, 1);
         self.moments.extend(row);
         Ok(m)
     }

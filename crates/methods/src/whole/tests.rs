@@ -135,7 +135,7 @@ fn sustain_finds_no_cache_where_there_is_none() {
 }
 
 #[test]
-fn the_course_of_a_pass_that_was_cut_short_is_kept_and_its_figures_are_not() {
+fn the_time_series_of_a_pass_that_was_cut_short_is_kept_and_its_figures_are_not() {
     let mut fake = Fake::given_away(traits(cached()), GIB);
     // The discard, the first pass, and the second pass.
     fake.interrupt_at = Some(2);

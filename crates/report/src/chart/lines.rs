@@ -3,17 +3,17 @@
 use record::{Axis, Chart, Run, Unit};
 
 use super::canvas::Canvas;
-use super::course::{Bucket, Course, courses};
 use super::plane::Plane;
 use super::scale::{Base, Scale, shown};
+use super::trace::{Bucket, Trace, traces};
 use super::{Drawn, class_of};
 
 /// Lines whose medians differ by more than this factor are drawn on a logarithmic axis.
 const LOG_FROM: f64 = 12.0;
 
 pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
-    let lines: Vec<Course> =
-        (0..chart.sources.len()).flat_map(|index| courses(chart, run, index)).collect();
+    let lines: Vec<Trace> =
+        (0..chart.sources.len()).flat_map(|index| traces(chart, run, index)).collect();
     let all = || lines.iter().flat_map(|line| line.pieces.iter().flatten());
     let (first, last) = (extreme(all(), |b| b.x, f64::min)?, extreme(all(), |b| b.x, f64::max)?);
     let marks = chart.marks.iter().map(|mark| mark.at);
@@ -35,11 +35,11 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     Some(Drawn::of(key.collect(), said, |narrow| form(chart, &lines, x, y, narrow)))
 }
 
-fn class(line: &Course, index: usize) -> String {
+fn class(line: &Trace, index: usize) -> String {
     if line.unmapped { "s-none".into() } else { class_of(&line.name, index) }
 }
 
-fn form(chart: &Chart, lines: &[Course], x: Scale, y: Scale, narrow: bool) -> Canvas {
+fn form(chart: &Chart, lines: &[Trace], x: Scale, y: Scale, narrow: bool) -> Canvas {
     let mut plane = Plane::new(chart, x, y, narrow);
     plane.bands(chart);
     plane.axes(Base::Ten);
@@ -69,14 +69,14 @@ fn extreme<'b>(
     all.map(of).reduce(pick)
 }
 
-fn median(line: &Course) -> f64 {
+fn median(line: &Trace) -> f64 {
     let mut values: Vec<f64> = line.pieces.iter().flatten().map(|b| b.mid).collect();
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// `fresh drive from 5.00 GB/s to 1.45 GB/s, median 1.46 GB/s`.
-fn said(unit: Unit, line: &Course) -> String {
+fn said(unit: Unit, line: &Trace) -> String {
     let mut all = line.pieces.iter().flatten();
     let first = all.next().map_or(0.0, |b| b.mid);
     let last = all.last().map_or(first, |b| b.mid);

@@ -7,12 +7,12 @@
 
 mod bars;
 mod canvas;
-mod course;
 mod heatmap;
 mod lines;
 mod plane;
 mod points;
 mod scale;
+mod trace;
 
 use maud::{Markup, html as markup};
 use record::{Chart, ChartKind, Metric, Run, Unit};

@@ -12,7 +12,7 @@ const RIGHT: f64 = 14.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 44.0;
 
-/// Height of the plot of a course, and of one that accompanies another.
+/// Height of the plot over time, and of one that accompanies another.
 const HEIGHT: f64 = 260.0;
 const HEIGHT_OF_TEMPERATURE: f64 = 110.0;
 

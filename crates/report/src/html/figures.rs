@@ -30,12 +30,12 @@ pub(super) fn over_time(run: &Run) -> Markup {
             h3 data-for="repeats" { "Replicates, one over the other" }
             div.multiples data-chart="repeats" {}
             noscript { p { "The charts need JavaScript; the tables do not." } }
-            details { summary { "As a table" } (courses(run)) }
+            details { summary { "As a table" } (time_series(run)) }
         }
     }
 }
 
-fn courses(run: &Run) -> Markup {
+fn time_series(run: &Run) -> Markup {
     let headings = [
         ("Workload", Left),
         ("Replicate", Right),
@@ -49,14 +49,14 @@ fn courses(run: &Run) -> Markup {
     let rows = markup! {
         @for series in &run.series {
             @for column in series.columns.iter().filter(|c| c.unit == Unit::BytesPerSecond) {
-                (course(series, column))
+                (spread_of(series, column))
             }
         }
     };
     sheet("Throughput over time", &headings, rows)
 }
 
-fn course(series: &Series, column: &Column) -> Markup {
+fn spread_of(series: &Series, column: &Column) -> Markup {
     let seconds = |ns: u64| span(ns as f64 / 1e9);
     let lasts = series.t_ns.last().copied().unwrap_or(0);
     let Some(spread) = spread(&column.values) else { return markup! {} };

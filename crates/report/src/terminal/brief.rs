@@ -1,5 +1,5 @@
 //! The screen of a run within one page: the answer, the stamp, the main numbers, their limits, the
-//! checks, and the next command. Evidence, all values and courses are on the screen in full.
+//! checks, and the next command. Evidence, all values and time series are on the screen in full.
 
 use record::{Answer, Covers, Level, Metric, Run, Stamp, Unit, Verdict, VerdictKind};
 use workload::OpKind;

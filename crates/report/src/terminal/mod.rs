@@ -24,13 +24,13 @@ use page::Page;
 /// Notes shown at most; warnings and worse are all shown.
 const NOTES_MAX: usize = 3;
 
-/// A course is drawn from this many intervals on, and from this long a workload (arbitrary: a
-/// second of noise is not a course).
-const COURSE_INTERVALS_MIN: usize = 20;
-const COURSE_NS_MIN: u64 = 5_000_000_000;
+/// A time series is drawn from this many intervals on, and from this long a workload (arbitrary: a
+/// second of noise shows nothing).
+const INTERVALS_MIN: usize = 20;
+const SERIES_NS_MIN: u64 = 5_000_000_000;
 
-/// Courses drawn at most.
-const COURSES_MAX: usize = 4;
+/// Time series drawn at most.
+const SERIES_MAX: usize = 4;
 
 /// The run as a screen of text: its answer within one page, or everything where it has none.
 pub fn terminal(run: &Run, style: &Style) -> String {
@@ -40,7 +40,7 @@ pub fn terminal(run: &Run, style: &Style) -> String {
     page.finish()
 }
 
-/// The run as text with all values of the grid, courses, conclusions, doubts and the machine.
+/// The run as text with all values of the grid, time series, conclusions, doubts and the machine.
 pub fn terminal_in_full(run: &Run, style: &Style) -> String {
     let mut page = Page::new(style);
     header(&mut page, run);
@@ -62,7 +62,7 @@ pub fn terminal_in_full(run: &Run, style: &Style) -> String {
         left_out = tables::left_out(&grid);
         tables::body(&mut page, &grid);
     }
-    courses(&mut page, run);
+    time_series(&mut page, run);
     page.blank();
     conclusions(&mut page, run);
     run.answer.iter().for_each(|answer| brief::normal(&mut page, answer));
@@ -103,11 +103,11 @@ fn stamp_ink(stamp: &Stamp) -> Ink {
     }
 }
 
-/// Throughput over time of the workloads that went on long enough to have a course.
-fn courses(page: &mut Page, run: &Run) {
-    let long = run.series.iter().filter(|s| s.replicate == 0 && has_course(s));
+/// Throughput over time of the workloads that took long enough.
+fn time_series(page: &mut Page, run: &Run) {
+    let long = run.series.iter().filter(|s| s.replicate == 0 && is_long(s));
     let columns = long.flat_map(|s| s.columns.iter().map(move |c| (s, c)));
-    for (series, column) in columns.filter(|(_, c)| is_rate(c)).take(COURSES_MAX) {
+    for (series, column) in columns.filter(|(_, c)| is_rate(c)).take(SERIES_MAX) {
         let line = sparkline(&column.values, page.text_width(), page.style);
         if line.is_empty() {
             continue;
@@ -123,14 +123,14 @@ fn courses(page: &mut Page, run: &Run) {
         };
         let text = format!("{of} over {time}, up to {max}");
         page.blank();
-        page.labelled("course", Ink::Dim, &text);
-        page.raw("course", &line);
+        page.labelled("rate", Ink::Dim, &text);
+        page.raw("rate", &line);
     }
 }
 
-fn has_course(series: &Series) -> bool {
-    let long = series.t_ns.last().is_some_and(|t| *t >= COURSE_NS_MIN);
-    long && series.t_ns.len() >= COURSE_INTERVALS_MIN
+fn is_long(series: &Series) -> bool {
+    let long = series.t_ns.last().is_some_and(|t| *t >= SERIES_NS_MIN);
+    long && series.t_ns.len() >= INTERVALS_MIN
 }
 
 fn is_rate(column: &Column) -> bool {

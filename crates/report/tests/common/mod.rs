@@ -219,7 +219,7 @@ fn add_cell(run: &mut Run, cell: &Cell, noise: &mut Noise) {
         }
     }
     for replicate in 0..3 {
-        let series = course(
+        let series = time_series(
             name,
             replicate,
             reads,
@@ -291,7 +291,7 @@ pub fn latencies(count: u32, median_ns: f64, noise: &mut Noise) -> Histogram {
 const READ_COLUMNS: [&str; 5] = ["read", "read.p50", "read.p99", "read.max", "device.read"];
 const WRITE_COLUMNS: [&str; 5] = ["write", "write.p50", "write.p99", "write.max", "device.write"];
 
-fn course(
+fn time_series(
     name: &str,
     replicate: u32,
     reads: u32,

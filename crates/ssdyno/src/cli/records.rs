@@ -54,7 +54,7 @@ pub struct ShowArgs {
     /// Write a card for a forum or a review, as .svg or .png
     #[arg(long, value_name = "FILE", conflicts_with_all = ["html", "open", "json", "markdown", "csv", "series"])]
     pub card: Option<PathBuf>,
-    /// All values, conclusions with their evidence, courses, the machine
+    /// All values, conclusions with their evidence, time series, the machine
     #[arg(long, short, conflicts_with_all = ["json", "markdown", "csv", "html", "card"])]
     pub verbose: bool,
     /// Print JSON

@@ -6,7 +6,7 @@
 use std::io::{IsTerminal, Write, stderr, stdin};
 use std::process::ExitCode;
 
-use lab::protocol::{Answers, Ask, Conclusion, Course, Item, Next, Preparing, Protocol, Run};
+use lab::protocol::{Answers, Ask, Conclusion, Item, Next, Preparing, Progress, Protocol, Run};
 use lab::{LabError, Planned, Recorded, Request, Work, protocol};
 use report::Ink;
 use report::table::{Align, Cell, Table};
@@ -32,16 +32,16 @@ pub fn run(file: &str, args: &RunArgs) -> Result {
         return Err(Failure::new(USAGE, text).advise("options = { ... } in its steps"));
     }
     let request = args.measure.request(target);
-    let course = match !resume.is_empty() {
-        true => Course::resume(&protocol, &Store::open_existing(request.store.as_deref())?)?,
-        false => Course::begin(&protocol),
+    let progress = match !resume.is_empty() {
+        true => Progress::resume(&protocol, &Store::open_existing(request.store.as_deref())?)?,
+        false => Progress::begin(&protocol),
     };
     let runner = Runner { protocol: &protocol, request, args, answers: answers(&protocol, args)? };
     if args.measure.dry_run {
-        return runner.plan(&course);
+        return runner.plan(&progress);
     }
-    runner.check(&course)?;
-    runner.run(course)
+    runner.check(&progress)?;
+    runner.run(progress)
 }
 
 /// The answers in the file of `--answers`.
@@ -63,8 +63,8 @@ struct Runner<'a> {
 impl Runner<'_> {
     /// Refuses to begin what could not be ended: a question without anybody to answer it, or a
     /// measurement that this target does not permit.
-    fn check(&self, course: &Course<'_>) -> Result<()> {
-        let asks = course.left().iter().find_map(|next| match next {
+    fn check(&self, progress: &Progress<'_>) -> Result<()> {
+        let asks = progress.left().iter().find_map(|next| match next {
             Next::Ask(id, _) => Some(*id),
             Next::Measure(_) => None,
         });
@@ -75,7 +75,7 @@ impl Runner<'_> {
             let text = format!("step '{id}' asks, and there is no terminal to answer");
             return Err(Failure::new(REFUSED, text).advise("--answers FILE"));
         }
-        for (_, item) in measurements(course) {
+        for (_, item) in measurements(progress) {
             self.planned(&item, |_| Ok(()))?;
         }
         Ok(())
@@ -98,12 +98,12 @@ impl Runner<'_> {
     }
 
     /// The plan of everything that is left.
-    fn plan(&self, course: &Course<'_>) -> Result {
+    fn plan(&self, progress: &Progress<'_>) -> Result {
         let (mut table, mut all) =
             (Table::new(&[Align::Right, Align::Left, Align::Left]), Vec::new());
         let (mut seconds, mut bytes) = (0.0, 0);
-        let (first, of) = course.place();
-        for (number, next) in (first..).zip(course.left()) {
+        let (first, of) = progress.place();
+        for (number, next) in (first..).zip(progress.left()) {
             let said = match next {
                 Next::Ask(id, ask) => {
                     all.push(json!({ "step": id, "ask": ask.text, "field": ask.field }));
@@ -145,26 +145,26 @@ impl Runner<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn run(&self, mut course: Course<'_>) -> Result {
+    fn run(&self, mut progress: Progress<'_>) -> Result {
         let interrupt = interrupt::flag()?;
         let output = &self.args.measure.output;
         if !output.quiet {
             screen::say(&format!("{}   {}", self.protocol.name, self.protocol.title));
         }
-        while let Some(next) = course.next() {
+        while let Some(next) = progress.next() {
             match next {
                 Next::Ask(id, ask) => {
-                    let answer = self.ask(&course, id, ask)?;
-                    course.answer(ask, &answer);
+                    let answer = self.ask(&progress, id, ask)?;
+                    progress.answer(ask, &answer);
                 }
                 Next::Measure(item) => {
-                    let (number, of) = course.place();
+                    let (number, of) = progress.place();
                     if !output.quiet {
                         let (id, repeat) = (&item.step.id, item.repeat);
                         let repeats = item.measure.repeat;
                         screen::say(&format!("step {number}/{of}   {id}, {repeat} of {repeats}"));
                     }
-                    let part_of = Some(course.part_of(&item));
+                    let part_of = Some(progress.part_of(&item));
                     let request = Request { part_of, ..self.request.clone() };
                     let work = self.work(&item)?;
                     let Recorded { run, ended, kept, .. } =
@@ -175,12 +175,12 @@ impl Runner<'_> {
                         let text = format!("step '{}' did not end", item.step.id);
                         return Err(Failure::new(crate::failure::IO, text).advise(self.resume()));
                     }
-                    course.measured();
+                    progress.measured();
                 }
             }
         }
         let store = Store::open_existing(self.request.store.as_deref())?;
-        let conclusion = protocol::conclude(self.protocol, &store, course.began())?;
+        let conclusion = protocol::conclude(self.protocol, &store, progress.began())?;
         present::print(&match output.is_json() {
             true => present::json(&json!({
                 "protocol": self.protocol.name,
@@ -202,11 +202,11 @@ impl Runner<'_> {
     }
 
     /// The answer to a question: from the file, or from the terminal.
-    fn ask(&self, course: &Course<'_>, id: &str, ask: &Ask) -> Result<String> {
+    fn ask(&self, progress: &Progress<'_>, id: &str, ask: &Ask) -> Result<String> {
         if let Some(answers) = &self.answers {
             return Ok(answers.of(id).to_string());
         }
-        let (number, of) = course.place();
+        let (number, of) = progress.place();
         loop {
             let end = if ask.field.is_some() { ": " } else { " " };
             let _ = write!(stderr(), "step {number}/{of}   {}{end}", emit::screen(&ask.text));
@@ -225,9 +225,9 @@ impl Runner<'_> {
 }
 
 /// The measurements that are left, with their numbers.
-fn measurements<'p>(course: &Course<'p>) -> Vec<(usize, Item<'p>)> {
-    let first = course.place().0;
-    let left = (first..).zip(course.left()).filter_map(|(number, next)| match next {
+fn measurements<'p>(progress: &Progress<'p>) -> Vec<(usize, Item<'p>)> {
+    let first = progress.place().0;
+    let left = (first..).zip(progress.left()).filter_map(|(number, next)| match next {
         Next::Measure(item) => Some((number, *item)),
         Next::Ask(..) => None,
     });

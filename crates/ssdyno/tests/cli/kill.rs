@@ -140,7 +140,7 @@ fn a_workload_that_waits_for_its_time_can_be_ended() {
 }
 
 #[test]
-fn a_killed_run_has_its_course_up_to_the_kill() {
+fn a_killed_run_has_its_time_series_up_to_the_kill() {
     let place = Place::new();
     let mut io = Going::start(&place, &["io", "null:", "--time", "30s"]);
     // Points wait for a second before they are written; the sixteenth interval comes after that.

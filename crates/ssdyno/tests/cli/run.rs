@@ -123,7 +123,7 @@ fn events_are_lines_and_the_record_is_the_last() {
 }
 
 #[test]
-fn intervals_add_up_to_the_course_in_the_record() {
+fn intervals_add_up_to_the_time_series_in_the_record() {
     let place = Place::new();
     let io = ["io", "null:", "--time", "550ms", "--json", "--events", "--quiet"];
     let said = place.ssdyno(&io).good();

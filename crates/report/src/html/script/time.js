@@ -1,10 +1,10 @@
-// Charts over time: the course of a run, and its replicates over each other.
+// Charts over time: the time series of a run, and its replicates over each other.
 
-// Long courses are reduced to so many buckets of least, median and greatest value for the part
+// Long series are reduced to so many buckets of least, median and greatest value for the part
 // in view; zooming reduces again from the full data.
 const BUCKETS = 1500;
 
-// ---- Long courses ------------------------------------------------------------------------------
+// ---- Long series -------------------------------------------------------------------------------
 
 // The series of a run on one time axis: a row is an interval, `segments` say whose it is.
 function track(series, columns) {
@@ -80,7 +80,7 @@ const PANELS = {
 function panelsOf(series) {
   const panels = new Map();
   for (const { name, unit } of series.flatMap((s) => s.columns)) {
-    if (name.endsWith(".ops")) continue; // the same course as the bytes
+    if (name.endsWith(".ops")) continue; // the same shape as the bytes
     const device = name.startsWith("device.");
     const id = (device ? "At the device" : PANELS[unit]) ?? `In ${unit}`;
     if (!panels.has(id)) panels.set(id, { title: id, unit, columns: [] });
@@ -103,7 +103,7 @@ function wantsLog(t) {
 
 function timeline() {
   const parent = place("timeline");
-  // Rounds and places are no course of time: the charts of the answer have them.
+  // Rounds and places are no time series: the charts of the answer have them.
   const derived = (s) => s.columns.some((c) => c.name === "round" || c.name === "position");
   const series = run.series.filter((s) => s.t_ns.length && !derived(s)).sort((a, b) => a.start_ns - b.start_ns);
   if (!parent || !series.length) return;

@@ -3,7 +3,7 @@
 use lab::replicate::document::{Bound, Chart};
 use lab::replicate::headline::Headline;
 use lab::replicate::question::Answered;
-use lab::replicate::{Basis, Compared, Course, Document};
+use lab::replicate::{Basis, Compared, Document, TimeSeries};
 use record::Run;
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
@@ -168,8 +168,8 @@ pub fn number(value: f64) -> String {
 
 fn chart(chart: &Chart, figures: &[Compared], done: &[Done], style: &Style) -> String {
     let (title, lines) = match chart {
-        Chart::Courses { title, courses } => {
-            (title, courses.iter().filter_map(|name| course(name, done, style)).collect())
+        Chart::Lines { title, series } => {
+            (title, series.iter().filter_map(|name| time_series(name, done, style)).collect())
         }
         Chart::Bars { title, bars, of } => (title, self::bars((bars, of), figures, style)),
     };
@@ -183,10 +183,10 @@ fn chart(chart: &Chart, figures: &[Compared], done: &[Done], style: &Style) -> S
 }
 
 /// A workload's rate by share of its bytes, and the bounds of the rate.
-fn course(name: &str, done: &[Done], style: &Style) -> Option<(String, String)> {
+fn time_series(name: &str, done: &[Done], style: &Style) -> Option<(String, String)> {
     let (experiment, workload) = name.split_once('/')?;
     let done = done.iter().find(|d| d.experiment == experiment)?;
-    let rates = Course::of(&done.run, workload)?.parts(CHART_COLUMNS, 0.0, 1.0);
+    let rates = TimeSeries::of(&done.run, workload)?.parts(CHART_COLUMNS, 0.0, 1.0);
     let (low, high) =
         rates.iter().fold((f64::MAX, 0f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
     let values: Vec<_> = rates.into_iter().map(Some).collect();

@@ -16,9 +16,10 @@ pub enum Reading {
     /// A metric.
     Metric(String),
     /// From the time series of a workload, by share of its bytes.
-    Course {
+    TimeSeries {
         /// The workload.
-        course: String,
+        #[serde(alias = "course")]
+        series: String,
         /// The quantity.
         #[serde(default)]
         take: Take,
@@ -83,52 +84,52 @@ pub(super) fn read(reading: &Reading, run: &Run) -> Option<f64> {
     match reading {
         Reading::Metric(name) => run.metric(name)?.value,
         Reading::Elapsed { elapsed } => {
-            elapsed.iter().map(|name| Some(Course::of(run, name)?.time_at(1.0) * 1e9)).sum()
+            elapsed.iter().map(|name| Some(TimeSeries::of(run, name)?.time_at(1.0) * 1e9)).sum()
         }
-        Reading::Course { course, take, phase, from, to } => {
-            let course = Course::of(run, course)?;
+        Reading::TimeSeries { series, take, phase, from, to } => {
+            let series = TimeSeries::of(run, series)?;
             match take {
-                Take::PhaseBytes => course.phase(*phase).map(|(a, b)| (b - a) * course.bytes()),
-                Take::PhaseRate => course.phase(*phase).map(|(a, b)| course.rate(a, b)),
-                _ => take_from(&course, *take, *from, *to),
+                Take::PhaseBytes => series.phase(*phase).map(|(a, b)| (b - a) * series.bytes()),
+                Take::PhaseRate => series.phase(*phase).map(|(a, b)| series.rate(a, b)),
+                _ => take_from(&series, *take, *from, *to),
             }
         }
         Reading::Ratio { ratio: [above, below], take, from, to } => {
-            let value = |name| take_from(&Course::of(run, name)?, *take, *from, *to);
+            let value = |name| take_from(&TimeSeries::of(run, name)?, *take, *from, *to);
             Some(value(above)? / value(below)?)
         }
     }
 }
 
 /// `None` for a phase, whose ends are found and not given.
-fn take_from(course: &Course, take: Take, from: f64, to: f64) -> Option<f64> {
-    let parts = course.parts(PARTS, from, to);
+fn take_from(series: &TimeSeries, take: Take, from: f64, to: f64) -> Option<f64> {
+    let parts = series.parts(PARTS, from, to);
     let (slowest, fastest) =
         parts.iter().fold((f64::MAX, 0f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
     Some(match take {
-        Take::Rate => course.rate(from, to),
+        Take::Rate => series.rate(from, to),
         Take::MeanOfParts => parts.iter().sum::<f64>() / parts.len() as f64,
         Take::Worst => slowest,
         Take::Spread => fastest / slowest,
-        Take::Bytes => course.bytes(),
+        Take::Bytes => series.bytes(),
         Take::PhaseBytes | Take::PhaseRate => return None,
     })
 }
 
 /// Bytes over time of one execution of a workload.
-pub struct Course {
+pub struct TimeSeries {
     /// Bytes done and seconds elapsed at the end of each interval, beginning at (0, 0).
     points: Vec<(f64, f64)>,
 }
 
-impl Course {
+impl TimeSeries {
     /// The first execution of a workload in a record.
-    pub fn of(run: &Run, workload: &str) -> Option<Course> {
+    pub fn of(run: &Run, workload: &str) -> Option<TimeSeries> {
         let series = run.series.iter().find(|series| series.name == workload)?;
-        Course::of_series(series)
+        TimeSeries::of_series(series)
     }
 
-    fn of_series(series: &Series) -> Option<Course> {
+    fn of_series(series: &Series) -> Option<TimeSeries> {
         let sides: Vec<&Column> =
             ["read", "write"].into_iter().filter_map(|side| series.column(side)).collect();
         let mut points = vec![(0.0, 0.0)];
@@ -140,7 +141,7 @@ impl Course {
             last = now;
             points.push((bytes, now));
         }
-        (bytes > 0.0).then_some(Course { points })
+        (bytes > 0.0).then_some(TimeSeries { points })
     }
 
     /// All of its bytes.
@@ -184,26 +185,26 @@ mod tests {
     use super::*;
 
     /// A second at each of these rates.
-    fn course(rates: &[f64]) -> Course {
+    fn time_series(rates: &[f64]) -> TimeSeries {
         let mut series = Series::new("w", 0, 0);
         for (i, rate) in rates.iter().enumerate() {
             let t_ns = (i as u64 + 1) * 1_000_000_000;
             series.push(t_ns, &[("write", record::Unit::BytesPerSecond, Some(*rate))]);
         }
-        Course::of_series(&series).expect("it has bytes")
+        TimeSeries::of_series(&series).expect("it has bytes")
     }
 
     #[test]
     fn rates_are_those_of_shares_of_the_bytes() {
-        let course = course(&[400.0, 400.0, 100.0, 100.0]);
-        assert_eq!(course.bytes(), 1000.0);
-        assert!((course.rate(0.0, 1.0) - 250.0).abs() < 1e-6);
-        assert!((course.rate(0.8, 1.0) - 100.0).abs() < 1e-6);
-        let worst = take_from(&course, Take::Worst, 0.0, 1.0).expect("no phase");
+        let series = time_series(&[400.0, 400.0, 100.0, 100.0]);
+        assert_eq!(series.bytes(), 1000.0);
+        assert!((series.rate(0.0, 1.0) - 250.0).abs() < 1e-6);
+        assert!((series.rate(0.8, 1.0) - 100.0).abs() < 1e-6);
+        let worst = take_from(&series, Take::Worst, 0.0, 1.0).expect("no phase");
         assert!((worst - 100.0).abs() < 1e-6, "{worst}");
-        let mean = take_from(&course, Take::MeanOfParts, 0.0, 1.0).expect("no phase");
+        let mean = take_from(&series, Take::MeanOfParts, 0.0, 1.0).expect("no phase");
         assert!((mean - 340.0).abs() < 1e-6, "{mean}");
-        let spread = take_from(&course, Take::Spread, 0.0, 1.0).expect("no phase");
+        let spread = take_from(&series, Take::Spread, 0.0, 1.0).expect("no phase");
         assert!((spread - 4.0).abs() < 1e-6, "{spread}");
     }
 
@@ -225,15 +226,15 @@ mod tests {
     #[test]
     fn a_phase_ends_where_the_rate_changes() {
         let rate = |i| if (100..600).contains(&i) { 150.0 } else { 500.0 };
-        let course = course(&(0..1000).map(rate).collect::<Vec<f64>>());
+        let series = time_series(&(0..1000).map(rate).collect::<Vec<f64>>());
         let phases = [(50_000.0, 500.0), (75_000.0, 150.0), (200_000.0, 500.0)];
         for (i, (bytes, rate)) in phases.into_iter().enumerate() {
-            let (from, to) = course.phase(i).expect("three phases");
-            let found = (to - from) * course.bytes();
+            let (from, to) = series.phase(i).expect("three phases");
+            let found = (to - from) * series.bytes();
             assert!((found / bytes - 1.0).abs() < 0.02, "{i}: {found} bytes");
-            let found = course.rate(from, to);
+            let found = series.rate(from, to);
             assert!((found / rate - 1.0).abs() < 0.02, "{i}: {found}");
         }
-        assert_eq!(course.phase(3), None);
+        assert_eq!(series.phase(3), None);
     }
 }

@@ -1,16 +1,16 @@
 //! The time series of a long workload: its progress at each time.
 //!
-//! A rig reports intervals of time, but a drive's cache ends at a number of bytes. A course is
-//! therefore evaluated by bytes: bins of equal size, the slowest window, the place where the rate
-//! falls. Its resolution is that of its intervals, so there are never more bins than those.
-//! more than its intervals: there never are more bins than those.
+//! A rig reports intervals of time, but a drive's cache ends at a number of bytes. The
+//! series is therefore evaluated by bytes: bins of equal size, the slowest window, the place where the rate
+//! falls. Its resolution is that of its intervals, so there are never
+//! more bins than intervals.
 
 use analysis::Steps;
 use record::{Series, Unit};
 use rig::Measurement;
 use workload::OpKind;
 
-/// Bins in which a course is stored: 0.25% each.
+/// Bins in which a time series is stored: 0.25% each.
 pub(crate) const BINS: usize = 400;
 
 /// Finer bins, whose medians form the bins for change points.
@@ -33,13 +33,13 @@ struct Point {
 
 /// The progress of a workload over time. The first point is 0, 0.
 #[derive(Clone, Debug)]
-pub(crate) struct Course {
+pub(crate) struct TimeSeries {
     points: Vec<Point>,
     /// `read` or `write`, whichever transferred more.
     side: &'static str,
 }
 
-/// A bin of a course.
+/// A bin of a time series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bin {
     /// Bytes transferred until its end.
@@ -69,9 +69,9 @@ pub(crate) struct Fall {
     pub celsius: Option<f64>,
 }
 
-impl Course {
-    /// The course of a measurement, reads and writes together.
-    pub fn of(m: &Measurement) -> Course {
+impl TimeSeries {
+    /// The time series of a measurement, reads and writes together.
+    pub fn of(m: &Measurement) -> TimeSeries {
         let column = |name| m.series.column(name).map(|c| (c.unit, &c.values));
         let sides = [column("read"), column("write")];
         let warmth = column("temperature");
@@ -89,9 +89,9 @@ impl Course {
         }
         let moved = |kind| m.kind(kind).map_or(0, |k| k.bytes);
         let writes = moved(OpKind::Write) > moved(OpKind::Read);
-        let mut course = Course { points, side: if writes { "write" } else { "read" } };
-        course.close(m);
-        course
+        let mut series = TimeSeries { points, side: if writes { "write" } else { "read" } };
+        series.close(m);
+        series
     }
 
     /// Adds the part after the last whole interval.
@@ -140,7 +140,7 @@ impl Course {
         (to <= self.bytes() * (1.0 + 1e-9) && seconds > 0.0).then(|| (to - from) / seconds)
     }
 
-    /// Bytes per second in the slowest window of `share` of the course; `None` if its intervals are
+    /// Bytes per second in the slowest window of `share` of the series; `None` if its intervals are
     /// too long.
     pub fn slowest(&self, share: f64) -> Option<f64> {
         let window = share * self.bytes();
@@ -249,7 +249,7 @@ mod tests {
     use rig::KindStats;
 
     /// Intervals of a second with these rates in MB/s, and a final half interval.
-    fn course(parts: &[(usize, f64)]) -> Course {
+    fn time_series(parts: &[(usize, f64)]) -> TimeSeries {
         let mut m = Measurement::default();
         let mut bytes = 0.0;
         let rates: Vec<f64> = parts.iter().flat_map(|p| vec![p.1 * 1e6; p.0]).collect();
@@ -265,12 +265,12 @@ mod tests {
         m.elapsed_ns = rates.len() as u64 * 1_000_000_000 + 500_000_000;
         m.kinds[OpKind::Write as usize] =
             Some(KindStats { bytes: bytes as u64, ops: 1, ..KindStats::default() });
-        Course::of(&m)
+        TimeSeries::of(&m)
     }
 
     #[test]
     fn bytes_time_and_average_include_the_last_part() {
-        let c = course(&[(10, 100.0), (10, 50.0)]);
+        let c = time_series(&[(10, 100.0), (10, 50.0)]);
         assert!((c.bytes() - 1525e6).abs() < 1.0 && (c.seconds() - 20.5).abs() < 1e-9);
         assert!((c.average().expect("moved") - 1525e6 / 20.5).abs() < 1.0);
         assert_eq!(c.hottest(), Some(49.0));
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn the_place_of_a_change_follows_from_the_time_of_the_whole_range() {
-        let c = course(&[(10, 100.0), (10, 50.0)]);
+        let c = time_series(&[(10, 100.0), (10, 50.0)]);
         let place = |low, high| c.crossing(low, high, 100e6, 50e6).expect("two rates");
         assert!((place(500e6, 1250e6) - 1000e6).abs() < 1.0, "{}", place(500e6, 1250e6));
         assert!((place(900e6, 1025e6) - 1000e6).abs() < 1.0, "{}", place(900e6, 1025e6));
@@ -300,14 +300,14 @@ mod tests {
         m.elapsed_ns = 2_000_000_000;
         let kind = KindStats { bytes: 200_000_001, ops: 1, ..KindStats::default() };
         m.kinds[OpKind::Write as usize] = Some(kind);
-        let c = Course::of(&m);
+        let c = TimeSeries::of(&m);
         assert_eq!((c.bytes(), c.seconds()), (200e6, 2.0), "bytes without time are no part");
     }
 
     #[test]
     fn the_fall_is_found_to_a_fraction_of_a_bin() {
         // 30 s at 5000 MB/s are 150 GB, not a multiple of a bin.
-        let c = course(&[(30, 5000.0), (300, 1400.0), (100, 5000.0)]);
+        let c = time_series(&[(30, 5000.0), (300, 1400.0), (100, 5000.0)]);
         let fall = c.first_fall().expect("long enough").expect("falls");
         assert!((fall.bytes / 150e9 - 1.0).abs() < 0.01, "{fall:?}");
         assert!(fall.low <= 150e9 && 150e9 <= fall.high && fall.high - fall.low < 20e9, "{fall:?}");
@@ -319,29 +319,29 @@ mod tests {
     }
 
     #[test]
-    fn a_level_course_never_falls_and_a_short_one_is_inconclusive() {
-        assert_eq!(course(&[(100, 2500.0)]).first_fall(), Some(None));
-        assert_eq!(course(&[(5, 2500.0)]).first_fall(), None);
-        assert_eq!(Course::of(&Measurement::default()).first_fall(), None);
+    fn a_level_series_never_falls_and_a_short_one_is_inconclusive() {
+        assert_eq!(time_series(&[(100, 2500.0)]).first_fall(), Some(None));
+        assert_eq!(time_series(&[(5, 2500.0)]).first_fall(), None);
+        assert_eq!(TimeSeries::of(&Measurement::default()).first_fall(), None);
     }
 
     #[test]
     fn the_slowest_hundredth_is_a_window_of_bytes() {
         let mut parts = vec![(400, 100.0), (6, 40.0), (400, 100.0)];
-        let slow = course(&parts).slowest(0.01).expect("fine enough");
+        let slow = time_series(&parts).slowest(0.01).expect("fine enough");
         assert!(slow > 40e6 * 0.999 && slow < 75e6, "{slow}");
         parts.truncate(1);
-        assert!((course(&parts).slowest(0.01).expect("fine") - 100e6).abs() < 1.0);
-        assert_eq!(course(&[(20, 100.0)]).slowest(0.01), None);
+        assert!((time_series(&parts).slowest(0.01).expect("fine") - 100e6).abs() < 1.0);
+        assert_eq!(time_series(&[(20, 100.0)]).slowest(0.01), None);
     }
 
     #[test]
-    fn a_long_course_is_a_short_series_and_stalls_are_in_it() {
-        let c = course(&[(5000, 100.0), (100, 0.0), (5000, 100.0)]);
+    fn a_long_run_is_a_short_series_and_stalls_are_in_it() {
+        let c = time_series(&[(5000, 100.0), (100, 0.0), (5000, 100.0)]);
         let series = c.series("a", 0, 7, BINS).expect("moved");
         assert_eq!((series.t_ns.len(), series.start_ns), (BINS, 7));
         let rates = &series.column("write").expect("there").values;
         assert!(rates.iter().flatten().any(|r| *r < 30e6));
-        assert!(course(&[(1, 0.0)]).series("a", 0, 0, BINS).is_none());
+        assert!(time_series(&[(1, 0.0)]).series("a", 0, 0, BINS).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Courses: the points of a series on the axis of its chart, in pieces between gaps, and reduced to
+//! Traces, the lines of a chart: the points of a series on the axis of its chart, in pieces between gaps, and reduced to
 //! what a screen can show.
 
 use record::{Axis, Chart, Column, Run, Series};
@@ -10,7 +10,7 @@ const BUCKETS: usize = 500;
 const GAP_INTERVALS: f64 = 3.0;
 
 /// A line of a chart.
-pub(super) struct Course {
+pub(super) struct Trace {
     /// Its name as a person says it.
     pub(super) name: String,
     /// Pieces without gaps.
@@ -38,12 +38,12 @@ struct Point {
 }
 
 /// The lines of a source.
-pub(super) fn courses(chart: &Chart, run: &Run, index: usize) -> Vec<Course> {
+pub(super) fn traces(chart: &Chart, run: &Run, index: usize) -> Vec<Trace> {
     let label = super::label_of(chart, index);
     let series: Vec<&Series> =
         run.series.iter().filter(|s| s.name == chart.sources[index]).collect();
     let shown = columns(chart, &series);
-    let mut courses = Vec::new();
+    let mut traces = Vec::new();
     for name in &shown {
         let points = points(chart, run, &series, name);
         let name = match (shown.len(), label.as_str()) {
@@ -56,10 +56,10 @@ pub(super) fn courses(chart: &Chart, run: &Run, index: usize) -> Vec<Course> {
                 continue;
             }
             let name = if unmapped { format!("{name}, no data there") } else { name.clone() };
-            courses.push(Course { name, pieces: reduced(pieces), unmapped });
+            traces.push(Trace { name, pieces: reduced(pieces), unmapped });
         }
     }
-    courses
+    traces
 }
 
 /// The columns that a chart shows: those of its unit, reads and writes first.

@@ -25,15 +25,15 @@ pub struct Item<'p> {
 /// The next item.
 #[derive(Clone, Copy, Debug)]
 pub enum Next<'p> {
-    /// A question: answer it with [`Course::answer`].
+    /// A question: answer it with [`Progress::answer`].
     Ask(&'p str, &'p Ask),
-    /// A measurement, with [`Course::part_of`] in its request.
+    /// A measurement, with [`Progress::part_of`] in its request.
     Measure(Item<'p>),
 }
 
 /// Progress through a protocol.
 #[derive(Debug)]
-pub struct Course<'p> {
+pub struct Progress<'p> {
     protocol: &'p Protocol,
     items: Vec<Next<'p>>,
     /// Items done.
@@ -42,16 +42,16 @@ pub struct Course<'p> {
     fields: BTreeMap<String, String>,
 }
 
-impl<'p> Course<'p> {
+impl<'p> Progress<'p> {
     /// From the first step.
-    pub fn begin(protocol: &'p Protocol) -> Course<'p> {
+    pub fn begin(protocol: &'p Protocol) -> Progress<'p> {
         let began = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string();
-        Course { protocol, items: items(protocol), done: 0, began, fields: BTreeMap::new() }
+        Progress { protocol, items: items(protocol), done: 0, began, fields: BTreeMap::new() }
     }
 
     /// Resumes after the last completed measurement of this protocol in the store. Another text under the
     /// same name is another protocol.
-    pub fn resume(protocol: &'p Protocol, store: &Store) -> Result<Course<'p>> {
+    pub fn resume(protocol: &'p Protocol, store: &Store) -> Result<Progress<'p>> {
         let runs = records(store, protocol, None)?;
         let Some((part, _)) = runs.last() else {
             let text = format!("no record of the protocol '{}' in this text", protocol.name);
@@ -59,22 +59,22 @@ impl<'p> Course<'p> {
             return Err(LabError::usage(text).advise(advice));
         };
         let (began, fields) = (part.began.clone(), part.fields.clone());
-        let mut course = Course { began, fields, ..Course::begin(protocol) };
+        let mut progress = Progress { began, fields, ..Progress::begin(protocol) };
         let complete = |item: &Item<'_>| {
             runs.iter().any(|(part, run)| {
                 let same = part.step == item.step.id && part.repeat == item.repeat;
-                same && part.began == course.began && run.complete
+                same && part.began == progress.began && run.complete
             })
         };
         // A measurement that was cut short is repeated.
         let is_done = |next: &Next<'p>| matches!(next, Next::Measure(item) if complete(item));
-        let first_open = course
+        let first_open = progress
             .items
             .iter()
             .position(|next| matches!(next, Next::Measure(item) if !complete(item)));
-        let before = &course.items[..first_open.unwrap_or(course.items.len())];
-        course.done = before.iter().rposition(is_done).map_or(0, |last| last + 1);
-        Ok(course)
+        let before = &progress.items[..first_open.unwrap_or(progress.items.len())];
+        progress.done = before.iter().rposition(is_done).map_or(0, |last| last + 1);
+        Ok(progress)
     }
 
     /// The next item; `None` at the end.
