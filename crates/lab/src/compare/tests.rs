@@ -43,7 +43,7 @@ fn one_run_against_one_says_what_a_claim_would_need() {
     );
     let far = one(side([quick("a", &[100.0])]), side([quick("b", &[400.0])]));
     assert_eq!(claims_of(&far), [("seq-read-1MiB-q8", "B faster")]);
-    assert!(far.sentence.starts_with("B is 4.00 times as fast at sequential 1 MiB reads q8"));
+    assert!(far.sentence.starts_with("B is 4.00 times as fast at sequential 1 MiB reads at depth 8"));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn groups_and_repeats_from_the_store_lower_the_threshold() {
     let repeated = least(known, side(runs("b", &[101.0])));
     assert!(groups < 0.05 && repeated < bare && bare > 0.2, "{groups} {repeated} {bare}");
     let same = one(side(runs("a", &rates)), side(runs("b", &rates)));
-    assert_eq!(same.sentence, "The same within 5%: sequential 1 MiB reads q8.");
+    assert_eq!(same.sentence, "The same within 5%: sequential 1 MiB reads at depth 8.");
 }
 
 #[test]
