@@ -13,6 +13,7 @@ mod goals;
 mod inside;
 mod model;
 mod nvme;
+mod pci;
 mod places;
 mod plan;
 mod promises;
@@ -48,7 +49,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         // So short that it only tests the benchmark itself; nothing is stored.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
-            "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|plan|amplification|endurance|\
+            "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|pci|plan|amplification|endurance|\
              store|verdicts|inside|cuts|flips|kills [--tiny], or cargo xtask bench against REV"
         ),
     };
@@ -57,13 +58,14 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "engine" => engine::run(effort),
         "model" => model::run(effort),
         "nvme" => nvme::run(effort),
+        "pci" => pci::run(effort),
         "plan" => plan::run(effort),
         "coverage" => coverage::run(effort),
         "verdicts" => verdicts::run(effort),
         "inside" => inside::run(effort),
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
-            "there is no benchmark '{what}'; there are: against REV, compat, coverage, engine, model, nvme, plan, \
+            "there is no benchmark '{what}'; there are: against REV, compat, coverage, engine, model, nvme, pci, plan, \
              amplification, endurance, store, verdicts, inside, cuts, flips, kills"
         ),
     }

@@ -123,11 +123,7 @@ pub fn one(arguments: &[String]) -> Result<ExitCode> {
     } else {
         root().join(format!("guest/tests/{name}.sh"))
     };
-    let script = Script::read(&path)?;
-    let mut ready = Ready::make()?;
-    let bytes = [std::fs::read(&ready.initrd)?, super::image::extra(&path)?].concat();
-    ready.initrd = ready.dir.join("initrd-run");
-    std::fs::write(&ready.initrd, bytes)?;
+    let (script, ready) = (Script::read(&path)?, ready_for(&path)?);
     let mut cases = script.cases();
     if let Some(drive) = arguments.get(1) {
         cases = vec![Case { script, drive: Some(drive.clone()) }];
@@ -139,6 +135,24 @@ pub fn one(arguments: &[String]) -> Result<ExitCode> {
         ok &= verdict.ok;
     }
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Boot files with a script that is none of the tests.
+fn ready_for(path: &Path) -> Result<Ready> {
+    let mut ready = Ready::make()?;
+    let bytes = [std::fs::read(&ready.initrd)?, super::image::extra(path)?].concat();
+    ready.initrd = ready.dir.join("initrd-run");
+    std::fs::write(&ready.initrd, bytes)?;
+    Ok(ready)
+}
+
+/// Runs a script of the project, and returns its output.
+pub fn script(path: &str) -> Result<String> {
+    let path = root().join(path);
+    let case = Case { script: Script::read(&path)?, drive: None };
+    let Outcome { status, said } = session::run(&case, &ready_for(&path)?)?;
+    ensure!(status == 0, "{} failed:\n{said}", path.display());
+    Ok(said)
 }
 
 /// `guest sh [DRIVE...]`

@@ -1,0 +1,80 @@
+//! `cargo xtask bench pci`: an NVMe drive through the kernel and without it, alternately, in the guest.
+//!
+//! QEMU emulates the processor and the drive there: the ratio says how much each way does for an
+//! operation, not how fast a real drive answers. The kernel's way is the best of its backends.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+
+use super::{Effort, results};
+use crate::guest;
+
+/// Cases, and the most time of an operation that `pci:` may take, as a share of the kernel's.
+const CASES: [(&str, &str, f64); 2] =
+    [("4KiB-q1", "4 KiB, depth 1", 1.0 / 2.0), ("64KiB-q16", "64 KiB, depth 16", 1.0 / 3.0)];
+
+/// Runs the guest, and compares the medians of its rounds.
+pub fn run(effort: Effort) -> Result<ExitCode> {
+    if let Some(why) = guest::missing() {
+        println!("skipped: {why}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let said = guest::script("guest/benches/pci.sh")?;
+    let figures = figures(&said);
+    let mut table = String::from(
+        "| random reads | kernel, IOPS | without it, IOPS | time of an operation | goal | |\n|---|---|---|---|---|---|\n",
+    );
+    let mut met = true;
+    for (case, name, goal) in CASES {
+        let ways = figures.get(case).with_context(|| format!("no figure of {case}:\n{said}"))?;
+        let medians = ways.iter().map(|(way, all)| (way.as_str(), results::median(all.clone())));
+        let (ours, kernel): (Vec<_>, Vec<_>) = medians.partition(|(way, _)| *way == "pci");
+        let best = kernel.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let (Some((_, ours)), Some((way, kernel))) = (ours.first(), best) else {
+            ensure!(false, "not every way has a figure:\n{said}");
+            continue;
+        };
+        let share = kernel / ours;
+        let word = if share <= goal { "met" } else { "MISSED" };
+        met &= share <= goal;
+        writeln!(
+            table,
+            "| {name} | {kernel:.0} ({way}) | {ours:.0} | {share:.2} of the kernel's | <= {goal:.2} | {word} |"
+        )?;
+    }
+    print!("{table}");
+    if effort.repeats > 1 {
+        results::write("pci", "cargo xtask bench pci", &table)?;
+    }
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// IOPS of every run, by case and way.
+fn figures(said: &str) -> BTreeMap<String, BTreeMap<String, Vec<f64>>> {
+    let mut found: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
+    for line in said.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let ["figure", case, way, iops] = words[..]
+            && let Ok(iops) = iops.parse()
+        {
+            found.entry(case.into()).or_default().entry(way.into()).or_default().push(iops);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_found_among_other_lines() {
+        let said = "ok       bind: exit 0\nfigure 4KiB-q1 pci 100.5\nfigure 4KiB-q1 pci 99.5\nfigure x y z\n";
+        let found = figures(said);
+        assert_eq!(found["4KiB-q1"]["pci"], [100.5, 99.5]);
+        assert_eq!(found.len(), 1);
+    }
+}
