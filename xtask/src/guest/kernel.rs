@@ -29,6 +29,7 @@ const MODULES: &[&str] = &[
     "crc32c_generic",
     "vfat",
     "exfat",
+    "adfs",
     "nls_cp437",
     "nls_ascii",
     "nls_utf8",

@@ -43,7 +43,9 @@ fn one_run_against_one_says_what_a_claim_would_need() {
     );
     let far = one(side([quick("a", &[100.0])]), side([quick("b", &[400.0])]));
     assert_eq!(claims_of(&far), [("seq-read-1MiB-q8", "B faster")]);
-    assert!(far.sentence.starts_with("B is 4.00 times as fast at sequential 1 MiB reads at depth 8"));
+    assert!(
+        far.sentence.starts_with("B is 4.00 times as fast at sequential 1 MiB reads at depth 8")
+    );
 }
 
 #[test]

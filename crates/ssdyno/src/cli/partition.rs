@@ -9,11 +9,12 @@ Examples:
   ssdyno partition disc.img --sector 4096
   ssdyno partition /dev/sdb --layout loader,filecore=110G,fat32=20G,ext4 --dry-run
   ssdyno partition /dev/sdb --layout loader,filecore=110G,fat32=20G,ext4 --destroy=SERIAL
+  ssdyno partition /dev/sdb --layout loader,filecore=110G,ext4 --format --lfau 32K --destroy=SERIAL
   ssdyno partition /dev/sdb --renumber --destroy=SERIAL
 
 A layout is up to four of loader, filecore, fat32, fat16, exfat, ntfs, ext4, linux and swap, in the
 order of the drive; one without a size takes the rest, a loader 512 MiB. The table is an MBR.
-No file system is made.";
+--format makes empty file systems on loader, fat32, exfat and filecore (E+), and on no others.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, group = ArgGroup::new("new_table").args(["layout", "renumber"]))]
@@ -24,6 +25,12 @@ pub struct PartitionArgs {
     /// Write a new table: everything on the drive is lost
     #[arg(long, value_name = "PARTITIONS")]
     pub layout: Option<String>,
+    /// Make empty file systems: FAT32, exFAT, FileCore E+
+    #[arg(long, requires = "layout")]
+    pub format: bool,
+    /// FileCore's allocation unit [default: the smallest that Linux and old RISC OS read]
+    #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE", requires = "format")]
+    pub lfau: Option<u64>,
     /// Number the partitions of an MBR in the order of the drive; no data are lost
     #[arg(long, conflicts_with = "layout")]
     pub renumber: bool,

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use drive::partitions::{Entry, Layout, Planned, Table};
 use lab::LabError;
-use lab::partition::Disc;
+use lab::partition::{Disc, NewVolume};
 use report::table::{Align, Cell, Table as Grid};
 use report::{Ink, Style};
 use serde::Serialize;
@@ -32,17 +32,21 @@ pub fn run(args: &PartitionArgs) -> Result {
         return if args.renumber { renumber(args, &disc) } else { show(args, &disc) };
     };
     let places = disc.lay_out(&layout)?;
+    let volumes = match args.format {
+        true => disc.file_systems(&places, args.lfau)?,
+        false => Vec::new(),
+    };
     if args.dry_run {
         let text = match args.json {
             true => present::json(&places)?,
-            false => plan_words(&disc, &places),
+            false => plan_words(&disc, &places, &volumes),
         };
         present::print(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
     disc.check_writable()?;
-    screen::say(plan_words(&disc, &places).trim_end());
-    if let Some(warning) = disc.write(&places)? {
+    screen::say(plan_words(&disc, &places, &volumes).trim_end());
+    if let Some(warning) = disc.write(&places, &volumes)? {
         screen::say(&format!("ssdyno: {warning}"));
     }
     show(args, &disc)
@@ -123,17 +127,18 @@ fn alignment(entry: &Entry) -> (Ink, &'static str) {
     }
 }
 
-fn plan_words(disc: &Disc, places: &[Planned]) -> String {
+fn plan_words(disc: &Disc, places: &[Planned], volumes: &[NewVolume]) -> String {
     use Align::{Left, Right};
     let mut text = title("new MBR", disc) + "\n";
-    let mut grid = Grid::new(&[Right, Left, Left, Right, Right]).gap(2);
-    for place in places {
+    let mut grid = Grid::new(&[Right, Left, Left, Right, Right, Left]).gap(2);
+    for (at, place) in places.iter().enumerate() {
         grid.row([
             Cell::new(Ink::Plain, format!("  {}", place.number)),
             Cell::dim(place.kind.to_string()),
             Cell::new(Ink::Plain, place.purpose),
             Cell::dim(format!("at {}", units::binary(place.start))),
             Cell::new(Ink::Plain, units::binary(place.bytes)),
+            Cell::dim(volumes.get(at).and_then(NewVolume::in_words).unwrap_or_default()),
         ]);
     }
     text += &grid.render(&screen::style());

@@ -6,6 +6,8 @@
 //! there are at most 2^idlen fragments and none is shorter than `idlen` + 1 units. Sources: RISC OS
 //! Programmer's Reference Manual, "FileCore"; the checks of Linux's adfs.
 
+mod format;
+
 use crate::bytes::{put, put_u16, put_u32, u16_at, u32_at};
 
 /// Byte of the disc at which the boot block begins, and its length.
@@ -67,7 +69,19 @@ impl Filecore {
         let enough = |idlen: &u32| zones * (bits / u64::from(idlen + 1)) <= 1 << idlen;
         let idlen = (least..=IDLEN_MOST).find(enough);
         let idlen = idlen.ok_or("the allocation unit is too small: identifiers have 21 bits")?;
-        Ok(Filecore { bytes, sector_bytes, unit_bytes, idlen, zones: zones as u32 })
+        // The last zone and the space beyond the end each hold a fragment, or nothing at all.
+        let (unit, shortest) = (u64::from(unit_bytes), u64::from(idlen + 1));
+        let end = bytes / unit + RECORD_BITS;
+        let (in_last, whole) = (end % bits, end / bits * bits);
+        let end = match in_last {
+            0 => end,
+            few if few < shortest => whole,
+            most if bits - most < shortest => whole + bits - shortest,
+            _ => end,
+        };
+        let bytes = end.saturating_sub(RECORD_BITS) * unit;
+        let zones = end.div_ceil(bits).max(1) as u32;
+        Ok(Filecore { bytes, sector_bytes, unit_bytes, idlen, zones })
     }
 
     /// The smallest file takes this many bytes.

@@ -1,4 +1,6 @@
-//! Partition tables: read, planned and written.
+//! Partition tables: read, planned and written; and empty file systems on new partitions.
+
+mod format;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,6 +10,7 @@ use record::{Safety, TargetKind};
 use rig::TargetInfo;
 
 use crate::error::{ErrorKind, LabError, Result};
+use format::FileSystem;
 
 /// Sector sizes an image may have, bytes.
 const SECTORS: [u64; 4] = [512, 1024, 2048, 4096];
@@ -91,14 +94,33 @@ impl Disc {
         })
     }
 
-    /// Writes a new table. Gives a warning where the kernel has not read it yet.
-    pub fn write(&self, places: &[Planned]) -> Result<Option<String>> {
+    /// The file systems that [`Disc::write`] is to make, one for each place. `unit` is FileCore's
+    /// allocation unit (LFAU) in bytes; `None`: the smallest that every system reads.
+    pub fn file_systems(&self, places: &[Planned], unit: Option<u64>) -> Result<Vec<NewVolume>> {
+        let unit = unit.map(|unit| u32::try_from(unit).unwrap_or(u32::MAX));
+        let of = |place: &Planned| {
+            let system = FileSystem::of(place, self.sector_bytes, unit);
+            system.map(NewVolume).map_err(|why| LabError::usage(why).advise("another --lfau"))
+        };
+        places.iter().map(of).collect()
+    }
+
+    /// Writes a new table, and the file systems, if there are any, one for each place. Gives a warning
+    /// where the kernel has not read the table yet.
+    pub fn write(&self, places: &[Planned], volumes: &[NewVolume]) -> Result<Option<String>> {
         self.check_writable()?;
         let opened = drive::open(&self.target, &self.request)?;
         opened.guard.check_again()?;
         let size = (self.bytes, self.sector_bytes);
         let done = partitions::write(&opened.file, size, places, signature());
         done.map_err(|e| self.failed("write", &e))?;
+        for (place, NewVolume(system)) in places.iter().zip(volumes) {
+            let Some(system) = system else { continue };
+            system.make(&opened.file, place, self.sector_bytes).map_err(|error| {
+                let text = format!("cannot format partition {}: {error}", place.number);
+                LabError::new(ErrorKind::Io, text)
+            })?;
+        }
         Ok(self.reread(opened))
     }
 
@@ -112,6 +134,16 @@ impl Disc {
         }
         let unread = |e| format!("the table is written; the kernel has not read it yet: {e}");
         partitions::reread(&self.target).err().map(unread)
+    }
+}
+
+/// An empty file system for a partition, or none.
+pub struct NewVolume(Option<FileSystem>);
+
+impl NewVolume {
+    /// The file system in words; `None` where none is made.
+    pub fn in_words(&self) -> Option<String> {
+        self.0.as_ref().map(FileSystem::in_words)
     }
 }
 

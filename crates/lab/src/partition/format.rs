@@ -1,0 +1,205 @@
+//! Empty file systems on new partitions: FAT32, exFAT, and FileCore of format E+. Others are left to
+//! the tools of the systems that use them.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use drive::partitions::Planned;
+use fat::{Drive, Filecore, Format, Kind};
+use workload::units;
+
+/// Bytes of mkfs's writes.
+const ROOM: usize = 1 << 20;
+
+/// Identifiers of FileCore that Linux and RISC OS before 5.24 read, bits.
+const IDLEN_OF_ALL: u32 = 19;
+
+/// A file system for a partition, in words, and how to make it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum FileSystem {
+    Fat(Kind, u32),
+    Filecore(Filecore),
+}
+
+impl FileSystem {
+    /// The one that a partition gets; `None` for purposes that are left to others. `unit` is
+    /// FileCore's allocation unit; `None`: the smallest that every system reads.
+    pub(super) fn of(
+        place: &Planned,
+        sector: u32,
+        unit: Option<u32>,
+    ) -> Result<Option<FileSystem>, String> {
+        let fat = |kind| Some(FileSystem::Fat(kind, cluster_bytes(kind, place.bytes, sector)));
+        Ok(match place.purpose {
+            "loader" | "fat32" => fat(Kind::Fat32),
+            "exfat" => fat(Kind::Exfat),
+            "filecore" => {
+                let plan = |unit| Filecore::plan(place.bytes, sector, unit);
+                let disc = match unit {
+                    Some(unit) => plan(unit),
+                    None => {
+                        let units = (10..=20).map(|bits| 1 << bits).filter(|unit| *unit >= sector);
+                        let mut discs = units.map(plan);
+                        let usable = |disc: &Filecore| disc.idlen <= IDLEN_OF_ALL;
+                        let found = discs.find(|disc| disc.as_ref().is_ok_and(usable));
+                        found.unwrap_or(Err("no allocation unit is large enough"))
+                    }
+                };
+                Some(FileSystem::Filecore(disc.map_err(|why| format!("filecore: {why}"))?))
+            }
+            _ => None,
+        })
+    }
+
+    /// In words.
+    pub(super) fn in_words(&self) -> String {
+        let binary = |bytes: u32| units::binary(u64::from(bytes));
+        match self {
+            FileSystem::Fat(Kind::Fat32, bytes) => format!("FAT32, clusters of {}", binary(*bytes)),
+            FileSystem::Fat(Kind::Exfat, bytes) => format!("exFAT, clusters of {}", binary(*bytes)),
+            FileSystem::Filecore(disc) => {
+                let (unit, least) = (binary(disc.unit_bytes), disc.fragment_bytes_min());
+                format!("FileCore E+, LFAU {unit}, {} a small file", units::binary(least))
+            }
+        }
+    }
+
+    /// Makes it, empty and durable.
+    pub(super) fn make(&self, drive: &File, place: &Planned, sector: u32) -> io::Result<()> {
+        let mut part = Part { drive, start: place.start, bytes: place.bytes, sector };
+        let failed = |error: fat::Error<io::Error>| match error {
+            fat::Error::Drive(error) => error,
+            other => io::Error::other(format!("{}: {other}", place.purpose)),
+        };
+        match self {
+            FileSystem::Filecore(disc) => disc.format(&mut part, "HardDisc4").map_err(failed),
+            FileSystem::Fat(kind, cluster) => {
+                let format = Format {
+                    label: if place.purpose == "loader" { "LOADER" } else { "SHARED" },
+                    offset_sectors: place.start / u64::from(sector),
+                    serial: place.start as u32 ^ 0x5d1a_0001,
+                    ..Format::new(*kind, *cluster)
+                };
+                fat::mkfs(&mut part, &format, &mut vec![0; ROOM]).map_err(failed).map(drop)
+            }
+        }
+    }
+}
+
+/// Clusters as Windows makes them by default.
+/// Source: Microsoft, "Default cluster size for NTFS, FAT, and exFAT".
+fn cluster_bytes(kind: Kind, bytes: u64, sector: u32) -> u32 {
+    const GIB: u64 = 1 << 30;
+    let bytes = match (kind, bytes) {
+        (Kind::Fat32, small) if small <= GIB / 4 => 512,
+        (Kind::Fat32, small) if small <= 8 * GIB => 4096,
+        (Kind::Fat32, small) if small <= 16 * GIB => 8192,
+        (Kind::Fat32, small) if small <= 32 * GIB => 16 << 10,
+        (Kind::Fat32, _) => 32 << 10,
+        (Kind::Exfat, small) if small <= GIB / 4 => 4096,
+        (Kind::Exfat, small) if small <= 32 * GIB => 32 << 10,
+        (Kind::Exfat, _) => 128 << 10,
+    };
+    bytes.max(sector)
+}
+
+/// A partition as the file systems see it.
+struct Part<'a> {
+    drive: &'a File,
+    start: u64,
+    bytes: u64,
+    sector: u32,
+}
+
+impl Part<'_> {
+    /// Offset of bytes on the drive, if they are the partition's.
+    fn at(&self, sector: u64, bytes: usize) -> io::Result<u64> {
+        let at = sector * u64::from(self.sector);
+        match at + bytes as u64 <= self.bytes {
+            true => Ok(self.start + at),
+            false => Err(io::Error::other("beyond the end of the partition")),
+        }
+    }
+}
+
+impl Drive for Part<'_> {
+    type Error = io::Error;
+
+    fn sector_bytes(&self) -> u32 {
+        self.sector
+    }
+
+    fn sectors(&self) -> u64 {
+        self.bytes / u64::from(self.sector)
+    }
+
+    fn submit(&mut self, sector: u64, bytes: &[u8]) -> io::Result<()> {
+        self.drive.write_all_at(bytes, self.at(sector, bytes.len())?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.drive.sync_data()
+    }
+
+    fn read(&mut self, sector: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.drive.read_exact_at(bytes, self.at(sector, bytes.len())?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drive::partitions::Layout;
+
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn systems(layout: &str, bytes: u64, sector: u32) -> Vec<Option<FileSystem>> {
+        let places = Layout::parse(layout).expect("words").plan(bytes, sector).expect("it fits");
+        let of = |place| FileSystem::of(place, sector, None).expect("a file system");
+        places.iter().map(of).collect()
+    }
+
+    #[test]
+    fn the_four_partitions_of_document_000() {
+        let found = systems("loader,filecore=110G,fat32=20G,ext4", 512 * GIB, 512);
+        let [loader, filecore, shared, linux] = &found[..] else { panic!("four") };
+        assert_eq!(*loader, Some(FileSystem::Fat(Kind::Fat32, 4096)));
+        assert_eq!(*shared, Some(FileSystem::Fat(Kind::Fat32, 16 << 10)));
+        assert_eq!(*linux, None);
+        let Some(FileSystem::Filecore(disc)) = filecore else { panic!("{filecore:?}") };
+        assert!(disc.idlen <= IDLEN_OF_ALL, "{disc:?}");
+    }
+
+    #[test]
+    fn each_is_made_on_its_partition_and_recognised_there() {
+        for sector in [512u32, 4096] {
+            let drive = tempfile::tempfile().expect("a file");
+            let bytes = 3 * GIB;
+            drive.set_len(bytes).expect("sparse");
+            let layout = Layout::parse("loader=600M,filecore=300M,exfat=600M,ext4").expect("words");
+            let places = layout.plan(bytes, sector).expect("it fits");
+            for place in &places {
+                if let Some(system) = FileSystem::of(place, sector, None).expect("it fits") {
+                    system.make(&drive, place, sector).expect("made");
+                }
+            }
+            let mut block = [0; fat::BOOT_BLOCK_BYTES];
+            let at = places[1].start + fat::BOOT_BLOCK_AT;
+            drive.read_exact_at(&mut block, at).expect("there");
+            let disc = Filecore::read(&block).expect("a FileCore disc");
+            assert!(disc.bytes <= places[1].bytes && places[1].bytes - disc.bytes < 1 << 20);
+            for (place, kind) in [(&places[0], Kind::Fat32), (&places[2], Kind::Exfat)] {
+                let mut part =
+                    Part { drive: &drive, start: place.start, bytes: place.bytes, sector };
+                let volume = fat::Volume::open(&mut part).expect("a volume");
+                assert_eq!(volume.layout().kind, kind);
+            }
+            // Nothing was written beyond a partition.
+            let mut last = [0; 4096];
+            drive.read_exact_at(&mut last, places[3].start).expect("there");
+            assert_eq!(last, [0; 4096]);
+        }
+    }
+}
