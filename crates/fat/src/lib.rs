@@ -1,5 +1,5 @@
 //! exFAT and FAT32 for a camera: mkfs, a recorder that preallocates, a reader and a checker.
-//! Beside them the boot block of FileCore, the file system of RISC OS.
+//! Beside them empty discs of FileCore, the file system of RISC OS.
 //!
 //! A recording never waits for metadata. Files are allocated as one run of clusters before their
 //! data arrive, so the recorder answers "which sector is next" from memory, and the caller moves

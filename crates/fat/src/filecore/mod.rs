@@ -1,5 +1,5 @@
-//! The boot block of a FileCore disc (RISC OS, formats E and E+): the disc record and its checksum,
-//! with the limits that decide whether RISC OS can use the disc.
+//! A FileCore disc (RISC OS, formats E and E+): its shape, the boot block with the disc record, and,
+//! in `format.rs`, an empty disc of format E+. The limits decide whether RISC OS can use the disc.
 //!
 //! The map, which such a disc has in the middle, has a bit for each allocation unit (LFAU) and is
 //! divided into zones of a sector. A fragment begins with an identifier of `idlen` bits, so that
