@@ -47,6 +47,7 @@ pub(crate) fn admit_change(what: &str, info: &TargetInfo) -> Result<()> {
     let instead = match info.allowed {
         Safety::Reads => "this target is for reads only",
         Safety::Borrows => "what is borrowed may only be overwritten with its own content",
+        Safety::Other(_) => "its permission is unknown to this version",
         Safety::Scratch | Safety::Destroys => return Ok(()),
     };
     Err(RigError::Refused(format!("{what}, and {instead}")))

@@ -65,6 +65,8 @@ pub(crate) struct Standstills {
     shortest_ns: u64,
     /// Intervals in which such operations completed.
     touched: Vec<u64>,
+    /// When each began, at the earliest, and ended.
+    spans: Vec<(u64, u64)>,
     /// Time in suspension before the performance began.
     asleep_before_ns: u64,
 }
@@ -72,23 +74,35 @@ pub(crate) struct Standstills {
 impl Standstills {
     pub(crate) fn new() -> Standstills {
         let asleep_before_ns = asleep_ns();
-        let (total_ns, ops, touched) = (0, 0, Vec::new());
-        Standstills { total_ns, ops, shortest_ns: u64::MAX, touched, asleep_before_ns }
+        Standstills {
+            total_ns: 0,
+            ops: 0,
+            shortest_ns: u64::MAX,
+            touched: Vec::new(),
+            spans: Vec::new(),
+            asleep_before_ns,
+        }
     }
 
-    /// The thread slept until `due` at the latest, and it is `now`. Returns the length of a
-    /// standstill, if there was one.
-    pub(crate) fn look(&mut self, due: u64, now: u64, interval_ns: u64) -> Option<u64> {
+    /// The thread went to sleep at `begun` until `due` at the latest, and it is `now`. Returns the
+    /// length of a standstill, if there was one.
+    pub(crate) fn look(&mut self, begun: u64, due: u64, now: u64, interval_ns: u64) -> Option<u64> {
         let late = now.saturating_sub(due);
         if late < LATE_NS {
             return None;
         }
         self.total_ns += late;
+        self.spans.push((begun, now));
         self.shortest_ns = self.shortest_ns.min(late);
         // A worker may have woken a moment before or after.
         let index = now / interval_ns;
         self.touched.extend(index.saturating_sub(1)..=index + 1);
         Some(late)
+    }
+
+    /// Whether the process stood still in a part of this time: rates over it are not the drive's.
+    pub(crate) fn touch(&self, start_ns: u64, end_ns: u64) -> bool {
+        self.spans.iter().any(|&(begun, ended)| begun < end_ns && start_ns < ended)
     }
 
     /// Removes the latencies of operations that were in flight in a standstill.
@@ -149,8 +163,10 @@ mod tests {
     #[test]
     fn a_late_waking_is_a_standstill_and_its_operations_have_no_latency() {
         let mut found = Standstills::new();
-        assert_eq!(found.look(S, S + S / 5, S), None, "a busy machine");
-        assert_eq!(found.look(2 * S, 5 * S, S), Some(3 * S));
+        assert_eq!(found.look(0, S, S + S / 5, S), None, "a busy machine");
+        assert_eq!(found.look(S + S / 2, 2 * S, 5 * S, S), Some(3 * S));
+        let touched = [0, 1, 2, 3, 4, 5].map(|second| found.touch(second * S, (second + 1) * S));
+        assert_eq!(touched, [false, true, true, true, true, false]);
         let mut service = Histogram::default();
         [1000, 2000, 3 * S + 1000].iter().for_each(|ns| service.record(*ns));
         let stats = KindStats { ops: 3, bytes: 12288, service, response: None };

@@ -158,7 +158,9 @@ impl From<StoreError> for LabError {
             | Date(_) => ErrorKind::Usage,
             Busy { .. }
             | Damaged { .. }
+            | Failing { .. }
             | Full { .. }
+            | Limited { .. }
             | Io { .. }
             | NotMigrated { .. }
             | Random(_)
@@ -171,6 +173,7 @@ impl From<StoreError> for LabError {
             Ambiguous { .. } => Some("more of the id, or its number: ssdyno runs"),
             Missing { .. } | NoRuns => Some("ssdyno run . measures the drive under this directory"),
             Running(_) | Date(_) | Random(_) | Unfit(_) | TooLarge => None,
+            Limited { .. } => Some("ulimit -f unlimited"),
             _ => Some("--store FILE keeps runs elsewhere"),
         };
         LabError::new(kind, &error).advise_if(advice)

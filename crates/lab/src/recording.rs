@@ -104,6 +104,11 @@ impl Recording {
         self.run.health_after = health;
     }
 
+    /// Enters the virtual time that the run took.
+    pub(crate) fn note_simulated(&mut self, ns: u64) {
+        self.run.simulated_seconds = Some(ns as f64 / 1e9);
+    }
+
     /// The target as it was opened, and the time since the run began.
     pub(crate) fn so_far(&self) -> (Target, Duration) {
         (self.run.target.clone(), self.began.elapsed())
@@ -216,7 +221,7 @@ impl Recording {
 
     fn append(&mut self, workload: &str, replicate: u32, start_ns: u64, interval: &Interval) {
         let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
-        let rate = |n: u64| Some(n as f64 / seconds);
+        let rate = |n: u64| (!interval.stood_still).then_some(n as f64 / seconds);
         let mut values = vec![];
         for (side, name) in ["read", "write"].into_iter().enumerate() {
             if interval.ops[side] > 0 {
@@ -236,6 +241,7 @@ impl Recording {
     pub(crate) fn checkpoint(&mut self, outcome: &Outcome) {
         self.take(outcome);
         self.keep();
+        self.watcher.measured(&self.run);
     }
 
     fn take(&mut self, outcome: &Outcome) {
@@ -257,8 +263,9 @@ impl Recording {
             finding.level = Level::Note;
         }
         self.run.errors.truncate(MESSAGES_MAX);
-        // The stamp covers the findings about the machine too, which the method does not see.
-        let stamp = Stamp::of(&self.run.warnings, &self.run.verdicts);
+        // The stamp covers the findings about the machine and the end of the run too, which the method
+        // does not see.
+        let stamp = Stamp::of_run(&self.run);
         self.run.answer = outcome.answer.clone().map(|answer| Answer { stamp, ..answer });
     }
 
@@ -279,14 +286,14 @@ impl Recording {
     /// Enters the end of the run: everything measured, and why it ended early if it did. A record
     /// that the store does not take goes to a file.
     pub(crate) fn finish(&mut self, outcome: &Outcome, ended: Result<()>) -> Recorded {
+        self.run.complete = ended.is_ok();
+        self.run.cut_short = ended.as_ref().err().map(ToString::to_string);
         self.take(outcome);
         if ended.is_ok() {
             history::foresee(&self.store, self.number, &mut self.run);
         }
         self.run.series.clone_from(&outcome.series);
         self.run.seconds = Some(self.began.elapsed().as_secs_f64());
-        self.run.complete = ended.is_ok();
-        self.run.cut_short = ended.as_ref().err().map(ToString::to_string);
         if self.run.answer.is_none() || !self.run.complete {
             self.run.answer = Some(methods::answer(&self.run));
         }

@@ -118,6 +118,9 @@ impl Begun<'_> {
             let mut session = Session::new(stand.rig()).with_checkpoints(checkpoint);
             let ended = work.run(&mut session);
             outcome = session.finish();
+            if let Stand::Virtual(_) = stand {
+                shared.lock().note_simulated(stand.rig().elapsed_ns());
+            }
             // A run that was cut short has worn the drive, too.
             shared.lock().note_health(stand.health());
             // Nor is one that was measured on another target than the one it names.

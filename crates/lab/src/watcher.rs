@@ -25,6 +25,11 @@ pub trait Watcher: Send {
     /// Something happened; it is in the record already.
     fn event(&mut self, event: &Event);
 
+    /// A step has ended, and the record has its results.
+    fn measured(&mut self, run: &Run) {
+        let _ = run;
+    }
+
     /// A warning for the user; the run goes on.
     fn warn(&mut self, line: &str);
 

@@ -121,6 +121,7 @@ fn blocks_of(bytes: u32, target: &TargetInfo) -> u32 {
 fn may_write(target: &TargetInfo) -> bool {
     match target.target.kind {
         TargetKind::File | TargetKind::Device => target.allowed >= Safety::Destroys,
+        TargetKind::Other(_) => false,
         TargetKind::Directory | TargetKind::Virtual | TargetKind::Null | TargetKind::Unknown => {
             target.allowed >= Safety::Scratch
         }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kind::kinds;
-use crate::{Chart, Finding, FindingKind, Level, Metric, Unit, Verdict, VerdictKind};
+use crate::{Chart, Ending, Finding, FindingKind, Level, Metric, Run, Unit, Verdict, VerdictKind};
 
 /// Characters of a headline at most.
 pub const HEADLINE_MAX: usize = 90;
@@ -47,6 +47,31 @@ pub enum Stamp {
 }
 
 impl Stamp {
+    /// The stamp of a run: that of its findings and verdicts, and of how it ended.
+    pub fn of_run(run: &Run) -> Stamp {
+        let early = match run.ending() {
+            Ending::Whole => None,
+            Ending::CutShort => Some(FindingKind::CutShort),
+            Ending::Failed => Some(FindingKind::RunFailed),
+        };
+        let doubts = match Stamp::of(&run.warnings, &run.verdicts) {
+            elsewhere @ Stamp::NotTheDrive(_) => return elsewhere,
+            Stamp::Believable => Vec::new(),
+            Stamp::Reservations(doubts) => doubts,
+        };
+        let doubts: Vec<FindingKind> = early.into_iter().chain(doubts).collect();
+        if doubts.is_empty() { Stamp::Believable } else { Stamp::Reservations(doubts) }
+    }
+
+    /// How bad it is: a note where nothing speaks against the numbers.
+    pub fn level(&self) -> Level {
+        match self {
+            Stamp::Believable => Level::Note,
+            Stamp::Reservations(kinds) if !kinds.contains(&FindingKind::RunFailed) => Level::Warn,
+            Stamp::Reservations(_) | Stamp::NotTheDrive(_) => Level::Bad,
+        }
+    }
+
     /// The stamp that follows from the findings and verdicts of a run.
     pub fn of(findings: &[Finding], verdicts: &[Verdict]) -> Stamp {
         let elsewhere =
@@ -166,6 +191,7 @@ pub struct Peer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Target, TargetKind};
 
     fn found(kind: FindingKind, level: Level) -> Finding {
         Finding::new(kind, level, "text")
@@ -189,6 +215,40 @@ mod tests {
         );
         let ram = Verdict::new(VerdictKind::Ram, "");
         assert_eq!(Stamp::of(&[warn], &[ram]), Stamp::NotTheDrive(FindingKind::ServedFromRam));
+    }
+
+    #[test]
+    fn a_run_that_did_not_end_by_itself_is_not_just_believable() {
+        let target = Target {
+            spec: String::new(),
+            kind: TargetKind::Null,
+            path: None,
+            bytes: None,
+            drive: None,
+            layers: Vec::new(),
+            filesystem: None,
+            direct: None,
+        };
+        let mut run = Run::new("restore", target);
+        let stamp = |run: &Run, why: Option<&str>| {
+            let cut_short = why.map(String::from);
+            Stamp::of_run(&Run { cut_short, ..run.clone() })
+        };
+        let (cut, failed) = (FindingKind::CutShort, FindingKind::RunFailed);
+        assert_eq!(stamp(&run, None), Stamp::Reservations(vec![cut.clone()]), "killed");
+        assert_eq!(stamp(&run, Some("interrupted")), Stamp::Reservations(vec![cut]));
+        let of_failed = stamp(&run, Some("I/O error: EIO"));
+        assert_eq!(of_failed, Stamp::Reservations(vec![failed.clone()]));
+        assert_eq!(of_failed.level(), Level::Bad);
+        run.warnings.push(found(FindingKind::Governor, Level::Warn));
+        let both = Stamp::Reservations(vec![failed, FindingKind::Governor]);
+        assert_eq!(stamp(&run, Some("I/O error: EIO")), both);
+        run.warnings.push(found(FindingKind::ServedFromRam, Level::Bad));
+        let memory = Stamp::NotTheDrive(FindingKind::ServedFromRam);
+        assert_eq!(stamp(&run, Some("I/O error: EIO")), memory, "that is worse");
+        run.warnings.clear();
+        run.complete = true;
+        assert_eq!(stamp(&run, None), Stamp::Believable);
     }
 
     #[test]

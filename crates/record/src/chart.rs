@@ -48,6 +48,8 @@ kinds! {
         Offset = "offset",
         /// Share of reads, percent.
         ReadShare = "read_share",
+        /// Share of the bytes of a workload, percent.
+        ShareOfBytes = "share_of_bytes",
         /// Round of a test, from 1.
         Round = "round",
         /// Rest before the work, seconds.

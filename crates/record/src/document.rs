@@ -211,8 +211,9 @@ fn compact(json: &str) -> String {
 mod tests {
     use super::*;
     use crate::{
-        Answer, Better, Chart, ChartKind, Confidence, Histogram, LatencyProfile, Limit, Metric,
-        Origin, OriginKind, Series, Stamp, Tile, Unit, VerdictKind,
+        Answer, Better, Chart, ChartKind, Confidence, Covers, Finding, FindingKind, Histogram,
+        LatencyProfile, Level, Limit, Metric, Origin, OriginKind, Plan, Safety, Series, Stamp,
+        Tile, Unit, VerdictKind,
     };
 
     fn sample() -> Run {
@@ -344,6 +345,52 @@ mod tests {
         let body = carried.body().expect("JSON");
         let joined = Document::join(&body, carried.run().clone()).expect("JSON");
         assert_eq!(hash(&joined), hash(&carried));
+    }
+
+    #[test]
+    fn names_of_a_later_version_are_read_and_stay_in_every_place() {
+        let mut run = sample();
+        run.metrics[0].covers = Some(Covers::Mean);
+        run.warnings = vec![Finding::new(FindingKind::Governor, Level::Warn, "slow")];
+        run.plan = Some(Plan {
+            safety: Safety::Reads,
+            seconds: 1.0,
+            write_bytes_max: 0,
+            region_bytes: 0,
+            destroys: None,
+            steps: Vec::new(),
+            workloads: Vec::new(),
+            command: Vec::new(),
+        });
+        let value = serde_json::to_value(run).expect("plain data");
+        let places = [
+            "/metrics/0/unit",
+            "/metrics/0/covers",
+            "/series/0/columns/0/unit",
+            "/state_before",
+            "/state_after",
+            "/warnings/0/level",
+            "/plan/safety",
+            "/target/kind",
+            "/origin/kind",
+        ];
+        let long = "a-name-that-is-longer-than-a-word-has-room-for";
+        for (place, name) in places.iter().flat_map(|place| [(place, "later"), (place, long)]) {
+            let mut value = value.clone();
+            *value.pointer_mut(place).unwrap_or_else(|| panic!("no {place}")) = name.into();
+            let line = value.to_string();
+            let carried = parsed(&line);
+            assert_eq!(carried.text().expect("JSON"), line, "{place}");
+            if name != long {
+                let typed = document(carried.run());
+                assert_eq!(hash(&typed), hash(&carried), "{place}: even the typed record keeps it");
+            }
+            let body = carried.body().expect("JSON");
+            let joined = Document::join(&body, carried.run().clone()).expect("JSON");
+            assert_eq!(hash(&joined), hash(&carried), "{place}");
+            let again = joined.text().expect("JSON");
+            assert!(again.contains(&format!("\"{name}\"")), "{place}: {again}");
+        }
     }
 
     #[test]

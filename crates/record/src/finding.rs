@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kind::kinds;
 use crate::{FindingKind, Unit, VerdictKind};
 
 /// One number a conclusion rests on.
@@ -101,16 +102,16 @@ impl Verdict {
     }
 }
 
-/// How far a finding discredits a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// Worth knowing.
-    Note,
-    /// The number may be off.
-    Warn,
-    /// The number does not describe the drive.
-    Bad,
+kinds! { word
+    /// How far a finding discredits a number.
+    Level {
+        /// Worth knowing.
+        Note = "note",
+        /// The number may be off.
+        Warn = "warn",
+        /// The number does not describe the drive.
+        Bad = "bad",
+    }
 }
 
 /// An observation about a measurement or a machine that limits the trust in it.

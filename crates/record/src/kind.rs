@@ -4,20 +4,28 @@
 //! renamed or removed. A name that this version does not know, from a later version or another
 //! tool, becomes `Other` and is written back unchanged.
 
-/// An enum of named kinds. The doc comment of a kind is also its meaning for a reader.
+/// An enum of named kinds, `Copy` and in order where it says `word`. The doc comment of a kind is
+/// also its meaning for a reader.
 macro_rules! kinds {
+    (word $($rest:tt)+) => { $crate::kind::named! { [Copy, PartialOrd, Ord] $crate::Word; $($rest)+ } };
+    ($($rest:tt)+) => { $crate::kind::named! { [] String; $($rest)+ } };
+}
+
+/// The enum itself, with the type that holds unknown names.
+macro_rules! named {
     (
+        [$($derived:ident),*] $text:ty;
         $(#[doc = $about:literal])+
         $kind:ident {
             $($(#[doc = $meaning:literal])+ $variant:ident = $name:literal,)+
         }
     ) => {
         $(#[doc = $about])+
-        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, $($derived),*)]
         pub enum $kind {
             $($(#[doc = $meaning])+ $variant,)+
             /// A name that this version does not know.
-            Other(String),
+            Other($text),
         }
 
         impl $kind {
@@ -30,6 +38,12 @@ macro_rules! kinds {
                     $($kind::$variant => $name,)+
                     $kind::Other(name) => name,
                 }
+            }
+
+            /// The kind of that name; [`Self::Other`] for a name of a later version.
+            pub fn named(name: &str) -> $kind {
+                let known = $kind::ALL.iter().find(|kind| kind.name() == name);
+                known.cloned().unwrap_or_else(|| $kind::Other(name.into()))
             }
 
             /// Its meaning, one sentence; empty for [`Self::Other`].
@@ -51,8 +65,7 @@ macro_rules! kinds {
             type Err = std::convert::Infallible;
 
             fn from_str(name: &str) -> Result<$kind, Self::Err> {
-                let known = $kind::ALL.iter().find(|kind| kind.name() == name);
-                Ok(known.cloned().unwrap_or_else(|| $kind::Other(name.to_string())))
+                Ok($kind::named(name))
             }
         }
 
@@ -65,14 +78,13 @@ macro_rules! kinds {
         impl<'de> serde::Deserialize<'de> for $kind {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$kind, D::Error> {
                 let name: String = serde::Deserialize::deserialize(deserializer)?;
-                let known = $kind::ALL.iter().find(|kind| kind.name() == name);
-                Ok(known.cloned().unwrap_or($kind::Other(name)))
+                Ok($kind::named(&name))
             }
         }
     };
 }
 
-pub(crate) use kinds;
+pub(crate) use {kinds, named};
 
 kinds! {
     /// The kind of a finding. Names are kebab-case.
@@ -125,6 +137,10 @@ kinds! {
 
         /// Main figures of a virtual drive rest on guessed parameters.
         GuessedDrive = "guessed-drive",
+        /// The run was ended before its time: its figures are those of a part.
+        CutShort = "cut-short",
+        /// The run failed: its figures do not answer the question.
+        RunFailed = "run-failed",
 
         // Raised by `drive`, about the machine.
         /// The frequency governor does not keep the processor at full speed.

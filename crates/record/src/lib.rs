@@ -26,6 +26,7 @@ mod run;
 mod series;
 mod statistic;
 mod target;
+mod word;
 
 pub use answer::{Answer, Better, Confidence, HEADLINE_MAX, Limit, Peer, Stamp, Tile};
 pub use chart::{Axis, Band, Chart, ChartKind, FittedLine, Mark};
@@ -41,7 +42,8 @@ pub use metric::{Covers, Metric, Unit};
 pub use origin::{Origin, OriginKind};
 pub use part_of::PartOf;
 pub use plan::{Plan, Safety, Step};
-pub use run::{LatencyProfile, Run, SCHEMA, State};
+pub use run::{Ending, LatencyProfile, Run, SCHEMA, State};
 pub use series::{Column, Series};
 pub use statistic::Statistic;
 pub use target::{Detail, DriveIdentity, FileSystem, Health, Link, Target, TargetKind};
+pub use word::Word;

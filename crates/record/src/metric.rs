@@ -1,80 +1,41 @@
 //! A named value with its unit, its replicates, and an interval where there are enough replicates.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::MetricKey;
+use crate::kind::kinds;
 
-/// Units of metrics, written as users of storage tools write them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Unit {
-    /// Bytes per second.
-    #[serde(rename = "B/s")]
-    BytesPerSecond,
-    /// Operations per second.
-    #[serde(rename = "IOPS")]
-    Iops,
-    /// Nanoseconds.
-    #[serde(rename = "ns")]
-    Nanoseconds,
-    /// Bytes.
-    #[serde(rename = "B")]
-    Bytes,
-    /// A pure number: a ratio, a depth, a count.
-    #[serde(rename = "1")]
-    Number,
-    /// Degrees Celsius.
-    #[serde(rename = "C")]
-    Celsius,
-}
-
-impl Unit {
-    /// The unit as records write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Unit::BytesPerSecond => "B/s",
-            Unit::Iops => "IOPS",
-            Unit::Nanoseconds => "ns",
-            Unit::Bytes => "B",
-            Unit::Number => "1",
-            Unit::Celsius => "C",
-        }
+kinds! { word
+    /// Units of metrics, written as users of storage tools write them.
+    Unit {
+        /// Bytes per second.
+        BytesPerSecond = "B/s",
+        /// Operations per second.
+        Iops = "IOPS",
+        /// Nanoseconds.
+        Nanoseconds = "ns",
+        /// Bytes.
+        Bytes = "B",
+        /// A pure number: a ratio, a depth, a count.
+        Number = "1",
+        /// Degrees Celsius.
+        Celsius = "C",
     }
 }
 
-/// The claim that `low` and `high` of a metric make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Covers {
-    /// The range of the replicates within this run. It says nothing about another run.
-    Rounds,
-    /// The value of the next run of the same test on the same drive, in 95 of 100 cases.
-    NextRun,
-    /// The quantity itself in 95 of 100 cases: the mean that more replicates would approach, or a
-    /// place in a series.
-    Mean,
-    /// The value that was read from a coarse clock or counter, one unit more or less, or between the
-    /// last two steps of a search.
-    Resolution,
-}
-
-impl Covers {
-    /// All of them.
-    pub const ALL: [Covers; 4] =
-        [Covers::Rounds, Covers::NextRun, Covers::Mean, Covers::Resolution];
-
-    /// Its name in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Covers::Rounds => "rounds",
-            Covers::NextRun => "next-run",
-            Covers::Mean => "mean",
-            Covers::Resolution => "resolution",
-        }
-    }
-
-    /// The claim of that name.
-    pub fn named(name: &str) -> Option<Covers> {
-        Covers::ALL.into_iter().find(|covers| covers.name() == name)
+kinds! { word
+    /// The claim that `low` and `high` of a metric make.
+    Covers {
+        /// The range of the replicates within this run. It says nothing about another run.
+        Rounds = "rounds",
+        /// The value of the next run of the same test on the same drive, in 95 of 100 cases.
+        NextRun = "next-run",
+        /// The quantity itself in 95 of 100 cases: the mean that more replicates would approach, or
+        /// a place in a series.
+        Mean = "mean",
+        /// The value that was read from a coarse clock or counter, one unit more or less, or between
+        /// the last two steps of a search.
+        Resolution = "resolution",
     }
 }
 
@@ -97,18 +58,12 @@ pub struct Metric {
     #[serde(default, deserialize_with = "crate::null::numbers")]
     pub samples: Vec<f64>,
     /// What `low` and `high` cover; absent in records of earlier versions, where it is the mean.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covers: Option<Covers>,
     /// Runs of this drive that an interval for the next run rests on, this one included. With 1, its
     /// width is assumed from the class of the drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<u32>,
-}
-
-/// A claim of a later version is unknown, as if it were absent; the record keeps its text.
-fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Covers>, D::Error> {
-    let name = Option::<String>::deserialize(deserializer)?;
-    Ok(name.and_then(|name| Covers::named(&name)))
 }
 
 impl Metric {
@@ -149,7 +104,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<Metric>(&json).ok().as_ref(), Some(&metric));
         let later = json.replace("next-run", "next-week");
         let read: Metric = serde_json::from_str(&later).expect("still a metric");
-        assert_eq!((read.covers, read.runs), (None, Some(3)));
+        assert_eq!((read.covers, read.runs), (Some(Covers::named("next-week")), Some(3)));
         let bare =
             serde_json::to_string(&Metric::single("x", Unit::Iops, 1.0)).expect("plain data");
         assert!(!bare.contains("covers") && !bare.contains("runs"), "{bare}");

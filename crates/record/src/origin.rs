@@ -5,14 +5,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Kind of source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OriginKind {
-    /// The output of a tool, read by `ssdyno import`.
-    Imported,
-    /// Published figures.
-    Published,
+use crate::kind::kinds;
+
+kinds! { word
+    /// Kind of source.
+    OriginKind {
+        /// The output of a tool, read by `ssdyno import`.
+        Imported = "imported",
+        /// Published figures.
+        Published = "published",
+    }
 }
 
 /// The source of a record.

@@ -2,29 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a method may do to the data on a drive; later classes include the earlier ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Safety {
-    /// Changes nothing.
-    Reads,
-    /// Writes its own new file in a directory, and removes it.
-    Scratch,
-    /// Overwrites blocks that a journal holds, and puts their content back.
-    Borrows,
-    /// Part or all of the drive's content is lost.
-    Destroys,
-}
+use crate::kind::kinds;
 
-impl Safety {
-    /// The name in records and on screen.
-    pub fn name(self) -> &'static str {
-        match self {
-            Safety::Reads => "reads",
-            Safety::Scratch => "scratch",
-            Safety::Borrows => "borrows",
-            Safety::Destroys => "destroys",
-        }
+kinds! { word
+    /// What a method may do to the data on a drive; later classes include the earlier ones.
+    Safety {
+        /// Changes nothing.
+        Reads = "reads",
+        /// Writes its own new file in a directory, and removes it.
+        Scratch = "scratch",
+        /// Overwrites blocks that a journal holds, and puts their content back.
+        Borrows = "borrows",
+        /// Part or all of the drive's content is lost.
+        Destroys = "destroys",
     }
 }
 

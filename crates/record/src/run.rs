@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kind::kinds;
 use crate::{
     Answer, Environment, Finding, Health, Histogram, IoErrors, Metric, Origin, PartOf, Plan,
     Series, Target, TargetKind, Verdict,
@@ -10,21 +11,27 @@ use crate::{
 /// Name and version of the schema. Only additions keep the number.
 pub const SCHEMA: &str = "ssdyno.run/1";
 
-/// What the drive has been through.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// All blocks discarded.
-    Fresh,
-    /// Written once, sequentially.
-    Filled,
-    /// Overwritten at random.
-    Used,
-    /// Used, then free space discarded.
-    Trimmed,
-    /// Nobody knows.
-    #[default]
-    Unknown,
+kinds! { word
+    /// What the drive has been through.
+    State {
+        /// All blocks discarded.
+        Fresh = "fresh",
+        /// Written once, sequentially.
+        Filled = "filled",
+        /// Overwritten at random.
+        Used = "used",
+        /// Used, then free space discarded.
+        Trimmed = "trimmed",
+        /// Nobody knows.
+        Unknown = "unknown",
+    }
+}
+
+#[expect(clippy::derivable_impls, reason = "the macro makes the enum")]
+impl Default for State {
+    fn default() -> State {
+        State::Unknown
+    }
 }
 
 /// The latency histogram of one op kind of one workload, over all its replicates.
@@ -55,6 +62,9 @@ pub struct Run {
     pub started: String,
     /// Wall time in seconds; `null` while it runs.
     pub seconds: Option<f64>,
+    /// Virtual time in seconds, of a run on a virtual drive; absent elsewhere and while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_seconds: Option<f64>,
     /// Name of the method, or `io`.
     pub method: String,
     /// Version of the method's protocol: phases, times and rules that give its values. Absent: 1.
@@ -111,7 +121,27 @@ pub struct Run {
     pub origin: Option<Origin>,
 }
 
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, everything done.
+    Whole,
+    /// Before its time: by the user, by a kill. A run that still goes on reads like this too.
+    CutShort,
+    /// By an error.
+    Failed,
+}
+
 impl Run {
+    /// How it ended. A record from elsewhere counts as whole: nothing else is known.
+    pub fn ending(&self) -> Ending {
+        match &self.cut_short {
+            _ if self.complete || self.origin.is_some() => Ending::Whole,
+            Some(why) if !why.contains("interrupt") => Ending::Failed,
+            _ => Ending::CutShort,
+        }
+    }
+
     /// A run of that method that has not begun: nothing is measured, and it is not complete.
     pub fn new(method: &str, target: Target) -> Run {
         Run {
@@ -120,6 +150,7 @@ impl Run {
             number: None,
             started: String::new(),
             seconds: None,
+            simulated_seconds: None,
             method: method.to_string(),
             protocol: None,
             part_of: None,

@@ -2,22 +2,24 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where the I/O goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TargetKind {
-    /// A scratch file in a directory.
-    Directory,
-    /// A user's file.
-    File,
-    /// A block device.
-    Device,
-    /// A virtual drive.
-    Virtual,
-    /// None: the null backend.
-    Null,
-    /// Unknown (an imported record).
-    Unknown,
+use crate::kind::kinds;
+
+kinds! { word
+    /// Where the I/O goes.
+    TargetKind {
+        /// A scratch file in a directory.
+        Directory = "directory",
+        /// A user's file.
+        File = "file",
+        /// A block device.
+        Device = "device",
+        /// A virtual drive.
+        Virtual = "virtual",
+        /// None: the null backend.
+        Null = "null",
+        /// Unknown (an imported record).
+        Unknown = "unknown",
+    }
 }
 
 /// The link of a drive: its present mode, and the best mode supported.

@@ -5,7 +5,7 @@
 //! of a common sans-serif face in mind.
 
 use maud::{Markup, html as markup};
-use record::{Run, Stamp, TargetKind, Tile};
+use record::{Level, Run, TargetKind, Tile};
 
 use crate::facts;
 use crate::quantity;
@@ -88,12 +88,13 @@ fn by(run: &Run) -> String {
 fn stamp(run: &Run) -> (&'static str, String) {
     // Nothing was checked of a figure that somebody else measured.
     let checked = run.answer.as_ref().filter(|_| run.origin.is_none());
-    match checked.map(|answer| &answer.stamp) {
-        Some(stamp @ Stamp::Believable) => ("#1a6b3c", facts::stamp(stamp)),
-        Some(stamp @ Stamp::Reservations(_)) => ("#8a5a00", facts::stamp(stamp)),
-        Some(stamp @ Stamp::NotTheDrive(_)) => ("#b3261e", facts::stamp(stamp)),
-        None => (DIM, String::new()),
-    }
+    let Some(stamp) = checked.map(|answer| &answer.stamp) else { return (DIM, String::new()) };
+    let tone = match stamp.level() {
+        Level::Note => "#1a6b3c",
+        Level::Warn => "#8a5a00",
+        Level::Bad | Level::Other(_) => "#b3261e",
+    };
+    (tone, facts::stamp(stamp))
 }
 
 /// Tiles in a row: no row is left with one.

@@ -18,7 +18,7 @@ pub fn csv(run: &Run) -> String {
 fn numbers(metric: &Metric) -> String {
     let samples: Vec<String> = metric.samples.iter().map(f64::to_string).collect();
     let Metric { value, low, high, n, covers, .. } = metric;
-    let covers = covers.map_or("", Covers::name);
+    let covers = covers.as_ref().map_or("", Covers::name);
     let fields = [metric.unit.name(), &number(*value), &number(*low), &number(*high)];
     format!(",{},{n},{},{covers}\n", row(&fields), samples.join(" "))
 }

@@ -7,7 +7,7 @@ use record::{
     DriveIdentity, Environment, Finding, FindingKind, IoErrors, Level, MetricKey, OriginKind, Run,
     Stamp, State, Target, TargetKind,
 };
-use workload::units::{binary, decimal, latency, span};
+use workload::units::{binary, decimal, duration, latency, span};
 
 use crate::quantity::{self, UNKNOWN};
 
@@ -20,20 +20,34 @@ pub(crate) fn run_name(run: &Run) -> String {
     }
 }
 
-/// `complete in 58 s`, or how it was cut short; of a record from elsewhere, that it is one.
+/// `complete in 58 s`, `62 min simulated in 3.9 s`, or how it was cut short; of a record from elsewhere,
+/// that it is one.
 pub(crate) fn ending(run: &Run) -> String {
     if let Some(origin) = &run.origin {
         return match origin.kind {
             OriginKind::Imported => "imported: not measured by ssdyno".to_string(),
             OriginKind::Published => "published: not measured by ssdyno".to_string(),
+            OriginKind::Other(kind) => format!("{kind}: not measured by ssdyno"),
         };
     }
-    let after = |word: &str| run.seconds.map(|s| format!(" {word} {}", span(s)));
-    if run.complete {
-        return format!("complete{}", after("in").unwrap_or_default());
+    let took = run.seconds.map(span);
+    let took = match run.simulated_seconds.map(duration) {
+        Some(simulated) => {
+            let real = took.map(|took| format!(" in {took}")).unwrap_or_default();
+            Some(format!("{simulated} simulated{real}"))
+        }
+        None => took,
+    };
+    match (run.complete, took) {
+        (true, None) => "complete".to_string(),
+        (true, Some(took)) if run.simulated_seconds.is_some() => format!("complete: {took}"),
+        (true, Some(took)) => format!("complete in {took}"),
+        (false, took) => {
+            let after = took.map(|took| format!(" after {took}")).unwrap_or_default();
+            let why = run.cut_short.as_deref().unwrap_or("killed, or still running");
+            format!("cut short{after}: {why}")
+        }
     }
-    let why = run.cut_short.as_deref().unwrap_or("killed, or still running");
-    format!("cut short{}: {why}", after("after").unwrap_or_default())
 }
 
 /// Where a record from elsewhere came from; nothing for a run of ssdyno.
@@ -104,7 +118,7 @@ pub(crate) fn drive(run: &Run, private: bool) -> Vec<String> {
     }
     if run.state_before != State::Unknown {
         let as_of = as_of(run).map(|time| format!(" as of {time}")).unwrap_or_default();
-        items.push(format!("state {}{as_of}", state(run.state_before)));
+        items.push(format!("state {}{as_of}", run.state_before));
     }
     let missing = missing(run.state_before, drive, private);
     if !missing.is_empty() {
@@ -152,6 +166,7 @@ pub(crate) fn target(run: &Run, private: bool) -> Vec<String> {
         TargetKind::Device => "device".to_string(),
         TargetKind::Virtual => "virtual drive".to_string(),
         TargetKind::Null => "nothing (null backend)".to_string(),
+        TargetKind::Other(kind) => format!("{kind} target"),
         TargetKind::Unknown if place.is_empty() => return vec![UNKNOWN.to_string()],
         TargetKind::Unknown => return vec![place.clone()],
     };
@@ -168,17 +183,6 @@ fn filesystem(target: &Target) -> Option<String> {
     let filesystem = target.filesystem.as_ref()?;
     let source = filesystem.source.as_ref().map(|s| format!(" on {s}")).unwrap_or_default();
     Some(format!("{}{source}", filesystem.kind))
-}
-
-/// The word for a state.
-pub(crate) fn state(state: State) -> &'static str {
-    match state {
-        State::Fresh => "fresh",
-        State::Filled => "filled",
-        State::Used => "used",
-        State::Trimmed => "trimmed",
-        State::Unknown => UNKNOWN,
-    }
 }
 
 /// The machine, as far as it bears on the numbers.
@@ -218,8 +222,21 @@ pub(crate) fn stamp(stamp: &Stamp) -> String {
     match stamp {
         Stamp::Believable => "believable".into(),
         Stamp::Reservations(kinds) => {
-            let names: Vec<&str> = kinds.iter().map(FindingKind::name).collect();
-            format!("believable with reservations: {}", names.join(", "))
+            let early = |kind: &&FindingKind| {
+                matches!(kind, FindingKind::RunFailed | FindingKind::CutShort)
+            };
+            let verdict = match kinds.iter().find(early) {
+                Some(FindingKind::RunFailed) => "no result, the run failed",
+                Some(_) => "part of a result, the run was cut short",
+                None => "believable with reservations",
+            };
+            let others = kinds.iter().filter(|kind| !early(kind));
+            let names: Vec<&str> = others.map(FindingKind::name).collect();
+            if names.is_empty() {
+                verdict.into()
+            } else {
+                format!("{verdict}: {}", names.join(", "))
+            }
         }
         Stamp::NotTheDrive(kind) => format!("not the drive: {kind}"),
     }
@@ -270,11 +287,10 @@ pub(crate) struct Doubt<'a> {
 
 impl Doubt<'_> {
     /// The word for how bad it is.
-    pub(crate) fn level(&self) -> &'static str {
-        match self.finding.level {
-            Level::Note => "note",
+    pub(crate) fn level(&self) -> &str {
+        match &self.finding.level {
             Level::Warn => "warning",
-            Level::Bad => "bad",
+            level => level.name(),
         }
     }
 

@@ -17,6 +17,7 @@ pub fn show(unit: Unit, value: f64) -> String {
         Unit::Bytes => bytes(value.max(0.0) as u64),
         Unit::Celsius => format!("{} C", trimmed(value)),
         Unit::Number => trimmed(value),
+        Unit::Other(unit) => format!("{} {unit}", trimmed(value)),
     }
 }
 

@@ -31,6 +31,26 @@ fn an_answer_fits_a_page_at_every_width_and_nothing_in_it_is_cut() {
 }
 
 #[test]
+fn the_grid_of_a_run_that_goes_on_has_a_place_for_every_cell_of_its_plan() {
+    let whole = common::quick();
+    let mut run = record::Run { metrics: Vec::new(), latencies: Vec::new(), ..whole.clone() };
+    let grid = |run: &record::Run| report::grid_so_far(run, &NARROW).expect("quick has one");
+    let empty = grid(&run);
+    insta::assert_snapshot!("so-far-0", empty);
+    run.metrics =
+        whole.metrics.iter().filter(|m| m.name.starts_with("seq-read")).cloned().collect();
+    let some = grid(&run);
+    insta::assert_snapshot!("so-far-2", some);
+    let rows = |text: &str| text.lines().count();
+    assert_eq!(rows(&some), rows(&empty), "the grid does not grow");
+    run.metrics.clone_from(&whole.metrics);
+    let all = grid(&run);
+    assert!(rows(&all) == rows(&empty) && !all.contains('\u{b7}'), "{all}");
+    run.method = "sustain".into();
+    assert_eq!(report::grid_so_far(&run, &NARROW), None);
+}
+
+#[test]
 fn a_prediction_wider_than_twice_is_called_noisy_and_its_range_is_on_the_full_screen() {
     let mut run = common::answered();
     for metric in run.metrics.iter_mut().filter(|m| m.name == "rand-write-4KiB-q32") {

@@ -23,6 +23,9 @@ pub struct Interval {
     pub device_bytes: Option<[u64; 2]>,
     /// Temperature in degrees Celsius.
     pub temperature_c: Option<f64>,
+    /// The process stood still in a part of it: its counts are those of the rest, and its rates are
+    /// unknown.
+    pub stood_still: bool,
 }
 
 /// Something an observer may want to know.

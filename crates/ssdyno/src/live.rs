@@ -6,16 +6,27 @@
 use std::io::{Write, stdout};
 use std::time::{Duration, Instant};
 
+use indicatif::style::TemplateError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::{Event, Interval, Recorded, Watcher, drives};
-use record::Plan;
+use record::{Plan, Run};
 use serde_json::json;
 use workload::units;
 
 use crate::cli::OutputArgs;
 use crate::failure::IO;
 use crate::present;
-use crate::screen::say;
+use crate::screen::{self, say};
+
+/// The line of progress.
+const BAR: &str = "{bar:16.cyan/dim} {wide_msg}";
+
+/// The same below the grid as far as it is measured.
+const GRID_AND_BAR: &str = "{prefix}\n\n{bar:16.cyan/dim} {wide_msg}";
+
+fn bar_style(template: &str) -> Result<ProgressStyle, TemplateError> {
+    Ok(ProgressStyle::with_template(template)?.progress_chars("━━─"))
+}
 
 /// Shows the progress of a run.
 pub struct Live {
@@ -42,8 +53,8 @@ impl Live {
             ProgressDrawTarget::stderr_with_hz(8)
         };
         let bar = ProgressBar::with_draw_target(Some(1000), drawn);
-        if let Ok(style) = ProgressStyle::with_template("{bar:16.cyan/dim} {wide_msg}") {
-            bar.set_style(style.progress_chars("━━─"));
+        if let Ok(style) = bar_style(BAR) {
+            bar.set_style(style);
         }
         Live {
             bar,
@@ -118,6 +129,17 @@ impl Watcher for Live {
         self.events = self.events && writeln!(stdout(), "{}", line(event)).is_ok();
     }
 
+    fn measured(&mut self, run: &Run) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let Some(grid) = report::grid_so_far(run, &screen::progress_style()) else { return };
+        if let Ok(style) = bar_style(GRID_AND_BAR) {
+            self.bar.set_style(style);
+            self.bar.set_prefix(emit::screen(grid.trim_end()).into_owned());
+        }
+    }
+
     fn warn(&mut self, line: &str) {
         self.bar.suspend(|| say(&format!("ssdyno: {line}")));
     }
@@ -143,6 +165,9 @@ fn rates(interval: &Interval) -> String {
         (interval.ops[i] > 0).then(|| format!("{name} {}", units::throughput(rate)))
     };
     let sides: Vec<String> = [side(0, "read"), side(1, "write")].into_iter().flatten().collect();
+    if interval.stood_still {
+        return "stood still".into();
+    }
     if sides.is_empty() { "stalled".into() } else { sides.join("  ") }
 }
 
@@ -167,19 +192,22 @@ fn line(event: &Event) -> String {
             "silent_ns": silent_ns,
             "limit_ns": limit_ns,
         }),
-        Event::Interval { workload, replicate, start_ns, interval } => json!({
-            "event": "interval",
-            "workload": workload,
-            "replicate": replicate,
-            "start_ns": start_ns,
-            "from_ns": interval.start_ns,
-            "to_ns": interval.end_ns,
-            "read_bytes": interval.bytes[0],
-            "write_bytes": interval.bytes[1],
-            "read_ops": interval.ops[0],
-            "write_ops": interval.ops[1],
-            "temperature_c": interval.temperature_c,
-        }),
+        Event::Interval { workload, replicate, start_ns, interval } => {
+            let known = |count: u64| (!interval.stood_still).then_some(count);
+            json!({
+                "event": "interval",
+                "workload": workload,
+                "replicate": replicate,
+                "start_ns": start_ns,
+                "from_ns": interval.start_ns,
+                "to_ns": interval.end_ns,
+                "read_bytes": known(interval.bytes[0]),
+                "write_bytes": known(interval.bytes[1]),
+                "read_ops": known(interval.ops[0]),
+                "write_ops": known(interval.ops[1]),
+                "temperature_c": interval.temperature_c,
+            })
+        }
     };
     emit::json(&value.to_string()).into_owned()
 }

@@ -112,11 +112,12 @@ pub fn conclude(recorded: Recorded, output: &OutputArgs) -> Result {
 /// Shows the record of a run that has ended, and gives its exit code.
 fn show(run: &Run, output: &OutputArgs, reports: &Path) -> Result {
     let page = write_page(run, output.html.as_deref(), reports);
-    if output.is_json() {
-        print(&record_json(run, false)?)?;
-    } else {
-        print(&report::terminal(run, &screen::style()))?;
-    }
+    let style = screen::style();
+    print(&match (output.is_json(), output.verbose) {
+        (true, _) => record_json(run, false)?,
+        (false, true) => report::terminal_in_full(run, &style),
+        (false, false) => report::terminal(run, &style),
+    })?;
     match page {
         Ok(path) if !output.is_json() => print(&format!("page     {}\n", path.display()))?,
         Ok(_) => {}
@@ -142,10 +143,9 @@ pub fn exit_code(run: &Run) -> ExitCode {
 pub fn announce(method: &str, target: &str, plan: &Plan, health: Option<&Health>) -> String {
     let mut line = format!("{method} on {}   ", emit::plain(target));
     if plan.seconds > 0.0 {
-        let time = units::span(plan.seconds);
         line += &match target.starts_with(drives::PREFIX) {
-            true => format!("{time} simulated, "),
-            false => format!("about {time}, "),
+            true => format!("{} simulated, ", units::duration(plan.seconds)),
+            false => format!("about {}, ", units::span(plan.seconds)),
         };
     }
     line += &match plan.write_bytes_max {
@@ -214,6 +214,7 @@ pub fn plan(
             "borrows: overwrites blocks that a journal holds, and puts their content back"
         }
         Safety::Destroys => "destroys: content is lost",
+        Safety::Other(_) => plan.safety.name(),
     };
     let region = units::binary(plan.region_bytes);
     format!(

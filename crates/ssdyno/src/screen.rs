@@ -10,7 +10,15 @@ const WIDTH: usize = 100;
 
 /// The style of stdout. `NO_COLOR` and pipes get plain text.
 pub fn style() -> Style {
-    let terminal = stdout().is_terminal();
+    style_of(stdout().is_terminal())
+}
+
+/// The style of stderr, where progress is shown.
+pub fn progress_style() -> Style {
+    style_of(stderr().is_terminal())
+}
+
+fn style_of(terminal: bool) -> Style {
     let no_colour = env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let dumb = env::var("TERM").is_ok_and(|t| t == "dumb");
     Style { colour: terminal && !no_colour && !dumb, width: width(), unicode: unicode() }

@@ -154,7 +154,19 @@ fn pages(place: &Path) -> Vec<(String, String)> {
         assert!(screen.lines().count() <= 30, "{name}: more than a page\n{screen}");
         (name.to_string(), std::fs::read_to_string(path).expect("a page"))
     };
-    known.as_array().expect("a list").iter().map(page).collect()
+    let mut pages: Vec<_> = known.as_array().expect("a list").iter().map(page).collect();
+    pages.push(("replicate".into(), replicated(place)));
+    pages
+}
+
+/// The page of a document with lines and bars.
+fn replicated(place: &Path) -> String {
+    let path = place.join("replicate.page.html");
+    let html = format!("--html={}", path.display());
+    let output = ssdyno(place).args(["replicate", "003", "--quiet", &html]).output();
+    let said = output.expect("it starts").stderr;
+    assert!(String::from_utf8_lossy(&said).contains("replicate.page.html"), "{said:?}");
+    std::fs::read_to_string(path).expect("a page")
 }
 
 /// The command in a place of its own.

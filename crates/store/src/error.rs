@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::ErrorCode;
+use rustix::fs::statvfs;
+use rustix::process::{Resource, getrlimit};
 
 use crate::RECORD_BYTES_MAX;
 
@@ -71,6 +73,25 @@ pub enum StoreError {
     Full {
         /// The file.
         path: PathBuf,
+    },
+    /// The limit on the size of files keeps the store from growing. Earlier runs stay readable.
+    #[error(
+        "{}: the store cannot grow: this process may write files of {limit_bytes} bytes at most",
+        .path.display()
+    )]
+    Limited {
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// The file system failed to carry out an operation.
+    #[error("{}: the file system failed to {operation} the store: I/O error", .path.display())]
+    Failing {
+        /// The file.
+        path: PathBuf,
+        /// The operation: `read`, `write`, ...
+        operation: &'static str,
     },
     /// Another process held the lock for the whole timeout.
     #[error(
@@ -162,11 +183,50 @@ impl StoreError {
                 StoreError::Damaged { path, detail: source.to_string() }
             }
             Some(ErrorCode::DiskFull) => StoreError::Full { path },
+            Some(ErrorCode::SystemIoFailure) => cannot_grow(&path).unwrap_or_else(|| {
+                let operation = operation(&source);
+                StoreError::Failing { path, operation }
+            }),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
             Some(ErrorCode::ReadOnly) => {
                 StoreError::ReadOnly { path, why: "it may not be written".into() }
             }
             _ => StoreError::Sql { path, source },
         }
+    }
+}
+
+/// A file this close to a limit, or a file system with less left, has no room for the next page.
+const ROOM_BYTES: u64 = 128 << 10;
+
+/// SQLite reports a write beyond the limit of file sizes, and some on a full file system, as an I/O
+/// error. The reason is in their sizes.
+fn cannot_grow(path: &Path) -> Option<StoreError> {
+    let path = path.to_path_buf();
+    if let Some(limit_bytes) = getrlimit(Resource::Fsize).current {
+        let beside = ["", "-wal", "-journal"].map(|end| {
+            let mut name = path.clone().into_os_string();
+            name.push(end);
+            std::fs::metadata(name).map_or(0, |file| file.len())
+        });
+        if beside.iter().any(|bytes| bytes + ROOM_BYTES > limit_bytes) {
+            return Some(StoreError::Limited { path, limit_bytes });
+        }
+    }
+    let space = statvfs(path.parent()?).ok()?;
+    let full = space.f_bavail.saturating_mul(space.f_frsize) < ROOM_BYTES;
+    full.then_some(StoreError::Full { path })
+}
+
+/// The failed operation, from SQLite's extended code.
+fn operation(source: &rusqlite::Error) -> &'static str {
+    let code = source.sqlite_error().map_or(0, |error| error.extended_code) >> 8;
+    match code {
+        1 | 2 => "read",
+        3 => "write",
+        4 | 5 => "sync",
+        6 => "shorten",
+        10 | 17 => "remove a file beside",
+        _ => "use",
     }
 }

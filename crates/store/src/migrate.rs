@@ -9,12 +9,12 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use record::{Metric, Origin, OriginKind, Run, Series};
+use record::{Metric, Origin, OriginKind, Run, Series, Unit};
 use rusqlite::{Connection, Row, params};
 
 use crate::pack::{Packed, Torn, squeeze};
 use crate::rows::{self, Entry};
-use crate::series::{text_unit, unpack_values};
+use crate::series::unpack_values;
 use crate::summary::{Kind, Place, Summary};
 use crate::writer::Writer;
 
@@ -176,8 +176,7 @@ fn metrics(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Metric>> {
                WHERE run = ? ORDER BY position";
     let mut statement = conn.prepare_cached(sql)?;
     let rows = statement.query_map([number], |row| {
-        let unit = text_unit(row.get_ref(1)?.as_str()?);
-        let unit = unit.ok_or_else(|| rows::torn("no such unit"))?;
+        let unit = Unit::named(row.get_ref(1)?.as_str()?);
         let samples = unpack_values(row.get_ref(6)?.as_blob()?).map_err(rows::torn)?;
         let (value, low, high) = (row.get(2)?, row.get(3)?, row.get(4)?);
         let (name, n, covers, runs) = (row.get(0)?, row.get(5)?, None, None);
@@ -222,7 +221,7 @@ fn unpack_1(series: &mut Series, points: usize, data: &[u8]) -> Result<(), Torn>
     let mut columns = Vec::new();
     while !packed.is_empty() {
         let (name, unit) = (text(&mut packed)?, text(&mut packed)?);
-        let unit = text_unit(&unit).ok_or_else(|| Torn::new("no such unit"))?;
+        let unit = Unit::named(&unit);
         let values = unpack_values(packed.take(bytes)?)?;
         columns.push((name, unit, values));
     }

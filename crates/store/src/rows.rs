@@ -7,12 +7,12 @@
 
 use std::fmt::Display;
 
-use record::{Covers, Document, Metric, RecordHash, Run, Series};
+use record::{Covers, Document, Metric, RecordHash, Run, Series, Unit};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::pack::{Torn, expand, squeeze};
-use crate::series::{pack, pack_values, text_unit, unit_text, unpack_onto, unpack_values};
+use crate::series::{pack, pack_values, unpack_onto, unpack_values};
 use crate::summary::{Kind, Summary};
 use crate::writer::Writer;
 use crate::{RECORD_BYTES_MAX, StoreError, latencies, words};
@@ -64,6 +64,7 @@ fn without_bulk(run: &Run) -> Run {
         number: None,
         started: run.started.clone(),
         seconds: run.seconds,
+        simulated_seconds: run.simulated_seconds,
         method: run.method.clone(),
         protocol: run.protocol,
         part_of: run.part_of.clone(),
@@ -186,8 +187,8 @@ pub(crate) fn put_metrics(
         let alone = value.is_some_and(|value| m.samples == [value]);
         let samples = (!alone).then(|| pack_values(&m.samples));
         let name = words::put(conn, &m.name)?;
-        let unit = words::put(conn, &unit_text(m.unit))?;
-        let covers = m.covers.map(Covers::name);
+        let unit = words::put(conn, m.unit.name())?;
+        let covers = m.covers.as_ref().map(Covers::name);
         let Metric { n, runs, .. } = m;
         statement.execute(params![
             number, position, name, unit, value, low, high, n, samples, covers, runs
@@ -363,8 +364,7 @@ fn metric(row: &Row<'_>) -> rusqlite::Result<Metric> {
         Err(_) => torn,
     };
     let wrong = |why: String| self::torn(position(Torn(why)));
-    let unit = row.get_ref(1)?.as_str()?;
-    let unit = text_unit(unit).ok_or_else(|| wrong(format!("no unit '{unit}'")))?;
+    let unit = Unit::named(row.get_ref(1)?.as_str()?);
     let value = |column| -> rusqlite::Result<Option<f64>> {
         let value: Option<f64> = row.get(column)?;
         let finite = value.is_none_or(f64::is_finite);
@@ -375,7 +375,7 @@ fn metric(row: &Row<'_>) -> rusqlite::Result<Metric> {
         None => own.into_iter().collect(),
         Some(packed) => unpack_values(packed).map_err(|e| self::torn(position(e)))?,
     };
-    let covers = row.get_ref(8)?.as_str_or_null()?.and_then(Covers::named);
+    let covers = row.get_ref(8)?.as_str_or_null()?.map(Covers::named);
     let (name, n, runs) = (row.get(0)?, row.get(5)?, row.get(9)?);
     Ok(Metric { name, unit, value: own, low, high, n, samples, covers, runs })
 }

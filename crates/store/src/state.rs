@@ -61,5 +61,9 @@ pub(crate) fn last(
 }
 
 fn state(word: &str) -> State {
-    serde_json::from_value(word.into()).unwrap_or_default()
+    match State::named(word) {
+        // A state of a later version tells this one nothing.
+        State::Other(_) => State::Unknown,
+        state => state,
+    }
 }

@@ -1,7 +1,7 @@
 //! The columns of a run: everything a list shows or filters, drawn from the record when it is
 //! written, so that listing parses no record.
 
-use record::{HistoryKey, Metric, Run, State, TargetKind};
+use record::{HistoryKey, Metric, Run, TargetKind};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::StoreError;
@@ -84,7 +84,7 @@ impl Summary {
             cut_short: run.cut_short.clone(),
             answer: run.answer.as_ref().map(|answer| answer.headline.clone()),
             headline: headline(&run.metrics),
-            state_after: state_word(run.state_after),
+            state_after: run.state_after.to_string(),
             reads_only: plan.is_some_and(|p| p.write_bytes_max == 0 && p.destroys.is_none()),
             whole_drive: run.target.kind == TargetKind::Device && whole,
             written_bytes: run.health_after.as_ref().and_then(|health| health.written_bytes),
@@ -106,11 +106,6 @@ fn headline(metrics: &[Metric]) -> Vec<u8> {
         }
     }
     positions
-}
-
-/// The name of a state, as in JSON.
-pub(crate) fn state_word(state: State) -> String {
-    serde_json::to_value(state).ok().and_then(|v| v.as_str().map(String::from)).unwrap_or_default()
 }
 
 /// Target and drive of a run.

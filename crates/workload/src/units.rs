@@ -125,6 +125,16 @@ pub fn span(seconds: f64) -> String {
     }
 }
 
+/// A time span in one unit: `0.9 s`, `41 s`, `6 min`, `2.3 h`.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 9.95 => format!("{s:.1} s"),
+        s if s < 119.5 => format!("{s:.0} s"),
+        s if s < 7170.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
 /// Three significant digits: `1.00`, `41.2`, `812`.
 pub fn significant(value: f64) -> String {
     match value.abs() {

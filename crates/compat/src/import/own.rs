@@ -64,7 +64,7 @@ fn table(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             n: n.parse().map_err(|_| wrong())?,
             samples: samples.split(' ').filter_map(|s| s.parse().ok()).collect(),
             // Tables of earlier versions end before it.
-            covers: covers.first().and_then(|name| Covers::named(name)),
+            covers: covers.first().filter(|name| !name.is_empty()).map(|name| Covers::named(name)),
             runs: None,
         };
         if let Some((_, run)) = runs.last_mut() {

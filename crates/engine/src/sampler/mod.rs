@@ -192,7 +192,7 @@ impl<'a> Sampler<'a> {
             self.subject.pulse.witness.sleeps(origin + due);
             let report = reports.recv_timeout(Duration::from_nanos(due - begun));
             let now = self.now();
-            let still = self.seen.standstills.look(due, now, interval);
+            let still = self.seen.standstills.look(begun, due, now, interval);
             self.subject.pulse.witness.woke(still.map_or(0, |_| now - begun));
             self.patience.excuse(still.unwrap_or(0));
             match report {
@@ -352,8 +352,8 @@ impl<'a> Sampler<'a> {
         self.seen.too_hot |= self.subject.hot_c.is_some_and(|limit| now >= limit);
     }
 
-    /// Emits every row that ends at interval `upto` or before, including silent ones: a stall is a row
-    /// of zeros.
+    /// Emits every row that ends at interval `upto` or before, including silent ones: a stall of the drive is
+    /// a row of zeros, a standstill of the process one of unknown values.
     fn emit_until(&mut self, upto: u64) {
         loop {
             let end = self.emitted + self.seen.grain;
@@ -399,6 +399,7 @@ impl<'a> Sampler<'a> {
             max_ns: both.map(|k| k.and_then(|k| k.service.max())),
             device_bytes: device.map(|d| [d.read_bytes, d.written_bytes]),
             temperature_c: sample.and_then(|s| s.temperature_c).or(self.reported_c),
+            stood_still: self.seen.standstills.touch(start_ns, end_ns),
         };
         let rate = |bytes: u64| bytes as f64 * 1e9 / self.subject.interval_ns as f64;
         let rates = extremes.map(|(least, most)| (rate(least), rate(most)));

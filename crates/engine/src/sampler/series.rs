@@ -53,7 +53,9 @@ pub(super) fn push_row(
     extremes: Option<[(f64, f64); 2]>,
 ) {
     let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
-    let ns = |value: Option<u64>| value.map(|v| v as f64);
+    // What moved in a part of an interval is no rate of the drive.
+    let known = |value: f64| (!interval.stood_still).then_some(value);
+    let ns = |value: Option<u64>| value.and_then(|v| known(v as f64));
     let mut row = Vec::with_capacity(12);
     let names = [
         ["read", "read.ops", "read.p50", "read.p99", "read.max", "device.read"],
@@ -62,19 +64,19 @@ pub(super) fn push_row(
     let ends = [["read.low", "read.high"], ["write.low", "write.high"]];
     for (side, [bytes, ops, p50, p99, max, device]) in names.into_iter().enumerate() {
         if let Some(seen) = interval.device_bytes {
-            row.push((device, Unit::BytesPerSecond, Some(seen[side] as f64 / seconds)));
+            row.push((device, Unit::BytesPerSecond, known(seen[side] as f64 / seconds)));
         }
         if totals[side].is_none() {
             continue;
         }
-        row.push((bytes, Unit::BytesPerSecond, Some(interval.bytes[side] as f64 / seconds)));
-        row.push((ops, Unit::Iops, Some(interval.ops[side] as f64 / seconds)));
+        row.push((bytes, Unit::BytesPerSecond, known(interval.bytes[side] as f64 / seconds)));
+        row.push((ops, Unit::Iops, known(interval.ops[side] as f64 / seconds)));
         row.push((p50, Unit::Nanoseconds, ns(interval.p50_ns[side])));
         row.push((p99, Unit::Nanoseconds, ns(interval.p99_ns[side])));
         row.push((max, Unit::Nanoseconds, ns(interval.max_ns[side])));
         if let Some(rates) = extremes {
-            row.push((ends[side][0], Unit::BytesPerSecond, Some(rates[side].0)));
-            row.push((ends[side][1], Unit::BytesPerSecond, Some(rates[side].1)));
+            row.push((ends[side][0], Unit::BytesPerSecond, known(rates[side].0)));
+            row.push((ends[side][1], Unit::BytesPerSecond, known(rates[side].1)));
         }
     }
     if interval.temperature_c.is_some() {

@@ -158,6 +158,7 @@ mod tests {
             started: String::new(),
             seconds: None,
             method: method.into(),
+            simulated_seconds: None,
             target,
             environment: Environment::default(),
             plan: Some(plan),

@@ -18,7 +18,7 @@ mod unit;
 
 pub use self::document::{Basis, Document, Experiment, parse};
 pub use self::reading::{Compared, compare, difference};
-pub use self::time_series::TimeSeries;
+pub use self::time_series::{Reading, Take, TimeSeries};
 pub use self::unit::Unit;
 use crate::error::{LabError, Result};
 use crate::request::Target;

@@ -1,20 +1,25 @@
 //! The answer of a record as it is shown: stored, or computed where the record has none; of a run
 //! that ended early, with the amount that it did.
 
-use record::{Answer, HEADLINE_MAX, Run, Series, Stamp, Unit};
-use workload::units::decimal;
+use record::{Answer, Ending, HEADLINE_MAX, Run, Series, Stamp, Unit};
+use workload::units::{decimal, duration};
 
-use super::{by_hand, duration, general, prepare};
+use super::{by_hand, general, prepare};
 use crate::{Outcome, find};
 
-/// The answer to the question of a run. Every run has one, also one that measured nothing.
+/// The answer to the question of a run. Every run has one, also one that measured nothing. Its stamp
+/// is the worse of the one that was stored and the one that follows from the record.
 pub fn of_record(run: &Run) -> Answer {
     let stored = run.answer.clone();
-    let answer = stored.or_else(|| computed(run)).unwrap_or_else(|| nothing(run));
-    match run.complete || run.origin.is_some() || begins_as_ended(&answer.headline) {
-        true => answer,
-        false => Answer { headline: ended(run, &answer.headline), ..answer },
+    let mut answer = stored.or_else(|| computed(run)).unwrap_or_else(|| nothing(run));
+    let stamp = Stamp::of_run(run);
+    if stamp.level() >= answer.stamp.level() {
+        answer.stamp = stamp;
     }
+    if run.ending() != Ending::Whole && !begins_as_ended(&answer.headline) {
+        answer.headline = ended(run, &answer.headline);
+    }
+    answer
 }
 
 /// The first words of runs that ended early.
@@ -47,7 +52,7 @@ fn nothing(run: &Run) -> Answer {
     Answer {
         question,
         headline: NOTHING.into(),
-        stamp: Stamp::of(&run.warnings, &run.verdicts),
+        stamp: Stamp::of_run(run),
         tiles: Vec::new(),
         charts: Vec::new(),
         limits: Vec::new(),
@@ -59,14 +64,13 @@ const NOTHING: &str = "Nothing was measured.";
 
 /// `Cut short after 41 GB: 5.00 GB/s from end to end.`
 fn ended(run: &Run, headline: &str) -> String {
-    let stopped = run.cut_short.as_deref().is_none_or(|why| why.contains("interrupt"));
     let written: f64 = run.series.iter().map(written).sum();
     let after = match (written >= 1e6, run.seconds) {
         (true, _) => format!(" after {} written", decimal(written as u64)),
         (false, Some(seconds)) => format!(" after {}", duration(seconds)),
         (false, None) => String::new(),
     };
-    let begin = format!("{}{after}: ", if stopped { CUT } else { FAILED });
+    let begin = format!("{}{after}: ", if run.ending() == Ending::Failed { FAILED } else { CUT });
     let headline = match headline {
         NOTHING => "nothing was measured.",
         known => known,

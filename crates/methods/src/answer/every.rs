@@ -1,7 +1,7 @@
 //! The promises of every answer: a run of each registered method on a small drive has one that a
 //! person can read.
 
-use record::{Answer, ChartKind, HEADLINE_MAX, TargetKind};
+use record::{Answer, ChartKind, FindingKind, HEADLINE_MAX, Run, Stamp, TargetKind};
 
 use crate::fake::{Fake, FlashTraits, Traits, perform};
 use crate::{Method, Options, Outcome, all};
@@ -62,6 +62,36 @@ fn faults(out: &Outcome, answer: &Answer) -> Vec<String> {
         }
     }
     faults
+}
+
+/// The stamp of every method's record says when the run did not end by itself, whether the record
+/// was stored with an answer or a kill left it without one.
+#[test]
+fn no_record_of_a_run_that_ended_early_is_stamped_believable() {
+    let ends = [
+        (Some("I/O error: EIO"), FindingKind::RunFailed),
+        (Some("interrupted"), FindingKind::CutShort),
+        (None, FindingKind::CutShort),
+    ];
+    for method in all() {
+        let name = method.info().name;
+        let out = ran(*method);
+        for ((why, kind), stored) in ends.iter().flat_map(|end| [(end, true), (end, false)]) {
+            let mut run = Run::new(name, Fake::new(Traits::default()).info.target.clone());
+            run.cut_short = why.map(String::from);
+            run.answer = out.answer.clone().filter(|_| stored);
+            run.metrics.clone_from(&out.metrics);
+            let answer = crate::answer(&run);
+            match &answer.stamp {
+                Stamp::Reservations(kinds) => assert_eq!(kinds[0], *kind, "{name}, {why:?}"),
+                // Figures of memory are worse than those of a part.
+                Stamp::NotTheDrive(_) => assert!(stored, "{name}, {why:?}"),
+                Stamp::Believable => panic!("{name}, {why:?}: believable"),
+            }
+            let whole = crate::answer(&Run { complete: true, answer: None, ..run });
+            assert_eq!(whole.stamp, Stamp::Believable, "{name}");
+        }
+    }
 }
 
 #[test]

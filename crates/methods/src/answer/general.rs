@@ -111,7 +111,7 @@ fn title(unit: Unit) -> &'static str {
         Unit::Nanoseconds => "Time of each figure",
         Unit::Bytes => "Bytes of each figure",
         Unit::Celsius => "Temperatures",
-        Unit::Number => "Figures",
+        Unit::Number | Unit::Other(_) => "Figures",
     }
 }
 
@@ -125,5 +125,6 @@ fn shown(metric: &Metric) -> String {
         Unit::Bytes => decimal(value.max(0.0) as u64),
         Unit::Celsius => format!("{value:.0} C"),
         Unit::Number => amount(value),
+        Unit::Other(unit) => format!("{} {}", amount(value), unit),
     }
 }

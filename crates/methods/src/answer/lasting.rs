@@ -5,9 +5,9 @@ use record::Statistic::{
     LostFrames, MetadataWrites, Ratio, TimeToThrottle, WorstPercent,
 };
 use record::{Answer, Axis, Better, Chart, Mark, Metric, MetricKey, Statistic, Unit, VerdictKind};
-use workload::units::decimal;
+use workload::units::{decimal, duration};
 
-use super::{Draft, duration, name_of, rate};
+use super::{Draft, name_of, rate};
 use crate::Outcome;
 use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
 

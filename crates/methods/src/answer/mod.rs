@@ -180,13 +180,3 @@ pub(crate) fn count(value: f64) -> String {
 pub(crate) fn times(factor: f64) -> String {
     if factor >= 9.95 { format!("{factor:.0} times") } else { format!("{factor:.1} times") }
 }
-
-/// `0.9 s`, `41 s`, `6 min`, `2.3 h`.
-pub(crate) fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 9.95 => format!("{s:.1} s"),
-        s if s < 119.5 => format!("{s:.0} s"),
-        s if s < 7170.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
-    }
-}

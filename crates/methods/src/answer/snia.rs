@@ -4,10 +4,10 @@ use record::Statistic::{
     End, FirstRound, Max, P99, Plateau, PlateauRound, Pts, PtsRound, Recovery,
 };
 use record::{Answer, Axis, Band, Better, Chart, Metric, MetricKey, Statistic, Unit, size_word};
-use workload::units::{binary, latency as time, parse_bytes};
+use workload::units::{binary, duration, latency as time, parse_bytes};
 
 use super::lasting::seconds;
-use super::{Draft, count, duration, name_of, rate};
+use super::{Draft, count, name_of, rate};
 use crate::Outcome;
 
 /// Values of a window that is steady by the specification stay within this share of their mean.

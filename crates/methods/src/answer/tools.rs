@@ -162,7 +162,7 @@ pub(crate) fn prepare(out: &Outcome) -> Option<Answer> {
         State::Filled => "The drive is full: everything was written once in order",
         State::Used => "The drive is used: everything was written over at random",
         State::Trimmed => "The drive is trimmed: used, then everything discarded",
-        State::Unknown => "The state of the drive is unknown",
+        State::Unknown | State::Other(_) => "The state of the drive is unknown",
     };
     let sentence = trimmed.unwrap_or_else(|| state.to_string());
     let figures: Vec<&Metric> = out.metrics.iter().collect();

@@ -1,10 +1,10 @@
 //! The conclusion and the answer of `restore`.
 
 use record::{Answer, Better, Chart, Evidence, Explained, Unit, Verdict, VerdictKind};
-use workload::units::decimal;
+use workload::units::{decimal, duration};
 
 use crate::Outcome;
-use crate::answer::{Draft, duration, rate};
+use crate::answer::{Draft, rate};
 
 /// Another part that is slower by less than this may be the limit as well.
 const CLEAR: f64 = 1.1;

@@ -19,7 +19,7 @@ const VALUE: f64 = 96.0;
 const LINE: f64 = 18.0;
 
 /// Most room for names on a desk.
-const NAMES_MAX: f64 = 250.0;
+const NAMES_MAX: f64 = 330.0;
 
 struct Bar {
     group: String,

@@ -25,8 +25,12 @@ const NARROW: f64 = 358.0;
 
 /// All charts of the run's answer that have something to draw.
 pub(crate) fn charts(run: &Run) -> Vec<Markup> {
-    let charts = run.answer.iter().flat_map(|answer| &answer.charts);
-    charts.filter_map(|chart| figure(chart, run)).collect()
+    drawn(run.answer.as_ref().map_or(&[], |answer| &answer.charts), run)
+}
+
+/// Those charts that have something to draw in a record.
+pub(crate) fn drawn(charts: &[Chart], run: &Run) -> Vec<Markup> {
+    charts.iter().filter_map(|chart| figure(chart, run)).collect()
 }
 
 /// A chart as a figure; `None` where the record has none of its sources.

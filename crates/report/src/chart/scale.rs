@@ -101,7 +101,7 @@ pub(super) fn unit_of_axis(unit: Unit, most: f64) -> (f64, &'static str) {
         Unit::Nanoseconds => of(&[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")]),
         Unit::Bytes => bytes(most),
         Unit::Celsius => (1.0, "°C"),
-        Unit::Number => (1.0, ""),
+        Unit::Number | Unit::Other(_) => (1.0, ""),
     }
 }
 
@@ -123,6 +123,7 @@ pub(super) fn horizontal(axis: &Axis, most: f64) -> (f64, String) {
         Axis::Rest => (1.0, "rest before the work, seconds".into()),
         Axis::QueueDepth => (1.0, "in flight".into()),
         Axis::ReadShare => (1.0, "share of reads".into()),
+        Axis::ShareOfBytes => (1.0, "share of the bytes, percent".into()),
         Axis::Demand => (1.0, "offered load, operations a second".into()),
         Axis::BlockSize => (1.0, "size of one transfer".into()),
         Axis::Offset => (1.0, "distance from the boundary".into()),
@@ -178,6 +179,7 @@ pub(super) fn shown(unit: Unit, value: f64) -> String {
         Unit::Celsius => format!("{value:.0} °C"),
         Unit::Number if value.abs() >= 1000.0 => amount(value),
         Unit::Number => plain(three(value)),
+        Unit::Other(unit) => format!("{} {unit}", plain(three(value))),
     }
 }
 

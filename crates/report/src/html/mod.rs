@@ -8,7 +8,7 @@
 mod figures;
 mod numbers;
 mod parts;
-mod sheet;
+pub(crate) mod sheet;
 mod summary;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};

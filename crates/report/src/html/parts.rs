@@ -331,7 +331,7 @@ pub(super) fn plan(run: &Run) -> Markup {
 }
 
 fn state(state: State) -> Option<String> {
-    (state != State::Unknown).then(|| facts::state(state).to_string())
+    (state != State::Unknown).then(|| state.to_string())
 }
 
 fn steps(run: &Run, plan: &Plan) -> Markup {

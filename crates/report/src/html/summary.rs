@@ -64,10 +64,7 @@ fn verdict(run: &Run) -> (&'static str, String) {
         return ("warn", "Nothing was measured.".to_string());
     }
     if let Some(answer) = &run.answer {
-        let tone = match answer.stamp {
-            Stamp::NotTheDrive(_) => "bad",
-            Stamp::Believable | Stamp::Reservations(_) => "plain",
-        };
+        let tone = if answer.stamp.level() < Level::Bad { "plain" } else { "bad" };
         return (tone, answer.headline.clone());
     }
     let doubts = facts::doubts(run);
@@ -84,10 +81,10 @@ fn verdict(run: &Run) -> (&'static str, String) {
 }
 
 fn stamp_tone(stamp: &Stamp) -> &'static str {
-    match stamp {
-        Stamp::Believable => "good",
-        Stamp::Reservations(_) => "warn",
-        Stamp::NotTheDrive(_) => "bad",
+    match stamp.level() {
+        Level::Note => "good",
+        Level::Warn => "warn",
+        Level::Bad | Level::Other(_) => "bad",
     }
 }
 

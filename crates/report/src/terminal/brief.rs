@@ -1,7 +1,7 @@
 //! The screen of a run within one page: the answer, the stamp, the main numbers, their limits, the
 //! checks, and the next command. Evidence, all values and time series are on the screen in full.
 
-use record::{Answer, Covers, Level, Metric, Run, Stamp, Unit, Verdict, VerdictKind};
+use record::{Answer, Covers, Level, Metric, MetricKey, Order, Run, Unit, Verdict, VerdictKind};
 use workload::OpKind;
 use workload::units::{amount, latency};
 
@@ -16,6 +16,9 @@ use crate::table::{Align, Cell, Table};
 
 /// A prediction whose ends differ by more than this factor predicts nothing.
 const NOISY_FROM: f64 = 2.0;
+
+/// The method whose result is a grid.
+const GRID: &str = "quick";
 
 /// Conclusions shown besides limits and checks.
 const WHY_MAX: usize = 3;
@@ -33,10 +36,10 @@ pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
     let headline =
         if unicode { answer.headline.clone() } else { answer.headline.replace('±', "+-") };
     page.plain(Ink::Strong, &headline);
-    let sign = match answer.stamp {
-        Stamp::Believable => "OK",
-        Stamp::Reservations(_) => "!",
-        Stamp::NotTheDrive(_) => "!!",
+    let sign = match answer.stamp.level() {
+        Level::Note => "OK",
+        Level::Warn => "!",
+        Level::Bad | Level::Other(_) => "!!",
     };
     let stamp = [Some(format!("{sign}  {}", facts::stamp(&answer.stamp))), grounds(run)];
     let stamp: Vec<String> = stamp.into_iter().flatten().collect();
@@ -47,8 +50,8 @@ pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
         page.labelled("result", Ink::Plain, "nothing was measured");
     } else if run.method == "io" {
         io::body(page, run);
-    } else if grid.rows.iter().any(|row| main(row) && row.has_rate()) && run.method == "quick" {
-        let table = widest(page.style, |wide| cells(&grid, wide));
+    } else if grid.rows.iter().any(|row| main(row) && row.has_rate()) && run.method == GRID {
+        let table = widest(page.style, |wide| cells(&grid, wide, quantity::UNKNOWN));
         page.block(&table.render(page.style));
     } else {
         let table = widest(page.style, |wide| tiles(answer, run, wide));
@@ -60,6 +63,32 @@ pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
     doubts(page, run);
     page.blank();
     more(page, run);
+}
+
+/// The grid with a place for every cell of the plan.
+pub(super) fn so_far(run: &Run, style: &Style) -> Option<String> {
+    let plan = run.plan.as_ref().filter(|_| run.method == GRID)?;
+    let mut known = Run { metrics: run.metrics.clone(), ..Run::new(GRID, run.target.clone()) };
+    for key in plan.steps.iter().map(|step| MetricKey::parse(&step.name)) {
+        let cell = key.as_cell().filter(|cell| cell.words.is_empty());
+        let Some(cell) = cell.filter(|_| key.statistic.is_none()) else { continue };
+        let unit = match cell.order {
+            Order::Sequential => Unit::BytesPerSecond,
+            Order::Random | Order::Mixed => Unit::Iops,
+        };
+        // A mix has a place for each of its sides.
+        for op in key.direction().map_or(DIRECTIONS.to_vec(), |op| vec![op]) {
+            let name =
+                MetricKey::cell(cell.order, Some(op), cell.block_bytes, cell.depth).to_string();
+            if known.metric(&name).is_none() {
+                known.metrics.push(Metric { value: None, ..Metric::single(name, unit, 0.0) });
+            }
+        }
+    }
+    let grid = Grid::of(&known);
+    let unmeasured = style.either("\u{b7}", ".");
+    let table = widest(style, |wide| cells(&grid, wide, unmeasured));
+    (!grid.rows.is_empty()).then(|| table.render(style))
 }
 
 /// The run and its drive, a line each where there is room.
@@ -112,8 +141,9 @@ fn main(row: &Row<'_>) -> bool {
     row.key.words.is_empty() || row.read_percent.is_some()
 }
 
-/// Workloads down; reads and writes across, each with the range of the next run or its latency.
-fn cells(grid: &Grid<'_>, wide: bool) -> Table {
+/// Workloads down; reads and writes across, each with the range of the next run or its latency. A cell
+/// without a value holds `unmeasured`.
+fn cells(grid: &Grid<'_>, wide: bool, unmeasured: &str) -> Table {
     let rows: Vec<&Row<'_>> = grid.rows.iter().filter(|row| main(row) && row.has_rate()).collect();
     let both = rows.iter().any(|row| row.both.is_some());
     let has = |d: OpKind| grid.has_rate(d) || (both && d == OpKind::Read);
@@ -134,14 +164,17 @@ fn cells(grid: &Grid<'_>, wide: bool) -> Table {
     for row in rows {
         let mut line = vec![Cell::from(row.label())];
         if let Some(metric) = row.both {
-            line.push(Cell::new(Ink::Strong, rate(metric)));
+            line.push(Cell::new(Ink::Strong, rate(metric, unmeasured)));
             line.push(Cell::free(Ink::Dim, "reads and writes together"));
             table.row(line);
             continue;
         }
         for side in &sides {
             let found = row.side(*side);
-            line.push(Cell::new(Ink::Strong, found.rate.map(rate).unwrap_or_default()));
+            line.push(Cell::new(
+                Ink::Strong,
+                found.rate.map(|metric| rate(metric, unmeasured)).unwrap_or_default(),
+            ));
             if wide {
                 line.push(Cell::dim(
                     found.rate.map(|m| note(m, found.latency[1], row)).unwrap_or_default(),
@@ -153,11 +186,12 @@ fn cells(grid: &Grid<'_>, wide: bool) -> Table {
     table
 }
 
-/// `7090 MB/s`, `188k IOPS`.
-fn rate(metric: &Metric) -> String {
+/// `7090 MB/s`, `188k IOPS`; of no value `unmeasured`.
+fn rate(metric: &Metric, unmeasured: &str) -> String {
     match (metric.unit, metric.value) {
+        (_, None) => unmeasured.to_string(),
         (Unit::Iops, Some(value)) => format!("{} IOPS", short(value)),
-        (unit, value) => quantity::show_known(unit, value),
+        (unit, Some(value)) => quantity::show(unit, value),
     }
 }
 
@@ -176,6 +210,7 @@ fn range(metric: &Metric) -> String {
         Some(Covers::NextRun) => "next",
         Some(Covers::Rounds) => "rounds",
         Some(Covers::Resolution) => "within",
+        Some(Covers::Other(_)) => "from",
         Some(Covers::Mean) | None => "95%",
     };
     if metric.covers == Some(Covers::NextRun) && high > NOISY_FROM * low {

@@ -40,6 +40,12 @@ pub fn terminal(run: &Run, style: &Style) -> String {
     page.finish()
 }
 
+/// The grid of a run that goes on, for the screen of its progress: values as they are measured, and
+/// places for those of the plan. `None` of a method without a grid.
+pub fn grid_so_far(run: &Run, style: &Style) -> Option<String> {
+    brief::so_far(run, style)
+}
+
 /// The run as text with all values of the grid, time series, conclusions, doubts and the machine.
 pub fn terminal_in_full(run: &Run, style: &Style) -> String {
     let mut page = Page::new(style);
@@ -96,10 +102,10 @@ fn header(page: &mut Page, run: &Run) {
 }
 
 fn stamp_ink(stamp: &Stamp) -> Ink {
-    match stamp {
-        Stamp::Believable => Ink::Good,
-        Stamp::Reservations(_) => Ink::Warn,
-        Stamp::NotTheDrive(_) => Ink::Bad,
+    match stamp.level() {
+        Level::Note => Ink::Good,
+        Level::Warn => Ink::Warn,
+        Level::Bad | Level::Other(_) => Ink::Bad,
     }
 }
 
@@ -163,7 +169,7 @@ fn conclusions(page: &mut Page, run: &Run) {
 
 fn distrust(page: &mut Page, doubt: &Doubt<'_>) {
     let (mark, ink) = match doubt.finding.level {
-        Level::Bad => ("!!", Ink::Bad),
+        Level::Bad | Level::Other(_) => ("!!", Ink::Bad),
         Level::Warn => ("!", Ink::Warn),
         Level::Note => ("-", Ink::Plain),
     };

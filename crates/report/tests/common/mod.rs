@@ -449,6 +449,7 @@ pub fn empty() -> Run {
         number: Some(195),
         started: "2026-11-21T20:50:01+01:00".into(),
         seconds: None,
+        simulated_seconds: None,
         method: "quick".into(),
         target: Target {
             spec: ".".into(),

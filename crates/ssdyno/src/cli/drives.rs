@@ -80,6 +80,10 @@ pub struct ReplicateArgs {
     /// Only experiments whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
+    /// Also write a page, published figures beside ours, to FILE or beside the store
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(conflicts_with = "target")]
+    pub html: Option<Option<PathBuf>>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -30,7 +30,7 @@ pub use self::partition::PartitionArgs;
 pub use self::prepare::{DriverArgs, EraseArgs, PrepareArgs, StateWanted};
 pub use self::records::{CompareArgs, ExportArgs, RmArgs, RunsArgs, ShowArgs};
 pub use self::recover::RecoverArgs;
-pub use self::run::{DoctorArgs, ListArgs, MethodsArgs, RunArgs};
+pub use self::run::{DoctorArgs, ListArgs, MethodsArgs, RESUME, RunArgs};
 pub use self::target::{MeasureArgs, OutputArgs, StoreArgs, TargetArgs};
 
 const STYLES: Styles = Styles::styled()

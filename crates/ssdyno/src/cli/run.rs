@@ -19,8 +19,7 @@ pub struct RunArgs {
     #[arg(long, short, value_name = "METHOD", default_value = "quick", value_delimiter = ',')]
     #[arg(add = complete::methods())]
     pub method: Vec<String>,
-    /// Do the steps of this file, or of a bundled protocol: board-against-board, state-bars; with
-    /// --resume, those after its last record
+    /// Do the steps of this file, or of a bundled protocol: board-against-board, state-bars
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "time", "replicates"])]
     pub protocol: Option<String>,
     /// Answers to the protocol's questions, for a run that nobody watches: STEP = "answer"
@@ -51,6 +50,9 @@ impl From<&RunArgs> for Options {
     }
 }
 
+/// The option that protocols have too.
+pub const RESUME: &str = "resume";
+
 /// Options that single methods declare, by name, with their words.
 #[derive(Clone, Debug, Default)]
 pub struct MethodArgs {
@@ -72,7 +74,10 @@ impl Args for MethodArgs {
 
 /// The argument of a declared option.
 fn argument(option: &'static dyn Declared, methods: &[&str]) -> Arg {
-    let help = format!("{}: {}", methods.join(", "), option.help());
+    let mut help = format!("{}: {}", methods.join(", "), option.help());
+    if option.name() == RESUME {
+        help += "; with --protocol: do the steps after its last record";
+    }
     let arg = Arg::new(option.name()).help(help).help_heading("Test");
     match option.form() {
         Form::Switch | Form::Unwritten => arg.long(option.name()).action(ArgAction::SetTrue),

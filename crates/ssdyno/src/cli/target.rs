@@ -102,7 +102,7 @@ impl InstrumentArgs {
     }
 }
 
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// Print the record as one line of JSON
@@ -111,6 +111,9 @@ pub struct OutputArgs {
     /// Print JSON: a line for every step and interval as it happens, then the record
     #[arg(long)]
     pub events: bool,
+    /// All values, conclusions with their evidence, time series, the machine
+    #[arg(long, short, conflicts_with_all = ["json", "events"])]
+    pub verbose: bool,
     /// File for the HTML report [default: beside the store]
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

@@ -37,7 +37,7 @@ pub fn run(args: &DoctorArgs) -> Result {
     text += match worst {
         None | Some(Level::Note) => "fit to measure\n",
         Some(Level::Warn) => "fit to measure, with care\n",
-        Some(Level::Bad) => "numbers from this machine do not describe a drive\n",
+        Some(Level::Bad | Level::Other(_)) => "numbers from this machine do not describe a drive\n",
     };
     present::print(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -47,7 +47,7 @@ fn line(finding: &Finding, style: &Style) -> String {
     let (ink, mark) = match finding.level {
         Level::Note => (Ink::Dim, "-"),
         Level::Warn => (Ink::Warn, "!"),
-        Level::Bad => (Ink::Bad, "x"),
+        Level::Bad | Level::Other(_) => (Ink::Bad, "x"),
     };
     let mut text =
         format!("{}  {}\n", style.paint(ink, mark), style.paint(Ink::Plain, &finding.text));

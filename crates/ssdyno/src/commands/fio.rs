@@ -161,7 +161,7 @@ fn seen(plan: &Plan) -> OutputArgs {
         Eta::Always => false,
         Eta::Auto => !std::io::stderr().is_terminal(),
     };
-    OutputArgs { json: false, events: false, html: None, quiet }
+    OutputArgs { quiet, ..OutputArgs::default() }
 }
 
 fn code(ran: &Ran<'_>) -> u8 {

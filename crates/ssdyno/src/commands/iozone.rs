@@ -90,7 +90,7 @@ fn execute(own: &Own, command: &Command) -> Result {
         ..LabRequest::default()
     };
     let quiet = own.quiet || own.json;
-    let output = OutputArgs { json: own.json, events: false, html: None, quiet };
+    let output = OutputArgs { json: own.json, quiet, ..OutputArgs::default() };
     if own.dry_run {
         session::show_plan(&request, &output, &work)?;
         return Ok(ExitCode::SUCCESS);

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use store::Store;
 
 use super::{io, session};
-use crate::cli::RunArgs;
+use crate::cli::{RESUME, RunArgs};
 use crate::failure::{Failure, REFUSED, Result, USAGE};
 use crate::{interrupt, present, screen};
 
@@ -26,7 +26,7 @@ pub fn run(file: &str, args: &RunArgs) -> Result {
         return Err(Failure::new(USAGE, text).advise("one `ssdyno run` for each"));
     };
     let (resume, others): (Vec<_>, Vec<_>) =
-        args.own.typed.iter().partition(|(name, _)| name == "resume");
+        args.own.typed.iter().partition(|(name, _)| name == RESUME);
     if !others.is_empty() {
         let text = "options of methods are in the protocol's file";
         return Err(Failure::new(USAGE, text).advise("options = { ... } in its steps"));

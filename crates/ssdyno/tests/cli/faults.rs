@@ -111,6 +111,16 @@ fn a_stopped_process_is_not_blamed_on_the_drive() {
             serde_json::from_str(said.out.lines().last().expect("a record")).expect("JSON");
         let found = warnings(&record);
         assert!(found.contains(&"stood-still"), "{pace:?}: {found:?}");
+        let series = record["series"].as_array().expect("series");
+        let rates = series.iter().flat_map(|series| {
+            let columns = series["columns"].as_array().expect("columns");
+            let reads = columns.iter().filter(|column| column["name"] == "read");
+            reads.flat_map(|column| column["values"].as_array().expect("values"))
+        });
+        let unknown = rates.clone().filter(|rate| rate.is_null()).count();
+        assert!(unknown >= 14, "{pace:?}: {unknown} intervals of 100 ms in a stop of 1.5 s");
+        let zeros = rates.filter(|rate| rate.as_f64() == Some(0.0)).count();
+        assert_eq!(zeros, 0, "{pace:?}: a rate of 0 in the stop");
         let longest = metric(&record, "service.max").expect("measured");
         assert!(longest < 1.2e9, "{pace:?}: {longest} ns is the stop");
         if pace.len() > 1 {

@@ -17,6 +17,7 @@ mod guard;
 mod hostile;
 mod io_words;
 mod kill;
+mod live;
 mod no_answer;
 mod outputs;
 mod own_drive;

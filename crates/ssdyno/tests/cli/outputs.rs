@@ -61,6 +61,32 @@ fn the_limit_of_file_sizes_is_an_error_with_a_reason() {
     assert!(place.left_behind().is_empty());
 }
 
+/// The store meets the same limit: a line with the file, the limit and the remedy, and the record of a
+/// run that had begun goes to a file or says where it is.
+#[test]
+fn a_store_that_may_not_grow_says_why() {
+    let place = Place::new();
+    let store = place.text("store");
+    let words = ["io", ".", "--rw", "read", "--size", "1MiB", "--ops", "9", "--quiet"];
+    let limited = |blocks: u32| {
+        let shell = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        let words =
+            [&["-c", &shell, env!("CARGO_BIN_EXE_ssdyno")][..], &words, &["--store", &store]];
+        let said = place.command_of(Path::new("sh"), &words.concat()).output().expect("starts");
+        let err = String::from_utf8_lossy(&said.stderr).into_owned();
+        (said.status.code(), err)
+    };
+    for blocks in [8, 64, 160] {
+        let (code, err) = limited(blocks);
+        assert_eq!(code, Some(4), "{blocks}: {err}");
+        assert!(!err.contains("disk I/O error"), "{blocks}: {err}");
+        let named = err.lines().find(|line| line.contains("the store cannot grow"));
+        assert!(named.is_some_and(|line| line.contains(&store)), "{blocks}: {err}");
+        assert!(err.contains("try: "), "{blocks}: {err}");
+        assert!(err.lines().count() <= 4, "{blocks}: {err}");
+    }
+}
+
 #[test]
 fn a_missing_io_uring_is_named() {
     let place = Place::new();

@@ -31,6 +31,7 @@ pub fn run(method: &str, model: &str, serial: &str) -> Run {
         number: None,
         started: "2026-11-21T14:30:00+01:00".into(),
         seconds: None,
+        simulated_seconds: None,
         method: method.into(),
         target: target(drive),
         environment: Environment { ssdyno: "0.1.0".into(), ..Environment::default() },

@@ -76,7 +76,7 @@ struct Screen {
 
 impl Audience for Screen {
     fn begins(&mut self, side: usize, pair: u32, planned: &Planned<'_>) -> Box<dyn Watcher> {
-        let output = OutputArgs { json: false, events: false, html: None, quiet: self.quiet };
+        let output = OutputArgs { quiet: self.quiet, ..OutputArgs::default() };
         if !self.quiet {
             screen::say(&format!("pair {}   {}", pair + 1, super::letter(side)));
         }

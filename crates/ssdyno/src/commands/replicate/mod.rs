@@ -6,19 +6,21 @@
 mod beside;
 mod here;
 mod page;
+mod sheet;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use lab::replicate::{self, Compared, Document, document};
 use lab::{Options, Recorded, Request, Work};
-use report::Ink;
 use report::table::{Align, Cell, Table};
+use report::{Ink, replication};
 use serde_json::json;
 
 use self::page::Done;
 use super::{io, session};
 use crate::cli::{self, OutputArgs, ReplicateArgs};
-use crate::failure::{CHECK_FAILED, Result};
+use crate::failure::{CHECK_FAILED, Failure, IO, Result};
 use crate::{interrupt, present, screen};
 
 /// Repeats a document's experiments, or lists the documents.
@@ -39,8 +41,26 @@ pub fn run(args: &ReplicateArgs) -> Result {
         false => page::text(&document, &figures, &done, &screen::style())?,
     };
     present::print(&text)?;
+    if let Some(path) = &args.html {
+        let store = args.store.store.clone().map_or_else(store::default_path, Ok)?;
+        let path = path.clone().map_or_else(|| beside_store(&store, name), Ok)?;
+        let page =
+            replication::html(&sheet::view(&document, &figures, &done)?, env!("CARGO_PKG_VERSION"));
+        let failed = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
+        emit::replace(&path, page).map_err(failed)?;
+        screen::say(&format!("page     {}", path.display()));
+    }
     let met = figures.iter().all(|figure| figure.met);
     Ok(if met { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+}
+
+/// The page of a document in the directory of reports, which is made.
+fn beside_store(store: &Path, name: &str) -> Result<PathBuf> {
+    let directory = present::reports_beside(store);
+    std::fs::create_dir_all(&directory)?;
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = name.chars().map(plain).collect();
+    Ok(directory.join(format!("replicate-{name}.html")))
 }
 
 fn experiments(document: &Document, args: &ReplicateArgs) -> Result<Vec<Done>> {
@@ -69,7 +89,7 @@ fn request(target: String, args: &ReplicateArgs) -> Request {
 
 fn output(args: &ReplicateArgs) -> OutputArgs {
     let ReplicateArgs { json, quiet, .. } = *args;
-    OutputArgs { json, events: false, html: None, quiet: quiet || json }
+    OutputArgs { json, quiet: quiet || json, ..OutputArgs::default() }
 }
 
 fn list(as_json: bool) -> Result {

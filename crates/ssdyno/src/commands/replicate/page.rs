@@ -48,16 +48,18 @@ pub fn text(
         let page = page.as_deref().unwrap_or("no page could be written");
         text += &format!("run {number}   {experiment}   {}   {page}\n", run.target.spec);
     }
+    text += &format!("\n{}\n", sentence(figures));
+    Ok(text)
+}
+
+/// `27 of 28 figures are within their tolerance: 9 of 9 fitted, 18 of 19 predicted`
+pub fn sentence(figures: &[Compared]) -> String {
     let met = figures.iter().filter(|f| f.met).count();
     let apart: Vec<String> = by_basis(figures)
         .map(|(basis, met, of)| format!("{met} of {of} {}", basis.name()))
         .collect();
-    text += &format!(
-        "\n{met} of {} figures are within their tolerance: {}\n",
-        figures.len(),
-        apart.join(", ")
-    );
-    Ok(text)
+    let all = figures.len();
+    format!("{met} of {all} figures are within their tolerance: {}", apart.join(", "))
 }
 
 /// The document's own result as it printed it, and what it hides.
@@ -76,17 +78,22 @@ fn headline(headline: &Headline, style: &Style) -> lab::Result<String> {
 }
 
 /// The document's open questions that the experiments run answer.
-fn answers<'a>(document: &'a Document, done: &'a [Done]) -> Vec<Answered<'a>> {
+pub fn answers<'a>(document: &'a Document, done: &'a [Done]) -> Vec<Answered<'a>> {
     let run = |experiment: &str| Some(&done.iter().find(|d| d.experiment == experiment)?.run);
     document.questions.iter().filter_map(|question| question.answer(run)).collect()
 }
 
 fn answer(answered: &Answered<'_>, style: &Style) -> String {
+    let text = screen::wrap(&answer_text(answered), 90);
+    format!("\n{}\n{text}\n", style.paint(Ink::Strong, answered.ask))
+}
+
+/// The answer with its values and its limits.
+pub fn answer_text(answered: &Answered<'_>) -> String {
     let unit = answered.unit.name_and_scale().0;
     let values = answered.values.iter().map(|(name, value)| format!("{name} {}", number(*value)));
     let values = values.collect::<Vec<_>>().join(", ");
-    let text = format!("{} {values} {unit}. {}", answered.answer, answered.limits);
-    format!("\n{}\n{}\n", style.paint(Ink::Strong, answered.ask), screen::wrap(&text, 90))
+    format!("{} {values} {unit}. {}", answered.answer, answered.limits)
 }
 
 /// The figures met, and all, of each basis that occurs.
@@ -112,15 +119,13 @@ fn table(figures: &[Compared], style: &Style) -> String {
     ]);
     table.heading(["figure", "published", "here", "", "off", "may", "", "from"]);
     for figure in figures {
-        let off =
-            figure.difference.map_or("unknown".to_string(), |d| format!("{:+.1}%", d * 100.0));
         let (ink, word) = if figure.met { (Ink::Good, "met") } else { (Ink::Bad, "MISSED") };
         table.row([
             Cell::from(figure.what.as_str()),
             Cell::from(published(figure)),
             Cell::new(Ink::Strong, figure.here.map_or("unknown".to_string(), number)),
             Cell::dim(figure.unit.name_and_scale().0),
-            Cell::from(off),
+            Cell::from(off(figure)),
             Cell::dim(may(figure.tolerance)),
             Cell::new(ink, word),
             Cell::dim(figure.source.as_str()),
@@ -131,17 +136,31 @@ fn table(figures: &[Compared], style: &Style) -> String {
 
 /// The missed figures, grouped by reason.
 fn missed(figures: &[Compared], style: &Style) -> String {
-    let reason = |f: &Compared| f.reason.clone().unwrap_or_else(|| UNEXPLAINED.to_string());
-    let missed: Vec<&Compared> = figures.iter().filter(|f| !f.met).collect();
-    let groups = missed.chunk_by(|a, b| reason(a) == reason(b)).map(|group| {
-        let names: Vec<_> = group.iter().map(|f| f.what.as_str()).collect();
-        let line = format!("{}: {}", names.join("; "), reason(group[0]));
-        format!("\n{}\n{}\n", style.paint(Ink::Bad, "MISSED"), screen::wrap(&line, 90))
+    let groups = reasons(figures).into_iter().map(|(names, reason)| {
+        let line = screen::wrap(&format!("{names}: {reason}"), 90);
+        format!("\n{}\n{line}\n", style.paint(Ink::Bad, "MISSED"))
     });
     groups.collect()
 }
 
-fn published(figure: &Compared) -> String {
+/// Names of missed figures, and the reason they share.
+pub fn reasons(figures: &[Compared]) -> Vec<(String, String)> {
+    let reason = |f: &Compared| f.reason.clone().unwrap_or_else(|| UNEXPLAINED.to_string());
+    let missed: Vec<&Compared> = figures.iter().filter(|f| !f.met).collect();
+    let groups = missed.chunk_by(|a, b| reason(a) == reason(b)).map(|group| {
+        let names: Vec<_> = group.iter().map(|f| f.what.as_str()).collect();
+        (names.join("; "), reason(group[0]))
+    });
+    groups.collect()
+}
+
+/// The difference from the published figure.
+pub fn off(figure: &Compared) -> String {
+    figure.difference.map_or("unknown".to_string(), |d| format!("{:+.1}%", d * 100.0))
+}
+
+/// The value as published, with its range or the side on which it is a limit.
+pub fn published(figure: &Compared) -> String {
     let low = number(figure.published);
     match (figure.bound, figure.published_to) {
         (Some(Bound::AtLeast), _) => format!(">= {low}"),
@@ -152,7 +171,7 @@ fn published(figure: &Compared) -> String {
 }
 
 /// The tolerance of a figure; a limit has none.
-fn may(tolerance: f64) -> String {
+pub fn may(tolerance: f64) -> String {
     if tolerance > 0.0 { format!("{:.0}%", tolerance * 100.0) } else { String::new() }
 }
 
@@ -195,16 +214,19 @@ fn time_series(name: &str, done: &[Done], style: &Style) -> Option<(String, Stri
     Some((name.to_string(), format!("{line}  {} to {} MB/s", mb(low), mb(high))))
 }
 
+/// The name of a figure's bar in a chart of the figures between these words.
+pub fn bar(figure: &Compared, begin: &str, end: &str) -> Option<String> {
+    let name = figure.what.strip_prefix(begin)?.strip_suffix(end)?;
+    Some(name.trim_matches([',', ' ']).to_string())
+}
+
 fn bars((begin, end): (&str, &str), figures: &[Compared], style: &Style) -> Vec<(String, String)> {
-    let shown = figures.iter().filter_map(|f| {
-        let name = f.what.strip_prefix(begin)?.strip_suffix(end)?.trim_matches([',', ' ']);
-        Some((name.to_string(), f.here?, f.unit))
-    });
+    let shown = figures.iter().filter_map(|f| Some((bar(f, begin, end)?, f.here?, f.unit)));
     let shown: Vec<_> = shown.collect();
     let most = shown.iter().map(|(_, value, _)| *value).fold(f64::MIN_POSITIVE, f64::max);
     let block = if style.unicode { "█" } else { "#" };
-    let bar = |value: f64| block.repeat(((value / most * 40.0).round() as usize).max(1));
-    let line = |value: f64, unit: &str| format!("{} {} {unit}", bar(value), number(value));
+    let drawn = |value: f64| block.repeat(((value / most * 40.0).round() as usize).max(1));
+    let line = |value: f64, unit: &str| format!("{} {} {unit}", drawn(value), number(value));
     shown.into_iter().map(|(n, value, unit)| (n, line(value, unit.name_and_scale().0))).collect()
 }
 
