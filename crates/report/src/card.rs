@@ -41,7 +41,7 @@ pub fn card(run: &Run) -> String {
     let right = WIDTH - MARGIN;
     let card = markup! {
         svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } width=(WIDTH) height=(HEIGHT)
-            role="img" aria-label={ (name) ": " (headline) }
+            role="img" aria-label=(emit::plain(&format!("{name}: {headline}")))
             font-family="DejaVu Sans, Verdana, Arial, sans-serif" {
             rect width=(WIDTH) height=(HEIGHT) fill="#ffffff" {}
             rect width=(WIDTH) height="12" fill=(BLUE) {}
@@ -52,7 +52,7 @@ pub fn card(run: &Run) -> String {
             }
             @for (i, tile) in tiles.iter().enumerate() { (draw(tile, run, i, columns(tiles.len()))) }
             (text(&stamp, MARGIN, 592, size_for(&stamp, 620, 20), tone, true))
-            text x=(right) y="592" font-size="18" fill=(DIM) text-anchor="end" { (foot) }
+            text x=(right) y="592" font-size="18" fill=(DIM) text-anchor="end" { (emit::plain(&foot)) }
         }
     };
     card.into_string()

@@ -13,6 +13,7 @@ mod goals;
 mod inside;
 mod model;
 mod nvme;
+mod page;
 mod pci;
 mod places;
 mod plan;
@@ -50,7 +51,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
             "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|pci|plan|amplification|endurance|\
-             store|verdicts|inside|cuts|flips|kills [--tiny], or cargo xtask bench against REV"
+             page|store|verdicts|inside|cuts|flips|kills [--tiny], or cargo xtask bench against REV"
         ),
     };
     match what {
@@ -59,6 +60,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "model" => model::run(effort),
         "nvme" => nvme::run(effort),
         "pci" => pci::run(effort),
+        "page" => page::run(effort),
         "plan" => plan::run(effort),
         "coverage" => coverage::run(effort),
         "verdicts" => verdicts::run(effort),

@@ -1,46 +1,17 @@
-//! The page of every method, opened in a browser as a person would: on a desk and on a phone, light
+//! The screen of every method as text, and its page, opened in a browser as a person would: on a desk and on a phone, light
 //! and dark. A chart without a title, an empty plot, a label outside of its drawing, a page that
 //! scrolls sideways, a script error or a request is a fault.
 //!
 //! All pages of one form are frames of one document, so that the browser starts four times.
 
+mod runs;
+mod screens;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use runs::{make, ssdyno};
 use serde_json::Value;
-
-/// The run of a method: its target and arguments. Small drives, short times.
-const RUNS: [(&str, &str, &[&str]); 23] = [
-    ("quick", "sim:samsung-980-pro-1t?capacity=2GiB", &["--time", "8s"]),
-    ("authentic", "sim:bx500-on-usb2?capacity=2GiB", &["--time", "8s"]),
-    ("sustain", "sim:samsung-980-pro-1t?capacity=16GiB", &[]),
-    ("states", "sim:indilinx-m225-64?capacity=2GiB", &["--time", "300s"]),
-    ("trim", "sim:indilinx-m225-64?capacity=2GiB", &["--time", "60s"]),
-    ("zones", "sim:indilinx-m225-64?capacity=2GiB", &["--time", "30s"]),
-    ("align", "sim:crucial-c300-256?capacity=2GiB", &["--time", "30s"]),
-    ("heat", "sim:samsung-980-pro-1t?capacity=16GiB", &[]),
-    ("speed", "sim:sd-class2", &["--time", "30s"]),
-    ("lbaf", "sim:./two.toml?capacity=2GiB", &["--time", "20s"]),
-    ("wear", "sim:sd-class2?capacity=32MiB", &["--amount", "90MB", "--age", "1"]),
-    ("stream", "sim:sd-class2?capacity=1GiB", &[]),
-    ("cluster", "sim:sd-class2?capacity=1GiB", &["--time", "60s"]),
-    ("mark", "sim:sandisk-128?capacity=2GiB", &["--time", "30s"]),
-    ("command", ".", &["--", "true"]),
-    ("iozone", "sim:sandisk-128?capacity=2GiB", &[]),
-    ("snia-iops", "sim:indilinx-m225-64?capacity=256MiB", &["--time", "100s"]),
-    ("snia-throughput", "sim:indilinx-m225-64?capacity=512MiB", &["--time", "100s"]),
-    ("snia-latency", "sim:indilinx-m225-64?capacity=512MiB", &["--time", "100s"]),
-    ("snia-wsat", "sim:indilinx-m225-64?capacity=512MiB", &["--time", "100s"]),
-    ("snia-hir", "sim:indilinx-m225-64?capacity=512MiB", &["--time", "100s"]),
-    ("snia-xsr", "sim:indilinx-m225-64?capacity=512MiB", &["--time", "100s"]),
-    ("snia-dirth", "sim:indilinx-m225-64?capacity=512MiB", &["--time", "100s"]),
-];
-
-/// The run of a method that is not listed.
-const OTHERS: (&str, &[&str]) = ("sim:samsung-980-pro-1t?capacity=2GiB", &["--time", "30s"]);
-
-/// A virtual drive that is given a second format.
-const PRESET: &str = include_str!("../../../drives/samsung-980-pro-1t.toml");
 
 /// Looks at every frame after the page has loaded; the faults replace the frames.
 const LOOK: &str = r##"
@@ -109,12 +80,15 @@ addEventListener("load", async () => {
 "##;
 
 #[test]
-fn the_page_of_every_method_is_readable_on_a_desk_and_on_a_phone_light_and_dark() {
+fn every_method_is_readable_on_a_screen_on_a_desk_and_on_a_phone_light_and_dark() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let runs = make(place.path());
+    screens::check(place.path(), &runs);
     let Some(browser) = browser() else {
         return println!("skipped: no Chromium on this machine");
     };
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let pages = pages(place.path());
+    let mut pages: Vec<_> = runs.into_iter().map(|run| (run.name, run.page)).collect();
+    pages.push(("replicate".into(), replicated(place.path())));
     let mut all_faults: Vec<String> = Vec::new();
     for width in [1280, 390] {
         for theme in ["light", "dark"] {
@@ -130,35 +104,6 @@ fn the_page_of_every_method_is_readable_on_a_desk_and_on_a_phone_light_and_dark(
     assert!(all_faults.is_empty(), "{}", all_faults.join("\n"));
 }
 
-/// The pages of all methods, also of those that the table does not list.
-fn pages(place: &Path) -> Vec<(String, String)> {
-    let two = format!("formats = [512, 4096]\n{PRESET}");
-    std::fs::write(place.join("two.toml"), two).expect("a file");
-    let known = ssdyno(place).args(["methods", "--json"]).output().expect("it starts");
-    let known: Value = serde_json::from_slice(&known.stdout).expect("JSON");
-    let page = |method: &Value| {
-        let name = method["name"].as_str().expect("a name");
-        let run = RUNS.iter().find(|run| run.0 == name);
-        let (target, more) = run.map_or(OTHERS, |run| (run.1, run.2));
-        let path = place.join(format!("{name}.page.html"));
-        let mut command = ssdyno(place);
-        command.args(["run", target, "-m", name, "--seed", "1", "--quiet"]);
-        command.arg(format!("--html={}", path.display()));
-        if method["safety"] == "destroys" {
-            command.args(["--destroy", target]);
-        }
-        let output = command.args(more).output().expect("it starts");
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{name}: {text}");
-        let screen = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(screen.lines().count() <= 30, "{name}: more than a page\n{screen}");
-        (name.to_string(), std::fs::read_to_string(path).expect("a page"))
-    };
-    let mut pages: Vec<_> = known.as_array().expect("a list").iter().map(page).collect();
-    pages.push(("replicate".into(), replicated(place)));
-    pages
-}
-
 /// The page of a document with lines and bars.
 fn replicated(place: &Path) -> String {
     let path = place.join("replicate.page.html");
@@ -167,14 +112,6 @@ fn replicated(place: &Path) -> String {
     let said = output.expect("it starts").stderr;
     assert!(String::from_utf8_lossy(&said).contains("replicate.page.html"), "{said:?}");
     std::fs::read_to_string(path).expect("a page")
-}
-
-/// The command in a place of its own.
-fn ssdyno(place: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ssdyno"));
-    command.current_dir(place).env("HOME", place);
-    command.env("XDG_DATA_HOME", place).env("XDG_STATE_HOME", place);
-    command
 }
 
 /// A document with a frame of that width for each page.
