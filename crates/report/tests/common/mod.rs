@@ -1,5 +1,4 @@
-//! Records as ssdyno would leave them, made up but of a piece: rates, latencies and series of one
-//! run agree with each other. The same on every machine.
+//! Made-up records whose rates, latencies and series agree; the same on every machine.
 
 #![allow(dead_code)] // each test file uses its own part
 
