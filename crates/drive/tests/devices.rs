@@ -51,7 +51,7 @@ fn reads_are_the_default_and_cannot_write() {
     );
     assert_eq!(info.target.layers.first().map(String::as_str), Some(device.path.as_str()));
     assert!(opened.destroys.is_none());
-    assert!(opened.file.write_at(&[1], 0).is_err());
+    assert!(opened.file().write_at(&[1], 0).is_err());
     // Wanting to destroy is not enough without a confirmation.
     let wanting = OpenRequest { wants: Safety::Destroys, ..reads() };
     assert_eq!(open(&device.path, &wanting).expect("opens").info.allowed, Safety::Reads);
@@ -85,7 +85,7 @@ fn a_wrong_confirmation_is_refused_and_the_right_one_grants_exclusive_access() {
     assert!(opened.info.discard, "loop devices discard by punching holes");
     let lost = opened.destroys.clone().expect("said");
     assert_eq!(lost, format!("everything on {}: blank, nothing recognised", device.path));
-    opened.file.write_all_at(&[7; 4096], 4096).expect("may be written");
+    opened.file().write_all_at(&[7; 4096], 4096).expect("may be written");
     opened.guard.check_again().expect("nothing changed");
 
     let exclusive = || File::options().read(true).custom_flags(libc::O_EXCL).open(&device.path);

@@ -58,9 +58,9 @@ fn a_scratch_file_has_no_name_and_can_be_opened_again() {
         (planned.bytes, planned.logical_block_bytes, planned.target.drive.map(|d| d.name)),
         (info.bytes, info.logical_block_bytes, info.target.drive.as_ref().map(|d| d.name.clone())),
     );
-    assert_eq!(opened.file.metadata().expect("open").len(), 0, "the engine fills it");
-    opened.file.write_all_at(b"mine", 0).expect("written");
-    let again = format!("/proc/self/fd/{}", opened.file.as_raw_fd());
+    assert_eq!(opened.file().metadata().expect("open").len(), 0, "the engine fills it");
+    opened.file().write_all_at(b"mine", 0).expect("written");
+    let again = format!("/proc/self/fd/{}", opened.file().as_raw_fd());
     assert_eq!(fs::read(again).expect("opens again"), b"mine");
     opened.guard.check_again().expect("nothing to say");
 }
@@ -73,8 +73,8 @@ fn traffic_to_the_drive_is_counted() {
         eprintln!("skipped: no drive behind /var/tmp");
         return;
     };
-    opened.file.write_all_at(&vec![0xa5; 8 * MIB as usize], 0).expect("written");
-    opened.file.sync_all().expect("synced");
+    opened.file().write_all_at(&vec![0xa5; 8 * MIB as usize], 0).expect("written");
+    opened.file().sync_all().expect("synced");
     let after = opened.watch.sample().expect("still there");
     assert!(after.written_bytes - before.written_bytes >= 8 * MIB, "{before:?} {after:?}");
     assert!(after.read_bytes >= before.read_bytes && after.weighted_ms >= before.weighted_ms);
@@ -186,8 +186,8 @@ fn all_available_kinds_of_file_systems() {
         assert_eq!(target.filesystem.as_ref().map(|f| f.kind.as_str()), Some(kind));
         assert_eq!(target.layers.first(), Some(&device.path), "{kind}");
         assert_eq!(names(&mounted.dir), Vec::<String>::new(), "{kind}");
-        let again = format!("/proc/self/fd/{}", opened.file.as_raw_fd());
-        opened.file.write_all_at(&[1; 8192], 0).expect(kind);
+        let again = format!("/proc/self/fd/{}", opened.file().as_raw_fd());
+        opened.file().write_all_at(&[1; 8192], 0).expect(kind);
         assert_eq!(fs::read(again).expect(kind).len(), 8192);
     }
 }
@@ -224,7 +224,7 @@ fn a_file_is_read_only_unless_confirmed_by_its_size() {
     fs::write(&path, vec![7; 64 << 10]).expect("written");
     let opened = open(text(&path), &unsized_()).expect("opened");
     assert_eq!((opened.info.allowed, opened.info.target.kind), (Safety::Reads, TargetKind::File));
-    assert!(opened.file.write_at(&[1], 0).is_err());
+    assert!(opened.file().write_at(&[1], 0).is_err());
 
     let destroy = |word: &str| OpenRequest {
         wants: Safety::Destroys,
@@ -236,7 +236,7 @@ fn a_file_is_read_only_unless_confirmed_by_its_size() {
     let opened = open(text(&path), &destroy("65536")).expect("given away");
     assert_eq!(opened.info.allowed, Safety::Destroys);
     assert_eq!(opened.destroys, Some(format!("the content of {}", path.display())));
-    opened.file.write_all_at(&[8], 0).expect("may be written");
+    opened.file().write_all_at(&[8], 0).expect("may be written");
     let meta = fs::metadata(&path).expect("there");
     assert_eq!(meta.len(), 64 << 10, "neither cut nor extended");
 }

@@ -37,7 +37,7 @@ fn a_confirmed_file_is_the_one_that_is_written() {
             match drive::open(name.to_str().expect("UTF-8"), &request) {
                 Ok(opened) => {
                     opened.guard.check_again().expect("as it was opened");
-                    opened.file.write_all_at(&[1; 512], 0).expect("written");
+                    opened.file().write_all_at(&[1; 512], 0).expect("written");
                     written += 1;
                 }
                 Err(_) => refused += 1,

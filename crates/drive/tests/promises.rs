@@ -56,7 +56,7 @@ fn a_scratch_file_never_has_a_name() {
     fs::write(dir.path().join("seen"), "").expect("written");
     assert!(events(), "or else this test sees nothing");
     // And nobody can give it one.
-    let again = format!("/proc/self/fd/{}", opened.file.as_raw_fd());
+    let again = format!("/proc/self/fd/{}", opened.file().as_raw_fd());
     let linked = linkat(CWD, &again, CWD, dir.path().join("kept"), AtFlags::SYMLINK_FOLLOW);
     assert!(linked.is_err(), "the file got a name");
 }

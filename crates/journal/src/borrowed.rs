@@ -54,6 +54,24 @@ impl Storage for File {
     }
 }
 
+impl Storage for drive::Opened {
+    fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file().read_exact(offset, buffer)
+    }
+
+    fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file().write_all(offset, bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file().sync()
+    }
+
+    fn forget(&self, region: Region) -> io::Result<()> {
+        self.file().forget(region)
+    }
+}
+
 /// The original bytes of a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Borrowed {

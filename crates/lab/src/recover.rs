@@ -171,7 +171,7 @@ impl Recovery {
         if !same {
             return Err(refused(format!("{device} is another drive by now: nothing was touched")));
         }
-        let differing = kept.borrowed.differing(&opened.file).map_err(failed)?;
+        let differing = kept.borrowed.differing(&opened).map_err(failed)?;
         (result.blocks, result.differing) = (kept.borrowed.blocks(), differing.len());
         if differing.is_empty() {
             place.close(kept)?;
@@ -191,7 +191,7 @@ impl Recovery {
             let advice = format!("{command} --replay, if nobody has written to the drive since");
             return Err(LabError::new(ErrorKind::Check, text).advise(advice));
         }
-        kept.borrowed.put_back(&opened.file, &differing).map_err(failed)?;
+        kept.borrowed.put_back(&opened, &differing).map_err(failed)?;
         result.put_back = differing.len() - lost;
         if lost > 0 {
             let text =

@@ -7,6 +7,7 @@
 pub(crate) mod device;
 mod file;
 mod scratch;
+mod table;
 
 use std::fs::{File, FileType};
 use std::path::Path;
@@ -58,7 +59,7 @@ pub struct Opened {
     pub info: TargetInfo,
     /// The target, opened without O_DIRECT, for writing if allowed. A scratch file is empty and
     /// disappears when its last descriptor is closed.
-    pub file: File,
+    file: File,
     /// Counters and temperature of the drive.
     pub watch: Watch,
     /// To be checked before each phase, and kept until the end.
@@ -69,6 +70,13 @@ pub struct Opened {
     pub orphans_removed: usize,
     /// The request, for opening the target again after a format.
     pub request: OpenRequest,
+}
+
+impl Opened {
+    /// The descriptor, for the devices of the engine and the journal. Nobody above them mentions one.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
 }
 
 pub use scratch::{NamedScratch, room_in as room};

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 pub use self::kind::PartitionType;
 pub use self::layout::{Layout, LayoutError, PartitionRequest, Planned};
-pub use self::write::{order, renumber, write};
+pub(crate) use self::write::{order, renumber, write};
 
 use crate::image::Image;
 use crate::machine::Machine;
@@ -68,7 +68,7 @@ impl Entry {
 
 impl Table {
     /// The table on the first `bytes` of a device with blocks of `block_bytes`, if there is one.
-    pub fn read(device: &File, bytes: u64, block_bytes: u32) -> Option<Table> {
+    pub(crate) fn read(device: &File, bytes: u64, block_bytes: u32) -> Option<Table> {
         find(device, bytes, block_bytes, false)
     }
 

@@ -20,7 +20,7 @@ const SECTORS: u64 = 63;
 
 /// Writes a table of `places` to a drive of `bytes` with sectors of `sector` bytes, durably.
 /// `signature` identifies the disk to operating systems; 0: none.
-pub fn write(
+pub(crate) fn write(
     drive: &File,
     (bytes, sector): (u64, u32),
     places: &[Planned],
@@ -40,7 +40,7 @@ pub fn write(
 /// Brings the partitions of an MBR into the order of the drive, durably; returns the old number of
 /// each, from the new number 1. Only the places of the entries in the table change. `None` where the
 /// order is right already or there is no table that could be changed.
-pub fn renumber(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>> {
+pub(crate) fn renumber(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>> {
     let mut block = vec![0; sector.max(512) as usize];
     drive.read_exact_at(&mut block, 0)?;
     let Some(order) = bring_into_order(&mut block) else { return Ok(None) };
@@ -50,7 +50,7 @@ pub fn renumber(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>> {
 }
 
 /// The old numbers of the entries in the order of the drive, as [`renumber`] would give them.
-pub fn order(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>> {
+pub(crate) fn order(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>> {
     let mut block = vec![0; sector.max(512) as usize];
     drive.read_exact_at(&mut block, 0)?;
     Ok(bring_into_order(&mut block))

@@ -162,8 +162,9 @@ pub(super) fn running(address: &str) -> DriveError {
     DriveError::Refused { text, hint: None }
 }
 
-/// Takes a controller from its driver, and binds it to `vfio-pci` if it has an IOMMU. Its namespaces are held exclusively until the kernel has let
-/// them go, so that none can be mounted in between. Returns the locked note.
+/// Takes a controller from its driver, and binds it to `vfio-pci` if it has an IOMMU. Its
+/// namespaces are held exclusively until the kernel has let them go, so that none can be mounted in
+/// between. Returns the locked note.
 pub(super) fn take(
     machine: &Machine,
     notes: &Notes,

@@ -37,7 +37,8 @@ pub(crate) struct FdDevice {
 impl FdDevice {
     /// The device of an opened target.
     pub(super) fn of(opened: Opened) -> io::Result<FdDevice> {
-        let Opened { info, file, watch, guard, request, .. } = opened;
+        let file = opened.file().try_clone()?;
+        let Opened { info, watch, guard, request, .. } = opened;
         let handles = Handles::new(file, info.allowed > Safety::Reads)?;
         let source = info.target.filesystem.and_then(|fs| fs.source);
         Ok(FdDevice {

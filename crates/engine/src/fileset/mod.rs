@@ -160,7 +160,7 @@ impl FileSet {
             return Ok(());
         };
         if let Some(identity) = known.identity {
-            same::check(&identity, &opened.file).map_err(|e| failed("open", path, e))?;
+            same::check(&identity, opened.file()).map_err(|e| failed("open", path, e))?;
         }
         self.opened.insert(path.to_path_buf(), opened);
         Ok(())

@@ -51,7 +51,7 @@ impl FileSet {
         options.read(asked.read).write(asked.write).custom_flags(flags(job));
         match self.opened.get(path) {
             // By way of the descriptor that was checked: the name may by now mean something else.
-            Some(opened) => options.open(format!("/proc/self/fd/{}", opened.file.as_raw_fd())),
+            Some(opened) => options.open(format!("/proc/self/fd/{}", opened.file().as_raw_fd())),
             None => self.same.open(path, &options, asked.write),
         }
     }

@@ -63,7 +63,7 @@ impl Disc {
         let request =
             OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false };
         let opened = drive::open(&self.target, &request)?;
-        partitions::order(&opened.file, self.sector_bytes).map_err(|e| self.failed("read", &e))
+        opened.partition_order(self.sector_bytes).map_err(|e| self.failed("read", &e))
     }
 
     /// Brings the numbers of an MBR's partitions into the order of the drive. No data are lost.
@@ -72,7 +72,7 @@ impl Disc {
         self.check_writable()?;
         let opened = drive::open(&self.target, &self.request)?;
         opened.guard.check_again()?;
-        let done = partitions::renumber(&opened.file, self.sector_bytes);
+        let done = opened.renumber_partitions(self.sector_bytes);
         done.map_err(|e| self.failed("write", &e))?;
         Ok(self.reread(opened))
     }
@@ -87,7 +87,7 @@ impl Disc {
         let request =
             OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false };
         let opened = drive::open(&self.target, &request)?;
-        Table::read(&opened.file, self.bytes, self.sector_bytes).ok_or_else(|| {
+        opened.partition_table(self.bytes, self.sector_bytes).ok_or_else(|| {
             let text = format!("{} has no partition table", self.target);
             let error = LabError::new(ErrorKind::Check, text);
             error.advise("--layout plans one: see ssdyno partition --help")
@@ -112,7 +112,7 @@ impl Disc {
         let opened = drive::open(&self.target, &self.request)?;
         opened.guard.check_again()?;
         let size = (self.bytes, self.sector_bytes);
-        let done = partitions::write(&opened.file, size, places, signature());
+        let done = opened.write_partitions(size, places, signature());
         done.map_err(|e| self.failed("write", &e))?;
         for (place, NewVolume(system)) in places.iter().zip(volumes) {
             let Some(system) = system else { continue };
@@ -126,10 +126,10 @@ impl Disc {
 
     /// Makes the kernel read the new table; a warning where it does not.
     fn reread(&self, opened: Opened) -> Option<String> {
-        let Opened { info, guard, file, .. } = opened;
+        let kind = opened.info.target.kind;
         // The kernel rereads the table only when nobody else has the drive open.
-        drop((guard, file));
-        if info.target.kind != TargetKind::Device {
+        drop(opened);
+        if kind != TargetKind::Device {
             return None;
         }
         let unread = |e| format!("the table is written; the kernel has not read it yet: {e}");

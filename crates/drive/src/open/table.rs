@@ -1,0 +1,39 @@
+//! The partition table of an opened target: read, renumbered, written. The bytes are those of
+//! `partitions`; callers need no descriptor.
+
+use std::io;
+
+use super::Opened;
+use crate::partitions::{self, Planned, Table};
+
+impl Opened {
+    /// Its partition table, on the first `bytes`, with sectors of `sector` bytes; `None`: there is
+    /// none.
+    pub fn partition_table(&self, bytes: u64, sector: u32) -> Option<Table> {
+        Table::read(&self.file, bytes, sector)
+    }
+
+    /// The old numbers of the partitions in the order of the drive, as
+    /// [`Opened::renumber_partitions`] would give them; `None` where they are in that order.
+    pub fn partition_order(&self, sector: u32) -> io::Result<Option<Vec<u32>>> {
+        partitions::order(&self.file, sector)
+    }
+
+    /// Brings the partitions of an MBR into the order of the drive, durably; returns the old number of
+    /// each, from the new number 1. Only the places of the entries in the table change. `None` where
+    /// the order is right already or there is no table that could be changed.
+    pub fn renumber_partitions(&self, sector: u32) -> io::Result<Option<Vec<u32>>> {
+        partitions::renumber(&self.file, sector)
+    }
+
+    /// Writes a table of `places` to a drive of `bytes` with sectors of `sector` bytes, durably.
+    /// `signature` identifies the disk to operating systems; 0: none.
+    pub fn write_partitions(
+        &self,
+        (bytes, sector): (u64, u32),
+        places: &[Planned],
+        signature: u32,
+    ) -> io::Result<()> {
+        partitions::write(&self.file, (bytes, sector), places, signature)
+    }
+}
