@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use methods::{Catalog, Declared, Image, Method, MethodInfo, Options, Session};
-use record::FindingKind;
+use methods::{Catalog, Declared, Image, Method, MethodInfo, MetricInfo, Options, Session};
+use record::{FindingKind, Safety, Unit};
 
 use crate::error::{LabError, Result};
 use crate::image::ImageOnDisk;
@@ -107,6 +107,46 @@ pub fn methods() -> impl Iterator<Item = &'static MethodInfo> {
 /// The method of that name.
 pub fn method(name: &str) -> Result<&'static MethodInfo> {
     Ok(methods::find(name)?.info())
+}
+
+/// The method or the command of that name.
+pub fn description(name: &str) -> Result<&'static MethodInfo> {
+    match COMMANDS.iter().find(|info| info.name == name) {
+        Some(info) => Ok(info),
+        None => method(name),
+    }
+}
+
+/// Commands that store metrics as methods do.
+static COMMANDS: [&MethodInfo; 4] = [
+    &methods::BY_HAND,
+    &methods::PREPARE,
+    &MethodInfo {
+        name: "fio",
+        summary: "jobs in fio's words",
+        about: "See ssdyno fio --help.",
+        safety: Safety::Destroys,
+        writes: "the bytes of the jobs",
+        metrics: &[&fio::output::METRICS],
+        ..MethodInfo::EMPTY
+    },
+    &MethodInfo {
+        name: "replicate",
+        summary: "a published experiment, step by step",
+        about: "See ssdyno replicate --help. An experiment that is a method has that method's metrics.",
+        safety: Safety::Destroys,
+        writes: "the bytes of the steps",
+        metrics: &[
+            &methods::STEP_METRICS,
+            &[MetricInfo::new("{step}.time", Unit::Nanoseconds, "time of a discard of everything")],
+        ],
+        ..MethodInfo::EMPTY
+    },
+];
+
+/// Every method and every command that stores metrics.
+pub fn described() -> impl Iterator<Item = &'static MethodInfo> {
+    methods().chain(COMMANDS)
 }
 
 /// Every option that methods declare for the command line, with the names of those methods.

@@ -1,19 +1,102 @@
 //! One workload by hand, for `ssdyno io`. Not a method, because the user defines the workload;
 //! figures, warnings and conclusions are the same as for methods.
 
-use record::{Clock, LatencyProfile, Metric, MetricKey, Series, Statistic, TargetKind, Unit};
+use record::{
+    Clock, LatencyProfile, Metric, MetricInfo, MetricKey, Safety, Series, Statistic, TargetKind,
+    Unit,
+};
 use rig::{KindStats, Measurement};
 use workload::{OpKind, Workload};
 
 use crate::session::complete;
 use crate::verdict::{self, Checks};
-use crate::{Digest, MethodError, Session};
+use crate::{Digest, MethodError, MethodInfo, Session};
+
+/// The declarations of a workload's metrics, each name after a prefix.
+macro_rules! declared {
+    ($prefix:literal) => {
+        [
+            MetricInfo::new(
+                concat!($prefix, "throughput"),
+                Unit::BytesPerSecond,
+                "reads and writes together",
+            ),
+            MetricInfo::new(concat!($prefix, "iops"), Unit::Iops, "reads and writes together"),
+            MetricInfo::new(
+                concat!($prefix, "{read,write}.throughput"),
+                Unit::BytesPerSecond,
+                "of a mix: one direction",
+            ),
+            MetricInfo::new(
+                concat!($prefix, "{read,write}.iops"),
+                Unit::Iops,
+                "of a mix: one direction",
+            ),
+            MetricInfo::new(
+                concat!($prefix, "service.{p50,p90,p99,p99.9,max}"),
+                Unit::Nanoseconds,
+                "from the issue of an operation to its completion; a percentile has ten operations \
+                 beyond it",
+            ),
+            MetricInfo::new(
+                concat!($prefix, "response.{p50,p90,p99,p99.9,max}"),
+                Unit::Nanoseconds,
+                "from the time at which an operation was due, of a paced workload",
+            ),
+            MetricInfo::new(
+                concat!($prefix, "{read,write,flush}.{service,response}.{p50,p90,p99,p99.9,max}"),
+                Unit::Nanoseconds,
+                "the same of one kind of operation: of a mix, and of the flushes between writes",
+            ),
+            MetricInfo::new(
+                concat!($prefix, "effective_depth"),
+                Unit::Number,
+                "mean number of operations in flight",
+            ),
+            MetricInfo::new(
+                concat!($prefix, "cpu_ns_per_io"),
+                Unit::Nanoseconds,
+                "processor time of ssdyno for an operation",
+            ),
+            MetricInfo::new(
+                concat!($prefix, "batch_mean"),
+                Unit::Number,
+                "operations handed over in one system call, mean",
+            ),
+            MetricInfo::new(
+                concat!($prefix, "late_ops"),
+                Unit::Number,
+                "operations issued after they were due",
+            ),
+            MetricInfo::new(
+                concat!($prefix, "verified_bytes"),
+                Unit::Bytes,
+                "bytes whose content was checked, with --verify",
+            ),
+        ]
+    };
+}
+
+/// Metrics of a step that is a workload by hand: those of [`BY_HAND`] after the name of the step.
+pub static STEP_METRICS: [MetricInfo; 12] = declared!("{step}.");
+
+/// A workload by hand, as `ssdyno methods io` describes it.
+pub static BY_HAND: MethodInfo = MethodInfo {
+    name: "io",
+    summary: "one workload, given by the user",
+    about: "See ssdyno io --help. The workload runs once.",
+    safety: Safety::Destroys,
+    writes: "the workload's own bytes",
+    metrics: &[&declared!("")],
+    answer: crate::answer::by_hand,
+    ..MethodInfo::EMPTY
+};
 
 /// Runs a workload once. The results are in the session, even if the user ends it early.
 pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), MethodError> {
     session.step(&workload.name, 0);
     session.out.issued(workload);
-    session.answer_by(crate::answer::by_hand);
+    session.declare(&BY_HAND);
     session.conclude(Vec::new());
     let mut measurement = session.rig().measure(workload)?;
     session.out.state_after = session.target().state;

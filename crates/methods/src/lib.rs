@@ -29,7 +29,6 @@ mod iozone;
 mod lbaf;
 mod mark;
 mod method;
-mod metric_info;
 pub mod names;
 mod options;
 mod outcome;
@@ -59,7 +58,7 @@ mod whole;
 mod zones;
 
 pub use answer::{headline_of, of_record as answer};
-pub use by_hand::by_hand;
+pub use by_hand::{BY_HAND, STEP_METRICS, by_hand};
 pub use catalog::Catalog;
 pub use digest::Digest;
 pub use iometer::icf::{AccessLine, AccessSpec, IcfError, IcfScript, parse as parse_icf};
@@ -68,11 +67,11 @@ pub use iozone::{
     metric as iozone_metric,
 };
 pub use method::{Method, MethodError, MethodInfo};
-pub use metric_info::MetricInfo;
 pub use options::{Declared, Form, Given, Opt, Options, Value};
 pub use outcome::Outcome;
 pub use planner::{Planner, plan};
-pub use prepare::Prepare;
+pub use prepare::{PREPARE, Prepare};
+pub use record::MetricInfo;
 pub use restore::{BlockSource, IMAGE, Image, ImageBlock, ImageFile, Spent};
 pub use session::{Budget, Patience, Round, Session};
 

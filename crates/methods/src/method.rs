@@ -5,7 +5,7 @@ use rig::{Exit, RigError};
 
 use crate::{Declared, MetricInfo, Options, Outcome, Session};
 
-/// Description of a method, as shown by `ssdyno methods`.
+/// Description of a method, as shown by `ssdyno methods`, or of a command that stores metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodInfo {
     /// Its name on the command line.
@@ -63,8 +63,7 @@ impl MethodInfo {
 
     /// Whether a comparison makes claims about this metric.
     pub fn is_primary(&self, key: &MetricKey) -> bool {
-        let name = key.to_string();
-        self.primary.iter().any(|pattern| crate::metric_info::covers(pattern, &name))
+        self.primary.iter().any(|pattern| MetricInfo::is_of(pattern, key))
     }
 
     /// The declaration of a metric; `None` if it does not publish such a metric.

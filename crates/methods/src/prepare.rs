@@ -18,7 +18,7 @@ use workload::{Mix, Stop, Workload};
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::whole::{DEPTH, Whole};
-use crate::{Budget, MethodError, MethodInfo, Options, Round};
+use crate::{Budget, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Share of the drive written at random per ageing round, and the rounds: at least one pass, at
 /// most three. A drive that is not steady by then will not become so by writing.
@@ -29,13 +29,27 @@ const ROUNDS_MOST: u32 = 30;
 /// Name of the ageing in plans and records.
 const AGE: &str = "age";
 
-static INFO: MethodInfo = MethodInfo {
+/// The preparation as `ssdyno methods prepare` describes it.
+pub static PREPARE: MethodInfo = MethodInfo {
     name: "prepare",
     summary: "brings the drive into a state",
-    about: "See ssdyno prepare --help.",
+    about: "See ssdyno prepare --help. Figures of the work itself, to see whether the drive did it.",
     safety: Safety::Destroys,
     seconds: 60.0,
     writes: "nothing to fresh, the whole drive once to filled, up to four times to used and trimmed",
+    metrics: &[&[
+        MetricInfo::new(
+            "{discard,secure-discard,zero,format,sanitize}",
+            Unit::Nanoseconds,
+            "time in which everything was erased that way",
+        ),
+        MetricInfo::new(
+            "age",
+            Unit::BytesPerSecond,
+            "random writes of small blocks, 32 in flight: the last five rounds of the ageing",
+        ),
+        MetricInfo::new("trimmed", Unit::Bytes, "free space that the file system discarded"),
+    ]],
     answer: crate::answer::prepare,
     ..MethodInfo::EMPTY
 };
@@ -53,7 +67,7 @@ impl Prepare {
     /// Runs it. The session has the progress, even after an error.
     pub fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
         let mut seen = Vec::new();
-        session.declare(&INFO);
+        session.declare(&PREPARE);
         session.conclude(Vec::new());
         let result = match session.target().target.kind {
             TargetKind::Directory => self.trim(session, &mut seen),
@@ -69,7 +83,7 @@ impl Prepare {
         options: &Options,
         seen: &mut Vec<Verdict>,
     ) -> Result<(), MethodError> {
-        let whole = Whole::new(&INFO, session.target(), options)?;
+        let whole = Whole::new(&PREPARE, session.target(), options)?;
         self.check(&whole, session.target())?;
         let discards = self.by != Erase::Discard || whole.discard;
         if discards {
@@ -82,7 +96,7 @@ impl Prepare {
             return Ok(());
         }
         // A format changes the block size.
-        let whole = Whole::new(&INFO, session.target(), options)?;
+        let whole = Whole::new(&PREPARE, session.target(), options)?;
         session.fill_region(&whole, "fill", whole.test_region.region())?;
         if matches!(self.to, State::Used | State::Trimmed) {
             seen.push(until_steady(session, &whole, options)?);

@@ -18,7 +18,7 @@ pub use dumps::write_dumps;
 pub use json::json;
 pub use logs::write_logs;
 pub use normal::{announce, normal, remarks};
-pub use record::{latencies, metrics};
+pub use record::{METRICS, latencies, metrics};
 pub(crate) use shown::Shown;
 pub use terse::terse;
 

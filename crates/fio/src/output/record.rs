@@ -1,11 +1,27 @@
 //! The results of a plan as metrics and latency profiles of a record.
 
-use record::{Clock, LatencyProfile, Metric, MetricKey, Statistic, Unit};
+use record::{Clock, LatencyProfile, Metric, MetricInfo, MetricKey, Statistic, Unit};
 use workload::OpKind;
 
 use super::shown;
 use super::shown::Shown;
 use crate::run::Ran;
+
+/// The figures of every result, as [`metrics`] names them.
+pub static METRICS: [MetricInfo; 4] = [
+    MetricInfo::new(
+        "{job}.{read,write,discard}.throughput",
+        Unit::BytesPerSecond,
+        "one direction of a job or a group, over the time that it ran",
+    ),
+    MetricInfo::new("{job}.{read,write,discard}.iops", Unit::Iops, "the same, operations"),
+    MetricInfo::new(
+        "{job}.{read,write,discard}.{service,response}.{p50,p90,p99,p99.9,max}",
+        Unit::Nanoseconds,
+        "from the issue of an operation to its completion, and from the time at which it was due",
+    ),
+    MetricInfo::new("{job}.effective_depth", Unit::Number, "mean number of operations in flight"),
+];
 
 /// The figures of every result. With several, names begin with that of the job.
 pub fn metrics(ran: &Ran<'_>) -> Vec<Metric> {

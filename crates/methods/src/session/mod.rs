@@ -346,11 +346,6 @@ impl<'a> Session<'a> {
         self.answer = info.answer;
     }
 
-    /// The answer follows from the outcome in this way.
-    pub(crate) fn answer_by(&mut self, answer: fn(&Outcome) -> Option<record::Answer>) {
-        self.answer = answer;
-    }
-
     /// Runs a method, whose answer then follows from the outcome.
     pub fn run(&mut self, method: &dyn Method, options: &Options) -> Result<(), MethodError> {
         self.declare(method.info());

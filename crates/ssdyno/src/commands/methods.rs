@@ -15,7 +15,7 @@ use crate::{present, screen};
 /// Lists the methods, or shows one in full.
 pub fn run(args: &MethodsArgs) -> Result {
     let chosen: Vec<&MethodInfo> = match &args.name {
-        Some(name) => vec![work::method(name)?],
+        Some(name) => vec![work::description(name)?],
         None => work::methods().collect(),
     };
     let text = match (args.json, &args.name) {

@@ -6,6 +6,7 @@ mod as_is;
 mod bad_input;
 mod bounds;
 mod common;
+mod declared;
 mod devices;
 mod elsewhere;
 mod faults;

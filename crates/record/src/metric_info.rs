@@ -1,16 +1,19 @@
-//! Declarations of metrics: the name, unit and meaning of every metric a method publishes.
+//! Declarations of metrics: the name, unit and meaning of every metric that a method or a command
+//! publishes.
 //!
 //! One declaration is one metric, or a family of metrics whose names differ in a few words. It does
-//! not build names ([`record::MetricKey`] does): tests prove that every published metric is declared
+//! not build names ([`MetricKey`] does): tests prove that every published metric is declared
 //! with its unit. The tables of docs/methods.md and `ssdyno methods NAME` come from here.
 
-use record::{MetricKey, Unit};
+use crate::key::MetricKey;
+use crate::metric::Unit;
 
-/// A metric, or a family of metrics, of a method.
+/// A metric, or a family of metrics, of a method or a command.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricInfo {
     /// Its key. A part in braces differs within the family: one of the words in `{read,write}`, a
-    /// size in `{size}`, a duration in `{time}`, a whole number in braces around any other word.
+    /// size in `{size}`, a duration in `{time}`, any name in `{job}` and `{step}`, a whole number in
+    /// braces around any other word.
     pub name: &'static str,
     /// Unit of all of them.
     pub unit: Unit,
@@ -26,12 +29,16 @@ impl MetricInfo {
 
     /// Whether it declares this metric.
     pub fn covers(&self, key: &MetricKey) -> bool {
-        covers(self.name, &key.to_string())
+        MetricInfo::is_of(self.name, key)
+    }
+
+    /// Whether a pattern, as in [`MetricInfo::name`], has this key.
+    pub fn is_of(pattern: &str, key: &MetricKey) -> bool {
+        covers(pattern, &key.to_string())
     }
 }
 
-/// Whether a pattern, as in [`MetricInfo::name`], has this name.
-pub(crate) fn covers(pattern: &str, name: &str) -> bool {
+fn covers(pattern: &str, name: &str) -> bool {
     let Some((before, rest)) = pattern.split_once('{') else { return pattern == name };
     let (Some((place, after)), Some(name)) = (rest.split_once('}'), name.strip_prefix(before))
     else {
@@ -52,6 +59,7 @@ fn fits(place: &str, word: &str) -> bool {
     match place {
         "size" => suffixed(&["B", "KiB", "MiB", "GiB"], "."),
         "time" => suffixed(&["s", "ms"], ""),
+        "job" | "step" => true,
         words if words.contains(',') => words.split(',').any(|w| w == word),
         _ => number(word, ""),
     }
@@ -81,6 +89,7 @@ mod tests {
         }
         assert!(is("idle-{time}", "idle-900s") && is("idle-{time}", "idle-75ms"));
         assert!(!is("idle-{time}", "idle-900") && !is("idle-{time}", "idle-s"));
+        assert!(is("{job}.read.iops", "a.b.read.iops") && !is("{job}.read.iops", "read.iops"));
         assert!(is("x.{p99,p99.9}", "x.p99") && is("x.{p99,p99.9}", "x.p99.9"));
     }
 }
