@@ -30,8 +30,9 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Text of several lines on its way to a terminal: line feeds and tabs stay, and so do the weights and colours
-/// of ssdyno's own style (`ESC [ digits m`). Everything else that [`steers`] becomes `?`.
+/// Text of several lines on its way to a terminal: line feeds and tabs stay, and so do the weights
+/// and colours of ssdyno's own style (`ESC [ digits m`). Everything else that [`steers`] becomes
+/// `?`.
 pub fn screen(text: &str) -> Cow<'_, str> {
     if !text.contains(|c| !matches!(c, '\n' | '\t') && steers(c)) {
         return Cow::Borrowed(text);

@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
             [only] => self.named(only),
             _ => {
                 let error = wrong(format!("--{name}: fio has no such option"));
-                Err(match options::nearest_of(name, names()) {
+                Err(match emit::nearest(name, names()) {
                     Some(near) => error.advise(format!("--{near}, if that was meant")),
                     None => error.advise("--cmdhelp=all lists the options"),
                 })

@@ -1,8 +1,10 @@
 //! Decisions that need all options of a job: sizes from three options, a queue's batches under its
 //! depth, options that imply others, and options that exclude each other.
 
+use workload::units::gcd;
+
 use super::draft::Draft;
-use super::job::{gcd, is_drive};
+use super::job::is_drive;
 use super::options;
 use super::value::Parsed;
 use super::{

@@ -7,13 +7,14 @@
 //! runs to its end: not one byte of the drive may differ. `SSDYNO_CUTS` sets the number of cuts
 //! (`cargo xtask bench cuts` takes 100,000); a failure names its seed.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use drive::DriveKey;
 use journal::{BLOCK, Borrowed, Disk, Kept, Kernel, Place, State, Storage};
 use tempfile::TempDir;
 use workload::Region;
@@ -301,18 +302,6 @@ fn original() -> Vec<u8> {
     (0..BYTES).map(|i| (i * 7 + i / SECTOR + 1) as u8).collect()
 }
 
-fn key() -> DriveKey {
-    DriveKey {
-        path: "/dev/sdx".into(),
-        model: None,
-        serial: Some("S1".into()),
-        disk_bytes: BYTES as u64,
-        start: None,
-        bytes: BYTES as u64,
-        backing_file: None,
-    }
-}
-
 /// A place under the root: the default one, or one that is registered there.
 fn place(root: &Path, elsewhere: bool, log: &Log) -> Place {
     let default = root.join("state/ssdyno/journal");
@@ -328,7 +317,8 @@ fn borrow(root: &Path, elsewhere: bool) -> Vec<Op> {
     let log = Log::default();
     let drive = Drive::new(&original(), &log);
     let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
-    let journal = place(root, elsewhere, &log).keep(&key(), &borrowed).expect("kept");
+    let journal =
+        place(root, elsewhere, &log).keep(&common::key(BYTES as u64), &borrowed).expect("kept");
     for at in (0..BYTES).step_by(8 * SECTOR) {
         let bytes = vec![0xaa; (8 * SECTOR).min(BYTES - at)];
         drive.write_all(at as u64, &bytes).expect("written");

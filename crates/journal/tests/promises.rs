@@ -1,6 +1,7 @@
 //! The promises of docs/safety.md about a journal: its format on the drive, the order in which it is
 //! made durable, the places that are refused, and reads that ask the drive and not the page cache.
 
+mod common;
 #[allow(dead_code, reason = "drive's tests use the rest")]
 #[path = "../../drive/tests/common/kernel.rs"]
 mod kernel;
@@ -22,18 +23,6 @@ const KIB: usize = 1 << 10;
 /// Two blocks of the format and a part of a third.
 const BYTES: usize = 128 * KIB + 512;
 
-fn key() -> DriveKey {
-    DriveKey {
-        path: "/dev/sdx".into(),
-        model: None,
-        serial: Some("S1".into()),
-        disk_bytes: BYTES as u64,
-        start: None,
-        bytes: BYTES as u64,
-        backing_file: None,
-    }
-}
-
 fn content() -> Vec<u8> {
     (0..BYTES).map(|i| (i * 7 + i / 512) as u8).collect()
 }
@@ -49,7 +38,7 @@ fn kept_in(dir: &Path) -> PathBuf {
     let drive = drive_at(&dir.join("drive"), &content());
     let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
     let place = Place::at(&dir.join("state/journal"));
-    place.keep(&key(), &borrowed).expect("kept").path().to_path_buf()
+    place.keep(&common::key(BYTES as u64), &borrowed).expect("kept").path().to_path_buf()
 }
 
 /// Opens the journal of a dead run. A process that another test is just starting shares its lock until
@@ -96,7 +85,7 @@ fn opened(bytes: &[u8]) -> Result<Kept, JournalError> {
 fn a_journal_of_an_earlier_version_is_read() {
     assert_eq!(BLOCK, 64 * KIB, "journals that exist have blocks of 64 KiB");
     let kept = opened(&by_hand(b"SSDYNOJ1", &header(&content()), &content())).expect("read");
-    assert_eq!((kept.header.drive, kept.header.made_s), (key(), 1_700_000_000));
+    assert_eq!((kept.header.drive, kept.header.made_s), (common::key(BYTES as u64), 1_700_000_000));
     assert_eq!((kept.borrowed.blocks(), kept.borrowed.damaged()), (3, vec![]));
     assert_eq!(kept.borrowed.bytes(), content());
     assert_eq!(kept.borrowed.bytes_of(&[0, 2]), 64 * KIB as u64 + 512);
@@ -222,7 +211,8 @@ fn a_journal_without_room_leaves_nothing_behind() {
     let drive = drive_at(&dir.path().join("drive"), &content());
     let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
     let place = Place::at(&mounted.dir);
-    let error = place.keep(&key(), &borrowed).expect_err("64 KiB are not enough");
+    let error =
+        place.keep(&common::key(BYTES as u64), &borrowed).expect_err("64 KiB are not enough");
     assert!(error.to_string().contains(&format!("{BYTES} bytes")), "{error}");
     assert!(matches!(error, JournalError::Full { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
@@ -259,7 +249,7 @@ fn leftovers_are_listed_by_name_with_their_state() {
         .map(|left| match &left.state {
             State::Torn => "torn",
             State::Damaged(_) => "damaged",
-            State::Whole(header) if header.drive == key() => "whole",
+            State::Whole(header) if header.drive == common::key(BYTES as u64) => "whole",
             State::Whole(_) => "of another drive",
             State::OutOfReach(_) => "out of reach",
         })
@@ -315,8 +305,8 @@ fn killed_elsewhere() -> (TempDir, Place, DriveKey) {
     let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
     let place = Place::at(&elsewhere).registered_in(&registry);
     // Dropped without being closed, as a kill leaves it.
-    drop(place.keep(&key(), &borrowed).expect("kept"));
-    (dir, place, key())
+    drop(place.keep(&common::key(BYTES as u64), &borrowed).expect("kept"));
+    (dir, place, common::key(BYTES as u64))
 }
 
 /// docs/safety.md: "Every journal kept elsewhere is registered in the default place".

@@ -1,6 +1,6 @@
 //! The available methods, by name, with their options.
 
-use strsim::levenshtein;
+use emit::nearest;
 
 use crate::{Declared, Form, Method, MethodError, Options};
 
@@ -84,11 +84,4 @@ impl Catalog {
             chosen: chosen.join(", "),
         }
     }
-}
-
-/// The known name most similar to `wrong`.
-fn nearest(wrong: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let wrong = wrong.to_lowercase();
-    let scored = names.map(|name| (levenshtein(&wrong, name), name));
-    scored.min().filter(|(edits, name)| *edits <= name.len() / 2).map(|(_, name)| name)
 }

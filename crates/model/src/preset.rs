@@ -2,7 +2,6 @@
 //! `capacity=64GB`, and the list of all figures with their sources.
 
 use serde::Serialize;
-use strsim::levenshtein;
 use toml::{Table, Value};
 
 use crate::figure::{Figure, Origin};
@@ -100,7 +99,7 @@ impl DriveSpec {
         let found = crate::presets::PRESETS.iter().find(|(known, _)| *known == name);
         let Some((_, text)) = found else {
             let names = crate::presets::PRESETS.iter().map(|(name, _)| *name);
-            let message = format!("no such drive{}", nearest(name, names));
+            let message = format!("no such drive{}", meant(name, names));
             return Err(SpecError { file: String::new(), line: 0, key: name.into(), message });
         };
         DriveSpec::parse(&format!("drives/{name}.toml"), text)
@@ -149,7 +148,7 @@ impl DriveSpec {
             let known = self.figures();
             let names = known.iter().map(|line| line.key.as_str());
             let short = SHORT.iter().map(|(short, _)| *short).chain(["link"]);
-            format!("no such parameter{}", nearest(key, names.chain(short)))
+            format!("no such parameter{}", meant(key, names.chain(short)))
         })?;
         let mut given = Table::new();
         given.insert("value".into(), parse_value(value));
@@ -164,7 +163,7 @@ impl DriveSpec {
         let found = crate::hosts::HOSTS.iter().find(|(known, _)| *known == host);
         let Some((_, text)) = found else {
             let names = crate::hosts::HOSTS.iter().map(|(name, _)| *name);
-            let near = nearest(host, names);
+            let near = meant(host, names);
             return Err(format!("'{host}' is neither a time in us nor a known host{near}"));
         };
         let file = format!("drives/hosts/{host}.toml");
@@ -282,15 +281,14 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// `; did you mean X?` for the nearest known name, if one is near.
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let distance = |candidate: &&str| {
-        let last = candidate.rsplit('.').next().unwrap_or(candidate);
-        levenshtein(name, candidate).min(levenshtein(name, last))
-    };
-    let best = known.map(|candidate| (distance(&candidate), candidate)).min();
-    let near = best.filter(|(edits, _)| *edits <= name.len().div_ceil(2).max(2));
-    near.map_or(String::new(), |(_, candidate)| format!("; did you mean '{candidate}'?"))
+/// `; did you mean 'X'?` for the nearest known name, or the one whose last word is nearest.
+fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    let last = |full: &'a str| full.rsplit('.').next().unwrap_or(full);
+    let near =
+        emit::nearest(name, known.iter().copied().chain(known.iter().map(|full| last(full))));
+    let full = near.and_then(|near| known.iter().find(|full| near == **full || near == last(full)));
+    full.map_or(String::new(), |full| format!("; did you mean '{full}'?"))
 }
 
 /// Line number of a byte offset, from 1, and the key on that line with its section.

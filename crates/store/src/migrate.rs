@@ -190,20 +190,9 @@ fn series(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Series>> {
                WHERE run = ? ORDER BY position, number";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query(params![number])?;
-    let (mut all, mut last) = (Vec::<Series>::new(), None);
-    while let Some(row) = rows.next()? {
-        let position: i64 = row.get(0)?;
-        if last.replace(position) != Some(position) {
-            let start: i64 = row.get(3)?;
-            all.push(Series::new(row.get::<_, String>(1)?, row.get(2)?, start as u64));
-        }
-        if let Some(series) = all.last_mut() {
-            let points: u32 = row.get(4)?;
-            let data = row.get_ref(5)?.as_blob()?;
-            unpack_1(series, points as usize, data).map_err(rows::torn)?;
-        }
-    }
-    Ok(all)
+    rows::assembled(&mut rows, |series, points, data| {
+        unpack_1(series, points, data).map_err(rows::torn)
+    })
 }
 
 /// Appends a piece of version 1: times, then columns of name, unit (each with a u16 length) and

@@ -9,7 +9,7 @@ use std::fmt::Display;
 
 use record::{Covers, Document, Metric, RecordHash, Run, Series, Unit};
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 
 use crate::pack::{Torn, expand, squeeze};
 use crate::series::{pack, pack_values, unpack_onto, unpack_values};
@@ -386,6 +386,18 @@ fn series(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Series>> {
                WHERE run = ? ORDER BY position, number";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([number])?;
+    assembled(&mut rows, |series, points, data| {
+        let unpacked = expand(data).and_then(|data| unpack_onto(series, points, &data));
+        unpacked.map_err(|e| torn(e.within(format_args!("'{}'", series.name))))
+    })
+}
+
+/// Series from their pieces, in rows of position, name, replicate, start, number of points and data,
+/// ordered by position; `append` adds the data of a piece to its series.
+pub(crate) fn assembled(
+    rows: &mut Rows<'_>,
+    append: impl Fn(&mut Series, usize, &[u8]) -> rusqlite::Result<()>,
+) -> rusqlite::Result<Vec<Series>> {
     let (mut all, mut last) = (Vec::<Series>::new(), None);
     while let Some(row) = rows.next()? {
         let position: i64 = row.get(0)?;
@@ -395,9 +407,7 @@ fn series(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Series>> {
         }
         if let Some(series) = all.last_mut() {
             let points: u32 = row.get(4)?;
-            let unpacked = expand(row.get_ref(5)?.as_blob()?)
-                .and_then(|data| unpack_onto(series, points as usize, &data));
-            unpacked.map_err(|e| torn(e.within(format_args!("'{}'", series.name))))?;
+            append(series, points as usize, row.get_ref(5)?.as_blob()?)?;
         }
     }
     Ok(all)

@@ -160,6 +160,15 @@ pub fn amount(value: f64) -> String {
     if value < 0.0 { format!("-{out}") } else { out }
 }
 
+/// The greatest common divisor; that of 0 and a number is the number. A loop, because the numbers come
+/// from outside.
+pub fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -132,18 +132,9 @@ impl<'a> Sampler<'a> {
         let jobs = subject.jobs.iter().max().map_or(0, |last| *last as usize + 1);
         let series = Series::new(subject.name, subject.replicate, subject.start_ns);
         let seen = Seen {
-            totals: [const { None }; 4],
             by_job: vec![JobSeen::default(); if subject.by_job { jobs } else { 0 }],
             series,
-            grain: 1,
-            ends: Vec::new(),
-            device: None,
-            temperature: None,
-            worker_cpu_ns: 0,
-            throttled_ns: 0,
-            too_hot: false,
-            silent: false,
-            standstills: Standstills::new(),
+            ..Seen::nothing()
         };
         let closed = vec![0; subject.jobs.len()];
         let (open, samples) = (BTreeMap::new(), BTreeMap::new());
@@ -479,14 +470,14 @@ fn add_sums(into: &mut [(u64, u64, u64, u64); 4], from: &[(u64, u64, u64, u64); 
 }
 
 impl Seen {
-    /// The results of one job alone.
-    pub(crate) fn of_job(end: JobEnd, totals: Kinds) -> Seen {
+    /// Before the first report.
+    fn nothing() -> Seen {
         Seen {
-            totals,
+            totals: [const { None }; 4],
             by_job: Vec::new(),
             series: Series::default(),
             grain: 1,
-            ends: vec![end],
+            ends: Vec::new(),
             device: None,
             temperature: None,
             worker_cpu_ns: 0,
@@ -495,6 +486,11 @@ impl Seen {
             silent: false,
             standstills: Standstills::new(),
         }
+    }
+
+    /// The results of one job alone.
+    pub(crate) fn of_job(end: JobEnd, totals: Kinds) -> Seen {
+        Seen { totals, ends: vec![end], ..Seen::nothing() }
     }
 }
 

@@ -29,6 +29,8 @@ pub use run::{
 
 use std::time::Duration;
 
+use workload::units::gcd;
+
 /// One job section with everything inherited from `[global]` and the defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
@@ -147,15 +149,6 @@ impl Job {
         (level.is_some() || class.is_some())
             .then(|| (class.unwrap_or(BEST_EFFORT), level.unwrap_or(0)))
     }
-}
-
-/// The greatest common divisor; that of 0 and a number is the number. A loop, because the numbers come
-/// from outside.
-pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// A value for each direction, as `bs=4k,8k,16k` or `rate=1m,500k` gives them: read, write, trim.

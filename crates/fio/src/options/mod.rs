@@ -15,8 +15,6 @@ mod report;
 mod run;
 mod steady;
 
-use strsim::levenshtein;
-
 use super::draft::Draft;
 use super::value::{Parsed, Value};
 
@@ -131,23 +129,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Entry> {
 
 /// The known option nearest to a misspelt one, if any is near.
 pub(crate) fn nearest(word: &str) -> Option<&'static str> {
-    nearest_of(word, all().flat_map(Entry::names))
-}
-
-/// The nearest of some names, if any is near.
-pub(crate) fn nearest_of(
-    word: &str,
-    names: impl Iterator<Item = &'static str>,
-) -> Option<&'static str> {
-    // No option is longer, and the limit bounds the cost.
-    if word.len() > 64 {
-        return None;
-    }
-    let word = word.to_ascii_lowercase();
-    let like = |name: &&str| name.len().abs_diff(word.len()) <= 3;
-    let distances = names.filter(like).map(|name| (levenshtein(&word, name), name));
-    let (distance, name) = distances.min_by_key(|near| near.0)?;
-    (distance * 3 <= word.len().max(3)).then_some(name)
+    emit::nearest(word, all().flat_map(Entry::names))
 }
 
 #[cfg(test)]

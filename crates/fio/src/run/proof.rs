@@ -5,8 +5,8 @@
 
 use workload::Motif;
 use workload::stamp::{HEADER, Layout, Proof, SECTOR};
+use workload::units::gcd;
 
-use crate::job::gcd;
 use crate::{Job, VerifyKind};
 
 /// The marks of a job whose offsets and sizes are multiples of `grid`.

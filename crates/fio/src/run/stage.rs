@@ -7,13 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use record::{Finding, FindingKind, Level};
 use rig::{IntervalObserver, JobSeen, Logged, Measurement, Rig, RigError, Stage};
+use workload::units::gcd;
 
 use super::clones::JobClone;
 use super::control::SharedJudgement;
 use super::launch::launch;
 use super::steady::SteadyWatch;
 use super::{JobRun, OpLog, RunError, numa};
-use crate::job::gcd;
 use crate::{Job, Plan};
 
 /// Bounds of the sampling intervals, nanoseconds: shorter ones cost too much, longer ones show too

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use emit::did_you_mean;
+
 use super::Protocol;
-use super::parse::nearest;
 use crate::error::{LabError, Result};
 
 /// Answers by step.
@@ -21,7 +22,7 @@ impl Answers {
         })?;
         let questions: Vec<&str> = protocol.questions().map(|(id, _)| id).collect();
         if let Some(name) = found.keys().find(|name| !questions.contains(&name.as_str())) {
-            let near = nearest(name, questions.iter().copied());
+            let near = did_you_mean(name, questions.iter().copied());
             let text = format!("{file}: {name}: step '{name}' asks nothing{near}");
             return Err(LabError::usage(text));
         }

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use emit::did_you_mean;
 use methods::Options;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use strsim::levenshtein;
 use toml::{Spanned, Value};
 use workload::units;
 
@@ -108,7 +108,7 @@ fn sides(source: &Source<'_>, written: &Written, steps: &[Step]) -> Result<Vec<S
     let known: Vec<&str> = known.collect();
     for side in &written.compare {
         if !known.contains(&side.get_ref().as_str()) {
-            let near = nearest(side.get_ref(), known.iter().copied());
+            let near = did_you_mean(side.get_ref(), known.iter().copied());
             let message = format!("no step has the side '{}'{near}", side.get_ref());
             return Err(source.wrong(Some(side.span()), &message));
         }
@@ -221,7 +221,7 @@ impl WrittenStep {
             let unknown = typed.iter().find(|(name, _)| !known.clone().any(|k| k == name));
             match unknown {
                 Some((name, _)) => {
-                    let near = nearest(name, known.chain(["size", "time", "replicates"]));
+                    let near = did_you_mean(name, known.chain(["size", "time", "replicates"]));
                     let method = method.get_ref();
                     wrong(&format!("method {method} has no option '{name}'{near}"))
                 }
@@ -269,7 +269,7 @@ fn preparing(text: &str) -> std::result::Result<Preparing, String> {
         }
         _ => {
             let first = words.first().copied().unwrap_or_default();
-            let near = nearest(first, PREPARATIONS.into_iter());
+            let near = did_you_mean(first, PREPARATIONS.into_iter());
             Err(format!(
                 "'{text}' is no preparation{near}; there are fstrim, blkdiscard, fill, rest TIME and \
                  cool DEGREES"
@@ -300,18 +300,11 @@ fn explained(message: &str) -> String {
             let known_list = known.join(", ");
             format!(
                 "unknown key '{name}'{}; there are: {known_list}",
-                nearest(name, known.iter().copied())
+                did_you_mean(name, known.iter().copied())
             )
         }
         _ => line.to_string(),
     }
-}
-
-/// `; did you mean 'X'?` for the nearest known name, if one is near.
-pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
-    let best = known.map(|known| (levenshtein(name, known), known)).min();
-    let near = best.filter(|(edits, known)| *edits <= known.len().div_ceil(2));
-    near.map_or(String::new(), |(_, known)| format!("; did you mean '{known}'?"))
 }
 
 #[cfg(test)]

@@ -49,8 +49,8 @@ impl<'p> Progress<'p> {
         Progress { protocol, items: items(protocol), done: 0, began, fields: BTreeMap::new() }
     }
 
-    /// Resumes after the last completed measurement of this protocol in the store. Another text under the
-    /// same name is another protocol.
+    /// Resumes after the last completed measurement of this protocol in the store. Another text
+    /// under the same name is another protocol.
     pub fn resume(protocol: &'p Protocol, store: &Store) -> Result<Progress<'p>> {
         let runs = records(store, protocol, None)?;
         let Some((part, _)) = runs.last() else {

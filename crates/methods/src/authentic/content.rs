@@ -3,6 +3,7 @@
 use record::MetricKey;
 use workload::{Mix, Pattern, Region, Stop, Workload};
 
+use super::Check;
 use crate::schedule;
 use crate::session::Session;
 use crate::test_region::TestRegion;
@@ -12,38 +13,26 @@ use crate::{MethodError, Round};
 /// Queue depth: enough to keep any drive busy.
 const DEPTH: u32 = 8;
 
-/// See [`super::Check`].
-pub(super) struct Check;
+pub(super) static CHECK: Check = Check { share: 0.4, writes: true, run };
 
-impl super::Check for Check {
-    fn share(&self) -> f64 {
-        0.4
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn run(
-        &self,
-        session: &mut Session<'_>,
-        test_region: &TestRegion,
-        seconds: f64,
-    ) -> Result<(), MethodError> {
-        let workloads = workloads(test_region, seconds);
-        session.checks.contents.get_or_insert_default();
-        session.rounds(test_region.rounds, None, |session, round| {
-            for index in schedule::order(workloads.len(), round) {
-                let rate = session.rate(&workloads[index], round)?;
-                let rates = &mut session.checks.contents.get_or_insert_default().rates[index];
-                rates.push(rate);
-                let rates = rates.clone();
-                session.put_rates(MetricKey::of(&workloads[index]), &rates);
-            }
-            Ok(Round::Again)
-        })?;
-        Ok(())
-    }
+fn run(
+    session: &mut Session<'_>,
+    test_region: &TestRegion,
+    seconds: f64,
+) -> Result<(), MethodError> {
+    let workloads = workloads(test_region, seconds);
+    session.checks.contents.get_or_insert_default();
+    session.rounds(test_region.rounds, None, |session, round| {
+        for index in schedule::order(workloads.len(), round) {
+            let rate = session.rate(&workloads[index], round)?;
+            let rates = &mut session.checks.contents.get_or_insert_default().rates[index];
+            rates.push(rate);
+            let rates = rates.clone();
+            session.put_rates(MetricKey::of(&workloads[index]), &rates);
+        }
+        Ok(Round::Again)
+    })?;
+    Ok(())
 }
 
 /// At most half of the region, which bounds the wear on a fast drive.

@@ -4,6 +4,7 @@ use analysis::LatencyReplicates;
 use record::{LatencyProfile, MetricKey, size_word};
 use workload::{Mix, OpKind, Pattern, Stop, Workload};
 
+use super::Check;
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::{MethodError, Round};
@@ -11,45 +12,34 @@ use crate::{MethodError, Round};
 /// A flush without effect takes no time; this many writes per round suffice to show that.
 const WRITES_MAX: u64 = 4096;
 
-/// See [`super::Check`].
-pub(super) struct Check;
+pub(super) static CHECK: Check = Check { share: 0.1, writes: true, run };
 
-impl super::Check for Check {
-    fn share(&self) -> f64 {
-        0.1
+fn run(
+    session: &mut Session<'_>,
+    test_region: &TestRegion,
+    seconds: f64,
+) -> Result<(), MethodError> {
+    let mut times = LatencyReplicates::default();
+    session.checks.flush.get_or_insert_default();
+    for w in workloads(test_region, seconds) {
+        session.rounds(test_region.rounds, None, |session, round| {
+            let m = session.probe(&TestRegion::replicate(&w, round), round)?;
+            if let Some(flushes) = m.kind(OpKind::Flush) {
+                times.add(&flushes.service);
+            }
+            let service = times.merged().clone();
+            session.checks.flush.get_or_insert_default().service = service.clone();
+            session.out.put_metrics(&w.name, times.metrics(&MetricKey::of(&w)));
+            session.out.put_latency(LatencyProfile {
+                name: w.name.clone(),
+                op: OpKind::Flush.name().into(),
+                service,
+                response: None,
+            });
+            Ok(Round::Again)
+        })?;
     }
-
-    fn writes(&self) -> bool {
-        true
-    }
-    fn run(
-        &self,
-        session: &mut Session<'_>,
-        test_region: &TestRegion,
-        seconds: f64,
-    ) -> Result<(), MethodError> {
-        let mut times = LatencyReplicates::default();
-        session.checks.flush.get_or_insert_default();
-        for w in workloads(test_region, seconds) {
-            session.rounds(test_region.rounds, None, |session, round| {
-                let m = session.probe(&TestRegion::replicate(&w, round), round)?;
-                if let Some(flushes) = m.kind(OpKind::Flush) {
-                    times.add(&flushes.service);
-                }
-                let service = times.merged().clone();
-                session.checks.flush.get_or_insert_default().service = service.clone();
-                session.out.put_metrics(&w.name, times.metrics(&MetricKey::of(&w)));
-                session.out.put_latency(LatencyProfile {
-                    name: w.name.clone(),
-                    op: OpKind::Flush.name().into(),
-                    service,
-                    response: None,
-                });
-                Ok(Round::Again)
-            })?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {

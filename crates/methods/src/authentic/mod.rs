@@ -128,29 +128,22 @@ fn checks_seconds(test_region: &TestRegion) -> f64 {
     test_region.seconds * (1.0 - fill - CELLS_SHARE)
 }
 
-/// A check: its workloads and its actions. `seconds` covers all its rounds.
-trait Check {
+/// A check: its workloads and its actions.
+struct Check {
     /// Share of the time of all checks.
-    fn share(&self) -> f64;
-
+    share: f64,
     /// Whether it writes.
-    fn writes(&self) -> bool;
-
-    /// Measures round by round and leaves the result in the session's checks.
-    fn run(
-        &self,
-        session: &mut Session<'_>,
-        test_region: &TestRegion,
-        seconds: f64,
-    ) -> Result<(), MethodError>;
+    writes: bool,
+    /// Measures round by round, within that many seconds, and leaves the result in the session's checks.
+    run: fn(&mut Session<'_>, &TestRegion, f64) -> Result<(), MethodError>,
 }
 
 /// The checks that the target allows, in order.
-fn checks(test_region: &TestRegion) -> impl Iterator<Item = &'static dyn Check> {
-    const ALL: [&dyn Check; 4] =
-        [&page_cache::Check, &working_sets::Check, &flush::Check, &content::Check];
+fn checks(test_region: &TestRegion) -> impl Iterator<Item = &'static Check> {
+    static ALL: [&Check; 4] =
+        [&page_cache::CHECK, &working_sets::CHECK, &flush::CHECK, &content::CHECK];
     let writes = test_region.writes;
-    ALL.into_iter().filter(move |check| writes || !check.writes())
+    ALL.into_iter().filter(move |check| writes || !check.writes)
 }
 
 /// Runs the checks within `seconds`. A check that the target does not support is skipped with a
@@ -161,7 +154,7 @@ pub(crate) fn run(
     seconds: f64,
 ) -> Result<(), MethodError> {
     for check in checks(test_region) {
-        match check.run(session, test_region, check.share() * seconds) {
+        match (check.run)(session, test_region, check.share * seconds) {
             Err(MethodError::Rig(RigError::Unsupported(why))) => {
                 let text = format!("a check was left out, the target does not support it: {why}");
                 session.out.note(Finding::new(FindingKind::CheckLeftOut, Level::Note, text));

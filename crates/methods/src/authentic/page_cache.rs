@@ -6,6 +6,7 @@
 use record::MetricKey;
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
+use super::Check;
 use crate::schedule;
 use crate::session::Session;
 use crate::test_region::TestRegion;
@@ -14,42 +15,31 @@ use crate::{MethodError, Round};
 /// Small enough to stay in memory on any machine, large enough for some hundred reads per second.
 const BYTES: u64 = 16 << 20;
 
-/// See [`super::Check`].
-pub(super) struct Check;
+pub(super) static CHECK: Check = Check { share: 0.1, writes: false, run };
 
-impl super::Check for Check {
-    fn share(&self) -> f64 {
-        0.1
-    }
-
-    fn writes(&self) -> bool {
-        false
-    }
-    fn run(
-        &self,
-        session: &mut Session<'_>,
-        test_region: &TestRegion,
-        seconds: f64,
-    ) -> Result<(), MethodError> {
-        let workloads = workloads(test_region, seconds);
-        // One pass over the part, so that the first round also finds it in the cache.
-        let mut warm = workloads[1].clone();
-        (warm.name, warm.stop) = ("check-read-warm-up".into(), Stop::coverage(1.0));
-        session.probe(&warm, 0)?;
-        let mut rates = [Vec::new(), Vec::new()];
-        session.rounds(test_region.rounds, None, |session, round| {
-            for index in schedule::order(workloads.len(), round) {
-                let w = &workloads[index];
-                let rate = session.rate(w, round)?;
-                rates[index].push(rate);
-                session.put_rates(MetricKey::of(w), &rates[index]);
-            }
-            let cache = session.checks.page_cache.get_or_insert_default();
-            [cache.direct, cache.cached] = rates.clone();
-            Ok(Round::Again)
-        })?;
-        Ok(())
-    }
+fn run(
+    session: &mut Session<'_>,
+    test_region: &TestRegion,
+    seconds: f64,
+) -> Result<(), MethodError> {
+    let workloads = workloads(test_region, seconds);
+    // One pass over the part, so that the first round also finds it in the cache.
+    let mut warm = workloads[1].clone();
+    (warm.name, warm.stop) = ("check-read-warm-up".into(), Stop::coverage(1.0));
+    session.probe(&warm, 0)?;
+    let mut rates = [Vec::new(), Vec::new()];
+    session.rounds(test_region.rounds, None, |session, round| {
+        for index in schedule::order(workloads.len(), round) {
+            let w = &workloads[index];
+            let rate = session.rate(w, round)?;
+            rates[index].push(rate);
+            session.put_rates(MetricKey::of(w), &rates[index]);
+        }
+        let cache = session.checks.page_cache.get_or_insert_default();
+        [cache.direct, cache.cached] = rates.clone();
+        Ok(Round::Again)
+    })?;
+    Ok(())
 }
 
 fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {

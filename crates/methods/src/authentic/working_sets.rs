@@ -7,6 +7,7 @@ use record::{MetricKey, Statistic, Unit};
 use workload::units::binary_tight;
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
+use super::Check;
 use crate::schedule;
 use crate::session::Session;
 use crate::test_region::TestRegion;
@@ -25,53 +26,41 @@ const LARGEST: u64 = 16 << 30;
 /// Queue depth of the sequential reads.
 const WARM_UP_DEPTH: u32 = 8;
 
-/// See [`super::Check`].
-pub(super) struct Check;
+pub(super) static CHECK: Check = Check { share: 0.4, writes: false, run };
 
-impl super::Check for Check {
-    fn share(&self) -> f64 {
-        0.4
-    }
-
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn run(
-        &self,
-        session: &mut Session<'_>,
-        test_region: &TestRegion,
-        seconds: f64,
-    ) -> Result<(), MethodError> {
-        let workloads = workloads(test_region, seconds);
-        let empty = |w: &Workload| WorkingSet { bytes: w.region.bytes, p50_ns: Vec::new() };
-        // Ascending: the sets that fit come first.
-        let fits = |w: &&Workload| w.region.bytes <= test_region.bytes;
-        session.checks.working_sets = Some(workloads.iter().filter(fits).map(empty).collect());
-        session.rounds(test_region.rounds, None, |session, round| {
-            for index in schedule::order(workloads.len(), round) {
-                let w = TestRegion::replicate(&workloads[index], round);
-                let warm_up = warm_up(&w, test_region);
-                if !fits(&&w) {
-                    session.skip(&warm_up.name);
-                    session.skip(&w.name);
-                    continue;
-                }
-                session.probe(&warm_up, round)?;
-                let m = session.probe(&w, round)?;
-                let median = m.kind(OpKind::Read).and_then(|k| k.service.percentile(0.5));
-                let sets = session.checks.working_sets.get_or_insert_default();
-                sets[index].p50_ns.extend(median.map(|ns| ns as f64));
-                let samples = sets[index].p50_ns.clone();
-                if !samples.is_empty() {
-                    let key = MetricKey::of(&w).with(Statistic::P50);
-                    session.out.put_metric(analysis::metric(key, Unit::Nanoseconds, samples));
-                }
+fn run(
+    session: &mut Session<'_>,
+    test_region: &TestRegion,
+    seconds: f64,
+) -> Result<(), MethodError> {
+    let workloads = workloads(test_region, seconds);
+    let empty = |w: &Workload| WorkingSet { bytes: w.region.bytes, p50_ns: Vec::new() };
+    // Ascending: the sets that fit come first.
+    let fits = |w: &&Workload| w.region.bytes <= test_region.bytes;
+    session.checks.working_sets = Some(workloads.iter().filter(fits).map(empty).collect());
+    session.rounds(test_region.rounds, None, |session, round| {
+        for index in schedule::order(workloads.len(), round) {
+            let w = TestRegion::replicate(&workloads[index], round);
+            let warm_up = warm_up(&w, test_region);
+            if !fits(&&w) {
+                session.skip(&warm_up.name);
+                session.skip(&w.name);
+                continue;
             }
-            Ok(Round::Again)
-        })?;
-        Ok(())
-    }
+            session.probe(&warm_up, round)?;
+            let m = session.probe(&w, round)?;
+            let median = m.kind(OpKind::Read).and_then(|k| k.service.percentile(0.5));
+            let sets = session.checks.working_sets.get_or_insert_default();
+            sets[index].p50_ns.extend(median.map(|ns| ns as f64));
+            let samples = sets[index].p50_ns.clone();
+            if !samples.is_empty() {
+                let key = MetricKey::of(&w).with(Statistic::P50);
+                session.out.put_metric(analysis::metric(key, Unit::Nanoseconds, samples));
+            }
+        }
+        Ok(Round::Again)
+    })?;
+    Ok(())
 }
 
 /// Half of the time is for the measured reads, half for the warm-up, which is not reported.

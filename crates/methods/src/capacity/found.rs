@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use workload::Region;
 use workload::stamp::{Layout, SECTOR, Stamp, read_sector};
+use workload::units::gcd;
 
 use super::layout::PLACE;
 
@@ -112,10 +113,6 @@ impl Found {
 /// The stamp of the bytes at an offset.
 pub(super) fn stamp(offset: u64, seed: u64) -> Stamp {
     Stamp { offset, sequence: 1, seed }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]
