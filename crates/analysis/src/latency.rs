@@ -2,7 +2,8 @@
 //!
 //! The value comes from the merged histogram, because a tail needs all available samples, and
 //! requires at least ten beyond it. The range is that of the replicates' own percentiles; if one
-//! replicate has too few samples there is none. Replicates are added and not kept, so memory stays at one histogram.
+//! replicate has too few samples there is none. Replicates are added and not kept, so memory stays
+//! at one histogram.
 
 use record::{Histogram, Metric, MetricKey, Statistic, Unit};
 

@@ -6,7 +6,7 @@ use crate::queues::Fetched;
 use crate::simulated::State;
 
 /// Status: success, no such command, invalid field, a transfer failed, no such namespace, past the
-/// end; those that a retry does not help have the bit that says so.
+/// end. Those that no retry mends have the bit "do not retry".
 const OK: u16 = 0;
 const NO_COMMAND: u16 = 0x4001;
 const TRANSFER: u16 = 0x4004;

@@ -1,4 +1,5 @@
-//! The method `stream` on virtual drives of their real size, and its buffers verified by recording again.
+//! The method `stream` on virtual drives of their real size, and its buffers verified by recording
+//! again.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

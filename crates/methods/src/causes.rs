@@ -116,8 +116,8 @@ impl Change {
     }
 }
 
-/// Runs the tests of the figures of a kind that are still unexplained, within `seconds`: right after those
-/// figures, so that both find the drive in the same state.
+/// Runs the tests of the figures of a kind that are still unexplained, within `seconds`: right
+/// after those figures, so that both find the drive in the same state.
 pub(crate) fn run(
     session: &mut Session<'_>,
     test_region: &TestRegion,

@@ -2,7 +2,6 @@
 //! random drive writes without a stall. `matrix amplification` and `matrix endurance` print a
 //! Markdown table and exit with 1 if a goal is missed. Takes minutes; `tiny` after it selects the
 //! smallest sizes, a number only superblocks of that many pages.
-//! only superblocks of so many pages.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -1,10 +1,10 @@
 //! Flash and its write buffer, in time.
 //!
-//! Each die and channel is represented by the time at which it becomes free. A program unit moves over its
-//! channel, even while its die still programs the previous unit, and then occupies the die. A read
-//! occupies the die while sensing and the channel while data move. A read may suspend a program,
-//! which then ends later. The buffer holds units until they are programmed; new data wait for the
-//! oldest.
+//! Each die and channel is represented by the time at which it becomes free. A program unit moves
+//! over its channel, even while its die still programs the previous unit, and then occupies the
+//! die. A read occupies the die while sensing and the channel while data move. A read may suspend a
+//! program, which then ends later. The buffer holds units until they are programmed; new data wait
+//! for the oldest.
 //!
 //! Contiguous pages fill a program unit in one die and continue in the next die.
 

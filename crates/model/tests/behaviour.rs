@@ -212,8 +212,8 @@ fn idle_time_empties_the_cache() {
     assert!(fresh > 2200.0 && next < 600.0 && rested > 2100.0, "{fresh} {next} {rested}");
 }
 
-/// Folding filled the queues of the dies for as long as idle time had lasted, and the next command waited
-/// for all of it: 2.9 s on this QLC drive.
+/// Folding filled the queues of the dies for as long as idle time had lasted, and the next command
+/// waited for all of it: 2.9 s on this QLC drive.
 #[test]
 fn a_command_after_a_rest_does_not_wait_for_the_work_of_the_rest() {
     for name in ["qlc-1t", "samsung-970-evo-plus-250", "crucial-mx500-1t"] {

@@ -1,6 +1,6 @@
 //! Sustained sequential writes of presets against the figures they were made for, most of them published
-//! (the presets name the documents): the first phase within 5%, the mean of the whole drive within 10%. The tests check measurements of a closed loop over the
-//! drive, never the description.
+//! (the presets name the documents): the first phase within 5%, the mean of the whole drive within
+//! 10%. The tests check measurements of a closed loop over the drive, never the description.
 
 mod common;
 

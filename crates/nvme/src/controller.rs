@@ -1,7 +1,7 @@
 //! The controller: up, down, admin commands, queues, abort and reset.
 //!
 //! Admin commands are carried out one at a time; the caller waits for each. I/O queues, once
-//! created, live on their own and may be on other threads. They come back here when a command is
+//! created, are independent of it and may be on other threads. They come back here when a command is
 //! overdue ([`Controller::attend`]) and after a reset ([`Controller::restore`]).
 
 use core::ops::Deref;
@@ -79,7 +79,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         Ok(controller)
     }
 
-    /// What the controller says of itself.
+    /// The identity and capabilities that the controller reports.
     pub fn info(&self) -> &Info {
         &self.info
     }
@@ -99,7 +99,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         self.wait_for(regs::CSTS_READY, 0, self.capabilities.ready_ns() + GRACE_NS)
     }
 
-    /// Flushes its caches and stops it, before power is cut or the drive is given away.
+    /// Flushes its caches and stops it, before power is cut or the drive is handed over.
     pub fn shut_down(&mut self) -> Result<(), Error> {
         let config = self.platform.read32(regs::CC);
         self.platform.write32(regs::CC, config | regs::CC_SHUTDOWN);
@@ -133,7 +133,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
             match self.platform.read32(regs::CSTS) {
                 regs::GONE => return Err(Error::Gone),
                 status if status & mask == value => return Ok(()),
-                // A fatal error is left by a reset: stopping goes on.
+                // A reset clears a fatal error, so stopping continues.
                 status if status & regs::CSTS_FATAL != 0 && value != 0 => return Err(Error::Fatal),
                 _ if self.platform.now_ns() >= end => return Err(Error::NotReady(time_ns)),
                 _ => self.platform.pause(),
@@ -295,7 +295,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         D: Deref<Target: DmaMap>,
         T: AsMut<[Tracker]> + AsRef<[Tracker]>,
     {
-        // The page of values has room for the doorbells of so many queues only.
+        // The page of values has room for the doorbells of this many queues.
         let end = self.capabilities.doorbell(queue.id() + 1) - self.capabilities.doorbell(0);
         queue.restart(self.shadow.filter(|_| end <= PAGE_BYTES));
         let (id, layout) = (queue.id(), *queue.layout());

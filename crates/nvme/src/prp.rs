@@ -1,6 +1,6 @@
 //! PRP lists: the pages of a transfer (NVMe 1.4, section 4.3).
 //!
-//! The first page stands in the command. A second one stands there too, if it is the last; otherwise
+//! The command holds the first page, and the second one if it is the last; otherwise
 //! the command names a list. A list longer than a page continues in another: its last entry then
 //! names that page. The same list therefore serves every shorter transfer from the same place, save
 //! one that would end on that last entry.

@@ -21,7 +21,7 @@ use crate::status::Status;
 use crate::sys;
 use crate::tracker::{self, Tracker, age};
 
-/// The clock is read at least once in so many polls.
+/// The clock is read at least once in this many polls.
 const POLLS_PER_TICK: u32 = 64;
 /// The phase bit in the last double word of a completion.
 const PHASE: u32 = 1 << 16;
@@ -398,7 +398,7 @@ where
         found
     }
 
-    /// What the newest completion says besides: how far the controller has read the other ring.
+    /// The submission queue head in the newest completion: how far the controller has read that ring.
     #[inline(always)]
     fn learn(&mut self, newest: u32) {
         let words = self.memory.words();

@@ -53,8 +53,9 @@ fn row(fields: &[&str]) -> String {
     fields.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(",")
 }
 
-/// A field in quotes where it needs them, on one line and without control characters. A field that a spreadsheet would run as a formula gets an
-/// apostrophe in front: names of drives and files are foreign text.
+/// A field in quotes where it needs them, on one line and without control characters. A field that
+/// a spreadsheet would run as a formula gets an apostrophe in front: names of drives and files are
+/// foreign text.
 fn quoted(field: &str) -> String {
     let field = emit::plain(field);
     let formula = field.starts_with(['=', '+', '@'])

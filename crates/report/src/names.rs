@@ -26,7 +26,8 @@ pub(crate) fn rank(row: &CellKey) -> impl Ord + use<> {
     (row.order, down(row.block_bytes), down(u64::from(row.depth)), row.words.clone())
 }
 
-/// The heading of a row, both directions, short enough for a table: `rand 4 KiB q32`; a mix is called by its shares where they are known: `mix 70/30 4 KiB q32`.
+/// The heading of a row, both directions, short enough for a table: `rand 4 KiB q32`; a mix is
+/// called by its shares where they are known: `mix 70/30 4 KiB q32`.
 pub(crate) fn label(row: &CellKey, shares: Option<&str>) -> String {
     let size = units::binary(row.block_bytes);
     let (order, depth) = (row.order.name(), row.depth);

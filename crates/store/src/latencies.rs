@@ -6,8 +6,9 @@
 //! ```
 //!
 //! A step is the number of buckets from the last one: 1 in a dense stretch. With its count that is
-//! two bytes a bucket, before deflate; as JSON it is fourteen. Not HdrHistogram's format: its buckets are other ones, so edges, minimum, maximum
-//! and sum would not come back as they were, and the hash of the record with them.
+//! two bytes a bucket, before deflate; as JSON it is fourteen. HdrHistogram's format would not do: its
+//! buckets differ, so edges, minimum, maximum and sum would change, and with them the hash of the
+//! record.
 
 use record::{Histogram, LatencyProfile};
 

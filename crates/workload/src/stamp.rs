@@ -3,8 +3,8 @@
 //! Every 512 bytes carry a header with their address, the sequence number of the write, the seed of
 //! the run and a checksum of the whole sector. On reading back this distinguishes a *stale* sector
 //! (an older write), a *misplaced* one (another address), a *torn* block (sectors of different
-//! writes), *flipped* bits (a bad checksum) and an *unwritten* sector (no stamp at all). Sectors are 512 bytes by default, because a drive
-//! may tear at its smallest unit.
+//! writes), *flipped* bits (a bad checksum) and an *unwritten* sector (no stamp at all). Sectors
+//! are 512 bytes by default, because a drive may tear at its smallest unit.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};

@@ -1,4 +1,4 @@
-//! flashbench: the tables of `-a` (read times before, on and behind boundaries), and of `--open-au`
+//! flashbench: the tables of `-a` (read times before, on and after boundaries), and of `--open-au`
 //! and `--find-fat` (rates by block size, a column for each erase block tried).
 
 use record::{MetricKey, Run, Unit, size_word};

@@ -2,9 +2,10 @@
 //! drives one backend, and nothing is shared between them.
 //!
 //! `uring` is the fast path; `aio`, `psync` and `mmap` serve where the kernel or the user demands
-//! it. `nvme` polls a queue pair of a drive without a kernel between. `null` moves nothing and so measures the instrument itself; `sim` is a virtual drive in
-//! virtual time. `bytes` wraps another backend in a program's stream calls, `overlap` serializes
-//! overlapping operations, `serial` is the common part of backends with one operation at a time.
+//! it. `nvme` polls a queue pair of a drive without a kernel between. `null` moves nothing and so
+//! measures the instrument itself; `sim` is a virtual drive in virtual time. `bytes` wraps another
+//! backend in a program's stream calls, `overlap` serializes overlapping operations, `serial` is
+//! the common part of backends with one operation at a time.
 
 mod aio;
 mod bytes;

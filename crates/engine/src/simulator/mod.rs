@@ -2,7 +2,8 @@
 //!
 //! One thread keeps the time and carries all jobs ([`crate::conductor`]); the sampler merges their
 //! reports as on a real drive. It is a rig of its own rather than a device of [`crate::Machine`]: the
-//! threads of that one wait for a clock, and here the clock waits for the workers. Time passes only in jobs, preparations, the block door and `idle`.
+//! threads of that one wait for a clock, and here the clock waits for the workers. Time passes only
+//! in jobs, preparations, the block door and `idle`.
 
 mod blocks;
 mod files;

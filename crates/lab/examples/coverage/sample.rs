@@ -1,5 +1,6 @@
 //! Runs of `quick` on specimens of virtual drives in several sessions: how many of the intervals for
-//! the next run hold it, and how many comparisons of the same drive claim a difference. Shared by the example `coverage` and its test.
+//! the next run hold it, and how many comparisons of the same drive claim a difference. Shared by
+//! the example `coverage` and its test.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

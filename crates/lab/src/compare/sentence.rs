@@ -65,8 +65,8 @@ fn conclusion(pairs: &[Pair]) -> String {
     parts.join(" ")
 }
 
-/// `B is 1.31 times as fast at random 4 KiB reads at depth 32 (1.24 to 1.38)`; below a half the other way
-/// round: `A is 4.20 times as fast as B at ...`.
+/// `B is 1.31 times as fast at random 4 KiB reads at depth 32 (1.24 to 1.38)`; below a half the
+/// other way round: `A is 4.20 times as fast as B at ...`.
 fn effect(pair: &Pair) -> String {
     let known = |value: Option<f64>| value.filter(|v| *v > 0.0).unwrap_or(1.0);
     let mut figures = [known(pair.ratio), known(pair.low), known(pair.high)];

@@ -356,7 +356,8 @@ impl Loads {
         Ok(search)
     }
 
-    /// Publishes the load found within the remaining gap, or the gap's middle; its ends are the interval.
+    /// Publishes the load found within the remaining gap, or the gap's middle; its ends are the
+    /// interval.
     fn put_found(&self, session: &mut Session<'_>, name: &str, gap: Search, value: Option<f64>) {
         let Some((low, high)) = gap.gap() else { return };
         let (low, high) = (self.offered(low), self.offered(high));

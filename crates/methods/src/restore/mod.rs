@@ -1,8 +1,9 @@
 //! `restore`: how long does it take to write an image, and what bounds it? (fs-update of Open Firmware)
 //!
 //! The image comes as checked blocks from a [`BlockSource`], which reads, inflates and checks on threads
-//! of its own while this method writes. A block is written only after it was checked, in the order of the
-//! image: of a broken image nothing is written from the broken block on. The format is not known here.
+//! of its own while this method writes. A block is written only after it was checked, in the order
+//! of the image: of a broken image nothing is written from the broken block on. The format is not
+//! known here.
 
 mod source;
 mod summary;

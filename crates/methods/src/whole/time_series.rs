@@ -1,9 +1,8 @@
 //! The time series of a long workload: its progress at each time.
 //!
-//! A rig reports intervals of time, but a drive's cache ends at a number of bytes. The
-//! series is therefore evaluated by bytes: bins of equal size, the slowest window, the place where the rate
-//! falls. Its resolution is that of its intervals, so there are never
-//! more bins than intervals.
+//! A rig reports intervals of time, but a drive's cache ends at a number of bytes. The series is
+//! therefore evaluated by bytes: bins of equal size, the slowest window, the place where the rate
+//! falls. Its resolution is that of its intervals, so there are never more bins than intervals.
 
 use analysis::Steps;
 use record::{Series, Unit};

@@ -1,8 +1,8 @@
 //! The screen: calm, aligned, one page with the answer (`brief.rs`), and one in full.
 //!
-//! In full, top to bottom: the run, its drive and its host; the answer; the numbers; latencies; conclusions
-//! (`why`); doubts (`distrust`); the place of the record. Everything is laid out for the width of the
-//! [`Style`], and colour is never the only sign.
+//! In full, top to bottom: the run, its drive and its host; the answer; the numbers; latencies;
+//! conclusions (`why`); doubts (`distrust`); the place of the record. Everything is laid out for
+//! the width of the [`Style`], and colour is never the only sign.
 
 mod brief;
 mod io;

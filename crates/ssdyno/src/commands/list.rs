@@ -39,7 +39,7 @@ pub fn run(args: &ListArgs) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line for each drive; a wide table is cut in the uses.
+/// A line for each drive. Where the table is too wide, the uses are cut.
 fn lines(drives: &[Listed]) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[Left, Right, Left, Left, Left, Left]).elastic(5);
@@ -262,8 +262,8 @@ fn state(id: &DriveIdentity) -> Vec<String> {
             words.push(yes.to_string());
         }
     };
-    flag(Some(id.ram), "lives in memory");
-    flag(id.rotational, "says it rotates");
+    flag(Some(id.ram), "in memory");
+    flag(id.rotational, "rotational, by its own report");
     flag(id.read_only, "read-only");
     flag(id.write_cache, "volatile write cache");
     words.extend(id.health.temperature_c.map(|t| format!("{t:.0} C")));
@@ -277,7 +277,7 @@ fn inside(inside: &Inside) -> Vec<String> {
     };
     words.extend(inside.mounts.iter().map(|m| format!("mounted on {}", m.mount)));
     if inside.swap {
-        words.push("swapped to".into());
+        words.push("used for swap".into());
     }
     words.extend(inside.holders.iter().map(|h| format!("held by {h}")));
     words
