@@ -1,12 +1,11 @@
 //! Empty file systems on new partitions: FAT32, exFAT, and FileCore of format E+. Others are left to
 //! the tools of the systems that use them.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 use drive::partitions::Planned;
 use fat::{Drive, Filecore, Format, Kind};
+use journal::Storage;
 use workload::units;
 
 /// Bytes of mkfs's writes.
@@ -66,7 +65,7 @@ impl FileSystem {
     }
 
     /// Makes it, empty and durable.
-    pub(super) fn make(&self, drive: &File, place: &Planned, sector: u32) -> io::Result<()> {
+    pub(super) fn make(&self, drive: &dyn Storage, place: &Planned, sector: u32) -> io::Result<()> {
         let mut part = Part { drive, start: place.start, bytes: place.bytes, sector };
         let failed = |error: fat::Error<io::Error>| match error {
             fat::Error::Drive(error) => error,
@@ -106,7 +105,7 @@ fn cluster_bytes(kind: Kind, bytes: u64, sector: u32) -> u32 {
 
 /// A partition as the file systems see it.
 struct Part<'a> {
-    drive: &'a File,
+    drive: &'a dyn Storage,
     start: u64,
     bytes: u64,
     sector: u32,
@@ -135,15 +134,15 @@ impl Drive for Part<'_> {
     }
 
     fn submit(&mut self, sector: u64, bytes: &[u8]) -> io::Result<()> {
-        self.drive.write_all_at(bytes, self.at(sector, bytes.len())?)
+        self.drive.write_all(self.at(sector, bytes.len())?, bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.drive.sync_data()
+        self.drive.sync()
     }
 
     fn read(&mut self, sector: u64, bytes: &mut [u8]) -> io::Result<()> {
-        self.drive.read_exact_at(bytes, self.at(sector, bytes.len())?)
+        self.drive.read_exact(self.at(sector, bytes.len())?, bytes)
     }
 }
 

@@ -116,7 +116,7 @@ impl Disc {
         done.map_err(|e| self.failed("write", &e))?;
         for (place, NewVolume(system)) in places.iter().zip(volumes) {
             let Some(system) = system else { continue };
-            system.make(&opened.file, place, self.sector_bytes).map_err(|error| {
+            system.make(&opened, place, self.sector_bytes).map_err(|error| {
                 let text = format!("cannot format partition {}: {error}", place.number);
                 LabError::new(ErrorKind::Io, text)
             })?;
