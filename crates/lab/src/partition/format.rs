@@ -148,6 +148,8 @@ impl Drive for Part<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt;
+
     use drive::partitions::Layout;
 
     use super::*;
