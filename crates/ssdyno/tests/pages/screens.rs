@@ -54,7 +54,17 @@ fn screen(place: &Path, run: &Made, width: Option<usize>) -> String {
     let first = first
         .split_once(" simulated in ")
         .map_or(first.clone(), |(head, _)| format!("{head} simulated in SECONDS   DATE"));
-    format!("{}\n{}", first.replace("run N", "run"), rest)
+    let rest = rest
         .replace(&format!("run {number} "), "run N ")
-        .replace(&format!("show {number} "), "show N ")
+        .replace(&format!("show {number} "), "show N ");
+    format!("{}\n{}", first.replace(&format!("run {number} "), "run N "), without_machine(&rest))
+}
+
+/// Where a peer was measured on another machine, the name of this one is in the text.
+fn without_machine(text: &str) -> String {
+    let (before, rest) = text.split_once("machine: ").unwrap_or((text, ""));
+    match rest.split_once("there") {
+        Some((_, after)) => format!("{before}machine: HERE, THERE{after}"),
+        None => text.to_string(),
+    }
 }
