@@ -41,6 +41,14 @@ pub fn capture(command: &mut Command) -> Result<(bool, String)> {
     Ok((success, String::from_utf8_lossy(&said).into_owned()))
 }
 
+/// Runs it to its end, with its progress on stderr; returns its success and its output.
+pub fn printed(command: &mut Command) -> Result<(bool, String)> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let said = command.stderr(Stdio::inherit()).output();
+    let said = said.with_context(|| format!("cannot run {name}"))?;
+    Ok((said.status.success(), String::from_utf8_lossy(&said.stdout).into_owned()))
+}
+
 /// Runs it to its end and returns its output; on failure an error with its last lines.
 pub fn output(command: &mut Command) -> Result<String> {
     let (success, said) = capture(command)?;

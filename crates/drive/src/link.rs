@@ -102,7 +102,15 @@ fn pcie(function: &Path) -> Option<Link> {
         best: best.map(|lanes| lanes.to_string()),
         ceiling_bytes_per_s: ceiling,
         downgraded: now.zip(best).map(|(now, best)| slower(now, best)),
+        port: pci_port(function),
     })
+}
+
+/// The port above a function, by its PCI address; behind the root complex itself the function's own.
+fn pci_port(function: &Path) -> Option<String> {
+    let name = |path: &Path| path.file_name()?.to_str().map(str::to_string);
+    let above = function.parent().and_then(name).filter(|name| !name.starts_with("pci"));
+    above.or_else(|| name(function))
 }
 
 /// Max_Payload_Size in use: bits 7:5 of Device Control, in the PCI Express capability (id 0x10) of
@@ -140,6 +148,7 @@ fn sata(machine: &Machine, disk: &Node) -> Option<Link> {
         best: best.map(shown),
         ceiling_bytes_per_s: now.map(|gb| gb * 1e9 / 10.0 * 14.0 / 15.0),
         downgraded: now.zip(best).map(|(now, best)| now < best),
+        port: Some(port.to_string()),
     })
 }
 
@@ -154,6 +163,7 @@ fn usb(disk: &Node) -> Option<Link> {
         best: best.map(usb_name),
         ceiling_bytes_per_s: now.map(usb_payload_bytes_per_s),
         downgraded: now.zip(best).map(|(now, best)| now < best),
+        port: device.file_name().and_then(|name| name.to_str()).map(str::to_string),
     })
 }
 
@@ -214,6 +224,7 @@ fn card(machine: &Machine, disk: &Node, bus: Bus) -> Option<Link> {
         best: None,
         ceiling_bytes_per_s: ios.as_ref().map(Ios::bytes_per_s),
         downgraded: None,
+        port: host.map(str::to_string),
     })
 }
 

@@ -3,8 +3,10 @@
 //! claim a difference; fails beyond the goals.
 //!
 //! `cargo run --release -p lab --example coverage [SPECIMENS [PRESETS [MINUTES]]]`: no specimen is begun
-//! after so many minutes.
+//! after so many minutes. `-- --real DIR [RUNS]`: the same for runs on a real disk, 24 by default.
 
+#[path = "coverage/real.rs"]
+mod real;
 #[path = "coverage/sample.rs"]
 mod sample;
 
@@ -54,8 +56,27 @@ impl Row {
     }
 }
 
+/// Runs on a real disk.
+const REAL_RUNS: u64 = 24;
+
 fn main() -> ExitCode {
-    let mut words = std::env::args().skip(1).map(|word| word.parse::<u64>().ok());
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let met = match &words[..] {
+        [flag, directory, rest @ ..] if flag == "--real" => {
+            let runs = rest.first().and_then(|word| word.parse().ok()).unwrap_or(REAL_RUNS);
+            real::run(directory, runs).unwrap_or_else(|error| {
+                eprintln!("{error}");
+                false
+            })
+        }
+        _ => simulated(&words),
+    };
+    if met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs on virtual drives; returns whether the goals are met.
+fn simulated(words: &[String]) -> bool {
+    let mut words = words.iter().map(|word| word.parse::<u64>().ok());
     let specimens = words.next().flatten().unwrap_or(33);
     let presets = words.next().flatten().map_or(PRESETS.len(), |n| n as usize);
     let minutes = words.next().flatten().unwrap_or(u64::MAX / 60);
@@ -72,7 +93,7 @@ fn main() -> ExitCode {
             row.claims.iter_mut().zip(claims).for_each(|(sum, new)| sum.sum(new));
         }
     }
-    if print(presets, &rows, done) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    print(presets, &rows, done)
 }
 
 /// Prints the table; returns whether the goals are met.

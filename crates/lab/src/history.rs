@@ -1,8 +1,8 @@
-//! The interval for the next run, from the earlier runs of the same test on the same drive.
-//!
-//! See [`spread::comparable`] for the runs that count.
+//! The store's earlier runs for the present one: the interval for the next run, from the same test on
+//! the same drive (see [`spread::comparable`]), and the rates of other drives on the same port.
 
 use analysis::{Outlook, Session, outlook};
+use methods::Neighbour;
 use record::{Covers, HistoryKey, Metric, Run, Unit};
 use store::Store;
 
@@ -39,6 +39,24 @@ pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
             (tile.low, tile.high) = (metric.low, metric.high);
         }
     }
+}
+
+/// The drives of which the latest run of the same method was made on the same port of this machine.
+pub(crate) fn neighbours(store: &Store, number: i64, run: &Run) -> Vec<Neighbour> {
+    let Some((machine, here)) = run.environment.machine_id.as_deref().zip(port(run)) else {
+        return Vec::new();
+    };
+    let others = store.of_machine(machine, &run.method, number, RUNS_MOST).unwrap_or_default();
+    let same = others.iter().filter(|o| port(o) == Some(here) && o.protocol == run.protocol);
+    same.filter_map(|other| {
+        let model = other.target.drive.as_ref()?.model.as_deref()?;
+        Some(Neighbour::of(model, &other.metrics))
+    })
+    .collect()
+}
+
+fn port(run: &Run) -> Option<&str> {
+    run.target.drive.as_ref()?.link.as_ref()?.port.as_deref()
 }
 
 /// Whether a metric is the rate of a cell.

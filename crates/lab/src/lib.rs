@@ -49,5 +49,6 @@ pub use self::error::{ErrorKind, LabError, Result};
 pub use self::kept::{answered, kept};
 pub use self::request::{Instrument, Request, Target};
 pub use self::session::{Begun, Planned};
+pub use self::spread::prior as assumed_spread;
 pub use self::watcher::{Recorded, Watcher};
 pub use self::work::Work;

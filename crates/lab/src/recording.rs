@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use methods::Outcome;
+use methods::{Neighbour, Outcome};
 use record::{
     Answer, DriveIdentity, Environment, Finding, FindingKind, Health, HistoryKey, Level, PartOf,
     Plan, Run, Safety, Stamp, State, Target, TargetKind, Unit,
@@ -142,6 +142,11 @@ impl Recording {
             (run.state_before, run.state_as_of) = (last.state, Some(last.as_of));
         }
         run.state_before
+    }
+
+    /// The drives measured on this port by the same method.
+    pub(crate) fn neighbours(&self) -> Vec<Neighbour> {
+        history::neighbours(&self.store, self.number, &self.run)
     }
 
     /// Records an event, then passes it on.

@@ -115,7 +115,9 @@ impl Begun<'_> {
             }
             stand.assume(shared.lock().recall());
             let checkpoint = |outcome: &Outcome| shared.lock().checkpoint(outcome);
-            let mut session = Session::new(stand.rig()).with_checkpoints(checkpoint);
+            let neighbours = shared.lock().neighbours();
+            let session = Session::new(stand.rig()).with_checkpoints(checkpoint);
+            let mut session = session.with_neighbours(neighbours);
             let ended = work.run(&mut session);
             outcome = session.finish();
             if let Stand::Virtual(_) = stand {

@@ -4,7 +4,7 @@
 //! are the same. Some things differ by nature and do not count: seeds, the size of a region that a
 //! slow drive fills as far as it gets, checks and the search for causes.
 
-use record::{Run, Target, TargetKind};
+use record::{Run, Target, TargetKind, VerdictKind};
 use serde_json::Value;
 
 /// Standard deviation between runs, as a share: virtual drives, SSDs in a machine, cards and sticks,
@@ -18,8 +18,9 @@ const VIRTUAL_MACHINE: f64 = 0.15;
 /// Regions that differ by less than this factor are of one size.
 const SIZE_FACTOR: f64 = 1.25;
 
-/// The spread to assume between runs like this one.
-pub(crate) fn prior(run: &Run) -> f64 {
+/// The spread to assume between runs like this one before any was repeated: a standard deviation, as a
+/// share.
+pub fn prior(run: &Run) -> f64 {
     assumed(&run.target, run.environment.hypervisor.is_some())
 }
 
@@ -46,12 +47,18 @@ pub(crate) fn comparable(run: &Run, other: &Run) -> bool {
         let system = target.filesystem.as_ref().map(|system| system.kind.clone());
         let (id, backend) = (machine.machine_id.clone(), machine.backend.clone());
         let way = (run.method.clone(), run.protocol, id, backend, target.direct);
-        (way, target.kind, system, run.state_before)
+        (way, target.kind, system, run.state_before, constraints(run))
     };
     let size = |run: &Run| workloads(run).find_map(|w| w["region"]["bytes"].as_f64());
     let near = |a: f64, b: f64| a.max(b) <= SIZE_FACTOR * a.min(b);
     let sized = size(run).zip(size(other)).is_none_or(|(a, b)| near(a, b));
     test(run) == test(other) && sized && workloads(run).map(bare).eq(workloads(other).map(bare))
+}
+
+/// The limits of a control group that the run met: without them it is another machine.
+fn constraints(run: &Run) -> Vec<VerdictKind> {
+    let groups = [VerdictKind::CpuQuota, VerdictKind::IoLimit];
+    run.verdicts.iter().map(|v| v.kind.clone()).filter(|kind| groups.contains(kind)).collect()
 }
 
 /// The workloads without the checks and the search for causes, which depend on the results.

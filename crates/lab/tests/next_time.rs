@@ -1,4 +1,5 @@
-//! The interval for the next run: learnt from comparable runs in the store, and from no others.
+//! What the store teaches a run: the interval for the next one, learnt from comparable runs and no others,
+//! and the ceiling of a host, from other drives on the same port.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -91,10 +92,73 @@ fn it_rests_on_the_comparable_runs_of_the_drive() {
     assert!(width(&third) < 0.7 * width(&first), "three runs that agree narrow it");
 }
 
+/// A history is that of one specimen of one description, however it is asked for.
+#[test]
+fn specimens_and_overrides_of_a_virtual_drive_share_no_history() {
+    let place = tempfile::tempdir().expect("a directory");
+    let store = place.path().join("runs");
+    let file = place.path().join("own.toml");
+    let of_file = format!("sim:{}", file.display());
+    let write = |dies: u32| {
+        let text = format!("name = \"own\"\ncapacity = \"4GiB\"\n[nand]\ndies = {dies}\n");
+        std::fs::write(&file, text).expect("written");
+    };
+    write(8);
+    let asked = [
+        (SMALL.to_string(), 1),
+        (format!("{SMALL}&seed=2"), 1),
+        (format!("{SMALL}&unit=65536"), 1),
+        // Specimen 1 is the default; the session is no part of the drive.
+        (format!("{SMALL}&seed=1"), 2),
+        (format!("{SMALL}&vary.session_seed=9"), 3),
+        (format!("{SMALL}&unit=65536&seed=2"), 1),
+        (format!("{SMALL}&seed=2&unit=65536"), 2),
+        (of_file.clone(), 1),
+        (of_file.clone(), 2),
+    ];
+    for (seed, (target, runs)) in (1..).zip(&asked) {
+        assert_eq!(rests_on(&quick(target, 2, seed, &store)), Some(*runs), "{target}");
+    }
+    write(4);
+    assert_eq!(rests_on(&quick(&of_file, 2, 20, &store)), Some(1), "the file is another drive now");
+}
+
 #[test]
 fn a_drive_without_variation_has_no_next_time() {
     let place = tempfile::tempdir().expect("a directory");
     let run = quick(&format!("{SMALL}&vary=0"), 6, 1, &place.path().join("runs"));
     assert!(run.metrics.iter().all(|metric| metric.runs.is_none()));
     assert!(run.metrics.iter().all(|metric| metric.covers != Some(Covers::NextRun)));
+}
+
+/// Drives of three models behind one slow host reach one rate there.
+#[test]
+fn a_rate_that_three_models_reach_on_a_port_is_the_hosts() {
+    let place = tempfile::tempdir().expect("a directory");
+    let store = place.path().join("runs");
+    let ceilings = |run: &Run| {
+        let all = run.verdicts.iter().filter(|v| v.kind == record::VerdictKind::HostCeiling);
+        let explains: Vec<String> =
+            all.flat_map(|v| &v.explains).map(|e| e.metric.clone()).collect();
+        explains
+    };
+    let behind = |drive: &str, host: &str| format!("sim:{drive}?capacity=4GiB&vary=0&host={host}");
+    let slow = "riscos-cm4-other-driver";
+    let models = ["samsung-970-evo-plus-250", "samsung-980-pro-1t", "wd-sn530-256"];
+    let figure = "rand-read-4KiB-q1".to_string();
+    for model in &models[..2] {
+        let run = quick(&behind(model, slow), 6, 1, &store);
+        assert_eq!(ceilings(&run), [""; 0], "two models may agree by chance");
+    }
+    let elsewhere = quick(&behind(models[2], "riscos-cm4"), 6, 1, &store);
+    assert_eq!(ceilings(&elsewhere), [""; 0], "another host");
+    let third = quick(&behind(models[2], slow), 6, 1, &store);
+    assert!(ceilings(&third).contains(&figure), "{:?}", third.verdicts);
+    // Without that host each of the figures rises.
+    let free = quick(&format!("sim:{}?capacity=4GiB&vary=0", models[2]), 6, 1, &store);
+    assert_eq!(ceilings(&free), [""; 0]);
+    for name in ceilings(&third) {
+        let value = |run: &Run| run.metric(&name).and_then(|m| m.value).expect("measured");
+        assert!(value(&free) > 1.1 * value(&third), "{name}");
+    }
 }

@@ -3,7 +3,8 @@
 //! A figure alone fits many causes. More in flight, larger blocks, the same blocks in order, few of
 //! them, or a burst into an idle drive move it under some of them and not under others; the rules on
 //! [`crate::verdict`]'s grid draw the conclusions. Only figures that no direct evidence explains are
-//! tested, within a budget declared in the plan. The read after a rest is always made: no figure of
+//! tested, within a budget declared in the plan. Writes are repeated unchanged between their tests,
+//! because a cache that fills or empties meanwhile would pass for an effect of the change. The read after a rest is always made: no figure of
 //! busy work shows a power state.
 
 use record::{MetricKey, Unit};
@@ -23,9 +24,15 @@ pub(crate) const DEEPER: u32 = 128;
 /// Larger blocks, as multiples of the small ones.
 pub(crate) const LARGER: [u32; 2] = [4, 16];
 
+/// Larger blocks of writes, which may be whole mapping units: 16, 32 and 64 KiB.
+pub(crate) const UNITS: [u32; 3] = [LARGER[0], 8, LARGER[1]];
+
 /// Bytes that count as near each other: one allocation unit of a card, a few parts of a cached map,
 /// and still a stripe over all dies of a drive.
 pub(crate) const NEAR_BYTES: u64 = 4 << 20;
+
+/// Words of the repetitions of the cell between the tests.
+pub(crate) const AGAIN: [&str; 2] = ["again", "after"];
 
 /// The read after a rest.
 pub(crate) const AFTER_REST: &str = "check-read-after-rest";
@@ -55,6 +62,10 @@ enum Place {
     InOrder,
     /// At random within [`NEAR_BYTES`].
     Near,
+    /// As the cell itself, between the tests: does the drive still do the same?
+    Again,
+    /// The same once more.
+    After,
 }
 
 /// One thing changed in the deep random cell of `kind`.
@@ -75,15 +86,18 @@ const fn change(kind: OpKind, place: Place, blocks: u32, depth: u32) -> Change {
 const FIRST_WRITE: Change = change(Write, Place::Near, 1, DEPTH);
 
 /// The tests, the most telling first.
-const CHANGES: [Change; 13] = [
+const CHANGES: [Change; 16] = [
     change(Read, Place::Random, LARGER[0], DEPTH),
     FIRST_WRITE,
+    change(Write, Place::Again, 1, DEPTH),
     change(Read, Place::Random, 1, DEEPER),
-    change(Write, Place::Random, LARGER[1], DEPTH),
+    change(Write, Place::Random, UNITS[2], DEPTH),
+    change(Write, Place::Random, UNITS[1], DEPTH),
+    change(Write, Place::After, 1, DEPTH),
     change(Read, Place::Random, LARGER[0], 1),
     change(Write, Place::InOrder, 1, DEPTH),
     change(Read, Place::Near, 1, DEPTH),
-    change(Write, Place::Random, LARGER[0], DEPTH),
+    change(Write, Place::Random, UNITS[0], DEPTH),
     change(Read, Place::InOrder, 1, DEPTH),
     change(Write, Place::Random, LARGER[1], 1),
     change(Read, Place::Random, LARGER[1], DEPTH),
@@ -98,6 +112,8 @@ impl Change {
             Place::Random => (Pattern::UniformOnce, "random"),
             Place::InOrder => (Pattern::Sequential, "in-order"),
             Place::Near => (Pattern::Uniform, "near"),
+            Place::Again => (Pattern::UniformOnce, AGAIN[0]),
+            Place::After => (Pattern::UniformOnce, AGAIN[1]),
         };
         let size = record::size_word(u64::from(block));
         let name = format!("cause-{}-{place}-{size}-{}", self.kind.name(), self.depth);

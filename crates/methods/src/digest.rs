@@ -128,7 +128,8 @@ fn metrics_of(workload: &Workload) -> Vec<String> {
     metrics
 }
 
-/// Bytes per second of both directions in each interval. The final flush is no part of it.
+/// Bytes per second of both directions in each whole interval. Neither the final flush nor the interval
+/// in which it began is part of it: that would look like a rate that falls.
 fn rates(m: &Measurement) -> Vec<f64> {
     let rates = m.series.columns.iter().filter(|c| ["read", "write"].contains(&c.name.as_str()));
     let mut sums = vec![0.0; m.series.t_ns.len()];
@@ -137,8 +138,8 @@ fn rates(m: &Measurement) -> Vec<f64> {
             *sum += value.unwrap_or(0.0);
         }
     }
-    let worked = sums.iter().rposition(|rate| *rate > 0.0).map_or(0, |last| last + 1);
-    sums.truncate(worked);
+    let last = sums.iter().rposition(|rate| *rate > 0.0).unwrap_or(0);
+    sums.truncate(last.max(1));
     sums
 }
 
@@ -215,6 +216,10 @@ mod tests {
         assert!((interrupted(40..50, 1_000_000_000).stalled_s - 1.0).abs() < 1e-9);
         assert_eq!(interrupted(40..40, 500_000_000).stalled_s, 0.0, "others went on meanwhile");
         assert_eq!(interrupted(40..50, 99_000_000).stalled_s, 0.0, "too short");
-        assert_eq!(interrupted(40..40, 1_000_000_000).rates.len(), 95);
+        assert_eq!(
+            interrupted(40..40, 1_000_000_000).rates.len(),
+            94,
+            "the last one is not whole"
+        );
     }
 }

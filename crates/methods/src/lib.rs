@@ -74,6 +74,7 @@ pub use prepare::{PREPARE, Prepare};
 pub use record::MetricInfo;
 pub use restore::{BlockSource, IMAGE, Image, ImageBlock, ImageFile, Spent};
 pub use session::{Budget, Patience, Round, Session};
+pub use verdict::Neighbour;
 
 /// See [`all`].
 static ALL: &[&dyn Method] = &[

@@ -3,7 +3,8 @@
 //! The best name wins: a world-wide name, EUI-64, NGUID or the CID of a card; then manufacturer,
 //! model, serial number and size together. Some serial numbers are worthless, because many drives
 //! share them: placeholders of USB bridges and of hypervisors. Such a drive is known by its machine
-//! and path alone, a weak key: another drive in the same slot has the same one.
+//! and path alone, a weak key: another drive in the same slot has the same one. A virtual drive is its
+//! description, whatever name it was asked for by.
 
 use crate::{DriveIdentity, Target, TargetKind};
 
@@ -52,7 +53,9 @@ impl HistoryKey {
     pub fn of(target: &Target, machine: Option<&str>) -> Option<HistoryKey> {
         let drive = target.drive.as_ref()?;
         if target.kind == TargetKind::Virtual {
-            return Some(HistoryKey { text: format!("virtual/{}", target.spec), weak: false });
+            // Records of earlier versions have no hash of its description.
+            let own = drive.hardware_id.as_ref().unwrap_or(&target.spec);
+            return Some(HistoryKey { text: format!("virtual/{own}"), weak: false });
         }
         let own = world_wide(drive).or_else(|| serial(drive));
         let weak = own.is_none();
@@ -229,5 +232,9 @@ mod tests {
         (target.kind, target.spec) = (TargetKind::Virtual, "sim:x25m?seed=7".into());
         let key = HistoryKey::of(&target, None).expect("a drive");
         assert_eq!((key.text.as_str(), key.weak), ("virtual/sim:x25m?seed=7", false));
+        let drive = target.drive.as_mut().expect("a drive");
+        drive.hardware_id = Some("virtual.0123456789abcdef".into());
+        let key = HistoryKey::of(&target, Some("m1")).expect("a drive");
+        assert_eq!(key.text, "virtual/virtual.0123456789abcdef");
     }
 }

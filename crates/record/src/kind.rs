@@ -273,6 +273,8 @@ kinds! {
         LinkFree = "LINK FREE",
         /// The link is slower or narrower than the drive supports.
         LinkDowngraded = "LINK DOWNGRADED",
+        /// Drives of several models reach one rate on this port: the host is the limit.
+        HostCeiling = "HOST CEILING",
         /// The link is as fast as the drive allows.
         LinkFull = "LINK FULL",
         /// The queue was not kept full.

@@ -35,6 +35,9 @@ pub struct Link {
     pub ceiling_bytes_per_s: Option<f64>,
     /// Whether it runs slower or narrower than the drive supports.
     pub downgraded: Option<bool>,
+    /// The port of this machine: a PCI address, `ata3`, `1-2` of USB, `mmc0`; of a virtual drive its host.
+    #[serde(default)]
+    pub port: Option<String>,
 }
 
 /// Wear and errors as reported by the drive.

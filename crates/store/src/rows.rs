@@ -9,7 +9,7 @@ use std::fmt::Display;
 
 use record::{Covers, Document, Metric, RecordHash, Run, Series, Unit};
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
+use rusqlite::{Connection, OptionalExtension, Row, Rows, ToSql, params};
 
 use crate::pack::{Torn, expand, squeeze};
 use crate::series::{pack, pack_values, unpack_onto, unpack_values};
@@ -287,8 +287,29 @@ pub(crate) fn earlier(
                WHERE drive_key = ? AND method = ? AND number < ? AND complete
                  AND kind <> 'imported'
                ORDER BY number DESC LIMIT ?";
+    bare(conn, sql, params![drive_key, method, number, most])
+}
+
+/// See [`crate::Store::of_machine`].
+pub(crate) fn of_machine(
+    conn: &Connection,
+    machine: &str,
+    method: &str,
+    number: i64,
+    most: u32,
+) -> rusqlite::Result<Vec<Run>> {
+    let sql = "SELECT number, body FROM run JOIN record ON record.run = run.number
+               WHERE number IN (SELECT max(number) FROM run
+                                WHERE machine = ? AND method = ? AND number < ? AND complete
+                                  AND kind <> 'imported' GROUP BY place)
+               ORDER BY number DESC LIMIT ?";
+    bare(conn, sql, params![machine, method, number, most])
+}
+
+/// The runs that a query for numbers and bodies finds, with metrics, without series and histograms.
+fn bare(conn: &Connection, sql: &str, given: &[&dyn ToSql]) -> rusqlite::Result<Vec<Run>> {
     let mut statement = conn.prepare_cached(sql)?;
-    let mut rows = statement.query(params![drive_key, method, number, most])?;
+    let mut rows = statement.query(given)?;
     let mut runs = Vec::new();
     while let Some(row) = rows.next()? {
         let number: i64 = row.get(0)?;

@@ -250,6 +250,18 @@ impl Store {
         self.read(|conn| rows::earlier(conn, &drive.text, method, number, most))
     }
 
+    /// The latest finished run by a method of each drive on a machine before run `number`, latest
+    /// first, `most` at most; with metrics, without series and histograms.
+    pub fn of_machine(
+        &self,
+        machine: &str,
+        method: &str,
+        number: i64,
+        most: u32,
+    ) -> Result<Vec<Run>, StoreError> {
+        self.read(|conn| rows::of_machine(conn, machine, method, number, most))
+    }
+
     /// The runs that match the filter, latest first.
     pub fn runs(&self, filter: &Filter) -> Result<Vec<RunSummary>, StoreError> {
         self.read(|conn| find::list(conn, filter))

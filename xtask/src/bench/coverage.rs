@@ -1,4 +1,5 @@
-//! `cargo xtask bench coverage`: how often the interval for the next run holds it, on virtual drives.
+//! `cargo xtask bench coverage [--real DIR]`: how often the interval for the next run holds it, on virtual
+//! drives, or on the disk under a directory.
 //!
 //! The figures come from the example `coverage` of `lab`, built for release, which prints the table
 //! and fails below the goals.
@@ -8,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use super::{Effort, results};
-use crate::run::{capture, cargo};
+use crate::run::{cargo, printed};
 
 /// Specimens and presets: about 2,000 runs, and enough to test the benchmark itself.
 const WHOLE: [&str; 2] = ["33", "10"];
@@ -17,13 +18,26 @@ const TINY: [&str; 2] = ["1", "1"];
 /// Runs the example, prints its table, and stores it.
 pub fn run(effort: Effort) -> Result<ExitCode> {
     let whole = effort.repeats > 1;
-    let size = if whole { WHOLE } else { TINY };
-    let example = ["run", "--release", "-q", "-p", "lab", "--example", "coverage", "--"];
-    let (met, text) = capture(&mut cargo(&[&example[..], &size[..]].concat()))?;
-    print!("{text}");
+    let (met, text) = example(if whole { &WHOLE } else { &TINY })?;
     if whole {
         results::write("coverage", "cargo xtask bench coverage", &text)?;
     }
     // One specimen tells nothing about coverage.
     Ok(if met || !whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The same with runs on the real disk under a directory.
+pub fn real(directory: &str) -> Result<ExitCode> {
+    let (met, text) = example(&["--real", directory])?;
+    // Results name no path of this machine.
+    results::write("coverage, real disk", "cargo xtask bench coverage --real DIR", &text)?;
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Whether it met its goals, and its text.
+fn example(arguments: &[&str]) -> Result<(bool, String)> {
+    let example = ["run", "--release", "-q", "-p", "lab", "--example", "coverage", "--"];
+    let found = printed(&mut cargo(&[&example[..], arguments].concat()))?;
+    print!("{}", found.1);
+    Ok(found)
 }

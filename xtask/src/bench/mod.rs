@@ -19,6 +19,7 @@ mod places;
 mod plan;
 mod promises;
 mod results;
+mod rigs;
 mod stall;
 mod store;
 mod tools;
@@ -42,6 +43,8 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (what, effort) = match words[..] {
         ["against", revision] => return against::run(revision),
+        ["coverage", "--real", directory] => return coverage::real(directory),
+        ["rigs", directory] => return rigs::run(directory),
         ["store", ref rest @ ..] => return store::run(rest),
         ["cuts", ref rest @ ..] => return promises::run(&promises::CUTS, rest),
         ["flips", ref rest @ ..] => return promises::run(&promises::FLIPS, rest),
@@ -51,7 +54,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
             "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|pci|plan|amplification|endurance|\
-             page|store|verdicts|inside|cuts|flips|kills [--tiny], or cargo xtask bench against REV"
+             page|store|verdicts|inside|cuts|flips|kills [--tiny], or cargo xtask bench against REV, rigs DIR, coverage --real DIR"
         ),
     };
     match what {

@@ -9,14 +9,17 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use super::{Effort, results};
-use crate::run::{capture, cargo};
+use crate::run::{cargo, printed};
+
+/// Specimens and sessions nobody looked at while the rules were written.
+const HELD_BACK: &str = "101-110";
 
 /// Runs the example, prints its table, and stores it.
 pub fn run(effort: Effort) -> Result<ExitCode> {
     let whole = effort.repeats > 1;
-    let (seeds, seconds) = if whole { ("10", "20") } else { ("1", "2") };
+    let (seeds, seconds) = if whole { (HELD_BACK, "20") } else { ("1", "2") };
     let example = ["run", "--release", "-q", "-p", "lab", "--example", "verdicts", "--"];
-    let (met, text) = capture(cargo(&example).args([seeds, seconds]))?;
+    let (met, text) = printed(cargo(&example).args([seeds, seconds]))?;
     print!("{text}");
     if whole {
         results::write("verdicts", "cargo xtask bench verdicts", &text)?;

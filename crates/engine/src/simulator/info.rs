@@ -3,6 +3,7 @@
 use model::{DriveSpec, LinkSpec};
 use record::{Safety, State, Target, TargetKind};
 use rig::{Bus, Limits, TargetInfo};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::Simulator;
 
@@ -56,6 +57,23 @@ fn limits(spec: &DriveSpec) -> Limits {
     }
 }
 
+/// The name of this one drive: a hash of its description, so that the runs of a drive are found again
+/// however it was asked for, and a changed file or preset is another drive. The session is none of it.
+fn specimen(spec: &DriveSpec) -> String {
+    let figures = spec.figures().into_iter().filter(|line| line.key != "vary.session_seed");
+    let lines: Vec<String> = figures.map(|line| format!("{}={}", line.key, line.value)).collect();
+    format!("virtual.{:016x}", xxh3_64(lines.join("\n").as_bytes()))
+}
+
+/// The host that a drive stands behind, if its description has one: drives of the same are on one port.
+fn port(spec: &DriveSpec) -> Option<String> {
+    let host = &spec.host;
+    let costs = [*host.command_us, *host.read_copy_mb_s, *host.write_copy_mb_s];
+    let near = spec.link.first().map_or("none", |link| link.bus.value.as_str());
+    let some = costs.iter().any(|cost| *cost > 0.0);
+    some.then(|| format!("{near}, {} us, copies at {} and {} MB/s", costs[0], costs[1], costs[2]))
+}
+
 fn identity(spec: &DriveSpec, bytes: u64) -> record::DriveIdentity {
     let buses: Vec<String> = spec.link.iter().map(|link| link.bus.value.clone()).collect();
     let ceilings = spec.link.iter().filter_map(LinkSpec::ceiling);
@@ -66,6 +84,7 @@ fn identity(spec: &DriveSpec, bytes: u64) -> record::DriveIdentity {
         best: None,
         ceiling_bytes_per_s: ceilings.reduce(f64::min),
         downgraded: None,
+        port: port(spec),
     };
     record::DriveIdentity {
         name: spec.name.clone(),
@@ -80,6 +99,7 @@ fn identity(spec: &DriveSpec, bytes: u64) -> record::DriveIdentity {
         discard_max_bytes: Some(if *spec.discard.honoured { u64::from(u32::MAX) } else { 0 }),
         transfer_max_bytes: transfers.min(),
         link: Some(link),
+        hardware_id: Some(specimen(spec)),
         ..record::DriveIdentity::default()
     }
 }

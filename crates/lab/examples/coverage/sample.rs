@@ -66,13 +66,19 @@ pub fn primary(preset: &str, pairs: &[(&str, &str)], options: &Options) -> Vec<M
     let mut rig = Simulator::new(spec.expect("a preset"), "sim:x", never, quiet);
     let mut script = Script::new(&mut rig);
     find("quick").expect("a method").run(&mut script, options).expect("it ends");
-    let mut metrics = script.finish().metrics;
-    metrics.retain(|m| {
-        let key = m.key();
-        let cell = key.as_cell().is_some_and(|cell| cell.words.is_empty());
-        cell && key.is_main() && matches!(m.unit, Unit::BytesPerSecond | Unit::Iops)
-    });
-    metrics
+    script.finish().metrics.into_iter().filter(is_primary).collect()
+}
+
+fn is_primary(metric: &Metric) -> bool {
+    let key = metric.key();
+    let cell = key.as_cell().is_some_and(|cell| cell.words.is_empty());
+    cell && key.is_main() && matches!(metric.unit, Unit::BytesPerSecond | Unit::Iops)
+}
+
+/// The primary cells among the metrics of a run.
+pub fn cells(metrics: Vec<Metric>) -> BTreeMap<String, Session> {
+    let value = |m: Metric| Some((m.name, Session::new(m.value?, &m.samples)?));
+    metrics.into_iter().filter(is_primary).filter_map(value).collect()
 }
 
 /// The primary cells of one session of a specimen.
@@ -80,9 +86,7 @@ fn session(preset: &str, specimen: u64, session: u64, size: u64) -> BTreeMap<Str
     let (specimen, seed) = (specimen.to_string(), session.to_string());
     let pairs = [("vary", "1"), ("seed", specimen.as_str()), ("vary.session_seed", seed.as_str())];
     let options = Options { size: Some(size), seed: session, ..Options::default() };
-    let metrics = primary(preset, &pairs, &options);
-    let value = |m: Metric| Some((m.name, Session::new(m.value?, &m.samples)?));
-    metrics.into_iter().filter_map(value).collect()
+    cells(primary(preset, &pairs, &options))
 }
 
 /// The sessions of one specimen, one more than the largest of [`RUNS`].
@@ -115,24 +119,25 @@ pub fn false_claims(runs: &[BTreeMap<String, Session>]) -> [Count; 2] {
         };
         if ones == 2 {
             let [a, b] = side(true)[..] else { continue };
-            counts[0].add(differs(runs, &[a], &[b]));
+            counts[0].add(differs(runs, ASSUMED, [&[a], &[b]]));
         } else if 2 * ones as usize == runs.len() && first {
-            counts[1].add(differs(runs, &side(true), &side(false)));
+            counts[1].add(differs(runs, ASSUMED, [&side(true), &side(false)]));
         }
     }
     counts
 }
 
-/// Whether a comparison of these runs claims that any cell became faster or slower. As in `compare`,
-/// the write side of a mix is not tested: it follows from the read side.
-fn differs(runs: &[BTreeMap<String, Session>], a: &[usize], b: &[usize]) -> bool {
+/// Whether a comparison of two groups of these runs claims that any cell became faster or slower, with
+/// this spread assumed between runs. As in `compare`, the write side of a mix is not tested: it follows
+/// from the read side.
+pub fn differs(runs: &[BTreeMap<String, Session>], prior: f64, groups: [&[usize]; 2]) -> bool {
     let cells = runs[0].keys().filter(|cell| !cell.starts_with("mixed-write"));
     let family: Vec<Sides> = cells
         .map(|cell| {
             let of = |side: &[usize]| -> Vec<Session> {
                 side.iter().filter_map(|i| runs[*i].get(cell).copied()).collect()
             };
-            Sides { a: of(a), b: of(b), repeats: Vec::new(), prior: ASSUMED }
+            Sides { a: of(groups[0]), b: of(groups[1]), repeats: Vec::new(), prior }
         })
         .take(FAMILY_MAX)
         .collect();

@@ -3,17 +3,21 @@
 //!
 //! The truth is a counterfactual, not a label: a verdict is right about a figure if the figure rises
 //! by 10% on the same drive without that cause. So a drive may have several causes, and a verdict that
-//! names another one than was put in is judged by that one.
+//! names another one than was put in is judged by that one. A lift changes one parameter and no
+//! other. A verdict that names a group of them (the flash: its dies, their channels, the rate of a
+//! channel, the times to read and to program) is right if one of the group, lifted alone, does it.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::Simulator;
-use methods::{Options, Outcome, Session, find};
+use methods::{Neighbour, Options, Outcome, Session, find};
 use model::{DriveSpec, ThrottleSpec};
-use record::{MetricKey, VerdictKind};
+use record::{MetricKey, Verdict, VerdictKind};
 use rig::Event;
 
 /// A figure that rises by less than this share did not depend on the cause.
@@ -34,7 +38,8 @@ pub struct Scenario {
 
 /// A plain NVMe drive of 8 GB without an SLC cache, of which nothing is remarkable.
 pub fn plain() -> DriveSpec {
-    let text = "name = \"plain\"\ncapacity = \"8GB\"\n[[link]]\nbus = \"pcie-3x4\"\n";
+    let text =
+        "name = \"plain\"\nmodel = \"Plain\"\ncapacity = \"8GB\"\n[[link]]\nbus = \"pcie-3x4\"\n";
     let mut spec = DriveSpec::parse("plain.toml", text).expect("well formed");
     spec.collect.superblock.value.0 = 96 << 20;
     spec
@@ -48,11 +53,19 @@ fn fast_link(spec: &mut DriveSpec) {
     spec.link[0].ceiling_mb_s.value = 28_000.0;
 }
 
-fn free_commands(spec: &mut DriveSpec) {
-    let command = &mut spec.command;
-    (command.cores.value, command.latency_us.value) = (64, 0.0);
-    (command.read_us.value, command.write_us.value) = (0.0, 0.0);
+fn no_core_time(spec: &mut DriveSpec) {
+    (spec.command.read_us.value, spec.command.write_us.value) = (0.0, 0.0);
+}
+
+fn no_latency(spec: &mut DriveSpec) {
+    spec.command.latency_us.value = 0.0;
+}
+
+fn no_host_time(spec: &mut DriveSpec) {
     spec.host.command_us.value = 0.0;
+}
+
+fn no_turnaround(spec: &mut DriveSpec) {
     spec.link.iter_mut().for_each(|link| link.turnaround_us.value = 0.0);
 }
 
@@ -77,31 +90,27 @@ fn whole_map(spec: &mut DriveSpec) {
 }
 
 fn many_dies(spec: &mut DriveSpec) {
-    (spec.nand.dies.value, spec.nand.channels.value) = (32, 8);
+    spec.nand.dies.value = 32;
 }
 
-/// Flash so fast, and so much of it, that nothing waits for it.
-fn fast_flash(spec: &mut DriveSpec) {
-    many_dies(spec);
-    let nand = &mut spec.nand;
-    nand.bus_mb_s.value = 10.0 * nand.bus_mb_s.value.max(800.0);
-    for time in [&mut nand.read_us, &mut nand.program_us, &mut nand.slc_program_us] {
-        time.value = (time.value / 10.0).min(60.0);
-    }
+fn many_channels(spec: &mut DriveSpec) {
+    spec.nand.channels.value = 32;
 }
 
-/// Everything that can be cached is.
+fn fast_bus(spec: &mut DriveSpec) {
+    spec.nand.bus_mb_s.value *= 10.0;
+}
+
+fn fast_reads(spec: &mut DriveSpec) {
+    (spec.nand.read_us.value, spec.nand.slc_read_us.value) = (5.0, 5.0);
+}
+
+fn fast_programs(spec: &mut DriveSpec) {
+    (spec.nand.program_us.value, spec.nand.slc_program_us.value) = (60.0, 20.0);
+}
+
 fn all_cached(spec: &mut DriveSpec) {
-    whole_map(spec);
-    if spec.buffer.read_cache.0 > 0 {
-        spec.buffer.read_cache.value = spec.capacity.value;
-    }
-}
-
-fn no_bridge(spec: &mut DriveSpec) {
-    fast_link(spec);
-    deep(spec);
-    spec.link.iter_mut().for_each(|link| link.turnaround_us.value = 0.0);
+    spec.buffer.read_cache.value = spec.capacity.value;
 }
 
 /// A card of allocation units, a few of which are open at a time.
@@ -131,7 +140,7 @@ fn small_cache(spec: &mut DriveSpec, bytes: u64) {
 }
 
 /// The causes that can be put into a virtual drive.
-pub const SCENARIOS: [Scenario; 40] = [
+pub const SCENARIOS: [Scenario; 41] = [
     Scenario { name: "nothing", cause: |_| {}, lift: |_| {} },
     Scenario { name: "PCIe 2.0 x1", cause: |s| port(s, "pcie-2x1"), lift: fast_link },
     Scenario { name: "PCIe 1.0 x1", cause: |s| port(s, "pcie-1x1"), lift: fast_link },
@@ -149,17 +158,22 @@ pub const SCENARIOS: [Scenario; 40] = [
         cause: |s| s.map.unit_bytes.value = 16_384,
         lift: small_units,
     },
-    Scenario { name: "one core of 40 us", cause: |s| one_core(s, 40.0), lift: free_commands },
-    Scenario { name: "one core of 100 us", cause: |s| one_core(s, 100.0), lift: free_commands },
+    Scenario { name: "one core of 40 us", cause: |s| one_core(s, 40.0), lift: no_core_time },
+    Scenario { name: "one core of 100 us", cause: |s| one_core(s, 100.0), lift: no_core_time },
     Scenario {
         name: "host time of 100 us",
         cause: |s| s.host.command_us.value = 100.0,
-        lift: free_commands,
+        lift: no_host_time,
+    },
+    Scenario {
+        name: "host time of 2 ms",
+        cause: |s| s.host.command_us.value = 2000.0,
+        lift: no_host_time,
     },
     Scenario {
         name: "latency of 300 us",
         cause: |s| s.command.latency_us.value = 300.0,
-        lift: free_commands,
+        lift: no_latency,
     },
     Scenario { name: "device depth 1", cause: |s| s.link[0].depth.value = 1, lift: deep },
     Scenario { name: "device depth 2", cause: |s| s.link[0].depth.value = 2, lift: deep },
@@ -202,20 +216,20 @@ pub const SCENARIOS: [Scenario; 40] = [
         lift: |s| s.nand.bus_mb_s.value = 1600.0,
     },
     Scenario { name: "SATA I", cause: |s| port(s, "sata-1"), lift: fast_link },
-    Scenario { name: "USB 3, bulk only", cause: |s| port(s, "usb-3"), lift: no_bridge },
+    Scenario { name: "USB 3, bulk only", cause: |s| port(s, "usb-3"), lift: deep },
     Scenario {
         name: "USB with a slow turn-around",
         cause: |s| {
             port(s, "usb-3");
             s.link[0].turnaround_us.value = 250.0;
         },
-        lift: no_bridge,
+        lift: no_turnaround,
     },
     Scenario { name: "USB 3, UAS", cause: |s| port(s, "usb-3-uas"), lift: fast_link },
     Scenario {
         name: "latency of 1 ms",
         cause: |s| s.command.latency_us.value = 1000.0,
-        lift: free_commands,
+        lift: no_latency,
     },
     Scenario {
         name: "mapping unit 32 KiB",
@@ -256,24 +270,26 @@ pub const SCENARIOS: [Scenario; 40] = [
     },
 ];
 
-/// The lift that a verdict implies; `None` for verdicts that name no cause of the model.
-fn lift_of(kind: &VerdictKind) -> Option<Change> {
+/// The lifts of the causes that a verdict may mean, each of them alone; none for verdicts that name no
+/// cause of the model.
+fn lifts_of(kind: &VerdictKind) -> &'static [Change] {
     match kind {
-        VerdictKind::Link => Some(fast_link),
-        VerdictKind::PerCommand => Some(free_commands),
-        VerdictKind::DeviceDepth => Some(deep),
-        VerdictKind::MappingUnit => Some(small_units),
-        VerdictKind::Heat => Some(cold),
-        VerdictKind::CacheEnd => Some(large_cache),
-        VerdictKind::FlashBound => Some(fast_flash),
-        VerdictKind::Controller => Some(|s| s.buffer.intake_mb_s.value = 0.0),
-        VerdictKind::DeviceCache => Some(all_cached),
-        VerdictKind::OpenBlocks => Some(|s| s.map.open_aus.value = 4096),
-        VerdictKind::Usb => Some(no_bridge),
-        VerdictKind::PowerState => Some(|s| s.command.wake_us.value = 0.0),
-        VerdictKind::Wear => Some(|s| s.wear.used.value = 0.0),
-        VerdictKind::Flush => Some(|s| s.command.flush_us.value = 0.0),
-        _ => None,
+        VerdictKind::Link => &[fast_link],
+        VerdictKind::PerCommand => &[no_core_time, no_latency, no_host_time, no_turnaround],
+        VerdictKind::HostCeiling => &[no_host_time],
+        VerdictKind::DeviceDepth => &[deep],
+        VerdictKind::MappingUnit => &[small_units],
+        VerdictKind::Heat => &[cold],
+        VerdictKind::CacheEnd => &[large_cache],
+        VerdictKind::FlashBound => &[fast_programs, fast_reads, many_dies, many_channels, fast_bus],
+        VerdictKind::Controller => &[|s| s.buffer.intake_mb_s.value = 0.0],
+        VerdictKind::DeviceCache => &[whole_map, all_cached],
+        VerdictKind::OpenBlocks => &[|s| s.map.open_aus.value = 4096],
+        VerdictKind::Usb => &[deep, no_turnaround, fast_link],
+        VerdictKind::PowerState => &[|s| s.command.wake_us.value = 0.0],
+        VerdictKind::Wear => &[|s| s.wear.used.value = 0.0],
+        VerdictKind::Flush => &[|s| s.command.flush_us.value = 0.0],
+        _ => &[],
     }
 }
 
@@ -284,9 +300,34 @@ pub fn quick(spec: &DriveSpec, seed: u64, seconds: u64) -> Outcome {
 
 /// A session of a method of this many virtual seconds.
 pub fn method(name: &str, spec: &DriveSpec, seed: u64, seconds: u64) -> Outcome {
+    beside(Vec::new(), name, spec, seed, seconds)
+}
+
+/// Drives of two other models on the same host, if it has one that takes time: their figures.
+fn neighbours(spec: &DriveSpec, seed: u64, seconds: u64) -> Vec<Neighbour> {
+    let models = [("Small", 8, 65.0, 900.0), ("Large", 32, 35.0, 500.0)];
+    let behind = models.into_iter().filter(|_| *spec.host.command_us > 0.0);
+    behind
+        .map(|(model, dies, read_us, program_us)| {
+            let mut other = spec.clone();
+            other.nand.dies.value = dies;
+            (other.nand.read_us.value, other.nand.program_us.value) = (read_us, program_us);
+            let out = quick(&other, seed, seconds);
+            Neighbour::of(model, &out.metrics)
+        })
+        .collect()
+}
+
+fn beside(
+    neighbours: Vec<Neighbour>,
+    name: &str,
+    spec: &DriveSpec,
+    seed: u64,
+    seconds: u64,
+) -> Outcome {
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut rig = Simulator::new(spec.clone(), "sim:proving", interrupt, Box::new(|_: &Event| {}));
-    let mut session = Session::new(&mut rig);
+    let mut session = Session::new(&mut rig).with_neighbours(neighbours);
     let time = Some(Duration::from_secs(seconds));
     let options = Options { seed, time, ..Options::default() };
     let run = find(name).expect("exists").run(&mut session, &options);
@@ -314,10 +355,78 @@ pub struct Tally {
     pub right: BTreeMap<String, u32>,
     /// Those about a figure that does not.
     pub wrong: BTreeMap<String, u32>,
+    /// Those that name nothing a drive's description has, so that nothing can be lifted.
+    pub unjudged: BTreeMap<String, u32>,
     /// Figures held down by the cause that was put in, about which nothing was said.
     pub open: Vec<String>,
     /// The wrong ones, for people.
     pub slips: Vec<String>,
+    /// Figures, and those about which something was said.
+    pub figures: u32,
+    pub explained: u32,
+}
+
+/// The drive of a scenario, and its figures with and without a cause.
+struct Trial<'a> {
+    scenario: &'a Scenario,
+    seed: u64,
+    seconds: u64,
+    spec: DriveSpec,
+    now: BTreeMap<String, f64>,
+    /// Figures without a cause, by the function that lifts it: several verdicts may name the same.
+    lifted: RefCell<BTreeMap<usize, Rc<BTreeMap<String, f64>>>>,
+}
+
+impl Trial<'_> {
+    fn without(&self, lift: Change) -> Rc<BTreeMap<String, f64>> {
+        let mut known = self.lifted.borrow_mut();
+        let found = known.entry(lift as usize).or_insert_with(|| {
+            let mut lifted = self.spec.clone();
+            lift(&mut lifted);
+            Rc::new(figures(&quick(&lifted, self.seed, self.seconds)))
+        });
+        Rc::clone(found)
+    }
+
+    fn rises(&self, lifted: &BTreeMap<String, f64>, metric: &str) -> bool {
+        let both = lifted.get(metric).zip(self.now.get(metric));
+        both.is_some_and(|(free, held)| *free > MOVED * held)
+    }
+
+    fn words(&self, of: &str, metric: &str, lifted: &[Rc<BTreeMap<String, f64>>]) -> String {
+        let free: Vec<String> = lifted.iter().map(|f| format!("{:.4e}", f[metric])).collect();
+        let (name, seed, held) = (self.scenario.name, self.seed, self.now[metric]);
+        format!("{name}, seed {seed}: {of}{metric}, {held:.4e} -> {}", free.join(" | "))
+    }
+
+    /// Judges a verdict; lifts are tried until all of its figures have risen.
+    fn judge(&self, verdict: &Verdict, tally: &mut Tally) {
+        let explained = verdict.explains.iter().map(|e| e.metric.as_str());
+        let mut left: Vec<&str> = explained.filter(|m| self.now.contains_key(*m)).collect();
+        let kind = verdict.kind.to_string();
+        let count = |list: &mut BTreeMap<String, u32>, n: usize| {
+            if n > 0 {
+                *list.entry(kind.clone()).or_default() += n as u32;
+            }
+        };
+        let lifts = lifts_of(&verdict.kind);
+        if lifts.is_empty() {
+            return count(&mut tally.unjudged, left.len());
+        }
+        let (all, mut lifted) = (left.len(), Vec::new());
+        for lift in lifts {
+            if left.is_empty() {
+                break;
+            }
+            let free = self.without(*lift);
+            left.retain(|metric| !self.rises(&free, metric));
+            lifted.push(free);
+        }
+        count(&mut tally.right, all - left.len());
+        count(&mut tally.wrong, left.len());
+        let of = format!("{} of ", verdict.kind);
+        tally.slips.extend(left.iter().map(|metric| self.words(&of, metric, &lifted)));
+    }
 }
 
 /// Judges the verdicts of one session on one drive.
@@ -326,42 +435,16 @@ pub fn judge(scenario: &Scenario, seed: u64, seconds: u64) -> Tally {
     (spec.seed.value, spec.vary.session_seed.value) = (seed, seed);
     spec.vary.amount.value = 1.0;
     (scenario.cause)(&mut spec);
-    let without = |lift: Change| {
-        let mut lifted = spec.clone();
-        lift(&mut lifted);
-        figures(&quick(&lifted, seed, seconds))
-    };
-    let out = quick(&spec, seed, seconds);
-    let now = figures(&out);
-    let rises = |lifted: &BTreeMap<String, f64>, metric: &str| {
-        lifted.get(metric).zip(now.get(metric)).is_some_and(|(free, held)| *free > MOVED * held)
-    };
+    let out = beside(neighbours(&spec, seed, seconds), "quick", &spec, seed, seconds);
+    let trial =
+        Trial { scenario, seed, seconds, spec, now: figures(&out), lifted: RefCell::default() };
     let mut tally = Tally::default();
-    for verdict in out.verdicts.iter().filter(|verdict| !verdict.explains.is_empty()) {
-        let Some(lift) = lift_of(&verdict.kind) else { continue };
-        let lifted = without(lift);
-        let explained = verdict.explains.iter().map(|e| e.metric.as_str());
-        for metric in explained.filter(|metric| now.contains_key(*metric)) {
-            let right = rises(&lifted, metric);
-            let list = if right { &mut tally.right } else { &mut tally.wrong };
-            *list.entry(verdict.kind.to_string()).or_default() += 1;
-            if !right {
-                let (held, free) = (now[metric], lifted[metric]);
-                let slip = format!(
-                    "{}, seed {seed}: {} of {metric}, {held:.4e} -> {free:.4e}",
-                    scenario.name, verdict.kind
-                );
-                tally.slips.push(slip);
-            }
-        }
-    }
-    let lifted = without(scenario.lift);
+    out.verdicts.iter().for_each(|verdict| trial.judge(verdict, &mut tally));
     let said = |metric: &str| out.verdicts.iter().any(|verdict| verdict.explains(metric));
-    let open = now.keys().filter(|metric| rises(&lifted, metric) && !said(metric));
-    let words = |metric: &String| {
-        let (held, free) = (now[metric], lifted[metric]);
-        format!("{}, seed {seed}: {metric}, {held:.4e} -> {free:.4e}", scenario.name)
-    };
-    tally.open = open.map(words).collect();
+    tally.figures = trial.now.len() as u32;
+    tally.explained = trial.now.keys().filter(|metric| said(metric)).count() as u32;
+    let lifted = [trial.without(scenario.lift)];
+    let held = trial.now.keys().filter(|m| trial.rises(&lifted[0], m) && !said(m));
+    tally.open = held.map(|metric| trial.words("", metric, &lifted)).collect();
     tally
 }

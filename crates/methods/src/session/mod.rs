@@ -19,7 +19,7 @@ use workload::units::binary;
 use workload::{Caching, Content, OpKind, Region, Workload};
 
 use crate::test_region::TestRegion;
-use crate::verdict::{self, Checks};
+use crate::verdict::{self, Checks, Neighbour};
 use crate::{Digest, Method, MethodError, MethodInfo, Options, Outcome, Planner};
 use limits::Limit;
 pub use limits::{Budget, Patience, Round};
@@ -90,6 +90,13 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn with_checkpoints(mut self, hook: impl FnMut(&Outcome) + 'a) -> Session<'a> {
         self.hook = Some(Box::new(hook));
+        self
+    }
+
+    /// The same session, with the drives that were measured on this port before.
+    #[must_use]
+    pub fn with_neighbours(mut self, neighbours: Vec<Neighbour>) -> Session<'a> {
+        self.checks.neighbours = neighbours;
         self
     }
 

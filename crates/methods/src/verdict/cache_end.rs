@@ -189,4 +189,11 @@ mod tests {
         assert_eq!(cache_end(&hardy, &seen(Some(72.0), 2.1e9)).answer, Answer::Yes);
         assert_eq!(cache_end(&hardy, &seen(Some(80.0), 2.1e9)).answer, Answer::Unknown);
     }
+
+    #[test]
+    fn five_kelvins_below_its_warning_level_a_drive_is_hot() {
+        let hardy = with_drive(|d| d.health.temperature_warn_c = Some(85.0));
+        let answer = |celsius| cache_end(&hardy, &seen(Some(celsius), 2.1e9)).answer;
+        assert_eq!([answer(79.5), answer(80.5)], [Answer::Yes, Answer::Unknown]);
+    }
 }

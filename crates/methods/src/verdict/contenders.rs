@@ -7,7 +7,8 @@
 //!   and the same for blocks of another size, although they take longer.
 //! - Larger blocks, and the same blocks in order: both leave it where the command itself is the cost.
 //!
-//! At depth 1 the time of a command is its own part and that of its data; two sizes separate them.
+//! At depth 1 the time of a command is its own part and that of its data; two sizes separate them. A
+//! read waits for flash as well, so its own part is that of a write of the same size into a buffer.
 //! Where the changes do not agree on one cause, none is named.
 
 use record::{Order, Unit, VerdictKind};
@@ -21,7 +22,7 @@ use super::nearby::NEAR_GAIN;
 use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 use crate::Digest;
-use crate::causes::{DEEPER, DEPTH, LARGER};
+use crate::causes::{DEEPER, DEPTH, LARGER, UNITS};
 
 /// Rates within this share of each other are the same: rounds of half a second differ by less.
 const SAME: f64 = 0.08;
@@ -45,6 +46,10 @@ const LARGEST_LEAST: f64 = 0.75;
 
 /// The command is the cost from this share of the time (methods.md: t0 x IOPS > 50%).
 const COMMAND_LEAST: f64 = 0.5;
+
+/// The command is the cost of a read whose flash is known from this share: without it the figure rises
+/// by half.
+const READ_COMMAND_LEAST: f64 = 1.0 / 3.0;
 
 /// Time of a command that no flash takes to read or to accept 4 KiB, nanoseconds (model.md: 115 us).
 const SLOW_COMMAND_NS: f64 = 200_000.0;
@@ -89,8 +94,8 @@ impl Grid<'_> {
     /// Small random writes are parts of larger units.
     fn mapping_unit(&self) -> Option<Ruling> {
         let subject = self.find(Write, Order::Random, 1, DEPTH)?;
-        let small = self.random(Write, 1, DEPTH)?;
-        let rates = LARGER.iter().filter_map(|n| Some((*n, self.random(Write, *n, DEPTH)?)));
+        let small = self.random(Write, 1, DEPTH).filter(|_| self.writes_hold())?;
+        let rates = UNITS.iter().filter_map(|n| Some((*n, self.random(Write, *n, DEPTH)?)));
         let (blocks, rate) = rates.max_by(|a, b| a.1.total_cmp(&b.1))?;
         let gain = rate / small;
         if gain < UNIT_GAIN_LEAST {
@@ -207,10 +212,21 @@ impl Grid<'_> {
         let small_ns = 1e9 / self.random(kind, 1, 1)?;
         let large_ns = 1e9 / self.random(kind, LARGER[1], 1)?;
         let data_ns = (large_ns - small_ns) / f64::from(LARGER[1] - 1);
-        let command_ns = (small_ns - data_ns).max(0.0);
-        let share = command_ns / small_ns;
         // Larger blocks in less time: something else happens to small ones.
-        if data_ns < 0.0 || share <= COMMAND_LEAST {
+        if data_ns < 0.0 {
+            return None;
+        }
+        let fixed_ns = (small_ns - data_ns).max(0.0);
+        // A read also waits for flash, however small it is. A buffered write shows the command alone.
+        let (command_ns, least) = match kind {
+            Read if fixed_ns < SLOW_COMMAND_NS => {
+                let write_ns = self.buffered_write_ns()?;
+                ((write_ns - data_ns).clamp(0.0, fixed_ns), READ_COMMAND_LEAST)
+            }
+            _ => (fixed_ns, COMMAND_LEAST),
+        };
+        let share = command_ns / small_ns;
+        if share <= least {
             return None;
         }
         // A missing part of the map is no part of the command.
@@ -280,6 +296,22 @@ mod tests {
         assert_eq!(found(&writes(1.21)).len(), 1);
         assert_eq!(found(&writes(1.19)), []);
         assert_eq!(found(&writes(0.1)), []);
+        let of_32_kib = [random(Write, 1, DEPTH, 17e3), random(Write, 8, DEPTH, 34e3)];
+        assert_eq!(found(&of_32_kib), one(VerdictKind::MappingUnit, "rand-write-4KiB-q32"));
+    }
+
+    /// A cache that emptied between the cell and its tests makes anything look faster.
+    #[test]
+    fn tests_of_writes_count_where_the_cell_repeated_between_them_is_the_same() {
+        let seen = |word: &str, rate: f64| {
+            let name = format!("cause-write-{word}-4KiB-32");
+            let again = Digest { probe: true, ..named(&name, random(Write, 1, DEPTH, rate)) };
+            found(&[random(Write, 1, DEPTH, 20e3), random(Write, 16, DEPTH, 40e3), again]).len()
+        };
+        for word in crate::causes::AGAIN {
+            let all = [15.8e3, 16.1e3, 24.9e3, 25.1e3].map(|rate| seen(word, rate));
+            assert_eq!(all, [0, 1, 1, 0], "{word}");
+        }
     }
 
     /// Reads at depths 1, 32 and 128, and of larger blocks at 1 and 32.
@@ -320,13 +352,13 @@ mod tests {
             ]
         };
         let expected = one(VerdictKind::PerCommand, "rand-read-4KiB-q32");
-        assert_eq!(found(&seen([25.5e3, 24.5e3, 26e3, 20e3, 25e3])), expected);
+        assert_eq!(found(&seen([25.5e3, 24.5e3, 26e3, 19e3, 25e3])), expected);
         for other in [
             [28e3, 25e3, 25e3, 25e3, 25e3],
             [25e3, 20e3, 25e3, 25e3, 25e3],
             [25e3, 25e3, 90e3, 25e3, 25e3],
             // One die: a page as often as a part of one, two pages half as often.
-            [25e3, 25e3, 25e3, 13e3, 25e3],
+            [25e3, 25e3, 25e3, 18.5e3, 25e3],
             // A part of the map is missing for most of the region.
             [25e3, 25e3, 25e3, 25e3, 60e3],
         ] {
@@ -355,13 +387,31 @@ mod tests {
 
     #[test]
     fn at_depth_1_two_sizes_separate_the_command_from_its_data() {
-        // 100 us and 1 us for each KiB more, or 40 us and 15 us.
-        let seen = |small_us, large_us: f64| {
-            [random(Read, 1, 1, 1e6 / small_us), random(Read, LARGER[1], 1, 1e6 / large_us)]
+        let seen = |kind, small_us, large_us: f64| {
+            [random(kind, 1, 1, 1e6 / small_us), random(kind, LARGER[1], 1, 1e6 / large_us)]
         };
-        assert_eq!(found(&seen(104.0, 164.0)), one(VerdictKind::PerCommand, "rand-read-4KiB-q1"));
-        assert_eq!(found(&seen(100.0, 860.0)), [], "half of the time is data");
-        assert_eq!(found(&seen(100.0, 90.0)), [], "larger blocks in less time");
+        // 100 us and 4 us for each block, or 47 and 53 us, or 53 and 47 us.
+        let writes = one(VerdictKind::PerCommand, "rand-write-4KiB-q1");
+        assert_eq!(found(&seen(Write, 104.0, 164.0)), writes);
+        assert_eq!(found(&seen(Write, 100.0, 895.0)), [], "half of the time is data");
+        assert_eq!(found(&seen(Write, 100.0, 805.0)), writes);
+        assert_eq!(found(&seen(Write, 100.0, 90.0)), [], "larger blocks in less time");
+        let reads = one(VerdictKind::PerCommand, "rand-read-4KiB-q1");
+        assert_eq!(found(&seen(Read, 205.0, 265.0)), reads, "no flash takes as long");
+        assert_eq!(found(&seen(Read, 195.0, 255.0)), [], "flash may take as long");
+    }
+
+    /// A single read waits for the command and for flash. A write into the buffer shows the first.
+    #[test]
+    fn a_buffered_write_tells_the_command_of_a_read_from_its_flash() {
+        let seen = |write_us: f64| {
+            let reads = [random(Read, 1, 1, 1e6 / 104.0), random(Read, LARGER[1], 1, 1e6 / 164.0)];
+            [reads.to_vec(), vec![random(Write, 1, 1, 1e6 / write_us)]].concat()
+        };
+        let reads = one(VerdictKind::PerCommand, "rand-read-4KiB-q1");
+        // Less 4 us of data: 36 and 32 us of 104.
+        assert_eq!((found(&seen(40.0)), found(&seen(36.0))), (reads, vec![]));
+        assert_eq!(found(&seen(110.0)), [], "it went to flash");
     }
 
     #[test]
@@ -375,7 +425,7 @@ mod tests {
         let metrics = |seen: &[Digest]| found(seen)[0].1.len();
         assert_eq!(metrics(&seen(350.0, 31.0)), 2);
         assert_eq!(metrics(&seen(350.0, 20.0)), 1, "something else, too");
-        assert_eq!(metrics(&seen(150.0, 31.0)), 1, "flash may take as long");
+        assert_eq!(found(&seen(150.0, 31.0)), [], "flash may take as long");
     }
 
     #[test]
@@ -407,7 +457,7 @@ mod tests {
     #[test]
     fn cells_in_a_named_state_are_not_the_figure() {
         let state = "rand-read-just-written-4KiB-q1";
-        let just = named(state, random(Read, 1, 1, 1e6 / 104.0));
-        assert_eq!(found(&[just, random(Read, LARGER[1], 1, 1e6 / 164.0)]), []);
+        let just = named(state, random(Read, 1, 1, 1e6 / 304.0));
+        assert_eq!(found(&[just, random(Read, LARGER[1], 1, 1e6 / 364.0)]), []);
     }
 }

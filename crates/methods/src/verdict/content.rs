@@ -127,4 +127,11 @@ mod tests {
         cut.rates[3].pop();
         assert_eq!(content(&cut).answer, Answer::No);
     }
+
+    #[test]
+    fn a_gain_of_a_twentieth_counts_and_a_quarter_is_ruled_out() {
+        let answer = |gain: f64, noise| content(&rates([1.0, gain, 1.0, 1.0], noise)).answer;
+        assert_eq!([answer(1.06, 0.0), answer(1.04, 0.0)], [Answer::Yes, Answer::No]);
+        assert_eq!(answer(1.3, 0.002), Answer::Yes);
+    }
 }

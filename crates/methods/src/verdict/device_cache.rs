@@ -136,4 +136,10 @@ mod tests {
         once.iter_mut().for_each(|s| s.p50_ns.truncate(1));
         assert_eq!(device_cache(&once).answer, Answer::Unknown);
     }
+
+    #[test]
+    fn a_step_of_a_fifth_is_one() {
+        let answer = |step: f64| device_cache(&sets(&[50e3, 50e3, 50e3 * step], 0.0)).answer;
+        assert_eq!([answer(1.22), answer(1.18)], [Answer::Yes, Answer::No]);
+    }
 }

@@ -87,4 +87,10 @@ mod tests {
         let ram = TargetInfo { ram: true, ..target() };
         assert_eq!(flush(&ram, &times(9_000, 100)).answer, Answer::Unknown);
     }
+
+    #[test]
+    fn thirty_microseconds_are_enough_for_a_flush() {
+        let answer = |ns| flush(&target(), &times(ns, 100)).answer;
+        assert_eq!([answer(28_000), answer(32_000)], [Answer::Yes, Answer::No]);
+    }
 }

@@ -8,7 +8,10 @@ use workload::{Mix, OpKind};
 
 use super::subject::Subject;
 use crate::Digest;
-use crate::causes::{AFTER_REST, burst_name};
+use crate::causes::{AFTER_REST, AGAIN, DEPTH, burst_name};
+
+/// The same work a second later runs within this factor, unless the drive changed its state.
+const HOLDS: f64 = 1.25;
 
 /// All workloads of a run.
 pub(super) struct Grid<'a> {
@@ -73,6 +76,24 @@ impl<'a> Grid<'a> {
     pub fn near(&self, kind: OpKind) -> Option<f64> {
         let begin = format!("cause-{}-near-", kind.name());
         rate(self.subjects.iter().find(|s| s.name().starts_with(&begin))?)
+    }
+
+    /// Whether the deep small writes, repeated between the tests, ran as the cell did: otherwise a cache
+    /// filled or emptied meanwhile, and the tests say nothing.
+    pub fn writes_hold(&self) -> bool {
+        let Some(cell) = self.random(OpKind::Write, 1, DEPTH) else { return true };
+        AGAIN.iter().all(|word| {
+            let begin = format!("cause-write-{word}-");
+            let again = self.subjects.iter().find(|s| s.name().starts_with(&begin)).and_then(rate);
+            again.is_none_or(|again| (cell / HOLDS..=cell * HOLDS).contains(&again))
+        })
+    }
+
+    /// Nanoseconds of one small write at a time, if that is less than a read takes: it went into a
+    /// buffer, so its time is that of a command and its transfer, without flash.
+    pub fn buffered_write_ns(&self) -> Option<f64> {
+        let rates = self.random(OpKind::Write, 1, 1).zip(self.random(OpKind::Read, 1, 1));
+        rates.filter(|(write, read)| write > read).map(|(write, _)| 1e9 / write)
     }
 
     /// Bytes per second of a burst of writes after a rest, without the flush that follows.

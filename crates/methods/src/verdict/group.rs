@@ -71,9 +71,12 @@ pub(crate) fn io_limit(group: &GroupLimits, seen: &[Digest]) -> Option<Ruling> {
     }
     let first = held.first()?;
     let names: Vec<_> = held.iter().map(|h| h.subject).collect();
+    let mut limits: Vec<&str> = held.iter().map(|h| h.words.as_str()).collect();
+    limits.sort_unstable();
+    limits.dedup();
     let text = format!(
         "A control group limits I/O {}: that is the rate of {}.",
-        first.words,
+        limits.join(" and "),
         listed(&names)
     );
     let ruling = Ruling::yes(VerdictKind::IoLimit, text)

@@ -4,7 +4,8 @@
 //! buffer alone. If it is much faster than the lasting work, that waits for flash; if it is as slow,
 //! in order and at random, the controller takes bytes in at this rate. Reads: commands are not the
 //! cost if larger blocks are read less often, and the link is not if those leave room on it; dies and
-//! their channels remain. Not asked in a guest, where a host's cache answers bursts, nor of disks.
+//! their channels remain. One read at a time takes longer than a write into the buffer by the time of
+//! flash. Not asked in a guest, where a host's cache answers bursts, nor of disks.
 
 use record::{Order, Unit, VerdictKind};
 use rig::TargetInfo;
@@ -42,7 +43,7 @@ const AS_MUCH: f64 = 0.7;
 /// One block at a time, from this share of the deep rate, is held by the same.
 const ALONE_LEAST: f64 = 0.6;
 
-/// Data take most of a single read from this share.
+/// Data, or flash, take most of a single read from this share.
 const MOST: f64 = 0.5;
 
 pub(crate) static RULE: Rule = Rule {
@@ -153,17 +154,18 @@ fn flash_reads(grid: &Grid<'_>, ceiling: f64) -> Option<Ruling> {
             held.extend(alone.filter(|cell| cell.throughput() >= ALONE_LEAST * deep));
         }
     }
-    if let Some(larger) = grid.random(Read, LARGER[1], 1) {
+    let data = grid.random(Read, LARGER[1], 1).is_some_and(|larger| {
         let data_s = (1.0 / larger - 1.0 / one) / f64::from(LARGER[1] - 1);
-        let wire_s = small / ceiling;
-        if data_s * one >= MOST && wire_s < MOST * data_s {
-            held.extend(grid.find(Read, Order::Random, 1, 1));
-        }
+        data_s * one >= MOST && small / ceiling < MOST * data_s
+    });
+    // A write into the buffer takes a command and a transfer; a read takes flash besides.
+    let sense = grid.buffered_write_ns().is_some_and(|write_ns| 1.0 - write_ns * one / 1e9 >= MOST);
+    if data || sense {
+        held.extend(grid.find(Read, Order::Random, 1, 1));
     }
     let names = listed(&held);
     let text = format!(
-        "Flash is the limit of {names}: larger blocks are read less often, so it is no cost of commands, \
-         and the link has room."
+        "Flash is the limit of {names}: neither commands nor the link, which has room, take the time."
     );
     (!held.is_empty()).then(|| {
         Ruling::yes(VerdictKind::FlashBound, text)
@@ -253,5 +255,30 @@ mod tests {
         let all = reads(35e3, 10e3);
         let without: Vec<_> = all.into_iter().filter(|d| d.depth_nominal != Some(DEEPER)).collect();
         assert_eq!(explained(&link, &without), [], "the depth may be the device's");
+    }
+
+    /// A single read takes 66.7 us here.
+    #[test]
+    fn a_single_read_twice_as_long_as_a_buffered_write_waits_for_flash() {
+        let found = |write_us: f64| {
+            let mut seen = reads(60e3, 14e3);
+            seen.push(random(Write, 1, 1, 1e6 / write_us));
+            let found = explained(&with_link(3.5e9), &seen);
+            found
+                .into_iter()
+                .any(|(_, explained)| explained.iter().any(|metric| metric == "rand-read-4KiB-q1"))
+        };
+        assert_eq!([found(33.0), found(34.0), found(70.0)], [true, false, false]);
+    }
+
+    #[test]
+    fn one_block_at_a_time_is_held_by_the_same_from_the_same_rate() {
+        let found = |share: f64| {
+            let mut seen = reads(35e3, 10e3);
+            seen.push(in_order(Read, 1, share * 2.6e9));
+            let mut all = explained(&with_link(3.5e9), &seen).into_iter().flat_map(|found| found.1);
+            all.any(|metric| metric == "seq-read-1MiB-q1")
+        };
+        assert_eq!((found(0.61), found(0.59)), (true, false));
     }
 }

@@ -1,13 +1,16 @@
 //! The cause of a mix of reads and writes: that of the side which takes most of its time.
 //!
 //! If the times of both sides, measured alone at the same depth, add up to that of the mix, the side
-//! with the larger part sets its pace, and the cause of that side is the cause of the mix.
+//! with the larger part sets its pace, and the cause of that side is the cause of the mix. A read after a
+//! rest that takes no longer than others has their cause.
 
-use record::VerdictKind;
+use record::{Order, VerdictKind};
 use workload::{Mix, OpKind};
 
 use super::Ruling;
+use super::grid::Grid;
 use super::subject::Subject;
+use crate::Digest;
 
 /// The times of the sides add up to that of the mix within these ratios. They overlap in a drive
 /// that serves both at once.
@@ -18,7 +21,7 @@ const MOST: f64 = 0.5;
 
 /// Causes within the drive, which act on a command whatever runs beside it. A link carries both ways
 /// at once, and limits of the machine are measured for the mix itself.
-const FOLLOWED: [VerdictKind; 8] = [
+const FOLLOWED: [VerdictKind; 9] = [
     VerdictKind::MappingUnit,
     VerdictKind::DeviceDepth,
     VerdictKind::Usb,
@@ -27,6 +30,7 @@ const FOLLOWED: [VerdictKind; 8] = [
     VerdictKind::Controller,
     VerdictKind::DeviceCache,
     VerdictKind::OpenBlocks,
+    VerdictKind::HostCeiling,
 ];
 
 /// Adds each mix that nothing explains to the verdict on its slower side.
@@ -40,6 +44,27 @@ pub(super) fn follow(subjects: &[Subject<'_>], rulings: &mut [Ruling]) {
         if let Some(ruling) = rulings.iter_mut().find(cause) {
             *ruling = ruling.clone().explaining(mixed, None);
         }
+    }
+}
+
+/// A read after a rest takes the time of others up to this factor.
+const USUAL: f64 = 1.5;
+
+/// Adds the read after a rest to the verdict on single reads, if it takes no longer than they do.
+pub(super) fn follow_rested(seen: &[Digest], rulings: &mut [Ruling]) {
+    let grid = Grid::of(seen);
+    let usual = grid.find(OpKind::Read, Order::Random, 1, 1);
+    let Some((rested, usual)) = grid.after_rest().zip(usual) else { return };
+    let ns = |subject: &Subject<'_>| subject.median(|run| run.read_ns[1]);
+    if ns(usual) <= 0.0 || ns(rested) > USUAL * ns(usual) {
+        return;
+    }
+    let cause = |r: &&mut Ruling| {
+        let kind = &r.verdict.kind;
+        r.explains(usual) && (FOLLOWED.contains(kind) || *kind == VerdictKind::Link)
+    };
+    if let Some(ruling) = rulings.iter_mut().find(cause) {
+        *ruling = ruling.clone().explaining(rested, None);
     }
 }
 
@@ -74,7 +99,6 @@ fn slower_side<'s, 'a>(
 mod tests {
     use super::super::testing::{named, random};
     use super::*;
-    use crate::Digest;
 
     #[test]
     fn a_mix_follows_the_side_that_takes_its_time() {
@@ -95,5 +119,42 @@ mod tests {
         assert!(!explained(VerdictKind::FlashBound, "rand-read-4KiB-q32", 27e3));
         assert!(!explained(VerdictKind::FlashBound, "rand-write-4KiB-q32", 60e3), "no sum");
         assert!(!explained(VerdictKind::Link, "rand-write-4KiB-q32", 27e3));
+    }
+
+    #[test]
+    fn a_read_after_a_rest_that_takes_no_longer_has_the_cause_of_others() {
+        let explained = |kind: VerdictKind, rested_ns: f64| {
+            let read = |name, ns: f64| {
+                named(name, Digest { read_ns: [ns; 2], ..random(OpKind::Read, 1, 1, 1e9 / ns) })
+            };
+            let rested = Digest { probe: true, ..read(crate::causes::AFTER_REST, rested_ns) };
+            let seen = [read("rand-read-4KiB-q1", 100e3), rested];
+            let subjects = Subject::reported(&seen);
+            let mut rulings = [Ruling::yes(kind, "").explaining(&subjects[0], None)];
+            follow_rested(&seen, &mut rulings);
+            rulings[0].verdict.explains(crate::causes::AFTER_REST)
+        };
+        assert!(explained(VerdictKind::FlashBound, 145e3));
+        assert!(!explained(VerdictKind::FlashBound, 155e3), "it woke");
+        assert!(explained(VerdictKind::Link, 100e3));
+        assert!(!explained(VerdictKind::Heat, 100e3), "it may have cooled");
+    }
+
+    #[test]
+    fn a_side_with_half_of_the_time_sets_the_pace() {
+        let slower = |writes: f64, mix: f64| {
+            let ops = [(mix * 5.0) as u64, (mix * 5.0) as u64];
+            let run = random(OpKind::Read, 1, 32, mix);
+            let mixed = Digest { mix: Mix::read_percent(50), ops, ..named("mixed-4KiB-q32", run) };
+            let reads = random(OpKind::Read, 1, 32, 10e3);
+            let seen = [reads, random(OpKind::Write, 1, 32, writes), mixed];
+            let subjects = Subject::reported(&seen);
+            slower_side(&subjects, &subjects[2]).map(|side| side.name().to_string())
+        };
+        assert_eq!(slower(10.5e3, 10e3).as_deref(), Some("rand-read-4KiB-q32"));
+        assert_eq!(slower(9.5e3, 10e3).as_deref(), Some("rand-write-4KiB-q32"));
+        // 100 us of both together, at most 160 where nothing overlaps.
+        assert!(slower(10e3, 15.9e3).is_some() && slower(10e3, 16.1e3).is_none());
+        assert!(slower(10e3, 6.1e3).is_some() && slower(10e3, 5.9e3).is_none());
     }
 }

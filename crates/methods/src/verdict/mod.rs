@@ -22,6 +22,7 @@ mod full;
 mod grid;
 mod group;
 mod heat;
+mod host;
 mod link;
 mod media;
 mod misaligned;
@@ -54,6 +55,7 @@ pub(crate) use cache_end::Sustained;
 pub(crate) use content::{CONTENTS, Contents};
 pub(crate) use device_cache::WorkingSet;
 pub(crate) use flush::FlushTimes;
+pub use host::Neighbour;
 pub(crate) use misaligned::Shift;
 pub(crate) use ram::PageCache;
 pub(crate) use rule::{Answer, Ruling};
@@ -82,6 +84,8 @@ pub struct Checks {
     pub(crate) speed: Option<Legacy>,
     pub(crate) places: Vec<PlaceRates>,
     pub(crate) command: Vec<CommandTimes>,
+    /// Other drives that were measured on this port.
+    pub(crate) neighbours: Vec<Neighbour>,
 }
 
 impl Checks {
@@ -93,7 +97,7 @@ impl Checks {
 }
 
 /// The rules, in the order of their conclusions.
-static RULES: [&Rule; 33] = [
+static RULES: [&Rule; 34] = [
     &ram::RULE,
     &cache_end::RULE,
     &untrimmed::UNTRIMMED,
@@ -114,6 +118,7 @@ static RULES: [&Rule; 33] = [
     &stall::RULE,
     &others::RULE,
     &link::RULE,
+    &host::RULE,
     &depth::RULE,
     &cpu::RULE,
     &heat::RULE,
@@ -150,6 +155,7 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     }
     let subjects = Subject::reported(seen);
     mixed::follow(&subjects, &mut rulings);
+    mixed::follow_rested(seen, &mut rulings);
     let open = unexplained(&subjects, &rulings);
     // Figures of memory have no bound in a drive.
     let asked = !untimed && !rule::overridden(&[&ram::RULE], &applied);
@@ -268,5 +274,44 @@ mod tests {
         let writes = Digest { bytes: [0, 1 << 30], device: None, ..digest("w") };
         let found = judge(&target(), &[writes], &Checks::default());
         assert!(found.iter().all(|verdict| !verdict.text.contains("reads")), "{found:?}");
+    }
+
+    /// Figures of memory say nothing about a drive, and those under a limit of a control group nothing
+    /// about its flash or commands.
+    #[test]
+    fn memory_and_limits_of_a_group_silence_the_rules_about_the_drive() {
+        let silent = |rule: &Rule, by: &'static Rule| rule.is_overridden(&[by]);
+        let of_drive = [
+            &device_cache::RULE,
+            &fallen::RULE,
+            &group::IO,
+            &stall::RULE,
+            &others::RULE,
+            &link::RULE,
+            &host::RULE,
+            &depth::RULE,
+            &flush_cost::RULE,
+            &nearby::RULE,
+            &contenders::RULE,
+            &wear::RULE,
+            &power::RULE,
+            &filesystem::RULE,
+            &media::RULE,
+        ];
+        of_drive.iter().for_each(|rule| assert!(silent(rule, &ram::RULE)));
+        let inside = [
+            &host::RULE,
+            &nearby::RULE,
+            &contenders::RULE,
+            &power::RULE,
+            &filesystem::RULE,
+            &media::RULE,
+        ];
+        for rule in inside {
+            assert!(silent(rule, &group::QUOTA) && silent(rule, &group::IO));
+        }
+        assert!(silent(&cpu::RULE, &group::QUOTA) && silent(&filesystem::RULE, &cpu::RULE));
+        assert!(silent(&media::RULE, &others::RULE) && silent(&fallen::RULE, &cache_end::RULE));
+        assert!(silent(&heat::RULE, &throttle::RULE));
     }
 }

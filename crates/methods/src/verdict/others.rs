@@ -95,4 +95,11 @@ mod tests {
         let raid = with_drive(|drive| drive.name = "md0".into());
         assert!(others(&raid, &[run(60 * mib, 100 * mib, 1.0)]).is_none());
     }
+
+    #[test]
+    fn a_fifth_of_four_mebibytes_is_enough() {
+        let mib = 1 << 20;
+        let found = |ours, all| others(&target(), &[run(ours, all, 1.0)]).is_some();
+        assert!(found(79 * mib, 100 * mib) && found(3 * mib, 4 * mib));
+    }
 }

@@ -60,6 +60,11 @@ impl<'a> Subject<'a> {
         self.median(|run| (run.ops[0] + run.ops[1]) as f64 / run.seconds.max(1e-9))
     }
 
+    /// Operations per second, all of them over all time, as the figure is computed.
+    pub fn rate(&self) -> f64 {
+        self.sum(|run| (run.ops[0] + run.ops[1]) as f64) / self.seconds().max(1e-9)
+    }
+
     /// Sum over all replicates.
     pub fn sum(&self, of: impl Fn(&Digest) -> f64) -> f64 {
         self.runs().map(of).sum()

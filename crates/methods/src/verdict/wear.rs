@@ -86,4 +86,12 @@ mod tests {
         let used = Health { wear_percent: Some(99.0), media_errors: Some(0), ..Health::default() };
         assert_eq!(explained(&used, 130e3), None);
     }
+
+    #[test]
+    fn a_mean_a_tenth_above_the_median_shows_reads_that_repeat() {
+        let reads = |mean: f64| [Digest { read_ns: [100e3, mean], ..random(Read, 1, 1, 9e3) }];
+        let worn = Health { wear_percent: Some(100.0), ..Health::default() };
+        let found = |mean| wear(&worn, &reads(mean)).map(|r| r.verdict.explains.len());
+        assert_eq!((found(111e3), found(109e3)), (Some(1), Some(0)));
+    }
 }

@@ -67,6 +67,7 @@ pub fn nvme() -> DriveIdentity {
             best: Some("PCIe 4.0 x4".into()),
             ceiling_bytes_per_s: Some(3.56e9),
             downgraded: Some(true),
+            port: None,
         }),
         health: Health {
             temperature_c: Some(41.0),

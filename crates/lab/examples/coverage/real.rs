@@ -1,0 +1,163 @@
+//! The same on a real disk: runs of `quick` in a directory, one after the other.
+//!
+//! Counted are the intervals from five runs for the one after them, those that the records themselves
+//! print, and the comparisons of the disk with itself: all pairs, and random splits of five against five.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use analysis::{Session, outlook};
+use lab::{Event, Options, Recorded, Request, Watcher, Work};
+use record::{Covers, Run};
+
+use crate::percent;
+use crate::sample::{Count, cells, differs};
+
+/// Earlier runs of an interval, and runs of each side of a split.
+const EARLIER: usize = 5;
+
+/// Splits that are drawn.
+const SPLITS: u32 = 500;
+
+/// Goals: the next run inside the interval, comparisons that claim a difference.
+const COVERED: f64 = 0.85;
+const FALSE_CLAIMS: f64 = 0.05;
+
+/// Bytes and time of a run: small, so that 24 runs take a quarter of an hour.
+const SIZE: u64 = 256 << 20;
+const SECONDS: u64 = 30;
+
+/// Follows nothing.
+struct Quiet;
+
+impl Watcher for Quiet {
+    fn event(&mut self, _: &Event) {}
+
+    fn warn(&mut self, line: &str) {
+        eprintln!("{line}");
+    }
+
+    fn give_up(&mut self, recorded: Recorded) -> ! {
+        panic!("{:?}", recorded.ended);
+    }
+}
+
+/// Runs `quick` so many times in a directory, with a store of its own; prints the counts and returns
+/// whether the goals are met.
+pub fn run(directory: &str, runs: u64) -> Result<bool, Box<dyn Error>> {
+    let place = tempfile::tempdir()?;
+    let store = place.path().join("runs");
+    let recorded = (1..=runs).map(|seed| quick(directory, seed, &store));
+    let recorded: Vec<Run> = recorded.collect::<Result<_, _>>()?;
+    let first = recorded.first().ok_or("no runs")?;
+    let prior = lab::assumed_spread(first);
+    let loads: Vec<f64> = recorded.iter().filter_map(|run| run.environment.load).collect();
+    let kind = first.target.filesystem.as_ref().map_or("?", |system| system.kind.as_str());
+    println!(
+        "{runs} runs of {SECONDS} s on {} MiB of {kind}, one after the other, load {:.1} to {:.1}. \
+         Spread assumed before the first repeat: {prior}.\n",
+        SIZE >> 20,
+        loads.iter().copied().fold(f64::INFINITY, f64::min),
+        loads.iter().copied().fold(0.0, f64::max),
+    );
+    let printed = printed(&recorded);
+    let sessions: Vec<BTreeMap<String, Session>> =
+        recorded.into_iter().map(|run| cells(run.metrics)).collect();
+    let (next, [pairs, splits]) = (covered(&sessions, prior), claims(&sessions, prior));
+    println!("| | share | of | goal |\n|---|---|---|---|");
+    let line = |what: &str, count: Count, goal: &str| {
+        println!("| {what} | {} | {} | {goal} |", percent(count), count.trials);
+    };
+    line("next time, from 5 runs: holds the run after them", next, ">= 85%");
+    line("next time, as each run printed it: holds the run after it", printed, "");
+    line("one run against one, all pairs: claim a difference", pairs, "<= 5%");
+    line("five against five, random splits: claim a difference", splits, "<= 5%");
+    println!("\n| cell | spread between runs |\n|---|---|");
+    for name in sessions[0].keys() {
+        let all: Vec<Session> = sessions.iter().filter_map(|run| run.get(name).copied()).collect();
+        println!("| {name} | {:.1}% |", 100.0 * spread(&all));
+    }
+    Ok(next.share() >= COVERED && [pairs, splits].iter().all(|c| c.share() <= FALSE_CLAIMS))
+}
+
+/// The record of one run, as the store has it.
+fn quick(directory: &str, seed: u64, store: &Path) -> Result<Run, Box<dyn Error>> {
+    let request = Request { store: Some(store.to_path_buf()), ..Request::on(directory) };
+    let time = Some(Duration::from_secs(SECONDS));
+    let options = Options { time, seed, size: Some(SIZE), ..Options::default() };
+    let work = Work::method("quick", &options)?;
+    let begun = request.plan(&work)?.begin(Box::new(Quiet))?;
+    let recorded = begun.run(&Arc::new(AtomicBool::new(false)));
+    recorded.ended?;
+    recorded.kept?;
+    eprintln!("run {seed} is done");
+    Ok(recorded.run)
+}
+
+/// Each run against the interval from the five before it.
+fn covered(sessions: &[BTreeMap<String, Session>], prior: f64) -> Count {
+    let mut count = Count::default();
+    for window in sessions.windows(EARLIER + 1) {
+        for name in window[0].keys() {
+            let values: Vec<Session> =
+                window.iter().filter_map(|run| run.get(name).copied()).collect();
+            let [earlier @ .., next] = &values[..] else { continue };
+            let interval = outlook(earlier, prior, None).filter(|_| earlier.len() == EARLIER);
+            let Some(found) = interval else { continue };
+            count.add((found.next[0]..=found.next[1]).contains(&next.value()));
+        }
+    }
+    count
+}
+
+/// Each run against the interval that the record of the one before it has.
+fn printed(recorded: &[Run]) -> Count {
+    let mut count = Count::default();
+    for pair in recorded.windows(2) {
+        for metric in pair[0].metrics.iter().filter(|m| m.covers == Some(Covers::NextRun)) {
+            let next = pair[1].metric(&metric.name).and_then(|m| m.value);
+            if let (Some(low), Some(high), Some(next)) = (metric.low, metric.high, next) {
+                count.add((low..=high).contains(&next));
+            }
+        }
+    }
+    count
+}
+
+/// Comparisons of the disk with itself that claim a difference.
+fn claims(sessions: &[BTreeMap<String, Session>], prior: f64) -> [Count; 2] {
+    let (mut pairs, mut splits) = (Count::default(), Count::default());
+    for a in 0..sessions.len() {
+        for b in a + 1..sessions.len() {
+            pairs.add(differs(sessions, prior, [&[a], &[b]]));
+        }
+    }
+    // Knuth's generator: the order of a few hundred splits needs no better one.
+    let mut state: u64 = 1;
+    let mut draw = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    for _ in 0..SPLITS {
+        let mut order: Vec<(u64, usize)> = (0..sessions.len()).map(|i| (draw(), i)).collect();
+        order.sort_unstable();
+        let drawn: Vec<usize> = order.into_iter().map(|(_, i)| i).take(2 * EARLIER).collect();
+        let (a, b) = drawn.split_at(drawn.len() / 2);
+        splits.add(differs(sessions, prior, [a, b]));
+    }
+    [pairs, splits]
+}
+
+/// Standard deviation of the logarithms of the values.
+fn spread(all: &[Session]) -> f64 {
+    let logs: Vec<f64> = all.iter().map(|s| s.value().ln()).collect();
+    let n = logs.len() as f64;
+    let mean = logs.iter().sum::<f64>() / n;
+    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+    (squares / (n - 1.0).max(1.0)).sqrt()
+}

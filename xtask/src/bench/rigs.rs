@@ -1,0 +1,394 @@
+//! `cargo xtask bench rigs DIR`: the verdicts on real set-ups whose cause is known, as `bench verdicts`
+//! has them on virtual drives.
+//!
+//! Each rig is measured with its cause and without: a verdict that names the cause is right about the
+//! figures that move by 10% when it is lifted, up, or down where memory had answered. Needs root.
+//! Everything is made below DIR, on loop devices and in control groups of its own, and taken down
+//! again; a rig that this machine cannot make is skipped with the reason.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::results;
+use crate::run::{cargo, find, output, program, root};
+
+/// A figure that moves by less than this share did not depend on the cause.
+const MOVED: f64 = 1.1;
+
+/// Limits that bind on any machine: bytes per second, and share of a processor.
+const LIMIT_BYTES: u64 = 10_000_000;
+const QUOTA: [u64; 2] = [10_000, 100_000];
+
+/// A rig: measured with its cause and without.
+struct Rig {
+    name: &'static str,
+    verdict: &'static str,
+    /// Whether figures rise without the cause; those of memory fall.
+    rise: bool,
+    measure: fn(&Ground) -> Result<[Seen; 2]>,
+}
+
+const RIGS: [Rig; 7] = [
+    Rig {
+        name: "loop device on tmpfs",
+        verdict: "RAM",
+        rise: false,
+        measure: |g| Ok([g.quick(&g.on_loop(true, true)?, None)?, g.on_disk()?]),
+    },
+    Rig {
+        name: "loop device on a file, through the page cache",
+        verdict: "RAM",
+        rise: false,
+        measure: |g| Ok([g.quick(&g.on_loop(false, false)?, None)?, g.on_disk()?]),
+    },
+    Rig { name: "zram", verdict: "RAM", rise: false, measure: |g| g.zram() },
+    Rig {
+        name: "io_uring without O_DIRECT",
+        verdict: "RAM",
+        rise: false,
+        measure: |g| {
+            let mount = g.on_loop(false, true)?;
+            let reads = ["--rw", "randread", "--depth", "8", "--backend", "uring", "--time", "4s"];
+            let buffered = [&reads[..], &["--buffered"]].concat();
+            Ok([g.io(&mount, &buffered)?, g.io(&mount, &reads)?])
+        },
+    },
+    Rig {
+        name: "file system frozen for 3 s",
+        verdict: "STALL",
+        rise: true,
+        measure: Ground::frozen,
+    },
+    Rig {
+        name: "control group: a tenth of a processor",
+        verdict: "CPU QUOTA",
+        rise: true,
+        measure: |g| {
+            let mount = g.on_loop(true, true)?;
+            let group = Group::of_processor()?;
+            Ok([g.quick(&mount, Some(&group))?, g.quick(&mount, None)?])
+        },
+    },
+    Rig {
+        name: "control group: 10 MB/s",
+        verdict: "IO LIMIT",
+        rise: true,
+        measure: |g| {
+            let mount = g.on_loop(false, true)?;
+            let group = Group::of_device(&mount.device)?;
+            Ok([g.quick(&mount, Some(&group))?, g.quick(&mount, None)?])
+        },
+    },
+];
+
+/// Measures all rigs below a directory; prints their table, and stores it.
+pub fn run(directory: &str) -> Result<ExitCode> {
+    output(&mut cargo(&["build", "--release", "-q", "-p", "ssdyno"]))?;
+    let place = Path::new(directory).canonicalize()?.join(format!("rigs-{}", std::process::id()));
+    fs::create_dir_all(&place)?;
+    let ground = Ground { place: place.clone(), ssdyno: root().join("target/release/ssdyno") };
+    let mut text =
+        String::from("| rig | verdict | right | wrong | not named |\n|---|---|---|---|---|\n");
+    let (mut met, mut skipped) = (true, String::new());
+    for rig in &RIGS {
+        match (rig.measure)(&ground) {
+            Ok(seen) => {
+                let [right, wrong, open] = judge(rig, &seen);
+                met &= wrong == 0 && right > 0;
+                text +=
+                    &format!("| {} | {} | {right} | {wrong} | {open} |\n", rig.name, rig.verdict);
+            }
+            Err(error) => skipped += &format!("- {}: skipped: {error:#}\n", rig.name),
+        }
+    }
+    fs::remove_dir_all(&place)?;
+    text += "\nFigures that the verdict names and that move by 10% without the cause, that do not, and \
+             that move without being named. Guest devices: skipped, `cargo xtask guest` has them.\n";
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text += &format!("Load at the end: {}.\n", load.split(' ').next().unwrap_or("unknown"));
+    text += &skipped;
+    print!("{text}");
+    results::write("rigs", "cargo xtask bench rigs DIR", &text)?;
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The path of a system program.
+fn tool(name: &str) -> Result<PathBuf> {
+    find(name).with_context(|| format!("{name} is missing"))
+}
+
+/// Figures about which the verdict is right, wrong, and silent.
+fn judge(rig: &Rig, [held, free]: &[Seen; 2]) -> [u32; 3] {
+    let named = held.verdicts.iter().filter(|(name, _)| name == rig.verdict);
+    let named: Vec<&Vec<String>> = named.map(|(_, metrics)| metrics).collect();
+    // RAM is a verdict on all figures.
+    let is_named = |metric: &String| named.iter().any(|m| m.is_empty() || m.contains(metric));
+    let mut counts = [0; 3];
+    for (metric, now) in &held.figures {
+        let Some(then) = free.figures.get(metric) else { continue };
+        let ratio = if rig.rise { then / now } else { now / then };
+        match (is_named(metric), ratio >= MOVED) {
+            (true, moved) => counts[usize::from(!moved)] += 1,
+            (false, true) => counts[2] += 1,
+            (false, false) => {}
+        }
+    }
+    counts
+}
+
+/// The verdicts of a run, each with the figures that it explains, and its main rates.
+struct Seen {
+    verdicts: Vec<(String, Vec<String>)>,
+    figures: BTreeMap<String, f64>,
+}
+
+impl Seen {
+    fn of(record: &Value) -> Seen {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let explained =
+            |v: &Value| list(&v["explains"]).iter().map(|e| text(&e["metric"])).collect();
+        let verdicts = list(&record["verdicts"]);
+        let verdicts = verdicts.iter().map(|v| (text(&v["name"]), explained(v))).collect();
+        let figures = list(&record["metrics"]).into_iter().filter_map(|m| {
+            let name = text(&m["name"]);
+            let rate = ["iops", "bytes_per_second"].contains(&m["unit"].as_str()?);
+            (rate && !name.contains('.')).then_some((name, m["value"].as_f64()?))
+        });
+        Seen { verdicts, figures: figures.collect() }
+    }
+}
+
+/// The place of all rigs, and the program that measures.
+struct Ground {
+    place: PathBuf,
+    ssdyno: PathBuf,
+}
+
+impl Ground {
+    fn measure(&self, words: &[&str], group: Option<&Group>) -> Result<Seen> {
+        let store = self.place.join("runs");
+        let mut command = match group {
+            Some(group) => {
+                let enter = r#"echo $$ > "$0" && exec "$@""#;
+                let mut command = program("sh", &["-c", enter]);
+                command.arg(group.dir.join("cgroup.procs")).arg(&self.ssdyno);
+                command
+            }
+            None => Command::new(&self.ssdyno),
+        };
+        command.args(words).args(["--json", "--quiet", "--store"]).arg(&store);
+        let said = command.stdin(Stdio::null()).stderr(Stdio::null()).output()?;
+        let record = said.stdout.split(|byte| *byte == b'\n').rfind(|line| line.starts_with(b"{"));
+        let record = serde_json::from_slice(record.context("the run printed no record")?)?;
+        Ok(Seen::of(&record))
+    }
+
+    fn quick(&self, mount: &Mount, group: Option<&Group>) -> Result<Seen> {
+        let dir = mount.dir.display().to_string();
+        let words = ["run", &dir, "-m", "quick", "--time", "12s", "--size", "64MiB"];
+        self.measure(&words, group)
+    }
+
+    fn io(&self, mount: &Mount, words: &[&str]) -> Result<Seen> {
+        let dir = mount.dir.display().to_string();
+        self.measure(&[&["io", &dir, "--size", "64MiB"], words].concat(), None)
+    }
+
+    /// A file system on a loop device without the cause of any rig.
+    fn on_disk(&self) -> Result<Seen> {
+        self.quick(&self.on_loop(false, true)?, None)
+    }
+
+    /// ext4 on a loop device over a file, on tmpfs or on the disk, past the page cache or through it.
+    fn on_loop(&self, memory: bool, direct: bool) -> Result<Mount> {
+        let under = memory.then(|| Mount::tmpfs(&self.place)).transpose()?;
+        let file = under.as_ref().map_or(&self.place, |mount| &mount.dir).join("image");
+        let image = fs::File::create(&file)?;
+        image.set_len(256 << 20)?;
+        let setup = ["-f", "--show"].map(String::from);
+        let mut words = setup.to_vec();
+        // tmpfs knows no direct I/O.
+        words.extend((direct && !memory).then(|| "--direct-io=on".to_string()));
+        words.push(file.display().to_string());
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let device = output(&mut program(tool("losetup")?, &words))?.trim().to_string();
+        let held = Held::Loop(device.clone(), under.map(Box::new), file);
+        Mount::ext4(&self.place, device, held)
+    }
+
+    fn zram(&self) -> Result<[Seen; 2]> {
+        let control = Path::new("/sys/class/zram-control");
+        let number = fs::read_to_string(control.join("hot_add")).context("no zram")?;
+        let number = number.trim().to_string();
+        let held = Held::Zram(number.clone());
+        fs::write(format!("/sys/block/zram{number}/disksize"), "256M")?;
+        let mount = Mount::ext4(&self.place, format!("/dev/zram{number}"), held)?;
+        let seen = self.quick(&mount, None)?;
+        drop(mount);
+        Ok([seen, self.on_disk()?])
+    }
+
+    fn frozen(&self) -> Result<[Seen; 2]> {
+        let mount = self.on_loop(false, true)?;
+        let words = ["--rw", "randwrite", "--depth", "4", "--time", "8s"];
+        let dir = mount.dir.display().to_string();
+        let freezer = tool("fsfreeze")?;
+        let held = thread::scope(|scope| {
+            let freeze = scope.spawn(|| {
+                thread::sleep(Duration::from_secs(3));
+                let frozen = output(&mut program(&freezer, &["--freeze", &dir]));
+                thread::sleep(Duration::from_secs(3));
+                frozen.and_then(|_| output(&mut program(&freezer, &["--unfreeze", &dir])))
+            });
+            let seen = self.io(&mount, &words);
+            let freeze = freeze.join().unwrap_or_else(|_| bail!("the freezer failed"));
+            freeze.and(seen)
+        })?;
+        Ok([held, self.io(&mount, &words)?])
+    }
+}
+
+/// The device under a mount, released after it.
+enum Held {
+    Tmpfs,
+    Loop(String, Option<Box<Mount>>, PathBuf),
+    Zram(String),
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        match self {
+            Held::Tmpfs => {}
+            Held::Loop(device, under, file) => {
+                let _ =
+                    tool("losetup").and_then(|tool| output(&mut program(tool, &["-d", device])));
+                let _ = fs::remove_file(file);
+                drop(under.take());
+            }
+            Held::Zram(number) => {
+                let _ = fs::write(format!("/sys/block/zram{number}/reset"), "1");
+                let _ = fs::write("/sys/class/zram-control/hot_remove", number);
+            }
+        }
+    }
+}
+
+/// A mounted file system.
+struct Mount {
+    dir: PathBuf,
+    device: String,
+    _held: Held,
+}
+
+impl Mount {
+    fn tmpfs(place: &Path) -> Result<Mount> {
+        Mount::new(place, "tmpfs", "tmpfs".to_string(), Held::Tmpfs)
+    }
+
+    fn ext4(place: &Path, device: String, held: Held) -> Result<Mount> {
+        output(&mut program(tool("mkfs.ext4")?, &["-q", "-F", &device]))?;
+        Mount::new(place, "ext4", device, held)
+    }
+
+    fn new(place: &Path, kind: &str, device: String, held: Held) -> Result<Mount> {
+        let dir = place.join(kind);
+        fs::create_dir_all(&dir)?;
+        let at = dir.display().to_string();
+        output(&mut program(tool("mount")?, &["-t", kind, &device, &at]))?;
+        Ok(Mount { dir, device, _held: held })
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let dir = self.dir.display().to_string();
+        let _ = tool("umount").and_then(|tool| output(&mut program(tool, &[&dir])));
+    }
+}
+
+/// A control group with a limit, of either version.
+struct Group {
+    dir: PathBuf,
+}
+
+impl Group {
+    fn of_processor() -> Result<Group> {
+        let [quota, period] = QUOTA;
+        let unified = [("cpu.max", format!("{quota} {period}"))];
+        let old =
+            [("cpu.cfs_period_us", period.to_string()), ("cpu.cfs_quota_us", quota.to_string())];
+        Group::new("cpu", "cpu", &unified, &old)
+    }
+
+    fn of_device(device: &str) -> Result<Group> {
+        let name = device.trim_start_matches("/dev/");
+        let number = fs::read_to_string(format!("/sys/block/{name}/dev"))?.trim().to_string();
+        let unified = [("io.max", format!("{number} rbps={LIMIT_BYTES} wbps={LIMIT_BYTES}"))];
+        let limit = format!("{number} {LIMIT_BYTES}");
+        let old = [
+            ("blkio.throttle.read_bps_device", limit.clone()),
+            ("blkio.throttle.write_bps_device", limit),
+        ];
+        Group::new("io", "blkio", &unified, &old)
+    }
+
+    /// A group of the unified hierarchy where it has the controller, else of the older one.
+    fn new(
+        controller: &str,
+        before: &str,
+        unified: &[(&str, String)],
+        old: &[(&str, String)],
+    ) -> Result<Group> {
+        let top = Path::new("/sys/fs/cgroup");
+        let controllers = fs::read_to_string(top.join("cgroup.controllers")).unwrap_or_default();
+        let name = format!("ssdyno-rig-{}", std::process::id());
+        let (dir, settings) = match controllers.split_whitespace().any(|c| c == controller) {
+            true => {
+                fs::write(top.join("cgroup.subtree_control"), format!("+{controller}"))?;
+                (top.join(name), unified)
+            }
+            false => (top.join(before).join(name), old),
+        };
+        fs::create_dir(&dir).with_context(|| format!("no control group for {controller}"))?;
+        let group = Group { dir };
+        for (file, value) in settings {
+            fs::write(group.dir.join(file), value).with_context(|| (*file).to_string())?;
+        }
+        Ok(group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.dir);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_right_if_they_move_and_open_if_nothing_named_them() {
+        let rig = |rise| Rig { name: "", verdict: "RAM", rise, measure: Ground::frozen };
+        let seen = |figures: [f64; 3], explains: &[&str]| {
+            let names = ["a", "b", "c"].map(String::from);
+            let explains = explains.iter().map(|name| (*name).to_string()).collect();
+            let figures = names.into_iter().zip(figures).collect();
+            Seen { verdicts: vec![("RAM".to_string(), explains)], figures }
+        };
+        let both = [seen([10.0, 10.0, 10.0], &["a", "b"]), seen([12.0, 10.5, 12.0], &[])];
+        assert_eq!(judge(&rig(true), &both), [1, 1, 1]);
+        assert_eq!(judge(&rig(false), &both), [0, 2, 0]);
+        let all = [seen([10.0; 3], &[]), seen([9.0, 9.0, 9.5], &[])];
+        assert_eq!(judge(&rig(false), &all), [2, 1, 0], "a verdict on all figures");
+    }
+}
