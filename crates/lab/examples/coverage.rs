@@ -4,9 +4,12 @@
 //!
 //! `cargo run --release -p lab --example coverage [SPECIMENS [PRESETS [MINUTES]]]`: no specimen is begun
 //! after so many minutes. `-- --real DIR [RUNS]`: the same for runs on a real disk, 24 by default.
+//! `-- --rounds`: whether two rounds and eight give the same values, on every preset.
 
 #[path = "coverage/real.rs"]
 mod real;
+#[path = "coverage/rounds.rs"]
+mod rounds;
 #[path = "coverage/sample.rs"]
 mod sample;
 
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
                 false
             })
         }
+        [flag] if flag == "--rounds" => rounds::run(),
         _ => simulated(&words),
     };
     if met { ExitCode::SUCCESS } else { ExitCode::FAILURE }

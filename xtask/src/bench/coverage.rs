@@ -1,5 +1,5 @@
-//! `cargo xtask bench coverage [--real DIR]`: how often the interval for the next run holds it, on virtual
-//! drives, or on the disk under a directory.
+//! `cargo xtask bench coverage [--real DIR|--rounds]`: how often the interval for the next run holds it, on
+//! virtual drives, or on the disk under a directory; whether values depend on the number of rounds.
 //!
 //! The figures come from the example `coverage` of `lab`, built for release, which prints the table
 //! and fails below the goals.
@@ -26,11 +26,19 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
     Ok(if met || !whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The same with runs on the real disk under a directory.
+/// The same with runs on the real disk under a directory. Results name no path of this machine.
 pub fn real(directory: &str) -> Result<ExitCode> {
-    let (met, text) = example(&["--real", directory])?;
-    // Results name no path of this machine.
-    results::write("coverage, real disk", "cargo xtask bench coverage --real DIR", &text)?;
+    part("coverage, real disk", "--real DIR", &["--real", directory])
+}
+
+/// Whether the values of cells depend on the number of rounds.
+pub fn rounds() -> Result<ExitCode> {
+    part("coverage, rounds", "--rounds", &["--rounds"])
+}
+
+fn part(name: &str, command: &str, arguments: &[&str]) -> Result<ExitCode> {
+    let (met, text) = example(arguments)?;
+    results::write(name, &format!("cargo xtask bench coverage {command}"), &text)?;
     Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -44,6 +44,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let (what, effort) = match words[..] {
         ["against", revision] => return against::run(revision),
         ["coverage", "--real", directory] => return coverage::real(directory),
+        ["coverage", "--rounds"] => return coverage::rounds(),
         ["rigs", directory] => return rigs::run(directory),
         ["store", ref rest @ ..] => return store::run(rest),
         ["cuts", ref rest @ ..] => return promises::run(&promises::CUTS, rest),
@@ -54,7 +55,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
             "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|pci|plan|amplification|endurance|\
-             page|store|verdicts|inside|cuts|flips|kills [--tiny], or cargo xtask bench against REV, rigs DIR, coverage --real DIR"
+             page|store|verdicts|inside|cuts|flips|kills [--tiny], or cargo xtask bench against REV, rigs DIR, coverage --real DIR|--rounds"
         ),
     };
     match what {

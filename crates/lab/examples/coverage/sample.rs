@@ -60,13 +60,18 @@ impl Count {
 
 /// The primary cells of `quick` on a preset with these overrides.
 pub fn primary(preset: &str, pairs: &[(&str, &str)], options: &Options) -> Vec<Metric> {
+    outcome(preset, pairs, options).metrics.into_iter().filter(is_primary).collect()
+}
+
+/// A session of `quick` on a preset with these overrides.
+pub fn outcome(preset: &str, pairs: &[(&str, &str)], options: &Options) -> methods::Outcome {
     let spec = DriveSpec::preset(preset).and_then(|spec| spec.with_overrides(pairs));
     let never = Arc::new(AtomicBool::new(false));
     let quiet = Box::new(|_: &rig::Event| {});
     let mut rig = Simulator::new(spec.expect("a preset"), "sim:x", never, quiet);
     let mut script = Script::new(&mut rig);
     find("quick").expect("a method").run(&mut script, options).expect("it ends");
-    script.finish().metrics.into_iter().filter(is_primary).collect()
+    script.finish()
 }
 
 fn is_primary(metric: &Metric) -> bool {

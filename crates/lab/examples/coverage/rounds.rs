@@ -1,0 +1,60 @@
+//! The value of a cell does not depend on the number of rounds: every preset, without variation, with two
+//! rounds and with eight.
+
+use std::collections::BTreeMap;
+
+use methods::Options;
+use model::DriveSpec;
+use record::{Explained, FindingKind, VerdictKind};
+
+use crate::sample::{cells, outcome};
+
+/// Values this close are one.
+const WITHIN: f64 = 0.03;
+
+/// Bytes that are measured.
+const SIZE: u64 = 256 << 20;
+
+/// Prints the cells that differ; returns whether each is marked as work within a cache, or as its end.
+pub fn run() -> bool {
+    println!("| preset | cell | 8 rounds / 2 rounds | marked |\n|---|---|---|---|");
+    let (mut presets, mut count, mut apart, mut unmarked) = (0, 0, 0, 0);
+    for preset in DriveSpec::presets() {
+        let with = |rounds| {
+            let options =
+                Options { replicates: Some(rounds), size: Some(SIZE), ..Options::default() };
+            outcome(preset, &[("vary", "0")], &options)
+        };
+        let [few, many] = [2, 8].map(with);
+        let marked = [&few, &many].iter().any(|out| {
+            let explains = |e: &Explained| e.metric.contains("write");
+            out.warnings.iter().any(|finding| finding.kind == FindingKind::InsideCache)
+                || out
+                    .verdicts
+                    .iter()
+                    .any(|v| v.kind == VerdictKind::CacheEnd && v.explains.iter().any(explains))
+        });
+        let [few, many]: [BTreeMap<_, _>; 2] = [few, many].map(|out| cells(out.metrics));
+        presets += 1;
+        for (name, few) in &few {
+            let Some(many) = many.get(name) else { continue };
+            let ratio = many.value() / few.value();
+            count += 1;
+            if (ratio - 1.0).abs() > WITHIN {
+                let mark = marked && name.contains("write");
+                apart += 1;
+                unmarked += u32::from(!mark);
+                println!(
+                    "| {preset} | {name} | {ratio:.2} | {} |",
+                    if mark { "yes" } else { "no" }
+                );
+            }
+        }
+    }
+    println!(
+        "\n{presets} presets, {count} cells: {apart} differ by more than {:.0}% between two rounds and \
+         eight, {unmarked} of them without a mark.",
+        100.0 * WITHIN
+    );
+    unmarked == 0
+}
