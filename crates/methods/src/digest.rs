@@ -216,10 +216,6 @@ mod tests {
         assert!((interrupted(40..50, 1_000_000_000).stalled_s - 1.0).abs() < 1e-9);
         assert_eq!(interrupted(40..40, 500_000_000).stalled_s, 0.0, "others went on meanwhile");
         assert_eq!(interrupted(40..50, 99_000_000).stalled_s, 0.0, "too short");
-        assert_eq!(
-            interrupted(40..40, 1_000_000_000).rates.len(),
-            94,
-            "the last one is not whole"
-        );
+        assert_eq!(interrupted(40..40, 1_000_000_000).rates.len(), 94, "the last one is not whole");
     }
 }
