@@ -576,17 +576,15 @@ pub fn long() -> Run {
     let mut noise = Noise::new(11);
     let mut series = Series::new("fill", 0, 0);
     for i in 1..=100_000u64 {
-        let level = if i < 12_000 {
-            6.21e9
-        } else if i < 70_000 {
-            1.41e9
-        } else {
-            0.52e9
+        let level = match i {
+            ..12_000 => 6.21e9,
+            12_000..70_000 => 1.41e9,
+            _ => 0.52e9,
         };
         let stall = if noise.unit() > 0.998 { 0.1 } else { 1.0 };
         let rate = (level * stall * (1.0 + 0.1 * noise.bell())).round();
-        let heat =
-            (41.0 + 27.0 * (1.0 - (-(i as f64) / 20_000.0).exp()) + 0.5 * noise.bell()).round();
+        let warm = 1.0 - (-(i as f64) / 20_000.0).exp();
+        let heat = (41.0 + 27.0 * warm + 0.5 * noise.bell()).round();
         series.push(
             i * 36_000_000,
             &[
