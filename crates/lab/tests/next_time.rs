@@ -157,7 +157,7 @@ fn a_rate_that_three_models_reach_on_a_port_is_the_hosts() {
     // Without that host each of the figures rises.
     let free = quick(&format!("sim:{}?capacity=4GiB&vary=0", models[2]), 6, 1, &store);
     assert_eq!(ceilings(&free), [""; 0]);
-    for name in ceilings(&third) {
+    for name in ceilings(&third).into_iter().filter(|name| name.starts_with("rand")) {
         let value = |run: &Run| run.metric(&name).and_then(|m| m.value).expect("measured");
         assert!(value(&free) > 1.1 * value(&third), "{name}");
     }
