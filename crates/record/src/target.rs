@@ -36,7 +36,7 @@ pub struct Link {
     /// Whether it runs slower or narrower than the drive supports.
     pub downgraded: Option<bool>,
     /// The port of this machine: a PCI address, `ata3`, `1-2` of USB, `mmc0`; of a virtual drive its host.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
 }
 

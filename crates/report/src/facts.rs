@@ -4,8 +4,8 @@
 //! facts are named, not left out.
 
 use record::{
-    DriveIdentity, Environment, Finding, FindingKind, IoErrors, Level, MetricKey, OriginKind, Run,
-    Stamp, State, Target, TargetKind,
+    DriveIdentity, Environment, Finding, FindingKind, IoErrors, Level, Limit, MetricKey,
+    OriginKind, Run, Stamp, State, Target, TargetKind, Verdict,
 };
 use workload::units::{binary, decimal, duration, latency, span};
 
@@ -18,6 +18,12 @@ pub(crate) fn run_name(run: &Run) -> String {
         None if run.id.is_empty() => "run".to_string(),
         None => format!("run {}", run.id),
     }
+}
+
+/// The verdict behind a bound: the one that explains the figure, or else one of its kind.
+pub(crate) fn limiting<'r>(run: &'r Run, limit: &Limit) -> Option<&'r Verdict> {
+    let of_kind = || run.verdicts.iter().filter(|v| v.kind == limit.by);
+    of_kind().find(|v| v.explains(&limit.metric)).or_else(|| of_kind().next())
 }
 
 /// `complete in 58 s`, `62 min simulated in 3.9 s`, or how it was cut short; of a record from elsewhere,

@@ -126,7 +126,7 @@ fn conclusions(text: &mut String, run: &Run) {
     };
     section("Why", run.verdicts.iter().map(verdict).collect());
     let doubts = facts::doubts(run);
-    let doubt = |d: &facts::Doubt<'_>| format!("{}: {}", d.level(), escape(&d.text()));
+    let doubt = |d: &facts::Doubt<'_>| format!("{}: {}", escape(d.level()), escape(&d.text()));
     section("What to distrust", doubts.iter().map(doubt).collect());
     section("I/O errors", run.errors.iter().map(|e| escape(&facts::errors(e))).collect());
 }

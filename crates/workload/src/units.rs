@@ -125,9 +125,10 @@ pub fn span(seconds: f64) -> String {
     }
 }
 
-/// A time span in one unit: `0.9 s`, `41 s`, `6 min`, `2.3 h`.
+/// A time span in one unit: `13 ms`, `0.9 s`, `41 s`, `6 min`, `2.3 h`.
 pub fn duration(seconds: f64) -> String {
     match seconds {
+        s if s > 0.0 && s < 0.095 => format!("{:.0} ms", (s * 1e3).max(1.0)),
         s if s < 9.95 => format!("{s:.1} s"),
         s if s < 119.5 => format!("{s:.0} s"),
         s if s < 7170.0 => format!("{:.0} min", s / 60.0),

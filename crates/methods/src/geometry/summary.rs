@@ -53,7 +53,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let sentence = match (erase, open) {
         (Some(erase), Some(open)) => format!("{erase} erase blocks, {open:.0} open at once."),
         (Some(erase), None) => format!("{erase} erase blocks."),
-        (None, _) => format!("Undetermined: no boundary adds to a read of {}.", latency(read)),
+        (None, _) => format!("Undetermined: no boundary stands out in reads of {}.", latency(read)),
     };
     let title = "What crossing a boundary adds to a read";
     let chart = out.metrics.iter().fold(

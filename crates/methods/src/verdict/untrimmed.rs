@@ -129,15 +129,22 @@ pub(crate) fn restored(seen: &States) -> Ruling {
             full.words()
         ))
     } else if back.ratio >= RESTORED_FROM {
-        let text = format!("yes, random writes come back to {} of the fresh rate.", back.words());
+        let text = format!(
+            "Discarding helps: random writes come back to {} of the fresh rate.",
+            back.words()
+        );
         Ruling::yes(VerdictKind::DiscardRestores, text)
     } else if back.ratio <= full.ratio * UNCHANGED_TO {
-        let text =
-            format!("no, after it random writes stay at {} of the fresh rate.", back.words());
+        let text = format!(
+            "Discarding does not help: random writes stay at {} of the fresh rate.",
+            back.words()
+        );
         Ruling::no(VerdictKind::DiscardDoesNotRestore, text)
     } else {
-        let text =
-            format!("partly, random writes come back to {} of the fresh rate.", back.words());
+        let text = format!(
+            "Discarding helps in part: random writes come back to {} of the fresh rate.",
+            back.words()
+        );
         Ruling::yes(VerdictKind::DiscardRestoresPartly, text)
     };
     back.evidence(full.evidence(ruling, "full / fresh"), "discarded / fresh")
@@ -214,7 +221,7 @@ mod tests {
         let ruling = restored(&m225);
         assert_eq!(ruling.verdict.kind.name(), "DISCARD RESTORES");
         assert!(
-            ruling.verdict.text.starts_with("yes, random writes come back to 100% ["),
+            ruling.verdict.text.starts_with("Discarding helps: random writes come back to 100% ["),
             "{}",
             ruling.verdict.text
         );

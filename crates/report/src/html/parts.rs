@@ -36,18 +36,13 @@ pub(super) fn limits(run: &Run) -> Markup {
         return markup! {};
     };
     let tile = |metric: &str| answer.tiles.iter().find(|tile| tile.metric == metric);
-    let verdict = |limit: &record::Limit| {
-        let of = |v: &&record::Verdict| v.kind == limit.by && v.explains(&limit.metric);
-        let any = |v: &&record::Verdict| v.kind == limit.by;
-        run.verdicts.iter().find(of).or_else(|| run.verdicts.iter().find(any))
-    };
     markup! {
         section {
             h2 { "Limits" }
             @for limit in &answer.limits {
                 @let name = tile(&limit.metric).map_or("This run", |tile| tile.label.as_str());
                 article.finding {
-                    @match verdict(limit) {
+                    @match facts::limiting(run, limit) {
                         Some(verdict) => {
                             p { b { (name) } " " (verdict.text) }
                             (evidence(&verdict.evidence))

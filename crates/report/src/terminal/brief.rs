@@ -277,16 +277,9 @@ fn is_detail(kind: &VerdictKind) -> bool {
 }
 
 fn reasons(page: &mut Page, run: &Run, answer: &Answer) {
-    let mut shown: Vec<&VerdictKind> = Vec::new();
-    for limit in &answer.limits {
-        let tile = answer.tiles.iter().find(|tile| tile.metric == limit.metric);
-        let label = tile.map_or("this run", |tile| tile.label.as_str());
-        let verdict = run.verdicts.iter().find(|v| v.kind == limit.by);
-        let room = page.text_width().saturating_sub(label.len() + 4);
-        let why = verdict.map(|v| link(v).unwrap_or_else(|| one_line(&v.text, room)));
-        let why = why.unwrap_or_else(|| limit.by.name().to_lowercase());
-        page.labelled("limits", Ink::Plain, &format!("{label}: {why}"));
-        shown.push(&limit.by);
+    let shown: Vec<&VerdictKind> = answer.limits.iter().map(|limit| &limit.by).collect();
+    for (labels, why) in limits(page, run, answer) {
+        page.labelled("limits", Ink::Plain, &format!("{}: {why}", labels.join(", ")));
     }
     let claim =
         |v: &&Verdict| check(&v.kind).is_none() && !is_detail(&v.kind) && !shown.contains(&&v.kind);
@@ -305,6 +298,24 @@ fn reasons(page: &mut Page, run: &Run, answer: &Answer) {
         }
     }
     page.items("checked", &checks);
+}
+
+/// The bounds of the main numbers: those that one bound holds down, and the bound in a line.
+fn limits(page: &Page, run: &Run, answer: &Answer) -> Vec<(Vec<String>, String)> {
+    let mut found: Vec<(Vec<String>, String)> = Vec::new();
+    for limit in &answer.limits {
+        let tile = answer.tiles.iter().find(|tile| tile.metric == limit.metric);
+        let label = tile.map_or("this run", |tile| tile.label.as_str());
+        let room = page.text_width().saturating_sub(label.len() + 4);
+        let why = facts::limiting(run, limit);
+        let why = why.map(|v| link(v).unwrap_or_else(|| one_line(&v.text, room)));
+        let why = why.unwrap_or_else(|| limit.by.name().to_lowercase());
+        match found.iter_mut().find(|(_, known)| *known == why) {
+            Some((labels, _)) => labels.push(label.to_lowercase()),
+            None => found.push((vec![label.to_string()], why)),
+        }
+    }
+    found
 }
 
 /// The main numbers elsewhere, a sentence each.
