@@ -3,6 +3,7 @@
 # drives: nvme:64M
 # modules: vfio_pci vfio_iommu_type1
 # iommu: on
+# cores: 2
 # needs: jq
 # seconds: 1800
 address() { basename "$(readlink -f "/sys/block/${1#/dev/}/device/device")"; }

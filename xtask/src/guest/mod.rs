@@ -68,8 +68,13 @@ pub fn missing() -> Option<String> {
 }
 
 impl Ready {
-    /// Builds the binary and the archive.
+    /// Builds the binary of the tests and the archive.
     pub fn make() -> Result<Ready> {
+        Ready::with(None)
+    }
+
+    /// The archive with this binary of ssdyno, or with that of the tests.
+    pub fn with(binary: Option<&Path>) -> Result<Ready> {
         if let Some(why) = missing() {
             bail!("{why}");
         }
@@ -78,7 +83,10 @@ impl Ready {
         let target = Path::new(target["target_directory"].as_str().context("cargo metadata")?);
         let dir = target.join("guest");
         std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
-        let ssdyno = build(target, &dir)?;
+        let ssdyno = match binary {
+            Some(binary) => stripped(binary, &dir)?,
+            None => stripped(&tested(target)?, &dir)?,
+        };
         let initrd = dir.join("initrd");
         image::write(&initrd, &kernel, &ssdyno)?;
         std::fs::remove_file(ssdyno)?;
@@ -90,19 +98,20 @@ impl Ready {
 /// Option with a static binary to test, such as `target/dist/ssdyno`.
 const STATIC: &str = "SSDYNO_GUEST_STATIC";
 
-/// The tests' binary, stripped of debug information. It is not static unless one is given: that
-/// would be a second full build, and its libraries are copied like those of the tools.
-fn build(target: &Path, dir: &Path) -> Result<PathBuf> {
-    let built = match std::env::var_os(STATIC) {
-        Some(path) => PathBuf::from(path),
-        None => {
-            let as_tests_have_it = ["test", "-q", "--workspace", "--no-run", "--test=cli"];
-            output(&mut cargo(&as_tests_have_it))?;
-            target.join("debug/ssdyno")
-        }
-    };
+/// The tests' binary. It is not static unless one is given: that would be a second full build, and
+/// its libraries are copied like those of the tools.
+fn tested(target: &Path) -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os(STATIC) {
+        return Ok(PathBuf::from(path));
+    }
+    output(&mut cargo(&["test", "-q", "--workspace", "--no-run", "--test=cli"]))?;
+    Ok(target.join("debug/ssdyno"))
+}
+
+/// A copy without debug information.
+fn stripped(binary: &Path, dir: &Path) -> Result<PathBuf> {
     let stripped = dir.join(format!("ssdyno.{}", std::process::id()));
-    let paths = [stripped.to_string_lossy(), built.to_string_lossy()];
+    let paths = [stripped.to_string_lossy(), binary.to_string_lossy()];
     output(&mut program("strip", &["-o", &paths[0], &paths[1]]))?;
     Ok(stripped)
 }

@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use crate::run::{output, program};
+
 /// Events from QEMU.
 pub enum Event {
     /// A line of the guest.
@@ -91,18 +93,28 @@ impl Qemu {
     }
 
     /// Sends a QMP command and waits for its result.
-    pub fn qmp(&mut self, command: &str, arguments: Value) -> Result<()> {
+    pub fn qmp(&mut self, command: &str, arguments: Value) -> Result<Value> {
         let line = json!({"execute": command, "arguments": arguments});
         writeln!(self.commands.as_mut().context("QMP is not open")?, "{line}").context("QMP")?;
         loop {
             match self.receive()? {
-                Event::Qmp(answer) if answer.get("return").is_some() => return Ok(()),
+                Event::Qmp(mut answer) if answer.get("return").is_some() => {
+                    return Ok(answer["return"].take());
+                }
                 Event::Qmp(answer) if answer.get("error").is_some() => {
                     bail!("{command}: {}", answer["error"]["desc"].as_str().unwrap_or_default())
                 }
                 other => self.backlog.push_back(other),
             }
         }
+    }
+
+    /// Moves its processor to a core; the other threads stay.
+    pub fn move_processor(&mut self, core: usize) -> Result<()> {
+        let processors = self.qmp("query-cpus-fast", json!({}))?;
+        let thread = processors[0]["thread-id"].as_u64().context("the thread of its processor")?;
+        let words = ["-p", "-c", &core.to_string(), &thread.to_string()];
+        output(&mut program("taskset", &words)).map(drop)
     }
 
     /// Terminates it if it still runs.

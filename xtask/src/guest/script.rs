@@ -6,6 +6,7 @@
 //! # each: nvme ssd sd           once for each of these, called $drive in it
 //! # modules: dm_mod             loaded before it starts
 //! # iommu: on                    the machine has one
+//! # cores: 2                     its processor has a core of its own, beside that of its drives
 //! # needs: dmsetup              programs of this machine; without them it is skipped
 //! # seconds: 60                 time limit
 //! ```
@@ -37,6 +38,8 @@ pub struct Script {
     pub needs: Vec<String>,
     /// Whether the machine has an IOMMU.
     pub iommu: bool,
+    /// Whether its processor has a core of its own.
+    pub two_cores: bool,
     /// Time limit.
     pub limit: Duration,
 }
@@ -75,6 +78,7 @@ impl Script {
             "modules" => self.modules = words(),
             "needs" => self.needs = words(),
             "iommu" => self.iommu = value.trim() == "on",
+            "cores" => self.two_cores = value.trim() == "2",
             "seconds" => match value.trim().parse() {
                 Ok(seconds) => self.limit = Duration::from_secs(seconds),
                 Err(_) => bail!("`seconds` takes a number"),

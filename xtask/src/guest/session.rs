@@ -29,9 +29,10 @@ pub struct Outcome {
 /// Runs a case; its images and logs stay in a directory with its name.
 pub fn run(case: &Case, ready: &Ready) -> Result<Outcome> {
     let dir = empty(&ready.dir.join(case.name()))?;
-    let mut command = command(case, ready);
+    let cores = cores_in_turn();
+    let mut command = command(case, ready, cores[0]);
     qemu::logs(&mut command, &dir)?;
-    let status = serve(case, &dir, command, true);
+    let status = serve(case, &dir, command, cores.get(1).copied(), true);
     let read = |name: &str| {
         let text = fs::read(dir.join(name)).unwrap_or_default();
         String::from_utf8_lossy(&text).into_owned()
@@ -46,9 +47,9 @@ pub fn run(case: &Case, ready: &Ready) -> Result<Outcome> {
 /// A shell on this terminal, with these drives.
 pub fn shell(case: &Case, ready: &Ready) -> Result<()> {
     let dir = empty(&ready.dir.join(case.name()))?;
-    let mut command = command(case, ready);
+    let mut command = command(case, ready, cores_in_turn()[0]);
     qemu::terminal(&mut command);
-    serve(case, &dir, command, false).map(drop)
+    serve(case, &dir, command, None, false).map(drop)
 }
 
 fn empty(dir: &Path) -> Result<std::path::PathBuf> {
@@ -59,9 +60,9 @@ fn empty(dir: &Path) -> Result<std::path::PathBuf> {
     Ok(dir.to_path_buf())
 }
 
-fn command(case: &Case, ready: &Ready) -> Command {
+fn command(case: &Case, ready: &Ready, core: usize) -> Command {
     // Interrupting the tests must not leave a guest running.
-    let core = core();
+    let core = core.to_string();
     let words = ["--pdeathsig", "KILL", "taskset", "-c", &core, "qemu-system-x86_64"];
     let mut command = program("setpriv", &words);
     let mut kernel = String::from("console=ttyS0 quiet panic=-1 nokaslr no_timer_check");
@@ -77,16 +78,20 @@ fn command(case: &Case, ready: &Ready) -> Command {
     command
 }
 
-/// The processor for the next guest, in turns. All threads of a guest stay on one: with two, QEMU
-/// 7.2's NVMe stalled in most runs, as it would if a doorbell in shared memory were lost between
-/// processors (the guest then waits 30 s for each); bound to one, it did not.
-fn core() -> String {
+/// The cores of this machine, first that of the next guest, in turns. All threads of a guest stay on one:
+/// with two, QEMU 7.2's NVMe stalled in most runs, as it would if a doorbell in shared memory were lost
+/// between processors (the guest then waits 30 s for each); bound to one, it did not.
+fn cores_in_turn() -> Vec<usize> {
     static STARTED: AtomicUsize = AtomicUsize::new(0);
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let list = status.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:"));
-    let cores = cores(list.unwrap_or("0"));
-    let turn = STARTED.fetch_add(1, Ordering::Relaxed);
-    cores.get(turn % cores.len().max(1)).copied().unwrap_or(0).to_string()
+    let mut cores = cores(list.unwrap_or("0"));
+    if cores.is_empty() {
+        return vec![0];
+    }
+    let turn = STARTED.fetch_add(1, Ordering::Relaxed) % cores.len();
+    cores.rotate_left(turn);
+    cores
 }
 
 /// The numbers in a list such as `0-3,8`.
@@ -107,8 +112,14 @@ struct Guest {
 }
 
 /// Creates the images, starts the guest and answers its requests until its script has ended;
-/// returns the exit status.
-fn serve(case: &Case, dir: &Path, mut command: Command, script: bool) -> Result<i32> {
+/// returns the exit status. `second` is another core, for a script that needs two.
+fn serve(
+    case: &Case,
+    dir: &Path,
+    mut command: Command,
+    second: Option<usize>,
+    script: bool,
+) -> Result<i32> {
     let mut builder = Builder::default();
     let mut make = |words: &[String]| -> Result<Vec<Drive>> {
         words.iter().map(|word| builder.drive(word, dir)).collect()
@@ -124,6 +135,9 @@ fn serve(case: &Case, dir: &Path, mut command: Command, script: bool) -> Result<
         command.arg("-device").arg(device.to_string());
     }
     let mut qemu = Qemu::start(command, dir, case.script.limit)?;
+    if case.script.two_cores {
+        qemu.move_processor(second.context("the script needs two cores, this machine has one")?)?;
+    }
     let told = guest.parameters(case, script);
     let status = guest.talk(&mut qemu, &told);
     qemu.end()?;
@@ -159,7 +173,7 @@ impl Guest {
     fn answer(&mut self, qemu: &mut Qemu, line: &str) -> Result<String> {
         let (what, name) = line.split_once(' ').unwrap_or((line, ""));
         match what {
-            "unplug" => qemu.qmp("device_del", json!({ "id": name }))?,
+            "unplug" => drop(qemu.qmp("device_del", json!({ "id": name }))?),
             "plug" => {
                 let mut drives = self.drives.iter().chain(&self.later);
                 let drive = drives.find(|drive| drive.name == name).context("no such drive")?;

@@ -123,7 +123,7 @@ pub fn one(arguments: &[String]) -> Result<ExitCode> {
     } else {
         root().join(format!("guest/tests/{name}.sh"))
     };
-    let (script, ready) = (Script::read(&path)?, ready_for(&path)?);
+    let (script, ready) = (Script::read(&path)?, ready_for(&path, None)?);
     let mut cases = script.cases();
     if let Some(drive) = arguments.get(1) {
         cases = vec![Case { script, drive: Some(drive.clone()) }];
@@ -138,19 +138,19 @@ pub fn one(arguments: &[String]) -> Result<ExitCode> {
 }
 
 /// Boot files with a script that is none of the tests.
-fn ready_for(path: &Path) -> Result<Ready> {
-    let mut ready = Ready::make()?;
+fn ready_for(path: &Path, binary: Option<&Path>) -> Result<Ready> {
+    let mut ready = Ready::with(binary)?;
     let bytes = [std::fs::read(&ready.initrd)?, super::image::extra(path)?].concat();
     ready.initrd = ready.dir.join("initrd-run");
     std::fs::write(&ready.initrd, bytes)?;
     Ok(ready)
 }
 
-/// Runs a script of the project, and returns its output.
-pub fn script(path: &str) -> Result<String> {
+/// Runs a script of the project with this binary of ssdyno, and returns its output.
+pub fn script(path: &str, binary: &Path) -> Result<String> {
     let path = root().join(path);
     let case = Case { script: Script::read(&path)?, drive: None };
-    let Outcome { status, said } = session::run(&case, &ready_for(&path)?)?;
+    let Outcome { status, said } = session::run(&case, &ready_for(&path, Some(binary))?)?;
     ensure!(status == 0, "{} failed:\n{said}", path.display());
     Ok(said)
 }
