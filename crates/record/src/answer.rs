@@ -44,6 +44,9 @@ pub enum Stamp {
     Reservations(Vec<FindingKind>),
     /// The numbers are not those of the drive.
     NotTheDrive(FindingKind),
+    /// A stamp that this version does not know, as a later version wrote it.
+    #[serde(untagged)]
+    Other(serde_json::Value),
 }
 
 impl Stamp {
@@ -56,19 +59,35 @@ impl Stamp {
         };
         let doubts = match Stamp::of(&run.warnings, &run.verdicts) {
             elsewhere @ Stamp::NotTheDrive(_) => return elsewhere,
-            Stamp::Believable => Vec::new(),
             Stamp::Reservations(doubts) => doubts,
+            Stamp::Believable | Stamp::Other(_) => Vec::new(),
         };
         let doubts: Vec<FindingKind> = early.into_iter().chain(doubts).collect();
         if doubts.is_empty() { Stamp::Believable } else { Stamp::Reservations(doubts) }
     }
 
-    /// How bad it is: a note where nothing speaks against the numbers.
+    /// How bad it is: a note where nothing speaks against the numbers. An unknown stamp warns, as
+    /// it may be a doubt.
     pub fn level(&self) -> Level {
         match self {
             Stamp::Believable => Level::Note,
-            Stamp::Reservations(kinds) if !kinds.contains(&FindingKind::RunFailed) => Level::Warn,
-            Stamp::Reservations(_) | Stamp::NotTheDrive(_) => Level::Bad,
+            Stamp::Reservations(kinds) if kinds.contains(&FindingKind::RunFailed) => Level::Bad,
+            Stamp::Reservations(_) | Stamp::Other(_) => Level::Warn,
+            Stamp::NotTheDrive(_) => Level::Bad,
+        }
+    }
+
+    /// Its name in records; empty for a later one that has none.
+    pub fn name(&self) -> &str {
+        match self {
+            Stamp::Believable => "believable",
+            Stamp::Reservations(_) => "reservations",
+            Stamp::NotTheDrive(_) => "not_the_drive",
+            Stamp::Other(serde_json::Value::String(name)) => name,
+            Stamp::Other(serde_json::Value::Object(members)) if members.len() == 1 => {
+                members.keys().next().map_or("", String::as_str)
+            }
+            Stamp::Other(_) => "",
         }
     }
 

@@ -348,6 +348,52 @@ mod tests {
     }
 
     #[test]
+    fn stamps_of_a_later_version_are_read_and_stay() {
+        let answer = Answer {
+            question: "Which?".into(),
+            headline: "This".into(),
+            stamp: Stamp::Believable,
+            tiles: Vec::new(),
+            charts: Vec::new(),
+            limits: Vec::new(),
+            peers: Vec::new(),
+        };
+        let value = serde_json::to_value(Run { answer: Some(answer), ..sample() }).expect("data");
+        let later = [
+            (r#""proved""#, "proved"),
+            (r#"{"after_repair":["governor",{"z":1,"a":null}]}"#, "after_repair"),
+            (r#"{"reservations":[{"kind":"governor","weight":0.1}]}"#, "reservations"),
+            (r#"{"not_the_drive":["served-from-ram"]}"#, "not_the_drive"),
+            (r#"{"level":2,"by":"hand"}"#, ""),
+            ("7", ""),
+            ("null", ""),
+        ];
+        for (stamp, name) in later {
+            let line = value
+                .to_string()
+                .replace(r#""stamp":"believable""#, &format!(r#""stamp":{stamp}"#));
+            let carried = parsed(&line);
+            assert_eq!(carried.text().expect("JSON"), line);
+            let kept = &carried.run().answer.as_ref().expect("an answer").stamp;
+            assert_eq!((kept.name(), kept.level()), (name, Level::Warn), "{stamp}");
+            let typed = document(carried.run());
+            assert_eq!(hash(&typed), hash(&carried), "{stamp}: even the typed record keeps it");
+            let body = carried.body().expect("JSON");
+            let joined = Document::join(&body, carried.run().clone()).expect("JSON");
+            assert_eq!(joined.member("answer"), carried.member("answer"), "{stamp}");
+        }
+        for known in [
+            Stamp::Believable,
+            Stamp::Reservations(vec![FindingKind::Governor]),
+            Stamp::NotTheDrive(FindingKind::Other("later".into())),
+        ] {
+            let json = serde_json::to_string(&known).expect("plain data");
+            assert_eq!(serde_json::from_str::<Stamp>(&json).expect("a stamp"), known);
+            assert!(json.contains(known.name()), "{json}");
+        }
+    }
+
+    #[test]
     fn names_of_a_later_version_are_read_and_stay_in_every_place() {
         let mut run = sample();
         run.metrics[0].covers = Some(Covers::Mean);

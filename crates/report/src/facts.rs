@@ -245,6 +245,8 @@ pub(crate) fn stamp(stamp: &Stamp) -> String {
             }
         }
         Stamp::NotTheDrive(kind) => format!("not the drive: {kind}"),
+        Stamp::Other(_) if stamp.name().is_empty() => "unknown to this version".into(),
+        Stamp::Other(_) => format!("unknown to this version: {}", stamp.name()),
     }
 }
 

@@ -197,7 +197,7 @@ impl StoreError {
 }
 
 /// A file this close to a limit, or a file system with less left, has no room for the next page.
-const ROOM_BYTES: u64 = 128 << 10;
+pub(crate) const ROOM_BYTES: u64 = 128 << 10;
 
 /// SQLite reports a write beyond the limit of file sizes, and some on a full file system, as an I/O
 /// error. The reason is in their sizes.
@@ -228,5 +228,29 @@ fn operation(source: &rusqlite::Error) -> &'static str {
         6 => "shorten",
         10 | 17 => "remove a file beside",
         _ => "use",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mount::Mount;
+
+    /// SQLite reports a log's index that cannot grow as an I/O error, on a full file system too.
+    #[test]
+    fn an_io_error_on_a_full_file_system_is_a_lack_of_space() {
+        let failed = |path: &Path| {
+            let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_WRITE);
+            StoreError::sql(path, rusqlite::Error::SqliteFailure(code, None))
+        };
+        for mount in Mount::all() {
+            let path = mount.path().join("runs.sqlite");
+            let error = failed(&path);
+            let other = matches!(error, StoreError::Failing { operation: "write", .. });
+            assert!(other, "{}: {error}", mount.kind);
+            mount.fill();
+            let error = failed(&path);
+            assert!(matches!(error, StoreError::Full { .. }), "{}: {error}", mount.kind);
+        }
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! The normal mode is the write-ahead log (WAL): readers and a writer do not block each other, and
 //! a commit needs no fsync. It needs memory shared by all processes, which network file systems
-//! lack; there the rollback journal is used, which is slower and equally safe.
+//! lack; there the rollback journal is used, which is slower and equally safe. So it is where blocks
+//! are smaller than a page of that memory: SQLite reserves space for it by a byte a page, and
+//! touching a page of which a block is missing on a full file system kills the process (SIGBUS).
 //!
 //! A power cut leaves a readable store. The log has a checksum per frame and is read up to the
 //! first incomplete one, and it is fsynced before its content moves to the main file. With
@@ -19,9 +21,10 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rustix::fs::statvfs;
 
 use crate::StoreError;
-use crate::error::BUSY_TIMEOUT;
+use crate::error::{BUSY_TIMEOUT, ROOM_BYTES};
 use crate::schema::{self, APPLICATION_ID, STEPS, VERSION};
 
 /// Size of the log, in pages of 4 KiB, at which it is checkpointed into the main file with two
@@ -29,6 +32,9 @@ use crate::schema::{self, APPLICATION_ID, STEPS, VERSION};
 /// SQLite's default of 1,000 would mean five. The log is emptied when the last process closes the
 /// store.
 const LOG_PAGES: u32 = 4096;
+
+/// The unit in which SQLite reserves the memory of a log.
+const PAGE_BYTES: u64 = 4096;
 
 /// Prepared statements kept: all that reading and writing a run take.
 const STATEMENTS: usize = 32;
@@ -76,7 +82,22 @@ pub(crate) fn open(path: &Path, journal: Journal) -> Result<Opened, StoreError> 
 pub(crate) fn journal_for(path: &Path) -> Journal {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let shared = rustix::fs::statfs(dir).is_ok_and(|fs| is_shared(fs.f_type as u32));
-    if shared { Journal::Rollback } else { Journal::Log }
+    let small = statvfs(dir).is_ok_and(|space| space.f_frsize < PAGE_BYTES);
+    if shared || small { Journal::Rollback } else { Journal::Log }
+}
+
+/// Whether reading a store that has a log would map memory for which there may be no space.
+fn cannot_map(path: &Path) -> bool {
+    let Some(Ok(space)) = path.parent().map(statvfs) else { return false };
+    let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
+    space.f_frsize < PAGE_BYTES && free_bytes < ROOM_BYTES && has_log(path)
+}
+
+/// Whether a store is in the mode of the log, by the version in its header.
+fn has_log(path: &Path) -> bool {
+    let mut header = [0; 20];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
+    read.is_ok() && header[19] == 2
 }
 
 /// File systems that other machines may write to, by the magic numbers of statfs(2): NFS, the SMB
@@ -155,10 +176,20 @@ pub(crate) fn set_up(mut conn: Connection, journal: Journal) -> rusqlite::Result
         // SQLite silently falls back to this for a file without write permission.
         return Err(error_of(ErrorCode::ReadOnly, rusqlite::ffi::SQLITE_READONLY));
     }
+    let alone = journal == Journal::Rollback && conn.path().is_some_and(|p| has_log(Path::new(p)));
+    if alone {
+        // Used alone until it has no log, so no memory is shared.
+        conn.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    }
     // The schema comes first, under the rollback journal of a new file, so the file is always
     // either empty or marked as ours.
     let migrated = schema::migrate(&mut conn, STEPS)?;
     let journal = set_journal(&conn, journal)?;
+    if alone {
+        conn.pragma_update(None, "locking_mode", "NORMAL")?;
+        // The lock is given up by the next statement that reads.
+        schema::version(&conn)?;
+    }
     conn.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
     conn.pragma_update(None, "foreign_keys", true)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -224,15 +255,19 @@ fn open_to_read(path: &Path, why: rusqlite::Error) -> Result<Opened, StoreError>
 
 fn read_connection(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    let plain = Connection::open_with_flags(uri(path, ""), flags)?;
-    plain.busy_timeout(BUSY_TIMEOUT)?;
-    match schema::version(&plain) {
-        Ok(_) => Ok(plain),
+    let beside_it = || {
+        let plain = Connection::open_with_flags(uri(path, ""), flags)?;
+        plain.busy_timeout(BUSY_TIMEOUT)?;
+        schema::version(&plain)?;
+        Ok(plain)
+    };
+    let full = || error_of(ErrorCode::DiskFull, rusqlite::ffi::SQLITE_FULL);
+    match if cannot_map(path) { Err(full()) } else { beside_it() } {
         // Without a log, the main file is complete and needs no lock beside it.
         Err(_) if log_is_empty(path) => {
             Connection::open_with_flags(uri(path, "?immutable=1"), flags)
         }
-        Err(e) => Err(e),
+        opened => opened,
     }
 }
 

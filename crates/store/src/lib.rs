@@ -34,6 +34,9 @@ mod writer;
 #[cfg(test)]
 mod cut_tests;
 #[cfg(test)]
+#[path = "../tests/mount/mod.rs"]
+mod mount;
+#[cfg(test)]
 mod process_tests;
 #[cfg(test)]
 #[path = "../tests/samples/mod.rs"]

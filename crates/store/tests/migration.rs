@@ -2,11 +2,14 @@
 //! virtual drive (2), an export of another store (3) and results of dd (4 to 8) imported, a run
 //! removed (9) and one killed (10). `version-1.jsonl` is what that ssdyno exported from it.
 
+mod mount;
+
 use std::fs;
 use std::path::PathBuf;
 
+use mount::Mount;
 use serde_json::Value;
-use store::{Filter, Kind, Store};
+use store::{Filter, Kind, Store, StoreError};
 
 fn migrated() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a directory");
@@ -90,4 +93,43 @@ fn a_place_that_cannot_be_written_leaves_an_older_store_alone() {
     let error = Store::open(Some(&path)).map(drop).expect_err("refused").to_string();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).expect("changed");
     assert!(error.contains("version 1") && error.contains("unchanged"), "{error}");
+}
+
+/// With every amount of free space up to the one that suffices, block by block.
+#[test]
+fn an_older_store_on_a_full_file_system_stays_as_it_is_until_there_is_space() {
+    let before: &[u8] = include_bytes!("stores/version-1.sqlite");
+    for mount in Mount::all() {
+        let path = mount.path().join("runs.sqlite");
+        fs::write(&path, before).expect("a copy");
+        let filler = mount.fill();
+        let mut refused = 0;
+        let store = loop {
+            match Store::open(Some(&path)) {
+                Ok(store) => break store,
+                Err(error) => {
+                    let text = error.to_string();
+                    let named = match &error {
+                        StoreError::NotMigrated { .. } => {
+                            text.contains("unchanged") && fs::read(&path).expect("read") == before
+                        }
+                        // The attempt left a log that can be neither emptied nor removed.
+                        StoreError::Full { .. } => mount.kind == "ext4",
+                        _ => false,
+                    };
+                    assert!(named && !text.contains('\n'), "{}: {text}", mount.kind);
+                }
+            }
+            refused += 1;
+            let filler = fs::File::options().write(true).open(&filler).expect("opened");
+            let bytes = filler.metadata().expect("known").len();
+            let fewer = bytes.checked_sub(4096).expect("it fits in the file system");
+            filler.set_len(fewer).and_then(|()| filler.sync_all()).expect("shorter");
+        };
+        assert!(refused > 5, "{}: {refused}", mount.kind);
+        assert_eq!(store.numbers().expect("listed"), [1, 2, 3, 4, 5, 6, 7, 8, 10]);
+        for number in store.numbers().expect("listed") {
+            store.load(number).unwrap_or_else(|e| panic!("{}: run {number}: {e}", mount.kind));
+        }
+    }
 }

@@ -86,7 +86,7 @@ fn no_record_of_a_run_that_ended_early_is_stamped_believable() {
                 Stamp::Reservations(kinds) => assert_eq!(kinds[0], *kind, "{name}, {why:?}"),
                 // Figures of memory are worse than those of a part.
                 Stamp::NotTheDrive(_) => assert!(stored, "{name}, {why:?}"),
-                Stamp::Believable => panic!("{name}, {why:?}: believable"),
+                Stamp::Believable | Stamp::Other(_) => panic!("{name}, {why:?}: believable"),
             }
             let whole = crate::answer(&Run { complete: true, answer: None, ..run });
             assert_eq!(whole.stamp, Stamp::Believable, "{name}");

@@ -553,7 +553,14 @@ pub fn unknown() -> Run {
 /// A run whose every foreign text tries to break out of the form it is shown in.
 pub fn hostile() -> Run {
     let evil = "</script><b>x</b>|`*\x1b[2J\u{202e}\"'&=1+1,\n";
-    let mut run = quick();
+    let mut run = answered();
+    let answer = run.answer.as_mut().expect("it is answered");
+    (answer.question, answer.headline) = (evil.into(), evil.into());
+    answer.stamp = Stamp::Other(serde_json::json!({ evil: 1 }));
+    answer.tiles[0].label = evil.into();
+    answer.charts[0].title = evil.into();
+    answer.peers[0].whose = evil.into();
+    answer.peers[0].differs = vec![evil.into()];
     run.target.spec = evil.into();
     run.target.path = Some(evil.into());
     let drive = run.target.drive.as_mut().expect("the sample has one");
