@@ -160,7 +160,7 @@ fn a_full_file_system_costs_no_earlier_run() {
         fill(&path);
         let mut store = Store::open(Some(&path)).expect("it opens");
         let error =
-            (0..100).find_map(|_| import(&mut store, &whole(20_000)).err()).expect("it fills up");
+            (0..400).find_map(|_| import(&mut store, &whole(5_000)).err()).expect("it fills up");
         assert!(matches!(error, StoreError::Full { .. }), "{}: {error}", mount.kind);
         let kept = store.runs(&Filter::default()).expect("a list").len();
         assert!(kept > 2);

@@ -557,22 +557,17 @@ pub fn hostile() -> Run {
     let answer = run.answer.as_mut().expect("it is answered");
     (answer.question, answer.headline) = (evil.into(), evil.into());
     answer.stamp = Stamp::Other(serde_json::json!({ evil: 1 }));
-    answer.tiles[0].label = evil.into();
-    answer.charts[0].title = evil.into();
-    answer.peers[0].whose = evil.into();
-    answer.peers[0].differs = vec![evil.into()];
-    run.target.spec = evil.into();
-    run.target.path = Some(evil.into());
+    (answer.tiles[0].label, answer.charts[0].title) = (evil.into(), evil.into());
+    answer.peers[0] = Peer { differs: vec![evil.into()], ..maker(evil.into(), Unit::Iops, 1.0) };
+    (run.target.spec, run.target.path) = (evil.into(), Some(evil.into()));
     let drive = run.target.drive.as_mut().expect("the sample has one");
     (drive.vendor, drive.model, drive.serial) = (None, Some(evil.into()), Some(evil.into()));
     run.environment.cpu.model = Some(evil.into());
     plan(&mut run).command = vec!["ssdyno".into(), evil.into()];
     run.verdicts[0].text = evil.into();
-    run.warnings[0].text = evil.into();
-    run.warnings[0].advice = Some(evil.into());
+    (run.warnings[0].text, run.warnings[0].advice) = (evil.into(), Some(evil.into()));
     run.errors[0].kind = evil.into();
-    run.metrics[0].name = evil.into();
-    run.series[0].name = evil.into();
+    (run.metrics[0].name, run.series[0].name) = (evil.into(), evil.into());
     run
 }
 
