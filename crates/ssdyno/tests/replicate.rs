@@ -92,6 +92,19 @@ fn the_recording_of_document_001_is_as_fast_as_published_and_as_the_raw_drive() 
     assert!(text.contains("3 of 3 figures are within"), "{text}");
 }
 
+/// File systems and clusters of document 001: each figure is a ratio of two recordings.
+#[test]
+fn the_recordings_of_document_001_are_compared_with_each_other() {
+    let place = tempfile::tempdir().expect("a directory");
+    let output = replicate(place.path(), &["001", "--only", "980-pro-128g"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("3 of 3 figures are within"), "{text}");
+    let metadata = text.lines().find(|line| line.contains("exFAT of 64 KiB over")).expect("a row");
+    assert!(metadata.contains("10.8 x"), "{metadata}");
+    assert!(!text.contains("970 PRO 1 TB: sequential write"), "no chart without lines: {text}");
+}
+
 const OWN: &str = r#"
 title = "A stick, and a claim of ten times its speed"
 about = "For a test."

@@ -4,6 +4,8 @@
 //! says how it is read from the record. A workload is written in the words of `ssdyno io`, so that a
 //! reader can repeat any of them by hand.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::headline::Headline;
@@ -64,6 +66,9 @@ pub struct Experiment {
     pub drive: String,
     /// The method to run; an experiment without one has steps.
     pub method: Option<String>,
+    /// Options that the method declares, in the words of the command line.
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
     /// The steps.
     #[serde(default)]
     pub steps: Vec<Step>,
@@ -128,6 +133,8 @@ pub struct Figure {
     pub experiment: String,
     /// How it is read there.
     pub read: Reading,
+    /// The figure it is divided by, if it is a ratio of two experiments.
+    pub over: Option<Over>,
     /// As published; the lower end where a range was published.
     pub published: f64,
     /// The upper end of a published range.
@@ -148,6 +155,16 @@ pub struct Figure {
     pub basis: Option<Basis>,
 }
 
+/// A figure of another experiment.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Over {
+    /// The experiment.
+    pub experiment: String,
+    /// How the figure is read there.
+    pub read: Reading,
+}
+
 /// A figure as written in the file: with its value, or with the path of it in `published/figures`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -155,6 +172,7 @@ struct Written {
     what: String,
     experiment: String,
     read: Reading,
+    over: Option<Over>,
     /// `003/m225-fresh/random-write`.
     of: Option<String>,
     /// The figure was printed rounded to whole numbers.
@@ -175,7 +193,7 @@ impl TryFrom<Written> for Figure {
     type Error = String;
 
     fn try_from(written: Written) -> std::result::Result<Figure, String> {
-        let Written { what, experiment, read, tolerance, reason, basis, .. } = written;
+        let Written { what, experiment, read, over, tolerance, reason, basis, .. } = written;
         let (published, to, unit, bound, source) = match &written.of {
             Some(path) => of(path, written.rounded)?,
             None => {
@@ -192,6 +210,7 @@ impl TryFrom<Written> for Figure {
             what,
             experiment,
             read,
+            over,
             published,
             to,
             unit,
@@ -310,6 +329,9 @@ mod tests {
                     assert!(known, "{name}: {} reads '{step}'", figure.what);
                 }
                 assert!(figure.bound.is_some() || figure.tolerance > 0.0, "{}", figure.what);
+                let other = figure.over.as_ref().map(|over| &over.experiment);
+                let known = |id: &String| document.experiments.iter().any(|e| e.id == *id);
+                assert!(other.is_none_or(known), "{name}: {figure:?}");
             }
         }
     }

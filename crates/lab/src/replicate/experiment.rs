@@ -9,13 +9,21 @@ use super::document::{Experiment, Step};
 use crate::error::{LabError, Result};
 use crate::io::ReadIo;
 use crate::virtual_drive::PREFIX;
-use crate::work::{Script, Work};
+use crate::work::{self, Script, Work};
 
 impl Experiment {
     /// The target it runs on: the drive as it was fitted, without variation.
     pub fn target(&self) -> String {
         let separator = if self.drive.contains('?') { '&' } else { '?' };
         format!("{PREFIX}{}{separator}vary=0", self.drive)
+    }
+
+    /// The options of its method. Fails if the method declares none of that name.
+    pub fn options(&self) -> Result<Options> {
+        let words = |word: &String| word.split_whitespace().map(str::to_string).collect();
+        let typed: Vec<_> =
+            self.options.iter().map(|(name, word)| (name.clone(), words(word))).collect();
+        work::options(self.method.as_slice(), &typed, Options::default())
     }
 }
 

@@ -44,16 +44,25 @@ pub struct Compared {
     pub reason: Option<String>,
 }
 
-/// Compares a figure with the record of its experiment.
-pub fn compare(figure: &Figure, run: &Run) -> Compared {
-    let here = read(&figure.read, run).map(|value| value / figure.unit.name_and_scale().1);
+/// Compares a figure with the records of its experiments, which `run_of` finds by name; `None`
+/// without them.
+pub fn compare<'a>(figure: &Figure, run_of: impl Fn(&str) -> Option<&'a Run>) -> Option<Compared> {
+    let run = run_of(&figure.experiment)?;
+    let here = match &figure.over {
+        None => read(&figure.read, run),
+        Some(over) => {
+            let below = read(&over.read, run_of(&over.experiment)?);
+            read(&figure.read, run).zip(below).map(|(above, below)| above / below)
+        }
+    };
+    let here = here.map(|value| value / figure.unit.name_and_scale().1);
     let difference = here.map(|here| difference(here, figure.published, figure.to));
     let met = difference.is_some_and(|difference| match figure.bound {
         Some(Bound::AtLeast) => difference >= -figure.tolerance,
         Some(Bound::AtMost) => difference <= figure.tolerance,
         None => difference.abs() <= figure.tolerance,
     });
-    Compared {
+    Some(Compared {
         what: figure.what.clone(),
         experiment: figure.experiment.clone(),
         run: run.number,
@@ -68,7 +77,7 @@ pub fn compare(figure: &Figure, run: &Run) -> Compared {
         basis: basis(figure, &run.target.spec),
         source: figure.source.clone(),
         reason: figure.reason.clone(),
-    }
+    })
 }
 
 /// Share by which a figure differs from a published one, or from the nearer end of a range.

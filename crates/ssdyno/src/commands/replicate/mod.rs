@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use lab::replicate::{self, Compared, Document, document};
-use lab::{Options, Recorded, Request, Work};
+use lab::{Recorded, Request, Work};
 use report::table::{Align, Cell, Table};
 use report::{Ink, replication};
 use serde_json::json;
@@ -31,14 +31,12 @@ pub fn run(args: &ReplicateArgs) -> Result {
         return here::run(name, &document, target, args);
     }
     let done = experiments(&document, args)?;
-    let compared = |figure: &document::Figure| {
-        let done = done.iter().find(|d| d.experiment == figure.experiment)?;
-        Some(replicate::compare(figure, &done.run))
-    };
+    let run_of = |name: &str| done.iter().find(|d| d.experiment == name).map(|d| &d.run);
+    let compared = |figure| replicate::compare(figure, run_of);
     let figures: Vec<Compared> = document.figures.iter().filter_map(compared).collect();
     let text = match args.json {
         true => present::json(&page::json(name, &document, &figures, &done)?)?,
-        false => page::text(&document, &figures, &done, &screen::style())?,
+        false => page::text(&document, &figures, &done, &screen::uncut())?,
     };
     present::print(&text)?;
     if let Some(path) = &args.html {
@@ -64,10 +62,11 @@ fn beside_store(store: &Path, name: &str) -> Result<PathBuf> {
 }
 
 fn experiments(document: &Document, args: &ReplicateArgs) -> Result<Vec<Done>> {
-    let (chosen, options) = (document.chosen(args.only.as_deref())?, Options::default());
+    let chosen = document.chosen(args.only.as_deref())?;
     let interrupt = interrupt::flag()?;
     let mut done = Vec::new();
     for experiment in chosen {
+        let options = experiment.options()?;
         let work = Work::experiment(experiment, &io::read, &options)?;
         let request = request(experiment.target(), args);
         let recorded = session::record(&request, &output(args), &work, &interrupt)?;
@@ -119,9 +118,9 @@ mod tests {
     #[test]
     fn every_step_of_every_document_can_be_planned() {
         for name in document::names() {
-            let (document, options) =
-                (document::document(name).expect("it is there"), Options::default());
+            let document = document::document(name).expect("it is there");
             for experiment in &document.experiments {
+                let options = experiment.options().expect("declared");
                 let work = Work::experiment(experiment, &io::read, &options).expect("known");
                 let plan = Request::on(experiment.target()).plan(&work).map(drop);
                 plan.unwrap_or_else(|e| panic!("{name}, {}: {e}", experiment.id));

@@ -34,7 +34,7 @@ pub fn text(
     let mut text = style.paint(Ink::Strong, &document.title) + "\n";
     text += &format!("{}\n\n", screen::wrap(&document.about, style.width.min(90)));
     text += &document.headline.as_ref().map_or(Ok(String::new()), |h| headline(h, style))?;
-    text += &table(figures, style);
+    text += &table(figures, style).render(style);
     text += &missed(figures, style);
     for answered in answers(document, done) {
         text += &answer(&answered, style);
@@ -105,22 +105,22 @@ fn by_basis(figures: &[Compared]) -> impl Iterator<Item = (Basis, usize, usize)>
     Basis::ALL.into_iter().map(count).filter(|(_, _, of)| *of > 0)
 }
 
-fn table(figures: &[Compared], style: &Style) -> String {
-    let right = Align::Right;
-    let mut table = Table::new(&[
-        Align::Left,
-        right,
-        right,
-        Align::Left,
-        right,
-        right,
-        Align::Left,
-        Align::Left,
-    ]);
-    table.heading(["figure", "published", "here", "", "off", "may", "", "from"]);
+/// The figures; where each is printed only if there is room for that.
+fn table(figures: &[Compared], style: &Style) -> Table {
+    let whole = sourced(figures, true);
+    if whole.width() <= style.width { whole } else { sourced(figures, false) }
+}
+
+fn sourced(figures: &[Compared], sources: bool) -> Table {
+    let (left, right) = (Align::Left, Align::Right);
+    let columns = [left, right, right, left, right, right, left, left];
+    let heading = ["figure", "published", "here", "", "off", "may", "", "from"];
+    let shown = columns.len() - usize::from(!sources);
+    let mut table = Table::new(&columns[..shown]).elastic(0);
+    table.heading(heading.into_iter().take(shown));
     for figure in figures {
         let (ink, word) = if figure.met { (Ink::Good, "met") } else { (Ink::Bad, "MISSED") };
-        table.row([
+        let row = [
             Cell::from(figure.what.as_str()),
             Cell::from(published(figure)),
             Cell::new(Ink::Strong, figure.here.map_or("unknown".to_string(), number)),
@@ -129,9 +129,10 @@ fn table(figures: &[Compared], style: &Style) -> String {
             Cell::dim(may(figure.tolerance)),
             Cell::new(ink, word),
             Cell::dim(figure.source.as_str()),
-        ]);
+        ];
+        table.row(row.into_iter().take(shown));
     }
-    table.render(style)
+    table
 }
 
 /// The missed figures, grouped by reason.
@@ -154,9 +155,13 @@ pub fn reasons(figures: &[Compared]) -> Vec<(String, String)> {
     groups.collect()
 }
 
-/// The difference from the published figure.
+/// The difference from the published figure; beyond ten times as much, the factor.
 pub fn off(figure: &Compared) -> String {
-    figure.difference.map_or("unknown".to_string(), |d| format!("{:+.1}%", d * 100.0))
+    match figure.difference {
+        None => "unknown".to_string(),
+        Some(share) if share > 9.0 => format!("{} x", number(share + 1.0)),
+        Some(share) => format!("{:+.1}%", share * 100.0),
+    }
 }
 
 /// The value as published, with its range or the side on which it is a limit.
@@ -193,6 +198,9 @@ fn chart(chart: &Chart, figures: &[Compared], done: &[Done], style: &Style) -> S
         Chart::Bars { title, bars, of } => (title, self::bars((bars, of), figures, style)),
     };
     let lines: Vec<(String, String)> = lines;
+    if lines.is_empty() {
+        return String::new();
+    }
     let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let mut text = format!("\n{}\n", style.paint(Ink::Strong, title));
     for (name, line) in lines {
