@@ -79,7 +79,13 @@ fn speed_says_the_same_of_a_chunk_in_its_sweep_and_in_its_headline() {
 
 /// Operations per second of random 4 KiB reads with a full queue, after a fill and a rest.
 fn capacity(spec: &DriveSpec) -> f64 {
-    let mut drive = model::Drive::new(spec, 1);
+    completed(spec, OpKind::Read, 128, 40_000)
+}
+
+/// Operations per second of so many random ones of 4 KiB at this depth, after a fill and a rest, from the
+/// model itself.
+fn completed(spec: &DriveSpec, kind: OpKind, depth: u32, count: u32) -> f64 {
+    let mut drive = model::Drive::new(spec, *spec.seed);
     let bytes = drive.bytes().min(1 << 30);
     let mut now = 0;
     for offset in (0..bytes).step_by(1 << 20) {
@@ -89,16 +95,15 @@ fn capacity(spec: &DriveSpec) -> f64 {
     let begin = now;
     let mut flight = std::collections::BinaryHeap::new();
     let (mut last, mut place) = (now, 1u64);
-    let count = 40_000;
     for number in 0..count {
-        if number >= 128 {
+        if number >= depth {
             let std::cmp::Reverse(done) = flight.pop().expect("in flight");
             now = now.max(done);
         }
         place =
             place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let offset = (place >> 33) % (bytes / 4096) * 4096;
-        let done = drive.submit(now, &Op { kind: OpKind::Read, offset, bytes: 4096 }).done_ns;
+        let done = drive.submit(now, &Op { kind, offset, bytes: 4096 }).done_ns;
         last = last.max(done);
         flight.push(std::cmp::Reverse(done));
     }

@@ -3,6 +3,7 @@
 
 use methods::Options;
 use model::DriveSpec;
+use workload::OpKind;
 
 use super::{find, preset, run_with};
 
@@ -21,10 +22,10 @@ impl Judged {
     }
 }
 
-/// The drive of this seed: another specimen in another session.
-fn specimen(name: &str, overrides: &[(&str, &str)], seed: u64) -> DriveSpec {
+/// The drive of this seed: another specimen in another session, with the variation of a named drive.
+pub(super) fn specimen(name: &str, overrides: &[(&str, &str)], seed: u64) -> DriveSpec {
     let seed = seed.to_string();
-    let seeds = [("seed", seed.as_str()), ("vary.session_seed", seed.as_str())];
+    let seeds = [("vary", "1"), ("seed", seed.as_str()), ("vary.session_seed", seed.as_str())];
     preset(name, &[&seeds[..], overrides].concat())
 }
 
@@ -55,8 +56,17 @@ fn fake(kind: &str, cache: &str, seed: u64) -> Judged {
     }
 }
 
+/// Whether the pages of a drive show in its reads.
+#[derive(Clone, Copy, PartialEq)]
+enum Pages {
+    Seen,
+    /// The bridge begins its transfer with the first page and senses the second meanwhile: a page size
+    /// would be made up.
+    Hidden,
+}
+
 /// `geometry`: every figure that it publishes must be that of the preset.
-fn geometry(name: &str, au: &str, open: &str, seed: u64) -> Judged {
+fn geometry(name: &str, au: &str, open: &str, pages: Pages, seed: u64) -> Judged {
     let overrides = [("capacity", "512MiB"), ("map.au", au), ("open_aus", open)];
     let spec = specimen(name, &overrides, seed);
     let out = outcome("geometry", &spec, seed);
@@ -67,11 +77,15 @@ fn geometry(name: &str, au: &str, open: &str, seed: u64) -> Judged {
         ("geometry-open-linear", f64::from(*spec.map.open_aus)),
         ("geometry-open-random", random),
     ];
-    judged_all(truths.map(|(name, truth)| find(&out, name).map(|found| found == truth)))
+    let mut figures = truths.map(|(name, truth)| find(&out, name).map(|found| found == truth));
+    if pages == Pages::Hidden {
+        figures[0] = Some(figures[0].is_none());
+    }
+    judged_all(figures)
 }
 
 /// False if any figure is; undetermined if any is missing.
-fn judged_all(figures: [Option<bool>; 4]) -> Judged {
+fn judged_all<const N: usize>(figures: [Option<bool>; N]) -> Judged {
     match () {
         () if figures.contains(&Some(false)) => Judged::False,
         () if figures.contains(&None) => Judged::Undetermined,
@@ -132,42 +146,149 @@ fn dies(seed: u64) -> Judged {
     Judged::answered(out.verdicts[0].kind.name() == "WEAR" && intact)
 }
 
+/// A boundary of a class: the figure it asks for, what a drive needs to have that figure, and the
+/// numbers below and above it.
+struct Boundary {
+    name: &'static str,
+    family: &'static str,
+    bound: f64,
+    drive: fn(f64, u64) -> Vec<(&'static str, String)>,
+    numbers: [f64; 2],
+}
+
+/// `sdclass`: a card 5% below a boundary and one 5% above it, each with the number of its class.
+fn sdclass(boundary: &Boundary, seed: u64) -> Judged {
+    let right = [(0.95, 0), (1.05, 1)].map(|(share, side)| {
+        let drive = (boundary.drive)(boundary.bound * share, seed);
+        let out = outcome("sdclass", &card(&drive, seed), seed);
+        let number = find(&out, &format!("sdclass-{}", boundary.family))?;
+        Some(number == boundary.numbers[side])
+    });
+    judged_all(right)
+}
+
+/// A card of 1 GiB, faster than any class asks for, with these overrides.
+fn card(overrides: &[(&str, String)], seed: u64) -> DriveSpec {
+    let overrides = overrides.iter().map(|(key, value)| (*key, value.as_str()));
+    let overrides: Vec<_> = [("capacity", "1GiB")].into_iter().chain(overrides).collect();
+    specimen("samsung-970-evo-plus-250", &overrides, seed)
+}
+
+/// The one core of a drive takes so long for a command that 32 in flight reach just this number.
+fn queued(key: &'static str, other: &'static str, iops: f64) -> Vec<(&'static str, String)> {
+    let each = (1e6 / iops).to_string();
+    vec![("command.cores", "1".into()), (key, each), (other, "20".into())]
+}
+
+/// A command takes so long in all that one at a time reaches just this number.
+fn alone(kind: OpKind, iops: f64, seed: u64) -> Vec<(&'static str, String)> {
+    let key = if kind == OpKind::Read { "command.read_us" } else { "command.write_us" };
+    let with = |us: f64| vec![("command.cores", "1".into()), (key, us.to_string())];
+    let rest = 1e6 / super::completed(&card(&with(0.0), seed), kind, 1, 2000);
+    with(1e6 / iops - rest)
+}
+
+/// Every boundary of the specification.
+fn boundaries() -> Vec<Boundary> {
+    let rate = |name, family, bound, numbers| {
+        let drive = |mb_s: f64, _| vec![("buffer.intake_mb_s", mb_s.to_string())];
+        Boundary { name, family, bound, drive, numbers }
+    };
+    let application = |name, bound, drive, number| {
+        let numbers = [number - 1.0, number];
+        Boundary { name, family: "application", bound, drive, numbers }
+    };
+    vec![
+        rate("C2", "speed", 2.0, [0.0, 2.0]),
+        rate("C4", "speed", 4.0, [2.0, 4.0]),
+        rate("C6", "speed", 6.0, [4.0, 6.0]),
+        rate("C10", "speed", 10.0, [6.0, 10.0]),
+        rate("U1", "uhs", 10.0, [0.0, 1.0]),
+        rate("U3", "uhs", 30.0, [1.0, 3.0]),
+        rate("V6", "video", 6.0, [0.0, 6.0]),
+        rate("V10", "video", 10.0, [6.0, 10.0]),
+        rate("V30", "video", 30.0, [10.0, 30.0]),
+        rate("V60", "video", 60.0, [30.0, 60.0]),
+        rate("V90", "video", 90.0, [60.0, 90.0]),
+        application("A1 by reads", 1500.0, |iops, seed| alone(OpKind::Read, iops, seed), 1.0),
+        application("A1 by writes", 500.0, |iops, seed| alone(OpKind::Write, iops, seed), 1.0),
+        application(
+            "A2 by reads",
+            4000.0,
+            |iops, _| queued("command.read_us", "command.write_us", iops),
+            2.0,
+        ),
+        application(
+            "A2 by writes",
+            2000.0,
+            |iops, _| queued("command.write_us", "command.read_us", iops),
+            2.0,
+        ),
+    ]
+}
+
+/// `curve`: the knee within 5% of what the drive completes with a full queue.
+fn curve(name: &str, seed: u64) -> Judged {
+    let spec = specimen(name, &[("capacity", "1GiB")], seed);
+    let time = Some(std::time::Duration::from_secs(60));
+    let options = Options { seed, time, ..Options::default() };
+    let out = run_with(methods::find("curve").expect("a method"), &spec, &options);
+    match find(&out, "curve-knee") {
+        Some(knee) => Judged::answered((knee / super::capacity(&spec) - 1.0).abs() <= 0.05),
+        None => Judged::Undetermined,
+    }
+}
+
 /// A case: its name, and the judgement of a seed.
-type Case = (&'static str, Box<dyn Fn(u64) -> Judged>);
+struct Case {
+    name: String,
+    judge: Box<dyn Fn(u64) -> Judged>,
+}
+
+fn case(name: impl Into<String>, judge: impl Fn(u64) -> Judged + 'static) -> Case {
+    Case { name: name.into(), judge: Box::new(judge) }
+}
 
 fn cases() -> Vec<Case> {
-    let case = |name, judge: Box<dyn Fn(u64) -> Judged>| (name, judge);
-    vec![
-        case("fake, a good card", Box::new(|seed| fake("none", "0", seed))),
-        case("fake, wrap", Box::new(|seed| fake("wrap", "0", seed))),
-        case("fake, black hole", Box::new(|seed| fake("black-hole", "0", seed))),
-        case(
-            "fake, black hole with a cache of 1 MiB",
-            Box::new(|seed| fake("black-hole", "1MiB", seed)),
-        ),
-        case("geometry, sd-class2", Box::new(|seed| geometry("sd-class2", "4MiB", "1", seed))),
-        case("geometry, sd-150x", Box::new(|seed| geometry("sd-150x", "4MiB", "5", seed))),
-        case(
-            "geometry, 1.5 MiB, 2 open",
-            Box::new(|seed| geometry("sd-class2", "1572864", "2", seed)),
-        ),
-        case("geometry, 4 MiB, 6 open", Box::new(|seed| geometry("usb-16k", "4MiB", "6", seed))),
-        case(
-            "geometry, 12 MiB, 6 open",
-            Box::new(|seed| geometry("sd-150x", "12582912", "6", seed)),
-        ),
-        case("geometry, an NVMe drive", Box::new(|seed| hidden("samsung-970-evo-plus-250", seed))),
-        case("geometry, a QLC drive", Box::new(|seed| hidden("crucial-p2-500-qlc", seed))),
-        case("power, never asleep", Box::new(|seed| power("100", "0", seed))),
-        case("power, 300 us after 500 ms", Box::new(|seed| power("500", "300", seed))),
-        case("wear, a good card", Box::new(|seed| wear("none", "true", seed))),
-        case("wear, flipped bits", Box::new(|seed| wear("flipped", "true", seed))),
-        case("wear, stale blocks", Box::new(|seed| wear("stale", "false", seed))),
-        case("wear, torn blocks", Box::new(|seed| wear("torn", "false", seed))),
-        case("wear, misplaced blocks", Box::new(|seed| wear("misplaced", "false", seed))),
-        case("wear, a card that dies", Box::new(dies)),
-        case("power, 80 ms after 20 s", Box::new(|seed| power("20000", "80000", seed))),
-    ]
+    use Pages::{Hidden, Seen};
+    let mut cases = vec![
+        case("fake, a good card", |seed| fake("none", "0", seed)),
+        case("fake, wrap", |seed| fake("wrap", "0", seed)),
+        case("fake, black hole", |seed| fake("black-hole", "0", seed)),
+        case("fake, black hole with a cache of 1 MiB", |seed| fake("black-hole", "1MiB", seed)),
+    ];
+    for (what, name, au, open, pages) in [
+        ("sd-class2", "sd-class2", "4MiB", "1", Seen),
+        ("sd-150x", "sd-150x", "4MiB", "5", Seen),
+        ("1.5 MiB, 2 open", "sd-class2", "1572864", "2", Seen),
+        ("4 MiB, 6 open", "sd-class2", "4MiB", "6", Seen),
+        ("12 MiB, 6 open", "sd-150x", "12582912", "6", Seen),
+        ("USB, 4 MiB, 6 open, no page", "usb-16k", "4MiB", "6", Hidden),
+    ] {
+        let judge = move |seed| geometry(name, au, open, pages, seed);
+        cases.push(case(format!("geometry, {what}"), judge));
+    }
+    cases.extend([
+        case("geometry, an NVMe drive", |seed| hidden("samsung-970-evo-plus-250", seed)),
+        case("geometry, a QLC drive", |seed| hidden("crucial-p2-500-qlc", seed)),
+        case("power, never asleep", |seed| power("100", "0", seed)),
+        case("power, 300 us after 500 ms", |seed| power("500", "300", seed)),
+        case("power, 80 ms after 20 s", |seed| power("20000", "80000", seed)),
+        case("wear, a good card", |seed| wear("none", "true", seed)),
+        case("wear, flipped bits", |seed| wear("flipped", "true", seed)),
+        case("wear, stale blocks", |seed| wear("stale", "false", seed)),
+        case("wear, torn blocks", |seed| wear("torn", "false", seed)),
+        case("wear, misplaced blocks", |seed| wear("misplaced", "false", seed)),
+        case("wear, a card that dies", dies),
+    ]);
+    for boundary in boundaries() {
+        let name = format!("sdclass, {} -5% and +5%", boundary.name);
+        cases.push(case(name, move |seed| sdclass(&boundary, seed)));
+    }
+    for name in ["samsung-970-evo-plus-250", "crucial-bx100-120", "sd-150x", "usb-16k"] {
+        cases.push(case(format!("curve, {name}"), move |seed| curve(name, seed)));
+    }
+    cases
 }
 
 #[test]
@@ -175,7 +296,7 @@ fn error_rates() {
     let seeds = std::env::var("SSDYNO_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     println!("| case | runs | right | undetermined | false |\n|---|---|---|---|---|");
     let (mut runs, mut wrong) = (0, 0);
-    for (name, judge) in cases() {
+    for Case { name, judge } in cases() {
         let judged: Vec<Judged> = (1..=seeds).map(judge).collect();
         let count = |kind| judged.iter().filter(|j| **j == kind).count();
         let counts = [Judged::Right, Judged::Undetermined, Judged::False].map(count);

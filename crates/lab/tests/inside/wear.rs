@@ -64,16 +64,12 @@ pub(super) fn worn(spec: &DriveSpec, seed: u64, amount: &str) -> methods::Outcom
 /// Blocks with faults that a drive was given, and those that were found.
 pub(super) fn injected(kind: &str, trim: &str, seed: u64) -> (f64, [f64; 5], String) {
     // The number of writes between two faults, and before the first, differ with the seed. Static data
-    // are 248 blocks.
-    let (every, after) = (1 + seed % 3, 248 + seed.wrapping_mul(7919) % 100);
+    // are 248 blocks, 8 more cycle: before these are written once there is nothing stale in them.
+    let (every, after) = (1 + seed % 3, 256 + seed.wrapping_mul(7919) % 100);
     let (every, after) = (every.to_string(), after.to_string());
-    let spec = card(&[
-        ("fault", kind),
-        ("fault.every", &every),
-        ("fault.after", &after),
-        ("trim", trim),
-        ("seed", &seed.to_string()),
-    ]);
+    let fault = [("fault", kind), ("fault.every", &every), ("fault.after", &after)];
+    let card = [&[("capacity", "32MiB"), ("trim", trim)], &fault[..]].concat();
+    let spec = super::rates::specimen("sd-150x", &card, seed);
     let out = worn(&spec, seed, "60MB");
     let writes = (value(&out, "wear-written") / BLOCK as f64) as u64;
     let number = |text: &str| text.parse::<u64>().expect("a number");

@@ -78,12 +78,16 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     };
     let chart = Chart::points("First read after a rest", Axis::Rest, Unit::Nanoseconds);
     let chart = rests.iter().fold(chart, |chart, (rest, k)| chart.point("", k, *rest));
-    draft
+    let draft = draft
         .tile("Awake", "power-awake", Better::Lower)
         .tile("Waking adds", "power-wake", Better::Lower)
         .tile("Sleeps after", "power-sleep", Better::Neither)
-        .tile("First read after the longest rest", last, Better::Lower)
-        .tile("First read after 100 ms", "power-after-100ms", Better::Lower)
-        .chart(chart)
-        .say(sentence, &[])
+        .tile("First read after the longest rest", last, Better::Lower);
+    let short = "power-after-100ms";
+    // In a short run that is the longest.
+    let draft = match last == short {
+        true => draft,
+        false => draft.tile("First read after 100 ms", short, Better::Lower),
+    };
+    draft.chart(chart).say(sentence, &[])
 }
