@@ -6,6 +6,7 @@
 //! minimum processor times, which other load can only increase.
 
 mod against;
+mod beside;
 mod compat;
 mod coverage;
 mod engine;
@@ -55,7 +56,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
             "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|pci|plan|amplification|endurance|\
-             page|store|verdicts|inside|cuts|flips|kills [--tiny], or cargo xtask bench against REV, rigs DIR, coverage --real DIR|--rounds"
+             page|store|verdicts|inside|beside|cuts|flips|kills [--tiny], or cargo xtask bench against REV, rigs DIR, coverage --real DIR|--rounds"
         ),
     };
     match what {
@@ -69,10 +70,11 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "coverage" => coverage::run(effort),
         "verdicts" => verdicts::run(effort),
         "inside" => inside::run(effort),
+        "beside" => beside::run(effort),
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
             "there is no benchmark '{what}'; there are: against REV, compat, coverage, engine, model, nvme, pci, plan, \
-             amplification, endurance, store, verdicts, inside, cuts, flips, kills"
+             amplification, endurance, store, verdicts, inside, beside, cuts, flips, kills"
         ),
     }
 }

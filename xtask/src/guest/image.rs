@@ -35,6 +35,10 @@ const TOOLS: &[&str] = &[
     "cryptsetup",
     "losetup",
     "setpriv", // runs without privileges
+    "flashbench",
+    "f3probe",
+    "f3write",
+    "f3read",
 ];
 
 /// Writes the archive; `ssdyno` is the binary to put into it.

@@ -36,6 +36,7 @@ const MODULES: &[&str] = &[
     "nls_iso8859-1",
     "loop",
     "dm_mod",
+    "dm_zero",
     "md_mod",
     "raid1",
     "dm_crypt",

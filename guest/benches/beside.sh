@@ -1,0 +1,70 @@
+# `geometry` beside flashbench, and `fake` beside f3, on the same drives: as they are, with a second half
+# that is the first one again, and with one that keeps nothing. Prints `finding DEVICE TOOL WORDS`, which
+# `cargo xtask bench beside` reads.
+# drives: sd:256M usb:256M nvme:256M
+# modules: dm_mod dm_zero exfat
+# needs: flashbench f3probe f3write f3read dmsetup mkfs.exfat jq
+# seconds: 1800
+finding() {
+    local on=$1 tool=$2
+    shift 2
+    echo "finding $on $tool $(echo "$*" | tr '\n|' ' /' | tr -s ' ')"
+}
+# word DEVICE: as --destroy wants it.
+word() { ssdyno list "$1" --json | jq -r ".[0].allowance.confirm"; }
+# headline ON METHOD DEVICE
+headline() {
+    local on=$1 method=$2 block=$3
+    if ssdyno run "$block" -m "$method" --destroy="$(word "$block")" --json --quiet >/tmp/record 2>/tmp/said; then
+        finding "$on" "$method" "$(jq -r '.answer.headline' /tmp/record)"
+    else
+        fail "$method on $on: exit $?"
+        cat /tmp/said
+    fi
+}
+# probed ON DEVICE: the real capacity, by both.
+probed() {
+    local on=$1 block=$2
+    f3probe --destructive "$block" >/tmp/said 2>&1
+    finding "$on" f3probe "$(sed -n 's/^.* news: The device .* is /is /p; s/^.*\*Usable\* size: /usable: /p' /tmp/said)"
+    headline "$on" fake "$block"
+}
+
+for name in sd usb nvme; do
+    block=$(device $name)
+    headline $name geometry "$block"
+    # What flashbench prints is for a person: the device, and the difference at each alignment.
+    flashbench -a "$block" --blocksize=1024 --count=20 -o /tmp/scatter >/tmp/said 2>&1
+    finding $name flashbench "$(awk '$1 == "align" { print $2, $NF ";" }' /tmp/said)"
+    probed $name "$block"
+done
+
+block=$(device usb)
+sectors=$(($(blockdev --getsz "$block") / 2))
+echo "0 $sectors linear $block 0
+$sectors $sectors linear $block 0" | dmsetup create --noudevsync --noudevrules wrap
+probed wrap /dev/dm-0
+dmsetup remove --noudevsync --noudevrules wrap
+echo "0 $sectors linear $block 0
+$sectors $sectors zero" | dmsetup create --noudevsync --noudevrules hole
+hole=/dev/dm-0
+probed hole $hole
+
+# Mounted, both write files.
+mkfs.exfat "$hole" >/tmp/said 2>&1
+if mount -t exfat "$hole" /mnt; then
+    f3write /mnt >/tmp/said 2>&1
+    f3read /mnt >/tmp/said 2>&1
+    finding hole-mounted f3read "$(grep -E 'Data (OK|LOST)' /tmp/said)"
+    rm -f /mnt/*
+    if ssdyno run /mnt -m fake --size 220MiB --json --quiet >/tmp/record 2>/tmp/said; then
+        finding hole-mounted fake "$(jq -r '.answer.headline' /tmp/record)"
+    else
+        fail "fake on a directory: exit $?"
+        cat /tmp/said
+    fi
+    umount /mnt
+else
+    fail "exFAT does not mount"
+fi
+dmsetup remove --noudevsync --noudevrules hole

@@ -1,0 +1,76 @@
+//! `cargo xtask bench beside`: `geometry` beside flashbench and `fake` beside f3, on the same drives in the
+//! guest: what each of them finds, and why they differ.
+//!
+//! Sources of the reasons: the tools' own source, read in 2026-11.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::{Effort, results};
+use crate::guest;
+
+/// Pairs of ours and theirs.
+const PAIRS: [(&str, &str); 3] =
+    [("geometry", "flashbench"), ("fake", "f3probe"), ("fake", "f3read")];
+
+/// Names of the devices in the guest's script.
+const DEVICES: [(&str, &str); 6] = [
+    ("sd", "SD card"),
+    ("usb", "USB stick"),
+    ("nvme", "NVMe drive"),
+    ("wrap", "stick whose second half is the first"),
+    ("hole", "stick whose second half keeps nothing"),
+    ("hole-mounted", "the same, with exFAT, mounted"),
+];
+
+/// Why the findings differ, and what neither can say.
+const REASONS: &str = include_str!("beside.md");
+
+/// Runs the guest and puts the findings side by side.
+pub fn run(effort: Effort) -> Result<ExitCode> {
+    if let Some(why) = guest::missing() {
+        println!("skipped: {why}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let said = guest::script("guest/benches/beside.sh")?;
+    let table = table(&said);
+    println!("{said}\n{table}");
+    if effort.repeats > 1 {
+        results::write("beside", "cargo xtask bench beside", &format!("{table}\n{REASONS}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A row for each pair that ran on a device.
+fn table(said: &str) -> String {
+    let finding = |device: &str, tool: &str| {
+        let begin = format!("finding {device} {tool} ");
+        said.lines().find_map(|line| line.strip_prefix(&begin))
+    };
+    let mut table = String::from("| device | | ours | | theirs |\n|---|---|---|---|---|\n");
+    for (ours, theirs) in PAIRS {
+        for (device, name) in DEVICES {
+            if let (Some(our), Some(their)) = (finding(device, ours), finding(device, theirs)) {
+                let their = their.trim();
+                writeln!(table, "| {name} | {ours} | {our} | {theirs} | {their} |")
+                    .unwrap_or_default();
+            }
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_of_a_device_stand_side_by_side() {
+        let said = "ok\nfinding usb fake real.\nfinding usb f3probe is the real thing \nfinding sd fake x\n";
+        let table = table(said);
+        assert!(table.ends_with("| USB stick | fake | real. | f3probe | is the real thing |\n"));
+        assert_eq!(table.lines().count(), 3);
+    }
+}
