@@ -12,11 +12,17 @@ use record::{Safety, TargetKind};
 const MIB: u64 = 1 << 20;
 
 fn reads() -> OpenRequest {
-    OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false }
+    OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false, fills: false }
 }
 
 fn destroy(word: &str) -> OpenRequest {
-    OpenRequest { size: None, wants: Safety::Destroys, destroy: Some(word.into()), no_iommu: false }
+    OpenRequest {
+        size: None,
+        wants: Safety::Destroys,
+        destroy: Some(word.into()),
+        no_iommu: false,
+        fills: false,
+    }
 }
 
 fn refused(result: Result<Opened, DriveError>) -> String {

@@ -17,11 +17,17 @@ const MIB: u64 = 1 << 20;
 const ORPHAN: &str = ".ssdyno-scratch-4711-0123456789abcdef";
 
 fn sized(size: u64) -> OpenRequest {
-    OpenRequest { size: Some(size), wants: Safety::Scratch, destroy: None, no_iommu: false }
+    OpenRequest {
+        size: Some(size),
+        wants: Safety::Scratch,
+        destroy: None,
+        no_iommu: false,
+        fills: false,
+    }
 }
 
 fn unsized_() -> OpenRequest {
-    OpenRequest { size: None, wants: Safety::Scratch, destroy: None, no_iommu: false }
+    OpenRequest { size: None, wants: Safety::Scratch, destroy: None, no_iommu: false, fills: false }
 }
 
 fn text(path: &Path) -> &str {
@@ -231,6 +237,7 @@ fn a_file_is_read_only_unless_confirmed_by_its_size() {
         destroy: Some(word.into()),
         size: None,
         no_iommu: false,
+        fills: false,
     };
     assert_eq!(error(text(&path), &destroy("64KiB")).kind(), ErrorKind::Refused);
     let opened = open(text(&path), &destroy("65536")).expect("given away");
@@ -249,6 +256,7 @@ fn a_file_under_a_loop_device_is_refused() {
         wants: Safety::Destroys,
         size: None,
         no_iommu: false,
+        fills: false,
     };
     let refused = error(text(&device.image), &request);
     assert!(

@@ -18,7 +18,13 @@ use tempfile::TempDir;
 const MIB: u64 = 1 << 20;
 
 fn sized(size: u64) -> OpenRequest {
-    OpenRequest { size: Some(size), wants: Safety::Scratch, destroy: None, no_iommu: false }
+    OpenRequest {
+        size: Some(size),
+        wants: Safety::Scratch,
+        destroy: None,
+        no_iommu: false,
+        fills: false,
+    }
 }
 
 fn destroy(bytes: u64) -> OpenRequest {
@@ -27,6 +33,7 @@ fn destroy(bytes: u64) -> OpenRequest {
         wants: Safety::Destroys,
         destroy: Some(bytes.to_string()),
         no_iommu: false,
+        fills: false,
     }
 }
 
@@ -156,7 +163,13 @@ fn the_guard_knows_its_device_again() {
 #[test]
 fn nothing_is_erased_that_was_not_given_away() {
     let device = or_skip!(Loop::of(8 * MIB));
-    let reads = OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false };
+    let reads = OpenRequest {
+        size: None,
+        wants: Safety::Reads,
+        destroy: None,
+        no_iommu: false,
+        fills: false,
+    };
     let dir = TempDir::new().expect("a directory");
     let whole = "needs a whole NVMe drive";
     for (path, request, says) in [
@@ -181,7 +194,13 @@ fn a_file_that_may_only_be_read_is_not_given_away() {
     let image = dir.path().join("image.ro");
     fs::write(&image, vec![0; 8192]).expect("written");
     let _immutable = or_skip!(Immutable::set(&image));
-    let reads = OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false };
+    let reads = OpenRequest {
+        size: None,
+        wants: Safety::Reads,
+        destroy: None,
+        no_iommu: false,
+        fills: false,
+    };
     assert_eq!(plan_open(text(&image), &reads).expect("read").info.allowed, Safety::Reads);
     let error = plan_open(text(&image), &destroy(8192)).expect_err("not written");
     assert_eq!(error.kind(), ErrorKind::Refused, "{error}");

@@ -31,6 +31,7 @@ fn on_file(path: &Path, backend: BackendKind) -> Machine {
         wants: Safety::Destroys,
         destroy: Some(bytes.to_string()),
         no_iommu: false,
+        fills: false,
     };
     let opened = drive::open(path.to_str().expect("UTF-8"), &request).expect("opens");
     let options = Options { backend: Some(backend), ..Options::default() };
@@ -222,8 +223,13 @@ fn the_user_ends_a_run_and_keeps_the_results() {
 fn reads_only_means_reads_only() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = file(directory.path(), MIB);
-    let request =
-        OpenRequest { size: None, wants: Safety::Scratch, destroy: None, no_iommu: false };
+    let request = OpenRequest {
+        size: None,
+        wants: Safety::Scratch,
+        destroy: None,
+        no_iommu: false,
+        fills: false,
+    };
     let opened = drive::open(path.to_str().expect("UTF-8"), &request).expect("opens");
     let mut machine =
         Machine::new(opened, Options::default(), quiet(), nobody()).expect("a machine");

@@ -21,6 +21,7 @@ fn on_directory(path: &Path) -> Machine {
         wants: Safety::Scratch,
         destroy: None,
         no_iommu: false,
+        fills: false,
     };
     let opened = drive::open(path.to_str().expect("UTF-8"), &request).expect("opens");
     let quiet = Arc::new(AtomicBool::new(false));

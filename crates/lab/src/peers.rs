@@ -147,7 +147,7 @@ pub(crate) fn simulate(
 }
 
 fn simulated(request: &Request, work: &Work<'_>, interrupt: &Arc<AtomicBool>) -> Option<Run> {
-    let mut stand = Stand::open(request, interrupt, Box::new(|_: &Event| {}), None).ok()?;
+    let mut stand = Stand::open(request, interrupt, Box::new(|_: &Event| {}), None, false).ok()?;
     let info = stand.rig().target().clone();
     let mut session = Session::new(stand.rig());
     work.run(&mut session).ok()?;

@@ -47,7 +47,7 @@ pub struct Begun<'a> {
 impl Request {
     /// Checks everything that can be checked without touching the target, and plans the work.
     pub fn plan<'a>(&'a self, work: &'a Work<'a>) -> Result<Planned<'a>> {
-        let planned = self.target.plan()?;
+        let planned = self.target.plan(work.fills())?;
         let mut plan = Planner::plan(&planned.info, |session| work.run(session))?;
         plan.command.clone_from(&self.command);
         plan.destroys = plan.destroys.and(planned.destroys);
@@ -74,6 +74,14 @@ impl<'a> Planned<'a> {
     /// The target as it was found.
     pub(crate) fn target(&self) -> &Target {
         &self.info.target
+    }
+
+    /// Bytes that stay free on the file system, where the work may leave less than is usual, and the
+    /// path it is mounted at.
+    pub fn fills(&self) -> Option<(u64, &str)> {
+        let filesystem = self.info.target.filesystem.as_ref().filter(|_| self.work.fills())?;
+        let left = filesystem.free_bytes?.saturating_sub(self.plan.region_bytes);
+        (left < filesystem.bytes? / 10).then_some((left, &*filesystem.mount))
     }
 
     /// The directory that will hold borrowed blocks, where the run borrows any.
@@ -108,7 +116,8 @@ impl Begun<'_> {
         let shared = Shared::new(recording);
         let mut outcome = Outcome::default();
         let observer = Box::new(shared.clone());
-        let ended = Stand::open(request, interrupt, observer, file).and_then(|mut stand| {
+        let opened = Stand::open(request, interrupt, observer, file, work.fills());
+        let ended = opened.and_then(|mut stand| {
             describe(&shared, &mut stand)?;
             if work.wants_reference() {
                 stand = stand.with_reference(interrupt);

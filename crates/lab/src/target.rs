@@ -33,7 +33,7 @@ impl Target {
     }
 
     /// Makes every check that opening makes, and touches nothing.
-    pub(crate) fn plan(&self) -> Result<Planned> {
+    pub(crate) fn plan(&self, fills: bool) -> Result<Planned> {
         if self.spec == NULL {
             return Ok(Planned { info: self.null(), destroys: None, file: None });
         }
@@ -44,7 +44,7 @@ impl Target {
                 file: None,
             });
         }
-        let planned = drive::plan_open(&self.spec, &self.open_request())?;
+        let planned = drive::plan_open(&self.spec, &self.open_request(fills))?;
         if planned.info.allowed == Safety::Borrows {
             self.place()?.check(Path::new(&self.spec))?;
         }
@@ -60,7 +60,7 @@ impl Target {
         TargetInfo::null(self.size.unwrap_or(NULL_BYTES))
     }
 
-    fn open_request(&self) -> OpenRequest {
+    fn open_request(&self, fills: bool) -> OpenRequest {
         // A directory grants scratch at most; a device is only written when it is given by name.
         let wants = match (&self.destroy, self.borrow) {
             (Some(_), _) => Safety::Destroys,
@@ -68,7 +68,7 @@ impl Target {
             (None, false) => Safety::Scratch,
         };
         let destroy = self.destroy.clone();
-        OpenRequest { size: self.size, wants, destroy, no_iommu: self.no_iommu }
+        OpenRequest { size: self.size, wants, destroy, no_iommu: self.no_iommu, fills }
     }
 }
 
@@ -81,12 +81,14 @@ pub(crate) enum Stand {
 }
 
 impl Stand {
-    /// Opens the target of a request; a file must be the one that was planned for.
+    /// Opens the target of a request; a file must be the one that was planned for. Work that `fills` may
+    /// take all that is free.
     pub(crate) fn open(
         request: &Request,
         interrupt: &Arc<AtomicBool>,
         observer: Box<dyn Observer>,
         planned: Option<FileIdentity>,
+        fills: bool,
     ) -> Result<Stand> {
         let (target, interrupt) = (&request.target, Arc::clone(interrupt));
         let seed = request.instrument.seed;
@@ -102,11 +104,12 @@ impl Stand {
                     let text = format!("{} has no backend {}", target.spec, backend.name());
                     return Err(LabError::usage(text).advise("this without --backend"));
                 }
-                let opened = drive::open_pci(&target.spec, &target.open_request())?;
+                let opened = drive::open_pci(&target.spec, &target.open_request(fills))?;
                 Machine::pci(opened, options, interrupt, observer)?
             }
             false => {
-                let opened = drive::open_planned(&target.spec, &target.open_request(), planned)?;
+                let opened =
+                    drive::open_planned(&target.spec, &target.open_request(fills), planned)?;
                 Machine::new(opened, options, interrupt, observer)?
             }
         };
@@ -171,6 +174,7 @@ fn ram_disc(interrupt: &Arc<AtomicBool>) -> Option<Machine> {
             wants: Safety::Scratch,
             destroy: None,
             no_iommu: false,
+            fills: false,
         };
         let planned = drive::plan_open(place, &request).ok()?;
         planned.info.ram.then(|| drive::open(place, &request).ok()).flatten()

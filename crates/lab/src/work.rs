@@ -35,6 +35,10 @@ pub(crate) trait Script {
     fn provokes(&self) -> &'static [FindingKind] {
         &[]
     }
+    /// Whether it may fill a file system.
+    fn fills(&self) -> bool {
+        false
+    }
 }
 
 impl<'a> Work<'a> {
@@ -70,6 +74,10 @@ impl<'a> Work<'a> {
     pub(crate) fn provokes(&self) -> &'static [FindingKind] {
         self.0.provokes()
     }
+
+    pub(crate) fn fills(&self) -> bool {
+        self.0.fills()
+    }
 }
 
 struct Scripted<'a> {
@@ -96,6 +104,10 @@ impl Script for Scripted<'_> {
 
     fn provokes(&self) -> &'static [FindingKind] {
         self.method.info().provokes
+    }
+
+    fn fills(&self) -> bool {
+        self.method.info().fills
     }
 }
 

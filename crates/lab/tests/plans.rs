@@ -439,6 +439,7 @@ fn plans_hold_in_a_directory() {
         wants: Safety::Scratch,
         destroy: None,
         no_iommu: false,
+        fills: false,
     };
     let (ran, _) = real_plans_hold(spec, &request);
     assert!(ran.contains(&"quick") && ran.contains(&"speed"), "{ran:?}");
@@ -488,7 +489,8 @@ fn plans_hold_on_a_loop_device() {
         Err(why) => return println!("skipped: no loop device: {why}"),
     };
     let destroy = Some(REAL_BYTES.to_string());
-    let request = OpenRequest { size: None, wants: Safety::Destroys, destroy, no_iommu: false };
+    let request =
+        OpenRequest { size: None, wants: Safety::Destroys, destroy, no_iommu: false, fills: false };
     let before = device.written();
     let (ran, written) = real_plans_hold(&device.path, &request);
     assert!(ran.contains(&"quick") && ran.contains(&"sustain"), "{ran:?}");

@@ -34,6 +34,8 @@ pub struct MethodInfo {
     pub answer: fn(&Outcome) -> Option<Answer>,
     /// Findings that it provokes to find its answer, such as an overload: they are no doubt about it.
     pub provokes: &'static [FindingKind],
+    /// Whether it may fill a file system, where other methods leave 10% free.
+    pub fills: bool,
     /// Whether it compares with a RAM disc, see [`rig::Rig::reference`].
     pub wants_reference: bool,
 }
@@ -53,6 +55,7 @@ impl MethodInfo {
         primary: &[],
         answer: |_| None,
         provokes: &[],
+        fills: false,
         wants_reference: false,
     };
 

@@ -108,6 +108,9 @@ pub fn throughput(bytes_per_s: f64) -> String {
 
 /// A latency with three significant digits and its unit: `812 ns`, `83.1 us`, `1.20 s`.
 pub fn latency(ns: f64) -> String {
+    if ns < 0.0 {
+        return format!("-{}", latency(-ns));
+    }
     let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
     let fits = |scale: f64| ns / scale < 999.5;
     let (unit, scale) = units.into_iter().find(|u| fits(u.1)).unwrap_or(units[3]);
@@ -216,6 +219,7 @@ mod tests {
         assert_eq!(throughput(12_345.6e6), "12,346 MB/s");
         assert_eq!(latency(83_120.0), "83.1 us");
         assert_eq!(latency(812.0), "812 ns");
+        assert_eq!(latency(-2738.0), "-2.74 us");
         assert_eq!(latency(1.2e9), "1.20 s");
         assert_eq!(span(1084.0), "18:04");
     }

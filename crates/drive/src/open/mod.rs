@@ -39,6 +39,9 @@ pub struct OpenRequest {
     pub destroy: Option<String>,
     /// A drive without an IOMMU may be taken from the kernel (`--no-iommu`).
     pub no_iommu: bool,
+    /// A scratch file of a given size may take all that is free, where 10% stay free otherwise: not on
+    /// the file system of the root.
+    pub fills: bool,
 }
 
 /// A target that passed every check and was not touched.

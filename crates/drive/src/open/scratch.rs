@@ -4,7 +4,8 @@
 //! unlinked at once, so that a kill leaves nothing. On file systems that cannot use an unlinked
 //! file it keeps its name until the guard is dropped; a kill in between leaves an orphan, a name of
 //! our pattern without a lock, which the next run removes. Rule 5 of safety: 10% of the file system
-//! stay free, which is more than 1 GiB on one larger than 10 GiB.
+//! stay free, which is more than 1 GiB on one larger than 10 GiB. The one exception is `fake`, which can
+//! test what it fills only: it may take the rest, if asked for by size, but not of the root's file system.
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
@@ -28,6 +29,8 @@ const GIB: u64 = 1 << 30;
 const DEFAULT_BYTES: u64 = GIB;
 /// The least that a run takes by default: on a smaller file the times of single erase blocks decide.
 const DEFAULT_BYTES_MIN: u64 = 16 * MIB;
+/// Share (1/n) of the free space that a file system needs itself for a file that fills it, or 1 MiB.
+const OWN_SHARE: u64 = 256;
 /// Maximum file size on FAT, in whole MiB.
 const FAT_BYTES_MAX: u64 = 4 * GIB - MIB;
 const PREFIX: &str = ".ssdyno-scratch-";
@@ -41,7 +44,7 @@ pub(super) fn plan(
     let location = machine.locate(path)?;
     accessat(CWD, path, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
         .map_err(|e| not_writable(path, &location.filesystem, e))?;
-    let bytes = size(spec, &location.filesystem, request.size)?;
+    let bytes = size(spec, &location.filesystem, request)?;
     let stack = location.stack;
     let facts = Facts {
         spec,
@@ -74,11 +77,13 @@ pub(super) fn direct_bytes(filesystem: &FileSystem, stack: &Stack) -> u32 {
 }
 
 /// The size of the scratch file, as requested or by default, if it leaves enough space free.
-fn size(spec: &str, filesystem: &FileSystem, requested: Option<u64>) -> Result<u64, DriveError> {
+fn size(spec: &str, filesystem: &FileSystem, request: &OpenRequest) -> Result<u64, DriveError> {
     let (total, free) = (filesystem.bytes.unwrap_or(0), filesystem.free_bytes.unwrap_or(0));
     let largest = if filesystem.kind == "vfat" { FAT_BYTES_MAX } else { u64::MAX };
-    let fits = room(total, free).min(largest);
-    let wanted = match requested {
+    let fills = request.fills && request.size.is_some() && filesystem.mount != "/";
+    let kept = if fills { (free / OWN_SHARE).max(MIB) } else { kept_free(total) };
+    let fits = whole_mib(free.saturating_sub(kept)).min(largest);
+    let wanted = match request.size {
         Some(bytes) => whole_mib(bytes).max(MIB),
         None => fits.clamp(DEFAULT_BYTES_MIN, DEFAULT_BYTES),
     };
@@ -92,7 +97,7 @@ fn size(spec: &str, filesystem: &FileSystem, requested: Option<u64>) -> Result<u
         );
         return Err(DriveError::NoRoom { text, fits: 0 });
     }
-    let kept = units::decimal(kept_free(total));
+    let kept = units::decimal(kept);
     let text = format!(
         "no room in {spec} for a scratch file of {}: {} of {} are free, and {kept} must stay free",
         units::binary(wanted),
@@ -252,7 +257,7 @@ mod tests {
     #[test]
     fn ten_percent_stay_free() {
         let size = |total, free, requested| {
-            size("d", &filesystem("ext4", total * GIB, free * GIB), requested)
+            size("d", &filesystem("ext4", total * GIB, free * GIB), &asked(requested))
                 .map_err(|e| e.to_string())
         };
         assert_eq!(size(100, 50, None), Ok(GIB));
@@ -265,7 +270,8 @@ mod tests {
 
     #[test]
     fn a_small_file_system_gives_what_fits_down_to_16_mib() {
-        let size = |total, free| size("d", &filesystem("tmpfs", total * MIB, free * MIB), None);
+        let size =
+            |total, free| size("d", &filesystem("tmpfs", total * MIB, free * MIB), &asked(None));
         assert_eq!(size(600, 600).ok(), Some(540 * MIB), "a RAM disc of 600 MiB");
         assert_eq!(size(2048, 1024).ok(), Some(819 * MIB));
         assert_eq!(size(100, 26).ok(), Some(16 * MIB));
@@ -275,12 +281,12 @@ mod tests {
     #[test]
     fn the_advised_size_is_accepted() {
         let small = filesystem("ext4", 2 * GIB, GIB);
-        let Err(DriveError::NoRoom { fits, .. }) = size("d", &small, Some(GIB)) else {
+        let Err(DriveError::NoRoom { fits, .. }) = size("d", &small, &asked(Some(GIB))) else {
             panic!("no room")
         };
-        assert_eq!(size("d", &small, Some(fits)).ok(), Some(fits));
+        assert_eq!(size("d", &small, &asked(Some(fits))).ok(), Some(fits));
         let full = filesystem("ext4", 2 * GIB, 0);
-        let Err(DriveError::NoRoom { fits, .. }) = size("d", &full, Some(1)) else {
+        let Err(DriveError::NoRoom { fits, .. }) = size("d", &full, &asked(Some(1))) else {
             panic!("full")
         };
         assert_eq!(fits, 0);
@@ -298,11 +304,30 @@ mod tests {
         assert_eq!(free(9_999_999_999), 0);
     }
 
+    fn asked(size: Option<u64>) -> OpenRequest {
+        OpenRequest { size, wants: Safety::Scratch, destroy: None, no_iommu: false, fills: false }
+    }
+
+    #[test]
+    fn only_who_may_fill_takes_the_last_tenth_and_not_of_the_root() {
+        let stick = FileSystem { mount: "/mnt".into(), ..filesystem("exfat", 64 * GIB, 60 * GIB) };
+        let root = FileSystem { mount: "/".into(), ..stick.clone() };
+        let request = |fills, size| OpenRequest { fills, ..asked(size) };
+        let most = 60 * GIB - 60 * GIB / 256;
+        let all = Some(most);
+        assert_eq!(size("d", &stick, &request(true, all)).ok(), all);
+        assert!(size("d", &stick, &request(true, Some(most + MIB))).is_err());
+        assert!(size("d", &stick, &request(false, all)).is_err());
+        assert!(size("d", &root, &request(true, all)).is_err());
+        // By default nothing is filled.
+        assert_eq!(size("d", &stick, &request(true, None)).ok(), Some(GIB));
+    }
+
     #[test]
     fn a_file_system_that_reports_no_size_has_no_room() {
-        let error = size("d", &filesystem("9p", 0, 0), Some(MIB)).expect_err("no size");
+        let error = size("d", &filesystem("9p", 0, 0), &asked(Some(MIB))).expect_err("no size");
         assert!(error.to_string().contains("a 9p file system, which reports no free"), "{error}");
-        let full = size("d", &filesystem("9p", 10 * GIB, 0), Some(MIB)).expect_err("full");
+        let full = size("d", &filesystem("9p", 10 * GIB, 0), &asked(Some(MIB))).expect_err("full");
         assert!(full.to_string().starts_with("no room in d for a scratch file of"), "{full}");
     }
 
@@ -316,8 +341,8 @@ mod tests {
     #[test]
     fn a_file_on_fat_stays_below_4_gib() {
         let card = filesystem("vfat", 64 * GIB, 60 * GIB);
-        assert!(size("d", &card, Some(4 * GIB)).is_err());
-        assert_eq!(size("d", &card, Some(4 * GIB - MIB)).ok(), Some(4 * GIB - MIB));
+        assert!(size("d", &card, &asked(Some(4 * GIB))).is_err());
+        assert_eq!(size("d", &card, &asked(Some(4 * GIB - MIB))).ok(), Some(4 * GIB - MIB));
     }
 
     #[test]

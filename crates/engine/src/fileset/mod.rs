@@ -153,8 +153,13 @@ impl FileSet {
         let opened = if there > 0 && !known.ours && known.overwrites() {
             given_away(path, &known.seen, &self.given(&known.seen))?
         } else if known.seen.device || (there > 0 && !known.overwrites()) {
-            let request =
-                OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false };
+            let request = OpenRequest {
+                size: None,
+                wants: Safety::Reads,
+                destroy: None,
+                no_iommu: false,
+                fills: false,
+            };
             drive::open(&path.to_string_lossy(), &request).map_err(refused)?
         } else {
             return Ok(());
@@ -196,11 +201,21 @@ impl FileSet {
         }
         let directory = directory(path);
         // The smallest scratch file: this asks only for the drive under the directory.
-        let request =
-            OpenRequest { size: Some(1), wants: Safety::Scratch, destroy: None, no_iommu: false };
+        let request = OpenRequest {
+            size: Some(1),
+            wants: Safety::Scratch,
+            destroy: None,
+            no_iommu: false,
+            fills: false,
+        };
         // Where there is no room for even that, the file may still be there.
-        let there =
-            OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false };
+        let there = OpenRequest {
+            size: None,
+            wants: Safety::Reads,
+            destroy: None,
+            no_iommu: false,
+            fills: false,
+        };
         let planned = drive::plan_open(&directory.to_string_lossy(), &request)
             .or_else(|full| drive::plan_open(&path.to_string_lossy(), &there).map_err(|_| full));
         let mut info = planned.map_err(refused)?.info;
@@ -326,8 +341,13 @@ fn look_at(path: &Path) -> Result<Known> {
     };
     known.seen.device = meta.file_type().is_block_device();
     if known.seen.device {
-        let request =
-            OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false };
+        let request = OpenRequest {
+            size: None,
+            wants: Safety::Reads,
+            destroy: None,
+            no_iommu: false,
+            fills: false,
+        };
         let planned = drive::plan_open(&path.to_string_lossy(), &request).map_err(refused)?;
         known.seen.bytes = Some(planned.info.bytes);
     } else if meta.is_file() {
@@ -358,6 +378,7 @@ fn given_away(path: &Path, seen: &FileSeen, given: &[String]) -> Result<Opened> 
         wants: Safety::Destroys,
         destroy: Some(word.clone()),
         no_iommu: false,
+        fills: false,
     };
     let right = given.iter().find(|word| drive::plan_open(&spec, &request(word)).is_ok());
     // Without a right one the first is refused, and the error says why.

@@ -28,14 +28,15 @@ pub(super) fn plan(spec: &str, changed: bool, permissions: &Permissions) -> Resu
     let no_iommu = *no_iommu;
     let mut wrong = None;
     for word in destroy {
-        let request = OpenRequest { size: None, wants, destroy: Some(word.clone()), no_iommu };
+        let request =
+            OpenRequest { size: None, wants, destroy: Some(word.clone()), no_iommu, fills: false };
         match drive::plan_open(spec, &request) {
             Ok(planned) => return Ok(PlannedDrive { planned, request }),
             Err(error) => wrong = wrong.or(Some(error)),
         }
     }
     // A drive bound before is read without a word.
-    let request = OpenRequest { size: None, wants, destroy: None, no_iommu };
+    let request = OpenRequest { size: None, wants, destroy: None, no_iommu, fills: false };
     match (drive::plan_open(spec, &request), wrong) {
         (Ok(planned), None) => Ok(PlannedDrive { planned, request }),
         (_, Some(error)) | (Err(error), None) => Err(refused(error)),

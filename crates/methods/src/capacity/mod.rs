@@ -45,7 +45,8 @@ static INFO: MethodInfo = MethodInfo {
             capacity; one that forgets what lies beyond its memory shows none, unless it has a cache of \
             16 MiB or more. What comes out is the real capacity, and the probability of finding a drive \
             on which one place in a hundred is bad. On a directory a scratch file is written and read as \
-            a whole, which says nothing about the space beside it. A device must be lent with --borrow \
+            a whole, which says nothing about the space beside it; with --size it may take all that is \
+            free, where other methods leave 10%, except on the file system of the root. A device must be lent with --borrow \
             (its blocks are in a journal first, and get their content back) or given away with --destroy.",
     safety: Safety::Borrows,
     seconds: SECONDS,
@@ -54,6 +55,7 @@ static INFO: MethodInfo = MethodInfo {
     metrics: &[&METRICS],
     answer: summary::answer,
     provokes: &[FindingKind::ContentLost],
+    fills: true,
     ..MethodInfo::EMPTY
 };
 
@@ -61,7 +63,8 @@ const METRICS: [MetricInfo; 5] = [
     MetricInfo::new(
         "fake-capacity",
         Unit::Bytes,
-        "bytes that are real: those announced, or as far as the content shows, within the interval",
+        "bytes of the drive that are real: those announced, or as far as the content shows, within the \
+         interval; absent where a file was tested",
     ),
     MetricInfo::new("fake-tested", Unit::Bytes, "bytes written and read again"),
     MetricInfo::new(
@@ -208,6 +211,8 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
     let (sum, top) = (found.sum(), layout.bytes - layout.bytes.min(layout::TOP));
     let capacity = found.capacity(top);
     let ends = match capacity {
+        // Addresses within a file say nothing about those of the drive.
+        _ if layout.whole => None,
         Capacity::Real => Some((layout.bytes, layout.bytes)),
         Capacity::Wrapped(real) => real.map(|real| (real, real)),
         Capacity::Ends(low, high) => Some((low, high)),

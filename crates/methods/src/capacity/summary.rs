@@ -21,7 +21,15 @@ pub(super) fn verdict(layout: &Layout, found: &Found, capacity: Capacity) -> Ver
             (VerdictKind::CapacityReal, text)
         }
         Capacity::Real => (VerdictKind::CapacityReal, real(layout, places)),
-        Capacity::Wrapped(Some(real)) => {
+        Capacity::Ends(..) | Capacity::Holes if layout.whole => {
+            let text = format!(
+                "{} of {announced} of the file were lost. Where a file lies on the drive is the file \
+                 system's choice, so this may be a false capacity or bad memory.",
+                decimal(found.sum().lost)
+            );
+            (VerdictKind::ContentLost, text)
+        }
+        Capacity::Wrapped(Some(real)) if !layout.whole => {
             let text = format!(
                 "Addresses repeat after {}: the drive has that much, not {announced}. Whatever is \
                  written beyond overwrites what was written before.",
@@ -29,7 +37,7 @@ pub(super) fn verdict(layout: &Layout, found: &Found, capacity: Capacity) -> Ver
             );
             (VerdictKind::Aliasing, text)
         }
-        Capacity::Wrapped(None) => {
+        Capacity::Wrapped(_) => {
             let text = format!(
                 "Content comes back at other addresses: {bad} of {places} places hold what was \
                  written elsewhere."
@@ -60,8 +68,13 @@ pub(super) fn verdict(layout: &Layout, found: &Found, capacity: Capacity) -> Ver
     }
     verdict.evidence.push(Evidence::new("certainty", layout.certainty(), Unit::Number));
     verdict.explains.push(Explained { metric: "fake-capacity".into(), share: None });
-    if capacity != Capacity::Real || layout.whole {
-        return verdict;
+    match (capacity, layout.whole) {
+        (Capacity::Real, false) => {}
+        (Capacity::Ends(..) | Capacity::Holes, true) => {
+            let next = "fake on the drive itself, unmounted: it tells the two apart";
+            return Verdict { next_test: Some(next.into()), ..verdict };
+        }
+        _ => return verdict,
     }
     let next = "a file as large as the drive, written and read again, finds bad memory anywhere";
     Verdict { next_test: Some(next.into()), ..verdict }
@@ -88,7 +101,7 @@ fn real(layout: &Layout, places: usize) -> String {
 /// The answer: whether the announced bytes are there.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Is the capacity real?");
-    draft.find("fake-tested")?;
+    let tested = draft.value("fake-tested")?;
     let capacity = draft.find("fake-capacity");
     let kind = out.verdicts.first().map(|verdict| &verdict.kind);
     let bytes = capacity.and_then(|m| m.value).map(|bytes| decimal(bytes as u64));
@@ -97,13 +110,20 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         (Some(VerdictKind::CapacityReal), Some(bytes)) => {
             format!("The capacity of {bytes} is real.")
         }
+        (Some(VerdictKind::CapacityReal), None) => {
+            format!("All {} written to the file came back.", decimal(tested as u64))
+        }
         (Some(VerdictKind::Aliasing), Some(bytes)) => {
             format!("Counterfeit: {only} {bytes} are real.")
         }
         (Some(VerdictKind::Aliasing), None) => {
-            "Counterfeit: addresses share their memory.".to_string()
+            "Counterfeit: addresses share their memory, or have none.".to_string()
         }
-        _ => "The drive loses content.".to_string(),
+        _ => format!(
+            "The drive loses content: {} of {} did not come back.",
+            decimal(draft.value("fake-lost").unwrap_or(0.0) as u64),
+            decimal(tested as u64)
+        ),
     };
     let chart = Chart::bars("Bytes that came back, of those written", Unit::Bytes)
         .source("fake-tested", "written")

@@ -52,3 +52,15 @@ fn memory_that_keeps_only_the_first_writes_is_no_genuine_drive() {
     assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST");
     assert_eq!(out.warnings[0].kind.name(), "content-lost");
 }
+
+#[test]
+fn a_file_that_lost_content_says_nothing_about_the_capacity() {
+    let mut fake = Fake::new(Traits::default()).that_keeps(10);
+    let mut out = Outcome::default();
+    perform(&super::Fake, &mut fake, &Options::default(), &mut out).expect("it answers");
+    assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST");
+    assert!(out.verdicts[0].text.contains("a false capacity or bad memory"), "{:?}", out.verdicts);
+    assert!(out.metrics.iter().all(|metric| metric.name != "fake-capacity"));
+    let headline = out.answer.expect("an answer").headline;
+    assert!(headline.starts_with("The drive loses content: "), "{headline}");
+}

@@ -63,6 +63,10 @@ pub fn record(
 fn announcement(request: &Request, planned: &Planned<'_>) -> String {
     let (spec, plan) = (&request.target.spec, &planned.plan);
     let mut text = present::announce(planned.name(), spec, plan, planned.health());
+    if let Some((left, mount)) = planned.fills() {
+        let left = units::decimal(left);
+        text += &format!("\nfills     {}: {left} stay free there meanwhile", emit::plain(mount));
+    }
     if let Some(directory) = planned.borrows_into() {
         let (bytes, directory) = (units::binary(plan.region_bytes), directory.display());
         text += &format!("\nborrows   {bytes} of {spec}, kept meanwhile in {directory}");

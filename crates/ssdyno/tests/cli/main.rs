@@ -16,6 +16,7 @@ mod fio_virtual;
 mod fit;
 mod guard;
 mod hostile;
+mod inside;
 mod io_words;
 mod kill;
 mod live;

@@ -1,0 +1,104 @@
+//! The methods that look inside a drive, as a user runs them: on a loop device that was given away, on a
+//! directory, and on a file system that one of them fills. How fast they are is not looked at.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::{Loop, MIB, Mounted, Place, metric, or_skip, root, verdicts};
+
+const BYTES: u64 = 64 * MIB;
+
+/// The record of a method on a target, whole and with an answer.
+fn run(place: &Place, target: &str, method: &str, more: &[&str]) -> Value {
+    let words = ["run", target, "-m", method, "--json", "--quiet"];
+    let record = place.ssdyno(&[&words[..], more].concat()).good().json();
+    assert_eq!(record["complete"], true, "{method}: {record}");
+    assert_eq!(record["errors"].as_array().map(Vec::len), Some(0), "{method}");
+    assert!(record["answer"]["headline"].is_string(), "{method}: {}", record["answer"]);
+    record
+}
+
+/// Those that end soon, each with its words to be short.
+const SHORT: [(&str, &[&str]); 7] = [
+    ("wear", &["--amount", "80MiB"]),
+    ("restore", &[]),
+    ("fake", &[]),
+    ("iometer", &["--time", "1s"]),
+    ("curve", &["--time", "1s"]),
+    ("power", &["--time", "1s"]),
+    ("sdclass", &["--time", "1s"]),
+];
+
+#[test]
+fn on_a_loop_device_each_ends_with_an_answer() {
+    or_skip!(root());
+    let device = or_skip!(Loop::new(BYTES, "", &[]));
+    let place = Place::new();
+    let away = format!("--destroy={BYTES}");
+    let devices_alone: [(&str, &[&str]); 3] = [
+        ("geometry", &["--time", "1s"]),
+        ("cluster", &["--time", "1s", "--size", "16MiB"]),
+        ("stream", &[]),
+    ];
+    for (method, more) in SHORT.into_iter().chain(devices_alone) {
+        let record = run(&place, &device.path, method, &[more, &[&away]].concat());
+        match method {
+            "wear" => {
+                assert_eq!(verdicts(&record)[0], "ENDURED");
+                assert_eq!(metric(&record, "wear-written"), Some(80.0 * MIB as f64));
+            }
+            "fake" => {
+                assert_eq!(verdicts(&record)[0], "CAPACITY REAL");
+                assert_eq!(metric(&record, "fake-capacity"), Some(BYTES as f64));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn an_image_restored_to_a_loop_device_is_its_source() {
+    or_skip!(root());
+    let device = or_skip!(Loop::new(BYTES, "", &[]));
+    let place = Place::new();
+    let source: Vec<u8> = (0..20 * MIB).map(|i| (i / 4096 * 7 + i % 251) as u8).collect();
+    fs::write(place.path("source"), &source).expect("a file");
+    let (from, image) = (place.text("source"), place.text("image"));
+    place.ssdyno(&["image", "make", &from, &image]).good();
+    let away = format!("--destroy={BYTES}");
+    run(&place, &device.path, "restore", &["--image", &image, &away]);
+    let written = fs::read(&device.path).expect("the device");
+    assert!(written[..source.len()] == source[..], "the device differs from the source");
+}
+
+#[test]
+fn in_a_directory_each_ends_with_an_answer_and_leaves_nothing() {
+    let place = Place::new();
+    for (method, more) in SHORT {
+        let record = run(&place, ".", method, &[more, &["--size", "64MiB"]].concat());
+        assert_eq!(place.left_behind(), Vec::<String>::new(), "{method}");
+        if method == "fake" {
+            // A file is not the drive: nothing is said about its capacity.
+            assert_eq!(metric(&record, "fake-capacity"), None);
+        }
+    }
+    for method in ["geometry", "cluster"] {
+        place.ssdyno(&["run", ".", "-m", method]).refuses(3, "needs a whole drive");
+    }
+}
+
+#[test]
+fn fake_fills_a_mounted_drive_where_other_methods_leave_a_tenth_free() {
+    or_skip!(root());
+    let device = or_skip!(Loop::new(BYTES, "mkfs.ext4 -q -m 0", &[]));
+    let mounted = or_skip!(Mounted::new(&[&device.path]));
+    let place = Place::new();
+    // 51 of the 54 MiB that ext4 leaves of 64.
+    let words = ["run", mounted.text(), "--size", "51MiB"];
+    place.ssdyno(&[&words[..], &["-m", "speed"]].concat()).refuses(3, "must stay free");
+    let said = place.ssdyno(&[&words[..], &["-m", "fake"]].concat()).good();
+    let line = format!("fills     {}: ", mounted.text());
+    assert!(said.err.contains(&line), "{said:?}");
+    assert!(said.out.contains("All 53.5 MB written to the file came back."), "{said:?}");
+}
