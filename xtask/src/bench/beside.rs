@@ -34,7 +34,7 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
         println!("skipped: {why}");
         return Ok(ExitCode::SUCCESS);
     }
-    let said = guest::script("guest/benches/beside.sh")?;
+    let said = guest::script("guest/benches/beside.sh", None)?;
     let table = table(&said);
     println!("{said}\n{table}");
     if effort.repeats > 1 {

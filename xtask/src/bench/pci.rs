@@ -23,7 +23,7 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
         println!("skipped: {why}");
         return Ok(ExitCode::SUCCESS);
     }
-    let said = guest::script("guest/benches/pci.sh", &tools::build()?)?;
+    let said = guest::script("guest/benches/pci.sh", Some(&tools::build()?))?;
     let figures = figures(&said);
     let mut table = String::from(
         "| random reads | kernel, IOPS | without it, IOPS | time of an operation | goal | |\n|---|---|---|---|---|---|\n",

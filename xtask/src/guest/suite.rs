@@ -146,11 +146,11 @@ fn ready_for(path: &Path, binary: Option<&Path>) -> Result<Ready> {
     Ok(ready)
 }
 
-/// Runs a script of the project with this binary of ssdyno, and returns its output.
-pub fn script(path: &str, binary: &Path) -> Result<String> {
+/// Runs a script of the project with this binary of ssdyno, or that of the tests, and returns its output.
+pub fn script(path: &str, binary: Option<&Path>) -> Result<String> {
     let path = root().join(path);
     let case = Case { script: Script::read(&path)?, drive: None };
-    let Outcome { status, said } = session::run(&case, &ready_for(&path, Some(binary))?)?;
+    let Outcome { status, said } = session::run(&case, &ready_for(&path, binary)?)?;
     ensure!(status == 0, "{} failed:\n{said}", path.display());
     Ok(said)
 }
