@@ -4,8 +4,7 @@
 //! terminal, a CSV file or a page, so that it cannot steer what shows it. Files are replaced as a
 //! whole by [`replace`], so that a reader, a full disk or a kill never sees half of one, and nothing
 //! is written through a symbolic link that somebody else may have placed. A misspelt name is answered
-//! with the [`nearest`] known one. Nothing here knows what the
-//! text or the file is about.
+//! with the [`nearest`] known one. The meaning of a text or a file is not known here.
 
 #![forbid(unsafe_code)]
 

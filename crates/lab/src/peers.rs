@@ -39,6 +39,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const DECISIVE: [&str; 7] =
     ["link", "state before", "file system", "page cache", "size", "machine", "backend"];
 
+/// Those that belong to the machine around the drive.
+const HOST: [&str; 2] = ["machine", "backend"];
+
 /// The peers of a run whose answer is complete.
 pub(crate) fn of(store: &Store, number: i64, run: &Run, model: Option<&Run>) -> Vec<Peer> {
     let Some(answer) = &run.answer else { return Vec::new() };
@@ -121,7 +124,10 @@ fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
 /// Conditions of this list that are known for both and differ.
 fn differing(run: &Run, other: &Run, conditions: &[&str]) -> Vec<String> {
     let found = differences(std::slice::from_ref(run), std::slice::from_ref(other));
-    let known = found.into_iter().filter(|d| conditions.contains(&d.what));
+    // The figures of a virtual drive do not depend on the machine that simulates it.
+    let simulated = [run, other].iter().any(|run| run.target.kind == TargetKind::Virtual);
+    let decides = |what| conditions.contains(&what) && !(simulated && HOST.contains(&what));
+    let known = found.into_iter().filter(|d| decides(d.what));
     known.filter_map(|d| Some(format!("{}: {} here, {} there", d.what, d.a?, d.b?))).collect()
 }
 

@@ -1,5 +1,5 @@
-//! What the store teaches a run: the interval for the next one, learnt from comparable runs and no others,
-//! and the ceiling of a host, from other drives on the same port.
+//! Earlier runs in the store: they give the interval for the next run, if they are comparable, and the
+//! ceiling of a host, if they are of other drives on the same port.
 
 use std::path::Path;
 use std::sync::Arc;

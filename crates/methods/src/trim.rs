@@ -71,7 +71,7 @@ static INFO: MethodInfo = MethodInfo {
     metrics: &[&[
         MetricInfo::new(
             "trim-canary.{zeros,kept}",
-            Unit::Number,
+            Unit::Share,
             "share of discarded blocks that read as zeros; that still hold their content",
         ),
         MetricInfo::new(
@@ -198,7 +198,7 @@ impl Session<'_> {
         for (statistic, bytes) in [(Statistic::Zeros, zero_bytes), (Statistic::Kept, kept_bytes)] {
             let share = bytes as f64 / looked_bytes as f64;
             let key = MetricKey::parse("trim-canary").with(statistic);
-            self.put(key, Unit::Number, Some(share));
+            self.put(key, Unit::Share, Some(share));
         }
     }
 }

@@ -423,7 +423,16 @@ mod tests {
     #[test]
     fn every_preset_is_well_formed_and_named_after_its_file() {
         for name in DriveSpec::presets() {
-            let spec = DriveSpec::preset(name).expect("well formed");
+            let spec = match DriveSpec::preset(name) {
+                Ok(spec) => spec,
+                // Larger than the memory of such a system.
+                Err(e)
+                    if cfg!(target_pointer_width = "32") && e.to_string().contains("32 bits") =>
+                {
+                    continue;
+                }
+                Err(e) => panic!("{e}"),
+            };
             assert_eq!(spec.name, name);
             assert!(!spec.model.is_empty() && !spec.about.is_empty(), "{name} is not explained");
             let lines = spec.figures();

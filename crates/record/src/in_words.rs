@@ -14,14 +14,7 @@ impl MetricKey {
     pub fn in_words(&self) -> String {
         let subject = match &self.subject {
             Subject::Cell(cell) => cell_in_words(cell, self.direction()),
-            Subject::Named(name) => {
-                let words = name.split(['-', '_', '.', ' ']).filter(|word| !word.is_empty());
-                // A single word is a name that somebody gave.
-                let alone = words.clone().count() == 1;
-                let words = words.map(|text| if alone { text.into() } else { word(text) });
-                let words = words.chain(self.op.map(|op| ops(op).into()));
-                words.collect::<Vec<_>>().join(" ")
-            }
+            Subject::Named(name) => named_in_words(name, self.op),
         };
         let clock = self.clock.map(|clock| match clock {
             Clock::Service => "service time",
@@ -65,19 +58,60 @@ fn cell_in_words(cell: &CellKey, op: Option<OpKind>) -> String {
     format!("{order}{shares} {size} {op}{state} at depth {}{threads}", cell.depth)
 }
 
+/// `writes (states used)` for `states-write-used`: a method's name, an op and more words.
+fn named_in_words(name: &str, op: Option<OpKind>) -> String {
+    let words: Vec<&str> =
+        name.split(['-', '_', '.', ' ']).filter(|word| !word.is_empty()).collect();
+    // A single word is a name that somebody gave.
+    if let ([only], None) = (&words[..], op) {
+        return only.to_string();
+    }
+    let own = words.iter().position(|word| matches!(*word, "read" | "write"));
+    let (Some(at), None) = (own.filter(|at| *at > 0), op) else {
+        let words =
+            words.iter().map(|text| if words.len() == 1 { text.to_string() } else { word(text) });
+        return words.chain(op.map(|op| ops(op).into())).collect::<Vec<_>>().join(" ");
+    };
+    let op = if words[at] == "read" { OpKind::Read } else { OpKind::Write };
+    let others: Vec<&str> = [&words[..at], &words[at + 1..]].concat();
+    let of = |kind: Part| others.iter().filter(move |text| Part::of(text) == kind).copied();
+    let rest = of(Part::Other).collect::<Vec<_>>().join(" ");
+    let rest = (!rest.is_empty()).then(|| format!("({rest})"));
+    let before = of(Part::Order).chain(of(Part::Size)).map(word);
+    let all = before.chain([ops(op).to_string()]).chain(of(Part::Depth).map(word)).chain(rest);
+    all.collect::<Vec<_>>().join(" ")
+}
+
+/// The part of a phrase that a word of a name is.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Order,
+    Size,
+    Depth,
+    Other,
+}
+
+impl Part {
+    fn of(word: &str) -> Part {
+        let depth = word.strip_prefix('q').is_some_and(|n| n.parse::<u32>().is_ok());
+        match word {
+            "seq" | "rand" => Part::Order,
+            _ if depth => Part::Depth,
+            _ if word.ends_with("iB") && units::parse_bytes(word).is_ok() => Part::Size,
+            _ => Part::Other,
+        }
+    }
+}
+
 /// One word of a name.
 fn word(word: &str) -> String {
-    let depth = || word.strip_prefix('q').filter(|n| n.parse::<u32>().is_ok());
-    let size = || word.strip_suffix("iB").and_then(|_| units::parse_bytes(word).ok());
-    match word {
-        "seq" => "sequential".into(),
-        "rand" => "random".into(),
-        "snia" => "SNIA".into(),
-        _ => match (depth(), size()) {
-            (Some(depth), _) => format!("at depth {depth}"),
-            (_, Some(bytes)) => units::binary(bytes),
-            _ => word.into(),
-        },
+    match (word, Part::of(word)) {
+        ("seq", _) => "sequential".into(),
+        ("rand", _) => "random".into(),
+        ("snia", _) => "SNIA".into(),
+        (_, Part::Depth) => format!("at depth {}", &word[1..]),
+        (_, Part::Size) => units::parse_bytes(word).map_or_else(|_| word.into(), units::binary),
+        _ => word.into(),
     }
 }
 
@@ -120,7 +154,11 @@ mod tests {
             ("sustain-fresh.worst-1%", "sustain fresh, worst 1%"),
             ("cluster-knee.write", "cluster knee writes"),
             ("snia-throughput-128KiB", "SNIA throughput 128 KiB"),
-            ("sdclass-rand-read-q4", "sdclass random read at depth 4"),
+            ("sdclass-rand-read-q4", "random reads at depth 4 (sdclass)"),
+            ("test-write-4KiB-seq-q2", "sequential 4 KiB writes at depth 2 (test)"),
+            ("states-write-used", "writes (states used)"),
+            ("speed-read", "reads (speed)"),
+            ("write-heavy", "write heavy"),
             ("read.service.p99", "reads, service time p99"),
             ("my.job.write.iops", "my job writes, IOPS"),
             ("throughput", "throughput"),

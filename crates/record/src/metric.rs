@@ -18,6 +18,8 @@ kinds! { word
         Bytes = "B",
         /// A pure number: a ratio, a depth, a count.
         Number = "1",
+        /// A share of a whole: 1 is all of it.
+        Share = "share",
         /// Degrees Celsius.
         Celsius = "C",
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::kind::kinds;
 
 kinds! { word
-    /// What a method may do to the data on a drive; later classes include the earlier ones.
+    /// The worst that a method may do to the data on a drive. Each class includes those before it.
     Safety {
         /// Changes nothing.
         Reads = "reads",
@@ -35,7 +35,7 @@ pub struct Step {
 /// The cost and the steps of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What it may do to the data on the drive.
+    /// The worst that it may do to the data on the drive.
     pub safety: Safety,
     /// Expected duration in seconds.
     #[serde(deserialize_with = "crate::null::number")]

@@ -12,7 +12,7 @@ use crate::{
 pub const SCHEMA: &str = "ssdyno.run/1";
 
 kinds! { word
-    /// What the drive has been through.
+    /// History of the drive's blocks, which decides its speed.
     State {
         /// All blocks discarded.
         Fresh = "fresh",

@@ -81,7 +81,11 @@ fn by(run: &Run) -> String {
             Some(tool) => format!("measured by {tool}, not by ssdyno"),
             None => "not measured by ssdyno".to_string(),
         },
-        None => format!("measured by ssdyno {}{number}", run.environment.ssdyno),
+        None => {
+            let simulated = run.target.kind == TargetKind::Virtual;
+            let how = if simulated { "simulated" } else { "measured" };
+            format!("{how} by ssdyno {}{number}", run.environment.ssdyno)
+        }
     }
 }
 

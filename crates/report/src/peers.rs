@@ -49,7 +49,7 @@ fn of(answer: &Answer, whose: &str) -> Option<Normal> {
     let mut parts: Vec<String> =
         apart.iter().map(|(tile, theirs, _)| of_theirs(tile, *theirs)).collect();
     if rest > 0 {
-        parts.push(format!("{rest} more differ"));
+        parts.push(format!("{rest} more {}", if rest == 1 { "differs" } else { "differ" }));
     }
     let within = format!("within {:.0}%", 100.0 * EQUAL);
     match (equal.len(), parts.is_empty()) {

@@ -17,6 +17,7 @@ pub fn show(unit: Unit, value: f64) -> String {
         Unit::Bytes => bytes(value.max(0.0) as u64),
         Unit::Celsius => format!("{} C", trimmed(value)),
         Unit::Number => trimmed(value),
+        Unit::Share => share(value),
         Unit::Other(unit) => format!("{} {unit}", trimmed(value)),
     }
 }
@@ -45,6 +46,11 @@ pub(crate) fn bare(unit: Unit, value: f64) -> String {
 }
 
 /// Whole numbers without decimals, others with three significant digits.
+/// A share in percent, with three digits at most.
+pub(crate) fn share(value: f64) -> String {
+    format!("{}%", trimmed((value * 1e4).round() / 1e2))
+}
+
 fn trimmed(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 9_999.5 {
         format!("{value:.0}")
@@ -174,6 +180,9 @@ mod tests {
             (Unit::Number, 0.9961, "1.00"),
             (Unit::Number, 0.0123, "0.0123"),
             (Unit::Number, 16.0, "16"),
+            (Unit::Share, 1.0, "100%"),
+            (Unit::Share, 0.5217, "52.2%"),
+            (Unit::Share, 0.0, "0%"),
         ];
         for (unit, value, text) in table {
             assert_eq!(show(unit, value), text);

@@ -1,5 +1,5 @@
-//! The page of a repeated publication: what was published beside what came out here, in the shape of
-//! the document's own charts, then every figure, and the reasons of those that were missed.
+//! The page of a repeated publication: published and repeated figures side by side in the document's
+//! own charts, then in a table, then the reasons why some were missed.
 
 use maud::{Markup, html as markup};
 use record::{Chart, Run};
@@ -19,8 +19,7 @@ pub struct Replication {
     pub sentence: String,
     /// Whether every figure is within its tolerance.
     pub met: bool,
-    /// The document's own result, where it has one: a heading, rows of machine, tool and value, and
-    /// what the numbers hide.
+    /// The document's own result, if it has one.
     pub headline: Option<Headline>,
     /// The document's charts; their sources are in `sources`.
     pub charts: Vec<Chart>,
@@ -43,7 +42,7 @@ pub struct Headline {
     pub title: String,
     /// Machine, tool and value.
     pub rows: Vec<[String; 3]>,
-    /// What the values hide.
+    /// A difference that these values do not show.
     pub hidden: Option<String>,
 }
 
@@ -120,7 +119,7 @@ fn figures(figures: &[Figure]) -> Markup {
         ("published", Right),
         ("here", Right),
         ("off", Right),
-        ("may", Right),
+        ("allowed", Right),
         ("", Left),
         ("from", Left),
     ];

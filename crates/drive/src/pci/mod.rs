@@ -183,7 +183,7 @@ fn without_iommu(spec: &str, function: &Function, allowed: bool) -> Result<(), D
         let hint = "VT-d or AMD-Vi in the firmware and intel_iommu=on for Linux; or --no-iommu";
         return Err(refused(text, hint));
     }
-    // Elsewhere the processor's caches may not see what a drive writes.
+    // On other architectures a drive's writes may bypass the processor's caches.
     if !cfg!(target_arch = "x86_64") {
         let text = format!("{spec} has no IOMMU, and --no-iommu is for x86-64 only");
         return Err(refused(text, "its device node"));

@@ -53,7 +53,7 @@ pub(super) fn push_row(
     extremes: Option<[(f64, f64); 2]>,
 ) {
     let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
-    // What moved in a part of an interval is no rate of the drive.
+    // Bytes moved while the process stood still for part of an interval give no rate of the drive.
     let known = |value: f64| (!interval.stood_still).then_some(value);
     let ns = |value: Option<u64>| value.and_then(|v| known(v as f64));
     let mut row = Vec::with_capacity(12);

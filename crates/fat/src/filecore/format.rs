@@ -210,7 +210,7 @@ mod tests {
     use std::vec::Vec;
     use std::{collections::BTreeMap, vec};
 
-    /// A drive that keeps what was written.
+    /// A drive in memory: sector size, number of sectors, sectors written.
     struct Kept(u32, u64, BTreeMap<u64, Vec<u8>>);
 
     impl Drive for Kept {

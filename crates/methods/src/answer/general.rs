@@ -111,6 +111,7 @@ fn title(unit: Unit) -> &'static str {
         Unit::Nanoseconds => "Time of each figure",
         Unit::Bytes => "Bytes of each figure",
         Unit::Celsius => "Temperatures",
+        Unit::Share => "Shares",
         Unit::Number | Unit::Other(_) => "Figures",
     }
 }
@@ -125,6 +126,7 @@ fn shown(metric: &Metric) -> String {
         Unit::Bytes => decimal(value.max(0.0) as u64),
         Unit::Celsius => format!("{value:.0} C"),
         Unit::Number => amount(value),
+        Unit::Share => format!("{:.0}%", 100.0 * value),
         Unit::Other(unit) => format!("{} {}", amount(value), unit),
     }
 }

@@ -116,10 +116,17 @@ pub(crate) fn speed(out: &Outcome) -> Option<Answer> {
     let draft = draft
         .tile("Reads", "speed-read", Better::Higher)
         .tile("Writes", "speed-write", Better::Higher)
-        .tile("As .speed prints reads", &name_of("speed-read", Legacy), Better::Higher)
-        .tile("As .speed prints writes", &name_of("speed-write", Legacy), Better::Higher)
-        .tile("Cost of a read command", &name_of("speed-read", CommandTime), Better::Lower)
-        .tile("Cost of a write command", &name_of("speed-write", CommandTime), Better::Lower);
+        .tile("Reads as .speed prints them", &name_of("speed-read", Legacy), Better::Higher)
+        .tile("Writes as .speed prints them", &name_of("speed-write", Legacy), Better::Higher)
+        .tile("Cost of a read command", &name_of("speed-read", CommandTime), Better::Lower);
+    // 0 where no cost stands out from the time of the data.
+    let draft = match draft.part("speed-write", CommandTime) {
+        Some(ns) if ns > 0.0 => {
+            let key = name_of("speed-write", CommandTime);
+            draft.tile("Cost of a write command", &key, Better::Lower)
+        }
+        _ => draft,
+    };
     let title = "Time of a command by the size of its data";
     let mut chart = Chart::points(title, Axis::BlockSize, Unit::Nanoseconds);
     for metric in &out.metrics {

@@ -44,6 +44,8 @@ pub(crate) fn mark(out: &Outcome) -> Option<Answer> {
             },
         )
     };
+    let with_ram = ["hd-read", "fs-read"].map(|name| draft.value(&name_of(&key(name), Ram)));
+    let beside = if with_ram.iter().any(Option::is_some) { ", drive and RAM disc" } else { "" };
     let mut draft = MARKS
         .iter()
         .fold(draft, |draft, (name, label, _)| draft.tile(label, &key(name), Better::Higher));
@@ -51,8 +53,8 @@ pub(crate) fn mark(out: &Outcome) -> Option<Answer> {
         draft = draft.tile(label, &name_of(&key(name), Ratio), Better::Higher);
     }
     draft
-        .chart(bars("Whole files, drive and RAM disc", &["hd-read", "hd-write"]))
-        .chart(bars("A byte at a time, drive and RAM disc", &["fs-read", "fs-write"]))
+        .chart(bars(&format!("Whole files{beside}"), &["hd-read", "hd-write"]))
+        .chart(bars(&format!("A byte at a time{beside}"), &["fs-read", "fs-write"]))
         .say(sentence, &[bytes, ".".into()])
 }
 

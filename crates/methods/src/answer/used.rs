@@ -105,16 +105,16 @@ pub(crate) fn trim(out: &Outcome) -> Option<Answer> {
         let bars = Chart::bars(title, Unit::BytesPerSecond);
         sides.into_iter().fold(bars, |chart, (key, label)| chart.source(key, label))
     };
-    let blocks = Chart::bars("Discarded blocks", Unit::Number)
+    let blocks = Chart::bars("Discarded blocks", Unit::Share)
         .source(name_of("trim-canary", Statistic::Zeros), "read as zeros")
-        .source(name_of("trim-canary", Statistic::Kept), "kept their content");
+        .source(name_of("trim-canary", Statistic::Kept), "keep their data");
     let draft = draft
-        .tile("Discarded blocks read as zeros", "trim-canary.zeros", Better::Neither)
+        .tile("Discarded, read as zeros", "trim-canary.zeros", Better::Neither)
         .tile("Reads of data", "trim-read-mapped", Better::Neither)
         .tile("Reads of discarded blocks", "trim-read-discarded", Better::Neither)
         .tile("Random writes, used", "trim-write-used", Better::Higher)
         .tile("Random writes, restored", "trim-write-restored", Better::Higher)
-        .tile("Discarded blocks kept", "trim-canary.kept", Better::Neither);
+        .tile("Discarded, data kept", "trim-canary.kept", Better::Neither);
     let reads = [("trim-read-mapped", "blocks with data"), ("trim-read-discarded", "discarded")];
     let writes = [("trim-write-used", "used drive"), ("trim-write-restored", "after discarding")];
     draft

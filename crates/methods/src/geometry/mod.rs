@@ -71,7 +71,7 @@ const METRICS: [MetricInfo; 5] = [
     MetricInfo::new(
         "geometry-boundary-{size}",
         Unit::Nanoseconds,
-        "what crossing a boundary of that size adds, trimmed mean",
+        "time that crossing a boundary of that size adds, trimmed mean",
     ),
     MetricInfo::new(
         "geometry-page",

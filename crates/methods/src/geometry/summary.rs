@@ -55,7 +55,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         (Some(erase), None) => format!("{erase} erase blocks."),
         (None, _) => format!("Undetermined: no boundary stands out in reads of {}.", latency(read)),
     };
-    let title = "What crossing a boundary adds to a read";
+    let title = "Time that crossing a boundary adds to a read";
     let chart = out.metrics.iter().fold(
         Chart::points(title, Axis::Offset, Unit::Nanoseconds),
         |chart, metric| {

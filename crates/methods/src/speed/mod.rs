@@ -188,7 +188,7 @@ fn passes(session: &mut Session<'_>, layout: &Layout) -> Result<[f64; 2], Method
         Ok(Round::Again)
     })?;
     if run < layout.rounds {
-        let text = format!("the drive is slow: {run} passes were run, not {}", layout.rounds);
+        let text = format!("the drive is slow: {run} of {} passes run", layout.rounds);
         session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
     }
     let slowest =

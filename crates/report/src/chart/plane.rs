@@ -11,6 +11,8 @@ const LEFT: f64 = 52.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 44.0;
+/// Height of a label.
+const LABEL: f64 = 12.0;
 
 /// Height of the plot over time, and of one that accompanies another.
 const HEIGHT: f64 = 260.0;
@@ -107,6 +109,7 @@ impl Plane {
                 if right_of { (x + 6.0, Anchor::Start) } else { (x - 6.0, Anchor::End) };
             self.canvas.text("label", [x, TOP + 4.0], anchor, &mark.label);
         }
+        let mut placed: Vec<[f64; 3]> = Vec::new();
         for band in chart.bands.iter().filter(|band| !band.label.is_empty()) {
             let [x0, x1] = band.x.unwrap_or([self.x.value(0.0), self.x.value(1.0)]);
             let (left, right) = (self.at(x0, 0.0)[0], self.at(x1, 0.0)[0]);
@@ -117,12 +120,24 @@ impl Plane {
                         self.canvas.line("level", [left, y], [right, y]);
                     }
                     let above = if y - TOP > 30.0 { y - 9.0 } else { y + 12.0 };
-                    let fits = width(&band.label) <= right - left;
+                    let wide = width(&band.label);
+                    let fits = wide <= right - left;
                     let (x, anchor) = match fits {
                         true => (right - 4.0, Anchor::End),
                         false => (left + 4.0, Anchor::Start),
                     };
-                    self.canvas.text("label", [x, above], anchor, &band.label);
+                    let end = if fits { x } else { x + wide };
+                    // Levels close together have their labels side by side.
+                    let free = |end: f64| {
+                        placed.iter().all(|[from, to, y]| {
+                            (y - above).abs() >= LABEL || end <= *from || end - wide >= *to
+                        })
+                    };
+                    let shifts = (0..4).map(|n| f64::from(n) * (wide + 8.0));
+                    let room = |shift: &f64| !fits || end - shift - wide >= left;
+                    let shift = shifts.filter(room).find(|shift| free(end - shift)).unwrap_or(0.0);
+                    placed.push([end - shift - wide, end - shift, above]);
+                    self.canvas.text("label", [x - shift, above], anchor, &band.label);
                 }
                 None => {
                     let middle = (left + right) / 2.0;

@@ -3,6 +3,8 @@
 use record::{Axis, Unit};
 use workload::units::{amount, binary, decimal, latency, significant};
 
+use crate::quantity::share;
+
 /// A scale from values to shares of an axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
@@ -101,6 +103,7 @@ pub(super) fn unit_of_axis(unit: Unit, most: f64) -> (f64, &'static str) {
         Unit::Nanoseconds => of(&[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")]),
         Unit::Bytes => bytes(most),
         Unit::Celsius => (1.0, "°C"),
+        Unit::Share => (0.01, "%"),
         Unit::Number | Unit::Other(_) => (1.0, ""),
     }
 }
@@ -126,7 +129,7 @@ pub(super) fn horizontal(axis: &Axis, most: f64) -> (f64, String) {
         Axis::ShareOfBytes => (1.0, "share of the bytes, percent".into()),
         Axis::Demand => (1.0, "offered load, operations a second".into()),
         Axis::BlockSize => (1.0, "size of one transfer".into()),
-        Axis::Offset => (1.0, "distance from the boundary".into()),
+        Axis::Offset => (1.0, "spacing of the boundaries".into()),
         Axis::WorkingSet => (1.0, "size of the working set".into()),
         Axis::Workload => (1.0, String::new()),
         Axis::Other(name) => (1.0, name.replace('_', " ")),
@@ -179,6 +182,7 @@ pub(super) fn shown(unit: Unit, value: f64) -> String {
         Unit::Celsius => format!("{value:.0} °C"),
         Unit::Number if value.abs() >= 1000.0 => amount(value),
         Unit::Number => plain(three(value)),
+        Unit::Share => share(value),
         Unit::Other(unit) => format!("{} {unit}", plain(three(value))),
     }
 }

@@ -1,5 +1,5 @@
-//! Traces, the lines of a chart: the points of a series on the axis of its chart, in pieces between
-//! gaps, and reduced to what a screen can show.
+//! Traces, the lines of a chart: the points of a series on the axis of its chart, split at
+//! gaps and thinned to the width of a screen.
 
 use record::{Axis, Chart, Column, Run, Series};
 

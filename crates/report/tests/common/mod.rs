@@ -554,7 +554,7 @@ pub fn unknown() -> Run {
 pub fn hostile() -> Run {
     let evil = "</script><b>x</b>|`*\x1b[2J\u{202e}\"'&=1+1,\n";
     let mut run = answered();
-    let answer = run.answer.as_mut().expect("it is answered");
+    let answer = run.answer.as_mut().expect("answered");
     (answer.question, answer.headline) = (evil.into(), evil.into());
     answer.stamp = Stamp::Other(serde_json::json!({ evil: 1 }));
     (answer.tiles[0].label, answer.charts[0].title) = (evil.into(), evil.into());

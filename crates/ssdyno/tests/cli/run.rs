@@ -207,3 +207,27 @@ fn the_first_operation_comes_soon() {
     // A goal, not a promise: the machine that tests may be busy.
     println!("start to first I/O: {:.1} ms (median of 5, goal 20 ms)", times[2] * 1e3);
 }
+
+#[test]
+fn evidence_is_shown_where_it_is_asked_for() {
+    let place = Place::new();
+    let speed = ["run", "sim:sd-class2", "-m", "speed", "--size", "32MiB"];
+    let io = ["io", "sim:sd-class2", "--rw", "randread", "--ops", "500"];
+    for words in [&speed[..], &io] {
+        let brief = place.ssdyno(words).good().out;
+        let full = place.ssdyno(&[words, &["--verbose"]].concat()).good().out;
+        let begins = |text: &str, label: &str| text.lines().any(|line| line.starts_with(label));
+        for evidence in ["answer  ", "stamp    believable", "host    "] {
+            assert!(begins(&full, evidence), "{evidence}: {full}");
+            assert!(!begins(&brief, evidence), "{evidence}: {brief}");
+        }
+        // Verdicts by name, and metrics by key.
+        let keys =
+            if words[0] == "io" { ["iops", "p99"] } else { ["SPEED: ", "speed-read-middle"] };
+        for key in keys {
+            assert!(full.contains(key), "{key}: {full}");
+        }
+        assert!(words[0] == "io" || !keys.iter().any(|key| brief.contains(key)), "{brief}");
+        assert!(begins(&brief, "more     ssdyno show") && !begins(&full, "more "), "{full}");
+    }
+}

@@ -1,5 +1,5 @@
-//! The screen of every method's run as text: at 60, 80 and 120 columns, and into a pipe. The snapshots
-//! are read by people; a change of one is a change of what a user sees.
+//! The screen of every method's run as text: at 60, 80 and 120 columns, and into a pipe. Review
+//! every changed snapshot: users see that change.
 
 use std::path::Path;
 
@@ -57,14 +57,5 @@ fn screen(place: &Path, run: &Made, width: Option<usize>) -> String {
     let rest = rest
         .replace(&format!("run {number} "), "run N ")
         .replace(&format!("show {number} "), "show N ");
-    format!("{}\n{}", first.replace(&format!("run {number} "), "run N "), without_machine(&rest))
-}
-
-/// Where a peer was measured on another machine, the name of this one is in the text.
-fn without_machine(text: &str) -> String {
-    let (before, rest) = text.split_once("machine: ").unwrap_or((text, ""));
-    match rest.split_once("there") {
-        Some((_, after)) => format!("{before}machine: HERE, THERE{after}"),
-        None => text.to_string(),
-    }
+    format!("{}\n{rest}", first.replace(&format!("run {number} "), "run N "))
 }

@@ -114,7 +114,7 @@ fn table(figures: &[Compared], style: &Style) -> Table {
 fn sourced(figures: &[Compared], sources: bool) -> Table {
     let (left, right) = (Align::Left, Align::Right);
     let columns = [left, right, right, left, right, right, left, left];
-    let heading = ["figure", "published", "here", "", "off", "may", "", "from"];
+    let heading = ["figure", "published", "here", "", "off", "allowed", "", "from"];
     let shown = columns.len() - usize::from(!sources);
     let mut table = Table::new(&columns[..shown]).elastic(0);
     table.heading(heading.into_iter().take(shown));
