@@ -564,9 +564,8 @@ pub fn hostile() -> Run {
     (drive.vendor, drive.model, drive.serial) = (None, Some(evil.into()), Some(evil.into()));
     run.environment.cpu.model = Some(evil.into());
     plan(&mut run).command = vec!["ssdyno".into(), evil.into()];
-    run.verdicts[0].text = evil.into();
     (run.warnings[0].text, run.warnings[0].advice) = (evil.into(), Some(evil.into()));
-    run.errors[0].kind = evil.into();
+    (run.verdicts[0].text, run.errors[0].kind) = (evil.into(), evil.into());
     (run.metrics[0].name, run.series[0].name) = (evil.into(), evil.into());
     run
 }
