@@ -46,7 +46,7 @@ pub(crate) struct Align;
 
 static INFO: MethodInfo = MethodInfo {
     name: "align",
-    summary: "what do writes cost that are not aligned to the drive's pages",
+    summary: "what do misaligned writes cost",
     about: "Discards the drive, writes a region of 8 GiB (or --size) in order, then writes 4 KiB \
             blocks to it at random, three outstanding, at distances of 0, 512, 1024 ... bytes up \
             to 64 KiB from their boundary; each distance four times in alternating order. What \

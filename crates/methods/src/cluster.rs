@@ -1,4 +1,4 @@
-//! `cluster`: which allocation unit should a file system have?
+//! `cluster`: which allocation unit suits the files?
 //!
 //! A larger unit wastes the end of every file and is faster where a file system moves a unit at a
 //! time, as RISC OS does (LFAU). Both are measured: the files of `mark` recorded through a file system
@@ -46,7 +46,7 @@ pub(crate) struct Cluster;
 
 static INFO: MethodInfo = MethodInfo {
     name: "cluster",
-    summary: "which allocation unit should a file system have",
+    summary: "which allocation unit suits the files",
     about: "For every allocation unit from 2 KiB to 1 MiB (FAT32 to 64 KiB), on 256 MiB or --size \
             of a drive that was given away: makes an exFAT (--fs) with clusters of that size and \
             records files of 8 MiB into it; then writes and reads up to 64 MiB in order, a unit at \

@@ -23,7 +23,7 @@ pub(crate) struct Command;
 
 static INFO: MethodInfo = MethodInfo {
     name: "command",
-    summary: "how long does a program take, and what I/O does it cause",
+    summary: "how long does a program run, with what I/O",
     about: "Runs a command line in the directory, three times or --replicates: ssdyno run DIR -m \
             command -- make -j4. With a device or a file as the target it runs where ssdyno was \
             started, and the device is watched. What comes out is its time with an interval, its \

@@ -48,7 +48,7 @@ pub(crate) struct HeatMethod;
 
 static INFO: MethodInfo = MethodInfo {
     name: "heat",
-    summary: "how warm does it get under lasting work, and does it slow down",
+    summary: "how warm does it get, does it slow down",
     about: "Fills the drive, so that no cache is in play, lets it cool for five minutes, then \
             overwrites it in order (1 MiB blocks, 8 in flight) until its temperature rises by less \
             than 0.2 C a minute, for an hour at most, or until it was written four times over. \

@@ -30,7 +30,7 @@ pub(crate) struct Lbaf;
 
 static INFO: MethodInfo = MethodInfo {
     name: "lbaf",
-    summary: "is the drive faster with blocks of 4096 bytes than of 512",
+    summary: "is it faster with blocks of 4096 bytes",
     about: "Formats the drive to blocks of 4096, 512, 512 and again 4096 bytes (the other way about \
             where it has 4096). After each format 8 \
             GiB (or --size) are written in order, then 1 MiB blocks are read and written in order, \

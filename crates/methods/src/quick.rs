@@ -52,7 +52,7 @@ pub(crate) struct Quick;
 
 static INFO: MethodInfo = MethodInfo {
     name: "quick",
-    summary: "how fast is the drive, and can the numbers be believed",
+    summary: "how fast, and can the numbers be believed",
     about: "Fills a scratch file of 1 GiB (or --size, or what fits) with random content and works on \
             it past the page cache, in phases: (1) the fill; (2) reads of just-written data, \
             once; (3) a rest of 10 s; (4) reads at rest; (5) writes in order; (6) random writes, \

@@ -42,7 +42,7 @@ pub(crate) struct StatesMethod;
 
 static INFO: MethodInfo = MethodInfo {
     name: "states",
-    summary: "what does use do to the drive, and what does discard restore",
+    summary: "what does use do, and discard restore",
     about: "Twelve minutes of random 4 KiB writes, three outstanding, from each of these states: \
             fresh (all discarded); filled in order; filled and its partition deleted, of which a \
             drive learns nothing; filled and the file deleted with discard; filled and formatted \

@@ -38,7 +38,7 @@ pub(crate) struct Sustain;
 
 static INFO: MethodInfo = MethodInfo {
     name: "sustain",
-    summary: "how long does the speed last: cache, its end, full drive, rest",
+    summary: "how long does the speed last",
     about: "Discards the whole drive, then writes unique data in order over all addresses (1 MiB \
             blocks, 8 in flight), and once more over the full drive. From the time series of the first \
             pass come the size of the cache with an interval, the speed inside and after it, how \

@@ -57,7 +57,7 @@ pub(crate) struct TrimMethod;
 
 static INFO: MethodInfo = MethodInfo {
     name: "trim",
-    summary: "does a discard reach the drive, and what does it do there",
+    summary: "does a discard reach it, with what effect",
     about: "On a drive: fills it and writes at random until it is used; gives a part of it back \
             and looks at what its blocks hold, and whether reads of them still take the time of \
             flash; then holds random writes before against random writes after everything was \

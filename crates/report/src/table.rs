@@ -102,6 +102,19 @@ impl Table {
         self
     }
 
+    /// The same table without the columns with these headings.
+    #[must_use]
+    pub fn without(mut self, headings: &[&str]) -> Table {
+        let heading = self.rows.first().cloned().unwrap_or_default();
+        let is_kept = |column: usize| {
+            heading.get(column).is_none_or(|cell| !headings.contains(&cell.text.as_str()))
+        };
+        self.elastic = (0..self.elastic).filter(|column| is_kept(*column)).count();
+        retain(&mut self.columns, is_kept);
+        self.rows.iter_mut().for_each(|row| retain(row, is_kept));
+        self
+    }
+
     /// Adds a dim row of headings.
     pub fn heading<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) {
         self.rows.push(cells.into_iter().map(Cell::dim).collect());
@@ -167,6 +180,12 @@ impl Table {
     }
 }
 
+/// Keeps the items of these columns.
+fn retain<T>(items: &mut Vec<T>, is_kept: impl Fn(usize) -> bool) {
+    let mut columns = 0..;
+    items.retain(|_| columns.next().is_none_or(&is_kept));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +215,21 @@ nvme0n1           x
         let text = sample().render(&narrow);
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
         assert!(text.contains("a disk with a long de…"), "{text}");
+    }
+
+    #[test]
+    fn a_column_can_be_left_out_and_the_same_one_is_truncated() {
+        let narrow = Style { width: 40, unicode: true, ..Style::PLAIN };
+        let mut table = sample();
+        table.row(["sdb", "", "another disk with a longer description"]);
+        let text = table.without(&["size", "unknown"]).render(&narrow);
+        let expected = "\
+name     what
+sda      a disk with a long description
+nvme0n1  x
+sdb      another disk with a longer des…
+";
+        assert_eq!(text, expected);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) struct Authentic;
 
 static INFO: MethodInfo = MethodInfo {
     name: "authentic",
-    summary: "does the drive flatter: caches, compression, flushes, limits",
+    summary: "does it flatter: caches, compression",
     about: "Reads past the page cache are held against reads from it and against the drive's own \
             counters. Single reads within ever larger working sets show a cache in the drive. \
             Small writes, each with a flush, show whether a flush takes as long as flash needs. \

@@ -62,7 +62,7 @@ pub(crate) struct Curve;
 
 static INFO: MethodInfo = MethodInfo {
     name: "curve",
-    summary: "how much load before the response time breaks away",
+    summary: "how much load until response times soar",
     about: "Random 4 KiB blocks (all reads, or --reads PERCENT of them) first run in a closed loop with \
             128 in flight. Then they arrive at random moments at 10, 25, 50, 70, 80, 90, 95, 100 and \
             110% of that rate, whether or not the drive is ready: twice, upwards and downwards. Response \

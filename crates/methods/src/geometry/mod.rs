@@ -49,7 +49,7 @@ pub(crate) struct Geometry;
 
 static INFO: MethodInfo = MethodInfo {
     name: "geometry",
-    summary: "how large are pages and erase blocks, how many are open",
+    summary: "how large are pages and erase blocks",
     about: "Writes the first GiB, so that no empty flash is read, and times two small reads on either side \
             of up to 32 boundaries of 2^k and of 3*2^k bytes, from 8 KiB to 16 MiB, beside reads before and \
             after them, in shuffled order. Where the cost of crossing rises with the size of the boundary \

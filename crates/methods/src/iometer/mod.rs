@@ -46,7 +46,7 @@ pub(crate) struct Iometer;
 
 static INFO: MethodInfo = MethodInfo {
     name: "iometer",
-    summary: "what do IOMeter's access specifications give",
+    summary: "what do IOMeter's specifications give",
     about: "Runs access specifications of IOMeter one after the other: those of a file (--icf FILE), with its \
             workers, outstanding I/Os, run time and ramp, or one by hand (--access SIZE,READS,RANDOM, in \
             percent; the default is 4KiB,67,100) with --workers and --outstanding (3, as in document 003). \

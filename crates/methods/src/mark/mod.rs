@@ -57,7 +57,7 @@ pub(crate) struct Mark;
 
 static INFO: MethodInfo = MethodInfo {
     name: "mark",
-    summary: "RISCOSMark: files and single bytes, against a RAM disc",
+    summary: "RISCOSMark, against a RAM disc",
     about: "Loads and saves a file of 8 MiB (HD), and reads and writes a byte at a time through a \
             stream with a buffer of 4 KiB (FS), on the drive and on a RAM disc of this machine \
             (tmpfs) in turn. First as the old tool does it: one file again and again through the \

@@ -52,7 +52,7 @@ pub(crate) struct Power;
 
 static INFO: MethodInfo = MethodInfo {
     name: "power",
-    summary: "does the drive fall asleep, and what does waking cost",
+    summary: "does it fall asleep, what does waking cost",
     about: "Times single random 4 KiB reads after rests of 10, 30, 100 and 300 ms and 1, 3, 10, 30 and 100 s, \
             three times, upwards and downwards, beside 64 reads in a row in each round. Rests of up to a \
             second whose first reads disagree are repeated six times. What comes out is the time of the \

@@ -55,7 +55,7 @@ pub static IMAGE: Opt<Image> = Opt::value(
 
 static INFO: MethodInfo = MethodInfo {
     name: "restore",
-    summary: "how long does writing an image take, and what bounds it",
+    summary: "how fast is an image written, and why",
     about: "Writes an image that `ssdyno image make` made: compressed blocks of 1 MiB, each with a checksum. \
             Reading, inflating, checking and writing overlap, with 8 blocks in flight, and the flush is in \
             the time. A block is written only after it was checked: of a broken image nothing is written \

@@ -46,7 +46,7 @@ pub(crate) struct SdClass;
 
 static INFO: MethodInfo = MethodInfo {
     name: "sdclass",
-    summary: "which SD speed class does the card meet on this host",
+    summary: "which SD speed class does the card meet",
     about: "Writes 128 MiB in order in recording units of 64 KiB and then the next 128 MiB in units of 512 \
             KiB, one at a time: the slowest 4 MiB of each count, without the first, for which the \
             specification grants preparation. Then 256 random reads of 512 KiB, and random 4 KiB reads \

@@ -22,7 +22,7 @@ const PASSES_MOST: f64 = 2.0;
 pub(crate) static DIRTH: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
-        summary: "rate and response time at 49 intensities of demand (SNIA)",
+        summary: "SNIA: response time at 49 demands",
         about: "Discards the drive, writes it twice in order, then runs 4 KiB blocks at random with \
                 65% reads, 32 jobs with 32 in flight each, in rounds of a minute until steady. \
                 Then every combination of 32 to 1 jobs and 32 to 1 in flight for a minute: \

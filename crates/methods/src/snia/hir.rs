@@ -27,7 +27,7 @@ const PASSES_MOST: f64 = 6.0;
 pub(crate) static HIR: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
-        summary: "what the drive makes of short rests between bursts (SNIA)",
+        summary: "SNIA: what short rests give back",
         about: "Discards the drive, writes it twice in order, then 4 KiB blocks at random in \
                 rounds of a minute until steady. Then five seconds of writes and a wait of 5, 10, \
                 15, 25 and 50 seconds, 36 times each, with as much work without a wait in between: \

@@ -23,7 +23,7 @@ const PASSES_MOST: f64 = 32.0;
 pub(crate) static IOPS: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
-        summary: "operations per second of 56 mixes, in steady state (SNIA)",
+        summary: "SNIA: IOPS of 56 mixes in steady state",
         about: "Discards the drive and writes it twice in order, then runs random blocks of eight \
                 sizes from 1 MiB to 512 bytes, in seven mixes of reads and writes, for a minute \
                 each and 32 in flight; all that in rounds until 4 KiB writes, 64 KiB blocks with \

@@ -29,7 +29,7 @@ const PASSES_MOST: f64 = 8.0;
 pub(crate) static LATENCY: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
-        summary: "how long single operations take, in steady state (SNIA)",
+        summary: "SNIA: response times in steady state",
         about: "Discards the drive and writes it twice in order, then runs random blocks of 8 KiB, \
                 4 KiB and 512 bytes with 100, 65 and 0% reads, one at a time and a minute each, in \
                 rounds until the mean latencies of 4 KiB are steady, 25 at most. Then 20 minutes of \

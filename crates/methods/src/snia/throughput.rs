@@ -20,7 +20,7 @@ const PASSES_MOST: f64 = 12.5;
 pub(crate) static THROUGHPUT: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
-        summary: "large reads and writes in order, in steady state (SNIA)",
+        summary: "SNIA: large transfers in steady state",
         about: "For blocks of 1 MiB and of 128 KiB: discards the drive, writes it twice in order, \
                 then reads and writes in order for a minute each, one job with 32 in flight, in \
                 rounds until both are steady, 25 at most. A minute ends when it has written \

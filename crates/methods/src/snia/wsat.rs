@@ -19,7 +19,7 @@ const PASSES_MOST: f64 = 4.0;
 pub(crate) static WSAT: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
-        summary: "random writes from fresh until they saturate the drive (SNIA)",
+        summary: "SNIA: random writes until saturation",
         about: "Discards the drive, then writes 4 KiB blocks at random, 32 in flight, minute by \
                 minute, until the rate is steady on a plateau, the drive was written four times \
                 over, or six hours have passed. The time series, the first minute and the plateau come \

@@ -28,7 +28,7 @@ const BEFORE: &str = "snia-xsr-sequential-before";
 pub(crate) static XSR: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
-        summary: "how a drive recovers from another kind of work (SNIA)",
+        summary: "SNIA: recovery from another workload",
         about: "Discards the drive, then writes 1 MiB blocks in order for eight hours, 8 KiB \
                 blocks at random for six, and 1 MiB blocks in order for eight again, 32 in flight; \
                 a part in order ends early at 8 times the drive, the one at random at 4. \

@@ -41,7 +41,7 @@ pub(crate) struct Speed;
 
 static INFO: MethodInfo = MethodInfo {
     name: "speed",
-    summary: "what does .speed say, and what does a command cost",
+    summary: "what does .speed say, and what is true",
     about: "Reads the first 32 MiB in chunks of the largest transfer, one at a time, and writes the \
             same bytes back, flush included; so do the middle and the end of a drive, four times in \
             alternating order. Then chunks from 4 KiB up to the largest transfer are read and \

@@ -50,7 +50,7 @@ pub(crate) struct Stream;
 
 static INFO: MethodInfo = MethodInfo {
     name: "stream",
-    summary: "can a camera be recorded, and which buffer does it need",
+    summary: "can it record a camera, with which buffer",
     about: "Records frames of 1 MiB (--frame), 8 in flight. On a drive that was given away: over \
             the full drive through a new exFAT with clusters of 1 MiB (--fs, --cluster) in files \
             of 16 GiB (--file), each allocated in one piece before its data; then over the \

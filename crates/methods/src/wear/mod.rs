@@ -60,7 +60,7 @@ static RESUME: Opt<bool> = Opt::switch("resume", "go on with the run that was le
 
 static INFO: MethodInfo = MethodInfo {
     name: "wear",
-    summary: "how much can be written before the drive fails",
+    summary: "how much can be written before it fails",
     about: "Fills all but a little (1/64, 1 to 32 MiB) with static data, and reads them. Then it writes, \
             reads and discards the rest, one half after the other, so that only the free and the spare \
             blocks of the flash cycle, until --amount (OLPC: 3TB) is written, or to the first failure. \

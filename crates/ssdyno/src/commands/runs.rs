@@ -218,7 +218,7 @@ fn runs_table(runs: &[RunSummary]) -> String {
             Cell::new(ink, result),
         ]);
     }
-    rendered(&table, runs.is_empty())
+    rendered(table, &["drive"], runs.is_empty())
 }
 
 /// The list of published results.
@@ -236,11 +236,17 @@ fn published_table(runs: &[Run]) -> String {
             Cell::from(lab::answered(run.clone()).answer.map_or(String::new(), |a| a.headline)),
         ]);
     }
-    rendered(&table, runs.is_empty())
+    rendered(table, &["year", "method"], runs.is_empty())
 }
 
-fn rendered(table: &Table, empty: bool) -> String {
-    if empty { "no runs match\n".to_string() } else { table.render(&screen::uncut()) }
+/// The table; on a terminal too narrow for it the lesser columns give way to the result.
+fn rendered(table: Table, lesser: &[&str], empty: bool) -> String {
+    let style = screen::uncut();
+    match empty {
+        true => "no runs match\n".to_string(),
+        false if table.width() > style.width => table.without(lesser).render(&style),
+        false => table.render(&style),
+    }
 }
 
 /// `2026-11-21 20:50`.
