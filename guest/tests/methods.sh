@@ -17,6 +17,12 @@ measured "sustain" 4 --destroy="$(serial "$drive")" -m sustain --time 2s --size 
 measured "zones" 4 --destroy="$(serial "$drive")" -m zones --time 10s
 read -r discards <"/sys/block/${block##*/}/queue/discard_max_bytes"
 measured "trim" $((discards > 0)) --destroy="$(serial "$drive")" -m trim --time 2s --size 16MiB
+# Those that look inside: capacity, endurance, a restored image.
+measured "fake" 4 --destroy="$(serial "$drive")" -m fake
+is "the capacity is real" "$(jq -r '.verdicts[0].name' /tmp/record)" "CAPACITY REAL"
+measured "wear" 6 --destroy="$(serial "$drive")" -m wear --amount 40MB --size 16MiB
+is "it endures" "$(jq -r '.verdicts[0].name' /tmp/record)" ENDURED
+measured "restore" 3 --destroy="$(serial "$drive")" -m restore --size 16MiB
 
 # Its own content again, kept on another drive meanwhile.
 mkfs.ext4 -q "$(device scratch)"
@@ -28,7 +34,7 @@ is "speed only borrows" "$run_safety" borrows
 is "speed changed the drive" "$(host hash "$drive")" "$before"
 is "nothing is left to recover" "$(ls /mnt/journal)" ""
 umount /mnt
-is "runs kept" "$(ssdyno runs --json | jq length)" 6
+is "runs kept" "$(ssdyno runs --json | jq length)" 9
 
 # What is discarded is gone from the image: on all that discard, but for QEMU's card, which
 # overwrites.
