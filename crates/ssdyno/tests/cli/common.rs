@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -354,6 +355,12 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = tool("umount", &[self.text()]);
+        // The kernel lets go of a ring's files a moment after its process has ended.
+        for _ in 0..200 {
+            match tool("umount", &[self.text()]) {
+                Err(why) if why.contains("busy") => std::thread::sleep(Duration::from_millis(50)),
+                _ => return,
+            }
+        }
     }
 }
