@@ -100,6 +100,8 @@ mod tests {
         let cost = Cost::fit(&steep).expect("a line");
         assert_eq!(cost.command_ns, 0.0);
         assert!(cost.residual > 0.1, "{cost:?}");
+        // All sizes weigh the same: one of five is slower by 30%.
+        assert!((cost.bytes_per_s / 500e6 - 0.95).abs() < 0.02, "{cost:?}");
     }
 
     #[test]
