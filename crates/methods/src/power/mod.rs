@@ -15,7 +15,7 @@ use crate::schedule;
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::whole::time_tight;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
+use crate::{Budget, Method, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Rests, seconds.
 const RESTS: [f64; 9] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
@@ -114,7 +114,10 @@ impl Method for Power {
             rests.publish(session);
             Ok(Round::Again)
         })?;
-        rests.repeat_unclear(session)?;
+        let seconds = f64::from(AGAIN)
+            * rests.after.iter().map(|(s, _)| s).filter(|s| **s <= AGAIN_MOST).sum::<f64>();
+        let budget = Budget { seconds: 2.0 * seconds, ..Budget::default() };
+        session.budget("rests-again", budget, |session| rests.repeat_unclear(session))?;
         rests.conclude(session);
         Ok(())
     }
