@@ -12,17 +12,11 @@ use record::{Safety, TargetKind};
 const MIB: u64 = 1 << 20;
 
 fn reads() -> OpenRequest {
-    OpenRequest { size: None, wants: Safety::Reads, destroy: None, no_iommu: false, fills: false }
+    OpenRequest::to(Safety::Reads)
 }
 
 fn destroy(word: &str) -> OpenRequest {
-    OpenRequest {
-        size: None,
-        wants: Safety::Destroys,
-        destroy: Some(word.into()),
-        no_iommu: false,
-        fills: false,
-    }
+    OpenRequest { destroy: Some(word.into()), ..OpenRequest::to(Safety::Destroys) }
 }
 
 fn refused(result: Result<Opened, DriveError>) -> String {

@@ -17,17 +17,11 @@ const MIB: u64 = 1 << 20;
 const ORPHAN: &str = ".ssdyno-scratch-4711-0123456789abcdef";
 
 fn sized(size: u64) -> OpenRequest {
-    OpenRequest {
-        size: Some(size),
-        wants: Safety::Scratch,
-        destroy: None,
-        no_iommu: false,
-        fills: false,
-    }
+    OpenRequest { size: Some(size), ..OpenRequest::to(Safety::Scratch) }
 }
 
 fn unsized_() -> OpenRequest {
-    OpenRequest { size: None, wants: Safety::Scratch, destroy: None, no_iommu: false, fills: false }
+    OpenRequest::to(Safety::Scratch)
 }
 
 fn text(path: &Path) -> &str {
@@ -233,11 +227,8 @@ fn a_file_is_read_only_unless_confirmed_by_its_size() {
     assert!(opened.file().write_at(&[1], 0).is_err());
 
     let destroy = |word: &str| OpenRequest {
-        wants: Safety::Destroys,
         destroy: Some(word.into()),
-        size: None,
-        no_iommu: false,
-        fills: false,
+        ..OpenRequest::to(Safety::Destroys)
     };
     assert_eq!(error(text(&path), &destroy("64KiB")).kind(), ErrorKind::Refused);
     let opened = open(text(&path), &destroy("65536")).expect("given away");
@@ -251,13 +242,8 @@ fn a_file_is_read_only_unless_confirmed_by_its_size() {
 #[test]
 fn a_file_under_a_loop_device_is_refused() {
     let device = or_skip!(Loop::of(MIB));
-    let request = OpenRequest {
-        destroy: Some(MIB.to_string()),
-        wants: Safety::Destroys,
-        size: None,
-        no_iommu: false,
-        fills: false,
-    };
+    let request =
+        OpenRequest { destroy: Some(MIB.to_string()), ..OpenRequest::to(Safety::Destroys) };
     let refused = error(text(&device.image), &request);
     assert!(
         refused.to_string().contains(&format!("{} is backed by it", device.name())),

@@ -32,13 +32,7 @@ fn a_confirmed_file_is_the_one_that_is_written() {
             }
         });
         let destroy = Some(BYTES.to_string());
-        let request = OpenRequest {
-            size: None,
-            wants: Safety::Destroys,
-            destroy,
-            no_iommu: false,
-            fills: false,
-        };
+        let request = OpenRequest { destroy, ..OpenRequest::to(Safety::Destroys) };
         while written + refused < 50 || flips.load(Ordering::Relaxed) < count {
             match drive::open(name.to_str().expect("UTF-8"), &request) {
                 Ok(opened) => {

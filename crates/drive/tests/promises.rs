@@ -18,23 +18,11 @@ use tempfile::TempDir;
 const MIB: u64 = 1 << 20;
 
 fn sized(size: u64) -> OpenRequest {
-    OpenRequest {
-        size: Some(size),
-        wants: Safety::Scratch,
-        destroy: None,
-        no_iommu: false,
-        fills: false,
-    }
+    OpenRequest { size: Some(size), ..OpenRequest::to(Safety::Scratch) }
 }
 
 fn destroy(bytes: u64) -> OpenRequest {
-    OpenRequest {
-        size: None,
-        wants: Safety::Destroys,
-        destroy: Some(bytes.to_string()),
-        no_iommu: false,
-        fills: false,
-    }
+    OpenRequest { destroy: Some(bytes.to_string()), ..OpenRequest::to(Safety::Destroys) }
 }
 
 fn text(path: &Path) -> &str {
@@ -163,13 +151,7 @@ fn the_guard_knows_its_device_again() {
 #[test]
 fn nothing_is_erased_that_was_not_given_away() {
     let device = or_skip!(Loop::of(8 * MIB));
-    let reads = OpenRequest {
-        size: None,
-        wants: Safety::Reads,
-        destroy: None,
-        no_iommu: false,
-        fills: false,
-    };
+    let reads = OpenRequest::to(Safety::Reads);
     let dir = TempDir::new().expect("a directory");
     let whole = "needs a whole NVMe drive";
     for (path, request, says) in [
@@ -194,13 +176,7 @@ fn a_file_that_may_only_be_read_is_not_given_away() {
     let image = dir.path().join("image.ro");
     fs::write(&image, vec![0; 8192]).expect("written");
     let _immutable = or_skip!(Immutable::set(&image));
-    let reads = OpenRequest {
-        size: None,
-        wants: Safety::Reads,
-        destroy: None,
-        no_iommu: false,
-        fills: false,
-    };
+    let reads = OpenRequest::to(Safety::Reads);
     assert_eq!(plan_open(text(&image), &reads).expect("read").info.allowed, Safety::Reads);
     let error = plan_open(text(&image), &destroy(8192)).expect_err("not written");
     assert_eq!(error.kind(), ErrorKind::Refused, "{error}");

@@ -24,11 +24,8 @@ fn quiet() -> Arc<AtomicBool> {
 fn machine(path: &str, word: Option<u64>, backend: BackendKind, flag: Arc<AtomicBool>) -> Machine {
     let destroy = word.map(|bytes| bytes.to_string());
     let wants = if word.is_some() { Safety::Destroys } else { Safety::Reads };
-    let opened = drive::open(
-        path,
-        &OpenRequest { size: None, wants, destroy, no_iommu: false, fills: false },
-    )
-    .expect("opens");
+    let opened =
+        drive::open(path, &OpenRequest { destroy, ..OpenRequest::to(wants) }).expect("opens");
     let options = Options { backend: Some(backend), ..Options::default() };
     Machine::new(opened, options, flag, Box::new(|_: &Event| {})).expect("a machine")
 }
@@ -164,13 +161,7 @@ fn from_a_loop_device_and_a_discard_clears_them() {
 #[test]
 fn from_a_scratch_file_that_was_never_written() {
     let directory = tempfile::tempdir().expect("a directory");
-    let request = OpenRequest {
-        size: Some(BYTES),
-        wants: Safety::Scratch,
-        destroy: None,
-        no_iommu: false,
-        fills: false,
-    };
+    let request = OpenRequest { size: Some(BYTES), ..OpenRequest::to(Safety::Scratch) };
     let place = directory.path().display().to_string();
     let opened = match drive::open(&place, &request) {
         Err(full @ drive::DriveError::NoRoom { .. }) => return println!("skipped: {full}"),

@@ -26,13 +26,8 @@ fn quiet() -> Arc<AtomicBool> {
 /// A machine on a test file that may be overwritten.
 fn on_file(path: &Path, backend: BackendKind) -> Machine {
     let bytes = fs::metadata(path).expect("exists").len();
-    let request = OpenRequest {
-        size: None,
-        wants: Safety::Destroys,
-        destroy: Some(bytes.to_string()),
-        no_iommu: false,
-        fills: false,
-    };
+    let request =
+        OpenRequest { destroy: Some(bytes.to_string()), ..OpenRequest::to(Safety::Destroys) };
     let opened = drive::open(path.to_str().expect("UTF-8"), &request).expect("opens");
     let options = Options { backend: Some(backend), ..Options::default() };
     Machine::new(opened, options, quiet(), nobody()).expect("a machine")
@@ -223,13 +218,7 @@ fn the_user_ends_a_run_and_keeps_the_results() {
 fn reads_only_means_reads_only() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = file(directory.path(), MIB);
-    let request = OpenRequest {
-        size: None,
-        wants: Safety::Scratch,
-        destroy: None,
-        no_iommu: false,
-        fills: false,
-    };
+    let request = OpenRequest::to(Safety::Scratch);
     let opened = drive::open(path.to_str().expect("UTF-8"), &request).expect("opens");
     let mut machine =
         Machine::new(opened, Options::default(), quiet(), nobody()).expect("a machine");

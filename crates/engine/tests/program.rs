@@ -16,13 +16,7 @@ use workload::{Caching, Calls, Content, Mix, OpKind, Pattern, Region, Stop, Work
 const MIB: u64 = 1 << 20;
 
 fn on_directory(path: &Path) -> Machine {
-    let request = OpenRequest {
-        size: Some(16 * MIB),
-        wants: Safety::Scratch,
-        destroy: None,
-        no_iommu: false,
-        fills: false,
-    };
+    let request = OpenRequest { size: Some(16 * MIB), ..OpenRequest::to(Safety::Scratch) };
     let opened = drive::open(path.to_str().expect("UTF-8"), &request).expect("opens");
     let quiet = Arc::new(AtomicBool::new(false));
     Machine::new(opened, Options::default(), quiet, Box::new(|_: &Event| {})).expect("a machine")

@@ -164,13 +164,7 @@ impl Recovery {
         let failed = |e| LabError::new(ErrorKind::Io, format!("{device}: {e}"));
         let kept = Kept::open(&left.path)?;
         // Exclusive: a drive that is mounted by now must not be written, nor even compared.
-        let request = OpenRequest {
-            size: None,
-            wants: Safety::Borrows,
-            destroy: None,
-            no_iommu: false,
-            fills: false,
-        };
+        let request = OpenRequest::to(Safety::Borrows);
         let opened = drive::open(&device, &request)?;
         let same = opened.guard.key().is_some_and(|key| key.is(&header.drive));
         if !same {

@@ -68,7 +68,13 @@ impl Target {
             (None, false) => Safety::Scratch,
         };
         let destroy = self.destroy.clone();
-        OpenRequest { size: self.size, wants, destroy, no_iommu: self.no_iommu, fills }
+        OpenRequest {
+            size: self.size,
+            destroy,
+            no_iommu: self.no_iommu,
+            fills,
+            ..OpenRequest::to(wants)
+        }
     }
 }
 
@@ -169,13 +175,7 @@ fn options(request: &Request) -> Result<Options> {
 fn ram_disc(interrupt: &Arc<AtomicBool>) -> Option<Machine> {
     let places = RAM_DISCS.iter().flat_map(|place| RAM_DISC_BYTES.map(|size| (place, size)));
     let opened = places.into_iter().find_map(|(place, size)| {
-        let request = OpenRequest {
-            size: Some(size),
-            wants: Safety::Scratch,
-            destroy: None,
-            no_iommu: false,
-            fills: false,
-        };
+        let request = OpenRequest { size: Some(size), ..OpenRequest::to(Safety::Scratch) };
         let planned = drive::plan_open(place, &request).ok()?;
         planned.info.ram.then(|| drive::open(place, &request).ok()).flatten()
     });

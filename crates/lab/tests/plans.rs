@@ -434,13 +434,7 @@ fn real_plans_hold(spec: &str, request: &OpenRequest) -> (Vec<&'static str>, u64
 fn plans_hold_in_a_directory() {
     let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let spec = directory.path().to_str().expect("UTF-8");
-    let request = OpenRequest {
-        size: Some(REAL_BYTES),
-        wants: Safety::Scratch,
-        destroy: None,
-        no_iommu: false,
-        fills: false,
-    };
+    let request = OpenRequest { size: Some(REAL_BYTES), ..OpenRequest::to(Safety::Scratch) };
     let (ran, _) = real_plans_hold(spec, &request);
     assert!(ran.contains(&"quick") && ran.contains(&"speed"), "{ran:?}");
 }
@@ -489,8 +483,7 @@ fn plans_hold_on_a_loop_device() {
         Err(why) => return println!("skipped: no loop device: {why}"),
     };
     let destroy = Some(REAL_BYTES.to_string());
-    let request =
-        OpenRequest { size: None, wants: Safety::Destroys, destroy, no_iommu: false, fills: false };
+    let request = OpenRequest { destroy, ..OpenRequest::to(Safety::Destroys) };
     let before = device.written();
     let (ran, written) = real_plans_hold(&device.path, &request);
     assert!(ran.contains(&"quick") && ran.contains(&"sustain"), "{ran:?}");

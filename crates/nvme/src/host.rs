@@ -46,8 +46,7 @@ pub trait Clock {
     fn now_ns(&self) -> u64;
 
     /// Called in every loop that waits. By default the loop goes on at once: the processor's own
-    /// `pause` takes up to 140 cycles on x86, and makes an emulator or a hypervisor leave the guest,
-    /// which doubles the time of a short read.
+    /// `pause` can make an emulator or a hypervisor leave the guest each time.
     fn pause(&self) {}
 }
 

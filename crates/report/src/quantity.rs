@@ -45,12 +45,12 @@ pub(crate) fn bare(unit: Unit, value: f64) -> String {
     }
 }
 
-/// Whole numbers without decimals, others with three significant digits.
 /// A share in percent, with three digits at most.
 pub(crate) fn share(value: f64) -> String {
     format!("{}%", trimmed((value * 1e4).round() / 1e2))
 }
 
+/// Whole numbers without decimals, others with three significant digits.
 fn trimmed(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 9_999.5 {
         format!("{value:.0}")

@@ -102,9 +102,13 @@ impl Table {
         self
     }
 
-    /// The same table without the columns with these headings.
+    /// The same table, or, if it is too wide, without the columns with these headings.
     #[must_use]
-    pub fn without(mut self, headings: &[&str]) -> Table {
+    pub fn or_without(self, headings: &[&str], style: &Style) -> Table {
+        if self.width() > style.width { self.without(headings) } else { self }
+    }
+
+    fn without(mut self, headings: &[&str]) -> Table {
         let heading = self.rows.first().cloned().unwrap_or_default();
         let is_kept = |column: usize| {
             heading.get(column).is_none_or(|cell| !headings.contains(&cell.text.as_str()))

@@ -11,7 +11,7 @@ use anyhow::Result;
 use super::{Effort, results};
 use crate::run::{capture, cargo};
 
-/// What the table leaves unsaid.
+/// Notes below the table.
 const NOTES: &str = "Each run is another specimen in another session, with the variation of a virtual \
     drive that a user names, and another seed of the method. A class of `sdclass` is right if the card 5% \
     below its bound and the one 5% above it are both graded right; `wear` is right if exactly the blocks \

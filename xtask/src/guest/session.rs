@@ -80,7 +80,8 @@ fn command(case: &Case, ready: &Ready, core: usize) -> Command {
 
 /// The cores of this machine, first that of the next guest, in turns. All threads of a guest stay on one:
 /// with two, QEMU 7.2's NVMe stalled in most runs, as it would if a doorbell in shared memory were lost
-/// between processors (the guest then waits 30 s for each); bound to one, it did not.
+/// between processors (the guest then waits 30 s for each); bound to one, it did not. A benchmark may ask
+/// for two all the same (`cores`).
 fn cores_in_turn() -> Vec<usize> {
     static STARTED: AtomicUsize = AtomicUsize::new(0);
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

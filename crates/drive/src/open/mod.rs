@@ -44,6 +44,13 @@ pub struct OpenRequest {
     pub fills: bool,
 }
 
+impl OpenRequest {
+    /// A request to use all of a target in this way, without a confirmation or an exception.
+    pub fn to(wants: Safety) -> OpenRequest {
+        OpenRequest { size: None, wants, destroy: None, no_iommu: false, fills: false }
+    }
+}
+
 /// A target that passed every check and was not touched.
 #[derive(Clone, Debug)]
 pub struct Planned {

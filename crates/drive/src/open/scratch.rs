@@ -4,8 +4,8 @@
 //! unlinked at once, so that a kill leaves nothing. On file systems that cannot use an unlinked
 //! file it keeps its name until the guard is dropped; a kill in between leaves an orphan, a name of
 //! our pattern without a lock, which the next run removes. Rule 5 of safety: 10% of the file system
-//! stay free, which is more than 1 GiB on one larger than 10 GiB. The one exception is `fake`, which can
-//! test what it fills only: it may take the rest, if asked for by size, but not of the root's file system.
+//! stay free, which is more than 1 GiB on one larger than 10 GiB. The one exception is `fake`, which tests only
+//! the space that it fills: it may take the rest if asked for by size, except on the root's file system.
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
@@ -305,7 +305,7 @@ mod tests {
     }
 
     fn asked(size: Option<u64>) -> OpenRequest {
-        OpenRequest { size, wants: Safety::Scratch, destroy: None, no_iommu: false, fills: false }
+        OpenRequest { size, ..OpenRequest::to(Safety::Scratch) }
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl Bench {
 
     fn plan(&self, wants: Safety, destroy: Option<&str>) -> Result<Safety, String> {
         let destroy = destroy.map(str::to_string);
-        self.asked(&OpenRequest { size: None, wants, destroy, no_iommu: false, fills: false })
+        self.asked(&OpenRequest { destroy, ..OpenRequest::to(wants) })
     }
 
     fn asked(&self, request: &OpenRequest) -> Result<Safety, String> {
@@ -151,8 +151,7 @@ fn without_an_iommu_a_drive_is_taken_only_if_allowed_and_only_if_it_can_be_stopp
     fs::remove_file(bench.path(&format!("{function}/iommu_group"))).expect("gone");
     assert!(bench.refusal().contains("has no IOMMU"));
     let destroy = Some(SERIAL.to_string());
-    let allowed =
-        OpenRequest { size: None, wants: Safety::Destroys, destroy, no_iommu: true, fills: false };
+    let allowed = OpenRequest { destroy, no_iommu: true, ..OpenRequest::to(Safety::Destroys) };
     let never = bench.asked(&allowed).expect_err("refused");
     assert!(never.contains("cannot be reset, so nothing could stop it"), "{never}");
     bench.write(&format!("{function}/config"), "0123456789abcdef");

@@ -153,13 +153,7 @@ impl FileSet {
         let opened = if there > 0 && !known.ours && known.overwrites() {
             given_away(path, &known.seen, &self.given(&known.seen))?
         } else if known.seen.device || (there > 0 && !known.overwrites()) {
-            let request = OpenRequest {
-                size: None,
-                wants: Safety::Reads,
-                destroy: None,
-                no_iommu: false,
-                fills: false,
-            };
+            let request = OpenRequest::to(Safety::Reads);
             drive::open(&path.to_string_lossy(), &request).map_err(refused)?
         } else {
             return Ok(());
@@ -201,21 +195,9 @@ impl FileSet {
         }
         let directory = directory(path);
         // The smallest scratch file: this asks only for the drive under the directory.
-        let request = OpenRequest {
-            size: Some(1),
-            wants: Safety::Scratch,
-            destroy: None,
-            no_iommu: false,
-            fills: false,
-        };
+        let request = OpenRequest { size: Some(1), ..OpenRequest::to(Safety::Scratch) };
         // Where there is no room for even that, the file may still be there.
-        let there = OpenRequest {
-            size: None,
-            wants: Safety::Reads,
-            destroy: None,
-            no_iommu: false,
-            fills: false,
-        };
+        let there = OpenRequest::to(Safety::Reads);
         let planned = drive::plan_open(&directory.to_string_lossy(), &request)
             .or_else(|full| drive::plan_open(&path.to_string_lossy(), &there).map_err(|_| full));
         let mut info = planned.map_err(refused)?.info;
@@ -341,13 +323,7 @@ fn look_at(path: &Path) -> Result<Known> {
     };
     known.seen.device = meta.file_type().is_block_device();
     if known.seen.device {
-        let request = OpenRequest {
-            size: None,
-            wants: Safety::Reads,
-            destroy: None,
-            no_iommu: false,
-            fills: false,
-        };
+        let request = OpenRequest::to(Safety::Reads);
         let planned = drive::plan_open(&path.to_string_lossy(), &request).map_err(refused)?;
         known.seen.bytes = Some(planned.info.bytes);
     } else if meta.is_file() {
@@ -374,11 +350,8 @@ fn directory(path: &Path) -> PathBuf {
 fn given_away(path: &Path, seen: &FileSeen, given: &[String]) -> Result<Opened> {
     let spec = path.to_string_lossy();
     let request = |word: &String| OpenRequest {
-        size: None,
-        wants: Safety::Destroys,
         destroy: Some(word.clone()),
-        no_iommu: false,
-        fills: false,
+        ..OpenRequest::to(Safety::Destroys)
     };
     let right = given.iter().find(|word| drive::plan_open(&spec, &request(word)).is_ok());
     // Without a right one the first is refused, and the error says why.

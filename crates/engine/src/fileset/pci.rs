@@ -29,14 +29,14 @@ pub(super) fn plan(spec: &str, changed: bool, permissions: &Permissions) -> Resu
     let mut wrong = None;
     for word in destroy {
         let request =
-            OpenRequest { size: None, wants, destroy: Some(word.clone()), no_iommu, fills: false };
+            OpenRequest { destroy: Some(word.clone()), no_iommu, ..OpenRequest::to(wants) };
         match drive::plan_open(spec, &request) {
             Ok(planned) => return Ok(PlannedDrive { planned, request }),
             Err(error) => wrong = wrong.or(Some(error)),
         }
     }
     // A drive bound before is read without a word.
-    let request = OpenRequest { size: None, wants, destroy: None, no_iommu, fills: false };
+    let request = OpenRequest { no_iommu, ..OpenRequest::to(wants) };
     match (drive::plan_open(spec, &request), wrong) {
         (Ok(planned), None) => Ok(PlannedDrive { planned, request }),
         (_, Some(error)) | (Err(error), None) => Err(refused(error)),

@@ -34,7 +34,7 @@ impl Disc {
     /// permits a new one, `sector` the sector size of an image (default 512).
     pub fn plan(target: &str, destroy: Option<String>, sector: Option<u64>) -> Result<Disc> {
         let wants = if destroy.is_some() { Safety::Destroys } else { Safety::Reads };
-        let request = OpenRequest { size: None, wants, destroy, no_iommu: false, fills: false };
+        let request = OpenRequest { destroy, ..OpenRequest::to(wants) };
         let drive::Planned { info, destroys, .. } = drive::plan_open(target, &request)?;
         let sector_bytes = sector_bytes(target, &info, sector)?;
         let (target, bytes) = (target.to_string(), info.bytes);
@@ -60,13 +60,7 @@ impl Disc {
     /// The old numbers of the partitions in the order of the drive; `None` where they are in that
     /// order.
     pub fn order(&self) -> Result<Option<Vec<u32>>> {
-        let request = OpenRequest {
-            size: None,
-            wants: Safety::Reads,
-            destroy: None,
-            no_iommu: false,
-            fills: false,
-        };
+        let request = OpenRequest::to(Safety::Reads);
         let opened = drive::open(&self.target, &request)?;
         opened.partition_order(self.sector_bytes).map_err(|e| self.failed("read", &e))
     }
@@ -89,13 +83,7 @@ impl Disc {
 
     /// The table on the drive.
     pub fn read(&self) -> Result<Table> {
-        let request = OpenRequest {
-            size: None,
-            wants: Safety::Reads,
-            destroy: None,
-            no_iommu: false,
-            fills: false,
-        };
+        let request = OpenRequest::to(Safety::Reads);
         let opened = drive::open(&self.target, &request)?;
         opened.partition_table(self.bytes, self.sector_bytes).ok_or_else(|| {
             let text = format!("{} has no partition table", self.target);

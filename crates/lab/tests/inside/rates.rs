@@ -146,8 +146,8 @@ fn dies(seed: u64) -> Judged {
     Judged::answered(out.verdicts[0].kind.name() == "WEAR" && intact)
 }
 
-/// A boundary of a class: the figure it asks for, what a drive needs to have that figure, and the
-/// numbers below and above it.
+/// A boundary between classes: the figure that the class requires, the parameters of a drive that has
+/// a given figure, and the classes below and above.
 struct Boundary {
     name: &'static str,
     family: &'static str,
@@ -227,7 +227,7 @@ fn boundaries() -> Vec<Boundary> {
     ]
 }
 
-/// `curve`: the knee within 5% of what the drive completes with a full queue.
+/// `curve`: the knee lies within 5% of the rate that the drive reaches with a full queue.
 fn curve(name: &str, seed: u64) -> Judged {
     let spec = specimen(name, &[("capacity", "1GiB")], seed);
     let time = Some(std::time::Duration::from_secs(60));

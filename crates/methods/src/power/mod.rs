@@ -114,8 +114,9 @@ impl Method for Power {
             rests.publish(session);
             Ok(Round::Again)
         })?;
-        let seconds = f64::from(AGAIN)
-            * rests.after.iter().map(|(s, _)| s).filter(|s| **s <= AGAIN_MOST).sum::<f64>();
+        let short = rests.after.iter().map(|(rest, _)| *rest).filter(|rest| *rest <= AGAIN_MOST);
+        let seconds = f64::from(AGAIN) * short.sum::<f64>();
+        // The reads themselves take no longer than the rests.
         let budget = Budget { seconds: 2.0 * seconds, ..Budget::default() };
         session.budget("rests-again", budget, |session| rests.repeat_unclear(session))?;
         rests.conclude(session);
@@ -173,8 +174,8 @@ impl Rests {
         Ok(one.done_ns.saturating_sub(one.submitted_ns) as f64)
     }
 
-    /// Repeats the rests whose first reads disagree, if they are short: a read that something else
-    /// delayed is told from a sleep by more of them.
+    /// Repeats short rests whose first reads disagree: more reads tell a sleep from a delay by other
+    /// work.
     fn repeat_unclear(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
         let high = quantile(&self.awake, 0.9);
         for index in 0..self.after.len() {

@@ -244,8 +244,7 @@ fn rendered(table: Table, lesser: &[&str], empty: bool) -> String {
     let style = screen::uncut();
     match empty {
         true => "no runs match\n".to_string(),
-        false if table.width() > style.width => table.without(lesser).render(&style),
-        false => table.render(&style),
+        false => table.or_without(lesser, &style).render(&style),
     }
 }
 

@@ -34,7 +34,7 @@ pub fn text(
     let mut text = style.paint(Ink::Strong, &document.title) + "\n";
     text += &format!("{}\n\n", screen::wrap(&document.about, style.width.min(90)));
     text += &document.headline.as_ref().map_or(Ok(String::new()), |h| headline(h, style))?;
-    text += &table(figures, style).render(style);
+    text += &table(figures, style);
     text += &missed(figures, style);
     for answered in answers(document, done) {
         text += &answer(&answered, style);
@@ -105,22 +105,15 @@ fn by_basis(figures: &[Compared]) -> impl Iterator<Item = (Basis, usize, usize)>
     Basis::ALL.into_iter().map(count).filter(|(_, _, of)| *of > 0)
 }
 
-/// The figures; where each is printed only if there is room for that.
-fn table(figures: &[Compared], style: &Style) -> Table {
-    let whole = sourced(figures, true);
-    if whole.width() <= style.width { whole } else { sourced(figures, false) }
-}
-
-fn sourced(figures: &[Compared], sources: bool) -> Table {
+/// The figures; their places in the document only if there is room for them.
+fn table(figures: &[Compared], style: &Style) -> String {
     let (left, right) = (Align::Left, Align::Right);
     let columns = [left, right, right, left, right, right, left, left];
-    let heading = ["figure", "published", "here", "", "off", "allowed", "", "from"];
-    let shown = columns.len() - usize::from(!sources);
-    let mut table = Table::new(&columns[..shown]).elastic(0);
-    table.heading(heading.into_iter().take(shown));
+    let mut table = Table::new(&columns).elastic(0);
+    table.heading(["figure", "published", "here", "", "off", "allowed", "", "from"]);
     for figure in figures {
         let (ink, word) = if figure.met { (Ink::Good, "met") } else { (Ink::Bad, "MISSED") };
-        let row = [
+        table.row([
             Cell::from(figure.what.as_str()),
             Cell::from(published(figure)),
             Cell::new(Ink::Strong, figure.here.map_or("unknown".to_string(), number)),
@@ -129,10 +122,9 @@ fn sourced(figures: &[Compared], sources: bool) -> Table {
             Cell::dim(may(figure.tolerance)),
             Cell::new(ink, word),
             Cell::dim(figure.source.as_str()),
-        ];
-        table.row(row.into_iter().take(shown));
+        ]);
     }
-    table
+    table.or_without(&["from"], style).render(style)
 }
 
 /// The missed figures, grouped by reason.
