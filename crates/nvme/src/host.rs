@@ -1,6 +1,6 @@
-//! The machine as the driver sees it: registers, memory shared with the controller, time.
+//! The driver's view of the machine: registers, memory shared with the controller, and time.
 //!
-//! Memory is a slice of atomic words, because the controller changes it like another thread does.
+//! Memory is a slice of atomic words, because the controller changes it as another thread would.
 //! No pointer enters the driver, so the code outside `sys` is free of `unsafe`; the implementation
 //! of [`DmaMap`] vouches for the memory.
 
@@ -11,7 +11,7 @@ pub const PAGE_BYTES: usize = 4096;
 
 /// Registers of a controller (BAR 0).
 pub trait Mmio {
-    /// Reads a register; `offset` is a multiple of 4. A controller that is gone reads as all ones.
+    /// Reads a register; `offset` is a multiple of 4. A removed controller reads as all ones.
     fn read32(&self, offset: usize) -> u32;
 
     /// Writes a register.
@@ -31,22 +31,22 @@ pub trait Mmio {
 
 /// A region of memory that the controller reads and writes by bus addresses.
 pub trait DmaMap {
-    /// The head of the region as words: queues, lists, the structures of admin commands. The rest,
-    /// which holds data, need not be in it: only its owner and the controller touch that.
+    /// The head of the region as words: queues, lists, the structures of admin commands. The data
+    /// after it may be left out: only its owner and the controller touch that.
     fn words(&self) -> &[AtomicU32];
 
-    /// Bus address of the byte at `offset` of the region. Addresses are contiguous within each page
+    /// Bus address of the byte at `offset` in the region. Addresses are contiguous within each page
     /// of [`PAGE_BYTES`].
     fn bus(&self, offset: usize) -> u64;
 }
 
 /// Time.
 pub trait Clock {
-    /// Nanoseconds since any moment; never goes back.
+    /// Nanoseconds since an arbitrary origin; never goes back.
     fn now_ns(&self) -> u64;
 
-    /// Called in every loop that waits. By default the loop goes on at once: the processor's own
-    /// `pause` can make an emulator or a hypervisor leave the guest each time.
+    /// Called in every polling loop. Does nothing by default: the processor's `pause` instruction
+    /// can force an exit from the guest each time under an emulator or a hypervisor.
     fn pause(&self) {}
 }
 
@@ -55,7 +55,7 @@ pub trait Platform: Mmio + DmaMap + Clock {}
 
 impl<T: Mmio + DmaMap + Clock> Platform for T {}
 
-/// The word at a byte offset.
+/// Loads the word at a byte offset.
 #[inline(always)]
 pub(crate) fn load(words: &[AtomicU32], offset: usize) -> u32 {
     u32::from_le(words[offset / 4].load(Relaxed))

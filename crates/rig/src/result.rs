@@ -1,4 +1,4 @@
-//! Results of jobs: the counts of each, in all and by interval, and all of them as one measurement.
+//! Results of jobs: totals and intervals per job, and one measurement of all jobs together.
 
 use workload::Op;
 
@@ -12,34 +12,34 @@ pub type Kinds = [Option<KindStats>; 4];
 pub struct Performance {
     /// Every job, in the order given.
     pub jobs: Vec<JobResult>,
-    /// All of them together, with device traffic and findings.
+    /// All jobs together, with device traffic and findings.
     pub whole: Measurement,
 }
 
 /// The results of one job.
 #[derive(Clone, Debug, Default)]
 pub struct JobResult {
-    /// Counts, in all and by interval.
+    /// Counts in total and per interval.
     pub seen: JobSeen,
-    /// First issue or end of the ramp, nanoseconds since the job began.
+    /// First issue, or end of the ramp-up, nanoseconds since the job began.
     pub begin_ns: u64,
-    /// End of the operations proper, including the last flush, nanoseconds since the job began.
+    /// End of the workload, including its last flush, nanoseconds since the job began.
     pub issue_end_ns: u64,
-    /// End of everything, including reading back, nanoseconds since the job began.
+    /// End of the job, including verification, nanoseconds since the job began.
     pub end_ns: u64,
-    /// Part of the time until `issue_end_ns` spent reading back, nanoseconds.
+    /// Time spent on verification before `issue_end_ns`, nanoseconds.
     pub checks_ns: u64,
-    /// Blocks that verify found wrong, if requested.
+    /// Blocks that failed verification, if requested.
     pub dumps: Vec<Dump>,
-    /// Usage of its threads.
+    /// Resource usage of its threads.
     pub usage: ThreadUsage,
-    /// Operations issued, including the ramp.
+    /// Operations issued, including the ramp-up.
     pub issued: u64,
-    /// Operations in flight at an issue, by powers of two: 1, 2 to 3, 4 to 7, ..., 64 and more.
+    /// Histogram of operations in flight at each issue: 1, 2-3, 4-7, ..., 64 and more.
     pub depths: [u64; 7],
-    /// Operations submitted in a turn: 0, 1 to 4, 5 to 8, ..., 33 to 64, more.
+    /// Histogram of operations submitted per turn of the worker: 0, 1-4, 5-8, ..., 33-64, more.
     pub handed: [u64; 7],
-    /// Operations completed in a turn, in the same classes.
+    /// Histogram of operations completed per turn, in the same classes.
     pub returned: [u64; 7],
     /// The measurement of the job, with its own findings.
     pub measurement: Measurement,
@@ -50,36 +50,36 @@ pub struct JobResult {
 pub struct JobSeen {
     /// Statistics by `OpKind as usize`; `None` for kinds that did not occur.
     pub kinds: Kinds,
-    /// The intervals with activity, in order. Of a very long job only the latest are kept.
+    /// The intervals with activity, in order. A very long job keeps only the latest.
     pub intervals: Vec<JobInterval>,
-    /// Number of earlier intervals with activity that are no longer kept.
+    /// Number of earlier intervals with activity that were dropped.
     pub forgotten: u64,
-    /// Intervals below this number are final. 0 before its first report, `u64::MAX` after its end.
+    /// Intervals below this index are final: 0 before the first report, `u64::MAX` after the end.
     pub closed: u64,
 }
 
 /// The counts of one job in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobInterval {
-    /// Number of the interval, counted from the start of all jobs.
+    /// Index of the interval, counted from the start of all jobs.
     pub index: u64,
-    /// By `OpKind as usize`: operations, their bytes, the sum of their service times in
-    /// nanoseconds, and the longest.
+    /// By `OpKind as usize`: operations, bytes, and the sum and maximum of the service times in
+    /// nanoseconds.
     pub kinds: [(u64, u64, u64, u64); 4],
 }
 
-/// Usage of the processor and of memory.
+/// Processor time, context switches and page faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUsage {
-    /// Processor time outside the kernel, nanoseconds.
+    /// Processor time in user mode, nanoseconds.
     pub user_ns: u64,
     /// Processor time in the kernel, nanoseconds.
     pub system_ns: u64,
-    /// Context switches, voluntary or not.
+    /// Context switches, voluntary and involuntary.
     pub switches: u64,
     /// Page faults that needed I/O.
     pub major_faults: u64,
-    /// Page faults that did not.
+    /// Page faults without I/O.
     pub minor_faults: u64,
 }
 
@@ -93,7 +93,7 @@ impl ThreadUsage {
         self.minor_faults += other.minor_faults;
     }
 
-    /// The difference to an earlier reading.
+    /// Usage since an earlier reading.
     pub fn since(self, before: ThreadUsage) -> ThreadUsage {
         ThreadUsage {
             user_ns: self.user_ns.saturating_sub(before.user_ns),
@@ -105,12 +105,12 @@ impl ThreadUsage {
     }
 }
 
-/// One completed operation of a log.
+/// Log entry of one completed operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Logged {
     /// Its own priority, as in [`crate::PriorityRule`]; 0 for none.
     pub priority: u16,
-    /// When it completed, nanoseconds since its job began.
+    /// Time of completion, nanoseconds since the job began.
     pub done_ns: u64,
     /// Issue to completion, nanoseconds.
     pub service_ns: u64,
@@ -118,13 +118,13 @@ pub struct Logged {
     pub op: Op,
 }
 
-/// A block that verify found wrong.
+/// A block that failed verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dump {
     /// Its address; see [`crate::Job::files`].
     pub address: u64,
     /// The bytes read.
     pub found: Vec<u8>,
-    /// The bytes written, where they are known.
+    /// The bytes written, if known.
     pub expected: Option<Vec<u8>>,
 }

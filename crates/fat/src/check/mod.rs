@@ -1,8 +1,8 @@
-//! The checker: everything on a volume that does not agree with everything else.
+//! The checker: reports every inconsistency on a volume and repairs none.
 //!
-//! It is stricter than fsck. `fsck.exfat` 1.2.0 calls these clean: clusters in the bitmap that no
-//! entry has, a bitmap longer than its file, the dirty flag, and a valid length below the size. It
-//! reports and repairs nothing. Its memory is a bit for each cluster, lent by the caller.
+//! It is stricter than fsck. `fsck.exfat` 1.2.0 accepts allocated clusters that belong to no file,
+//! allocation past the end of a file, the dirty flag, and a valid length below the size. The
+//! caller lends the memory, one bit per cluster.
 
 mod exfat;
 mod fat32;
@@ -13,30 +13,30 @@ use crate::drive::{Drive, Error};
 use crate::exfat::bit;
 use crate::layout::{FIRST_CLUSTER, Kind, Layout, Link};
 
-/// A disagreement. Clusters and sectors are numbers on the volume.
+/// An inconsistency. Clusters and sectors are numbered within the volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// The volume was not cleanly unmounted.
     Dirty,
-    /// The drive reported errors to whoever wrote last.
+    /// The drive reported errors to the last writer.
     MediaFailed,
-    /// A boot region, or its copy, does not have the checksum it states.
+    /// A boot region or its copy does not match its checksum.
     BootChecksum {
         /// First sector of the region.
         sector: u64,
     },
     /// The copy of the boot region differs.
     BackupDiffers,
-    /// There is no bitmap, or it is not as long as the clusters need.
+    /// The bitmap is missing or too short for the number of clusters.
     Bitmap,
     /// The up-case table is missing or damaged.
     Upcase,
-    /// An entry set does not agree with its own checksum or count: torn.
+    /// An entry set is torn: it does not match its own checksum or count.
     TornSet {
         /// Sector of its first entry.
         sector: u64,
     },
-    /// A file has no cluster, or one outside of the volume, or its chain breaks off.
+    /// A file has no cluster or one outside the volume, or its chain ends early.
     BadChain {
         /// Its first cluster.
         first: u32,
@@ -46,7 +46,7 @@ pub enum Problem {
         /// The cluster.
         cluster: u32,
     },
-    /// A file uses clusters that the bitmap has as free.
+    /// A file uses clusters that the bitmap marks as free.
     NotAllocated {
         /// Its first cluster.
         first: u32,
@@ -65,24 +65,24 @@ pub enum Problem {
         /// Bytes never written.
         bytes: u64,
     },
-    /// More clusters are allocated than the size of the file needs: of a chain, or in the bitmap
-    /// right behind a file.
+    /// More clusters are allocated than the size of the file needs: in its chain, or in the bitmap
+    /// right after the file.
     LongerThanFile {
-        /// First cluster too many.
+        /// First excess cluster.
         cluster: u32,
         /// Clusters.
         count: u64,
     },
-    /// Clusters are allocated that no file has.
+    /// Allocated clusters belong to no file.
     Lost {
         /// The first of them.
         cluster: u32,
-        /// Clusters, without a gap.
+        /// Contiguous clusters.
         count: u64,
     },
-    /// Bits of the bitmap behind the last cluster are set.
+    /// Bits of the bitmap past the last cluster are set.
     BitsBehindEnd,
-    /// The stated share or number of used clusters is wrong.
+    /// The stated percentage or number of used clusters is wrong.
     StaleCount {
         /// As stated.
         stated: u32,
@@ -91,7 +91,7 @@ pub enum Problem {
     },
     /// The copies of the FAT differ.
     FatsDiffer {
-        /// The first sector that does, from the start of the FAT.
+        /// The first sector that differs, counted from the start of the FAT.
         sector: u64,
     },
     /// Directories are nested deeper than can be checked.
@@ -103,7 +103,7 @@ pub fn check_room(layout: &Layout) -> usize {
     (u64::from(layout.clusters).div_ceil(8)) as usize
 }
 
-/// Most directories within each other.
+/// Deepest nesting of directories.
 const DEPTH: usize = 16;
 
 /// Checks a volume and calls `report` with each problem. `room` has at least [`check_room`] bytes.
@@ -126,7 +126,7 @@ pub fn check<D: Drive>(
 
 struct Check<'r> {
     layout: Layout,
-    /// A bit for each cluster that belongs to something.
+    /// One bit per cluster, set if it belongs to a file or directory.
     used: &'r mut [u8],
     report: &'r mut dyn FnMut(Problem),
     fat: Cache,
@@ -146,7 +146,7 @@ impl Check<'_> {
         self.used.get(byte as usize).is_some_and(|b| b & mask != 0)
     }
 
-    /// Takes a cluster; reports one that was taken before.
+    /// Takes a cluster; reports it if it is already taken.
     fn take(&mut self, cluster: u32) -> bool {
         let (byte, mask) = bit(cluster);
         let shared = self.is_used(cluster);
@@ -194,7 +194,7 @@ impl Check<'_> {
         }
     }
 
-    /// Takes the clusters of a file or directory; false if it has none of its own to read.
+    /// Takes the clusters of a file or directory. False if it has none, or bad or shared ones.
     fn file<D: Drive>(&mut self, drive: &mut D, entry: &Entry) -> Result<bool, Error<D::Error>> {
         let first = entry.first;
         if entry.valid > entry.bytes {
@@ -204,7 +204,7 @@ impl Check<'_> {
             self.report(Problem::ValidBelowSize { first, bytes });
         }
         let needed = self.layout.clusters_for(entry.bytes);
-        // A FAT32 directory has no size; its chain says it.
+        // A FAT32 directory has no size field; its chain determines the size.
         let open_end = entry.directory && self.layout.kind == Kind::Fat32;
         if first == 0 && needed == 0 && !open_end {
             return Ok(false);
@@ -239,7 +239,7 @@ impl Check<'_> {
         Ok(own)
     }
 
-    /// Takes a chain, and compares its length.
+    /// Takes a chain of clusters and compares its length with `needed`.
     fn chain<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -281,7 +281,7 @@ impl Check<'_> {
         Ok(own)
     }
 
-    /// Whether the bitmap has a cluster. In a FAT, the chain itself says it.
+    /// Whether the bitmap marks a cluster as allocated. In a FAT the chain itself does.
     fn is_allocated<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -294,8 +294,8 @@ impl Check<'_> {
         Ok(sector[(byte % size) as usize] & mask != 0)
     }
 
-    /// Reports runs of clusters that are allocated and belong to nothing; returns the number of
-    /// allocated clusters.
+    /// Reports runs of allocated clusters that belong to no file; returns the number of allocated
+    /// clusters.
     fn lost<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -321,7 +321,7 @@ impl Check<'_> {
 
     fn report_lost(&mut self, run: Option<(u32, u64)>) {
         let Some((cluster, count)) = run else { return };
-        // Right behind a file without a chain, a longer bitmap looks the same as lost clusters.
+        // Excess clusters of a file without a chain look like lost clusters right after it.
         let behind_file = cluster > FIRST_CLUSTER && self.is_used(cluster - 1);
         self.report(match self.layout.kind {
             Kind::Exfat if behind_file => Problem::LongerThanFile { cluster, count },
