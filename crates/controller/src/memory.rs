@@ -1,7 +1,7 @@
-//! Memory of the host, as the controller reaches it: by bus addresses.
+//! Host memory as the controller addresses it: by bus addresses.
 //!
-//! From a given offset on, pages lie on the bus in reverse order, so that a driver which takes
-//! neighbours in memory for neighbours on the bus fails.
+//! From a given offset on, pages appear on the bus in reverse order, so a driver that takes
+//! contiguous memory for contiguous bus addresses fails.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -18,7 +18,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// A zeroed region of whole pages at a bus address. The pages from `straight_bytes` on lie in
+    /// A zeroed region of whole pages at a bus address. Pages from `straight_bytes` on are in
     /// reverse order.
     pub fn new(base: u64, bytes: usize, straight_bytes: usize) -> Memory {
         let pages = bytes.div_ceil(PAGE_BYTES);
@@ -30,7 +30,7 @@ impl Memory {
         self.words.len() * 4 / PAGE_BYTES
     }
 
-    /// The page that stands at this place of the other order; its own inverse.
+    /// Maps a page between memory order and bus order; its own inverse.
     fn turned(&self, page: usize) -> usize {
         match page < self.straight {
             true => page,
@@ -38,7 +38,7 @@ impl Memory {
         }
     }
 
-    /// The offset of a bus address.
+    /// The offset of a bus address, if it lies in the region.
     pub(crate) fn offset(&self, bus: u64) -> Option<usize> {
         let place = usize::try_from(bus.checked_sub(self.base)?).ok()?;
         let inside = place < self.words.len() * 4;
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_leads_back_to_its_offset() {
+    fn bus_addresses_map_back_to_their_offsets() {
         let memory = Memory::new(1 << 32, 8 * PAGE_BYTES, 2 * PAGE_BYTES);
         for offset in (0..8 * PAGE_BYTES).step_by(516) {
             assert_eq!(memory.offset(memory.bus(offset)), Some(offset));

@@ -1,7 +1,7 @@
 //! Fuzzes one target for a given time: `cargo xtask fuzz NAME [--time 10m] [--seed N]`.
 //!
-//! A child process does the work and writes each input to a file before it tries it. Whatever ends
-//! the child (a panic, an exhausted stack or memory, a hang) leaves its input in
+//! A child process does the work and writes each input to a file before trying it. If the child
+//! dies (panic, stack or memory exhausted, hang), the guilty input remains in
 //! `target/fuzz/NAME/current`.
 
 use std::collections::HashSet;
@@ -22,10 +22,10 @@ const HANG: Duration = Duration::from_secs(5);
 const MEMORY: u64 = 2 << 30;
 
 /// The program of a room's `examples/fuzz-ROOM.rs`: `NAME [--time 10m] [--seed N]`, or `--names` for
-/// the names of its targets, one a line.
+/// the names of its targets, one per line.
 ///
 /// # Panics
-/// In the child process, when its file cannot be written.
+/// In the child process, if its file cannot be written.
 pub fn main(targets: &[Target]) -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let value = |name: &str| {
@@ -91,7 +91,7 @@ fn parent(target: &Target, seed: u64, time: u64) -> ExitCode {
 
 fn fuzz(target: &Target, seed: u64, time: Duration) {
     let limit = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
-    rustix::process::setrlimit(Resource::As, limit).expect("a limit of memory");
+    rustix::process::setrlimit(Resource::As, limit).expect("a memory limit");
     let path = current(target);
     fs::create_dir_all(path.parent().expect("a directory")).expect("a directory for the input");
     let file = File::create(&path).expect("a file for the input");
@@ -123,7 +123,7 @@ fn fuzz(target: &Target, seed: u64, time: Duration) {
     let _ = fs::remove_file(path);
 }
 
-/// Ends the process when one input takes too long.
+/// Aborts the process if one input takes too long.
 fn watch(tried: &AtomicU64) {
     let mut last = (tried.load(Ordering::Relaxed), Instant::now());
     loop {

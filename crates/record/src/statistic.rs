@@ -1,12 +1,12 @@
-//! The last word of a metric's key: which figure of its subject it is.
+//! The last word of a metric's key: the statistic it gives of its subject.
 //!
-//! The words that all methods share. A word that is not listed here stays part of the subject's
-//! name, so that any key can be read; a new one is added here when a method emits it.
+//! All methods share these words. A word not listed here stays part of the subject's name, so any
+//! key can be read. A method that emits a new word adds it here.
 
-/// The list of words, and the enum of them.
+/// Declares the enum and the words of its variants.
 macro_rules! statistics {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
-        /// Which figure of its subject a metric is. A key without one is the subject's main figure.
+        /// The statistic that a metric gives of its subject. A key without one is the main figure.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Statistic {
             $($(#[doc = $doc])+ $variant,)+
@@ -16,7 +16,7 @@ macro_rules! statistics {
             /// All of them.
             pub const ALL: &'static [Statistic] = &[$(Statistic::$variant),+];
 
-            /// Its word in keys.
+            /// The word in keys.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Statistic::$variant => $name,)+
@@ -27,7 +27,7 @@ macro_rules! statistics {
 }
 
 statistics! {
-    // Of operations.
+    // Operations.
     /// Median.
     P50 = "p50",
     /// 90th percentile.
@@ -50,9 +50,9 @@ statistics! {
     EffectiveDepth = "effective_depth",
     /// Processor time per operation, nanoseconds.
     CpuPerIo = "cpu_ns_per_io",
-    /// Mean number of operations handed over in one call.
+    /// Mean number of operations submitted in one call.
     BatchMean = "batch_mean",
-    /// Operations that were issued after they were due.
+    /// Operations issued after they were due.
     LateOps = "late_ops",
     /// Bytes whose content was checked.
     VerifiedBytes = "verified_bytes",
@@ -60,14 +60,14 @@ statistics! {
     // Comparisons and references.
     /// Ratio to the reference.
     Ratio = "ratio",
-    /// The same as the old tool measures it.
+    /// The figure as the old tool measures it.
     Legacy = "legacy",
-    /// The same on the RAM disc.
+    /// The figure on the RAM disc.
     Ram = "ram",
     /// Bytes that stayed in the page cache.
     Cached = "cached",
 
-    // Of a long series of writes or reads.
+    // Long series of writes or reads.
     /// Mean over everything.
     Average = "average",
     /// Mean of the slowest percent.
@@ -88,11 +88,11 @@ statistics! {
     Middle = "middle",
     /// Last tenth of the addresses.
     LastTenth = "last-tenth",
-    /// Of zones that hold data.
+    /// Zones that hold data.
     Mapped = "mapped",
-    /// Of zones that hold nothing.
+    /// Zones that hold no data.
     Unmapped = "unmapped",
-    /// Share of zones that hold nothing.
+    /// Share of zones that hold no data.
     UnmappedShare = "unmapped-share",
     /// Agreement of two orders.
     Agreement = "agreement",
@@ -114,11 +114,11 @@ statistics! {
     TimeToThrottle = "time-to-throttle",
 
     // Rounds.
-    /// The best round, which interference of other work affects least.
+    /// The best round, which other work disturbs least.
     Undisturbed = "undisturbed",
     /// Value of the first round.
     FirstRound = "first-round",
-    /// Mean over the first window that is steady by the rule of SNIA PTS.
+    /// Mean over the first window that is steady by the SNIA PTS rule.
     Pts = "pts",
     /// Mean over the plateau.
     Plateau = "plateau",
@@ -128,7 +128,7 @@ statistics! {
     PlateauRound = "plateau-round",
 
     // Commands to a drive, and discards.
-    /// Time of a command whatever its size.
+    /// Time of a command, independent of its size.
     CommandTime = "command-time",
     /// Rate of the data alone.
     TransferRate = "transfer-rate",
@@ -137,7 +137,7 @@ statistics! {
     /// Share of blocks that kept their content.
     Kept = "kept",
 
-    // Of a program.
+    // Programs.
     /// Elapsed time.
     Time = "time",
     /// Processor time in the program.
@@ -161,10 +161,10 @@ statistics! {
     /// Exit code; negative: the signal.
     Exit = "exit",
 
-    // Of a recording.
+    // Recordings.
     /// Longest time without a completed frame while one was due.
     LongestStall = "longest-stall",
-    /// Buffer that a rate needs, bytes.
+    /// Buffer size needed at a rate, bytes.
     Buffer = "buffer",
     /// Highest rate at which no frame is lost.
     LosslessRate = "lossless-rate",
@@ -179,7 +179,7 @@ statistics! {
     /// Flushes per GiB.
     Flushes = "flushes",
 
-    // Of published figures.
+    // Published figures.
     /// Lower end of a published range.
     Lowest = "lowest",
     /// Upper end of a published range.

@@ -6,7 +6,7 @@ use workload::OpKind;
 /// Counts and latencies of one op kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KindStats {
-    /// Completed operations, without failed ones.
+    /// Completed operations, excluding failed ones.
     pub ops: u64,
     /// Bytes transferred.
     pub bytes: u64,
@@ -17,7 +17,7 @@ pub struct KindStats {
 }
 
 impl KindStats {
-    /// Adds another job's or replicate's share.
+    /// Adds the statistics of another job or replicate.
     pub fn merge(&mut self, other: &KindStats) {
         self.ops += other.ops;
         self.bytes += other.bytes;
@@ -30,7 +30,7 @@ impl KindStats {
     }
 }
 
-/// Traffic of the device itself, that of other users included.
+/// Traffic of the device itself, including that of other users.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceTraffic {
     /// Bytes read from the device.
@@ -39,18 +39,18 @@ pub struct DeviceTraffic {
     pub written_bytes: u64,
     /// Bytes discarded.
     pub discarded_bytes: u64,
-    /// Mean number of requests in the device, from its weighted ticks.
+    /// Mean number of requests in flight, from the device's weighted ticks.
     pub depth: f64,
-    /// Share of the time in which it had requests, 0 to 1, from its busy ticks.
+    /// Share of time with requests in flight, 0 to 1, from the device's busy ticks.
     pub busy: f64,
-    /// Bytes read from devices for this process alone, if the kernel keeps account.
+    /// Bytes read from devices for this process alone, if the kernel counts them.
     pub own_read_bytes: Option<u64>,
 }
 
 impl DeviceTraffic {
-    /// Bytes that the measurement read from the device, at most: of all reads of the device those of
-    /// this process, where known. The process's own count alone proves nothing, because it also
-    /// counts reads of a loop device whose file is in memory.
+    /// Upper bound of the bytes the measurement read from the device: all reads of the device,
+    /// limited to those of this process if known. The process's own count alone proves nothing: it
+    /// includes reads of a loop device whose file is in memory.
     pub fn fetched_bytes(&self) -> u64 {
         self.own_read_bytes.map_or(self.read_bytes, |own| own.min(self.read_bytes))
     }
@@ -63,21 +63,21 @@ pub struct Temperature {
     pub start_c: f64,
     /// At the end.
     pub end_c: f64,
-    /// Highest seen.
+    /// Maximum.
     pub max_c: f64,
 }
 
-/// The reason why a workload ended.
+/// The reason a workload ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopReason {
-    /// Its time.
+    /// Its time was up.
     #[default]
     Time,
-    /// Its bytes, operations or coverage.
+    /// It reached its bytes, operations or coverage.
     Amount,
-    /// The end of its trace.
+    /// Its trace ended.
     TraceEnd,
-    /// The user.
+    /// The user interrupted it.
     Interrupted,
     /// Too many errors, or the target vanished.
     Errors,
@@ -94,17 +94,17 @@ pub struct Measurement {
     pub kinds: [Option<KindStats>; 4],
     /// Time series.
     pub series: Series,
-    /// Mean number of operations in flight, from their own times (Little's law).
+    /// Mean number of operations in flight, from their service times (Little's law).
     pub effective_depth: f64,
     /// Operations issued after their due time, because no slot was free.
     pub late_ops: u64,
     /// Processor time of the issuing threads, nanoseconds.
     pub cpu_ns: u64,
-    /// Time for which a control group's quota kept threads off the processor, nanoseconds.
+    /// Time that a control group's quota kept threads off the processor, nanoseconds.
     pub throttled_ns: u64,
     /// Mean number of operations submitted per system call.
     pub batch_mean: f64,
-    /// Device traffic meanwhile; `None` where the device cannot be watched.
+    /// Device traffic during the workload; `None` if the device cannot be observed.
     pub device: Option<DeviceTraffic>,
     /// Temperature; `None` without a sensor.
     pub temperature: Option<Temperature>,
@@ -118,7 +118,7 @@ pub struct Measurement {
     pub findings: Vec<Finding>,
     /// I/O and verify errors.
     pub errors: Vec<IoErrors>,
-    /// Why it ended.
+    /// Reason for the end.
     pub stop: StopReason,
 }
 
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_of_a_loop_device_whose_file_is_in_memory_did_not_come_from_the_disk() {
+    fn cached_reads_of_a_loop_device_do_not_count_as_reads_of_the_disk() {
         let (disk, process) = (29 << 20, Some(900 << 20));
         let traffic = |read_bytes, own_read_bytes| DeviceTraffic {
             read_bytes,

@@ -1,4 +1,4 @@
-//! Values of the options of `io`, read from their words.
+//! Parsers for the option values of `io`.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use workload::{BlockSizes, Pattern, units};
 /// Largest block, bytes: every operation in flight needs a buffer of this size.
 const BLOCK_MAX: u64 = 1 << 30;
 
-/// A block size, or several with their weights: `4k`, `4k:60,64k:40`.
+/// One block size, or several with weights: `4k`, `4k:60,64k:40`.
 pub fn blocks(text: &str) -> Result<BlockSizes, String> {
     if !text.contains([':', ',']) {
         return Ok(BlockSizes::Fixed(block(text)?));
@@ -26,7 +26,7 @@ fn block(text: &str) -> Result<u32, String> {
     let bytes = units::parse_bytes(text)?;
     let fits = (1..=BLOCK_MAX).contains(&bytes);
     let bytes = u32::try_from(bytes).ok().filter(|_| fits);
-    bytes.ok_or_else(|| format!("a block has 1 byte to {}", units::binary(BLOCK_MAX)))
+    bytes.ok_or_else(|| format!("a block must be 1 byte to {}", units::binary(BLOCK_MAX)))
 }
 
 /// Percent of space and percent of accesses: `20/80`.
@@ -37,7 +37,7 @@ pub fn hot_cold(text: &str) -> Result<Pattern, String> {
     };
     let shares =
         text.split_once('/').and_then(|(space, access)| Some((share(space)?, share(access)?)));
-    let (space, access) = shares.ok_or("write two percents between 0 and 100, such as 20/80")?;
+    let (space, access) = shares.ok_or("write two percentages between 0 and 100, such as 20/80")?;
     Ok(Pattern::hot_cold(space, access))
 }
 
@@ -47,7 +47,7 @@ pub fn burst(text: &str) -> Result<Burst, String> {
     Ok(Burst { on_ns: time_ns(on)?, off_ns: time_ns(off)? })
 }
 
-/// A time in which something can be measured, nanoseconds.
+/// A nonzero duration, nanoseconds.
 pub fn time_ns(text: &str) -> Result<u64, String> {
     match u64::try_from(units::parse_duration(text)?.as_nanos()) {
         Ok(0) => Err("a time of 0 leaves nothing to measure".into()),
@@ -56,7 +56,7 @@ pub fn time_ns(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A whole number of things, one at least.
+/// A whole number, at least 1.
 pub fn count<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
     let number = text.parse::<N>().ok().filter(|n| *n >= N::from(1));
     number.ok_or_else(|| "must be a whole number, 1 or more".into())

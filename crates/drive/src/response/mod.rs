@@ -19,7 +19,7 @@ pub(crate) fn hex(data: &[u8]) -> String {
     data.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Text as drives store it: padded with blanks or NULs, possibly not valid text.
+/// Text as drives store it: padded with blanks or NULs, possibly not valid UTF-8.
 pub(crate) fn text(data: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(data);
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');

@@ -1,17 +1,16 @@
-//! The fuzz targets of this room: documents of published experiments, protocols,
-//! and images of drives.
+//! Fuzz targets of this crate: documents of published experiments, protocols, and drive images.
 
 use fuzz::{Target, outcome};
 use lab::{image, protocol, replicate};
 
-/// Every parser of this room.
+/// Every parser of this crate.
 pub const TARGETS: &[Target] = &[PUBLISHED, IMAGE, PROTOCOL];
 
-/// Bytes as lines of an offset and hexadecimal digits.
+/// Lines of an offset and bytes in hexadecimal.
 const IMAGE: Target = Target { name: "image", run: image, corpus: IMAGES };
 
-/// A header and the first record. A header must have its checksum, so that the record is also read under
-/// a good one.
+/// A header and the first record. A header with a wrong checksum is replaced by a good one, so the
+/// record is parsed anyway.
 fn image(input: &[u8]) -> u64 {
     let bytes = fuzz::bytes(input, 1 << 16);
     let good = image::Head { block_bytes: 4096, bytes: 3 * 4096 };
@@ -37,7 +36,7 @@ const IMAGES: &[&str] = &[
     "40 00\n48 01000000\n52 08000000\n64 6360000000\n",
 ];
 
-/// Documents as files of the user's.
+/// User-supplied documents.
 const PUBLISHED: Target = Target { name: "published", run: published, corpus: DOCUMENTS };
 
 fn published(input: &[u8]) -> u64 {
@@ -52,7 +51,7 @@ const DOCUMENTS: &[&str] = &[
     include_str!("../../../../published/001.toml"),
 ];
 
-/// Protocols as files of the user's.
+/// User-supplied protocols.
 const PROTOCOL: Target = Target { name: "protocol", run: steps, corpus: PROTOCOLS };
 
 fn steps(input: &[u8]) -> u64 {

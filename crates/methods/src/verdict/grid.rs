@@ -1,7 +1,7 @@
-//! The grid: the cells of a run and the tests of [`crate::causes`], by kind, order, size and depth.
+//! The cells of a run and the tests of [`crate::causes`], found by kind, order, size and depth.
 //!
-//! Sizes are multiples of the small block, that of the reported random work. Cells in a named state
-//! of the drive (`just-written`) are not the figure, and are left out.
+//! Sizes are multiples of the small block, which is the block of the reported random workload.
+//! Cells measured in a named state of the drive (`just-written`) are excluded.
 
 use record::{MetricKey, Order};
 use workload::{Mix, OpKind};
@@ -10,7 +10,7 @@ use super::subject::Subject;
 use crate::Digest;
 use crate::causes::{AFTER_REST, AGAIN, DEPTH, burst_name};
 
-/// The same work a second later runs within this factor, unless the drive changed its state.
+/// The same work a second later stays within this factor, unless the drive changed its state.
 const HOLDS: f64 = 1.25;
 
 /// All workloads of a run.
@@ -23,7 +23,7 @@ impl<'a> Grid<'a> {
         Grid { subjects: Subject::all(seen) }
     }
 
-    /// The workload of this kind, blocks this many times the small ones.
+    /// The workload of this kind, order and depth, with blocks of `blocks` small blocks.
     pub fn find(
         &self,
         kind: OpKind,
@@ -42,7 +42,7 @@ impl<'a> Grid<'a> {
         })
     }
 
-    /// The reported cell of large blocks in order.
+    /// The reported cell of large sequential blocks.
     pub fn in_order(&self, kind: OpKind, depth: u32) -> Option<&Subject<'a>> {
         let small = self.small().unwrap_or(0);
         self.subjects.iter().find(|subject| {
@@ -56,7 +56,7 @@ impl<'a> Grid<'a> {
         })
     }
 
-    /// The small block: that of the reported random work.
+    /// The small block, bytes.
     pub fn small(&self) -> Option<u32> {
         let random = self.subjects.iter().filter(|s| s.first().random && !s.first().probe);
         random.map(|s| s.first().block_bytes).min()
@@ -72,14 +72,14 @@ impl<'a> Grid<'a> {
         self.rate(kind, Order::Random, blocks, depth)
     }
 
-    /// Operations per second of the deep small blocks within a small region.
+    /// Operations per second of small blocks at high depth within a small region.
     pub fn near(&self, kind: OpKind) -> Option<f64> {
         let begin = format!("cause-{}-near-", kind.name());
         rate(self.subjects.iter().find(|s| s.name().starts_with(&begin))?)
     }
 
-    /// Whether the deep small writes, repeated between the tests, ran as the cell did: otherwise a cache
-    /// filled or emptied meanwhile, and the tests say nothing.
+    /// Whether small writes at high depth, repeated between the tests, kept the cell's rate.
+    /// Otherwise a cache filled or emptied meanwhile, and the tests prove nothing.
     pub fn writes_hold(&self) -> bool {
         let Some(cell) = self.random(OpKind::Write, 1, DEPTH) else { return true };
         AGAIN.iter().all(|word| {
@@ -89,8 +89,8 @@ impl<'a> Grid<'a> {
         })
     }
 
-    /// Nanoseconds of one small write at a time, if that is less than a read takes: it went into a
-    /// buffer, so its time is that of a command and its transfer, without flash.
+    /// Nanoseconds per small write at depth 1, if shorter than a read: the write went to a buffer,
+    /// so this is the time of a command and its transfer, without flash.
     pub fn buffered_write_ns(&self) -> Option<f64> {
         let rates = self.random(OpKind::Write, 1, 1).zip(self.random(OpKind::Read, 1, 1));
         rates.filter(|(write, read)| write > read).map(|(write, _)| 1e9 / write)
@@ -114,7 +114,7 @@ fn rate(subject: &Subject<'_>) -> Option<f64> {
     Some(subject.iops()).filter(|rate| *rate > 0.0)
 }
 
-/// Whether a name is that of a cell in no named state, or of a test that changes size, depth or order.
+/// Whether a name denotes a cell in no named state, or a test that changes size, depth or order.
 fn is_plain(name: &str) -> bool {
     match MetricKey::parse(name).as_cell() {
         Some(cell) => cell.words.is_empty(),

@@ -1,15 +1,15 @@
-//! The fuzz targets of this room: descriptions of virtual drives, and overrides of them.
+//! Fuzz targets of this crate: descriptions of virtual drives and their overrides.
 
 use fuzz::{Target, outcome};
 use model::DriveSpec;
 
-/// Every parser of this room.
+/// Every parser of this crate.
 pub const TARGETS: &[Target] = &[PRESET, OVERRIDES];
 
-/// Descriptions as files.
+/// Description files.
 const PRESET: Target = Target { name: "preset", run: preset, corpus: PRESETS };
 
-/// Overrides, a `KEY=VALUE` per line.
+/// Overrides, one `KEY=VALUE` per line.
 const OVERRIDES: Target = Target { name: "preset-overrides", run: overrides, corpus: OVERRIDE };
 
 fn preset(input: &[u8]) -> u64 {
