@@ -1,25 +1,24 @@
-//! Two targets measured in turns: AB, BA, AB, BA ..., with looks at the result on the way.
+//! Two targets measured in turns: AB, BA, AB, BA ..., with interim looks at the result.
 //!
-//! Pairs in alternating order cancel a drift of the machine or of the day. Whoever looks several
-//! times and stops at the first difference finds one too often, so the level of a look grows with
-//! the pairs seen, and is far below the usual one at first. The tests give the error rates.
+//! Pairs in alternating order cancel a drift of the machine or of the day. Stopping at the first
+//! difference in repeated looks finds one too often, so the level of a look is far below the usual
+//! one at first and grows with the pairs seen. The tests give the error rates.
 
 use crate::compare::{EQUIVALENT_WITHIN, Outcome};
 use crate::student::{Spread, one_sided, quantile, two_sided};
 
-/// Numbers of pairs after which the result is looked at.
+/// Numbers of pairs after which the result is evaluated.
 pub const LOOKS: [usize; 6] = [4, 6, 8, 12, 16, 24];
 
-/// A difference is claimed where its probability between equal targets is below the number of
-/// pairs times this.
+/// A difference is claimed if its p-value is below the number of pairs times this.
 const DIFFERENT: f64 = 0.001;
 
-/// The same for "the same within 5%", which needs both of its tests; the second where runs scatter
-/// by [`NOISY`] or more.
+/// The same factor for "the same within 5%", which needs both of its tests. The second applies if
+/// runs scatter by [`NOISY`] or more.
 const SAME: f64 = 0.0018;
 const SAME_NOISY: f64 = 0.0012;
 
-/// Standard deviation between runs, relative, above which the stricter level holds.
+/// Relative standard deviation between runs from which the stricter level applies.
 const NOISY: f64 = 0.04;
 
 /// B against A after some pairs.
@@ -37,11 +36,11 @@ pub struct Look {
     pub outcome: Outcome,
 }
 
-/// Looks at a family of quantities, each the pairs of its values in A and B. `None` for one with a
-/// value that is not positive, or with fewer than two pairs.
+/// Evaluates a family of quantities, each given as pairs of values in A and B. `None` for a
+/// quantity with fewer than two pairs, or with a value that is not positive.
 ///
-/// The result counts after a number of pairs in [`LOOKS`] only. With several quantities the levels
-/// are divided by their number.
+/// The claims are valid only at the numbers of pairs in [`LOOKS`]. The level is divided by the
+/// number of quantities.
 pub fn look(family: &[Vec<(f64, f64)>]) -> Vec<Option<Look>> {
     let share = 1.0 / family.len().max(1) as f64;
     family.iter().map(|pairs| judge(pairs, share)).collect()
@@ -80,8 +79,8 @@ fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
     })
 }
 
-/// The pairs after which a difference of this share is found four times out of five by one
-/// quantity whose runs scatter by `cv`; `None` if more than the last look allows.
+/// Pairs needed to find a relative difference four times out of five in one quantity whose runs
+/// scatter by `cv`; `None` if more than the last look has.
 pub fn pairs_for(difference: f64, cv: f64) -> Option<u32> {
     let found = |n: &&usize| {
         let (n, freedom) = (**n as f64, (**n - 1) as f64);
@@ -99,8 +98,8 @@ mod tests {
 
     const TRIALS: u32 = 4000;
 
-    /// The claim and the pairs at which a comparison ended. Each run is `drift` slower than the one
-    /// before it.
+    /// The claim and the number of pairs at which a comparison ended. Each run is `drift` slower
+    /// than the one before it.
     fn compared(dice: &mut Dice, ratio: f64, cv: f64, drift: f64) -> (Outcome, usize) {
         let mut pairs: Vec<(f64, f64)> = Vec::new();
         let mut runs = 0;

@@ -1,5 +1,5 @@
-//! The torture of `tests/faults.rs` for as many commands as asked: `torture 1000000`. One line of
-//! JSON; `cargo xtask bench nvme` reads it.
+//! The torture test of `tests/faults.rs` for a given number of commands: `torture 1000000`. Prints
+//! one line of JSON, which `cargo xtask bench nvme` reads.
 
 #[path = "../tests/torture/mod.rs"]
 mod torture;

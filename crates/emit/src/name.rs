@@ -1,13 +1,12 @@
-//! The known name that a misspelt one was meant to be.
+//! Suggestions for misspelt names.
 
 use strsim::levenshtein;
 
-/// Longer names are compared with nothing: names come from outside, and the cost grows with both.
+/// Longer names get no suggestion: they come from outside, and the cost grows with their length.
 const LONGEST: usize = 64;
 
-/// The known name that is nearest to a misspelt one: at most two fifths of the longer one's letters
-/// differ, and of a short name one. Capitals make no difference. The first of several that are equally
-/// near.
+/// The known name nearest to a misspelt one; of equally near names, the first. At most two fifths
+/// of the longer name's letters may differ, or one letter of a short name. Case is ignored.
 pub fn nearest<'n>(misspelt: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     if misspelt.is_empty() || misspelt.len() > LONGEST {
         return None;
@@ -20,7 +19,7 @@ pub fn nearest<'n>(misspelt: &str, known: impl Iterator<Item = &'n str>) -> Opti
     known.map(edits).filter(is_near).min_by_key(|near| near.0).map(|near| near.1)
 }
 
-/// The end of an error about an unknown name: `; did you mean 'X'?`, or nothing where none is near.
+/// The end of an error about an unknown name: `; did you mean 'X'?`, or nothing if none is near.
 pub fn did_you_mean<'n>(misspelt: &str, known: impl Iterator<Item = &'n str>) -> String {
     let near = nearest(misspelt, known);
     near.map_or(String::new(), |name| format!("; did you mean '{name}'?"))
@@ -42,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn the_question_is_asked_only_where_there_is_an_answer() {
+    fn only_a_near_name_is_suggested() {
         let asked = |word| did_you_mean(word, ["read", "write"].into_iter());
         assert_eq!(
             (asked("wriet").as_str(), asked("trim").as_str()),

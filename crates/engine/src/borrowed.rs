@@ -1,5 +1,5 @@
-//! Borrowed blocks: the target's original bytes, in memory for the writes that carry them, and in a
-//! journal on another drive where they are the user's.
+//! Borrowed blocks: the target's original bytes, kept in memory for the writes that carry them, and
+//! in a journal on another drive if they are the user's.
 
 use drive::ErrorKind;
 use journal::{BYTES_MAX, Borrowed, Journal, JournalError, Storage};
@@ -7,13 +7,13 @@ use record::{Safety, TargetKind};
 use rig::{Result, RigError, TargetInfo};
 use workload::{Region, Workload};
 
-/// All blocks borrowed now.
+/// All blocks currently borrowed.
 #[derive(Default)]
 pub(crate) struct BorrowedBlocks(Vec<Entry>);
 
 struct Entry {
     borrowed: Borrowed,
-    /// `None` where the bytes are not the user's, or were given away.
+    /// `None` if the bytes are not the user's, or the target was opened with `--destroy`.
     journal: Option<Journal>,
 }
 
@@ -61,7 +61,7 @@ impl BorrowedBlocks {
     /// Compares all borrowed blocks with the target, restores those that differ, and forgets them.
     /// Returns the bytes restored. Blocks that cannot be restored stay in their journal.
     pub(crate) fn restore(&mut self, target: &Target<'_>) -> Result<u64> {
-        // A failure must not keep the others from being restored.
+        // One failure must not prevent the others from being restored.
         let entries = std::mem::take(&mut self.0).into_iter();
         let all: Vec<Result<u64>> = entries.map(|entry| entry.restore(target)).collect();
         all.into_iter().sum()
@@ -84,7 +84,7 @@ impl Entry {
     }
 }
 
-/// The target they come from.
+/// The target that blocks are borrowed from.
 pub(crate) struct Target<'a> {
     pub info: &'a TargetInfo,
     pub storage: &'a dyn Storage,

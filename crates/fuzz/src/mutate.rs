@@ -1,14 +1,14 @@
-//! Inputs made from examples: lines and words move between them, numbers go to their edges, pieces
-//! are repeated, cut and flipped. Deterministic from a seed.
+//! Inputs mutated from examples: lines and words move between them, numbers become edge values,
+//! pieces are repeated, cut and flipped. Deterministic from a seed.
 
 use crate::Target;
 
 /// Longest input, bytes; long enough to expose quadratic time.
 const LONGEST: usize = 1 << 14;
-/// Most inputs kept; after that a new one replaces an old one.
+/// Maximum number of inputs kept; beyond it a new one replaces an old one.
 const MOST_KEPT: usize = 4096;
 
-/// Values that parsers stumble over.
+/// Values that trip parsers.
 const EDGES: &[&str] = &[
     "0",
     "-1",
@@ -91,7 +91,7 @@ impl Random {
     }
 }
 
-/// Makes inputs, and keeps those that led to a new result.
+/// Makes inputs, mutated from the examples and from the inputs it was told to keep.
 #[derive(Clone, Debug)]
 pub struct Mutator {
     random: Random,
@@ -125,7 +125,7 @@ impl Mutator {
         self.kept[place] = input.to_vec();
     }
 
-    /// Number of inputs that others are derived from.
+    /// Number of inputs to derive others from.
     pub fn kept(&self) -> usize {
         self.kept.len()
     }
@@ -168,7 +168,7 @@ impl Mutator {
         input.drain(start.min(end)..end);
     }
 
-    /// A number becomes an edge value, or changes by at most 2.
+    /// Changes a number by at most 2, or to an edge value.
     fn number(&mut self, input: &mut Vec<u8>) {
         let from = self.random.below(input.len());
         let Some(start) = input.iter().skip(from).position(u8::is_ascii_digit) else { return };
@@ -185,7 +185,7 @@ impl Mutator {
         input.splice(start..start + digits, new.into_bytes());
     }
 
-    /// A word is replaced by another of the examples' words.
+    /// Replaces a word by another of the examples' words.
     fn word(&mut self, input: &mut Vec<u8>) {
         let letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let from = self.random.below(input.len());
@@ -197,7 +197,7 @@ impl Mutator {
         }
     }
 
-    /// The value after a `=` is replaced.
+    /// Replaces the value after a `=`.
     fn value(&mut self, input: &mut Vec<u8>) {
         let from = self.random.below(input.len());
         let Some(equals) = input.iter().skip(from).position(|byte| *byte == b'=') else { return };
@@ -218,7 +218,7 @@ impl Mutator {
         input.splice(place..place, line);
     }
 
-    /// A line is removed, repeated, or swapped with another.
+    /// Removes a line, repeats it, or swaps it with another.
     fn lines(&mut self, input: &mut Vec<u8>) {
         let mut lines: Vec<Vec<u8>> =
             input.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
@@ -234,7 +234,7 @@ impl Mutator {
         *input = lines.concat();
     }
 
-    /// A piece is repeated many times.
+    /// Repeats a piece many times.
     fn repeat(&mut self, input: &mut Vec<u8>) {
         let start = self.random.below(input.len());
         let end = (start + 1 + self.random.below(8)).min(input.len());

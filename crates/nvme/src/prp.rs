@@ -1,18 +1,18 @@
 //! PRP lists: the pages of a transfer (NVMe 1.4, section 4.3).
 //!
-//! The command holds the first page, and the second one if it is the last; otherwise
-//! the command names a list. A list longer than a page continues in another: its last entry then
-//! names that page. The same list therefore serves every shorter transfer from the same place, save
-//! one that would end on that last entry.
+//! The command holds the address of the first page, and of the second if that is the last;
+//! otherwise it points to a list. In a list longer than a page, the last entry of a page points to
+//! the next. The same list therefore serves every shorter transfer from the same offset, except one
+//! whose last data page would be in the place of such a pointer.
 
 use core::sync::atomic::AtomicU32;
 
 use crate::host::{DmaMap, PAGE_BYTES, store64};
 
-/// Entries of a page of a list.
+/// Entries in one page of a list.
 const ENTRIES: usize = PAGE_BYTES / 8;
 
-/// Pages of the list of a transfer of so many pages, at the worst offset.
+/// Pages of the list for a transfer of `data_pages` pages, at the worst offset.
 pub(crate) fn list_pages(data_pages: usize) -> usize {
     if data_pages <= ENTRIES { 1 } else { (data_pages - 1).div_ceil(ENTRIES - 1) }
 }
@@ -23,7 +23,7 @@ pub(crate) fn pages(at: usize, bytes: usize) -> u32 {
     ((at % PAGE_BYTES + bytes).div_ceil(PAGE_BYTES)) as u32
 }
 
-/// Whether a list of `listed` pages serves a transfer of `pages` from the same place.
+/// Whether a list of `listed` pages serves a transfer of `pages` from the same offset.
 #[inline(always)]
 pub(crate) fn serves(listed: u32, pages: u32) -> bool {
     let entries = pages.wrapping_sub(1) as usize;
@@ -31,7 +31,7 @@ pub(crate) fn serves(listed: u32, pages: u32) -> bool {
         && (entries < ENTRIES || pages == listed || !(entries - 1).is_multiple_of(ENTRIES - 1))
 }
 
-/// Writes the list of a transfer of `pages` from `at`: every page but the first.
+/// Writes the list for a transfer of `pages` from `at`: every page but the first.
 #[cold]
 pub(crate) fn build<D: DmaMap + ?Sized>(
     memory: &D,
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::host::load;
 
-    /// A region whose pages lie on the bus in reverse order.
+    /// A region whose pages are in reverse order on the bus.
     struct Reversed([AtomicU32; 4 * 1024]);
 
     impl DmaMap for Reversed {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_read_back_page_by_page_across_its_chains() {
+    fn a_chained_list_reads_back_page_by_page() {
         for pages in [3usize, 512, 513, 514, 1023, 1024, 1025, 1500] {
             let memory = Reversed([const { AtomicU32::new(0) }; 4096]);
             build(&memory, &memory.0, 0, 8 * PAGE_BYTES + 512, pages as u32);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_transfer_uses_the_same_list_unless_it_ends_where_a_chain_begins() {
+    fn a_shorter_transfer_uses_the_same_list_unless_it_ends_on_a_chain_pointer() {
         let memory = Reversed([const { AtomicU32::new(0) }; 4096]);
         build(&memory, &memory.0, 0, 0, 1500);
         for pages in 2..=1500u32 {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_counted_from_the_offset_in_the_first() {
+    fn the_offset_in_the_first_page_counts_towards_the_pages() {
         assert_eq!(
             (pages(0, 4096), pages(512, 4096), pages(4095, 1), pages(0, 8193)),
             (1, 2, 1, 3)

@@ -1,8 +1,8 @@
 //! The record of a run: metrics, series, histograms, findings, verdicts, identity, provenance.
 //!
-//! Pure data with a stable JSON form. The schema only grows: a field may be added, none is renamed
-//! or changes meaning, and an unknown value is `null`, never 0. `docs/record.schema.json` is the
-//! same schema for machines.
+//! Pure data with a stable JSON form. The schema only grows: fields may be added, but none is
+//! renamed or changes meaning. An unknown value is `null`, never 0. `docs/record.schema.json` is
+//! the machine-readable schema.
 
 #![forbid(unsafe_code)]
 

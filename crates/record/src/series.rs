@@ -1,7 +1,7 @@
 //! Values over time, stored column by column: compact in JSON, and ready for charts.
 //!
-//! A series can be thinned to half its rows: rates become means over time, so that their integral
-//! stays the bytes moved, and columns `.low` and `.high` keep the extremes.
+//! A series can be thinned to half its rows: rates become means over time, so their integral is
+//! still the bytes moved, and columns `.low` and `.high` keep the extremes.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,12 +39,12 @@ impl Series {
         Series { name: name.into(), replicate, start_ns, t_ns: Vec::new(), columns: Vec::new() }
     }
 
-    /// The column with a name.
+    /// The column of this name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|c| c.name == name)
     }
 
-    /// Adds an interval that ended at `t_ns`. Unnamed columns get `null`, and new ones are filled
+    /// Adds an interval that ended at `t_ns`. Columns not named get `null`, and new ones are filled
     /// with `null` for the past, so that all columns stay as long as `t_ns`.
     pub fn push(&mut self, t_ns: u64, values: &[(&str, Unit, Option<f64>)]) {
         let past = self.t_ns.len();
@@ -63,11 +63,11 @@ impl Series {
         }
     }
 
-    /// Merges the rows in pairs; of an odd number the last stays as it is.
+    /// Merges the rows in pairs; an odd last row stays as it is.
     ///
-    /// Rates become means weighted by time. Columns of bytes per second get companions `NAME.low` and
-    /// `NAME.high`, the extremes of the intervals merged so far. Of latencies and temperatures the
-    /// greater value stays, so that a percentile is an upper bound.
+    /// Rates become means weighted by time. Columns of bytes per second get companions `NAME.low`
+    /// and `NAME.high`, the extremes of the intervals merged so far. Latencies and temperatures
+    /// keep the greater value, so a percentile is an upper bound.
     pub fn thin(&mut self) {
         self.add_extremes();
         let starts = std::iter::once(0).chain(self.t_ns.iter().copied());
@@ -88,7 +88,7 @@ impl Series {
             for end in [LOW, HIGH] {
                 let name = format!("{}{end}", rate.name);
                 match self.columns.iter_mut().find(|c| c.name == name) {
-                    // Rows from before the column have one interval.
+                    // Rows older than the column hold a single interval.
                     Some(known) => known.values.iter_mut().zip(&rate.values).for_each(|(k, r)| {
                         *k = k.or(*r);
                     }),
@@ -99,9 +99,9 @@ impl Series {
     }
 }
 
-/// End of the name of a column with the least rates of merged intervals.
+/// Name suffix of a column with the lowest rates of merged intervals.
 const LOW: &str = ".low";
-/// End of the name of a column with the greatest rates of merged intervals.
+/// Name suffix of a column with the highest rates of merged intervals.
 const HIGH: &str = ".high";
 
 impl Column {
@@ -111,7 +111,7 @@ impl Column {
     }
 }
 
-/// How the values of two rows become one.
+/// How the values of two rows are merged.
 enum Merge {
     Mean,
     Least,
@@ -128,7 +128,7 @@ impl Merge {
         }
     }
 
-    /// The value of merged rows; unknown values do not count.
+    /// The value of merged rows, ignoring unknown ones.
     fn row(&self, values: &[Option<f64>], spans: &[u64]) -> Option<f64> {
         let known = || values.iter().zip(spans).filter_map(|(v, span)| Some(((*v)?, *span)));
         match self {

@@ -2,7 +2,7 @@
 //!
 //! A [`JobControl`] sees the completions of one job on that job's own thread and decides how it
 //! continues. An [`IntervalObserver`] sees the counts of all jobs, interval by interval, on the
-//! calling thread. A job without either pays nothing.
+//! calling thread. A job without either has no overhead.
 
 use workload::Op;
 
@@ -35,12 +35,12 @@ pub trait JobControl: Send {
         true
     }
 
-    /// An operation completed after `service_ns`, `now_ns` after the job began. Operations in flight
-    /// while a ruling takes effect are not shown.
+    /// An operation completed after `service_ns`, `now_ns` after the job began. Operations in
+    /// flight while a ruling takes effect are not shown.
     fn completed(&mut self, op: &Op, service_ns: u64, now_ns: u64) -> Ruling;
 
     /// An operation failed: `result` is a negative error number, or the bytes of a short transfer.
-    /// `true` forgives it: it does not count towards giving up.
+    /// If `true`, the error does not count towards the limit that ends the job.
     fn forgives(&mut self, _op: &Op, _result: i64) -> bool {
         false
     }
@@ -48,8 +48,8 @@ pub trait JobControl: Send {
 
 /// Observes all jobs of a performance while they run.
 pub trait IntervalObserver {
-    /// Called several times a second of the target's time. `jobs` holds the counts of each job since
-    /// the start of all, `now_ns` ago; `end` ends the job of that number.
+    /// Called several times per second of the target's clock. `jobs` holds the counts of each job
+    /// since all started, `now_ns` ago; `end` ends the job with this index.
     fn interval(&mut self, now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32));
 
     /// A ruling has reset the statistics of a job: its earlier operations no longer count.

@@ -80,7 +80,7 @@ impl Mix {
     /// Discards only.
     pub const DISCARD: Mix = Mix { read: 0, write: 0, flush: 0, discard: 1 };
 
-    /// `read_percent` reads, the rest writes.
+    /// `read_percent` percent reads, the rest writes.
     pub fn read_percent(read_percent: u32) -> Mix {
         let read = read_percent.min(100);
         Mix { read, write: 100 - read, flush: 0, discard: 0 }
@@ -152,7 +152,7 @@ pub enum Calls {
     },
 }
 
-/// When a workload ends: at the first of these bounds. Without any it runs for ever.
+/// When a workload ends: at the first of these bounds. Without any it runs forever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stop {
     /// After this time, in nanoseconds of the target's clock.
@@ -333,8 +333,8 @@ impl Workload {
     }
 }
 
-/// The most operations in flight of all jobs together; each takes some 100 bytes. No drive has
-/// a queue of this depth.
+/// Maximum operations in flight over all jobs. Each takes some 100 bytes of memory; no drive has
+/// so deep a queue.
 pub const IN_FLIGHT_MAX: u64 = 1 << 20;
 
 /// An invalid description.
@@ -362,13 +362,13 @@ pub enum WorkloadError {
         /// The requested queue depth.
         depth: u32,
     },
-    /// More operations in flight than memory is kept for.
+    /// More operations in flight than [`IN_FLIGHT_MAX`].
     #[error("{operations} operations in flight over all jobs, at most {IN_FLIGHT_MAX}")]
     TooDeep {
         /// Depth times jobs.
         operations: u64,
     },
-    /// A parameter out of its range.
+    /// A parameter out of range.
     #[error("{what} is {value}, must be {range}")]
     OutOfRange {
         /// The parameter.

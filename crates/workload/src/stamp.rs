@@ -1,7 +1,7 @@
 //! Stamped sectors: content that identifies its address, its write and its run.
 //!
-//! Every 512 bytes carry a header with their address, the sequence number of the write, the seed of
-//! the run and a checksum of the whole sector. On reading back this distinguishes a *stale* sector
+//! Each sector carries a header with its address, the sequence number of the write, the seed of
+//! the run and a checksum of the whole sector. Read back, this distinguishes a *stale* sector
 //! (an older write), a *misplaced* one (another address), a *torn* block (sectors of different
 //! writes), *flipped* bits (a bad checksum) and an *unwritten* sector (no stamp at all). Sectors
 //! are 512 bytes by default, because a drive may tear at its smallest unit.
@@ -22,7 +22,7 @@ pub enum Proof {
     Stamps {
         /// Positions of the stamps.
         layout: Layout,
-        /// Content around the stamps; `None`: bytes derived from the stamp.
+        /// Content around the stamps; `None` for bytes derived from the stamp.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         around: Option<Motif>,
     },
@@ -112,8 +112,8 @@ pub fn write(block: &mut [u8], stamp: Stamp, layout: Layout) {
     }
 }
 
-/// Stamps each whole sector of a block and leaves the rest unchanged. `stamp` is that of the first
-/// sector.
+/// Stamps each whole sector of a block and leaves other bytes unchanged. `stamp` is that of the
+/// first sector.
 pub fn seal(block: &mut [u8], stamp: Stamp, layout: Layout) {
     for (i, sector) in block.chunks_exact_mut(layout.sector).enumerate() {
         let offset = stamp.offset + (i * layout.sector) as u64;
@@ -130,7 +130,7 @@ fn seal_sector(sector: &mut [u8], stamp: Stamp, at: usize) {
     sector[at..at + 8].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Checksum of a sector, without the checksum field at `at`.
+/// Checksum of a sector, excluding the checksum field at `at`.
 fn sum(sector: &[u8], at: usize) -> u64 {
     let before = if at == 0 { 0 } else { xxh3_64(&sector[..at]) };
     xxh3_64_with_seed(&sector[at + 8..], before)
@@ -149,10 +149,10 @@ fn words(sector: &[u8], at: usize) -> Option<[u64; 5]> {
     Some(std::array::from_fn(|i| header[i * 8..i * 8 + 8].try_into().map_or(0, u64::from_le_bytes)))
 }
 
-/// Whether any field of an invalid stamp is as expected: then the sector was written and has changed.
+/// Whether any field of an invalid stamp is as expected, so the sector was written and has changed.
 fn resembles_stamp(sector: &[u8], offset: u64, seed: u64, at: usize) -> bool {
     let Some([_, magic, place, _, run]) = words(sector, at) else { return false };
-    // An offset or a seed of zero also stands in a sector of zeros.
+    // An offset or a seed of zero also matches a sector of zeros.
     magic == MAGIC || (place == offset && place != 0) || (run == seed && run != 0)
 }
 

@@ -1,7 +1,7 @@
 //! `cargo xtask guest`: a Linux guest with kernel devices of every kind, under QEMU.
 //!
-//! QEMU also emulates the processor: nothing of the host is needed or touched, and everything is
-//! slow. The guest therefore tests correctness, never speed.
+//! QEMU also emulates the processor, so the guest neither needs nor touches the host's devices, and
+//! everything is slow. The guest therefore tests correctness, never speed.
 
 mod cpio;
 mod image;
@@ -23,8 +23,8 @@ use crate::run::{cargo, find, metadata, output, program};
 use kernel::Kernel;
 
 const HELP: &str = "\
-cargo xtask guest test [NAME...]          the tests of guest/tests; all, or those whose name begins so
-cargo xtask guest run SCRIPT [DRIVE]      a script of your own, or one of guest/tests by name
+cargo xtask guest test [NAME...]          all tests of guest/tests, or those that begin with NAME
+cargo xtask guest run SCRIPT [DRIVE]      your own script, or one of guest/tests by name
 cargo xtask guest sh [DRIVE...]           a shell; Ctrl-A X ends it
 ";
 
@@ -32,7 +32,7 @@ cargo xtask guest sh [DRIVE...]           a shell; Ctrl-A X ends it
 pub struct Ready {
     kernel: PathBuf,
     initrd: PathBuf,
-    /// Parent of their directories.
+    /// Parent of the guests' directories.
     dir: PathBuf,
 }
 
@@ -55,10 +55,10 @@ pub fn has_kernel() -> bool {
     Kernel::find().is_ok()
 }
 
-/// Why this machine cannot run the guest, if so.
+/// The reason this machine cannot run the guest, if any.
 pub fn missing() -> Option<String> {
     if std::env::consts::ARCH != "x86_64" {
-        return Some("the guest is made for x86_64".into());
+        return Some("the guest needs x86_64".into());
     }
     let programs = ["qemu-system-x86_64", "busybox", "jq", "lsblk"];
     if let Some(program) = programs.into_iter().find(|program| find(program).is_none()) {
@@ -68,12 +68,12 @@ pub fn missing() -> Option<String> {
 }
 
 impl Ready {
-    /// Builds the binary of the tests and the archive.
+    /// Builds the test binary and the archive.
     pub fn make() -> Result<Ready> {
         Ready::with(None)
     }
 
-    /// The archive with this binary of ssdyno, or with that of the tests.
+    /// Builds the archive with this ssdyno binary, or with the test binary.
     pub fn with(binary: Option<&Path>) -> Result<Ready> {
         if let Some(why) = missing() {
             bail!("{why}");
@@ -95,11 +95,11 @@ impl Ready {
     }
 }
 
-/// Option with a static binary to test, such as `target/dist/ssdyno`.
+/// Environment variable with the path of a static binary to test, such as `target/dist/ssdyno`.
 const STATIC: &str = "SSDYNO_GUEST_STATIC";
 
-/// The tests' binary. It is not static unless one is given: that would be a second full build, and
-/// its libraries are copied like those of the tools.
+/// The test binary, dynamic unless a static one is given, which would take a second full build. Its
+/// libraries are copied like those of the tools.
 fn tested(target: &Path) -> Result<PathBuf> {
     if let Some(path) = std::env::var_os(STATIC) {
         return Ok(PathBuf::from(path));

@@ -1,15 +1,15 @@
-//! What a parser found, as a record: named as ssdyno names its own metrics, so that the two can be
-//! compared, and with nothing in it that was not in the text.
+//! Builds records from parsed results. Metrics are named like ssdyno's own, so that the two can be
+//! compared, and nothing is added that was not in the text.
 
 use record::{
     CellKey, Finding, FindingKind, Level, Metric, MetricKey, Order, Origin, OriginKind, Run,
     Statistic, Unit,
 };
 
-/// A percentile with fewer operations beyond it is not taken over (statistics: R9).
+/// A percentile with fewer operations beyond it is not imported (statistics: R9).
 const SAMPLES_BEYOND: f64 = 10.0;
 
-/// An empty record of a tool's result that begins at a line.
+/// An empty record for a tool's result that begins at a line.
 pub(crate) fn run(method: &str, tool: &str, version: Option<String>, line: usize) -> Run {
     let origin = Origin {
         kind: OriginKind::Imported,
@@ -24,7 +24,7 @@ pub(crate) fn run(method: &str, tool: &str, version: Option<String>, line: usize
     Run::elsewhere(env!("CARGO_PKG_VERSION"), method, origin)
 }
 
-/// The same with the tool's command line or settings.
+/// Adds the tool's command line or settings.
 pub(crate) fn with_command(mut run: Run, command: Option<String>) -> Run {
     if let Some(origin) = &mut run.origin {
         origin.command = command;
@@ -32,7 +32,7 @@ pub(crate) fn with_command(mut run: Run, command: Option<String>) -> Run {
     run
 }
 
-/// Adds a name that its user gave to a part of it, once.
+/// Adds a name that the tool's user gave to a part of the result, once.
 pub(crate) fn title(run: &mut Run, name: &str) {
     let Some(origin) = run.origin.as_mut().filter(|_| !name.is_empty()) else { return };
     match &mut origin.title {
@@ -42,7 +42,7 @@ pub(crate) fn title(run: &mut Run, name: &str) {
     }
 }
 
-/// Enters when it started, where that is known.
+/// Sets the start time, if known.
 pub(crate) fn start(run: &mut Run, started: Option<String>) {
     if let (Some(started), Some(origin)) = (started, &mut run.origin) {
         run.started = started;
@@ -50,7 +50,7 @@ pub(crate) fn start(run: &mut Run, started: Option<String>) {
     }
 }
 
-/// Adds a value that the tool gave once. Below zero or infinite is none.
+/// Adds a single value of the tool. Negative and infinite values are ignored.
 pub(crate) fn put(run: &mut Run, name: impl Into<String>, unit: Unit, value: f64) {
     if value.is_finite() && value >= 0.0 {
         run.metrics.push(Metric::single(name, unit, value));
@@ -62,7 +62,7 @@ pub(crate) fn note(run: &mut Run, kind: FindingKind, text: impl Into<String>) {
     run.warnings.push(Finding::new(kind, Level::Note, text));
 }
 
-/// What was issued, as far as it is known.
+/// The shape of a workload, as far as known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub random: bool,
@@ -70,12 +70,12 @@ pub(crate) struct Shape {
     pub block_bytes: Option<u64>,
     pub depth: Option<u32>,
     pub jobs: u64,
-    /// Tells workloads of one shape apart.
+    /// Distinguishes workloads of the same shape.
     pub extra: Option<String>,
 }
 
 impl Shape {
-    /// `rand-read-4KiB-q32`; without sizes only the direction.
+    /// `rand-read-4KiB-q32`; only the direction if sizes are unknown.
     pub fn name(&self, direction: &str) -> String {
         let jobs = (self.jobs > 1).then(|| format!("jobs{}", self.jobs));
         let words = jobs.into_iter().chain(self.extra.clone());
@@ -94,25 +94,25 @@ impl Shape {
         CellKey { words, ..CellKey::new(order, None, block_bytes, depth) }.to_string()
     }
 
-    /// Whether its rate is told in operations, as ssdyno tells it.
+    /// Whether its rate is reported in operations, as ssdyno would.
     pub fn in_operations(&self) -> bool {
         self.random || self.mixed || self.block_bytes.is_none()
     }
 }
 
-/// What a tool says of one direction of one workload.
+/// A tool's figures for one direction of one workload.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Side {
     pub bytes_per_s: Option<f64>,
     pub iops: Option<f64>,
-    /// Operations, where they were counted.
+    /// Operations, if counted.
     pub operations: Option<u64>,
     pub max_ns: Option<f64>,
     /// Share (0 to 1) and nanoseconds.
     pub percentiles: Vec<(f64, f64)>,
 }
 
-/// Adds the rate and the latencies of one direction; a name that is taken gets a word more.
+/// Adds the rate and the latencies of one direction. A name already taken gets a suffix.
 pub(crate) fn put_side(run: &mut Run, shape: &Shape, direction: &str, side: &Side) -> String {
     let mut shape = shape.clone();
     let mut count = 1;
@@ -147,7 +147,7 @@ pub(crate) fn put_side(run: &mut Run, shape: &Shape, direction: &str, side: &Sid
     name
 }
 
-/// `Tue Oct  3 18:02:42 2023` as RFC 3339, taken as UTC: the tools do not tell the zone.
+/// Parses `Tue Oct  3 18:02:42 2023`, taken as UTC: the tools do not give the zone.
 pub(crate) fn ctime(text: &str) -> Option<jiff::civil::DateTime> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_of_too_few_is_left_out() {
+    fn a_percentile_of_too_few_operations_is_left_out() {
         let shape =
             Shape { random: true, block_bytes: Some(4096), depth: Some(1), ..Shape::default() };
         let percentiles = vec![(0.5, 1e3), (0.99, 2e3), (0.999, 3e3)];

@@ -1,4 +1,5 @@
-//! Configurations of IOMeter as a fuzz target. The parser is in `methods`, because the method runs them.
+//! IOMeter configurations as a fuzz target. The parser is in `methods`, beside the method that runs
+//! them.
 
 use fuzz::{Target, outcome};
 

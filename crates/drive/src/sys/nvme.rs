@@ -37,7 +37,7 @@ struct Passthru {
 
 const _: () = assert!(size_of::<Passthru>() == 72);
 
-/// An admin command that reads or transfers no data.
+/// An admin command that reads data or transfers none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Admin {
     /// Opcode; its lowest two bits are the direction, which must not be host to controller.
@@ -48,7 +48,7 @@ pub(crate) struct Admin {
     pub cdw10: u32,
     /// Command dword 11.
     pub cdw11: u32,
-    /// Timeout in the kernel, milliseconds; 0: its default of one minute.
+    /// Timeout in the kernel, milliseconds; 0 for its default of one minute.
     pub timeout_ms: u32,
 }
 

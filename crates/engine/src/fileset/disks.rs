@@ -1,5 +1,5 @@
-//! Use of the disks under the files during a run, by the kernel's own counters
-//! (Documentation/block/stat.rst): other users of them included.
+//! Use of the disks under the files during a run, from the kernel's counters
+//! (Documentation/block/stat.rst), which include other users.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub(super) fn look<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Before {
     Before { at: Instant::now(), disks: disks.collect() }
 }
 
-/// The use of each disk since then.
+/// The use of each disk since `before`.
 pub(super) fn since(before: &Before) -> Vec<DiskUse> {
     let elapsed_ms = before.at.elapsed().as_millis().max(1) as f64;
     let one = |(name, then): &(String, [u64; 11])| {

@@ -1,23 +1,23 @@
 //! Arithmetic in values, in parentheses as in fio: `size=(8*(1+3))k`.
 //!
 //! `+ - * / % ^`, unary minus, parentheses, whole numbers and fractions, and the suffixes of sizes
-//! and times, which bind more loosely than `* / % ^`, so that `4*2k` is 8k. Always powers of 1024
-//! (`kib` and its like 1000), whatever `kb_base` says. Computed in floating point where there is a
-//! fraction and in 64 bits otherwise, where an overflow is an error.
+//! and times, which bind more loosely than `* / % ^`, so that `4*2k` is 8k. Suffixes are powers of
+//! 1024 (`kib` and the like: 1000), whatever `kb_base` says. Fractions are computed in floating
+//! point, whole numbers in 64 bits, where an overflow is an error.
 
 use super::Parsed;
 
-/// Deepest nesting; arbitrary. It keeps a hostile text from overflowing the stack.
+/// Maximum nesting, arbitrary. It keeps hostile input from overflowing the stack.
 const DEEPEST: u32 = 64;
 
 /// The unit of a number without a suffix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// Bytes, or just a number; `m` is mega.
+    /// Bytes, or a plain number; `m` is mega.
     Bytes,
     /// Microseconds; `m` is minutes.
     Micros,
-    /// Seconds, in a result in microseconds.
+    /// Seconds; the result is in microseconds.
     Seconds,
 }
 
@@ -56,7 +56,7 @@ impl Term {
         value.is_finite().then_some(Term { whole: None, real: value })
     }
 
-    /// Computes both ways; `None` where the exact result overflows.
+    /// Applies `whole` to whole numbers, otherwise `real`; `None` on overflow.
     fn with(
         self,
         other: Term,
@@ -198,17 +198,17 @@ impl Reader<'_> {
         let (text, radix) = hex.map_or((rest, 10), |digits| (digits, 16));
         let fits = |c: char| c.is_digit(radix) || (radix == 10 && c == '.');
         let end = text.find(|c| !fits(c)).unwrap_or(text.len());
-        let (digits, behind) = text.split_at(end);
+        let (digits, rest) = text.split_at(end);
         let term = match digits.contains('.') {
             true => digits.parse().ok().and_then(Term::real),
             false => i64::from_str_radix(digits, radix).ok().map(Term::whole),
         };
         let term = term.ok_or_else(|| self.wrong())?;
-        self.rest = behind;
+        self.rest = rest;
         Ok(term)
     }
 
-    /// Takes a suffix and gives its factor.
+    /// Takes a suffix and returns its factor.
     fn suffix(&mut self) -> Option<i64> {
         let rest = self.rest.trim_start();
         let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());

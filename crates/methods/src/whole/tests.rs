@@ -1,4 +1,4 @@
-//! The whole-drive tests on a virtual drive: their results and refusals.
+//! Whole-drive methods on a fake drive: results and refusals.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ fn near(value: f64, truth: f64, share: f64) {
 }
 
 /// The destructive methods.
-fn drastic() -> impl Iterator<Item = &'static &'static dyn Method> {
+fn destructive() -> impl Iterator<Item = &'static &'static dyn Method> {
     all().iter().filter(|m| m.info().safety == Safety::Destroys)
 }
 
@@ -65,8 +65,8 @@ fn cached() -> FlashTraits {
 }
 
 #[test]
-fn whoever_did_not_give_a_drive_away_is_refused_before_the_first_byte() {
-    for method in drastic() {
+fn a_drive_without_destroy_is_refused_before_the_first_byte() {
+    for method in destructive() {
         let name = method.info().name;
         let mut fake = Fake::given_away(traits(FlashTraits::default()), GIB);
         fake.info.allowed = Safety::Scratch;
@@ -135,7 +135,7 @@ fn sustain_finds_no_cache_where_there_is_none() {
 }
 
 #[test]
-fn the_time_series_of_a_pass_that_was_cut_short_is_kept_and_its_figures_are_not() {
+fn an_interrupted_pass_keeps_its_time_series_but_not_its_figures() {
     let mut fake = Fake::given_away(traits(cached()), GIB);
     // The discard, the first pass, and the second pass.
     fake.interrupt_at = Some(2);
@@ -148,7 +148,7 @@ fn the_time_series_of_a_pass_that_was_cut_short_is_kept_and_its_figures_are_not(
 }
 
 #[test]
-fn a_drive_without_discard_is_measured_as_it_is_and_that_is_said() {
+fn a_drive_without_discard_is_measured_as_it_is_with_a_warning() {
     let mut fake = Fake::given_away(traits(FlashTraits::default()), GIB);
     fake.info.discard = false;
     let (out, result) = run(&mut fake, "sustain", 0);
@@ -184,7 +184,7 @@ fn states_shows_what_use_costs_and_what_discard_restores() {
 }
 
 #[test]
-fn align_finds_what_crosses_a_page_and_nothing_where_it_is_free() {
+fn align_finds_the_cost_of_crossing_a_page_and_none_if_it_is_free() {
     let crossing = FlashTraits { crossing_cost: 8.0, ..FlashTraits::default() };
     let out = done(crossing.clone(), "align", 20);
     for (shift, ratio) in [(512, 0.125), (3584, 0.125), (4096, 1.0), (65536, 1.0)] {
@@ -204,7 +204,7 @@ fn align_finds_what_crosses_a_page_and_nothing_where_it_is_free() {
 
 #[test]
 fn plans_of_whole_drives_hold() {
-    for method in drastic() {
+    for method in destructive() {
         let name = method.info().name;
         let mut fake = Fake::given_away(traits(cached()), GIB).that_formats();
         let options = Options { time: Some(Duration::from_secs(60)), ..Options::default() };
@@ -231,8 +231,8 @@ fn plans_of_whole_drives_hold() {
 }
 
 #[test]
-fn a_part_of_a_drive_is_all_that_is_touched_when_a_size_is_given() {
-    for method in drastic() {
+fn a_given_size_limits_the_part_of_the_drive_that_is_touched() {
+    for method in destructive() {
         let mut fake = Fake::given_away(traits(FlashTraits::default()), GIB).that_formats();
         let options = Options {
             time: Some(Duration::from_secs(20)),
@@ -248,7 +248,7 @@ fn a_part_of_a_drive_is_all_that_is_touched_when_a_size_is_given() {
 
 #[test]
 fn whole_drives_keep_what_was_measured_before_an_interruption() {
-    for method in drastic() {
+    for method in destructive() {
         let name = method.info().name;
         let quick = || Fake::given_away(traits(cached()), 64 << 20).that_formats();
         let options = Options { time: Some(Duration::from_secs(20)), ..Options::default() };
@@ -266,7 +266,7 @@ fn whole_drives_keep_what_was_measured_before_an_interruption() {
 }
 
 #[test]
-fn zones_tells_addresses_apart_and_only_reads_what_was_not_given_away() {
+fn zones_tells_addresses_apart_and_only_reads_without_destroy() {
     let flash = FlashTraits { ragged_cost: 2.0, unmapped_gain: 4.0, ..FlashTraits::default() };
     let mut fake = Fake::given_away(traits(flash), GIB);
     fake.wear(0..512 << 20, 128 << 20..256 << 20);
@@ -294,7 +294,7 @@ fn zones_tells_addresses_apart_and_only_reads_what_was_not_given_away() {
 }
 
 #[test]
-fn heat_finds_the_throttle_the_time_to_it_and_what_cooling_does() {
+fn heat_finds_throttling_the_time_to_it_and_the_effect_of_cooling() {
     let hot =
         FlashTraits { rise_k: 60.0, inertia_s: 100.0, throttle_c: 75.0, ..FlashTraits::default() };
     let mut fake = Fake::given_away(traits(hot.clone()), 16 * GIB);
@@ -317,7 +317,7 @@ fn heat_finds_the_throttle_the_time_to_it_and_what_cooling_does() {
 }
 
 #[test]
-fn lbaf_compares_formats_leaves_the_one_it_found_and_refuses_what_cannot_be_formatted() {
+fn lbaf_compares_formats_restores_the_original_and_refuses_drives_that_cannot_format() {
     let crossing = FlashTraits { small_block_cost: 1.5, ..FlashTraits::default() };
     let mut fake = Fake::given_away(traits(crossing), GIB).that_formats();
     let (out, result) = run(&mut fake, "lbaf", 20);
@@ -335,7 +335,7 @@ fn lbaf_compares_formats_leaves_the_one_it_found_and_refuses_what_cannot_be_form
 }
 
 #[test]
-fn a_discard_that_does_something_is_seen_and_one_that_is_ignored_too() {
+fn trim_tells_a_discard_that_works_from_one_that_is_ignored() {
     let flash = FlashTraits { full_cost: 5.0, unmapped_gain: 4.0, ..FlashTraits::default() };
     let out = done(flash.clone(), "trim", 60);
     let seen = verdict(&out, "TRIM WORKS").expect("all three signals");
