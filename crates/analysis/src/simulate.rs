@@ -20,7 +20,7 @@ impl Dice {
         (self.0.next_u64() % n as u64) as usize
     }
 
-    /// Standard normal (Box and Muller), with libm's functions for the same draws on every machine.
+    /// Standard normal (Box-Muller). The crate libm gives the same draws on every machine.
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(self.unit()));
         radius * libm::cos(std::f64::consts::TAU * self.unit())

@@ -1,14 +1,13 @@
-//! Fuzzing of parsers, for the tests of every room.
+//! Fuzzing of parsers, for the tests of every room (crate).
 //!
-//! A [`Target`] takes any bytes and must return soon, without a panic, whatever they are. The
-//! number it returns stands for its result (which error, which kind of value): an input whose
-//! number has not been seen before is kept and changed further, which leads the search into the
-//! parser without instrumenting its code.
+//! A [`Target`] takes any bytes and must return soon, without a panic. The number it returns stands
+//! for its result (which error, which kind of value): an input with a new number is kept and
+//! mutated further, which leads the search into the parser without instrumenting its code.
 //!
 //! A room lists its targets in `tests/fuzz/targets.rs`. Its test `tests/fuzz/main.rs` calls
-//! [`check`], which tries a few thousand inputs in every suite; its example `examples/fuzz-ROOM.rs`
-//! calls [`main`], which `cargo xtask fuzz NAME --time 10m` runs for longer. This crate is a
-//! dependency of tests only and knows no room.
+//! [`check`], which tries a few thousand inputs in every run of the suite; its example
+//! `examples/fuzz-ROOM.rs` calls [`main`], which `cargo xtask fuzz NAME --time 10m` runs for
+//! longer. This crate is a dependency of tests only and knows no room.
 
 #![forbid(unsafe_code)]
 
@@ -32,8 +31,8 @@ pub struct Target {
     pub corpus: &'static [&'static str],
 }
 
-/// A number for a parser's message: its letters, without everything between the first and the last
-/// quote, which comes from the input. Two errors of one kind therefore have the same number.
+/// A number for a parser's message: a hash of its letters, except those between the first and the
+/// last quote, which come from the input. Two errors of one kind therefore have the same number.
 pub fn outcome(message: &str) -> u64 {
     let (head, tail) = match (message.find('\''), message.rfind('\'')) {
         (Some(first), Some(last)) => (&message[..first], &message[last..]),
@@ -45,8 +44,8 @@ pub fn outcome(message: &str) -> u64 {
     hasher.finish()
 }
 
-/// Bytes for a parser of binary data, from text that the mutator changes well: each line is an offset
-/// and hexadecimal digits (`510 55aa`); what no line names is zero. At most `most` bytes.
+/// Bytes for a parser of binary data, from text that suits the mutator: each line is an offset
+/// and hexadecimal digits (`510 55aa`); all other bytes are zero. At most `most` bytes.
 pub fn bytes(input: &[u8], most: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for line in String::from_utf8_lossy(input).lines() {
@@ -68,8 +67,8 @@ pub fn bytes(input: &[u8], most: usize) -> Vec<u8> {
 /// Tries `inputs` inputs on each target, the same ones in every run.
 ///
 /// # Panics
-/// When a parser panics, with its input; when a target has fewer than `kinds_min` kinds of result,
-/// which means that the search never got into the parser; when two targets share a name.
+/// If a parser panics, with its input; if a target has fewer than `kinds_min` kinds of result,
+/// which means that the search never got into the parser; if two targets share a name.
 pub fn check(targets: &[Target], inputs: u64, kinds_min: usize) {
     let names: HashSet<_> = targets.iter().map(|target| target.name).collect();
     assert_eq!(names.len(), targets.len(), "two targets share a name");
@@ -79,7 +78,7 @@ pub fn check(targets: &[Target], inputs: u64, kinds_min: usize) {
     }
 }
 
-/// How many kinds of result the search found.
+/// Number of kinds of result that the search found.
 fn search(target: &Target, inputs: u64) -> usize {
     let mut mutator = Mutator::new(target, 7);
     let mut seen: HashSet<_> = target.corpus.iter().map(|t| (target.run)(t.as_bytes())).collect();
@@ -99,7 +98,7 @@ fn search(target: &Target, inputs: u64) -> usize {
 mod tests {
     use super::*;
 
-    /// Panics on three digits in brackets, which no example has.
+    /// Panics on three digits in brackets, which are in no example.
     fn fragile(input: &[u8]) -> u64 {
         let text = String::from_utf8_lossy(input);
         let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_where_their_lines_say() {
+    fn bytes_are_at_the_offsets_of_their_lines() {
         assert_eq!(bytes(b"2 0a ff\n0 1\nx 12\n", 8), [1, 0, 0x0a, 0xff]);
         assert_eq!(bytes(b"6 010203\n99999999999 1\n", 8), [0, 0, 0, 0, 0, 0, 1, 2]);
     }

@@ -1,4 +1,4 @@
-//! Durability: content of blocks, power cuts, and the saved state of a drive.
+//! Durability: block content, power cuts, and the saved state of a drive.
 
 use workload::Op;
 
@@ -10,13 +10,13 @@ use crate::fault::Landing;
 /// Header of a saved drive; the number is incremented when the format changes.
 const MAGIC: &[u8; 8] = b"ssdyno-4";
 
-/// The bytes are not a drive saved by this version.
+/// The bytes are not a drive saved in this format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a saved drive of this version: {0}")]
 pub struct LoadError(String);
 
 impl Drive {
-    /// Starts remembering the content of blocks, at 8 bytes per written block.
+    /// Starts remembering the content of blocks, which takes 8 bytes per written block.
     pub fn remember(&mut self) {
         if self.content.is_none() {
             self.content = Some(Content::default());
@@ -24,8 +24,8 @@ impl Drive {
         }
     }
 
-    /// Submits a command as [`Drive::submit`] does, but does not remember the content of a write: its
-    /// blocks then hold [`Held::Anything`].
+    /// Submits a command as [`Drive::submit`] does, but does not remember the content of a write:
+    /// its blocks then hold [`Held::Anything`].
     pub fn submit_unkept(&mut self, now: u64, op: &Op) -> Completion {
         self.forgetful = true;
         let completion = self.submit(now, op);
@@ -51,7 +51,7 @@ impl Drive {
         self.media.forget_log(oldest.unwrap_or(unit));
     }
 
-    /// Where the blocks of the last remembered write are kept.
+    /// Places of the blocks of the last remembered write.
     pub fn landing(&self) -> Landing {
         self.faults.last()
     }
@@ -65,7 +65,7 @@ impl Drive {
         })
     }
 
-    /// The block in which the content of a block is kept: itself, unless the drive announces more
+    /// The block that holds the content of a block: itself, unless the drive announces more
     /// blocks than it has.
     pub fn place(&self, block: u64) -> u64 {
         match self.alias.place(block) {
@@ -74,7 +74,7 @@ impl Drive {
         }
     }
 
-    /// Whether all these blocks are kept in themselves.
+    /// Whether each of these blocks holds its own content.
     pub fn has_own_places(&self, blocks: std::ops::Range<u64>) -> bool {
         self.alias.is_genuine() || blocks.into_iter().all(|block| self.place(block) == block)
     }
@@ -84,7 +84,7 @@ impl Drive {
         self.content.as_ref().map_or(0, Content::writes)
     }
 
-    /// Cuts the power at `now`. Acknowledged data that are not in flash revert to the previous
+    /// Cuts the power at `now`. Acknowledged data not yet in flash revert to the previous
     /// content, unless the buffer is protected. The mapping is unchanged: a reverted block is read
     /// from the place of its newer content.
     pub fn power_cut(&mut self, now: u64) {
@@ -105,7 +105,7 @@ impl Drive {
         (self.busy_until, self.arrived) = (now, now);
     }
 
-    /// Serialises the whole state of the drive, for [`Drive::load`]. The size grows with
+    /// Serialises the state of the drive for [`Drive::load`]. The size grows with
     /// fragmentation, not with capacity.
     pub fn save(&self) -> Vec<u8> {
         // Serialising plain data to memory cannot fail.

@@ -4,8 +4,8 @@
 //! renamed or removed. A name that this version does not know, from a later version or another
 //! tool, becomes `Other` and is written back unchanged.
 
-/// An enum of named kinds, `Copy` and in order where it says `word`. The doc comment of a kind is
-/// also its meaning for a reader.
+/// Declares an enum of named kinds; with `word` it is `Copy` and ordered. The doc comment of a kind
+/// is also its meaning for readers.
 macro_rules! kinds {
     (word $($rest:tt)+) => { $crate::kind::named! { [Copy, PartialOrd, Ord] $crate::Word; $($rest)+ } };
     ($($rest:tt)+) => { $crate::kind::named! { [] String; $($rest)+ } };
@@ -92,7 +92,7 @@ kinds! {
         // Raised by the engine, about one measurement.
         /// The bytes read came from memory.
         ServedFromRam = "served-from-ram",
-        /// Operations failed; the figures are those of the others.
+        /// Operations failed; the figures are those of the successful ones.
         FailedOperations = "failed-operations",
         /// The file system refuses O_DIRECT: the page cache was involved.
         NotDirect = "not-direct",
@@ -104,17 +104,17 @@ kinds! {
         GeneratorBound = "generator-bound",
         /// Blocks that were never written, or that hold zeros, were read.
         UnwrittenBlocksRead = "unwritten-blocks-read",
-        /// The backend is synchronous: the depth asked for was never reached.
+        /// The backend is synchronous: the requested depth was never reached.
         DepthIsAFiction = "depth-is-a-fiction",
         /// The arrival rate was too high: operations were due and never issued.
         Overloaded = "overloaded",
-        /// The workload was ended near the drive's own warning temperature.
+        /// The workload was stopped near the drive's own warning temperature.
         TemperatureLimit = "temperature-limit",
-        /// Above its warning temperature the drive became slower.
+        /// The drive became slower above its warning temperature.
         Throttled = "throttled",
         /// The process was stopped, or the machine suspended, during a workload.
         StoodStill = "stood-still",
-        /// Something else used the drive meanwhile.
+        /// Something else used the drive during the measurement.
         SharedDrive = "shared-drive",
         /// io_uring is not available; another backend was used.
         BackendFallback = "backend-fallback",
@@ -132,12 +132,12 @@ kinds! {
         Carried = "carried",
         /// Another record with the same id has another content: one of them was changed.
         Conflict = "conflict",
-        /// The content is not the one that was stored.
+        /// The content differs from what was stored.
         DamagedRecord = "damaged-record",
 
         /// Main figures of a virtual drive rest on guessed parameters.
         GuessedDrive = "guessed-drive",
-        /// The run was ended before its time: its figures are those of a part.
+        /// The run was ended early: its figures cover only a part.
         CutShort = "cut-short",
         /// The run failed: its figures do not answer the question.
         RunFailed = "run-failed",
@@ -151,13 +151,13 @@ kinds! {
         VirtualMachine = "virtual-machine",
         /// The clock is coarse or slow to read.
         Clock = "clock",
-        /// The machine runs on its battery.
+        /// The machine runs on battery.
         OnBattery = "on-battery",
         /// The board is slowed down by heat or by its power supply.
         BoardThrottled = "board-throttled",
         /// io_uring is disabled on this machine.
         NoIoUring = "no-io-uring",
-        /// The limit of locked memory is low.
+        /// The limit on locked memory is low.
         Memlock = "memlock",
         /// Some information needs root.
         NotRoot = "not-root",
@@ -181,31 +181,31 @@ kinds! {
         OtherIo = "other-io",
 
         // Raised by methods.
-        /// A check was left out.
+        /// A check was skipped.
         CheckLeftOut = "check-left-out",
         /// The published reference was used instead of a measured one.
         ReferencePublished = "reference-published",
         /// The command failed.
         CommandFailed = "command-failed",
-        /// The first run of a command was cold, later ones were not.
+        /// The first run of a command had a cold cache, later ones had not.
         FirstRunCold = "first-run-cold",
         /// The target takes no discards.
         NoDiscard = "no-discard",
         /// A discard had no visible effect.
         DiscardNotSeen = "discard-not-seen",
-        /// The alignment asked for was replaced.
+        /// The requested alignment was replaced.
         AlignmentForced = "alignment-forced",
         /// The rounds did not reach a steady state.
         NotSteady = "not-steady",
         /// The temperature was still rising at the end.
         NotSettled = "not-settled",
-        /// Fewer rounds fit into the time than were asked for.
+        /// Fewer rounds fit into the time than requested.
         RoundsCut = "rounds-cut",
         /// Nothing may be written here: only reads were measured.
         ReadsOnly = "reads-only",
-        /// Content that was put back differs from the original.
+        /// Restored content differs from the original.
         ContentChanged = "content-changed",
-        /// The test region is smaller than asked for.
+        /// The test region is smaller than requested.
         RegionCut = "region-cut",
         /// The drive rested for less time than the test needs to tell rested data from fresh data.
         RestCut = "rest-cut",
@@ -251,7 +251,7 @@ kinds! {
         Ram = "RAM",
         /// Reads came from the drive, not from memory.
         Drive = "DRIVE",
-        /// Reads left this machine, a guest of a hypervisor; what answered them is unknown here.
+        /// Reads left this machine, a guest of a hypervisor; where they were served is unknown.
         Guest = "GUEST",
         /// A flush is too fast to be one, or durable writes cost one flush each.
         Flush = "FLUSH",
@@ -265,7 +265,7 @@ kinds! {
         Incompressible = "INCOMPRESSIBLE",
         /// The drive answers small working sets from a cache.
         DeviceCache = "DEVICE CACHE",
-        /// No read cache shows.
+        /// No read cache is visible.
         NoDeviceCache = "NO DEVICE CACHE",
         /// The link is the limit.
         Link = "LINK",
@@ -273,7 +273,7 @@ kinds! {
         LinkFree = "LINK FREE",
         /// The link is slower or narrower than the drive supports.
         LinkDowngraded = "LINK DOWNGRADED",
-        /// Drives of several models reach one rate on this port: the host is the limit.
+        /// Drives of several models reach the same rate on this port: the host is the limit.
         HostCeiling = "HOST CEILING",
         /// The link is as fast as the drive allows.
         LinkFull = "LINK FULL",
@@ -289,20 +289,20 @@ kinds! {
         CpuQuota = "CPU QUOTA",
         /// A control group limits the I/O.
         IoLimit = "IO LIMIT",
-        /// The drive did nothing at all for a part of the time.
+        /// The drive did nothing at all for part of the time.
         Stall = "STALL",
         /// Other programs kept the drive busy.
         SaturatedByOthers = "SATURATED BY OTHERS",
-        /// Small random writes are parts of a larger unit, which the drive rewrites whole.
+        /// A small random write makes the drive rewrite a larger unit.
         MappingUnit = "MAPPING UNIT",
         /// The drive takes a small number of commands at a time.
         DeviceDepth = "DEVICE DEPTH",
-        /// The drive's flash, its dies and their channels, is the limit: neither its link nor its
-        /// commands are.
+        /// The drive's flash (dies and channels) is the limit, not its link or its commands.
         FlashBound = "FLASH BOUND",
-        /// The controller takes bytes in at one rate, whatever their order and however empty its buffer.
+        /// The controller accepts bytes at one rate, whatever their order and however empty its
+        /// buffer.
         Controller = "CONTROLLER",
-        /// A card or stick writes to a few blocks at a time: writes spread over more of them cost
+        /// A card or stick writes to few blocks at a time: writes spread over more of them cost
         /// copies.
         OpenBlocks = "OPEN BLOCKS",
         /// A USB bridge takes one command at a time.
@@ -311,17 +311,17 @@ kinds! {
         PowerState = "POWER STATE",
         /// The drive is worn or reports errors, and repeats reads.
         Wear = "WEAR",
-        /// The drive had nothing to do for much of the time: software above it takes longer.
+        /// The drive was idle for much of the time: the software above it takes longer.
         FileSystem = "FILE SYSTEM",
         /// The drive slowed down because it was hot, or came near its warning temperature.
         Heat = "HEAT",
-        /// The drive did not slow down for its temperature.
+        /// Temperature did not slow the drive down.
         Cool = "COOL",
         /// The drive did not slow down; its temperature is unknown.
         NoSlowdown = "NO SLOWDOWN",
         /// The file system is nearly full.
         Full = "FULL",
-        /// The file system has room.
+        /// The file system has free space.
         Room = "ROOM",
         /// The write figure of a fixed mix follows from the read figure.
         MixDetermined = "MIX-DETERMINED",
@@ -351,7 +351,7 @@ kinds! {
         AlignmentIsFree = "ALIGNMENT IS FREE",
         /// A steady state was reached.
         Steady = "STEADY",
-        /// Steady by the rule of SNIA PTS, but not a plateau.
+        /// Steady by the SNIA PTS rule, but not a plateau.
         PtsSteadyOnly = "PTS-STEADY ONLY",
         /// No steady state was reached.
         NotSteady = "NOT STEADY",
@@ -365,17 +365,17 @@ kinds! {
         PerCommand = "PER-COMMAND",
         /// Data take most of the time, not the commands.
         DataBound = "DATA-BOUND",
-        /// All bytes that the drive announces are there, as far as was tested.
+        /// As far as tested, all bytes that the drive announces exist.
         CapacityReal = "CAPACITY REAL",
         /// The drive announces more bytes than it has.
         Aliasing = "ALIASING",
-        /// The drive loses content at some places.
+        /// The drive loses content at some addresses.
         ContentLost = "CONTENT LOST",
         /// The source of an image is slower than the processor and the drive.
         Source = "SOURCE",
-        /// The drive takes an image more slowly than its source and the processor give it.
+        /// The drive takes an image more slowly than its source and the processor supply it.
         Writes = "WRITES",
-        /// All that was written came back: the drive bore the amount.
+        /// All data written came back: the drive endured the amount.
         Endured = "ENDURED",
         /// The first access after a rest takes as long as any.
         NoPowerState = "NO POWER STATE",
@@ -391,9 +391,9 @@ kinds! {
         Command = "COMMAND",
         /// The command failed.
         Failed = "FAILED",
-        /// An erasure left nothing of the sampled content.
+        /// Erasing left none of the sampled content.
         Erased = "ERASED",
-        /// An erasure left some of the sampled content.
+        /// Erasing left some of the sampled content.
         NotErased = "NOT ERASED",
         /// Free space was discarded.
         Trimmed = "TRIMMED",
@@ -409,7 +409,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_of_one_form() {
+    fn names_are_unique_and_of_the_same_form() {
         let findings: HashSet<_> = FindingKind::ALL.iter().map(FindingKind::name).collect();
         assert_eq!(findings.len(), FindingKind::ALL.len());
         let kebab = |c: char| c.is_ascii_lowercase() || c == '-';

@@ -1,8 +1,8 @@
 //! The store with real processes: killed at any moment, and several writing at once.
 //!
-//! A child is this test binary again, with its task in the environment. It goes through [`script`]
+//! A child is this test binary again, with its task in the environment. It runs [`script`]
 //! and reports each finished step. After it is killed, the store must hold exactly the state after
-//! that step or after the next one, and nothing in between.
+//! the last reported step or after the next, and nothing in between.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -23,17 +23,16 @@ const ORDER: &str = "SSDYNO_STORE_TEST_CHILD";
 enum Fate {
     /// It lives to the end and reports the number of SQLite steps.
     Live,
-    /// It is killed at that step of SQLite.
+    /// It is killed at this step of SQLite.
     Step(u64),
     /// It waits after this many finished steps of the script.
     Wait(u64),
-    /// It is killed by the kernel at the first write beyond that file size: in the middle of a
+    /// The kernel kills it at the first write beyond this file size: in the middle of a
     /// commit, with half a page written.
     Size(u64),
 }
 
-/// Everything that can be done with a store, one transaction after another; `done` is called after
-/// each.
+/// All operations on a store, one transaction after another; `done` is called after each.
 fn script(store: &mut Store, who: &str, mut done: impl FnMut(&Store)) {
     for i in 0..2 {
         let mut it = Run { id: format!("{who}{i}"), ..run("quick", "X1", "S1") };
@@ -62,7 +61,7 @@ fn append(store: &mut Store, number: i64, t: u64) {
     store.flush(number).expect("kept");
 }
 
-/// The whole store. An unfinished run looks the same whether or not its writer lives.
+/// The content of the store. An unfinished run looks the same whether or not its writer lives.
 fn state(store: &Store) -> Vec<Run> {
     let list = store.runs(&Filter::default()).expect("a list");
     let load = |number| {
@@ -81,7 +80,7 @@ fn states(journal: Journal) -> Vec<Vec<Run>> {
     states
 }
 
-/// Not a test in itself: the program of a child.
+/// Not a test by itself: the program of a child.
 #[test]
 fn child() {
     let Ok(order) = std::env::var(ORDER) else { return };
@@ -147,7 +146,7 @@ fn said(child: &mut Child, word: &'static str) -> impl Iterator<Item = usize> + 
     lines.filter_map(move |line| line.strip_prefix(word)?.trim().parse().ok())
 }
 
-/// Checks the store after a child died with `done` steps finished; `None`: it had not opened the
+/// Checks the store after a child died with `done` steps finished; `None` if it had not opened the
 /// store.
 fn check(path: &Path, journal: Journal, done: Option<usize>, states: &[Vec<Run>], fate: &str) {
     let store = Store::open_with(path.to_path_buf(), journal).expect("it opens");
@@ -213,7 +212,7 @@ fn killed_by_another_process_at_a_random_moment() {
         let mut child = spawn(&path, Journal::Log, "a", Fate::Size(1 << 40));
         let mut done = said(&mut child, "done ");
         let seen = done.by_ref().take(3 * moment + 1).last();
-        // It continues while this process decides.
+        // The child continues meanwhile.
         child.kill().expect("killed");
         let last = done.last().or(seen);
         child.wait().expect("ended");
@@ -279,7 +278,7 @@ fn processes_write_at_once() {
     for journal in [Journal::Log, Journal::Rollback] {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("s");
-        // None of them finds a store, so they also create it at the same time.
+        // No store exists yet, so they also create it at the same time.
         let names = ["a", "b", "c"];
         let children = names.map(|who| spawn(&path, journal, who, Fate::Size(1 << 40)));
         for mut child in children {

@@ -1,7 +1,7 @@
-//! `cargo xtask bench beside`: `geometry` beside flashbench and `fake` beside f3, on the same drives in the
-//! guest: what each of them finds, and why they differ.
+//! `cargo xtask bench beside`: the findings of `geometry` and flashbench, and of `fake` and f3, on
+//! the same drives in the guest, with the reasons they differ.
 //!
-//! Sources of the reasons: the tools' own source, read in 2026-11.
+//! Source of the reasons: the tools' source code, read in 2026-11.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -11,21 +11,21 @@ use anyhow::Result;
 use super::{Effort, results};
 use crate::guest;
 
-/// Pairs of ours and theirs.
+/// Our method and their tool.
 const PAIRS: [(&str, &str); 3] =
     [("geometry", "flashbench"), ("fake", "f3probe"), ("fake", "f3read")];
 
-/// Names of the devices in the guest's script.
+/// Devices of the guest's script, by their name there.
 const DEVICES: [(&str, &str); 6] = [
     ("sd", "SD card"),
     ("usb", "USB stick"),
     ("nvme", "NVMe drive"),
-    ("wrap", "stick whose second half is the first"),
+    ("wrap", "stick whose second half aliases the first"),
     ("hole", "stick whose second half keeps nothing"),
     ("hole-mounted", "the same, with exFAT, mounted"),
 ];
 
-/// Why the findings differ, and what neither can say.
+/// Why the findings differ, and the limits of both.
 const REASONS: &str = include_str!("beside.md");
 
 /// Runs the guest and puts the findings side by side.
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn findings_of_a_device_stand_side_by_side() {
+    fn findings_of_a_device_are_side_by_side() {
         let said = "ok\nfinding usb fake real.\nfinding usb f3probe is the real thing \nfinding sd fake x\n";
         let table = table(said);
         assert!(table.ends_with("| USB stick | fake | real. | f3probe | is the real thing |\n"));

@@ -1,8 +1,8 @@
-//! The operations of one clone of a job, in fio's order: direction, file, offset, size, flushes, and
-//! the end.
+//! The operations of one clone of a job, in fio's order: direction, file, offset, size, flushes,
+//! and the end.
 //!
-//! Pure, and deterministic from the seed. An address is a file's number in the upper bits and the
-//! place in it below ([`rig::place_bits`]).
+//! Pure, and deterministic from the seed. An address has a file's number in the upper bits and the
+//! offset in that file in the lower ([`rig::place_bits`]).
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use workload::{Op, OpKind, Open, Pace};
 use super::places::{Once, Places, below, unit};
 use crate::{Access, Blocks, FileService, Rw, Sequencer, ServiceOrder};
 
-/// Read, write, trim, as [`crate::PerKind`] has them.
+/// Read, write, trim, in the order of [`crate::PerKind`].
 const KINDS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
 
 /// The description that a stream draws from.
@@ -21,15 +21,15 @@ const KINDS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
 pub(super) struct Outline {
     pub access: Access,
     pub service: FileService,
-    /// Bits of an address for the place in a file.
+    /// Bits of an address for the offset in a file.
     pub shift: u32,
-    /// First byte and number of bytes used, of each file.
+    /// First byte and number of bytes used in each file.
     pub files: Vec<(u64, u64)>,
     /// Bytes moved in a pass over the files (`size`, or `io_size`).
     pub pass_bytes: u64,
     /// `io_size` was given: a pass ends with its bytes, not with the files.
     pub by_bytes: bool,
-    /// Passes; `None`: again and again.
+    /// Passes; `None` for no limit.
     pub passes: Option<u32>,
     /// `number_ios`.
     pub ops_max: u64,
@@ -42,8 +42,7 @@ pub(super) struct Outline {
     pub seed: u64,
 }
 
-/// The only direction of a mix that has a schedule. While it is not due, the other direction takes its
-/// turns.
+/// The only direction of a mix that has a schedule. While it is not due, the other takes its turns.
 #[derive(Clone, Debug)]
 pub(super) struct Throttle {
     kind: usize,
@@ -56,14 +55,14 @@ impl Throttle {
         Throttle { kind, open, now: 0 }
     }
 
-    /// The direction of the next operation, where the mix drew `drawn`.
+    /// The direction of the next operation if the mix drew `drawn`.
     fn kind(&mut self, drawn: usize) -> usize {
         let waits = drawn == self.kind && self.open.next_due(self.now).is_none();
         if waits { 1 - drawn } else { drawn }
     }
 }
 
-/// Draws of a size for the rest of a file before the smallest size is taken.
+/// Number of draws of a size that fits the rest of a file before the smallest is taken.
 const DRAWS_MAX: u32 = 10_000;
 
 /// One clone's operations.
@@ -91,16 +90,16 @@ pub(super) struct Stream {
 struct Walk {
     start: u64,
     bytes: u64,
-    /// Where the next operation in order begins, by direction.
+    /// Start of the next sequential operation, by direction.
     next: [u64; 3],
-    /// Where the last operation began.
+    /// Start of the last operation.
     last: u64,
-    /// Operations since the last random place.
+    /// Operations since the last jump to a random place.
     in_row: u32,
     /// Bytes of a place.
     grid: u64,
     places: Option<Places>,
-    /// Zone that I/O stays in, and bytes moved in it.
+    /// Offset of the current zone, and bytes moved in it.
     zone: Option<(u64, u64)>,
 }
 
@@ -126,7 +125,7 @@ impl Stream {
         }
     }
 
-    /// The next operation; none at the end of the last pass.
+    /// The next operation; `None` at the end of the last pass.
     #[inline]
     pub(super) fn draw(&mut self) -> Option<Op> {
         if let Some(write) = self.pending.take() {
@@ -155,12 +154,12 @@ impl Stream {
         Some(op)
     }
 
-    /// Whether the time of a draw has an influence.
+    /// Whether the time of a draw matters.
     pub(super) fn is_timed(&self) -> bool {
         self.throttle.is_some()
     }
 
-    /// The next operation is drawn at this time of the job, nanoseconds.
+    /// Sets the time of the next draw, nanoseconds since the job began.
     #[inline]
     pub(super) fn at(&mut self, now: u64) {
         if let Some(throttle) = &mut self.throttle {
@@ -173,8 +172,8 @@ impl Stream {
         self.writes += 1;
     }
 
-    /// As in fio: before each operation while the number of writes is a multiple. In a mix, reads that
-    /// follow such a write are flushed, too.
+    /// As in fio: before each operation while the number of writes is a multiple. In a mix, reads
+    /// after such a write are preceded by flushes, too.
     #[inline]
     fn flush_is_due(&self) -> bool {
         let every = self.outline.flush_every;
@@ -210,7 +209,7 @@ impl Stream {
                 }
                 self.served = u32::MAX;
             }
-            // All files are at their end; the stream ends where none can hold another operation.
+            // All files are at their end; the stream ends if none can hold another operation.
             let again = self.outline.by_bytes || self.outline.passes.is_none();
             let goes_on = again && self.files.iter().any(|walk| walk.holds(&self.outline, kind));
             if !goes_on && !self.next_pass() {
@@ -224,7 +223,7 @@ impl Stream {
         }
     }
 
-    /// The file whose turn it is.
+    /// Index of the file whose turn it is.
     #[inline]
     fn serve(&mut self) -> usize {
         let FileService { order, every } = self.outline.service;
@@ -338,7 +337,7 @@ impl Walk {
         Some(found)
     }
 
-    /// The bounds of the zone that I/O is in; the whole file without zones.
+    /// The bounds of the current zone; without zones, of the whole file.
     fn enter_zone(&mut self, access: &Access) -> (u64, u64) {
         let (Some(rules), Some((at, moved))) = (&access.zone, &mut self.zone) else {
             return (self.start, self.end());
@@ -379,7 +378,7 @@ impl Walk {
         let mut offset = zone.0 + place * self.grid;
         let bytes = draw_size(access, kind, zone.1 - zone.0, rng)?;
         if let Some(Places::Once(once)) = &mut self.places {
-            // Cut off where it would repeat a place or pass the end.
+            // Truncated where it would repeat a place or pass the end.
             let free = once.take(place, bytes.div_ceil(self.grid)) * self.grid;
             return Some((offset, bytes.min(free)));
         }
@@ -426,19 +425,19 @@ impl Walk {
     }
 }
 
-/// Bytes of a place, and the number of places in a file of `bytes` bytes, or in a zone of it.
+/// Bytes of a place, and the number of places in a file of `bytes` bytes or in a zone of it.
 pub(super) fn places(access: &Access, bytes: u64) -> (u64, u64) {
     let used = (0..3).filter(|kind| uses(access.rw, *kind));
     let grid = used.map(|kind| *access.block_align.each()[kind]).min().unwrap_or(4096).max(1);
     (grid, access.zone.map_or(bytes, |zone| zone.range.min(bytes)) / grid)
 }
 
-/// Whether a job of that kind does anything in this direction.
+/// Whether a job of this kind has operations in this direction.
 fn uses(rw: Rw, kind: usize) -> bool {
     [rw.reads(), rw.writes(), rw.trims()][kind]
 }
 
-/// The bytes of an operation where `room` bytes are left; `None` where none fits.
+/// The bytes of an operation if `room` bytes are left; `None` if none fits.
 #[inline]
 fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
     let blocks = access.blocks.each()[kind];

@@ -1,9 +1,9 @@
-//! Answers: how the sentence, the main numbers and the chart of a method follow from its outcome.
+//! Answers: the sentence, the main numbers and the charts of a method, derived from its outcome.
 //!
-//! Pure: everything comes from the metrics, series, verdicts and findings of the outcome, so that
-//! the answer always agrees with the record it stands in, and can be computed for a record that
+//! Pure: everything comes from the metrics, series, verdicts and findings of the outcome, so
+//! the answer always agrees with its record, and can be computed for a record that
 //! was stored without one ([`of_record`]). A method names its function in
-//! [`crate::MethodInfo::answer`] and builds the answer with a [`Draft`].
+//! [`crate::MethodInfo::answer`], which builds the answer with a [`Draft`].
 
 mod ended;
 #[cfg(test)]
@@ -39,11 +39,10 @@ pub(crate) use tools::{command, iozone, mark, prepare};
 pub(crate) use trust::authentic;
 pub(crate) use used::{states, trim};
 
-/// Most tiles of an answer.
+/// Maximum number of tiles.
 const TILES_MAX: usize = 6;
 
-/// An answer under construction. Tiles and sources of charts that the outcome does not have are
-/// left out.
+/// An answer under construction. Tiles and chart sources missing from the outcome are left out.
 pub(crate) struct Draft<'o> {
     out: &'o Outcome,
     answer: Answer,
@@ -64,7 +63,7 @@ impl<'o> Draft<'o> {
         Draft { out, answer }
     }
 
-    /// The metric of that name, if its value is known.
+    /// The metric of this name, if its value is known.
     pub(crate) fn find(&self, name: &str) -> Option<&'o Metric> {
         self.out.metrics.iter().find(|m| m.name == name && m.value.is_some())
     }
@@ -74,12 +73,12 @@ impl<'o> Draft<'o> {
         self.find(name).and_then(|m| m.value)
     }
 
-    /// The value of a figure of a subject.
+    /// The value of a statistic of a subject.
     pub(crate) fn part(&self, subject: &str, statistic: Statistic) -> Option<f64> {
         self.value(&name_of(subject, statistic))
     }
 
-    /// The series of that name.
+    /// The series of this name.
     pub(crate) fn series(&self, name: &str) -> Option<&'o Series> {
         self.out.series.iter().find(|series| series.name == name)
     }
@@ -97,7 +96,7 @@ impl<'o> Draft<'o> {
         self
     }
 
-    /// Adds a chart of the sources that there are.
+    /// Adds a chart of those of its sources that exist.
     #[must_use]
     pub(crate) fn chart(mut self, mut chart: Chart) -> Draft<'o> {
         chart.retain(|key| self.find(key).is_some() || self.series(key).is_some());
@@ -107,8 +106,8 @@ impl<'o> Draft<'o> {
         self
     }
 
-    /// Adds a chart of the series that have a column of its unit; a drive without a sensor has no
-    /// series of its temperature.
+    /// Adds a chart of the series with values in its unit; a drive without a sensor has no
+    /// temperatures.
     #[must_use]
     pub(crate) fn chart_of_column(self, mut chart: Chart) -> Draft<'o> {
         let known = |series: &Series| {
@@ -121,7 +120,7 @@ impl<'o> Draft<'o> {
         self.chart(chart)
     }
 
-    /// Adds the bound of a metric, where that conclusion was drawn.
+    /// Adds the limit of a metric, if this conclusion was drawn.
     #[must_use]
     pub(crate) fn limit(mut self, metric: &str, by: VerdictKind) -> Draft<'o> {
         if self.concluded(&by) {
@@ -131,7 +130,7 @@ impl<'o> Draft<'o> {
         self
     }
 
-    /// The answer with this sentence and the first continuation that fits.
+    /// The answer with this headline and the first continuation that fits.
     pub(crate) fn say(self, sentence: impl Into<String>, more: &[String]) -> Option<Answer> {
         let mut answer = self.answer;
         answer.tiles.truncate(TILES_MAX);
@@ -140,13 +139,13 @@ impl<'o> Draft<'o> {
     }
 }
 
-/// The name of a figure of a subject: `align-512.ratio`.
+/// The metric's name for a statistic of a subject: `align-512.ratio`.
 pub(crate) fn name_of(subject: &str, statistic: Statistic) -> String {
     MetricKey::parse(subject).with(statistic).to_string()
 }
 
-/// The sentence, with the first continuation that fits. Figures of memory are said to be none of the
-/// drive's.
+/// The sentence with the first continuation that fits. If the figures are those of memory, it says
+/// so instead.
 pub(crate) fn headline(out: &Outcome, sentence: String, more: &[String]) -> String {
     if let Stamp::NotTheDrive(_) = Stamp::of(&out.warnings, &out.verdicts) {
         return "These are not figures of the drive: see the first reason to distrust them.".into();

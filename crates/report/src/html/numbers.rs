@@ -39,7 +39,7 @@ pub(super) fn numbers(run: &Run) -> Markup {
     }
 }
 
-/// The sentence about the intervals under the rates.
+/// The sentence that explains the intervals under the rates.
 fn claim(grid: &Grid<'_>, run: &Run) -> String {
     let rates = || rates_of(grid.rows.iter());
     if rates().all(|metric| metric.low.is_none()) {
@@ -82,7 +82,7 @@ fn rate_row(row: &Row<'_>, fastest: f64) -> Markup {
     }
 }
 
-/// The rate in the unit counted, large; the other unit and the interval, small; and a bar.
+/// The rate in its own unit, large; the interval and MB/s, small; and a bar.
 fn rate(row: &Row<'_>, metric: &Metric, fastest: f64) -> Markup {
     let Some(value) = metric.value else { return markup! { (quantity::UNKNOWN) } };
     let bytes = row.bytes_per_s(metric).unwrap_or(0.0);
@@ -115,7 +115,7 @@ fn plain(metrics: &[&Metric]) -> Markup {
     sheet("Metrics", &headings, rows)
 }
 
-/// Percentiles of one direction, workloads down.
+/// Percentiles of one direction, one row per workload.
 pub(super) fn percentiles(grid: &Grid<'_>, direction: OpKind) -> Markup {
     let known = |row: &&Row<'_>| row.side(direction).latency.iter().any(Option::is_some);
     let mut headings = vec![(direction.name(), Left)];
@@ -135,7 +135,7 @@ pub(super) fn percentiles(grid: &Grid<'_>, direction: OpKind) -> Markup {
     }
 }
 
-/// Service and response times of a workload by hand, one under the other.
+/// Service and response times of a workload by hand, one row each.
 pub(super) fn times(times: &Times) -> Markup {
     let mut headings = vec![("Time", Left)];
     headings.extend(times.statistics.iter().map(|statistic| (*statistic, Right)));

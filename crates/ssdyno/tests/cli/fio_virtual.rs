@@ -31,7 +31,8 @@ fn no_file(place: &Place) -> bool {
     contents(&place.work()).len() == 1
 }
 
-/// The lines of documents 000 and 002, as published but for their slips and directories, smaller.
+/// The command lines of documents 000 and 002, with typos corrected, other directories and smaller
+/// sizes.
 #[test]
 fn the_documents_lines_run() {
     let lines = [
@@ -84,7 +85,7 @@ const JOB_FILES: [(&str, &[u64]); 10] = [
         "[a]\nrw=randread\nsize=1m\nrate_iops=200\n[b]\nrw=write\nsize=1m\nstartdelay=100ms\nthinktime=1ms\n",
         &[1, 1],
     ),
-    // Block sizes that are drawn, and a popularity.
+    // Random block sizes, and a skewed distribution.
     (
         "[a]\nrw=randrw\nsize=8m\nio_size=4m\nbssplit=4k/60:64k/40\nrandom_distribution=zipf:1.1\n\
          norandommap\nioengine=libaio\niodepth=4\n",
@@ -95,14 +96,14 @@ const JOB_FILES: [(&str, &[u64]); 10] = [
         "[a]\nrw=write\nsize=2m\nfsync=16\n[b]\nwait_for=a\nrw=randwrite\nsize=2m\nend_fsync=1\n",
         &[2, 2],
     ),
-    // Loops, and files that do not stay.
+    // Loops, and files that are deleted.
     ("[a]\nrw=write\nsize=1m\nloops=3\nunlink=1\n", &[3]),
-    // Zones, and a file that begins later.
+    // Zones, and an offset.
     (
         "[a]\nrw=read\nsize=4m\noffset=1m\nbs=16k\nzonemode=strided\nzonesize=64k\nzoneskip=64k\nio_size=2m\n",
         &[2],
     ),
-    // A flow: one job does a multiple of the other.
+    // A flow: one job does a multiple of the other's operations.
     (
         "[global]\nsize=4m\nrw=randread\nbs=4k\ntime_based\nruntime=100ms\nflow_id=1\n\
          [a]\nflow=1\n[b]\nflow=4\n",
@@ -145,7 +146,8 @@ fn the_whole_drive_is_named_by_filename_and_its_time_is_virtual() {
     let job = &said["jobs"][0];
     assert!((599_000..=601_000).contains(&job["job_runtime"].as_u64().expect("a time")), "{job}");
     assert!(began.elapsed().as_secs() < 300, "ten virtual minutes are not waited for");
-    // The card was filled before it was read: a read of nothing would be faster than its flash.
+    // The card was filled before it was read: reads of unwritten blocks would be faster than its
+    // flash.
     let iops = job["read"]["iops"].as_f64().expect("a rate");
     let written =
         json(&place, &["--name=a", "--filename=sim:sd-150x", "--rw=trim", "--size=8m", "--bs=1m"]);
@@ -212,7 +214,7 @@ fn what_a_virtual_drive_cannot_do_is_refused_in_one_line() {
     refused(&["--filename=pci:0000:01:00.0"], "pci:0000:01:00.0");
     refused(&["--directory=sim:sd-150x", "--size=1t"], "virtual drive");
     assert!(place.is_untouched());
-    // A file of that name is named with its directory.
+    // A file of such a name is given with its directory.
     let file = ["fio", "--name=a", "--size=64k", "--rw=write", "--filename=./sim\\:x"];
     place.ssdyno(&file).good();
     assert!(place.work().join("sim:x").exists());
