@@ -2,8 +2,8 @@
 //!
 //! Finds the controller, brings it up, writes and reads back the first blocks, then measures the
 //! workloads of document 001: sequential in blocks of 64 KiB and more, and random. The serial port
-//! carries words as comments and the figures as the table of `ssdyno export --csv`, which `ssdyno
-//! import` reads. The drive is overwritten.
+//! carries messages as comments, and the figures as the table of `ssdyno export --csv`, which
+//! `ssdyno import` reads. The drive is overwritten.
 
 #![no_std]
 #![no_main]
@@ -18,13 +18,13 @@ use core::fmt::Write;
 use machine::{ADMIN, Host, QUEUE, Serial, TRACKERS};
 use nvme::{Controller, Error, Place, Queue, Shape, Tracker};
 
-/// Requests in flight at most.
+/// Maximum number of requests in flight.
 pub const SLOTS: usize = 16;
 /// Bytes of the largest request.
 pub const REQUEST_BYTES: usize = 512 << 10;
 const TIMEOUT_NS: u64 = 10_000_000_000;
 
-/// The driver's queue here.
+/// The driver's queue on this machine.
 pub type Lane = Queue<&'static Host, &'static machine::Pages<{ QUEUE / 4 }>, [Tracker; TRACKERS]>;
 
 /// The drive under test.
@@ -41,7 +41,7 @@ pub struct Drive {
     pub serial: [u8; 20],
 }
 
-/// Why there are no figures.
+/// The reason there are no figures.
 pub enum Failure {
     /// No NVMe controller on the bus.
     NoController,
@@ -69,9 +69,9 @@ pub fn main() -> ! {
     sys::power_off()
 }
 
-/// A line on the serial port; `false`, for a failure.
+/// Prints a line on the serial port. Returns `false`, for failures.
 pub fn say(words: core::fmt::Arguments<'_>) -> bool {
-    // The port takes everything.
+    // Writing to the port cannot fail.
     let _ = writeln!(Serial, "{words}");
     false
 }

@@ -1,4 +1,4 @@
-//! The error of this crate: its kind, the context in one sentence, and advice where there is any.
+//! The error of this crate: its kind, its context in one sentence, and advice if there is any.
 //!
 //! Errors of the rooms below are converted here, the only place that decides who can act on each of
 //! them. The command maps the kind to its exit code.

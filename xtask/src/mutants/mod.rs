@@ -1,5 +1,5 @@
-//! `cargo xtask mutants ROOM [--sample N] [--seed S]`: do the tests of a room notice a change of its
-//! code?
+//! `cargo xtask mutants ROOM [--sample N] [--seed S]`: do the tests of a room notice a change of
+//! its code?
 //!
 //! cargo-mutants changes one expression at a time and runs the room's tests. A mutant that no test
 //! catches is a *survivor*. Each survivor is either caught by a new test or listed, with the reason
@@ -24,7 +24,7 @@ use serde_json::Value;
 use crate::run::{cargo, output};
 use listed::{Listed, Survivor};
 
-/// The rooms, and the files that are changed; no files: all of them.
+/// The rooms and the files to mutate; none listed means all.
 const ROOMS: [(&str, &[&str]); 4] = [
     ("analysis", &[]),
     ("journal", &[]),
@@ -55,7 +55,7 @@ enum Outcome {
     Unviable,
 }
 
-/// The words of the command line.
+/// The parsed command line.
 #[derive(Debug, PartialEq)]
 struct Request<'a> {
     room: &'a str,
@@ -109,7 +109,7 @@ fn parse(words: &[String]) -> Result<Request<'_>> {
     Ok(Request { room, files, sample, seed: value("--seed", 1)? })
 }
 
-/// Installs cargo-mutants unless it is there.
+/// Installs cargo-mutants if it is missing.
 fn install() -> Result<()> {
     if output(&mut cargo(&["mutants", "--version"])).is_ok() {
         return Ok(());
@@ -129,7 +129,7 @@ fn cargo_mutants(tree: &Path, request: &Request, arguments: &[&str]) -> Command 
 }
 
 fn list(tree: &Path, request: &Request) -> Result<Vec<Mutant>> {
-    // Standard output alone: warnings go to the other stream.
+    // Standard output alone: warnings go to stderr.
     let said = cargo_mutants(tree, request, &["--list", "--json"]).output()?;
     let json: Value = serde_json::from_slice(&said.stdout).with_context(|| {
         format!("cargo mutants --list: {}", String::from_utf8_lossy(&said.stderr).trim_end())
@@ -149,7 +149,7 @@ fn read_mutant(tree: &Path, json: &Value) -> Option<Mutant> {
     Some(Mutant { name: name.to_string(), number, survivor })
 }
 
-/// In an order that depends on the seed alone.
+/// Shuffles in an order that depends on the seed alone.
 fn shuffled<T>(mut all: Vec<T>, seed: u64) -> Vec<T> {
     let mut random = fuzz::Random::new(seed);
     for end in (1..all.len()).rev() {
@@ -186,15 +186,15 @@ fn batch(
     let baseline = format!("--baseline={baseline}");
     let fixed = ["--in-place", "--timeout", TIMEOUT_S, &baseline];
     let mut command = cargo_mutants(tree, request, &fixed);
-    // `--re` of cargo-mutants 27.1 lets all mutants pass that delete a field of a struct; a diff that
-    // touches the chosen lines alone keeps the others out.
+    // `--re` of cargo-mutants 27.1 does not exclude mutants that delete a field of a struct; a diff
+    // that touches only the chosen lines does.
     let touched = tree.join("mutants.diff");
     fs::write(&touched, diff(tree, mutants)?)?;
     command.arg("--in-diff").arg(&touched);
     for mutant in mutants {
         command.args(["--re", &format!("^{}$", escaped(&mutant.name))]);
     }
-    // Its exit code says that some survived; what it did is in a file.
+    // The exit code only says that some survived; the outcomes are in a file.
     let status = command.status().context("cargo mutants")?;
     let path = tree.join("mutants.out/outcomes.json");
     let text = fs::read_to_string(&path).with_context(|| format!("cargo mutants: {status}"))?;
@@ -237,7 +237,7 @@ fn read_outcomes(json: &Value) -> Option<BTreeMap<String, Outcome>> {
     Some(outcomes)
 }
 
-/// A text as a regular expression that matches it alone.
+/// A regular expression that matches only this text.
 fn escaped(text: &str) -> String {
     let special = |c: char| r"\.+*?()|[]{}^$#&-~".contains(c);
     text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escaped_name_is_no_pattern() {
+    fn escaped_names_match_literally() {
         assert_eq!(escaped("a.rs:1: f(x) -> Vec<[u8; 2]>"), r"a\.rs:1: f\(x\) \-> Vec<\[u8; 2\]>");
     }
 }

@@ -79,7 +79,7 @@ impl Drop for Arena {
             return;
         }
         // SAFETY: base and length are those of the mapping, and a backend that is dropped has
-        // nothing in flight or has called `leak`, so the kernel no longer has any slot.
+        // nothing in flight or has called `leak`, so the kernel no longer uses any slot.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
     }
 }

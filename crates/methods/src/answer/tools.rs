@@ -1,5 +1,4 @@
-//! Answers of methods that follow another tool or a user's program, and of `prepare`: `mark`,
-//! `iozone`, `command`.
+//! Answers of `mark`, `iozone`, `command` and `prepare`.
 
 use record::Statistic::{
     DeviceRead, DeviceWrittenSynced, Memory, Ram, Ratio, Sync, System, Time, User,

@@ -1,4 +1,4 @@
-//! Places for the charts, with a table beside each that says the same.
+//! Placeholders for the charts, and a table of the same data beside each.
 //!
 //! A chart is an empty element with a `data-chart`; `script/` fills it.
 

@@ -1,4 +1,5 @@
-//! In the place of fio or iozone: scripts that take the last lines of the output find the tool's own.
+//! ssdyno in place of fio or iozone: scripts that read the last lines of the output find the
+//! tool's.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -15,7 +16,7 @@ fn called(place: &Place, name: &str, words: &[&str]) -> Said {
 }
 
 #[test]
-fn stdout_ends_as_the_tools_does() {
+fn stdout_ends_like_that_of_the_tool() {
     let place = Place::new();
     let words = ["--name=a", "--rw=read", "--size=64k", "--ioengine=null", "--disk_util=0"];
     let said = called(&place, "fio", &words).good();
@@ -31,7 +32,7 @@ fn stdout_ends_as_the_tools_does() {
 }
 
 #[test]
-fn files_of_other_programs_are_overwritten_where_that_was_allowed() {
+fn files_of_other_programs_are_overwritten_only_if_allowed() {
     let place = Place::new();
     let file = place.file("laid-out", 1 << 20);
     let filename = format!("--filename={file}");
