@@ -1,6 +1,6 @@
-//! The machine as the driver sees it: registers at an address, static memory, a counter.
+//! The machine for the driver: memory-mapped registers, static memory, a counter.
 //!
-//! Memory is mapped one to one, so an address is a bus address.
+//! Memory is identity-mapped, so an address is a bus address.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
@@ -9,14 +9,14 @@ use nvme::{Clock, DmaMap, Mmio};
 
 use crate::sys;
 
-/// Bytes of the memory of the admin queue.
+/// Memory of the admin queue, bytes.
 pub const ADMIN: usize = 64 << 10;
-/// Bytes of the memory of the I/O queue and its buffers.
+/// Memory of the I/O queue and its buffers, bytes.
 pub const QUEUE: usize = 16 << 20;
 /// Trackers: enough for 16 requests of 512 KiB on a controller that transfers 64 KiB at a time.
 pub const TRACKERS: usize = 128;
 
-/// Static memory of whole pages.
+/// Static memory in whole pages.
 #[repr(C, align(4096))]
 pub struct Pages<const WORDS: usize>([AtomicU32; WORDS]);
 

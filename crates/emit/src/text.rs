@@ -1,8 +1,8 @@
-//! Text without control over its surroundings.
+//! Foreign text, stripped of characters that control its surroundings.
 
 use std::borrow::Cow;
 
-/// Replaces every character that [`steers`] by `?`; the result is one line.
+/// Replaces every character that [`steers`] with `?`; the result is one line.
 pub fn plain(text: &str) -> Cow<'_, str> {
     match text.contains(steers) {
         true => text.chars().map(|c| if steers(c) { '?' } else { c }).collect(),
@@ -10,8 +10,8 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// JSON in which no character [`steers`] but the line feeds between values. Such characters occur
-/// only inside strings, where an escape says the same.
+/// Escapes every character of JSON that [`steers`], except line feeds between values. The others
+/// occur only inside strings, where an escape is equivalent.
 pub fn json(text: &str) -> Cow<'_, str> {
     let outside = |c: char| c == '\n' || !steers(c);
     if text.chars().all(outside) {
@@ -30,9 +30,8 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Text of several lines on its way to a terminal: line feeds and tabs stay, and so do the weights
-/// and colours of ssdyno's own style (`ESC [ digits m`). Everything else that [`steers`] becomes
-/// `?`.
+/// Text of several lines for a terminal: line feeds and tabs stay, and so do the weights and
+/// colours of ssdyno's own style (`ESC [ digits m`). Everything else that [`steers`] becomes `?`.
 pub fn screen(text: &str) -> Cow<'_, str> {
     if !text.contains(|c| !matches!(c, '\n' | '\t') && steers(c)) {
         return Cow::Borrowed(text);
@@ -53,7 +52,7 @@ pub fn screen(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Length of the part of a text that begins with a steering character and may stay.
+/// Length of the sequence at the start of a text that may stay, although it steers.
 fn kept(text: &str) -> usize {
     /// The codes of `report::Style`: reset, bold, dim, red, green, yellow.
     const OWN: [&str; 6] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[1;31m"];
@@ -64,7 +63,7 @@ fn kept(text: &str) -> usize {
 }
 
 /// Whether a character affects the text around it: escape sequences, line breaks, direction
-/// overrides, and marks that are invisible.
+/// overrides and invisible marks.
 pub fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn json_says_the_same_without_steering() {
+    fn json_is_equivalent_without_steering() {
         let text = "{\"a\":\"\u{9b}2J\u{202e}\u{e0041}\"}\n";
         assert_eq!(json(text), "{\"a\":\"\\u009b2J\\u202e\\udb40\\udc41\"}\n");
         assert!(matches!(json("{}\n"), Cow::Borrowed(_)));

@@ -1,5 +1,5 @@
-//! Runs a user's program while the drive is watched: its duration, its cost to the machine, and the
-//! device traffic it causes, write-back after its end included.
+//! Runs a user's program and measures its duration, its processor time and memory, and the device
+//! traffic it causes, including write-back after its end.
 //!
 //! Its standard output is discarded, because printing would be part of the time; its standard error
 //! is shown. It gets no input.
@@ -22,18 +22,18 @@ use crate::sys::process::{self, Ended};
 /// How often the interrupt flag is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The surroundings of a program.
+/// Where a program runs, and the device it is measured on.
 pub(crate) struct Stage<'a> {
-    /// Its working directory; `None`: the current one.
+    /// Its working directory; `None` for the current one.
     pub directory: Option<&'a str>,
-    /// The device whose traffic is sampled and whose cached writes are waited for.
+    /// The device to sample traffic on, and to sync before and after.
     pub device: &'a dyn Device,
     pub clock: Clock,
     pub interrupt: &'a AtomicBool,
 }
 
 impl Stage<'_> {
-    /// Runs it once. The device has no pending writes of others when the time begins.
+    /// Runs it once. Pending writes of others are synced before the time starts.
     pub(crate) fn run(&self, words: &[String]) -> Able<CommandRun> {
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
@@ -64,8 +64,8 @@ impl Stage<'_> {
         })
     }
 
-    /// Makes everything written to the file system durable: the program's own writes cannot be told
-    /// from the rest.
+    /// Makes everything written to the file system durable: the program's own writes cannot be
+    /// distinguished from the rest.
     fn sync(&self) -> Able<()> {
         self.device.settle(self.directory.is_none())
     }

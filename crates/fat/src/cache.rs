@@ -1,4 +1,4 @@
-//! One sector in memory, read when it is first asked for.
+//! A cache of one sector, read on first use.
 
 use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
 
@@ -13,12 +13,12 @@ impl Cache {
         Cache { sector: None, bytes: [0; SECTOR_BYTES_MAX] }
     }
 
-    /// The sector that is held.
+    /// The cached sector, if any.
     pub fn holds(&self) -> Option<u64> {
         self.sector
     }
 
-    /// Takes a sector as zeros, unless it is held.
+    /// Caches a sector as zeros without reading it, unless it is cached already.
     pub fn blank(&mut self, sector: u64) {
         if self.sector != Some(sector) {
             (self.sector, self.bytes) = (Some(sector), [0; SECTOR_BYTES_MAX]);
@@ -30,7 +30,7 @@ impl Cache {
         Ok(self.get_mut(drive, sector)?)
     }
 
-    /// The same, to be changed; [`Cache::put`] writes it.
+    /// A sector of the drive to change; [`Cache::put`] writes it.
     pub fn get_mut<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -45,7 +45,7 @@ impl Cache {
         Ok(&mut self.bytes[..size])
     }
 
-    /// Submits the sector that is held.
+    /// Submits a write of the cached sector.
     pub fn put<D: Drive>(&self, drive: &mut D) -> Result<(), Error<D::Error>> {
         let size = drive.sector_bytes() as usize;
         match self.sector {

@@ -1,4 +1,4 @@
-//! `heat`: how warm does the drive get under lasting work, and how does it react?
+//! `heat`: how warm does the drive get under sustained load, and how does it react?
 //!
 //! The drive is filled, so that no cache interferes, and rests. It is then overwritten sequentially
 //! until its temperature has settled (slope under 0.2 C per minute), one hour has passed, or it has
@@ -15,7 +15,7 @@ use crate::verdict::Warmth;
 use crate::whole::Whole;
 use crate::{Budget, Method, MethodError, MethodInfo, MetricInfo, Options, Round};
 
-/// Maximum work, seconds.
+/// Maximum duration of the load, seconds.
 const LOAD_SECONDS: f64 = 3600.0;
 
 /// Number of laps; after each, the temperature is checked for settling.
@@ -27,20 +27,20 @@ const REST_SECONDS: f64 = 300.0;
 /// Default duration in seconds.
 const SECONDS: f64 = 4500.0;
 
-/// Settled: a slope below this many degrees per minute, over this many laps.
+/// The temperature has settled at a slope below this many degrees per minute, over this many laps.
 const SETTLED_C_PER_MINUTE: f64 = 0.2;
 const SETTLED_LAPS: usize = 5;
 
 /// Maximum passes over the drive.
 const PASSES_MOST: f64 = 4.0;
 
-/// Tolerated excess of the work's duration over its laps, for their flushes.
+/// Budget of the load over the time of its laps, to allow for their flushes.
 const LOAD_SLACK: f64 = 1.1;
 
-/// The step, and the laps in it.
+/// Name of the load step and of the laps in it.
 const LOAD: &str = "heat-load";
 
-/// The work after the drive has cooled.
+/// The load after the drive has cooled.
 const COOLED: &str = "heat-cooled";
 
 /// The method.
@@ -50,37 +50,36 @@ static INFO: MethodInfo = MethodInfo {
     name: "heat",
     summary: "how warm does it get, does it slow down",
     about: "Fills the drive, so that no cache is in play, lets it cool for five minutes, then \
-            overwrites it in order (1 MiB blocks, 8 in flight) until its temperature rises by less \
-            than 0.2 C a minute, for an hour at most, or until it was written four times over. \
-            Then it cools for five minutes and works for one more. Results: the time series \
-            of rate and temperature, the temperature it settles at, the time until it slowed down \
-            for heat, and how fast it is again when it is cool. Compare two runs, with and without \
-            a fan.",
+            overwrites it sequentially (1 MiB blocks, 8 in flight) until its temperature changes by less \
+            than 0.2 C per minute, but for at most one hour or four drive writes. The drive \
+            then cools for five minutes and is written for one more. Results: the time series of \
+            rate and temperature, the temperature at which it settles, the time until heat slowed \
+            it down, and its rate after cooling. Compare two runs, with and without a fan.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive once, then for at most an hour or four times over",
     primary: &["heat-load", "heat-load.{cold,hot}", "heat-cooled"],
     metrics: &[&[
-        MetricInfo::new("heat-load", Unit::BytesPerSecond, "the whole of the lasting work"),
+        MetricInfo::new("heat-load", Unit::BytesPerSecond, "the whole load"),
         MetricInfo::new(
             "heat-load.{cold,hot}",
             Unit::BytesPerSecond,
-            "its first minutes, its last minutes",
+            "first minutes of the load, last minutes",
         ),
         MetricInfo::new(
             "heat-load.{start,hottest,end}",
             Unit::Celsius,
-            "temperature at its start, highest, at its end",
+            "temperature at the start of the load, highest, at the end",
         ),
         MetricInfo::new(
             "heat-load.time-to-throttle",
             Unit::Nanoseconds,
-            "work until the rate fell for good; absent if it did not",
+            "load until the rate fell for good; absent if it did not",
         ),
         MetricInfo::new(
             "heat-cooled",
             Unit::BytesPerSecond,
-            "a minute of work after the drive has cooled",
+            "a minute of load after the drive has cooled",
         ),
     ]],
     answer: crate::answer::heat,

@@ -1,20 +1,20 @@
-//! Bytes of packed values: varints, texts, and deflate around them.
+//! Packed values: varints and texts, compressed with deflate.
 //!
-//! Deflate through `miniz_oxide`, which is pure Rust and limits the unpacked size. lz4 packs JSON
-//! less tightly, and zstd needs a C build. Everything read is checked, because a store may be damaged.
+//! `miniz_oxide` is pure Rust and limits the unpacked size. lz4 packs JSON less tightly, and zstd
+//! needs a C build. All input is checked, because a store may be damaged.
 
 use std::fmt;
 
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
-/// Largest unpacked value, bytes: that of a whole record.
+/// Largest unpacked value, bytes: a whole record.
 const BYTES_MAX: usize = crate::RECORD_BYTES_MAX;
 
-/// Level of deflate. Level 9 leaves 1% less of a record.
+/// Deflate level. Level 9 makes a record only 1% smaller.
 const LEVEL: u8 = 6;
 
-/// A value that is not as it was stored.
+/// A value damaged in the store.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Torn(pub String);
 
@@ -31,7 +31,7 @@ impl Torn {
         Torn(why.to_string())
     }
 
-    /// The same with the part of the record in front.
+    /// Prefixes the reason with the part of the record.
     pub fn within(self, part: impl fmt::Display) -> Torn {
         Torn(format!("{part}: {}", self.0))
     }
@@ -46,12 +46,12 @@ pub(crate) fn squeeze(bytes: &[u8]) -> Vec<u8> {
     compress_to_vec(bytes, LEVEL)
 }
 
-/// The bytes that were compressed.
+/// Decompresses bytes.
 pub(crate) fn expand(bytes: &[u8]) -> Result<Vec<u8>, Torn> {
     decompress_to_vec_with_limit(bytes, BYTES_MAX).map_err(Torn::new)
 }
 
-/// Seven bits a byte, the lowest first (LEB128).
+/// Appends seven bits per byte, the lowest first (LEB128).
 pub(crate) fn put_varint(out: &mut Vec<u8>, value: u128) {
     let mut rest = value;
     while rest >= 0x80 {
@@ -109,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_packed_comes_back(values: Vec<u128>, text in "\\PC{0,8}", bytes: Vec<u8>) {
+        fn packed_values_come_back(values: Vec<u128>, text in "\\PC{0,8}", bytes: Vec<u8>) {
             let mut out = Vec::new();
             values.iter().for_each(|value| put_varint(&mut out, *value));
             put_text(&mut out, &text);

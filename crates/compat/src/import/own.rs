@@ -1,5 +1,5 @@
-//! Output of `ssdyno export --csv`: metrics alone, so it is an import. Records as JSON are the
-//! same ones everywhere and go through `pieces.rs`.
+//! Output of `ssdyno export --csv`: it has only metrics, so it becomes an import. JSON records keep
+//! their identity and go through `pieces.rs`.
 
 use record::{Covers, Metric, Run, SCHEMA, Unit};
 
@@ -16,7 +16,7 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     })
 }
 
-/// Whether the text of an object is a record: its schema is a member, wherever it stands.
+/// Whether the text of an object is a record: it has the schema as a member, at any position.
 pub(crate) fn is_record(json: &str) -> bool {
     let mut rest = json;
     while let Some((_, after)) = rest.split_once("\"schema\"") {
@@ -63,7 +63,7 @@ fn table(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             high: optional(high).ok_or_else(wrong)?,
             n: n.parse().map_err(|_| wrong())?,
             samples: samples.split(' ').filter_map(|s| s.parse().ok()).collect(),
-            // Tables of earlier versions end before it.
+            // Tables of earlier versions lack this column.
             covers: covers.first().filter(|name| !name.is_empty()).map(|name| Covers::named(name)),
             runs: None,
         };

@@ -3,12 +3,12 @@
 use super::super::{Share, Spread, ZoneBytes, ZonePercent};
 use super::{Parsed, Value, integer};
 
-/// Most entries in a list of block sizes, as in fio.
+/// Maximum number of entries in a list of block sizes, as in fio.
 const MOST_SIZES: usize = 64;
-/// Most zones, as in fio.
+/// Maximum number of zones, as in fio.
 const MOST_ZONES: usize = 256;
 
-/// A list separated as in fio: at commas; at colons where no comma follows; else at dashes. An
+/// Splits a list as fio does: at commas; if no comma follows, at colons; else at dashes. An
 /// expression in parentheses is one part. At most four parts: no list here has more than three
 /// values.
 pub(crate) fn parts(text: &str) -> Vec<&str> {
@@ -36,8 +36,8 @@ fn separator(text: &str) -> Option<usize> {
     first.into_iter().flatten().next()
 }
 
-/// `bssplit` of one direction: `4k/60:64k/40`. Sizes without a percentage share the rest; the smallest
-/// percentage comes first, which is fio's order.
+/// `bssplit` of one direction: `4k/60:64k/40`. Sizes without a percentage share the rest. Sorted by
+/// ascending percentage, as in fio.
 pub(crate) fn shares(value: &Value, text: &str) -> Parsed<Vec<Share>> {
     let mut shares = Vec::new();
     let mut open = Vec::new();
@@ -74,7 +74,7 @@ pub(crate) fn block(bytes: u64) -> Parsed<u64> {
     match bytes {
         0 => Err("a block must have at least 1 byte".into()),
         1..=0x4000_0000 => Ok(bytes),
-        _ => Err(format!("a block of {bytes} bytes is larger than 1 GiB, the most served")),
+        _ => Err(format!("a block of {bytes} bytes is larger than the limit of 1 GiB")),
     }
 }
 
@@ -85,7 +85,7 @@ fn percentage(text: &str) -> Parsed<u32> {
     }
 }
 
-/// `zoned:` or `zoned_abs:` of one direction: shares of accesses with the text of their size.
+/// `zoned:` or `zoned_abs:` of one direction: shares of accesses, each with its size as text.
 pub(crate) fn access_shares(text: &str) -> Parsed<Vec<(u32, &str)>> {
     let mut zones = Vec::new();
     for entry in text.split(':').filter(|entry| !entry.trim().is_empty()) {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_without_a_share_get_what_is_left() {
+    fn sizes_without_a_share_divide_the_rest() {
         let split = |text: &str| with_value(text, |value| shares(value, text));
         let share = |bytes, percent| Share { bytes, percent };
         assert_eq!(

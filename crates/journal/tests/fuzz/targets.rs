@@ -1,4 +1,4 @@
-//! The fuzz targets of this room: journals and entries of the registry, as files that others changed.
+//! Fuzz targets of this crate: journals and registry entries, as files altered by others.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use journal::{Kept, Place};
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Every parser of this room.
+/// Every parser of this crate.
 pub const TARGETS: &[Target] = &[JOURNAL, ENTRY];
 
-/// Headers of journals, with a checksum that is right, and a few original bytes.
+/// Headers of journals, with a valid checksum and a few original bytes.
 const JOURNAL: Target = Target { name: "journal", run: journal, corpus: HEADERS };
 
 /// Entries of the registry.
@@ -20,7 +20,7 @@ const ENTRY: Target = Target { name: "journal-entry", run: entry, corpus: ENTRIE
 
 static DIRECTORY: LazyLock<TempDir> = LazyLock::new(|| TempDir::new().expect("a directory"));
 
-/// A directory of this target, empty but for one file.
+/// A directory of this target that holds only this file.
 fn only(target: &str, name: &str, content: &[u8]) -> PathBuf {
     let directory = DIRECTORY.path().join(target);
     fs::create_dir_all(&directory).expect("a directory");
