@@ -26,7 +26,7 @@ enum Kind {
     Device(Box<Held>),
 }
 
-/// A file of the user and its identity when it was planned for.
+/// A file of the user and its identity at planning time.
 #[derive(Debug)]
 pub(crate) struct OpenFile {
     pub path: PathBuf,
@@ -51,18 +51,18 @@ pub struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// That of a file with this metadata.
+    /// The identity of a file with this metadata.
     pub fn of(meta: &Metadata) -> FileIdentity {
         FileIdentity { device: meta.dev(), inode: meta.ino(), bytes: meta.len() }
     }
 
-    /// Whether both are of one file, whatever its size is now.
+    /// Whether both identify the same file, whatever its size is now.
     pub fn is_same_file(&self, other: &FileIdentity) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// Checks that an open file is this one; one that is only read may have grown. `path` is for the
-    /// error.
+    /// Checks that an open file is this one; one that is only read may have grown. `path` is for
+    /// the error.
     fn check(&self, path: &Path, file: &File, reads: bool) -> Result<(), DriveError> {
         let failed = |e| DriveError::io(format!("cannot query {}", path.display()), e);
         let now = FileIdentity::of(&file.metadata().map_err(failed)?);
@@ -225,7 +225,7 @@ impl Held {
     }
 }
 
-/// Size of the file under a loop device, where it can be seen from here.
+/// Size of the file under a loop device, if it is visible from here.
 fn backing_bytes(disk: &Node) -> Option<u64> {
     disk.backing_file()?.metadata().ok().filter(Metadata::is_file).map(|meta| meta.len())
 }

@@ -1,9 +1,9 @@
-//! Files that the user asked for by name.
+//! Files that the user requested by name.
 //!
-//! A regular file is written beside its place and moved there when it is complete. A name that is a
-//! symbolic link is refused: in a directory of several users it may be another's trap. Links of the
-//! kernel (`/dev/stdout`, `/dev/fd/63`) lead to descriptors of this process and are followed; pipes
-//! and devices are written as they are.
+//! A regular file is written as a draft beside its final path and renamed when complete. A name
+//! that is a symbolic link is refused: in a shared directory it may be another user's trap. Links
+//! of the kernel (`/dev/stdout`, `/dev/fd/63`) lead to descriptors of this process and are
+//! followed; pipes and devices are written directly.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -23,11 +23,11 @@ pub fn replace(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     file.finish()
 }
 
-/// A file being written. Without [`Replacement::finish`] its place keeps what it had.
+/// A file being written. Without [`Replacement::finish`] the old content stays.
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
-    /// Where it is until it is complete, and where it belongs; `None` for what is written in place.
+    /// Path of the draft, and final path; `None` if written in place.
     way: Option<(PathBuf, PathBuf)>,
 }
 
@@ -61,7 +61,7 @@ impl Replacement {
                 mode.map_or(Ok(()), |mode| made.file.set_permissions(mode))?;
                 Ok(made)
             }
-            // A file that may be written in a directory that may not: there is no place beside it.
+            // A writable file in a directory that is not: no draft can be made beside it.
             Err(e) if denied(&e) && mode.is_some_and(|mode| mode.mode() & 0o222 != 0) => {
                 let made = Replacement::in_place(path, false)?;
                 made.file.set_len(0)?;
@@ -71,7 +71,7 @@ impl Replacement {
         }
     }
 
-    /// Puts the file in its place, complete and durable.
+    /// Makes the file durable and moves it to its final path.
     pub fn finish(mut self) -> io::Result<()> {
         let Some((draft, path)) = self.way.take() else { return self.file.flush() };
         let placed = self.file.sync_all().and_then(|()| fs::rename(&draft, path));
@@ -92,7 +92,7 @@ impl Write for Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if let Some((draft, _)) = &self.way {
-            // A draft that stays does no harm.
+            // A leftover draft does no harm.
             let _ = fs::remove_file(draft);
         }
     }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_and_directories_are_no_files_to_replace() {
+    fn devices_are_written_and_directories_refused() {
         replace(Path::new("/dev/null"), "nothing").expect("swallowed");
         assert!(replace(Path::new("/"), "x").is_err());
         let dir = tempfile::tempdir().expect("a directory");

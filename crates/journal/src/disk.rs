@@ -1,8 +1,9 @@
-//! The operations that change a directory of journals, each of which a loss of power can undo or cut.
+//! The operations that change a directory of journals. A power loss can undo or truncate each of
+//! them.
 //!
-//! Production code has one implementation, [`Kernel`]. The tests of power cuts record the operations
-//! instead, and replay every prefix of them as a drive may have kept it. Reading is not here: it
-//! changes nothing.
+//! Production code has one implementation, [`Kernel`]. The tests of power cuts record the
+//! operations instead, and replay every prefix of them as a drive may have kept it. Reading changes
+//! nothing and is not included.
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
@@ -10,8 +11,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// File operations. Nothing is durable before a sync: content after [`Disk::sync`] of its file, a name
-/// after [`Disk::sync_names`] of its directory.
+/// File operations. Nothing is durable before a sync: content after [`Disk::sync`] of its file, a
+/// name after [`Disk::sync_names`] of its directory.
 pub trait Disk: Debug + Send + Sync {
     /// Creates a file for writing that only its owner may read.
     fn create(&self, path: &Path) -> io::Result<File>;
@@ -28,7 +29,7 @@ pub trait Disk: Debug + Send + Sync {
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes a directory that only its owner may read, in one that is there.
+    /// Makes a directory that only its owner may read; its parent exists.
     fn make_directory(&self, path: &Path) -> io::Result<()>;
 
     /// Makes the names in a directory durable.

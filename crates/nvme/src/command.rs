@@ -1,4 +1,4 @@
-//! Commands as they stand in a submission queue (NVMe 1.4, figures 104 and 105).
+//! Commands as laid out in a submission queue (NVMe 1.4, figures 104 and 105).
 //!
 //! A [`Command`] has neither a number nor addresses: the queue adds those. The double words it does
 //! not contain (2 to 5, 13 to 15) are zero in every command of the driver.
@@ -54,7 +54,7 @@ const DEALLOCATE: u32 = 4;
 const FORCE_UNIT_ACCESS: u32 = 1 << 30;
 
 impl Command {
-    /// A transfer, or a change, of `blocks` (1 to 65,536) from `lba`.
+    /// An I/O command on `blocks` (1 to 65,536) blocks from `lba`.
     #[inline(always)]
     pub(crate) fn io(kind: Kind, nsid: u32, lba: u64, blocks: u32) -> Command {
         let kind = kind as u32;

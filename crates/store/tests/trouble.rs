@@ -14,7 +14,7 @@ use samples::{document, run, series};
 use store::{Filter, Store, StoreError};
 use tempfile::TempDir;
 
-/// Imports one record; its number.
+/// Imports one record and returns its number.
 fn import(store: &mut Store, run: &Run) -> Result<i64, StoreError> {
     Ok(store.import(&[document(run)])?[0].number)
 }
@@ -129,7 +129,7 @@ fn a_damaged_store_is_named_and_left() {
         assert_eq!(failed.iter().filter(named).count(), failed.len(), "page {page}: {failed:?}");
         halves += u32::from(failed.len() == 1);
     }
-    assert!(halves > 0, "never was one of two runs whole");
+    assert!(halves > 0, "no damage left exactly one of two runs readable");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn places_that_cannot_hold_a_store() {
 }
 
 #[test]
-fn an_empty_file_is_a_store_that_was_not_begun() {
+fn an_empty_file_becomes_a_store() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("odd # name ? 100%.sqlite");
     fs::write(&path, "").expect("written");

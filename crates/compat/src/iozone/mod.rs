@@ -19,7 +19,7 @@ use methods::Iozone;
 pub struct Command {
     /// The method to run.
     pub run: Iozone,
-    /// `-f`: the file as typed; `None`: a scratch file in this directory.
+    /// `-f`: the file as typed; `None` for a scratch file in this directory.
     pub file: Option<String>,
     /// `-R`: repeat the figures, one block per test.
     pub excel: bool,
@@ -29,7 +29,7 @@ pub struct Command {
     pub lines: Vec<String>,
     /// Differences from iozone's interpretation.
     pub notes: Vec<String>,
-    /// All words, for the line that repeats them.
+    /// The command line as typed, for the line that repeats it.
     pub typed: String,
 }
 

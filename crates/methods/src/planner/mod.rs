@@ -43,7 +43,7 @@ pub struct Planner {
     touched: Touched,
     /// Bytes of borrowed blocks that were overwritten through the block door.
     lent_bytes: u64,
-    /// Requests of the block door that were not polled.
+    /// Requests of the block door not yet polled.
     completed: Vec<BlockDone>,
     /// A RAM disc, which costs time but no bytes of the drive.
     reference: Option<Box<Planner>>,

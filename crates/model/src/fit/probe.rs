@@ -78,8 +78,8 @@ pub fn worn(cells: &[Cell]) -> Option<&Cell> {
     cells.iter().find(|c| small(c, OpKind::Write) && c.before == Before::Full)
 }
 
-/// At depth 1 the parts of an operation add up, so the difference between model and measurement is
-/// assigned to the part.
+/// At depth 1 the times of an operation add up, so the difference between model and measurement is
+/// assigned to one of them.
 pub fn fit_alone(spec: &mut DriveSpec, cells: &[Cell]) {
     let alone = [(OpKind::Write, &[LATENCY][..]), (OpKind::Read, &[SLC_READ, READ])];
     for (kind, knobs) in alone {

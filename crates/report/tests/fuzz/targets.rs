@@ -1,11 +1,11 @@
-//! The fuzz targets of this room: records of others, through every output.
+//! Fuzz target of this crate: foreign records, through every output.
 
 use emit::steers;
 use fuzz::{Target, outcome};
 use record::Document;
 use report::Style;
 
-/// Every parser of this room.
+/// Every parser of this crate.
 pub const TARGETS: &[Target] = &[RECORD];
 
 /// Records as JSON.
