@@ -1,10 +1,10 @@
-//! The way out: text for people, and files they asked for.
+//! Output: text for people, and files they requested.
 //!
-//! Foreign text (of drives, file names, job files, records) passes [`plain`] before it reaches a
-//! terminal, a CSV file or a page, so that it cannot steer what shows it. Files are replaced as a
-//! whole by [`replace`], so that a reader, a full disk or a kill never sees half of one, and nothing
-//! is written through a symbolic link that somebody else may have placed. A misspelt name is answered
-//! with the [`nearest`] known one. The meaning of a text or a file is not known here.
+//! Foreign text (from drives, file names, job files, records) passes [`plain`] before it reaches a
+//! terminal, a CSV file or a page, so that it cannot control how it is displayed. [`replace`]
+//! replaces files as a whole, so that a full disk or a kill never leaves half of one, and writes
+//! nothing through a symbolic link that somebody else may have placed. A misspelt name is answered
+//! with the [`nearest`] known one. This crate does not know the meaning of a text or a file.
 
 #![forbid(unsafe_code)]
 

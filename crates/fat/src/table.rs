@@ -138,7 +138,7 @@ impl Table {
         kept: u32,
     ) -> Result<(), Error<D::Error>> {
         let mut from = gone.start;
-        // A chain is ended before what follows is freed.
+        // The chain is ended before the clusters after it are freed.
         if self.layout.kind == Kind::Fat32 && kept > 0 {
             from -= 1;
         }
@@ -175,12 +175,12 @@ impl Table {
         }
     }
 
-    /// The sector of the drive of sector `number` of the table.
+    /// Drive sector of table sector `number`.
     fn at(&self, number: u64, copy: u64) -> u64 {
         self.start + number + copy * self.layout.fat_sectors
     }
 
-    /// Sector of the table and index within it.
+    /// Table sector of a cluster, and its index within that sector.
     fn place(&self, cluster: u32) -> (u64, u64) {
         let at = match self.layout.kind {
             Kind::Exfat => u64::from(cluster.saturating_sub(FIRST_CLUSTER)),
@@ -201,7 +201,7 @@ impl Table {
         Ok((sector, bytes))
     }
 
-    /// A sector of the table as it is once `taken` is allocated.
+    /// Composes a table sector as it is once `taken` is allocated.
     fn compose(&self, sector: u64, taken: &Range<u32>, bytes: &mut [u8]) {
         let size = bytes.len();
         match sector {
@@ -272,7 +272,7 @@ impl Table {
     }
 }
 
-/// The first cluster of the bitmap, which must be in one piece.
+/// The first cluster of the bitmap, which must be contiguous.
 fn bitmap_cluster<D: Drive>(drive: &mut D, layout: &Layout) -> Result<u32, Error<D::Error>> {
     let mut cursor = Cursor::root(layout);
     loop {

@@ -43,7 +43,8 @@ pub enum JournalError {
         /// The journal.
         path: PathBuf,
     },
-    /// The same, and that journal is on a file system that is not mounted, or was removed.
+    /// As [`JournalError::Unfinished`], but the journal was removed or its file system is not
+    /// mounted.
     #[error(
         "an earlier run left blocks of {drive} in {}, which is not reachable now", path.display()
     )]

@@ -212,8 +212,8 @@ fn idle_time_empties_the_cache() {
     assert!(fresh > 2200.0 && next < 600.0 && rested > 2100.0, "{fresh} {next} {rested}");
 }
 
-/// Folding filled the queues of the dies for as long as idle time had lasted, and the next command
-/// waited for all of it: 2.9 s on this QLC drive.
+/// Folding once filled the queues of the dies with work as long as the idle time, and the next
+/// command waited for all of it: 2.9 s on the QLC drive.
 #[test]
 fn a_command_after_a_rest_does_not_wait_for_the_work_of_the_rest() {
     for name in ["qlc-1t", "samsung-970-evo-plus-250", "crucial-mx500-1t"] {
@@ -308,8 +308,8 @@ fn links_can_be_put_before_any_drive() {
     }
 }
 
-/// The whole drive has a separate frontier for moved data and keeps a few superblocks free; alpha
-/// counts both as missing flash.
+/// A whole drive has a separate frontier for moved data and keeps a few superblocks free; the
+/// closed form's ratio of physical to logical pages counts both as missing flash.
 #[test]
 fn write_amplification_of_a_whole_drive_is_near_the_closed_form() {
     for share in ["0.07", "0.15", "0.28", "0.5"] {

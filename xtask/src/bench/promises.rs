@@ -1,6 +1,6 @@
-//! `cargo xtask bench cuts`, `flips` and `kills`: tests of promises that the suite runs a few times,
-//! run as often as the promise says. They live in the crates whose promises they are; here is only
-//! their number.
+//! `cargo xtask bench cuts`, `flips` and `kills`: tests that the suite runs a few times, repeated
+//! as often as the promise in docs/safety.md says. The tests are in the crates that make the
+//! promises; only their numbers are here.
 
 use std::process::ExitCode;
 
@@ -9,12 +9,12 @@ use anyhow::Result;
 use super::results;
 use crate::run::{capture, cargo};
 
-/// Tests that count.
+/// Tests to repeat.
 pub struct Promise {
     name: &'static str,
-    /// The tests, in cargo's words.
+    /// The tests, as arguments of `cargo test`.
     tests: &'static [&'static [&'static str]],
-    /// The variable with the number of repetitions of each.
+    /// The environment variable with the number of repetitions of each.
     variable: &'static str,
     /// Repetitions.
     times: u32,
@@ -31,7 +31,7 @@ pub const CUTS: Promise = Promise {
     times: 100_000,
 };
 
-/// Names moved while a file is opened for writing.
+/// Names that change while a file is opened for writing.
 pub const FLIPS: Promise = Promise {
     name: "flips",
     tests: &[&["--release", "-p", "drive", "--test", "flips"]],
@@ -39,7 +39,7 @@ pub const FLIPS: Promise = Promise {
     times: 100_000,
 };
 
-/// Runs that borrow blocks of a loop device, killed at any moment. Needs root.
+/// Runs that borrow blocks of a loop device, killed at arbitrary moments. Needs root.
 pub const KILLS: Promise = Promise {
     name: "kills",
     tests: &[&["-p", "ssdyno", "--test", "cli", "a_run_killed_at_any_moment"]],
@@ -47,7 +47,7 @@ pub const KILLS: Promise = Promise {
     times: 1000,
 };
 
-/// Runs the tests of a promise and stores their words.
+/// Runs the tests of a promise and stores the numbers they print.
 pub fn run(promise: &Promise, words: &[&str]) -> Result<ExitCode> {
     let Promise { name, tests, variable, times } = promise;
     let tiny = words == ["--tiny"];

@@ -1,8 +1,8 @@
 //! A published experiment as data: the files of `published/`, embedded when the program is built.
 //!
-//! An experiment is a virtual drive and the steps it goes through; a figure names its experiment and
-//! says how it is read from the record. A workload is written in the words of `ssdyno io`, so that a
-//! reader can repeat any of them by hand.
+//! An experiment is a virtual drive and the steps it goes through; a figure names its experiment
+//! and says how it is read from the record. A workload is written as options of `ssdyno io`, so
+//! that a reader can repeat it by hand.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub struct Document {
     /// Charts of the same shape as the published ones.
     #[serde(rename = "chart", default)]
     pub charts: Vec<Chart>,
-    /// The author's own steps, for a drive of the user's.
+    /// The author's own steps, for the user's drive.
     #[serde(default)]
     pub here: Vec<here::Step>,
     /// Figures of those steps.
@@ -66,7 +66,7 @@ pub struct Experiment {
     pub drive: String,
     /// The method to run; an experiment without one has steps.
     pub method: Option<String>,
-    /// Options that the method declares, in the words of the command line.
+    /// Options that the method declares, as on the command line.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
     /// The steps.
@@ -78,7 +78,7 @@ pub struct Experiment {
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Step {
-    /// A workload in the words of `ssdyno io`; its metrics are called `NAME.throughput`, ...
+    /// A workload as options of `ssdyno io`; its metrics are called `NAME.throughput`, ...
     Io {
         /// Its name.
         name: String,
@@ -103,7 +103,7 @@ pub enum Step {
 pub enum Basis {
     /// A parameter was chosen so that this figure comes out.
     Fitted,
-    /// A published parameter of the drive says the same.
+    /// A published parameter of the drive states the same.
     Stated,
     /// No parameter cites it.
     Predicted,
@@ -135,13 +135,13 @@ pub struct Figure {
     pub read: Reading,
     /// The figure it is divided by, if it is a ratio of two experiments.
     pub over: Option<Over>,
-    /// As published; the lower end where a range was published.
+    /// As published; the lower end of a published range.
     pub published: f64,
     /// The upper end of a published range.
     pub to: Option<f64>,
     /// The unit it was printed in.
     pub unit: Unit,
-    /// Share by which the replicated figure may differ.
+    /// Relative difference allowed for the replicated figure.
     pub tolerance: f64,
     /// For figures published as a limit.
     pub bound: Option<Bound>,
@@ -149,9 +149,9 @@ pub struct Figure {
     pub source: String,
     /// Its path in `published/figures`, if it is there.
     pub of: Option<String>,
-    /// Why the model cannot meet it, where that is known.
+    /// Why the model cannot meet it, if known.
     pub reason: Option<String>,
-    /// Its basis, where a step of the experiment was fitted to it and not the drive.
+    /// Its basis, if a step of the experiment was fitted to it rather than the drive.
     pub basis: Option<Basis>,
 }
 
@@ -165,7 +165,7 @@ pub struct Over {
     pub read: Reading,
 }
 
-/// A figure as written in the file: with its value, or with the path of it in `published/figures`.
+/// A figure as written in the file: with its value, or with its path in `published/figures`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -226,7 +226,7 @@ impl TryFrom<Written> for Figure {
 
 type Found = (f64, Option<f64>, Unit, Option<Bound>, String);
 
-/// The figure at that path; a rounded one becomes a range of half a unit to both sides.
+/// The figure at this path; a rounded one becomes a range of half a unit on both sides.
 fn of(path: &str, rounded: bool) -> std::result::Result<Found, String> {
     let (figure, place) = published::figure(path)?;
     let unit = Unit::ALL.into_iter().find(|unit| unit.name_and_scale().0 == figure.unit);
@@ -281,7 +281,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     DOCUMENTS.iter().map(|(name, _)| *name)
 }
 
-/// The document of that name, or in a file of the user's (`./NAME.toml`).
+/// The document of this name, or in the user's file (`./NAME.toml`).
 pub fn document(name: &str) -> Result<Document> {
     if name.ends_with(".toml") {
         let text = std::fs::read_to_string(name);
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_document_names_those_there_are() {
+    fn an_unknown_document_lists_the_known_ones() {
         let failure = document("999").expect_err("nobody wrote it");
         assert!(failure.to_string().contains("000, 001, 002, 003, 004"), "{failure}");
     }

@@ -1,4 +1,4 @@
-//! Open erase blocks: the number that take writes in turn without a copy.
+//! Open erase blocks: the number of blocks that take writes in turn without a copy.
 
 use rig::{BlockRequest, BlockWay, Preparation, RigError};
 use workload::{Content, Filler, Permutation, Region};
@@ -8,34 +8,35 @@ use crate::MethodError;
 use crate::session::Session;
 use crate::whole::Whole;
 
-/// Bytes of a write.
+/// Bytes per write.
 const CHUNK: u64 = 64 << 10;
 
 /// Writes to each block that are timed; the first, which opens it, is not.
 const TURNS: u64 = 8;
 
-/// Most blocks tried.
+/// Maximum number of blocks tried.
 const MOST: u32 = 32;
 
-/// A write takes so many times as long as with one block if one too many is open.
+/// If writes take this many times as long as to one block, too many blocks are open.
 const TOO_MANY: f64 = 2.0;
 
-/// Bytes written in each of both searches, at most.
+/// Maximum bytes written in each of the two searches.
 const BYTES_MOST: u64 = 96 << 20;
 
-/// Seconds of each search, at most.
+/// Maximum duration of each search, seconds.
 const SECONDS_MOST: f64 = 240.0;
 
-/// Blocks that stay open.
+/// Number of blocks that stay open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Open {
-    /// So many; 0: even one is copied for writes at random.
+    /// This many; 0 if random writes make the drive copy even one.
     Exactly(u32),
-    /// More than were tried.
+    /// This many or more: the search had to end there.
     AtLeast(u32),
 }
 
-/// Searches in order and at random; without an erase block there is nothing to search.
+/// Searches with sequential and with random writes. Without an erase block there is nothing to
+/// search.
 pub(super) fn search(
     session: &mut Session<'_>,
     whole: &Whole,
@@ -94,7 +95,7 @@ impl Writer {
         }
     }
 
-    /// Doubles until it is too many, then halves the gap.
+    /// Doubles the number of blocks until it is too high, then bisects.
     fn search(
         &mut self,
         session: &mut Session<'_>,
@@ -120,8 +121,8 @@ impl Writer {
         }
     }
 
-    /// Mean time of a write with so many blocks in turn, nanoseconds; `None` if the region, the bytes or
-    /// the time do not allow it.
+    /// Mean time of a write to `count` blocks in turn, nanoseconds; `None` if the region, the bytes
+    /// or the time do not allow it.
     fn each_ns(
         &mut self,
         session: &mut Session<'_>,
