@@ -35,6 +35,7 @@ pub mod recover;
 pub mod replicate;
 mod request;
 mod session;
+mod simulation;
 mod spread;
 mod target;
 mod virtual_drive;

@@ -18,7 +18,9 @@ use crate::error::Result;
 use crate::peers;
 use crate::recording::{Recording, Shared, Test};
 use crate::request::Request;
+use crate::simulation;
 use crate::target::Stand;
+use crate::virtual_drive;
 use crate::watcher::{Recorded, Watcher};
 use crate::work::Work;
 
@@ -69,6 +71,13 @@ impl<'a> Planned<'a> {
     /// Wear and errors of the drive before the run, as it reported them.
     pub fn health(&self) -> Option<&Health> {
         self.info.target.drive.as_ref().map(|drive| &drive.health)
+    }
+
+    /// Wall-clock seconds that simulating a virtual drive takes here, estimated from samples; `None`
+    /// for other targets, and where it is too short to matter.
+    pub fn seconds_here(&self) -> Option<f64> {
+        let spec = virtual_drive::described(self.spec(), self.request.instrument.seed)?.ok()?;
+        simulation::seconds(&spec, self.spec(), &self.plan)
     }
 
     /// The target as it was found.

@@ -162,7 +162,7 @@ fn sustain_shows_what_it_has_after_every_pass_and_burst() {
     }
     let fresh = &issued(&fake, "sustain-fresh")[0];
     assert_eq!((fresh.blocks.max(), fresh.depth, fresh.region.bytes), (1 << 20, 8, 128 * MIB));
-    let bursts = 5 * 128 / 4 * MIB;
+    let bursts = 8 * 128 / 4 * MIB;
     let plan = plan(method("sustain"), &fake.info, &Options::default()).expect("given away");
     assert_eq!(plan.write_bytes_max, 2 * 128 * MIB + bursts, "bursts of at most a quarter");
     // The next pass has other data.

@@ -24,7 +24,7 @@ const SECONDS: f64 = 3300.0;
 const LADDER: [f64; 4] = [30.0, 60.0, 300.0, 900.0];
 
 /// A burst is larger than the cache, so that its end shows how much of it was free, but small
-/// enough that four of them do not wear the drive. Shares of the drive without a cache, and at
+/// enough that eight of them do not wear the drive. Shares of the drive without a cache, and at
 /// most.
 const BURST_OVER_CACHE: f64 = 1.25;
 const BURST_SHARE: f64 = 0.02;
@@ -43,14 +43,15 @@ static INFO: MethodInfo = MethodInfo {
             blocks, 8 in flight), and once more over the full drive. From the time series of the first \
             pass come the size of the cache with an interval, the speed inside and after it, how \
             far it dips below overwriting, the slowest hundredth and the average; from the second \
-            what the drive holds for good. Where there was a cache it is then used up again on \
-            the discarded drive. Then the drive rests for 30, 60, 300 and 900 seconds, with a \
-            burst behind each that shows how much of the cache came back. Takes as long as the \
-            drive needs to be written twice, and 22 minutes of rest: --time shortens the rests, \
-            --size the writes.",
+            what the drive holds for good. Then the drive rests for 30, 60, 300 and 900 seconds, \
+            with a burst behind each that shows how much of the cache came back. Where there was \
+            a cache, the drive is discarded and the cache used up before each rest. Takes as long \
+            as the drive needs to be written twice, and 22 minutes of rest: --time shortens the \
+            rests, --size the writes.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
-    writes: "the whole drive twice, then five bursts of at most a quarter of it",
+    protocol: 2,
+    writes: "the whole drive twice, then eight bursts of at most a quarter of it",
     primary: &[
         "sustain-fresh.cache",
         "sustain-fresh.{inside,after}",
@@ -141,55 +142,67 @@ fn passes(whole: &Whole) -> [Workload; 2] {
     [(FRESH, 0), (FULL, 1)].map(|(name, index)| whole.pass(name, Write, index))
 }
 
-/// Rests, each followed by a burst. A full drive has little space for a cache, so if there was one,
-/// the drive is discarded again and a first burst uses up the cache.
+/// Rests, each followed by a burst. A full drive has little space for a cache, and one that grows
+/// with the free space shrinks with every burst. So if there was a cache, each rest begins in the
+/// same state: the drive is discarded again and a burst uses up the cache.
 fn ladder(session: &mut Session<'_>, whole: &Whole, found: &Sustained) -> Result<(), MethodError> {
     let share = BURST_SHARE * whole.bytes() as f64;
     let bytes = found.cache.map_or(share, |c| c.bytes * BURST_OVER_CACHE);
     let bytes = session.assume(bytes, BURST_SHARE_MOST * whole.bytes() as f64);
-    let [drain, bursts @ ..] = bursts(whole, bytes);
-    if session.assume(found.cache.is_some(), true) {
-        if session.discard(whole, "discard-again", whole.everything)? {
-            session.measure_over_time(&drain, 0)?;
+    for (i, usual) in LADDER.into_iter().enumerate() {
+        let rung = Rung::new(whole, i, usual, bytes);
+        if !session.assume(found.cache.is_some(), true) {
+            session.skip(&rung.discard);
+            session.skip(&rung.drain.name);
+        } else if session.discard(whole, &rung.discard, whole.everything)? {
+            session.measure_over_time(&rung.drain, 0)?;
         } else {
-            session.skip(&drain.name);
+            session.skip(&rung.drain.name);
         }
-    } else {
-        session.skip("discard-again");
-        session.skip(&drain.name);
-    }
-    for (usual, burst) in LADDER.into_iter().zip(bursts) {
-        session.rest(&rest_name(whole, usual), whole.seconds(usual))?;
-        let series = session.measure_over_time(&burst, 0)?;
+        session.rest(&rung.rest, whole.seconds(usual))?;
+        let series = session.measure_over_time(&rung.burst, 0)?;
         let rate = series.average().unwrap_or(0.0);
-        session.put(MetricKey::of(&burst), Unit::BytesPerSecond, Some(rate));
-        let cache = MetricKey::of(&burst).with(Statistic::Cache);
+        session.put(MetricKey::of(&rung.burst), Unit::BytesPerSecond, Some(rate));
+        let cache = MetricKey::of(&rung.burst).with(Statistic::Cache);
         session.put(cache, Unit::Bytes, found.recovered(&series));
         session.checkpoint();
     }
     Ok(())
 }
 
-/// The burst that uses up the cache and those of the ladder, each at a different place on the
-/// drive.
-fn bursts(whole: &Whole, bytes: f64) -> [Workload; LADDER.len() + 1] {
-    let large = u64::from(whole.test_region.large);
-    let most = BURST_SHARE_MOST * whole.bytes() as f64;
-    let bytes = (bytes.min(most) as u64 / large).max(1) * large;
-    std::array::from_fn(|i| {
-        let rest = i.checked_sub(1).map(|i| time_tight(whole.seconds(LADDER[i])));
-        let idle = |rest: String| MetricKey::of_words(&[&"sustain-idle", &rest]).to_string();
-        let name = rest.map_or("sustain-drain".into(), idle);
-        let mut w = whole.pass(&name, Write, 2 + i as u32);
-        w.region.start = i as u64 * (whole.bytes() - bytes) / LADDER.len() as u64 / large * large;
-        w.region.bytes = bytes;
-        w.stop.bytes = Some(bytes);
-        w
-    })
+/// One rest of the ladder: the burst that uses up the cache, the rest, and the burst that shows how
+/// much of the cache came back.
+struct Rung {
+    discard: String,
+    drain: Workload,
+    rest: String,
+    burst: Workload,
 }
 
-fn rest_name(whole: &Whole, usual: f64) -> String {
-    format!("rest-{}", time_tight(whole.seconds(usual)))
+impl Rung {
+    /// The bursts are in different halves of the drive, and each rung at its own place there.
+    fn new(whole: &Whole, i: usize, usual: f64, bytes: f64) -> Rung {
+        let large = u64::from(whole.test_region.large);
+        let most = BURST_SHARE_MOST * whole.bytes() as f64;
+        let bytes = (bytes.min(most) as u64 / large).max(1) * large;
+        let half = whole.bytes() / 2;
+        let place = i as u64 * half.saturating_sub(bytes) / LADDER.len() as u64;
+        let rest = time_tight(whole.seconds(usual));
+        let burst = |word: &str, start: u64, index: usize| {
+            let name = MetricKey::of_words(&[&word, &rest]).to_string();
+            let mut w = whole.pass(&name, Write, index as u32);
+            w.region.start = start / large * large;
+            w.region.bytes = bytes;
+            w.stop.bytes = Some(bytes);
+            w
+        };
+        Rung {
+            discard: format!("discard-{rest}"),
+            drain: burst("sustain-drain", place, 2 + 2 * i),
+            burst: burst("sustain-idle", half + place, 3 + 2 * i),
+            rest: format!("rest-{rest}"),
+        }
+    }
 }
 
 fn put_series(session: &mut Session<'_>, name: &str, series: &TimeSeries) {

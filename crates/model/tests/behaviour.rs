@@ -212,6 +212,27 @@ fn idle_time_empties_the_cache() {
     assert!(fresh > 2200.0 && next < 600.0 && rested > 2100.0, "{fresh} {next} {rested}");
 }
 
+/// The cache was entered again only when nearly all of it was drained, so a rest of seconds gave
+/// nothing back.
+#[test]
+fn a_short_rest_gives_back_the_part_of_the_cache_that_it_drained() {
+    let mut bench = Bench::new(&spec("samsung-970-evo-plus-250", &[("capacity", "64GB")]));
+    let part: u64 = 16 << 30;
+    bench.sweep(Write, 0, part, 128 << 10, 1);
+    let fast = |bench: &mut Bench, n: u64| {
+        let windows = bench.sweep(Write, n * part, n * part + (8 << 30), 128 << 10, 64);
+        windows.iter().filter(|&&rate| rate > 1500.0 * MB).count()
+    };
+    let [mut before, mut short, mut long] = [0; 3];
+    for (n, (rest, count)) in
+        [(0.0, &mut before), (3.0, &mut short), (9.0, &mut long)].into_iter().enumerate()
+    {
+        bench.idle(rest);
+        *count = fast(&mut bench, n as u64 + 1);
+    }
+    assert!(before == 0 && short > 4 && long > 2 * short, "{before} {short} {long} of 64");
+}
+
 /// Folding once filled the queues of the dies with work as long as the idle time, and the next
 /// command waited for all of it: 2.9 s on the QLC drive.
 #[test]

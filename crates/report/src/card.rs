@@ -5,7 +5,7 @@
 //! of a common sans-serif face in mind.
 
 use maud::{Markup, html as markup};
-use record::{Level, Run, TargetKind, Tile};
+use record::{Level, Run, TargetKind, Tile, Unit};
 
 use crate::facts;
 use crate::quantity;
@@ -50,7 +50,7 @@ pub fn card(run: &Run) -> String {
             @for (i, line) in wrap(&headline, 62).iter().take(2).enumerate() {
                 (text(line, MARGIN, 170 + 38 * i, size_for(line, right - MARGIN, 29), INK, false))
             }
-            @for (i, tile) in tiles.iter().enumerate() { (draw(tile, run, i, columns(tiles.len()))) }
+            @for i in 0..tiles.len() { (draw(tiles, run, i, columns(tiles.len()))) }
             (text(&stamp, MARGIN, 592, size_for(&stamp, 620, 20), tone, true))
             text x=(right) y="592" font-size="18" fill=(DIM) text-anchor="end" { (emit::plain(&foot)) }
         }
@@ -106,7 +106,8 @@ fn columns(tiles: usize) -> usize {
     if tiles <= 2 || tiles == 4 { 2 } else { 3 }
 }
 
-fn draw(tile: &Tile, run: &Run, place: usize, columns: usize) -> Markup {
+fn draw(tiles: &[Tile], run: &Run, place: usize, columns: usize) -> Markup {
+    let tile = &tiles[place];
     let (width, height) = ((WIDTH - 2 * MARGIN - (columns - 1) * GAP) / columns, TILE_HEIGHT);
     let x = MARGIN + place % columns * (width + GAP);
     let y = TILES_TOP + place / columns * (height + GAP);
@@ -119,16 +120,21 @@ fn draw(tile: &Tile, run: &Run, place: usize, columns: usize) -> Markup {
         (text(&tile.label, x + 20, y + 34, size_for(&tile.label, inner, 19), DIM, false))
         (text(&value, x + 20, y + 80, size_for(&value, inner, 36), INK, true))
         (text(&below, x + 20, y + 104, size_for(&below, inner, 15), DIM, false))
-        (whisker(tile, x + 20, y + height - 14, inner))
+        (whisker(tile, axis_end(tiles, tile.unit), x + 20, y + height - 14, inner))
     }
 }
 
-/// The value and its interval on an axis that begins at 0.
-fn whisker(tile: &Tile, x: usize, y: usize, width: usize) -> Markup {
+/// Tiles of one unit have one axis, so that their marks compare.
+fn axis_end(tiles: &[Tile], unit: Unit) -> f64 {
+    let of_unit = tiles.iter().filter(|tile| tile.unit == unit);
+    of_unit.flat_map(|tile| [tile.value, tile.high]).flatten().fold(0.0, f64::max) * 1.05
+}
+
+/// The value and its interval on an axis from 0 to `most`.
+fn whisker(tile: &Tile, most: f64, x: usize, y: usize, width: usize) -> Markup {
     let (Some(value), Some(low), Some(high)) = (tile.value, tile.low, tile.high) else {
         return markup! {};
     };
-    let most = high.max(value) * 1.05;
     if low < 0.0 || most <= 0.0 {
         return markup! {};
     }

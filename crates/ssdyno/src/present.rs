@@ -139,12 +139,22 @@ pub fn exit_code(run: &Run) -> ExitCode {
     }
 }
 
-/// The cost of a run in one line, and its losses in one more.
-pub fn announce(method: &str, target: &str, plan: &Plan, health: Option<&Health>) -> String {
+/// The cost of a run in one line, and its losses in one more. `here`: wall-clock seconds of a
+/// simulation.
+pub fn announce(
+    method: &str,
+    target: &str,
+    plan: &Plan,
+    health: Option<&Health>,
+    here: Option<f64>,
+) -> String {
     let mut line = format!("{method} on {}   ", emit::plain(target));
     if plan.seconds > 0.0 {
         line += &match target.starts_with(drives::PREFIX) {
-            true => format!("{} simulated, ", units::duration(plan.seconds)),
+            true => {
+                let here = here.map(|s| format!("about {} here, ", units::duration(s)));
+                format!("{} simulated, {}", units::duration(plan.seconds), here.unwrap_or_default())
+            }
             false => format!("about {}, ", units::span(plan.seconds)),
         };
     }
@@ -191,6 +201,7 @@ pub fn plan(
     target: &str,
     plan: &Plan,
     health: Option<&Health>,
+    here: Option<f64>,
     style: &Style,
 ) -> String {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
@@ -219,7 +230,7 @@ pub fn plan(
     let region = units::binary(plan.region_bytes);
     format!(
         "{}\nsafety    {safety}\nregion    {region}\n{}\n{}",
-        announce(method, target, plan, health),
+        announce(method, target, plan, health, here),
         life(plan, health),
         table.render(style)
     )
@@ -254,8 +265,14 @@ mod tests {
             ),
         ];
         for (plan, line) in table {
-            assert_eq!(announce("quick", "/d", &plan, None), line);
+            assert_eq!(announce("quick", "/d", &plan, None, None), line);
         }
+    }
+
+    #[test]
+    fn a_simulation_is_announced_with_both_of_its_times() {
+        let line = announce("sustain", "sim:x", &some_plan(3720.0, 0, None), None, Some(4.0));
+        assert_eq!(line, "sustain on sim:x   62 min simulated, about 4.0 s here, reads only");
     }
 
     #[test]
@@ -267,7 +284,7 @@ mod tests {
             written_bytes: Some(40_000_000_000_000),
             ..Health::default()
         };
-        let line = announce("quick", "/d", &plan, Some(&health));
+        let line = announce("quick", "/d", &plan, Some(&health), None);
         assert!(line.ends_with("writes 1.00 TB at most (up to 0.1% of its life)"), "{line}");
         assert_eq!(life(&plan, Some(&health)), "life      up to 0.1% of the drive's\n");
         assert!(life(&plan, None).starts_with("life      unknown: "));

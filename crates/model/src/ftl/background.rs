@@ -21,6 +21,7 @@ impl PageMapped {
     /// host does not wait for more than that.
     pub fn idle(&mut self, from: u64, until: u64, flash: &mut impl Flash) {
         let mut at = from;
+        let cached = self.blocks.slc_used();
         while at < until && self.idle_job() {
             self.ready = self.ready.max(at);
             if self.collect(self.batch, at, flash).is_err() {
@@ -32,6 +33,10 @@ impl PageMapped {
             && let Some(sb) = self.blocks.erase_ahead()
         {
             at = flash.erase(at, sb);
+        }
+        let (used, limit) = (self.blocks.slc_used(), self.slc_limit());
+        if used < cached {
+            self.rules.slc.rested(used, limit);
         }
         self.pace();
     }

@@ -4,8 +4,8 @@
 //! dynamic part is therefore limited by the space the host has not filled. It may also use spare
 //! flash, but no more than the host leaves unfilled: a full drive needs its spare flash for
 //! collection and has no dynamic part. Once the cache is full, the drive writes directly and spends
-//! a share of its time draining until the cache may be entered again. On drives without a direct
-//! path, every write to the cache instead waits for an equal amount to be folded. The shapes of
+//! a share of its time draining until the cache may be entered again, which after a rest is at once.
+//! On drives without a direct path, every write to the cache instead waits for an equal amount to be folded. The shapes of
 //! sustained writes follow from these rules alone (see `tests/fills.rs`).
 
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,13 @@ impl Slc {
             self.filling = true;
         }
         limit > 0 && (self.filling || self.first)
+    }
+
+    /// Enters the cache again after idle time in which it was drained to `used` superblocks: the
+    /// drained part takes writes at once, and only a drive that drains under load waits for
+    /// `reenter`.
+    pub fn rested(&mut self, used: u32, limit: u32) {
+        self.filling |= used < limit;
     }
 
     /// Pages to fold per host page, written directly or into the cache.

@@ -7,7 +7,8 @@ use super::plane::Plane;
 use super::scale::{self, Base, Scale, shown};
 use super::{Drawn, Figure, class_of, figure_of, group_of};
 
-/// Values that span more than this factor are drawn on a logarithmic axis.
+/// Values that span more than this factor are drawn on a logarithmic axis. The smallest tenth of
+/// them is left out of account: next to zero, a difference that is mere noise spans any factor.
 const LOG_FROM: f64 = 12.0;
 
 /// Steps in which a fitted line is drawn: on a logarithmic axis it is a curve.
@@ -38,7 +39,9 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     let ends = |p: &(f64, Figure)| [p.1.low, p.1.high, Some(p.1.value)].into_iter().flatten();
     let levels = chart.bands.iter().filter_map(|band| band.y).flatten();
     let (low, high) = bounds(all().flat_map(ends).chain(levels))?;
-    let (least, most) = bounds(all().map(|p| p.1.value))?;
+    let mut values: Vec<f64> = all().map(|p| p.1.value).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let (least, most) = (values[values.len() / 10], *values.last()?);
     let y = match most > LOG_FROM * least && low > 0.0 {
         true => Scale::log(low, high),
         false => Scale::from_zero(high),

@@ -88,7 +88,7 @@ pub enum Command {
     Runs(RunsArgs),
     /// Show one record: as text, or --html, --json, --markdown, --csv
     Show(ShowArgs),
-    /// Compare two records: differences with intervals, and all other differences
+    /// Compare runs or groups of runs; with -m, two targets measured in turns
     Compare(CompareArgs),
     /// Print records as JSON lines or CSV, for other programs
     Export(ExportArgs),

@@ -57,7 +57,7 @@ pub struct PrepareArgs {
 /// Who drives an NVMe drive `pci:...`; its content stays as it is.
 #[derive(Debug, Args)]
 #[group(multiple = false, conflicts_with_all = ["to", "EraseArgs"])]
-#[command(next_help_heading = "Driver of a target pci:")]
+#[command(next_help_heading = "Driver of a pci: target")]
 pub struct DriverArgs {
     /// Take the drive of this serial number from the kernel; runs on pci: then find it ready
     #[arg(long, value_name = "SERIAL", add = complete::confirmations())]

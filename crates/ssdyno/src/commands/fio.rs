@@ -115,7 +115,7 @@ fn execute(own: &Own, plan: &Plan) -> Result {
 /// Prints the jobs of a plan and their cost.
 pub fn show_plan(planned: &Planned<'_>) -> Result<()> {
     let (target, style) = (planned.target(), screen::style());
-    present::print(&present::plan("fio", target, &planned.plan, planned.health(), &style))
+    present::print(&present::plan("fio", target, &planned.plan, planned.health(), None, &style))
 }
 
 /// The progress of a run, as far as it is shown.

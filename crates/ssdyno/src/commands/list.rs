@@ -43,7 +43,7 @@ pub fn run(args: &ListArgs) -> Result {
 fn lines(drives: &[Listed]) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[Left, Right, Left, Left, Left, Left]).elastic(5);
-    table.heading(["drive", "size", "model", "link", "may be", "used for"]);
+    table.heading(["drive", "size", "model", "link", "allowed", "used for"]);
     for listed in drives {
         let device = match listed {
             Listed::Device(device) => device,
@@ -68,8 +68,8 @@ fn lines(drives: &[Listed]) -> Table {
 /// A line of a drive that the kernel's driver does not have.
 fn bound_row(bound: &BoundDrive) -> [Cell; 6] {
     let unknown = || "unknown".to_string();
-    let may_be = match bound.give_back {
-        Some(_) => Cell::new(Ink::Warn, "overwritten"),
+    let allowed = match bound.give_back {
+        Some(_) => Cell::new(Ink::Warn, "writes"),
         None => Cell::new(Ink::Bad, "nothing"),
     };
     [
@@ -77,7 +77,7 @@ fn bound_row(bound: &BoundDrive) -> [Cell; 6] {
         Cell::from(bound.bytes.map_or_else(unknown, units::decimal)),
         Cell::from(bound.model.clone().unwrap_or_else(unknown)),
         Cell::from(bound.driver.clone().unwrap_or_else(|| "no driver".into())),
-        may_be,
+        allowed,
         Cell::dim(way_back(bound)),
     ]
 }
@@ -110,8 +110,8 @@ fn link_now(id: &DriveIdentity) -> String {
 fn permission(device: &BlockDevice) -> Cell {
     match device.allowance.most {
         None => Cell::new(Ink::Bad, "nothing"),
-        Some(Safety::Destroys) => Cell::new(Ink::Warn, "overwritten"),
-        Some(_) => Cell::new(Ink::Good, "read"),
+        Some(Safety::Destroys) => Cell::new(Ink::Warn, "writes"),
+        Some(_) => Cell::new(Ink::Good, "reads"),
     }
 }
 

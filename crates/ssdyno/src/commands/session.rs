@@ -34,7 +34,14 @@ pub fn show_plan(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Res
     let (target, style) = (&request.target.spec, screen::style());
     present::print(&match output.is_json() {
         true => present::json(&planned.plan)?,
-        false => present::plan(planned.name(), target, &planned.plan, planned.health(), &style),
+        false => present::plan(
+            planned.name(),
+            target,
+            &planned.plan,
+            planned.health(),
+            planned.seconds_here(),
+            &style,
+        ),
     })
 }
 
@@ -62,7 +69,8 @@ pub fn record(
 /// The lines before the first byte: bytes written, data lost, blocks borrowed.
 fn announcement(request: &Request, planned: &Planned<'_>) -> String {
     let (spec, plan) = (&request.target.spec, &planned.plan);
-    let mut text = present::announce(planned.name(), spec, plan, planned.health());
+    let mut text =
+        present::announce(planned.name(), spec, plan, planned.health(), planned.seconds_here());
     if let Some((left, mount)) = planned.fills() {
         let left = units::decimal(left);
         text += &format!("\nfills     {}: {left} stay free there meanwhile", emit::plain(mount));

@@ -1,0 +1,97 @@
+//! How long a plan on a virtual drive takes on this machine.
+//!
+//! A simulation costs what its operations cost, so the plan alone cannot tell. A moment of each kind
+//! of workload is simulated on a fresh drive, and its cost per simulated second taken for that of the
+//! steps. A used drive answers more slowly and costs less per second, so long tests on full drives end
+//! earlier than this says.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use engine::Simulator;
+use model::DriveSpec;
+use record::Plan;
+use rig::{Event, Rig};
+use workload::{Stop, Workload};
+
+/// Shorter plans take no time worth announcing, simulated seconds.
+const WORTH_SECONDS: f64 = 120.0;
+
+/// A sample of a workload ends after these operations, bytes or simulated nanoseconds.
+const SAMPLE: Stop =
+    Stop { ops: Some(2000), bytes: Some(64 << 20), time_ns: Some(10_000_000_000), coverage: None };
+
+/// Kinds of workloads sampled at most; the first ones of the plan.
+const KINDS_MOST: usize = 16;
+
+/// Wall-clock seconds that the plan takes to simulate; `None` for a short one, and where no workload
+/// of it can be sampled.
+pub(crate) fn seconds(spec: &DriveSpec, spec_text: &str, plan: &Plan) -> Option<f64> {
+    if plan.seconds < WORTH_SECONDS {
+        return None;
+    }
+    let workloads: Vec<Workload> = (plan.workloads.iter())
+        .filter_map(|workload| serde_json::from_value(workload.clone()).ok())
+        .collect();
+    let observer = Box::new(|_: &Event| {});
+    let mut simulator =
+        Simulator::new(spec.clone(), spec_text, Arc::new(AtomicBool::new(false)), observer);
+    let mut costs: HashMap<String, f64> = HashMap::new();
+    for workload in &workloads {
+        let kind = kind(workload);
+        if costs.len() < KINDS_MOST && !costs.contains_key(&kind) {
+            costs.extend(cost(&mut simulator, workload).map(|cost| (kind, cost)));
+        }
+    }
+    let mean = costs.values().sum::<f64>() / costs.len() as f64;
+    let of_step = |step: &record::Step| {
+        let workload = workloads.iter().find(|workload| workload.name == step.name);
+        match workload {
+            Some(workload) => costs.get(&kind(workload)).copied().unwrap_or(mean),
+            // A budget; or a rest, in which nothing is simulated.
+            None if step.write_bytes_max > 0 => mean,
+            None => 0.0,
+        }
+    };
+    let seconds: f64 = plan.steps.iter().map(|step| step.seconds * of_step(step)).sum();
+    (seconds.is_finite() && seconds > 0.0).then_some(seconds)
+}
+
+/// Workloads of one kind cost the same.
+fn kind(w: &Workload) -> String {
+    format!("{:?} {:?} {:?} {} {}", w.pattern, w.mix, w.blocks, w.depth, w.jobs)
+}
+
+/// Wall-clock seconds for each simulated second.
+fn cost(simulator: &mut Simulator, workload: &Workload) -> Option<f64> {
+    let sample = Workload { stop: SAMPLE, ..workload.clone() };
+    let (from, began) = (simulator.elapsed_ns(), Instant::now());
+    simulator.measure(&sample).ok()?;
+    let simulated = simulator.elapsed_ns().saturating_sub(from);
+    (simulated > 0).then(|| began.elapsed().as_secs_f64() / (simulated as f64 * 1e-9))
+}
+
+#[cfg(test)]
+mod tests {
+    use methods::{Options, Planner};
+
+    use super::*;
+
+    fn estimate(method: &str) -> Option<f64> {
+        let text = "sim:samsung-980-pro-1t";
+        let spec = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
+        let info = Simulator::info(&spec, text);
+        let method = methods::find(method).expect("a method");
+        let plan = Planner::plan(&info, |session| method.run(session, &Options::default()));
+        seconds(&spec, text, &plan.expect("a virtual drive may be overwritten"))
+    }
+
+    #[test]
+    fn a_long_simulation_is_estimated_and_a_short_one_is_not() {
+        let sustain = estimate("sustain").expect("half an hour is worth it");
+        assert!(sustain > 0.0 && sustain.is_finite(), "{sustain}");
+        assert_eq!(estimate("quick"), None);
+    }
+}
