@@ -1,12 +1,12 @@
-//! QEMU's board q35: entered in 32-bit mode by the PVH protocol, with the firmware's addresses on
-//! the bus. Page tables map the first 4 GiB one to one, which is where everything is.
+//! QEMU's board q35: entered in 32-bit mode by the PVH protocol, with bus addresses assigned by the
+//! firmware. Page tables identity-map the first 4 GiB, which contain everything.
 
 use core::arch::{asm, global_asm, x86_64::_rdtsc};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Architecture.
+/// Name of the architecture.
 pub const NAME: &str = "x86_64";
-/// Where a BAR without an address goes: the firmware gave one to each.
+/// Address for a BAR without one; unused here, because the firmware assigned all.
 pub const FREE_WINDOW: usize = 0xfe00_0000;
 
 const SERIAL: u16 = 0x3f8;
@@ -88,10 +88,10 @@ extern "C" fn entry() -> ! {
     crate::main()
 }
 
-/// Ticks of the counter in 2^20 nanoseconds.
+/// Counter ticks in 2^20 nanoseconds.
 static TICKS: AtomicU64 = AtomicU64::new(1 << 20);
 
-/// Compares the counter with the ACPI timer for 10 ms.
+/// Calibrates the counter against the ACPI timer for 10 ms.
 fn calibrate() {
     let timer = || u64::from(in32(TIMER)) & 0xff_ffff;
     let passed = |from: u64| timer().wrapping_sub(from) & 0xff_ffff;
@@ -111,7 +111,7 @@ pub fn now_ns() -> u64 {
     ((u128::from(counter()) << 20) / u128::from(TICKS.load(Relaxed))) as u64
 }
 
-/// A byte on the serial port.
+/// Writes a byte to the serial port.
 pub fn put(byte: u8) {
     // SAFETY: the board's serial port, which only this function uses.
     unsafe { asm!("out dx, al", in("dx") SERIAL, in("al") byte) }
@@ -145,7 +145,7 @@ pub fn config_write(device: usize, register: usize, value: u32) {
     out32(0xcfc, value);
 }
 
-/// Ends the machine.
+/// Powers the machine off.
 pub fn power_off() -> ! {
     loop {
         // SAFETY: the board's power register: state S5.

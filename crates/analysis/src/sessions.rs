@@ -2,12 +2,12 @@
 //!
 //! The rounds of one run share its state, so their scatter says little about the next run. The
 //! spread between runs is therefore estimated from runs: those compared, other runs of the same
-//! drives, and a prior that counts like a few runs more. With one run on a side the prior decides
-//! nearly alone, and only a large difference is a claim about the drives.
+//! drives, and a prior with the weight of a few more runs. With one run on each side the prior
+//! decides nearly alone, and only a large difference permits a claim about the drives.
 //!
 //! Several quantities form a family. Holm's procedure keeps the chance that any of them is claimed
 //! falsely at 5%; each interval has the confidence at which its quantity was tested, so an interval
-//! without 1 and a claim are the same thing.
+//! that excludes 1 is equivalent to a claim.
 
 use crate::compare::{EQUIVALENT_WITHIN, Outcome};
 use crate::student::{Spread, quantile, two_sided};
@@ -15,10 +15,10 @@ use crate::student::{Spread, quantile, two_sided};
 /// Share of families in which a non-existent difference is claimed.
 const ERROR: f64 = 0.05;
 
-/// The prior counts like this many runs more than one.
+/// Degrees of freedom of the prior: those of this many runs beyond the first.
 const PRIOR_FREEDOM: f64 = 3.0;
 
-/// From this many runs on each side on, the spread is theirs alone.
+/// With this many runs on each side, the prior is dropped.
 const ENOUGH_RUNS: usize = 5;
 
 /// A quantity in one run, on a logarithmic scale.
@@ -32,7 +32,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A value with the rounds it comes from, which may be unknown. `None` unless it is positive.
+    /// A value and the rounds it comes from; empty if unknown. `None` unless it is positive.
     pub fn new(value: f64, rounds: &[f64]) -> Option<Session> {
         let rounds = Spread::of(rounds).filter(|r| r.mean > 0.0 && r.deviation.is_finite());
         let within = rounds.map_or(0.0, |r| (r.deviation / r.mean).powi(2) / r.n as f64);
@@ -40,7 +40,7 @@ impl Session {
         known.then(|| Session { log: value.ln(), within, half_range: 0.0 })
     }
 
-    /// The value; of a range, its geometric mean.
+    /// The value; for a range, its geometric mean.
     pub fn value(&self) -> f64 {
         self.log.exp()
     }
@@ -85,7 +85,7 @@ pub struct Sides {
     pub a: Vec<Session>,
     /// The runs of B.
     pub b: Vec<Session>,
-    /// Further groups of comparable runs, a group per drive, for the spread alone.
+    /// Further groups of comparable runs, one per drive, used only for the spread.
     pub repeats: Vec<Vec<Session>>,
     /// Standard deviation between runs to assume before any was seen: 0.03 is 3%.
     pub prior: f64,
@@ -102,7 +102,7 @@ pub struct Claim {
     pub high: f64,
     /// The smallest relative difference (0.32 = 32%) that would have been claimed.
     pub threshold: f64,
-    /// Standard deviation between runs, relative, that the claim rests on.
+    /// Relative standard deviation between runs that the claim rests on.
     pub spread: f64,
     /// The permitted claim.
     pub outcome: Outcome,
@@ -114,7 +114,7 @@ struct Between {
     freedom: f64,
 }
 
-/// A quantity before the family was judged.
+/// A quantity before its family is judged.
 struct Test {
     gap: f64,
     half_range: f64,
@@ -171,8 +171,8 @@ impl Test {
     }
 }
 
-/// Pools the scatter of all groups about their own means with the prior, which counts until both
-/// sides have enough runs.
+/// Pools the scatter of all groups about their own means with the prior, until both sides have
+/// enough runs.
 fn between(sides: &[&Group; 2], repeats: &[Vec<Session>], prior: f64) -> Between {
     let enough = sides.iter().all(|group| group.n >= ENOUGH_RUNS);
     let prior_freedom = if enough { 0.0 } else { PRIOR_FREEDOM };
@@ -196,7 +196,7 @@ pub fn claims(family: &[Sides]) -> Vec<Option<Claim>> {
     let mut level = 0.0;
     let mut open = true;
     for (rank, (i, p)) in ranked.into_iter().enumerate() {
-        // After the first quantity that is not claimed no other is: its level stays.
+        // After the first quantity without a claim, no other gets one: the level stays.
         if open {
             level = ERROR / (count - rank) as f64;
             open = p < level;
@@ -208,7 +208,7 @@ pub fn claims(family: &[Sides]) -> Vec<Option<Claim>> {
     judged.map(|(test, level)| Some(test.as_ref()?.claim(level, same))).collect()
 }
 
-/// Where the next run will lie, and the mean of many.
+/// Intervals for the next run and for the mean of many.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
     /// 95% interval for the value of the next comparable run.
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(outcomes, [Outcome::Equivalent, Outcome::Faster]);
     }
 
-    /// Share of outlooks after `k` runs that hold the next run, when runs scatter by `cv`.
+    /// Share of outlooks after `k` runs that contain the next run, if runs scatter by `cv`.
     fn coverage(k: usize, cv: f64, prior: f64) -> f64 {
         let mut dice = Dice::new(k as u64 + 70);
         let held = |dice: &mut Dice| {
@@ -392,10 +392,10 @@ mod tests {
         count as f64 / f64::from(TRIALS)
     }
 
-    /// With the true spread the prior's few runs make it cautious; a true spread of twice the prior
-    /// costs 10% with one run, and less with every further one.
+    /// If the prior is right, it makes the outlook cautious; if the true spread is twice the prior,
+    /// coverage loses 10% after one run, and less after each further one.
     #[test]
-    fn the_outlook_holds_the_next_run() {
+    fn the_outlook_contains_the_next_run() {
         for k in [1, 3, 5] {
             assert!(coverage(k, 0.15, 0.15) > 0.95, "k = {k}");
         }

@@ -1,5 +1,5 @@
-//! The checker finds each kind of damage, also the kinds that fsck calls clean, and no input makes a
-//! parser panic.
+//! The checker finds each kind of damage, including kinds that fsck calls clean, and no input makes
+//! a parser panic.
 
 mod common;
 
@@ -35,7 +35,7 @@ fn layout(disk: &mut Disk) -> Layout {
     *Volume::open(disk).expect("a volume").layout()
 }
 
-/// The first sector of the root directory, and where the entry set of a file is in it.
+/// The first sector of the root directory, and the offset of a file's entry set in it.
 fn set_of(disk: &mut Disk, file: usize) -> (u64, usize) {
     let layout = layout(disk);
     let before = if layout.kind == Kind::Exfat { 3 + 3 * file } else { 1 + file };
@@ -140,7 +140,7 @@ fn exfat_damage_is_found_also_where_fsck_finds_none() {
             false,
         ),
         (
-            "a file behind the last cluster",
+            "a file past the last cluster",
             Box::new(|disk| {
                 edit_stream(disk, 1, |entry| entry[20..24].copy_from_slice(&[0xff, 0xff, 0, 0]));
             }),
@@ -255,7 +255,7 @@ fn fat32_damage_is_found_by_both() {
             vec![Problem::Shared { cluster: two }],
         ),
         (
-            "a chain that breaks off",
+            "a chain that ends early",
             Box::new(|disk| both(disk, one, 0)),
             vec![Problem::BadChain { first: one }],
         ),
@@ -286,7 +286,7 @@ fn no_damage_makes_a_parser_panic_or_run_forever() {
             for _ in 0..1 + dice.below(4) {
                 let places = [0, 0, 1, layout.fat_sector, root, root, layout.sector_of(2)];
                 let sector = places[dice.below(places.len() as u64) as usize];
-                // A whole sector of FAT entries is mostly zeros: aim at the beginning.
+                // A sector of FAT entries is mostly zeros: aim at the beginning.
                 let most = if sector == 0 { 128 } else { 320 };
                 let (at, value) = (dice.below(most) as usize, dice.next() as u8);
                 disk.edit(sector, |bytes| bytes[at] = value);
@@ -297,7 +297,7 @@ fn no_damage_makes_a_parser_panic_or_run_forever() {
             });
             if let Ok(mut opened) = Volume::open(&mut disk) {
                 let mut found = Vec::new();
-                // A damaged directory may be unreadable; that is an answer.
+                // A damaged directory may be unreadable, which is a valid result.
                 let listed = opened.list(&mut disk, |entry| found.push(*entry));
                 for entry in found {
                     let _ = opened.read(&mut disk, &entry, 0, &mut [0; 4096]);

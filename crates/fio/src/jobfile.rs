@@ -1,22 +1,23 @@
-//! Job files: lines into sections.
+//! Job files, parsed into sections.
 //!
-//! `[name]` begins a section; `key=value` or `key` is an option; `;` and `#` begin a comment anywhere
-//! in a line; `include FILE` is replaced by the lines of a file, searched for here and then beside the
-//! including file. `${NAME}` is an environment variable; `$ncpus`, `$mb_memory` and `$pagesize`
-//! describe the machine, and values may be computed from them.
+//! `[name]` begins a section; `key=value` or `key` is an option; `;` and `#` begin a comment
+//! anywhere in a line; `include FILE` is replaced by the lines of a file, searched for in the
+//! current directory and then beside the including file. `${NAME}` is an environment variable;
+//! `$ncpus`, `$mb_memory` and `$pagesize` describe the machine, and values may be computed from
+//! them.
 
 use super::section::{Given, Section};
 use super::value::{Unit, evaluate};
 use super::{FioError, Note, World};
 
-/// Deepest chain of included files; it also ends a circle.
+/// Deepest chain of included files; it also ends a cycle.
 const DEEPEST: usize = 16;
-/// Most files included in all: bounds the input.
+/// Maximum number of included files in total, to bound the input.
 const MOST_FILES: usize = 64;
-/// Longest line after variables were put in, bytes; fio has 8192.
+/// Longest line after substitution of variables, bytes; as in fio.
 const LONGEST_LINE: usize = 8192;
 
-/// A job file as sections: the `wanted` ones, or all if none is wanted by name.
+/// The sections of a job file: the `wanted` ones, or all if none is named.
 pub(crate) fn sections(
     path: &str,
     wanted: &[String],
@@ -33,7 +34,7 @@ struct Reader<'a> {
     wanted: &'a [String],
     notes: &'a mut Vec<Note>,
     sections: Vec<Section>,
-    /// Within a section that was not asked for.
+    /// Within a section that is not wanted.
     skip: bool,
     files: usize,
 }
@@ -65,7 +66,9 @@ impl Reader<'_> {
         if let Some(rest) = line.strip_prefix('[') {
             let Some(name) = rest.strip_suffix(']').filter(|name| !name.is_empty()) else {
                 let advice = "a section is a line of its own, such as [job1]";
-                return Err(FioError::new(place, format!("'{line}' is no section")).advise(advice));
+                return Err(
+                    FioError::new(place, format!("'{line}' is not a section")).advise(advice)
+                );
             };
             if depth > 0 {
                 return Err(FioError::new(place, "an included file cannot begin a section"));
@@ -94,7 +97,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Here, else beside the file that includes it.
+    /// The path of an included file: here, else beside the file that includes it.
     fn include(
         &mut self,
         name: &str,
@@ -121,7 +124,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The line with environment variables and the machine's numbers filled in.
+    /// The line with environment variables and the machine's numbers substituted.
     fn substituted(&mut self, line: &str, place: &str) -> Result<String, FioError> {
         let mut out = String::new();
         let mut rest = line;
@@ -155,7 +158,7 @@ impl Reader<'_> {
         let filled = words
             .iter()
             .fold(line.clone(), |line, (word, value)| line.replace(word, &value.to_string()));
-        // As in fio, only a value with such a word is computed without parentheses.
+        // As in fio, only a value with such a word is evaluated without parentheses.
         let computed =
             filled.split_once('=').filter(|_| filled != line).and_then(|(name, value)| {
                 let value = value.contains(['+', '-', '*', '/']).then_some(value)?;
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_stand_anywhere() {
+    fn comments_may_start_anywhere() {
         let text = "; first\n[global] # all\n bs = 4k ; small\n#x\n\n[a]\nthread\nfilename=a#b\n";
         let found = read(&Small::with(&[("a.fio", text)])).expect("sections");
         assert_eq!(found.len(), 2);
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_and_words_of_the_machine() {
+    fn variables_and_numbers_of_the_machine() {
         let text = "[a]\nsize=${SIZE}k\ndirectory=/x${NO}\nnumjobs=$ncpus*2\nbs=$pagesize\n";
         let mut world = Small::with(&[("a.fio", text)]);
         world.env.insert("SIZE".into(), "64".into());
@@ -227,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_told_with_their_line() {
+    fn errors_name_their_line() {
         for (text, line) in [("bs=4k\n", 1), ("\n[a\n", 2), ("[]\n", 1), ("[a]\ninclude no\n", 2)] {
             let error = read(&Small::with(&[("a.fio", text)])).expect_err(text);
             assert_eq!(error.place, format!("a.fio:{line}"), "{error}");

@@ -8,9 +8,9 @@
 //!         the original bytes
 //! ```
 //!
-//! The name says whether it is complete: it ends in `.part` until everything is synced, in `.journal`
-//! afterwards. No block is overwritten before that. The run that owns it holds a lock (`flock`), which
-//! the kernel releases when the run dies.
+//! The name tells whether the journal is complete: it ends in `.part` until everything is synced,
+//! in `.journal` afterwards. No block is overwritten before that. The run that owns the journal
+//! holds a lock (`flock`), which the kernel releases when the run dies.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -60,10 +60,10 @@ impl Header {
         let end = self.region.start.checked_add(self.region.bytes);
         match () {
             () if self.region.bytes > BYTES_MAX => Err("its region is too large".into()),
-            () if self.block_bytes != BLOCK as u64 => Err("its blocks are of another size".into()),
+            () if self.block_bytes != BLOCK as u64 => Err("its block size is not supported".into()),
             () if self.checksums.len() as u64 != blocks => Err("checksums are missing".into()),
             () if end.is_none_or(|end| end > self.drive.bytes) => {
-                Err("its region leaves the drive".into())
+                Err("its region exceeds the drive".into())
             }
             () => Ok(()),
         }
@@ -91,7 +91,7 @@ pub(crate) fn read_header(file: &mut impl Read, path: &Path) -> Result<Header, J
     file.read_exact(&mut head).map_err(|e| damaged(e.to_string()))?;
     let number = |at: usize| head[at..at + 8].try_into().map(u64::from_le_bytes);
     let (Ok(length), Ok(checksum)) = (number(8), number(16)) else {
-        return Err(damaged("its head is too short".into()));
+        return Err(damaged("it is too short".into()));
     };
     if &head[..8] != MAGIC || length > HEADER_MAX {
         return Err(damaged("it is not a journal".into()));
@@ -106,7 +106,7 @@ pub(crate) fn read_header(file: &mut impl Read, path: &Path) -> Result<Header, J
     Ok(header)
 }
 
-/// Takes the lock of a journal; `false` when a run holds it.
+/// Takes the lock of a journal; `false` if a run holds it.
 pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
@@ -137,7 +137,7 @@ impl Kept {
         }
         let mut reader = BufReader::new(&file);
         let header = read_header(&mut reader, path)?;
-        // Bytes missing at the end become zeros: their block counts as damaged by its checksum.
+        // Bytes missing at the end become zeros, which fail the checksum of their block.
         let mut bytes = Vec::new();
         let there = reader.take(header.region.bytes).read_to_end(&mut bytes);
         there.map_err(|e| JournalError::io("read", path, e))?;

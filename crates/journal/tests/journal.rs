@@ -1,4 +1,5 @@
-//! Kept blocks are restored whatever happened to the drive, and damage to a journal is reported.
+//! Blocks in a journal are restored whatever happened to the drive, and damage to a journal is
+//! reported.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -10,10 +11,10 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 use workload::Region;
 
-/// Size of the drive, bytes: five blocks and a part of one.
+/// Size of the drive, bytes: five blocks and a partial one.
 const BYTES: usize = 5 * BLOCK + 1000;
 
-/// A file that stands for a drive, and a place for journals.
+/// A file in place of a drive, and a directory for journals.
 struct Bench {
     dir: TempDir,
     drive: File,
@@ -61,14 +62,14 @@ fn all() -> Region {
     Region::first(BYTES as u64)
 }
 
-/// A journal whose run has died: the lock is gone, the file is there.
+/// A journal whose run has died: the lock is released, the file exists.
 fn left(bench: &Bench, region: Region) -> PathBuf {
     let borrowed = Borrowed::read(&bench.drive, region).expect("read");
     bench.keep(&borrowed).expect("kept").path().to_path_buf()
 }
 
 #[test]
-fn a_journal_is_there_until_it_is_closed() {
+fn a_journal_exists_until_it_is_closed() {
     let bench = Bench::new();
     assert!(bench.place().unfinished().expect("none").is_empty(), "without a directory");
     let borrowed = Borrowed::read(&bench.drive, all()).expect("read");
@@ -85,7 +86,7 @@ fn a_journal_is_there_until_it_is_closed() {
 }
 
 #[test]
-fn the_journal_is_readable_by_its_owner_alone() {
+fn only_its_owner_can_read_a_journal() {
     use std::os::unix::fs::PermissionsExt;
     let bench = Bench::new();
     let path = left(&bench, all());
@@ -96,7 +97,7 @@ fn the_journal_is_readable_by_its_owner_alone() {
 }
 
 #[test]
-fn a_drive_with_blocks_in_a_journal_lends_no_more() {
+fn a_drive_with_blocks_in_a_journal_cannot_be_borrowed() {
     let bench = Bench::new();
     let path = left(&bench, all());
     let borrowed = Borrowed::read(&bench.drive, all()).expect("read");
@@ -135,7 +136,7 @@ fn a_drive_that_shrank_differs_from_there_on() {
 }
 
 #[test]
-fn any_part_of_a_file_is_no_journal() {
+fn a_truncated_file_is_not_a_journal() {
     let bench = Bench::new();
     let path = left(&bench, all());
     let whole = fs::read(&path).expect("read");
@@ -155,7 +156,7 @@ fn any_part_of_a_file_is_no_journal() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Every change of the drive is found and undone.
+    /// Every change to the drive is found and undone.
     #[test]
     fn differing_blocks_are_restored(
         writes in prop::collection::vec((0..BYTES, prop::collection::vec(any::<u8>(), 1..3000)), 0..6),

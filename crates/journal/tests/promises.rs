@@ -118,11 +118,11 @@ fn a_header_that_contradicts_itself_is_refused() {
     let mut far_too_long = whole.clone();
     far_too_long[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
     for (bytes, words) in [
-        (changed("block_bytes", 4096.into()), "blocks are of another size"),
+        (changed("block_bytes", 4096.into()), "block size is not supported"),
         (changed("checksums", json!([1, 2])), "checksums are missing"),
         (changed("checksums", json!([1, 2, 3, 4])), "checksums are missing"),
-        (changed("region", region(1, BYTES as u64)), "region leaves the drive"),
-        (changed("region", region(u64::MAX, BYTES as u64)), "region leaves the drive"),
+        (changed("region", region(1, BYTES as u64)), "region exceeds the drive"),
+        (changed("region", region(u64::MAX, BYTES as u64)), "region exceeds the drive"),
         (by_hand(b"SSDYNOJ2", &header(&content()), &content()), "not a journal"),
         (far_too_long, "not a journal"),
         (wrong_checksum, "checksum of its header"),

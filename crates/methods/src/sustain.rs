@@ -1,9 +1,9 @@
 //! `sustain`: how long does the rated speed last (the experiment of bare-metal NVMe recording)?
 //!
-//! Unique data are written sequentially over all addresses, once after everything was discarded and
+//! Unique data are written sequentially over all addresses, once after the drive was discarded and
 //! once over the full drive. The first pass shows the cache and its end, the second the sustained
 //! rate. A ladder of rests, each followed by a burst, then shows how fast the cache is regained.
-//! The size of the cache comes from the measured time series alone.
+//! The size of the cache is derived only from the measured time series.
 
 use record::{Covers, Metric, MetricKey, Statistic, Unit};
 use workload::OpKind::Write;
@@ -24,8 +24,8 @@ const SECONDS: f64 = 3300.0;
 const LADDER: [f64; 4] = [30.0, 60.0, 300.0, 900.0];
 
 /// A burst is larger than the cache, so that its end shows how much of it was free, but small
-/// enough that eight of them do not wear the drive. Shares of the drive without a cache, and at
-/// most.
+/// enough that eight of them do not wear the drive. Over the cache; as a share of the drive if there
+/// is no cache; maximum share of the drive.
 const BURST_OVER_CACHE: f64 = 1.25;
 const BURST_SHARE: f64 = 0.02;
 const BURST_SHARE_MOST: f64 = 0.25;
@@ -39,15 +39,15 @@ pub(crate) struct Sustain;
 static INFO: MethodInfo = MethodInfo {
     name: "sustain",
     summary: "how long does the speed last",
-    about: "Discards the whole drive, then writes unique data in order over all addresses (1 MiB \
-            blocks, 8 in flight), and once more over the full drive. From the time series of the first \
-            pass come the size of the cache with an interval, the speed inside and after it, how \
-            far it dips below overwriting, the slowest hundredth and the average; from the second \
-            what the drive holds for good. Then the drive rests for 30, 60, 300 and 900 seconds, \
-            with a burst behind each that shows how much of the cache came back. Where there was \
-            a cache, the drive is discarded and the cache used up before each rest. Takes as long \
-            as the drive needs to be written twice, and 22 minutes of rest: --time shortens the \
-            rests, --size the writes.",
+    about: "Discards the whole drive, then writes unique data sequentially over all addresses (1 MiB \
+            blocks, 8 in flight), and once more over the full drive. The time series of the first \
+            pass gives the size of the cache with an interval, the speed inside and after it, how \
+            far it dips below overwriting, the slowest hundredth and the average; the second pass \
+            gives the sustained rate. Then the drive rests for 30, 60, 300 and 900 seconds; a burst \
+            after each rest shows how much of the cache came back. If there was a cache, the drive \
+            is discarded and the cache used up before each rest. Takes as long as the drive needs \
+            to be written twice, plus 22 minutes of rest: --time shortens the rests, --size the \
+            writes.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     protocol: 2,
@@ -66,8 +66,7 @@ const METRICS: [MetricInfo; 8] = [
     MetricInfo::new(
         "sustain-fresh.cache",
         Unit::Bytes,
-        "written before the rate fell for the first time, with the interval of that place; absent \
-         if it never fell",
+        "written before the rate first fell, with an interval; absent if it never fell",
     ),
     MetricInfo::new(
         "sustain-fresh.{inside,after}",
@@ -87,7 +86,7 @@ const METRICS: [MetricInfo; 8] = [
     MetricInfo::new(
         "sustain-{fresh,full}.worst-1%",
         Unit::BytesPerSecond,
-        "the slowest window of a hundredth of the pass",
+        "the slowest hundredth of the pass",
     ),
     MetricInfo::new(
         "sustain-{fresh,full}.hottest",
@@ -97,7 +96,7 @@ const METRICS: [MetricInfo; 8] = [
     MetricInfo::new(
         "sustain-idle-{time}",
         Unit::BytesPerSecond,
-        "a burst after a rest of that length, on the discarded drive if it has a cache",
+        "a burst after a rest of this length, on the discarded drive if it has a cache",
     ),
     MetricInfo::new(
         "sustain-idle-{time}.cache",

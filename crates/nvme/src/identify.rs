@@ -1,8 +1,8 @@
 //! Parsers of the identify structures: controller and namespace.
 //!
-//! Little-endian. They accept any bytes, however few, without panicking. Text stays bytes: drives
-//! pad it with blanks or NULs, and it may not be valid. Source: NVM Express Base Specification 1.4,
-//! figures 245 (namespace) and 247 (controller).
+//! All fields are little-endian. The parsers accept any bytes, however few, without panicking. Text
+//! stays bytes: drives pad it with blanks or NULs, and it may not be valid UTF-8. Source: NVM
+//! Express Base Specification 1.4, figures 245 (namespace) and 247 (controller).
 
 /// Bytes of every identify structure.
 pub const STRUCTURE_BYTES: usize = 4096;
@@ -13,7 +13,7 @@ pub const CONTROLLER: u32 = 1;
 /// List of the active namespaces.
 pub const NAMESPACE_LIST: u32 = 2;
 
-/// Formats in the table of a namespace.
+/// Entries in the format table of a namespace.
 const FORMATS_MAX: usize = 64;
 
 /// `N` bytes at an offset.
@@ -46,7 +46,7 @@ pub struct Info {
     pub firmware: [u8; 8],
     /// Major, minor and tertiary version; 0 before NVMe 1.2, which need not report it.
     pub version: (u16, u8, u8),
-    /// Maximum namespaces.
+    /// Maximum number of namespaces.
     pub namespaces_max: u32,
     /// Warning temperature, degrees Celsius.
     pub warn_c: Option<i16>,
@@ -68,7 +68,7 @@ pub struct Info {
     pub format_is_global: bool,
     /// Whether it lists its log pages.
     pub lists_logs: bool,
-    /// Maximum transfer, as a power of two in units of its smallest page; 0: no limit.
+    /// Maximum transfer, as a power of two in units of its smallest page; 0 for no limit.
     pub transfer_max: u8,
 }
 
@@ -125,7 +125,7 @@ pub struct Namespace {
     pub used: u64,
     /// Number of the format in use.
     pub current: u8,
-    /// What a discarded block reads as, where reported.
+    /// Content of a discarded block when read, if reported.
     pub discarded_reads: Option<u8>,
     /// Optimal write size in blocks, if reported.
     pub write_blocks: Option<u32>,
@@ -190,7 +190,7 @@ impl Namespace {
         self.formats().find(|format| format.index == self.current)
     }
 
-    /// Number of the fastest format with these blocks and no metadata.
+    /// Number of the fastest format with this block size and no metadata.
     pub fn format_of(&self, block_bytes: u32) -> Option<u8> {
         let fits = |f: &BlockFormat| f.block_bytes == block_bytes && f.metadata_bytes == 0;
         self.formats().filter(fits).min_by_key(|f| f.performance).map(|f| f.index)
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_no_part_of_a_text() {
+    fn padding_is_removed_from_text() {
         assert_eq!(trimmed(b"  a b \0\0"), b"a b");
         assert_eq!(trimmed(b" \0 "), b"");
         assert_eq!(trimmed(b""), b"");

@@ -1,9 +1,9 @@
 //! Conversion between a run and its rows.
 //!
-//! The record is a body of JSON text, read and written whole, and the long parts packed: metrics in
-//! rows, because they are searched and compared over many runs, histograms in one blob, series in
-//! pieces (`series.rs`). A part in which [`Run`] lacks something, because a later version wrote it,
-//! is in the body too and comes from there.
+//! The record is a body of JSON text, read and written whole, with the long parts packed beside it:
+//! metrics in rows, because they are searched and compared over many runs, histograms in one blob,
+//! series in pieces (`series.rs`). A part with fields that [`Run`] lacks, because a later version
+//! wrote it, is also in the body and is read from there.
 
 use std::fmt::Display;
 
@@ -17,7 +17,7 @@ use crate::summary::{Kind, Summary};
 use crate::writer::Writer;
 use crate::{RECORD_BYTES_MAX, StoreError, latencies, words};
 
-/// Points of a series in one piece at most, so that a piece stays far below the limit of `expand`.
+/// Maximum points of a series in one piece, which keeps it far below the limit of `expand`.
 const PIECE_POINTS: usize = 1 << 16;
 
 /// A run ready to be written, except its metrics and series.
@@ -147,7 +147,7 @@ pub(crate) fn put_record(
     conn.prepare_cached(sql)?.execute(params![number, body, latencies]).map(drop)
 }
 
-/// Marks a run as being written by that process.
+/// Marks a run as being written by a process.
 pub(crate) fn claim(conn: &Connection, number: i64, writer: &Writer) -> rusqlite::Result<()> {
     let sql = "UPDATE run SET writer_pid = ?, writer_start = ?, writer_boot = ? WHERE number = ?";
     conn.execute(sql, params![writer.pid, writer.start, writer.boot, number]).map(drop)
@@ -160,7 +160,7 @@ pub(crate) fn release(conn: &Connection, number: i64) -> rusqlite::Result<()> {
     conn.execute(sql, [number]).map(drop)
 }
 
-/// Enters the hash of a finished run, of the record as it is read from now on.
+/// Stores the hash of a finished run, taken of the record as it will be read.
 pub(crate) fn seal(conn: &Connection, number: i64) -> rusqlite::Result<()> {
     let Some(stored) = read(conn, number)? else { return Ok(()) };
     let hash = stored.document().and_then(|document| document.hash());
@@ -181,7 +181,7 @@ pub(crate) fn put_metrics(
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let mut statement = conn.prepare_cached(sql)?;
     for (position, m) in (0i64..).zip(metrics) {
-        // Like JSON, SQLite has no number that is not finite.
+        // Like JSON, SQLite stores only finite numbers.
         let [value, low, high] =
             [m.value, m.low, m.high].map(|value| value.filter(|v| v.is_finite()));
         let alone = value.is_some_and(|value| m.samples == [value]);
@@ -306,7 +306,8 @@ pub(crate) fn of_machine(
     bare(conn, sql, params![machine, method, number, most])
 }
 
-/// The runs that a query for numbers and bodies finds, with metrics, without series and histograms.
+/// The runs found by a query for numbers and bodies, with metrics but neither series nor
+/// histograms.
 fn bare(conn: &Connection, sql: &str, given: &[&dyn ToSql]) -> rusqlite::Result<Vec<Run>> {
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query(given)?;
@@ -335,7 +336,7 @@ fn stored(row: &Row<'_>, number: i64) -> rusqlite::Result<Stored> {
     Ok(Stored { run, body, writer: writer(row, 0)?, kind, hash })
 }
 
-/// The writer of a run, if it has one; the outer `None`: there is no such run.
+/// The writer of a run, if it has one; the outer `None` if there is no such run.
 pub(crate) fn writer_of(
     conn: &Connection,
     number: i64,
@@ -413,8 +414,8 @@ fn series(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Series>> {
     })
 }
 
-/// Series from their pieces, in rows of position, name, replicate, start, number of points and data,
-/// ordered by position; `append` adds the data of a piece to its series.
+/// Series from their pieces, in rows of position, name, replicate, start, number of points and
+/// data, ordered by position; `append` adds the data of a piece to its series.
 pub(crate) fn assembled(
     rows: &mut Rows<'_>,
     append: impl Fn(&mut Series, usize, &[u8]) -> rusqlite::Result<()>,
@@ -439,7 +440,7 @@ pub(crate) fn torn(why: impl Display) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, Box::new(Torn::new(why)))
 }
 
-/// The same error with the run and the part of it in front, if it is one of reading a value.
+/// Prefixes an error of reading a value with the run and the part.
 fn named(number: i64, part: &str, error: rusqlite::Error) -> rusqlite::Error {
     use rusqlite::Error::*;
     let why = match error {

@@ -9,7 +9,7 @@ use crate::pace::Pace;
 /// When and how long a job pauses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Think {
-    /// Operations between two pauses, at least 1; `None`: not counted.
+    /// Operations between two pauses, at least 1; `None` if not counted.
     pub every: Option<u32>,
     /// Time between two pauses, in nanoseconds; with `every`, whichever comes first.
     pub period_ns: Option<u64>,
@@ -28,9 +28,9 @@ pub struct Thinking<P> {
     think: Think,
     /// Operations until the next pause.
     left: u32,
-    /// When the last pause ended.
+    /// End of the last pause.
     since: u64,
-    /// Begin and end of the current pause.
+    /// Start and end of the current pause.
     pause: Option<(u64, u64)>,
     /// The current pause is in its busy part.
     spins: bool,
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_is_caught_up_with_or_stands_still() {
+    fn a_schedule_is_caught_up_with_or_moved() {
         let think = Think { every: Some(2), pause_ns: 15, ..NONE };
         // Paused from 11 to 26: the operation due at 20 is late, the one due at 30 on time.
         assert_eq!(issued(think, 31), [(0, 0), (10, 10), (26, 20), (30, 30)]);

@@ -1,8 +1,10 @@
-//! `cargo xtask bench pci`: an NVMe drive through the kernel and without it, alternately, in the guest.
+//! `cargo xtask bench pci`: an NVMe drive through the kernel and without it, alternately, in the
+//! guest.
 //!
-//! QEMU emulates the processor and the drive there: the ratio says how much each way does for an
-//! operation, not how fast a real drive answers. The kernel's way is the best of its backends. The processor and
-//! the drive are emulated on a core each: on one core a driver that polls would take its own drive's time.
+//! QEMU emulates the processor and the drive there, so the ratio compares the work of both ways per
+//! operation, not the speed of a real drive. The kernel's way is the best of its backends.
+//! Processor and drive are emulated on a core each: on one core a polling driver would steal its
+//! own drive's time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use super::{Effort, results, tools};
 use crate::guest;
 
-/// Cases, and the most time of an operation that `pci:` may take, as a share of the kernel's.
+/// Cases, and the maximum time per operation through `pci:`, as a share of the kernel's.
 const CASES: [(&str, &str, f64); 2] =
     [("4KiB-q1", "4 KiB, depth 1", 1.0 / 2.0), ("64KiB-q16", "64 KiB, depth 16", 1.0 / 3.0)];
 

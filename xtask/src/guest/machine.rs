@@ -3,14 +3,14 @@
 //! | word | device in the guest |
 //! |---|---|
 //! | `nvme` | an NVMe controller with a namespace of 512-byte blocks, on its own PCIe port |
-//! | `pair` | an NVMe controller with two: `pair` of 512-byte blocks, `pair4k` of 4096 |
+//! | `pair` | an NVMe controller with two namespaces: `pair` of 512-byte blocks, `pair4k` of 4096 |
 //! | `ssd`, `disk` | a SATA drive on AHCI that does not rotate, and one that does |
 //! | `usb`, `uas` | USB 3: bulk-only storage, and USB attached SCSI |
-//! | `sd` | an SD card in a controller on PCI; one a machine |
+//! | `sd` | an SD card in a controller on PCI; one per machine |
 //! | `scratch` | a virtio disk for data that a test keeps besides the drive |
 //!
-//! A number after the word makes another of the kind (`usb2`); `:64M` sets a size other than 128
-//! MiB. Devices are in QMP's JSON form, for the command line and for hot-plugging.
+//! A number after the word adds another of the same kind (`usb2`); `:64M` sets a size other than
+//! 128 MiB. Devices are in QMP's JSON form, for the command line and for hot-plugging.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ const MIB: u64 = 1 << 20;
 pub struct Drive {
     /// Its word.
     pub name: String,
-    /// In order of creation; the first one is unplugged.
+    /// In order of creation; a test unplugs the first.
     pub devices: Vec<Value>,
     /// Its block devices in the guest.
     pub volumes: Vec<Volume>,
@@ -43,7 +43,7 @@ pub struct Volume {
     pub serial: String,
     /// A sparse file.
     pub image: PathBuf,
-    /// Of the image.
+    /// Size of the image.
     pub bytes: u64,
 }
 
@@ -56,7 +56,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The drive for a word. `dir` is the directory of its image.
+    /// Creates the drive for a word. `dir` is the directory of its image.
     pub fn drive(&mut self, word: &str, dir: &Path) -> Result<Drive> {
         let (name, bytes) = (bare(word), size(word)?);
         let volume = |name: &str, glob: String| Volume {
@@ -116,7 +116,7 @@ impl Builder {
                     "addr": slot, "serial": serial(name)});
                 one(vec![disk], format!("*/0000:00:{slot}.0/virtio*"))
             }
-            _ => bail!("no kind of drive is called {word}"),
+            _ => bail!("unknown kind of drive: {word}"),
         })
     }
 
@@ -129,7 +129,7 @@ impl Builder {
         one(vec![disk], format!("*/ata{}/*", bus + 1))
     }
 
-    /// Of the board's root, as two hexadecimal digits.
+    /// The next free slot of the board's root bus, as two hexadecimal digits.
     fn next_slot(&mut self) -> String {
         self.slot += 1;
         format!("{:02x}", 0x10 + self.slot)
@@ -141,7 +141,7 @@ impl Builder {
     }
 }
 
-/// A port, and in it the controller; with its only namespace, or with none.
+/// A port with a controller in it, with its only namespace or with none.
 fn nvme(name: &str, slot: &str, alone: bool) -> Vec<Value> {
     let port = json!({"driver": "pcie-root-port", "id": format!("{name}.port"), "addr": slot,
         "chassis": u32::from_str_radix(slot, 16).unwrap_or(1), "x-speed": "16", "x-width": "4"});

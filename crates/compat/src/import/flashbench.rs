@@ -6,7 +6,7 @@ use record::{MetricKey, Run, Unit, size_word};
 use super::found::{put, run};
 use super::lines::{ImportError, Lines, number, size};
 
-/// Words of the table of -a, and the names here.
+/// Column labels of `-a`, and our names for them.
 const TIMES: [(&str, &str); 4] =
     [("pre ", "before"), ("on ", "on"), ("post ", "behind"), ("diff ", "difference")];
 
@@ -41,13 +41,13 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     Ok(vec![run])
 }
 
-/// `align 4194304  pre 1.2ms  on 1.6ms  post 1.1ms  diff 425µs`: each boundary and the four times.
+/// `align 4194304  pre 1.2ms  on 1.6ms  post 1.1ms  diff 425µs`: a boundary and its four times.
 fn boundary(run: &mut Run, line: &str) -> Option<()> {
     let (bytes, _) = number(line.trim_start().strip_prefix("align ")?)?;
     let at = MetricKey::of_words(&[&"boundary", &size_word(bytes as u64)]).to_string();
     for (word, name) in TIMES {
         let ns = line.split_once(word).and_then(|(_, rest)| time_ns(rest))?;
-        // A difference below zero is noise that a metric cannot hold.
+        // A negative difference is noise; a metric cannot hold it.
         put(run, MetricKey::parse(name).within(&at), Unit::Nanoseconds, ns);
     }
     Some(())
@@ -68,7 +68,7 @@ fn time_ns(text: &str) -> Option<f64> {
     Some(sign * value * scale)
 }
 
-/// `4MiB    8.79M/s  8.8M/s`: block and rates. The letters are powers of ten.
+/// `4MiB    8.79M/s  8.8M/s`: block size and rates. The rates' prefixes are decimal.
 fn rates(line: &str) -> Option<(u64, Vec<f64>)> {
     let mut words = line.split_whitespace();
     let block = words.next()?;

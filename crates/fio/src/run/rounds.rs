@@ -1,8 +1,8 @@
-//! The rounds of a clone: its operations, and the reading back of its writes.
+//! The rounds of a clone: its operations, and the verification of its writes.
 //!
-//! fio repeats a job `loops` times and reads back after each round, or with `verify_backlog` whenever
-//! enough writes have accumulated. Each change between writing and reading back is the end of a part:
-//! the queue is emptied first, so that no block is read while it is being written.
+//! fio repeats a job `loops` times and reads back after each round, or with `verify_backlog`
+//! whenever enough writes have accumulated. Each switch between writing and reading back ends a
+//! part: the queue is drained first, so that no block is read while it is being written.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use workload::{After, BATCH_MAX, Op, OpKind, Source};
 
 use super::stream::{Outline, Stream};
 
-/// The reading back of a clone's writes.
+/// The writes of a clone that are read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Checks {
     /// Nothing.
@@ -36,15 +36,15 @@ pub(super) struct Rounds {
     /// Rounds still to come after this one.
     more: u32,
     phase: Phase,
-    /// Writes that wait to be read back, each with its number among all operations drawn.
+    /// Writes waiting to be read back, each with its number among all operations drawn.
     waiting: VecDeque<(u64, Op)>,
     /// Operations drawn since the beginning of the job.
     given: u64,
-    /// The stream as it was at the beginning of the round, to draw the same operations again.
+    /// The stream at the start of the round, to draw the same operations again.
     begin: Option<Box<Stream>>,
-    /// Operations taken before this part.
+    /// Operations issued before this part.
     issued_before: u64,
-    /// Operations of this round that were taken.
+    /// Operations drawn in this round.
     drawn: u64,
 }
 
@@ -53,13 +53,12 @@ enum Phase {
     Work,
     /// The backlog is full.
     Due,
-    /// `left` of the waiting writes are read back; `last`: no more in this round.
+    /// Reads back `left` of the waiting writes; `last` if no more follow in this round.
     Batch {
         left: usize,
         last: bool,
     },
-    /// That many operations of the round are drawn again, and their writes read back, each block
-    /// once.
+    /// Draws this many operations of the round again and reads their writes back, each block once.
     Again(Box<Stream>, u64, Seen),
 }
 
@@ -76,7 +75,7 @@ impl Seen {
         Seen { grid: grid.max(1), words: HashMap::new() }
     }
 
-    /// Adds the blocks of an operation; whether any is new.
+    /// Adds the blocks of an operation; returns whether any is new.
     fn add(&mut self, op: &Op) -> bool {
         let blocks = op.offset / self.grid..op.end().div_ceil(self.grid);
         blocks.fold(false, |new, block| {
@@ -155,7 +154,7 @@ impl Rounds {
         }
     }
 
-    /// The end of a round: begins to read back, if anything is to be read back.
+    /// At the end of a round, begins to read back if there is anything to read.
     fn checks_of_round(&mut self, over: bool) -> Option<After> {
         let last = self.more == 0 || over;
         match self.checks {
@@ -218,7 +217,7 @@ impl Source for Rounds {
     }
 
     fn after(&mut self, issued: u64, over: bool) -> After {
-        // A write that was drawn and never issued is not read back.
+        // A write that was drawn but never issued is not read back.
         while self.waiting.back().is_some_and(|(number, _)| *number > issued) {
             self.waiting.pop_back();
         }

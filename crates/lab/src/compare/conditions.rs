@@ -10,13 +10,13 @@ use crate::error::{LabError, Result};
 pub struct Difference {
     /// The condition.
     pub what: &'static str,
-    /// In A; several values are separated by a bar.
+    /// Its value in A; several are separated by a bar.
     pub a: Option<String>,
-    /// In B.
+    /// Its value in B.
     pub b: Option<String>,
 }
 
-/// Name of the condition that `--by title` groups by. A difference of titles says nothing by itself.
+/// Name of the condition that `--by title` groups by. Different titles alone mean nothing.
 const TITLE: &str = "title";
 
 type Conditions = [(&'static str, Option<String>); 19];

@@ -1,8 +1,8 @@
 //! Two targets measured in turns until the difference is clear: AB, BA, AB ...
 //!
-//! Every run is a record of its own in the store. The result is looked at after a few numbers of
-//! pairs (see [`analysis::look`]); it ends when every primary metric has its claim, at the last look,
-//! or when the user stops it, and then has what was measured so far.
+//! Every run is a record of its own in the store. The result is evaluated after certain numbers of
+//! pairs (see [`analysis::look`]). The comparison ends when every primary metric has its claim, at
+//! the last look, or when the user stops it; it then reports the result so far.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,9 +28,10 @@ pub struct Live<'a> {
     pub method: &'a str,
     /// Its options. Every run draws its own I/O: the seed grows from run to run.
     pub options: Options,
-    /// The metric to decide; `None`: all primary ones.
+    /// The metric to decide; `None` for all primary ones.
     pub metric: Option<&'a str>,
-    /// The smallest difference that must be found, as a share; `None`: whatever the last look finds.
+    /// The smallest relative difference that must be found; `None` for whatever the last look
+    /// finds.
     pub detect: Option<f64>,
 }
 
@@ -39,7 +40,7 @@ pub struct Live<'a> {
 pub struct Cost {
     /// The plans of one run of A and of B.
     pub plans: [Plan; 2],
-    /// Fewest and most pairs of runs.
+    /// Minimum and maximum number of pairs.
     pub pairs: [u32; 2],
 }
 
@@ -76,7 +77,7 @@ pub struct Finished {
 }
 
 impl Live<'_> {
-    /// Checks both requests and gives the cost. Nothing is touched.
+    /// Checks both requests and returns the cost. Touches nothing.
     pub fn cost(&self) -> Result<Cost> {
         let work = Work::method(self.method, &self.options)?;
         let [a, b] = &self.requests;
@@ -88,7 +89,7 @@ impl Live<'_> {
         Ok(Cost { plans: [a.plan, b.plan], pairs: [most.min(LOOKS[0] as u32), most] })
     }
 
-    /// The pairs of the last look.
+    /// Number of pairs at the last look.
     fn most(&self, assumed: f64) -> Result<u32> {
         let last = LOOKS[LOOKS.len() - 1] as u32;
         let Some(detect) = self.detect else { return Ok(last) };
@@ -101,7 +102,7 @@ impl Live<'_> {
         })
     }
 
-    /// Measures in turns until the result is clear, at most that many pairs.
+    /// Measures in turns until the result is clear or the last look is reached.
     pub fn run(
         &self,
         most: u32,
@@ -142,7 +143,7 @@ impl Live<'_> {
         let seed = self.options.seed.wrapping_add(u64::from(pair) * 2 + side as u64);
         let options = Options { seed, ..self.options.clone() };
         let work = Work::method(self.method, &options)?;
-        // A virtual drive has another session in every run, as a real one has.
+        // A virtual drive has a new session in every run, as a real one does.
         let mut request = self.requests[side].clone();
         request.instrument.seed = seed;
         let planned = request.plan(&work)?;
@@ -197,7 +198,7 @@ impl Live<'_> {
     }
 }
 
-/// The pairs of both sides, with the looks at the primary ones.
+/// The pairs of both sides, with the looks at the primary metrics.
 struct Tested {
     pairs: Vec<Pair>,
     looks: Vec<(usize, Option<Look>)>,

@@ -10,7 +10,7 @@ use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-iops";
 
-/// Shares of reads in percent, and sizes, in the order of the specification.
+/// Percentages of reads, and sizes, in the order of the specification.
 const READS: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];
 const SIZES: [u32; 8] = [1 << 20, 128 << 10, 64 << 10, 32 << 10, 16 << 10, 8 << 10, 4 << 10, 512];
 
@@ -24,14 +24,13 @@ pub(crate) static IOPS: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
         summary: "SNIA: IOPS of 56 mixes in steady state",
-        about: "Discards the drive and writes it twice in order, then runs random blocks of eight \
-                sizes from 1 MiB to 512 bytes, in seven mixes of reads and writes, for a minute \
-                each and 32 in flight; all that in rounds until 4 KiB writes, 64 KiB blocks with \
-                65% reads and 1 MiB reads are steady, 25 rounds at most. A minute ends when it \
-                has written a sixteenth of the drive, the rounds when they have written it 32 \
-                times. Steady by the \
-                specification and steady on a plateau are reported apart. Takes up to a day: \
-                --time shortens the minutes.",
+        about: "Discards the drive and writes it twice sequentially, then runs random blocks of \
+                eight sizes from 1 MiB to 512 bytes, in seven mixes of reads and writes, each for a \
+                minute with 32 in flight. This is repeated until 4 KiB writes, 64 KiB blocks with \
+                65% reads and 1 MiB reads are steady, for at most 25 rounds. A minute ends early \
+                when it has written a sixteenth of the drive, the rounds when they have written it \
+                32 times. Steady by the specification and steady on a plateau are reported \
+                separately. Takes up to a day: --time shortens the minutes.",
         safety: Safety::Destroys,
         seconds: 84_000.0,
         writes: "the whole drive twice, then at random at most 32 times the drive",
@@ -40,7 +39,7 @@ pub(crate) static IOPS: Snia = Snia {
             &[MetricInfo::new(
                 "snia-iops-{size}-r{reads}",
                 Unit::Iops,
-                "random blocks of that size with that percentage of reads, in rounds",
+                "random blocks of this size with this percentage of reads, in rounds",
             )],
             &tracked(
                 "snia-iops-{size}-r{reads}.first-round",

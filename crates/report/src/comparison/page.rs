@@ -1,7 +1,7 @@
 //! The comparison as a page: words, bars and lines, without a script.
 //!
-//! The forest plot and the overlay are drawn with places in percent, so that they fit a phone and a
-//! desk alike; text is never scaled.
+//! The forest plot and the overlay are positioned in percent, so that they fit a phone and a
+//! desktop alike; text is never scaled.
 
 use maud::{Markup, html as markup};
 use workload::units::{decimal, throughput};
@@ -12,7 +12,7 @@ use crate::html::document;
 /// Lines of the vertical axis of the overlay.
 const LEVELS: usize = 4;
 
-/// The comparison as one HTML file that loads nothing. `version` is that of the program.
+/// The comparison as one self-contained HTML file. `version` is that of the program.
 pub fn html(comparison: &Comparison, version: &str) -> String {
     let body = markup! {
         section.summary {
