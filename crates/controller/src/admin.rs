@@ -56,7 +56,8 @@ impl State {
         if !self.cqs.contains_key(&cq) {
             return NO_QUEUE;
         }
-        self.sqs.insert(id, Sq { base: command.prp[0], entries, head: 0, tail: 0, cq });
+        let awake = !self.setup.dozes;
+        self.sqs.insert(id, Sq::new(command.prp[0], entries, cq, awake));
         0
     }
 

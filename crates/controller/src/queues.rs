@@ -12,6 +12,14 @@ pub(crate) struct Sq {
     pub head: u32,
     pub tail: u32,
     pub cq: u16,
+    /// Whether it looks at its shadow doorbell.
+    pub awake: bool,
+}
+
+impl Sq {
+    pub fn new(base: u64, entries: u32, cq: u16, awake: bool) -> Sq {
+        Sq { base, entries, head: 0, tail: 0, cq, awake }
+    }
 }
 
 /// A completion queue.

@@ -33,6 +33,9 @@ pub struct Setup {
     pub queues: u16,
     /// Whether it has shadow doorbells.
     pub shadow: bool,
+    /// Whether it reads those of a queue only from a doorbell to the next time the queue is empty, as
+    /// emulators do. Else it reads them always, and never asks for a doorbell.
+    pub dozes: bool,
     /// Faults of I/O commands.
     pub faults: Faults,
     /// Seed of faults and latencies.
@@ -42,7 +45,8 @@ pub struct Setup {
 impl Default for Setup {
     fn default() -> Setup {
         let faults = Faults::default();
-        Setup { entries_max: 1024, transfer_max: 7, queues: 8, shadow: true, faults, seed: 1 }
+        let (shadow, dozes) = (true, false);
+        Setup { entries_max: 1024, transfer_max: 7, queues: 8, shadow, dozes, faults, seed: 1 }
     }
 }
 
@@ -244,7 +248,11 @@ impl State {
             regs::ACQ => half(&mut self.acq, false),
             0x34 => half(&mut self.acq, true),
             regs::INTMS => {}
-            _ if offset >= regs::DOORBELLS => self.ring((offset - regs::DOORBELLS) / 4, value),
+            _ if offset >= regs::DOORBELLS => {
+                let place = (offset - regs::DOORBELLS) / 4;
+                self.sqs.get_mut(&((place / 2) as u16)).into_iter().for_each(|sq| sq.awake = true);
+                self.ring(place, value);
+            }
             _ => self.counters.violations += 1,
         }
     }
@@ -262,7 +270,7 @@ impl State {
         } else if !was & value & regs::CC_ENABLE != 0 {
             let entries = |shift: u32| (self.aqa >> shift & 0xfff) + 1;
             let (sq, cq) = (entries(0), entries(16));
-            self.sqs.insert(0, Sq { base: self.asq, entries: sq, head: 0, tail: 0, cq: 0 });
+            self.sqs.insert(0, Sq::new(self.asq, sq, 0, true));
             self.cqs.insert(0, Cq::new(self.acq, cq));
             self.changes = Some((ready_at, regs::CSTS_READY));
         }
@@ -330,16 +338,20 @@ impl State {
         queues.into_iter().for_each(|queue| self.post_waiting(queue));
     }
 
-    /// Reads doorbells from memory. It polls them always, so it never asks to be woken: its event
-    /// stays behind the value.
+    /// Reads doorbells from memory. An event behind the value asks for no doorbell, one at the value for
+    /// a doorbell with the next entry.
     fn poll_shadow(&mut self) {
         let Some((values, events)) = self.shadow else { return };
-        let rings: Vec<usize> = self.sqs.keys().skip(1).map(|queue| 2 * *queue as usize).collect();
-        for place in rings.into_iter().flat_map(|place| [place, place + 1]) {
-            let at = 4 * place as u64;
+        let places =
+            |(queue, sq): (&u16, &Sq)| [sq.awake.then_some(2 * queue), Some(2 * queue + 1)];
+        let places: Vec<u16> = self.sqs.iter().skip(1).flat_map(places).flatten().collect();
+        for place in places {
+            let at = 4 * u64::from(place);
             let Some(value) = self.word(values + at) else { continue };
-            self.ring(place, value);
-            self.set_word(events + at, value.wrapping_sub(1) & 0xffff);
+            self.ring(usize::from(place), value);
+            let sq = self.sqs.get_mut(&(place / 2)).filter(|sq| place % 2 == 0 && sq.head == value);
+            let dozes = sq.filter(|_| self.setup.dozes).map(|sq| sq.awake = false).is_some();
+            self.set_word(events + at, value.wrapping_sub(u32::from(!dozes)) & 0xffff);
         }
     }
 

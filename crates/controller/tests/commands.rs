@@ -195,3 +195,44 @@ fn queues_come_and_go() {
     assert!(bench.controller.delete_queue(5).is_err(), "it is gone");
     assert_eq!(bench.simulated.counters().violations, 0);
 }
+
+/// What a deleted queue left in the pages of shadow doorbells is not the next queue's.
+#[test]
+fn queues_come_and_go_with_shadow_doorbells() {
+    for dozes in [false, true] {
+        let setup = Setup { dozes, ..Setup::default() };
+        let mut bench = bench(setup, vec![Media::new(512, 1000, fixed())]);
+        assert_eq!(bench.controller.use_shadow_doorbells(), Ok(true));
+        for _ in 0..3 {
+            let mut queue = bench.queue(5);
+            bench.simulated.step();
+            let at = queue.layout().end();
+            for lba in 0..9 {
+                let read = request(Kind::Read, place(9), lba, 8, at);
+                assert!(bench.wait(&mut queue, &read).is_ok());
+            }
+            bench.controller.delete_queue(5).expect("deleted");
+        }
+        let counters = bench.simulated.counters();
+        assert_eq!((counters.commands, counters.violations), (27, 0));
+    }
+}
+
+/// A controller that stops looking when its queue is empty is rung with the next entry, not with those
+/// that it finds by itself.
+#[test]
+fn a_controller_that_dozes_is_woken() {
+    let setup = Setup { dozes: true, ..Setup::default() };
+    let mut bench = bench(setup, vec![Media::new(512, 1 << 20, fixed())]);
+    assert_eq!(bench.controller.use_shadow_doorbells(), Ok(true));
+    let mut queue = bench.queue(1);
+    let at = queue.layout().end();
+    let rung = |queue: &Q| queue.counters().doorbells;
+    for lba in 0..300 {
+        let before = rung(&queue);
+        assert!(bench.wait(&mut queue, &request(Kind::Read, place(9), lba, 1, at)).is_ok());
+        assert!(rung(&queue) - before <= 2, "one for the entry, now and then one for a completion");
+        bench.simulated.step();
+    }
+    assert!(rung(&queue) >= 300, "{}", rung(&queue));
+}

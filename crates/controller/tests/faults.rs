@@ -49,6 +49,8 @@ fn shadow_doorbells_and_small_rings() {
     let mut plan = plan(2, 10_000);
     plan.shadow = true;
     check("shadow doorbells", &torture::run(plan));
+    plan.setup.dozes = true;
+    check("shadow doorbells of an emulator", &torture::run(plan));
     plan.setup.entries_max = 8;
     check("rings of 8 for 16 slots", &torture::run(plan));
 }

@@ -141,6 +141,13 @@ where
         // However many commands are in flight, there is room for their completions.
         let room = (layout.cq_entries - 1).saturating_sub(layout.trackers() as u32);
         self.cq_lazy = room.min(layout.cq_entries / 2);
+        if let Some(Shadow { values, events }) = shadow {
+            // An earlier queue of this number left its own there.
+            let place = self.bell - self.first_bell;
+            for page in [values, events] {
+                zero(self.host.words(), page + place, 2 * self.bell_bytes);
+            }
+        }
         self.shadow = shadow;
         self.next_epoch_ns = self.host.now_ns() + self.layout.timeout_ns / EPOCHS;
     }
