@@ -22,7 +22,8 @@ pub trait Drive {
     /// of the bytes.
     fn submit(&mut self, sector: u64, bytes: &[u8]) -> Result<(), Self::Error>;
 
-    /// Waits for every write submitted, the caller's data included, and makes them durable.
+    /// Waits for every write submitted, the caller's data included, and makes them durable. Fails if
+    /// any of them failed: what follows refers to them.
     fn flush(&mut self) -> Result<(), Self::Error>;
 
     /// Reads whole sectors. Earlier writes are seen.

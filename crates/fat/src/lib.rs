@@ -35,4 +35,4 @@ pub use layout::{Kind, Layout};
 pub use mkfs::{Format, mkfs};
 pub use name::Name;
 pub use reader::Volume;
-pub use recorder::{Recorder, Recording, Step};
+pub use recorder::{Kept, Recorder, Recording, Step};

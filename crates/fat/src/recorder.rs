@@ -45,6 +45,16 @@ pub enum Step {
     Sync,
 }
 
+/// The part of a recording that outlives a power cut, or a drive that is pulled out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Whole files.
+    pub files: u32,
+    /// Bytes of the file after them, up to its last checkpoint. 0 on FAT32, which has no mark for
+    /// them.
+    pub open_bytes: u64,
+}
+
 /// The open file.
 #[derive(Clone, Copy, Debug)]
 struct Open {
@@ -70,6 +80,9 @@ pub struct Recorder {
     open: Option<Open>,
     number: u32,
     files: u32,
+    /// What the entries tell, and what they told at the last flush.
+    entered: Kept,
+    kept: Kept,
 }
 
 impl Recorder {
@@ -96,8 +109,10 @@ impl Recorder {
         if end.exists() {
             sectors[0].get(drive, end.place().sector)?;
         }
+        let (entered, kept) = (Kept::default(), Kept::default());
+        let (open, files) = (None, 0);
         let mut recorder =
-            Recorder { layout, recording, table, end, sectors, open: None, number, files: 0 };
+            Recorder { layout, recording, table, end, sectors, open, number, files, entered, kept };
         recorder.mark(drive, true)?;
         Ok(recorder)
     }
@@ -110,6 +125,11 @@ impl Recorder {
     /// Files begun.
     pub fn files(&self) -> u32 {
         self.files
+    }
+
+    /// What is certain to be on the drive by now.
+    pub fn kept(&self) -> Kept {
+        self.kept
     }
 
     /// Bytes that can still be placed, in the open file and in the free run.
@@ -154,6 +174,13 @@ impl Recorder {
             Some(Err(error)) => return Err(error),
         };
         drive.flush().map_err(Error::Drive)?;
+        let exfat = self.layout.kind == Kind::Exfat;
+        // A file of FAT32 has had its size from the start; its data were all that it lacked.
+        let after = self.open.map_or(Kept::default(), |open| Kept {
+            files: self.files - u32::from(!full),
+            open_bytes: if full || !exfat { 0 } else { open.placed },
+        });
+        self.kept = if exfat { self.entered } else { after };
         let mut changed = [None; 2];
         if let (Some(open), Kind::Exfat) = (self.open, self.layout.kind) {
             let Open { name, first, placed, bytes, .. } = open;
@@ -170,20 +197,24 @@ impl Recorder {
         for slot in changed.into_iter().flatten() {
             self.sectors[slot].put(drive)?;
         }
+        self.entered = after;
         if self.recording.checkpoint_bytes.is_some() {
             drive.flush().map_err(Error::Drive)?;
+            self.kept = self.entered;
         }
         end
     }
 
     /// Ends the recording: shortens the open file to what was placed, frees the rest and marks the
     /// volume as clean. Every write of the caller must have been submitted.
-    pub fn finish<D: Drive>(mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+    pub fn finish<D: Drive>(mut self, drive: &mut D) -> Result<Kept, Error<D::Error>> {
         drive.flush().map_err(Error::Drive)?;
+        let empty = self.open.is_some_and(|open| open.placed == 0);
         if let Some(open) = self.open.take() {
             self.close(drive, &open)?;
         }
-        self.mark(drive, false)
+        self.mark(drive, false)?;
+        Ok(Kept { files: self.files - u32::from(empty), open_bytes: 0 })
     }
 
     fn close<D: Drive>(&mut self, drive: &mut D, open: &Open) -> Result<(), Error<D::Error>> {

@@ -7,7 +7,7 @@
 mod common;
 
 use common::{Dice, Disk, Event, Sectors, fsck, problems, put, record, recording, verify};
-use fat::{Format, Kind, Problem, Recorder, mkfs};
+use fat::{Format, Kept, Kind, Problem, Recorder, mkfs};
 
 const KIB: u64 = 1 << 10;
 
@@ -22,13 +22,13 @@ struct Session {
     before: Sectors,
 }
 
-fn session(kind: Kind, lies: bool) -> Session {
+fn session(kind: Kind, checkpoint: Option<u64>, lies: bool) -> Session {
     let (cluster, bytes) = if kind == Kind::Exfat { (4096, 4 << 20) } else { (512, 36 << 20) };
     let mut disk = Disk::new(512, bytes);
     let mut room = vec![0; 64 << 10];
     let format = Format { root_bytes: 4096, ..Format::new(kind, cluster) };
     mkfs(&mut disk, &format, &mut room).expect("made");
-    let wanted = recording(FILE, Some(CHECKPOINT));
+    let wanted = recording(FILE, checkpoint);
     let mut recorder = Recorder::open(&mut disk, wanted, &mut room).expect("opened");
     assert!(record(&mut disk, &mut recorder, FILE + 100 * KIB, FRAME, 0));
     recorder.finish(&mut disk).expect("finished");
@@ -37,7 +37,8 @@ fn session(kind: Kind, lies: bool) -> Session {
     disk.lies = lies;
     let mut recorder = Recorder::open(&mut disk, wanted, &mut room).expect("opened");
     assert!(record(&mut disk, &mut recorder, 3 * FILE + 72 * KIB, FRAME, 2));
-    recorder.finish(&mut disk).expect("finished");
+    let kept = recorder.finish(&mut disk).expect("finished");
+    disk.log.push(Event::Kept(kept));
     Session { disk, before }
 }
 
@@ -88,6 +89,7 @@ fn cuts(session: &Session, volatile: bool, mut each: impl FnMut(usize, Disk)) {
                 durable = cached.clone();
                 pending.clear();
             }
+            Event::Kept(_) => {}
             Event::Write { sector, bytes, data } => {
                 let count = bytes.len() / size as usize;
                 // Inside of the write: its first sectors, or its last.
@@ -121,7 +123,7 @@ fn cuts(session: &Session, volatile: bool, mut each: impl FnMut(usize, Disk)) {
 }
 
 fn verdicts(kind: Kind, volatile: bool, lies: bool) -> (usize, Vec<String>) {
-    let session = session(kind, lies);
+    let session = session(kind, Some(CHECKPOINT), lies);
     let (mut images, mut wrong) = (0, Vec::new());
     cuts(&session, volatile, |at, mut image| {
         images += 1;
@@ -153,6 +155,39 @@ fn fat32_on_a_volatile_cache_touches_no_earlier_file() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
+/// Images that lack a part of what the recorder had said is kept.
+fn broken_promises(kind: Kind, checkpoint: Option<u64>, lies: bool) -> (u64, usize) {
+    let session = session(kind, checkpoint, lies);
+    let (mut most, mut broken) = (0, 0);
+    cuts(&session, true, |at, mut image| {
+        let said = session.disk.log[..at].iter().rev().find_map(|event| match event {
+            Event::Kept(kept) => Some(*kept),
+            _ => None,
+        });
+        let Kept { files, open_bytes } = said.unwrap_or_default();
+        let found: Vec<_> = verify(&mut image).into_iter().filter(|(n, ..)| *n > 2).collect();
+        let whole = found.iter().take(files as usize).all(|(_, valid, bytes)| valid == bytes);
+        let next = found.get(files as usize).map_or(0, |(_, valid, _)| *valid);
+        let there = found.len() >= files as usize && whole && next >= open_bytes;
+        broken += usize::from(!there);
+        most = most.max(u64::from(files) * FILE + open_bytes);
+    });
+    (most, broken)
+}
+
+#[test]
+fn a_recorder_says_truly_what_is_kept() {
+    for (kind, checkpoint) in
+        [(Kind::Exfat, Some(CHECKPOINT)), (Kind::Exfat, None), (Kind::Fat32, None)]
+    {
+        // Three files of full length and one that was shortened.
+        let (most, broken) = broken_promises(kind, checkpoint, false);
+        assert_eq!((most, broken), (4 * FILE, 0), "{kind:?}, {checkpoint:?}");
+    }
+    let (_, broken) = broken_promises(Kind::Exfat, Some(CHECKPOINT), true);
+    assert!(broken > 0, "a drive that lies would not be found");
+}
+
 #[test]
 fn a_drive_that_ignores_flushes_is_noticed() {
     let (_, wrong) = verdicts(Kind::Exfat, true, true);
@@ -162,7 +197,7 @@ fn a_drive_that_ignores_flushes_is_noticed() {
 #[test]
 fn fsck_keeps_every_earlier_file_and_everything_valid() {
     for kind in [Kind::Exfat, Kind::Fat32] {
-        let session = session(kind, false);
+        let session = session(kind, Some(CHECKPOINT), false);
         let (mut number, mut asked) = (0, 0);
         cuts(&session, false, |at, mut image| {
             number += 1;

@@ -215,6 +215,8 @@ kinds! {
         ContentLost = "content-lost",
         /// Some zones could not be read.
         ZonesUnread = "zones-unread",
+        /// A recording broke off: the text tells how much of it is kept.
+        RecordingCut = "recording-cut",
         /// A file system that was just recorded does not agree with itself.
         VolumeDamaged = "volume-damaged",
         /// The page cache could not be dropped.

@@ -8,15 +8,21 @@ use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::rc::Rc;
 
-use fat::{Drive, Kind, Layout, Name, Problem, Recorder, Recording, Step, Volume};
+use fat::{Drive, Kept, Kind, Layout, Name, Problem, Recorder, Recording, Step, Volume};
 
 pub type Sectors = BTreeMap<u64, Rc<[u8]>>;
 
 /// What happened to a drive.
 #[derive(Clone, Debug)]
 pub enum Event {
-    Write { sector: u64, bytes: Rc<[u8]>, data: bool },
+    Write {
+        sector: u64,
+        bytes: Rc<[u8]>,
+        data: bool,
+    },
     Flush,
+    /// The recorder says what is certain to be there.
+    Kept(Kept),
 }
 
 /// A drive whose sectors are zeros until they are written.
@@ -172,6 +178,7 @@ pub fn record(
                 if recorder.sync(disk, &mut room).is_err() {
                     return false;
                 }
+                disk.log.push(Event::Kept(recorder.kept()));
                 offset = if recorder.files() > files { 0 } else { offset };
             }
             Step::Write { sector, bytes } => {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use record::Safety;
-use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result};
+use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result, RigError};
 use workload::Region;
 
 use super::Fake;
@@ -20,14 +20,29 @@ pub(crate) struct Door {
     pub written: u64,
     /// Writes that are kept; all further ones are lost in silence.
     pub keeps: Option<u64>,
-    /// Requests until the run is killed, and whether the power goes with it.
-    kill: Option<(u64, bool)>,
+    /// Requests until the end, and what ends then.
+    end: Option<(u64, End)>,
+    /// The drive is not there: it answers everything with an error.
+    gone: bool,
+    /// The bytes of `submit_unkept` are kept all the same, to be looked at.
+    pub keeps_frames: bool,
     /// What the writes since the last flush replaced.
     undo: Vec<Replaced>,
     /// Bytes of writes that the drive holds, or held until they were overwritten.
     pub landed: u64,
     /// Every write from this offset on fails.
     pub dead_from: Option<u64>,
+}
+
+/// What ends the use of a drive.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    /// The run is killed; the drive carries out what it was sent.
+    Kill,
+    /// So is the drive's power: it loses any of the writes since the last flush, or a part of them.
+    PowerCut,
+    /// The drive is pulled out, and loses the same. The run is not killed.
+    Pull,
 }
 
 /// A write, and the content of its blocks before.
@@ -49,27 +64,44 @@ impl Fake {
     /// Kills the run at this request from now. Without a power cut the drive still carries out what it
     /// was sent; with one it loses any of the writes since the last flush, or a part of them.
     pub fn kill_in(&mut self, requests: u64, power_cut: bool) {
-        self.door.kill = Some((requests, power_cut));
+        self.door.end = Some((requests, if power_cut { End::PowerCut } else { End::Kill }));
+    }
+
+    /// Pulls the drive out at this request from now: it and all others fail.
+    pub fn pull_out_in(&mut self, requests: u64) {
+        self.door.end = Some((requests, End::Pull));
     }
 
     /// The drive is there again, with whatever it holds.
     pub fn restart(&mut self) {
-        self.interrupted = false;
-        self.door.kill = None;
+        (self.interrupted, self.door.gone) = (false, false);
+        self.door.end = None;
         self.door.flight.clear();
         self.door.undo.clear();
     }
 
-    /// Counts a request towards the kill.
-    fn approach_kill(&mut self) {
-        let Some((left, power_cut)) = &mut self.door.kill else { return };
-        *left -= 1;
-        if *left > 0 {
+    /// Counts a request towards the end.
+    fn approach_end(&mut self) {
+        let Some((left, end)) = &mut self.door.end else { return };
+        *left = left.saturating_sub(1);
+        let (left, end) = (*left, *end);
+        if left > 0 || self.door.gone {
             return;
         }
-        self.interrupted = true;
-        if *power_cut {
+        (self.interrupted, self.door.gone) = (end != End::Pull, end == End::Pull);
+        if end != End::Kill {
             self.cut_power();
+        }
+        if end == End::Pull {
+            self.door.flight.iter_mut().for_each(|one| one.result = Err(eio()));
+        }
+    }
+
+    /// Whether the drive is there.
+    fn there(&self, action: &str) -> Result<()> {
+        match self.door.gone {
+            true => Err(RigError::Io { context: action.into(), source: eio() }),
+            false => Ok(()),
         }
     }
 
@@ -108,8 +140,16 @@ impl Fake {
     fn fetch(&mut self, mut request: BlockRequest) {
         let done_ns = self.serve(request.bytes.len() as u64);
         self.copy_content(request.offset, &mut request.bytes);
+        let result = if self.door.gone { Err(eio()) } else { Ok(()) };
         let submitted_ns = self.now_ns;
-        self.door.flight.push(BlockDone { request, submitted_ns, done_ns, result: Ok(()) });
+        self.door.flight.push(BlockDone { request, submitted_ns, done_ns, result });
+    }
+
+    /// Whether the drive holds content in every block of a region.
+    pub fn holds_content(&self, region: Region) -> bool {
+        let size = u64::from(self.info.logical_block_bytes);
+        let mut blocks = region.start / size..region.end().div_ceil(size);
+        blocks.all(|number| self.door.content.contains_key(&number))
     }
 
     fn copy_content(&self, offset: u64, buffer: &mut [u8]) {
@@ -137,7 +177,7 @@ impl Fake {
         if kept {
             self.door.keeps = self.door.keeps.map(|left| left.saturating_sub(1));
         }
-        let dead = self.door.dead_from.is_some_and(|from| request.offset >= from);
+        let dead = self.door.gone || self.door.dead_from.is_some_and(|from| request.offset >= from);
         let mut replaced = Replaced::new();
         for (number, block) in (request.offset / size..).zip(request.bytes.chunks(size as usize)) {
             let old = match kept {
@@ -148,7 +188,7 @@ impl Fake {
             replaced.push((number, old));
         }
         self.door.landed += replaced.len() as u64 * size;
-        if self.door.kill.is_some() {
+        if self.door.end.is_some() {
             self.door.undo.push(replaced);
         }
         self.flash.fill(region);
@@ -163,10 +203,14 @@ impl Fake {
         self.door.channels.iter_mut().for_each(|free| *free += stall);
         let done_ns = done_ns + stall;
         let gone = dead || traits.vanishes_at_ns.is_some_and(|end| done_ns >= end);
-        let result = if gone { Err(std::io::Error::from_raw_os_error(5)) } else { Ok(()) };
+        let result = if gone { Err(eio()) } else { Ok(()) };
         let submitted_ns = self.now_ns;
         self.door.flight.push(BlockDone { request, submitted_ns, done_ns, result });
     }
+}
+
+fn eio() -> std::io::Error {
+    std::io::Error::from_raw_os_error(5)
 }
 
 impl Blocks for Fake {
@@ -177,12 +221,13 @@ impl Blocks for Fake {
     fn submit(&mut self, request: BlockRequest) -> Result<()> {
         self.alive()?;
         self.accept(request, true);
-        self.approach_kill();
+        self.approach_end();
         Ok(())
     }
 
     fn submit_unkept(&mut self, request: BlockRequest) -> Result<()> {
-        self.accept(request, false);
+        self.accept(request, self.door.keeps_frames);
+        self.approach_end();
         Ok(())
     }
 
@@ -201,11 +246,13 @@ impl Blocks for Fake {
     fn flush(&mut self) -> Result<()> {
         let last = self.door.flight.iter().map(|one| one.done_ns).max().unwrap_or(0);
         self.now_ns = self.now_ns.max(last) + self.traits.flush_ns;
+        self.there("flush")?;
         self.door.undo.clear();
         Ok(())
     }
 
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.there("read")?;
         self.copy_content(offset, buffer);
         self.now_ns += self.traits.command_ns;
         Ok(())

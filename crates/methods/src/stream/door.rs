@@ -28,6 +28,8 @@ pub(super) struct Door<'d> {
     /// Sectors read ahead; `None` where every read counts.
     ahead: Option<Vec<(u64, Vec<u8>)>>,
     next: usize,
+    /// Requests that were completed by the end of a flush, the caller's too.
+    done: Vec<BlockDone>,
 }
 
 impl<'d> Door<'d> {
@@ -36,7 +38,12 @@ impl<'d> Door<'d> {
         (sector_bytes, bytes): (u32, u64),
         tally: &'d mut Tally,
     ) -> Door<'d> {
-        Door { blocks, sector_bytes, bytes, tally, ahead: None, next: 0 }
+        Door { blocks, sector_bytes, bytes, tally, ahead: None, next: 0, done: Vec::new() }
+    }
+
+    /// The caller's requests that flushes have taken from the queue.
+    pub fn into_done(self) -> Vec<BlockDone> {
+        self.done
     }
 
     /// The same, for many reads of neighbouring sectors.
@@ -96,9 +103,13 @@ impl fat::Drive for Door<'_> {
         self.blocks.submit(BlockRequest { tag, way, offset, bytes })
     }
 
+    /// A flush can succeed after a write that failed. Then no checkpoint may cover that write.
     fn flush(&mut self) -> Result<(), RigError> {
         self.tally.flushes += 1;
-        self.blocks.flush()
+        self.blocks.flush()?;
+        let before = self.done.len();
+        self.blocks.poll(false, &mut self.done)?;
+        self.done[before..].iter().try_for_each(succeeded)
     }
 
     fn read(&mut self, sector: u64, bytes: &mut [u8]) -> Result<(), RigError> {

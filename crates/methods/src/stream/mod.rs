@@ -11,8 +11,10 @@ mod pass;
 #[cfg(test)]
 mod tests;
 
-use fat::{Format, Kind, Recorder, Recording};
-use record::{Finding, FindingKind, Level, MetricKey, Safety, State, Statistic, TargetKind, Unit};
+use fat::{Format, Kept, Kind, Recorder, Recording};
+use record::{
+    Evidence, Finding, FindingKind, Level, MetricKey, Safety, State, Statistic, TargetKind, Unit,
+};
 use rig::{KindStats, Measurement, Preparation, TargetInfo};
 use workload::units::{binary, parse_bytes};
 use workload::{OpKind, Region};
@@ -352,11 +354,27 @@ pub(crate) fn planned(
     Ok(true)
 }
 
-/// Makes a file system, records into it, closes and checks it.
+/// Makes a file system, records into it, closes and checks it. A recording that breaks off leaves a
+/// finding: how much of it is kept.
 pub(crate) fn recorded(
     session: &mut Session<'_>,
     script: &Script,
     take: &Take,
+) -> Result<Taken, MethodError> {
+    let mut kept = None;
+    let taken = record(session, script, take, &mut kept);
+    if let (Err(_), Some(kept)) = (&taken, kept) {
+        session.out.note(broken_off(script, kept));
+    }
+    taken
+}
+
+/// `kept` is what is certain to be on the drive, from the first moment that anything could be.
+fn record(
+    session: &mut Session<'_>,
+    script: &Script,
+    take: &Take,
+    kept: &mut Option<Kept>,
 ) -> Result<Taken, MethodError> {
     session.out.state_after = State::Used;
     let mut room = vec![0; 1 << 20];
@@ -374,13 +392,41 @@ pub(crate) fn recorded(
     };
     let recorder = Recorder::open(&mut door, recording, &mut room).map_err(of_fat)?;
     let mut sink = Sink::Files(Box::new(recorder));
-    let taken = take.run(session, &mut sink)?;
+    let taken = take.run(session, &mut sink);
     if let Sink::Files(recorder) = sink {
-        let mut door = Door::new(session.rig().blocks()?, script.volume, &mut tally);
-        recorder.finish(&mut door).map_err(of_fat)?;
+        *kept = Some(recorder.kept());
+        if taken.is_ok() {
+            let mut door = Door::new(session.rig().blocks()?, script.volume, &mut tally);
+            *kept = Some(recorder.finish(&mut door).map_err(of_fat)?);
+        }
     }
+    let taken = taken?;
     check(session, script)?;
     Ok(taken)
+}
+
+/// What outlives a recording that broke off.
+fn broken_off(script: &Script, kept: Kept) -> Finding {
+    let system = if script.kind == Kind::Exfat { "exFAT" } else { "FAT32" };
+    let open = binary(kept.open_bytes);
+    let kept_text = match (kept.files, kept.open_bytes) {
+        (0, 0) => "no file is certain to be kept".to_string(),
+        (0, _) => format!("kept: {open} of its first file, up to the last checkpoint"),
+        (files, 0) => format!("files kept: the first {files}"),
+        (files, _) => {
+            format!(
+                "files kept: the first {files}, and {open} of the next, up to the last checkpoint"
+            )
+        }
+    };
+    let text = format!("the recording to {system} broke off; {kept_text}");
+    let finding = Finding::new(FindingKind::RecordingCut, Level::Warn, text)
+        .with(Evidence::new("files kept", f64::from(kept.files), Unit::Number))
+        .with(Evidence::new("bytes of the next", kept.open_bytes as f64, Unit::Bytes));
+    match (script.kind, script.checkpoint) {
+        (Kind::Exfat, None) => finding.advise("--checkpoint 64MiB keeps the last file too"),
+        _ => finding,
+    }
 }
 
 /// Reads the volume back and reports what does not agree.

@@ -112,8 +112,8 @@ impl Take {
             self.collect(session, true, &mut flight, &mut taken)?;
         }
         // Data that are only in the drive's buffer are not recorded yet.
-        session.rig().blocks()?.flush()?;
-        taken.tally.flushes += 1;
+        let mut door = Door::new(session.rig().blocks()?, self.volume, &mut taken.tally);
+        fat::Drive::flush(&mut door)?;
         taken.elapsed_ns = session.rig().elapsed_ns() - start_ns;
         Ok(taken)
     }
@@ -142,7 +142,9 @@ impl Take {
                 Step::Sync => {
                     let mut door =
                         Door::new(session.rig().blocks()?, self.volume, &mut taken.tally);
-                    if !sink.sync(&mut door, room)? {
+                    let goes_on = sink.sync(&mut door, room)?;
+                    flight.done.append(&mut door.into_done());
+                    if !goes_on {
                         // A part of a frame is no frame.
                         flight.open.retain(|(number, _)| *number != frame);
                         return Ok(false);

@@ -1,7 +1,11 @@
 //! Recordings on the tests' drive, with figures found by hand.
 
+use fat::Problem;
 use record::{FindingKind, Safety, TargetKind};
+use rig::RigError;
+use workload::Region;
 
+use super::door::{Door, Tally};
 use super::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, FS, RATE, Stream};
 use crate::fake::{Fake, Traits, perform};
 use crate::{MethodError, Options, Outcome};
@@ -114,12 +118,106 @@ fn options_choose_file_system_frames_files_and_checkpoints() {
 #[test]
 fn a_card_that_is_pulled_out_is_an_error_and_what_was_measured_is_kept() {
     let mut fake = drive(512 * MIB);
-    // In the middle of the second recording, behind the fill and the first.
-    fake.traits.vanishes_at_ns = Some(4_400_000_000);
+    // In the middle of the last recording, behind the fill and two others.
+    fake.traits.vanishes_at_ns = Some(4_900_000_000);
     let (out, result) = ran(&mut fake, &Options::default());
     let error = result.expect_err("gone").to_string();
     assert!(error.contains("write ") && error.contains("error"), "{error}");
     assert!(value(&out, "stream-exfat-full").is_some() && value(&out, "stream-exfat").is_none());
+    let [warning] = &out.warnings[..] else { panic!("{:?}", out.warnings) };
+    assert_eq!(warning.kind, FindingKind::RecordingCut);
+    assert_eq!(warning.text, "the recording to exFAT broke off; no file is certain to be kept");
+    assert!(warning.advice.as_ref().is_some_and(|advice| advice.starts_with("--checkpoint ")));
+}
+
+/// What the finding says is kept: whole files, and bytes of the next.
+fn kept(out: &Outcome) -> (u64, u64) {
+    let cut = out.warnings.iter().find(|w| w.kind == FindingKind::RecordingCut).expect("a finding");
+    let of = |name: &str| cut.evidence.iter().find(|e| e.name == name).expect("evidence").value;
+    (of("files kept") as u64, of("bytes of the next") as u64)
+}
+
+/// The files on the drive, after the checker found nothing but a recording that was cut: valid
+/// bytes and size. Every valid byte is one that was recorded.
+fn files(fake: &mut Fake, kind: fat::Kind) -> Vec<(u64, u64)> {
+    let mut tally = Tally::default();
+    let (sector, bytes) = (fake.info.logical_block_bytes, fake.info.bytes);
+    let mut door = Door::new(fake, (sector, bytes), &mut tally);
+    let layout = fat::Layout::read(&mut door).expect("a volume");
+    let (mut room, mut problems) = (vec![0; fat::check_room(&layout)], Vec::new());
+    fat::check(&mut door, &mut room, &mut |problem| problems.push(problem)).expect("readable");
+    problems.retain(|problem| match problem {
+        Problem::Dirty | Problem::Lost { .. } | Problem::LongerThanFile { .. } => false,
+        Problem::ValidBelowSize { .. } => kind == fat::Kind::Fat32,
+        Problem::FatsDiffer { .. } => kind == fat::Kind::Exfat,
+        _ => true,
+    });
+    assert_eq!(problems, []);
+    let mut entries = Vec::new();
+    let volume = fat::Volume::open(&mut door).expect("a volume");
+    volume.list(&mut door, |entry| entries.push(*entry)).expect("a directory");
+    for entry in entries.iter().filter(|_| kind == fat::Kind::Exfat) {
+        let start = layout.sector_of(entry.first) * u64::from(sector);
+        let held = fake.holds_content(Region { start, bytes: entry.valid });
+        assert!(held, "{entry:?} has bytes that were never recorded");
+    }
+    entries.iter().map(|entry| (entry.valid, entry.bytes)).collect()
+}
+
+#[test]
+fn pulled_out_at_any_request_it_keeps_every_file_up_to_the_last_checkpoint() {
+    let exfat = (fat::Kind::Exfat, 64 * MIB, 128 << 10, 5 * MIB, 3);
+    // Its fewest clusters need such a drive.
+    let fat32 = (fat::Kind::Fat32, 300 * MIB, 4 << 10, 25 * MIB, 40);
+    for (kind, bytes, cluster, file_bytes, step) in [exfat, fat32] {
+        let options = Options::default()
+            .with(&FS, kind)
+            .with(&CLUSTER, Some(cluster))
+            .with(&FILE_SIZE, file_bytes)
+            .with(&CHECKPOINT, Some(2 * MIB));
+        let (mut most_files, mut most_open) = (0, 0);
+        for pulled_at in (10..).step_by(step) {
+            let mut fake = drive(bytes);
+            fake.info.logical_block_bytes = 4096;
+            fake.door.keeps_frames = true;
+            fake.pull_out_in(pulled_at);
+            let (out, result) = ran(&mut fake, &options);
+            let error = result.expect_err("gone");
+            if !out.metrics.is_empty() {
+                // Behind the first recording.
+                break;
+            }
+            assert!(matches!(error, MethodError::Rig(RigError::Io { .. })), "{error}");
+            if out.warnings.is_empty() {
+                // Before there was a file system.
+                continue;
+            }
+            let kept = kept(&out);
+            fake.restart();
+            let there = files(&mut fake, kind);
+            let (whole, rest) = there.split_at(kept.0 as usize);
+            assert!(whole.iter().all(|(valid, bytes)| valid == bytes), "{kept:?} of {there:?}");
+            let next = rest.first().map_or(0, |(valid, _)| *valid);
+            assert!(next >= kept.1, "{kept:?} of {there:?}");
+            (most_files, most_open) = (most_files.max(kept.0), most_open.max(kept.1));
+        }
+        let marks = if kind == fat::Kind::Exfat { 4 * MIB } else { 0 };
+        assert!(most_files >= 10 && most_open == marks, "{most_files}, {most_open}");
+    }
+}
+
+#[test]
+fn no_checkpoint_covers_a_write_that_failed() {
+    let mut fake = drive(64 * MIB);
+    fake.door.keeps_frames = true;
+    // The drive stays: a bad block, and flushes succeed.
+    fake.door.dead_from = Some(39 * MIB);
+    let options = Options::default().with(&CHECKPOINT, Some(8 * MIB));
+    let (out, result) = ran(&mut fake, &options);
+    assert!(result.is_err());
+    let (whole, open) = kept(&out);
+    assert!(whole == 0 && (24 * MIB..=39 * MIB).contains(&open), "{open}");
+    assert_eq!(files(&mut fake, fat::Kind::Exfat)[0].0, open);
 }
 
 #[test]
