@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use record::{DriveIdentity, Health};
+use record::{DeclaredSizes, DriveIdentity, Health};
 
 use crate::bus::{Bus, usb_device};
 use crate::link;
@@ -49,8 +49,21 @@ pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdenti
         },
         hardware_id: None,
         formats: Vec::new(),
+        declared: declared(disk),
         details: Vec::new(),
         missing: Vec::new(),
+    }
+}
+
+/// Sizes in sysfs, where 0 stands for none.
+fn declared(disk: &Node) -> DeclaredSizes {
+    let size = |file: &str| disk.value::<u64>(file).filter(|bytes| *bytes > 0);
+    let discard_granularity = size("queue/discard_granularity");
+    DeclaredSizes {
+        preferred_erase: size("device/preferred_erase_size"),
+        discard_granularity,
+        discard_alignment: discard_granularity.and_then(|_| disk.value("discard_alignment")),
+        ..DeclaredSizes::default()
     }
 }
 

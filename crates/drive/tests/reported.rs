@@ -50,6 +50,32 @@ fn the_registers_of_an_sd_card() {
         ("class 4", "4 MiB")
     );
     assert_eq!(drive.missing, Vec::<String>::new());
+    assert_eq!(
+        (drive.declared.allocation_unit, drive.declared.preferred_erase),
+        (Some(4 << 20), None)
+    );
+}
+
+#[test]
+fn sizes_declared_in_sysfs() {
+    let built = Built::new();
+    let device = card(&built, "mmc0", "mmc0:aaaa", "mmcblk0", "SD");
+    let disk = format!("{device}/block/mmcblk0");
+    built.files(&device, &[("preferred_erase_size", "8388608")]);
+    built.files(&disk, &[("discard_alignment", "512")]);
+    let granularity = |bytes| {
+        built.files(&format!("{disk}/queue"), &[("discard_granularity", bytes)]);
+        built.list()[0].drive.declared.clone()
+    };
+    let declared = granularity("4194304");
+    assert_eq!(declared.preferred_erase, Some(8 << 20));
+    assert_eq!(
+        (declared.discard_granularity, declared.discard_alignment),
+        (Some(4 << 20), Some(512))
+    );
+    // A drive without discards has no unit of them, and no place where the first one begins.
+    let declared = granularity("0");
+    assert_eq!((declared.discard_granularity, declared.discard_alignment), (None, None));
 }
 
 #[test]

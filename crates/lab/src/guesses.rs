@@ -14,7 +14,9 @@ const RANKS: [&str; 3] = ["guessed", "fitted", "published"];
 
 /// A note that names the evidence for each main figure of an answer. `None` without figures.
 pub(crate) fn note(spec: &DriveSpec, answer: &Answer) -> Option<Finding> {
-    let lines = spec.figures();
+    // Nothing rests on the sizes that a drive only declares.
+    let mut lines = spec.figures();
+    lines.retain(|line| !line.key.starts_with("declared."));
     let guessed = lines.iter().filter(|line| line.from == "guessed").count();
     let of_rank = |rank: usize| {
         let tiles = answer.tiles.iter().filter(|tile| self::rank(tile, answer, &lines) == rank);

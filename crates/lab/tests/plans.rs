@@ -55,7 +55,7 @@ const SHORT: &str = "the passes are too short to show a cache, or the slowest hu
 
 /// Declared metrics that the NVMe drive of this test does not publish, and the reason. The tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 36] = [
+const ELSEWHERE: [(&str, &str); 38] = [
     ("cluster-slack-{size}", "no files were named"),
     ("command.time", NO_PROGRAMS),
     ("command.{user,system}", NO_PROGRAMS),
@@ -67,6 +67,11 @@ const ELSEWHERE: [(&str, &str); 36] = [
     ("command.exit", NO_PROGRAMS),
     ("curve-kept", "no response time was asked for"),
     ("curve-kept.p99", "no response time was asked for"),
+    ("geometry-declared-{allocation-unit,preferred-erase}", "this drive declares nothing"),
+    (
+        "geometry-declared-{write-granularity,optimal-write,discard-granularity,discard-alignment}",
+        "this drive declares nothing",
+    ),
     ("geometry-erase-block", "no boundary of its erase blocks shows"),
     ("geometry-open-{linear,random}", "no boundary of its erase blocks shows"),
     ("geometry-page", "no boundary of its erase blocks shows"),

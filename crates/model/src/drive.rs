@@ -589,6 +589,7 @@ fn translation(spec: &DriveSpec, shape: &Shape) -> Translation {
             unit_pages: layout.unit_pages[0],
             open: *spec.map.open_aus,
             random: *spec.map.random_in_au,
+            fat: spec.map.fat.0.div_ceil(spec.map.au.0) as u32,
             endurance: *spec.wear.endurance,
         }))),
     }

@@ -8,7 +8,7 @@ use crate::drive::{Completion, Drive};
 use crate::fault::Landing;
 
 /// Header of a saved drive; the number is incremented when the format changes.
-const MAGIC: &[u8; 8] = b"ssdyno-4";
+const MAGIC: &[u8; 8] = b"ssdyno-5";
 
 /// The bytes are not a drive saved in this format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

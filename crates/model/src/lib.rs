@@ -21,6 +21,7 @@
 
 mod alias;
 mod content;
+mod declared;
 mod drive;
 mod durable;
 mod fault;
@@ -43,6 +44,7 @@ mod vary;
 
 pub use alias::{AliasKind, AliasSpec};
 pub use content::Held;
+pub use declared::DeclaredSpec;
 pub use drive::{Completion, Drive, Status};
 pub use durable::LoadError;
 pub use fault::{FaultKind, FaultSpec, Landing};

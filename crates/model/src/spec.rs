@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::alias::AliasSpec;
+use crate::declared::DeclaredSpec;
 use crate::fault::FaultSpec;
 use crate::figure::{Figure, Size};
 use crate::ftl::collect::Policy;
@@ -64,6 +65,8 @@ pub struct DriveSpec {
     pub alias: AliasSpec,
     /// Writes that go wrong.
     pub fault: FaultSpec,
+    /// Sizes it declares.
+    pub declared: DeclaredSpec,
 }
 
 impl Default for DriveSpec {
@@ -92,6 +95,7 @@ impl Default for DriveSpec {
             vary: VarySpec::default(),
             alias: AliasSpec::default(),
             fault: FaultSpec::default(),
+            declared: DeclaredSpec::default(),
         }
     }
 }
@@ -250,6 +254,10 @@ pub struct MapSpec {
     pub cross_us: Figure<f64>,
     /// Whether random order within an open allocation unit is as good as ascending.
     pub random_in_au: Figure<bool>,
+    /// Bytes at the start whose allocation units accept any order and stay open beside the others, made
+    /// for the tables of a FAT file system; 0: none. (Linaro's survey of flash cards; flashbench
+    /// `--find-fat`.)
+    pub fat: Figure<Size>,
 }
 
 impl Default for MapSpec {
@@ -265,6 +273,7 @@ impl Default for MapSpec {
             open_aus: guess(2),
             cross_us: guess(0.0),
             random_in_au: guess(false),
+            fat: guess(Size(0)),
         }
     }
 }

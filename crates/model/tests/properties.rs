@@ -245,7 +245,7 @@ proptest! {
 #[test]
 fn foreign_bytes_are_not_a_drive() {
     assert!(Drive::load(b"").is_err());
-    assert!(Drive::load(b"ssdyno-4\x01\x02").is_err());
+    assert!(Drive::load(b"ssdyno-5\x01\x02").is_err());
 }
 
 /// Ten drive writes of random mapping units without a stall. Mapping units grow with the size so

@@ -127,10 +127,12 @@ pub struct Namespace {
     pub current: u8,
     /// Content of a discarded block when read, if reported.
     pub discarded_reads: Option<u8>,
-    /// Optimal write size in blocks, if reported.
+    /// Preferred write granularity (NPWG) in blocks, if reported.
     pub write_blocks: Option<u32>,
-    /// Optimal discard size in blocks, if reported.
+    /// Preferred discard granularity (NPDG) in blocks, if reported.
     pub discard_blocks: Option<u32>,
+    /// Optimal write size (NOWS) in blocks, if reported.
+    pub optimal_blocks: Option<u32>,
     /// World-wide unique name of 16 bytes, if it has one.
     pub nguid: Option<[u8; 16]>,
     /// World-wide unique name of 8 bytes, if it has one.
@@ -164,6 +166,7 @@ impl Namespace {
             },
             write_blocks: reported(64),
             discard_blocks: reported(68),
+            optimal_blocks: reported(72),
             nguid: bytes(data, 104).filter(|name: &[u8; 16]| name.iter().any(|b| *b != 0)),
             eui64: bytes(data, 120).filter(|name: &[u8; 8]| name.iter().any(|b| *b != 0)),
             count,
@@ -250,6 +253,17 @@ mod tests {
         assert_eq!((namespace.format_of(4096), namespace.format_of(520)), (Some(2), None));
         assert_eq!(namespace.discarded_reads, Some(0));
         assert_eq!((namespace.nguid, namespace.write_blocks), (None, None));
+        // Preferred sizes count from zero and are valid only with their bit.
+        for (at, blocks) in [(64, 7u16), (68, 31), (72, 255)] {
+            put(&mut data, at, &blocks.to_le_bytes());
+        }
+        let sizes = |data: &[u8]| {
+            let found = Namespace::parse(data).expect("whole");
+            [found.write_blocks, found.discard_blocks, found.optimal_blocks]
+        };
+        assert_eq!(sizes(&data), [None; 3]);
+        data[24] = 0x10;
+        assert_eq!(sizes(&data), [Some(8), Some(32), Some(256)]);
     }
 
     #[test]

@@ -47,5 +47,7 @@ pub use plan::{Plan, Safety, Step};
 pub use run::{Ending, LatencyProfile, Run, SCHEMA, State};
 pub use series::{Column, Series};
 pub use statistic::Statistic;
-pub use target::{Detail, DriveIdentity, FileSystem, Health, Link, Target, TargetKind};
+pub use target::{
+    DeclaredSizes, Detail, DriveIdentity, FileSystem, Health, Link, Target, TargetKind,
+};
 pub use word::Word;

@@ -138,6 +138,25 @@ pub struct Detail {
     pub value: String,
 }
 
+/// Sizes of its inside that a drive declares, bytes; absent where it declares nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DeclaredSizes {
+    /// Allocation unit of an SD card (AU_SIZE of its status).
+    pub allocation_unit: Option<u64>,
+    /// `preferred_erase_size` of a card in Linux: its allocation unit if it states one, otherwise a
+    /// multiple of its erase group that the kernel picks by capacity.
+    pub preferred_erase: Option<u64>,
+    /// Preferred write granularity of an NVMe namespace (NPWG).
+    pub write_granularity: Option<u64>,
+    /// Optimal write size of an NVMe namespace (NOWS).
+    pub optimal_write: Option<u64>,
+    /// Discard granularity.
+    pub discard_granularity: Option<u64>,
+    /// Distance from the drive's start to the first unit of a discard.
+    pub discard_alignment: Option<u64>,
+}
+
 /// Identity of a drive. Missing information stays unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriveIdentity {
@@ -187,6 +206,9 @@ pub struct DriveIdentity {
     /// Logical block sizes it can be formatted to, bytes, without metadata.
     #[serde(default)]
     pub formats: Vec<u32>,
+    /// Sizes of its inside, as declared.
+    #[serde(default)]
+    pub declared: DeclaredSizes,
     /// Further properties reported by the drive.
     #[serde(default)]
     pub details: Vec<Detail>,

@@ -58,6 +58,7 @@ fn report_status(id: &mut DriveIdentity, status: Option<SdStatus>) {
     detail(id, "speed classes", classes);
     let unit = status.unit_bytes.map_or_else(|| "unknown".into(), units::binary);
     detail(id, "allocation unit", unit);
+    id.declared.allocation_unit = status.unit_bytes;
     if let Some((units, seconds)) = status.erase {
         detail(id, "erase", format!("{units} allocation units in at most {seconds} s"));
     }

@@ -128,15 +128,17 @@ fn report_namespace(query: &mut Query<'_>, namespace: &Namespace, can_format: bo
         let reads = if reads == 0 { "zeros" } else { "FFh" };
         query.detail("after discard", format!("reads {reads}"));
     }
+    let bytes = |blocks: Option<u32>| blocks.map(|blocks| u64::from(blocks) * block);
     let sizes = [
-        ("optimal write size", namespace.write_blocks),
-        ("optimal discard size", namespace.discard_blocks),
+        ("write granularity", bytes(namespace.write_blocks)),
+        ("optimal write size", bytes(namespace.optimal_blocks)),
+        ("discard granularity", bytes(namespace.discard_blocks)),
     ];
-    for (name, blocks) in sizes {
-        if let Some(blocks) = blocks {
-            query.detail(name, units::binary(u64::from(blocks) * block));
-        }
+    for (name, bytes) in sizes {
+        bytes.into_iter().for_each(|bytes| query.detail(name, units::binary(bytes)));
     }
+    query.id.declared.write_granularity = sizes[0].1;
+    query.id.declared.optimal_write = sizes[1].1;
     let (nguid, eui64) = (namespace.nguid.map(|n| hex(&n)), namespace.eui64.map(|n| hex(&n)));
     for (name, value) in [("NGUID", nguid), ("EUI-64", eui64)] {
         value.into_iter().for_each(|value| query.detail(name, value));

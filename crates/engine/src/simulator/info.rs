@@ -1,7 +1,7 @@
 //! The description of a virtual drive as a target: identity, blocks, bus and limits.
 
-use model::{DriveSpec, LinkSpec};
-use record::{Safety, State, Target, TargetKind};
+use model::{DriveSpec, Figure, LinkSpec, Size};
+use record::{DeclaredSizes, Safety, State, Target, TargetKind};
 use rig::{Bus, Limits, TargetInfo};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -74,6 +74,20 @@ fn port(spec: &DriveSpec) -> Option<String> {
     some.then(|| format!("{near}, {} us, copies at {} and {} MB/s", costs[0], costs[1], costs[2]))
 }
 
+fn declared(spec: &DriveSpec) -> DeclaredSizes {
+    let size = |figure: &Figure<Size>| Some(figure.0).filter(|bytes| *bytes > 0);
+    let declared = &spec.declared;
+    let discard_granularity = size(&declared.discard_granularity);
+    DeclaredSizes {
+        allocation_unit: size(&declared.allocation_unit),
+        preferred_erase: size(&declared.preferred_erase),
+        write_granularity: size(&declared.write_granularity),
+        optimal_write: size(&declared.optimal_write),
+        discard_granularity,
+        discard_alignment: discard_granularity.map(|_| declared.discard_alignment.0),
+    }
+}
+
 fn identity(spec: &DriveSpec, bytes: u64) -> record::DriveIdentity {
     let buses: Vec<String> = spec.link.iter().map(|link| link.bus.value.clone()).collect();
     let ceilings = spec.link.iter().filter_map(LinkSpec::ceiling);
@@ -100,6 +114,7 @@ fn identity(spec: &DriveSpec, bytes: u64) -> record::DriveIdentity {
         transfer_max_bytes: transfers.min(),
         link: Some(link),
         hardware_id: Some(specimen(spec)),
+        declared: declared(spec),
         ..record::DriveIdentity::default()
     }
 }

@@ -296,6 +296,52 @@ fn geometry_finds_erase_blocks_of_both_forms_and_how_many_are_open() {
 }
 
 #[test]
+fn geometry_puts_the_declared_sizes_beside_those_found() {
+    let declared = |out: &Outcome| -> Vec<(String, f64)> {
+        let of = |m: &&record::Metric| m.name.starts_with("geometry-declared-");
+        let metrics = out.metrics.iter().filter(of);
+        metrics
+            .map(|m| (m.name["geometry-declared-".len()..].into(), m.value.expect("known")))
+            .collect()
+    };
+    let text = |out: &Outcome| {
+        let answer = out.answer.as_ref().expect("an answer");
+        (out.verdicts[0].text.clone(), answer.headline.clone())
+    };
+    let found = |overrides: &[(&str, &str)]| geometry("sd-class2", overrides, 1);
+    let (sizes, out) = found(&[]);
+    assert_eq!(declared(&out), []);
+    assert!(!text(&out).0.contains("declare"), "{}", text(&out).0);
+    let of = |unit, preferred| {
+        let unit = [("declared.allocation_unit", unit), ("declared.preferred_erase", preferred)];
+        let (same, out) = found(&unit);
+        assert_eq!(same, sizes, "a declaration changes what is found");
+        (declared(&out), text(&out))
+    };
+    let (metrics, (verdict, headline)) = of("4MiB", "4MiB");
+    assert_eq!(metrics.len(), 2);
+    assert!(verdict.contains("So the device declares it: allocation unit 4 MiB."), "{verdict}");
+    assert!(!headline.contains("declares"), "{headline}");
+    let (metrics, (verdict, headline)) = of("0", "512KiB");
+    assert_eq!(metrics, [("preferred-erase".to_string(), 524_288.0)]);
+    let other = "The device declares another size: preferred erase size 512 KiB.";
+    assert!(verdict.contains(other), "{verdict}");
+    assert!(headline.ends_with("It declares 512 KiB."), "{headline}");
+    // Where no erase block shows, the declaration does not stand in for it.
+    let nvme = [
+        ("declared.write_granularity", "16KiB"),
+        ("declared.optimal_write", "128KiB"),
+        ("declared.discard_granularity", "4MiB"),
+        ("declared.discard_alignment", "1MiB"),
+    ];
+    let (sizes, out) = geometry("samsung-970-evo-plus-250", &nvme, 1);
+    assert_eq!(sizes, [None; 4]);
+    let all: Vec<f64> = declared(&out).into_iter().map(|(_, bytes)| bytes).collect();
+    assert_eq!(all, [16384.0, 131_072.0, 4_194_304.0, 1_048_576.0]);
+    assert_eq!(out.verdicts[0].kind.name(), "UNDETERMINED");
+}
+
+#[test]
 fn power_finds_the_rest_after_which_a_drive_sleeps() {
     for (sleep_ms, wake_us, expected) in [
         ("100", "0", None),

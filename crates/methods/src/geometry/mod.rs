@@ -5,9 +5,10 @@
 //! is one of the flash. Boundaries are odd multiples of 2^k that are no multiples of 3, and odd
 //! multiples of 3 * 2^k, so that erase blocks of both forms show. Which classes lie on a higher level
 //! is decided in `levels.rs`. Open erase blocks: writing to one more of them than the drive keeps open
-//! costs the copy of a whole one, which `open.rs` searches. Where nothing is significant nothing is
-//! said.
+//! costs the copy of a whole one, which `open.rs` searches. `declared.rs` puts the device's own claims
+//! beside what is found. Where nothing is significant nothing is said.
 
+mod declared;
 mod levels;
 mod open;
 mod summary;
@@ -55,7 +56,7 @@ static INFO: MethodInfo = MethodInfo {
             after them, in shuffled order. Where the cost of crossing rises with the size of the boundary \
             and stays, a page or an erase block ends. Then 64 KiB are written in turn to one erase block \
             more and more, in order and at random, until a write takes more than twice as long as with \
-            one: so many stay open at once. What is not significant is undetermined. A device that was not \
+            one: so many stay open at once. The sizes that the device declares are printed beside those found. What is not significant is undetermined. A device that was not \
             given away is only read.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
@@ -66,7 +67,7 @@ static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 5] = [
+const METRICS: [MetricInfo; 7] = [
     MetricInfo::new("geometry-read", Unit::Nanoseconds, "two small reads that cross no boundary"),
     MetricInfo::new(
         "geometry-boundary-{size}",
@@ -83,6 +84,16 @@ const METRICS: [MetricInfo; 5] = [
         "geometry-open-{linear,random}",
         Unit::Number,
         "erase blocks that take writes in turn, in order or at random within each, without a copy",
+    ),
+    MetricInfo::new(
+        "geometry-declared-{allocation-unit,preferred-erase}",
+        Unit::Bytes,
+        "declared by the device: allocation unit of an SD card; preferred erase size of a card, in Linux",
+    ),
+    MetricInfo::new(
+        "geometry-declared-{write-granularity,optimal-write,discard-granularity,discard-alignment}",
+        Unit::Bytes,
+        "declared by the device: NPWG and NOWS of NVMe, unit and start of its discards",
     ),
 ];
 
@@ -222,7 +233,9 @@ impl Found {
                 session.put(MetricKey::parse(name), Unit::Number, Some(f64::from(count)));
             }
         }
-        session.conclude(vec![summary::verdict(page, erase, self.open, writes)]);
+        declared::publish(session);
+        let declared = declared::of(session);
+        session.conclude(vec![summary::verdict(page, erase, self.open, writes, &declared)]);
         session.checkpoint();
     }
 }

@@ -1,9 +1,11 @@
 //! The conclusion and the answer of `geometry`.
 
-use record::{Answer, Axis, Better, Chart, Evidence, Explained, Unit, Verdict, VerdictKind};
+use record::{
+    Answer, Axis, Better, Chart, DeclaredSizes, Evidence, Explained, Unit, Verdict, VerdictKind,
+};
 use workload::units::{binary, latency, parse_bytes};
 
-use super::Open;
+use super::{Open, declared};
 use crate::Outcome;
 use crate::answer::Draft;
 
@@ -13,12 +15,17 @@ pub(super) fn verdict(
     erase: Option<u64>,
     open: [Option<Open>; 2],
     writes: bool,
+    declared: &DeclaredSizes,
 ) -> Verdict {
+    let (declared, evidence) = declared::sentence(declared, erase);
     let Some(erase) = erase else {
-        let text = "No boundary costs significantly more than the smaller ones: erase blocks do not \
-                    show in reads of this drive.";
+        let text = format!(
+            "No boundary costs significantly more than the smaller ones: erase blocks do not show in \
+             reads of this drive.{declared}"
+        );
         let next = "a device that does not stripe its data over many chips, or more rounds (--replicates 6)";
-        let verdict = Verdict::new(VerdictKind::Undetermined, text);
+        let mut verdict = Verdict::new(VerdictKind::Undetermined, text);
+        verdict.evidence.extend(evidence);
         return Verdict { next_test: Some(next.into()), ..verdict };
     };
     let pages = page.map(|page| format!(", pages (or planes read at once) of {}", binary(page)));
@@ -35,11 +42,15 @@ pub(super) fn verdict(
         ),
         false => " How many are open at once was not measured: that takes writes.".to_string(),
     };
-    let text =
-        format!("Erase blocks of {}{}.{open_words}", binary(erase), pages.unwrap_or_default());
+    let text = format!(
+        "Erase blocks of {}{}.{declared}{open_words}",
+        binary(erase),
+        pages.unwrap_or_default()
+    );
     let mut verdict = Verdict::new(VerdictKind::Geometry, text);
     verdict.evidence.push(Evidence::new("erase block", erase as f64, Unit::Bytes));
     verdict.evidence.extend(page.map(|page| Evidence::new("page", page as f64, Unit::Bytes)));
+    verdict.evidence.extend(evidence);
     verdict.explains.push(Explained { metric: "geometry-erase-block".into(), share: None });
     verdict
 }
@@ -55,6 +66,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         (Some(erase), None) => format!("{erase} erase blocks."),
         (None, _) => format!("Undetermined: no boundary stands out in reads of {}.", latency(read)),
     };
+    let other: Vec<String> =
+        declared::disagreement(&draft, draft.value("geometry-erase-block")).into_iter().collect();
     let title = "Time that crossing a boundary adds to a read";
     let chart = out.metrics.iter().fold(
         Chart::points(title, Axis::Offset, Unit::Nanoseconds),
@@ -75,5 +88,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("A boundary of 16 KiB adds", "geometry-boundary-16KiB", Better::Lower)
         .tile("A boundary of 4 MiB adds", "geometry-boundary-4MiB", Better::Lower)
         .chart(chart)
-        .say(sentence, &[])
+        .say(sentence, &other)
 }

@@ -58,7 +58,6 @@ pub fn nvme() -> DriveIdentity {
         read_only: Some(false),
         write_cache: Some(true),
         discard_max_bytes: Some(2_199_023_255_040),
-        transfer_max_bytes: None,
         scheduler: Some("none".into()),
         ram: false,
         link: Some(Link {
@@ -91,7 +90,7 @@ pub fn nvme() -> DriveIdentity {
         hardware_id: Some("eui.0025385b71b0a1c2".into()),
         formats: vec![512, 4096],
         details: vec![Detail { name: "version".into(), value: "NVMe 1.4".into() }],
-        missing: Vec::new(),
+        ..DriveIdentity::default()
     }
 }
 

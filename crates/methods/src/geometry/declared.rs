@@ -1,0 +1,115 @@
+//! The sizes that the device declares about its inside, beside those that were found.
+//!
+//! They come with its identity and take no I/O. Only two of them mean an erase block: the allocation
+//! unit of an SD card, which is a whole number of erase blocks (SD Physical Layer Specification,
+//! 4.13.1.8), and the preferred erase size of a card, which the kernel picks by capacity where the card
+//! states no unit. The others are printed and not compared. A declaration never decides what is found.
+
+use record::{DeclaredSizes, Evidence, MetricKey, Unit};
+use workload::units::binary;
+
+use crate::answer::Draft;
+use crate::session::Session;
+
+/// Words and metrics of those that mean an erase block, the more direct one first.
+const ERASE: [(&str, &str); 2] = [
+    ("allocation unit", "geometry-declared-allocation-unit"),
+    ("preferred erase size", "geometry-declared-preferred-erase"),
+];
+
+/// Publishes them.
+pub(super) fn publish(session: &mut Session<'_>) {
+    let declared = of(session);
+    for (name, bytes) in [
+        (ERASE[0].1, declared.allocation_unit),
+        (ERASE[1].1, declared.preferred_erase),
+        ("geometry-declared-write-granularity", declared.write_granularity),
+        ("geometry-declared-optimal-write", declared.optimal_write),
+        ("geometry-declared-discard-granularity", declared.discard_granularity),
+        ("geometry-declared-discard-alignment", declared.discard_alignment),
+    ] {
+        if let Some(bytes) = bytes {
+            session.put(MetricKey::parse(name), Unit::Bytes, Some(bytes as f64));
+        }
+    }
+}
+
+/// The declarations of the target.
+pub(super) fn of(session: &Session<'_>) -> DeclaredSizes {
+    let drive = session.target().target.drive.as_ref();
+    drive.map(|drive| drive.declared.clone()).unwrap_or_default()
+}
+
+/// A sentence about the declared erase block for the verdict, which begins with a space, and its
+/// evidence; empty where nothing is declared.
+pub(super) fn sentence(declared: &DeclaredSizes, erase: Option<u64>) -> (String, Option<Evidence>) {
+    let sizes = [declared.allocation_unit, declared.preferred_erase];
+    let found = ERASE.iter().zip(sizes).find_map(|((name, _), bytes)| Some((*name, bytes?)));
+    let Some((name, bytes)) = found else { return (String::new(), None) };
+    let size = binary(bytes);
+    let text = match erase.map(|erase| Agreement::of(bytes, erase)) {
+        None => format!(" The device declares: {name} {size}."),
+        Some(Agreement::Same) => format!(" So the device declares it: {name} {size}."),
+        Some(Agreement::Multiple(n)) => format!(" The declared {name} of {size} is {n} of them."),
+        Some(Agreement::Differs) => {
+            format!(" The device declares another size: {name} {size}.")
+        }
+    };
+    (text, Some(Evidence::new(format!("declared {name}"), bytes as f64, Unit::Bytes)))
+}
+
+/// A continuation of the answer where the device declares another erase block than was found.
+pub(super) fn disagreement(draft: &Draft<'_>, erase: Option<f64>) -> Option<String> {
+    let declared = ERASE.iter().find_map(|(_, metric)| draft.value(metric))?;
+    let differs = Agreement::of(declared as u64, erase? as u64) == Agreement::Differs;
+    differs.then(|| format!(" It declares {}.", binary(declared as u64)))
+}
+
+/// A declared size beside the erase block that was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Agreement {
+    Same,
+    /// So many erase blocks.
+    Multiple(u64),
+    Differs,
+}
+
+impl Agreement {
+    fn of(declared: u64, erase: u64) -> Agreement {
+        match declared.checked_div(erase) {
+            Some(1) if declared == erase => Agreement::Same,
+            Some(n) if n > 1 && declared.is_multiple_of(erase) => Agreement::Multiple(n),
+            _ => Agreement::Differs,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_declared_erase_block_is_said_beside_the_one_found() {
+        const MIB: u64 = 1 << 20;
+        let unit = |bytes| DeclaredSizes { allocation_unit: Some(bytes), ..Default::default() };
+        let said = |declared: &DeclaredSizes, erase| sentence(declared, erase).0;
+        let four = Some(4 * MIB);
+        assert_eq!(said(&DeclaredSizes::default(), four), "");
+        assert_eq!(
+            said(&unit(4 * MIB), four),
+            " So the device declares it: allocation unit 4 MiB."
+        );
+        assert_eq!(
+            said(&unit(16 * MIB), four),
+            " The declared allocation unit of 16 MiB is 4 of them."
+        );
+        for other in [512 << 10, 6 * MIB, 1] {
+            assert!(said(&unit(other), four).starts_with(" The device declares another size"));
+        }
+        assert_eq!(said(&unit(4 * MIB), None), " The device declares: allocation unit 4 MiB.");
+        // The unit of the card comes before the kernel's choice.
+        let both = DeclaredSizes { preferred_erase: Some(MIB), ..unit(4 * MIB) };
+        assert!(said(&both, four).ends_with("allocation unit 4 MiB."));
+        assert!(sentence(&both, four).1.is_some_and(|e| e.value == 4.0 * MIB as f64));
+    }
+}
